@@ -1,0 +1,1 @@
+"""Examine LLM judges against human annotators."""

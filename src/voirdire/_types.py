@@ -1,0 +1,32 @@
+"""The closed sets of words, one word per concept in code, docs, files and errors."""
+
+from collections.abc import Set as AbstractSet
+from typing import Literal, TypeAlias
+
+__all__ = [
+    "AlignmentName",
+    "EpsilonMode",
+    "Label",
+    "Method",
+    "Normalization",
+    "Outcome",
+    "QuestionKind",
+    "WeightScheme",
+]
+
+QuestionKind: TypeAlias = Literal["boolean", "choice", "multilabel", "scale", "text"]
+"""What a question asks for; declared, never guessed."""
+
+AlignmentName: TypeAlias = Literal[
+    "accuracy", "neg_rmse", "similarity", "jaccard", "jaccard_macro", "jaccard_slots", "hamming"
+]
+"""The built-in scoring functions S(a, others) of the alternative annotator test."""
+
+EpsilonMode: TypeAlias = Literal["additive", "multiplicative"]
+Method: TypeAlias = Literal["t", "exact"]
+WeightScheme: TypeAlias = Literal["imbalance"]
+Normalization: TypeAlias = Literal["zscore", "rank"]
+Outcome: TypeAlias = Literal["passed", "failed", "no_evidence"]
+
+Label: TypeAlias = str | bool | int | float | AbstractSet[str] | list[str] | tuple[str, ...] | None
+"""One answer: a word, a truth value, a number, or a set of words; None is missing."""
