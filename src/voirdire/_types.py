@@ -4,6 +4,9 @@ from collections.abc import Set as AbstractSet
 from typing import Literal, TypeAlias
 
 __all__ = [
+    "CANNOT_TELL",
+    "FALSE_WORDS",
+    "TRUE_WORDS",
     "AlignmentName",
     "EpsilonMode",
     "Label",
@@ -30,3 +33,12 @@ Outcome: TypeAlias = Literal["passed", "failed", "no_evidence"]
 
 Label: TypeAlias = str | bool | int | float | AbstractSet[str] | list[str] | tuple[str, ...] | None
 """One answer: a word, a truth value, a number, or a set of words; None is missing."""
+
+TRUE_WORDS = ("true", "yes", "1", "是")
+"""What a boolean question takes as true in text, in any case."""
+
+FALSE_WORDS = ("false", "no", "0", "否")
+"""What a boolean question takes as false in text, in any case."""
+
+CANNOT_TELL = ("can't tell", "cant tell", "can not tell", "cannot tell", "无法判断")
+"""Answers that mean "no answer", in any case, unless they are declared as labels."""

@@ -1,0 +1,93 @@
+# Needs make and Python 3.11 or newer; everything else goes into $(VENV).
+# Another interpreter: make demo PYTHON=/path/to/python3.12
+
+PYTHON ?= python3
+VENV ?= .venv
+export PYTHON VENV
+
+# Several attempts and a long wait, for slow lines; your own settings win.
+PIP_RETRIES ?= 5
+PIP_DEFAULT_TIMEOUT ?= 60
+PIP_DISABLE_PIP_VERSION_CHECK ?= 1
+export PIP_RETRIES PIP_DEFAULT_TIMEOUT PIP_DISABLE_PIP_VERSION_CHECK
+
+# The same Hypothesis examples on every run; set it to dev to search for new ones.
+HYPOTHESIS_PROFILE ?= ci
+export HYPOTHESIS_PROFILE
+
+BIN := $(VENV)/bin
+PY := $(BIN)/python
+# A stamp says which packages are in $(VENV). It is out of date after a change of pyproject.toml,
+# and its name holds a checksum of this folder's path: a moved environment is made anew.
+STAMP := $(VENV)/.installed-$(shell pwd | cksum | cut -d' ' -f1)
+RUNTIME := $(STAMP)-runtime
+TEST := $(STAMP)-test
+DEV := $(STAMP)-dev
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.DELETE_ON_ERROR:
+.PHONY: help demo test test-all bench docs lint format generate clean distclean system-packages
+
+help: ## list these targets
+	@grep -hE '^[a-z-]+:.*## ' Makefile | sed -E 's/:.*## /\t/' | expand -t 16
+
+demo: $(RUNTIME) ## set everything up and examine the bundled judges
+	@$(BIN)/voirdire demo
+
+test: $(TEST) ## set everything up and run the tests, without the slow ones
+	@$(PY) -m pytest -m "not slow"
+
+test-all: $(DEV) system-packages ## every test: slow ones, doctests, examples of the docs, the wheel
+	@scripts/step "All tests, with coverage" $(PY) -m pytest --cov --cov-report=term
+	@scripts/step "Examples in docstrings" $(PY) -m pytest --doctest-modules src/voirdire \
+		-o python_files=none -o doctest_optionflags="NORMALIZE_WHITESPACE ELLIPSIS"
+	@scripts/step "Examples in the pages" $(PY) scripts/check_examples.py
+	@scripts/step "The wheel in an environment of its own" scripts/check_wheel.sh
+
+bench: $(TEST) ## measure speed and memory
+	@$(PY) -m pytest benchmarks --benchmark-enable --benchmark-only
+
+docs: $(DEV) ## build the documentation into docs/_build/html
+	@$(PY) -m sphinx -E -n -W --keep-going -q -b html docs docs/_build/html
+	@echo "Documentation: docs/_build/html/index.html"
+
+lint: $(DEV) ## style, types, layers, spelling, changelog fragments, the page of the command line
+	@scripts/step "ruff check" $(PY) -m ruff check .
+	@scripts/step "ruff format" $(PY) -m ruff format --check .
+	@scripts/step "mypy" $(PY) -m mypy
+	@scripts/step "import-linter" $(BIN)/lint-imports --no-logo
+	@scripts/step "codespell" $(BIN)/codespell --skip "./docs/_build"
+	@scripts/step "changelog fragments" $(PY) scripts/check_fragments.py
+	@scripts/step "towncrier" $(PY) -m towncrier build --draft --version next --date today
+	@scripts/step "docs/reference/cli.md is current" $(PY) scripts/cli_page.py --check
+
+format: $(DEV) ## format the code and mend what ruff can mend
+	@$(PY) -m ruff check --fix-only .
+	@$(PY) -m ruff format .
+
+generate: $(DEV) ## write the generated pages of the docs anew
+	@$(PY) scripts/cli_page.py
+
+clean: ## remove what was built; the environment stays
+	rm -rf build dist docs/_build htmlcov .coverage voirdire-demo .benchmarks .hypothesis \
+		.mypy_cache .ruff_cache .pytest_cache .import_linter_cache
+	find . -name __pycache__ -type d -not -path './$(VENV)/*' -prune -exec rm -rf {} +
+
+distclean: clean ## remove the environment too
+	rm -rf $(VENV)
+
+system-packages:
+	@scripts/system_packages.sh
+
+$(RUNTIME): pyproject.toml
+	@scripts/install.sh runtime
+	@touch $@
+
+$(TEST): $(RUNTIME)
+	@scripts/install.sh test
+	@touch $@
+
+$(DEV): $(TEST)
+	@scripts/install.sh lint docs
+	@touch $@

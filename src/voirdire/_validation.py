@@ -1,0 +1,72 @@
+"""The checks that public functions share: each returns the clean value or raises `InputError`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, TypeVar, get_args
+
+from voirdire.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["check_choice", "check_count", "check_epsilons", "check_fraction", "shorten"]
+
+T = TypeVar("T")
+
+
+def check_choice(name: str, value: T, allowed: Any) -> T:
+    """Return `value` if it is one of the words of the ``Literal`` `allowed`."""
+    words = get_args(allowed)
+    if value not in words:
+        listing = ", ".join(repr(word) for word in words)
+        msg = f"`{name}` must be one of {listing}, got {value!r}."
+        raise InputError(msg)
+    return value
+
+
+def check_count(name: str, value: int, *, minimum: int) -> int:
+    """Return `value` if it is a whole number of at least `minimum`."""
+    if isinstance(value, bool) or not hasattr(value, "__index__") or int(value) < minimum:
+        msg = f"`{name}` must be a whole number of at least {minimum}, got {value!r}."
+        raise InputError(msg)
+    return int(value)
+
+
+def check_fraction(name: str, value: float, *, open_below: bool = True) -> float:
+    """Return `value` if it lies in (0, 1), or in [0, 1) when `open_below` is false."""
+    number = _as_float(name, value)
+    if not (number < 1 and (number > 0 or (number == 0 and not open_below))):
+        interval = "(0, 1)" if open_below else "[0, 1)"
+        hint = " Write 95% as 0.95." if number >= 1 else ""
+        msg = f"`{name}` must be in the interval {interval}, got {value!r}.{hint}"
+        raise InputError(msg)
+    return number
+
+
+def check_epsilons(value: float | Sequence[float]) -> tuple[float, ...]:
+    """Return ε, one number or several, as a tuple of fractions in [0, 1)."""
+    values = tuple(value) if isinstance(value, Iterable) else (value,)
+    if not values:
+        msg = "`epsilon` must hold at least one number, got an empty sequence."
+        raise InputError(msg)
+    return tuple(check_fraction("epsilon", number, open_below=False) for number in values)
+
+
+def shorten(value: object, *, width: int = 80) -> str:
+    """Show `value` in at most `width` characters, for messages and tables."""
+    text = value[: width + 1] if isinstance(value, str) else repr(value)[: width + 1]
+    text = text.replace("\n", "⏎").replace("\r", "⏎")
+    return text if len(text) <= width else f"{text[: width - 1]}…"
+
+
+def _as_float(name: str, value: float) -> float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = math.nan
+    if math.isnan(number) or isinstance(value, str | bool):
+        msg = f"`{name}` must be a number, got {shorten(value)!r}."
+        raise InputError(msg)
+    return number

@@ -1,0 +1,31 @@
+"""Which labels mean "no answer": nothing there, or words for not being able to tell."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    import polars as pl
+
+__all__ = ["CANNOT_TELL", "is_blank", "is_cannot_tell", "is_missing_word"]
+
+CANNOT_TELL = ("can't tell", "cant tell", "can not tell", "cannot tell", "无法判断")
+
+
+def is_blank(text: pl.Expr) -> pl.Expr:
+    """Null, or text of nothing but white space."""
+    return text.is_null() | (text.str.strip_chars() == "")
+
+
+def is_missing_word(text: pl.Expr, words: Collection[str]) -> pl.Expr:
+    """One of the caller's words for "no answer", white space around it aside."""
+    return text.str.strip_chars().is_in(list(words))
+
+
+def is_cannot_tell(text: pl.Expr, *, declared: Collection[str] | None) -> pl.Expr:
+    """Words for "can't tell" in any case, unless they are a declared label."""
+    folded = text.str.strip_chars().str.to_lowercase().str.replace_all("’", "'", literal=True)
+    said = folded.is_in(CANNOT_TELL)
+    return said & ~text.is_in(list(declared)) if declared else said

@@ -1,0 +1,161 @@
+"""`read_labels`: one door for every format."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, get_args
+
+from voirdire.errors import InputError
+from voirdire.io.assembly import assemble
+from voirdire.io.delimited import read_delimited
+from voirdire.io.json_shapes import read_json, read_jsonl
+from voirdire.io.parquet import read_parquet
+from voirdire.io.request import FileFormat, Request, Role
+from voirdire.io.sources import format_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from voirdire._types import QuestionKind
+    from voirdire.io.raw import RawTable
+    from voirdire.io.sources import Source
+    from voirdire.io.table import LabelTable
+
+__all__ = ["read_labels"]
+
+
+def read_labels(
+    source: Source,
+    *,
+    role: Role,
+    kind: QuestionKind,
+    format: FileFormat | None = None,  # noqa: A002  # the word people use for it
+    columns: Mapping[str, str] | None = None,
+    raters: Sequence[str] | None = None,
+    labels: Sequence[str] | Sequence[float] | None = None,
+    separator: str | None = None,
+    threshold: float = 0.5,
+    missing: Sequence[str] = (),
+    question: str | None = None,
+    rater_name: str | None = None,
+) -> LabelTable:
+    r"""Read the labels of annotators or judges from a file.
+
+    A table is *long* where it has a column for the rater (`annotator` or `judge` by role, or
+    `rater`) and one for the label (`label`; for judges also `value` or `probability`), and *wide*
+    otherwise: a column `item` (or `id`) and one column per rater. A judge's file with `item` and a
+    label but no rater holds one judge. Optional columns: `question`, `cluster`, and for judges
+    `failure`. Nothing about the kind of question is guessed from the labels.
+
+    Parameters
+    ----------
+    source : str, path or binary file
+        A path, ``"-"`` for standard input, or an open binary file.
+    role : {"annotator", "judge"}
+        Whose labels these are.
+    kind : {"boolean", "choice", "multilabel", "scale", "text"}
+        What the question asks for.
+    format : str, optional
+        One of ``csv``, ``tsv``, ``jsonl``, ``json``, ``parquet``, ``alttest``,
+        ``label-studio``, ``argilla``: how the file is written. By default the ending of its name
+        says (``.csv``, ``.tsv``, ``.jsonl``, ``.ndjson``, ``.json``, ``.parquet``), JSONL for a
+        stream; the shape of a JSON file is told by its top level.
+    columns : mapping of str to str, optional
+        Our names to the file's, for `item`, `rater`, `label`, `question`, `cluster`, `failure` and
+        `probability`.
+    raters : sequence of str, optional
+        The raters' columns of a wide table; by default every column but those above.
+    labels : sequence of str or float, optional
+        The declared labels; any other is unknown. By default every label is accepted.
+    separator : str, optional
+        What parts the labels of a set in a text cell. Without it such a cell is a JSON array.
+    threshold : float, optional
+        In [0, 1]. A judge's `probability` of a boolean question makes the label true from here on.
+    missing : sequence of str, optional
+        Further words that mean "no answer", to the letter.
+    question : str, optional
+        Keep this question only. Names the question of a table that has no `question` column.
+    rater_name : str, optional
+        Who labelled a file that holds one rater without a name; by default a judge is called
+        after the file.
+
+    Returns
+    -------
+    LabelTable
+        The labels in long form, and every label that was set aside, with its reason and place.
+
+    Raises
+    ------
+    NoDataError
+        If the file is empty or has no rows.
+    InputError
+        If the file cannot be read, lacks a column, mixes types in a label column, or gives two
+        labels of one rater for one item; if an argument breaks its rule.
+
+    Notes
+    -----
+    Annotators: no label (null, NaN, blank text, a word of `missing`), "can't tell" (unless it is a
+    declared label) and unknown labels are set aside. An empty cell of a wide table is no label
+    and is not listed.
+
+    Judges: a row without a usable label is a Failure and stays, with a null label and the reason
+    in `failure`, since the judge was asked; also an empty cell of a wide table. Unknown labels are
+    listed besides.
+
+    Label Studio's annotations and Argilla's responses are the annotators' labels, predictions and
+    suggestions the judges'.
+
+    Examples
+    --------
+    >>> import io
+    >>> from voirdire.io import read_labels
+    >>> text = "item,ann,bob\n1,yes,no\n2,yes,can't tell\n3,,maybe\n"
+    >>> table = read_labels(
+    ...     io.BytesIO(text.encode()), format="csv", role="annotator", kind="boolean"
+    ... )
+    >>> table.frame.select("item", "rater", "label").rows()
+    [('1', 'ann', 'true'), ('2', 'ann', 'true'), ('1', 'bob', 'false')]
+    >>> [(drop.line, drop.reason[:13]) for drop in table.dropped]
+    [(3, "can't tell"), (4, 'unknown label')]
+    """
+    request = Request(
+        role=role,
+        kind=kind,
+        columns=columns,
+        raters=raters,
+        labels=labels,
+        separator=separator,
+        threshold=threshold,
+        missing=missing,
+        question=question,
+        rater_name=rater_name,
+        default_rater=_stem(source),
+    )
+    if format is not None and format not in get_args(FileFormat):
+        options = ", ".join(repr(word) for word in get_args(FileFormat))
+        message = f"`format` must be one of {options}, got {format!r}. Choose one of them."
+        raise InputError(message)
+    table = _opened(source, declared=format, request=request)
+    return assemble(table, request)
+
+
+def _opened(source: Source, *, declared: FileFormat | None, request: Request) -> RawTable:
+    chosen = declared or format_of(source)
+    if chosen in ("csv", "tsv"):
+        return read_delimited(source, separator="," if chosen == "csv" else "\t")
+    if chosen == "parquet":
+        return read_parquet(source)
+    if chosen == "jsonl" or (chosen == "argilla" and _has_lines(source)):
+        return read_jsonl(source, declared=declared, request=request)
+    return read_json(source, declared=chosen, request=request)
+
+
+def _has_lines(source: Source) -> bool:
+    return isinstance(source, str | Path) and Path(source).suffix.lower() in (".jsonl", ".ndjson")
+
+
+def _stem(source: Source) -> str:
+    """Name a judge where the file does not."""
+    if not isinstance(source, str | Path) or str(source) == "-":
+        return "judge"
+    return Path(source).stem

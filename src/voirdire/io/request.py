@@ -1,0 +1,150 @@
+"""What the caller declared about the labels to read, checked before a file is opened."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
+
+from voirdire._types import QuestionKind
+from voirdire.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+__all__ = ["DEFAULT_QUESTION", "FileFormat", "Request", "Role"]
+
+Role: TypeAlias = Literal["annotator", "judge"]
+"""Whose labels a file holds."""
+
+FileFormat: TypeAlias = Literal[
+    "csv", "tsv", "jsonl", "json", "parquet", "alttest", "label-studio", "argilla"
+]
+"""How a file is written; the last three are shapes of JSON."""
+
+DEFAULT_QUESTION = "label"
+"""The name of the only question where a table has no question column."""
+
+_CONCEPTS = {
+    "item": "item",
+    "id": "item",
+    "rater": "rater",
+    "annotator": "rater",
+    "judge": "rater",
+    "label": "label",
+    "value": "label",
+    "question": "question",
+    "cluster": "cluster",
+    "failure": "failure",
+    "probability": "probability",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """The declared reading of a table; see `voirdire.io.read_labels` for each field."""
+
+    role: Role
+    kind: QuestionKind
+    columns: Mapping[str, str] | None = None
+    raters: Sequence[str] | None = None
+    labels: Sequence[str] | Sequence[float] | None = None
+    separator: str | None = None
+    threshold: float = 0.5
+    missing: Sequence[str] = ()
+    question: str | None = None
+    rater_name: str | None = None
+    default_rater: str = "judge"
+
+    def __post_init__(self) -> None:
+        _check_word("role", self.role, get_args(Role))
+        _check_word("kind", self.kind, get_args(QuestionKind))
+        if not 0 <= self.threshold <= 1:
+            message = f"`threshold` must be in [0, 1], got {self.threshold!r}. Write 50% as 0.5."
+            raise InputError(message)
+        if self.separator == "":
+            message = "`separator` must be text, got ''. Leave it out for cells with JSON arrays."
+            raise InputError(message)
+        for name, words in (("raters", self.raters), ("missing", self.missing)):
+            _check_words(name, words)
+        _check_labels(self.labels, kind=self.kind)
+        _check_columns(self.columns)
+
+    @property
+    def single_rater(self) -> str:
+        """Who labelled a table that holds one rater without a name."""
+        return self.rater_name or self.default_rater
+
+    def column_named(self, concept: str) -> str | None:
+        """Give the caller's own name for the column of a concept, None where there is none."""
+        for ours, theirs in (self.columns or {}).items():
+            if _CONCEPTS[ours] == concept:
+                return theirs
+        return None
+
+
+def _check_word(name: str, value: object, allowed: Sequence[str]) -> None:
+    if value not in allowed:
+        options = ", ".join(repr(word) for word in allowed)
+        message = f"`{name}` must be one of {options}, got {value!r}. Choose one of them."
+        raise InputError(message)
+
+
+def _check_words(name: str, words: Sequence[str] | None) -> None:
+    if words is None:
+        return
+    if isinstance(words, str) or not all(isinstance(word, str) for word in words):
+        message = f"`{name}` must be a sequence of text, got {words!r}. Write {name}=[...]."
+        raise InputError(message)
+    if name == "raters" and (not words or len(set(words)) < len(words)):
+        message = (
+            f"`raters` must name at least one column, each once, got {list(words)!r}. "
+            "Leave it out to take every other column."
+        )
+        raise InputError(message)
+
+
+def _check_labels(labels: Sequence[object] | None, *, kind: QuestionKind) -> None:
+    if labels is None:
+        return
+    if isinstance(labels, str) or len(labels) == 0:
+        message = (
+            f"`labels` must be a sequence of at least one label, got {labels!r}. "
+            "Leave it out to accept every label."
+        )
+        raise InputError(message)
+    if kind == "scale":
+        for label in labels:
+            _check_number(label)
+
+
+def _check_number(label: object) -> None:
+    try:
+        number = float(label)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        number = math.nan
+    if isinstance(label, bool) or not math.isfinite(number):
+        message = (
+            f"`labels` must be finite numbers under kind 'scale', got {label!r}. "
+            "Declare kind='choice' for words."
+        )
+        raise InputError(message)
+
+
+def _check_columns(columns: Mapping[str, str] | None) -> None:
+    seen: dict[str, str] = {}
+    for ours in columns or {}:
+        if ours not in _CONCEPTS:
+            options = ", ".join(repr(name) for name in _CONCEPTS)
+            message = (
+                f"`columns` must map our names to the table's, got the key {ours!r}. "
+                f"Use one of {options}."
+            )
+            raise InputError(message)
+        first = seen.setdefault(_CONCEPTS[ours], ours)
+        if first != ours:
+            message = (
+                f"`columns` must name each column once, got {first!r} and {ours!r}. "
+                "Keep one of them."
+            )
+            raise InputError(message)

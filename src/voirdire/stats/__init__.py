@@ -1,0 +1,31 @@
+"""Numbers in, frozen results out: no files, models, clocks or global randomness."""
+
+from voirdire.stats.alt_test import alt_test
+from voirdire.stats.exact_test import exact_p_value
+from voirdire.stats.fdr import benjamini_hochberg, benjamini_yekutieli
+from voirdire.stats.krippendorff import KrippendorffResult, krippendorff_alpha
+from voirdire.stats.label_sets import LabelSets
+from voirdire.stats.normalization import normalize_scale
+from voirdire.stats.outcome_sums import OutcomeSums, sum_outcomes
+from voirdire.stats.report import Names
+from voirdire.stats.results import AltTestResult, AnnotatorResult, ControlResult, WorstCase
+from voirdire.stats.text_similarity import character_cosine
+
+__all__ = [
+    "AltTestResult",
+    "AnnotatorResult",
+    "ControlResult",
+    "KrippendorffResult",
+    "LabelSets",
+    "Names",
+    "OutcomeSums",
+    "WorstCase",
+    "alt_test",
+    "benjamini_hochberg",
+    "benjamini_yekutieli",
+    "character_cosine",
+    "exact_p_value",
+    "krippendorff_alpha",
+    "normalize_scale",
+    "sum_outcomes",
+]

@@ -1,0 +1,290 @@
+r"""The scoring functions S(a, others) of the alternative annotator test.
+
+Each alignment is a mean over the other annotators of a score between two labels; `neg_rmse` is
+minus the root of such a mean. A `Scorer` knows how to score arrays of labels pairwise and how to
+compare two sums of scores so that ties are ties.
+
+With A and B the label sets and L the number of labels in the universe:
+
+=================  ==============================================================================
+`accuracy`         1 if the labels are equal, else 0
+`neg_rmse`         minus the root of the mean squared difference
+`similarity`       a user's function, by default the cosine of character 1-to-3-gram counts
+`jaccard`          \|A ∩ B\| / \|A ∪ B\|, and 1 if both are empty
+`jaccard_macro`    mean of the Jaccard indices of "present" and of "absent", over those that occur
+`jaccard_slots`    (\|A ∩ B\| + J_absent) / (\|A ∪ B\| + 1), absent left out where it never occurs
+`hamming`          share of the L labels on which A and B agree
+=================  ==============================================================================
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+
+import numpy as np
+
+from voirdire.errors import InputError
+from voirdire.stats.label_sets import intersection_and_union
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from voirdire._types import AlignmentName
+    from voirdire.stats.label_sets import LabelSets
+
+__all__ = ["SET_ALIGNMENTS", "Scorer", "VectorizedScore", "make_scorer"]
+
+VectorizedScore: TypeAlias = "Callable[[NDArray[Any], NDArray[Any]], NDArray[np.float64]]"
+"""A user's alignment: arrays of labels a and b in, the score of each pair out."""
+
+SET_ALIGNMENTS = frozenset({"jaccard", "jaccard_macro", "jaccard_slots", "hamming"})
+
+TOLERANCE = 1e-9
+"""Scores closer than this are equal (design: ties are ties)."""
+
+
+_LARGEST_EXACT = 2**20
+"""Squared differences of whole numbers up to here add up exactly in floats."""
+
+
+class Scorer(Protocol):
+    """Scores labels pairwise, and says which of two sums of scores is larger."""
+
+    symmetric: bool
+    cell_width: int
+    """Words per prepared label."""
+
+    def is_present(self, labels: NDArray[Any]) -> NDArray[np.bool_]:
+        """Tell which labels are there."""
+
+    def prepare(self, labels: NDArray[Any], present: NDArray[np.bool_]) -> NDArray[Any]:
+        """Turn labels into whatever `score` works on; the last axis of labels is items."""
+
+    def sum_dtype(self, weighted: bool) -> np.dtype[Any]:  # noqa: FBT001
+        """In which type scores are summed over annotators."""
+
+    def score(self, a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
+        """Score prepared labels pairwise, with broadcasting."""
+
+    def compare(
+        self,
+        judge: NDArray[Any],
+        human: NDArray[Any],
+        n_others: Callable[[], NDArray[np.float64]],
+    ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Tell where the judge's sum is larger, and where the human's is."""
+
+
+class _CodeScorer:
+    """What the scorers of coded labels share: -1 is missing, sums are compared to a tolerance."""
+
+    symmetric = True
+    cell_width = 1
+
+    def is_present(self, labels: NDArray[Any]) -> NDArray[np.bool_]:
+        return labels >= 0
+
+    def prepare(self, labels: NDArray[Any], present: NDArray[np.bool_]) -> NDArray[Any]:
+        return np.where(present, labels, 0)
+
+    def sum_dtype(self, weighted: bool) -> np.dtype[Any]:  # noqa: ARG002, FBT001
+        return np.dtype(np.float64)
+
+    def compare(
+        self,
+        judge: NDArray[Any],
+        human: NDArray[Any],
+        n_others: Callable[[], NDArray[np.float64]],
+    ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        if not np.issubdtype(human.dtype, np.floating):
+            return judge > human, human > judge
+        margin = (judge - human) / n_others()
+        return margin > TOLERANCE, margin < -TOLERANCE
+
+
+class AccuracyScorer(_CodeScorer):
+    """1 if the codes are equal; sums are whole numbers, so ties are exact."""
+
+    def __init__(self, n_codes: int, n_annotators: int) -> None:
+        self._code_dtype = np.min_scalar_type(-max(n_codes, 1) - 1)
+        self._count_dtype = np.min_scalar_type(n_annotators)
+
+    def prepare(self, labels: NDArray[Any], present: NDArray[np.bool_]) -> NDArray[Any]:
+        del present  # every score with a missing label is masked by the caller
+        return labels.astype(self._code_dtype, copy=False)
+
+    def sum_dtype(self, weighted: bool) -> np.dtype[Any]:  # noqa: FBT001
+        return np.dtype(np.float64) if weighted else self._count_dtype
+
+    def score(self, a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
+        return (a == b).view(np.uint8)
+
+
+class SetScorer(_CodeScorer):
+    """Scores of label sets, from the sizes of intersection and union."""
+
+    def __init__(self, name: str, label_sets: LabelSets) -> None:
+        self._n_labels = max(label_sets.n_labels, 1)  # an empty universe: everyone agrees
+        self._words = label_sets.words
+        self.cell_width = self._words.shape[1]
+        self._formula = _SET_FORMULAS[name]
+
+    def prepare(self, labels: NDArray[Any], present: NDArray[np.bool_]) -> NDArray[Any]:
+        return self._words[np.where(present, labels, 0)]
+
+    def score(self, a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
+        both, either = intersection_and_union(a, b)
+        return self._formula(both, either, self._n_labels)
+
+
+class SquaredErrorScorer(_CodeScorer):
+    """Squared differences; the smaller sum wins, after division and root where not exact."""
+
+    def __init__(self, *, scale: float, exact: bool) -> None:
+        self._tolerance = TOLERANCE * scale
+        self._exact = exact
+
+    def is_present(self, labels: NDArray[Any]) -> NDArray[np.bool_]:
+        return ~np.isnan(labels)
+
+    def prepare(self, labels: NDArray[Any], present: NDArray[np.bool_]) -> NDArray[Any]:
+        return np.where(present, labels, 0.0)
+
+    def score(self, a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
+        difference = a - b
+        return difference * difference
+
+    def compare(
+        self,
+        judge: NDArray[Any],
+        human: NDArray[Any],
+        n_others: Callable[[], NDArray[np.float64]],
+    ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        if self._exact:
+            return judge < human, human < judge
+        weight = n_others()
+        margin = np.sqrt(human / weight) - np.sqrt(judge / weight)
+        return margin > self._tolerance, margin < -self._tolerance
+
+
+class FunctionScorer(_CodeScorer):
+    """A user's function, called once for each distinct ordered pair of labels."""
+
+    symmetric = False
+
+    def __init__(self, function: VectorizedScore, values: Sequence[Any]) -> None:
+        self._function = function
+        self._values = _as_label_array(values)
+        self._known: dict[int, float] = {}
+
+    def score(self, a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
+        pairs = a.astype(np.int64) * len(self._values) + b
+        distinct, inverse = np.unique(pairs, return_inverse=True)
+        new = [pair for pair in distinct.tolist() if pair not in self._known]
+        if new:
+            first, second = np.divmod(np.asarray(new), len(self._values))
+            self._known.update(zip(new, self._call(first, second).tolist(), strict=True))
+        scores = np.asarray([self._known[pair] for pair in distinct.tolist()])
+        return scores[inverse].reshape(pairs.shape)
+
+    def _call(self, first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArray[np.float64]:
+        scores = np.asarray(self._function(self._values[first], self._values[second]), float)
+        if scores.shape != first.shape or not np.isfinite(scores).all():
+            msg = (
+                f"`alignment` must return one finite score per pair, got shape {scores.shape} "
+                f"for {len(first)} pairs. It is given two arrays of labels of equal length."
+            )
+            raise InputError(msg)
+        return scores
+
+
+def make_scorer(
+    alignment: AlignmentName | VectorizedScore,
+    *,
+    humans: NDArray[Any],
+    n_codes: int = 0,
+    label_sets: LabelSets | None = None,
+    values: Sequence[Any] | None = None,
+    similarity: VectorizedScore | None = None,
+    weighted: bool = False,
+) -> Scorer:
+    """Choose the scorer of an alignment; whether labels fit it was checked by the caller."""
+    if alignment == "accuracy":
+        return AccuracyScorer(n_codes, humans.shape[1])
+    if alignment == "neg_rmse":
+        scale, whole = _scale_of(humans)
+        return SquaredErrorScorer(scale=scale, exact=whole and not weighted)
+    if isinstance(alignment, str) and alignment in SET_ALIGNMENTS:
+        return SetScorer(alignment, _required("label_sets", label_sets))
+    if alignment == "similarity":
+        if similarity is None:
+            from voirdire.stats.text_similarity import character_cosine as similarity
+        return FunctionScorer(similarity, _required("values", values))
+    return FunctionScorer(alignment, _required("values", values))  # type: ignore[arg-type]
+
+
+def _scale_of(numbers: NDArray[np.float64]) -> tuple[float, bool]:
+    """Largest absolute label, and whether squared differences are exact in floats."""
+    scale, whole = 0.0, True
+    for column in numbers.T:
+        size = np.abs(column[~np.isnan(column)])
+        scale = max(scale, float(size.max(initial=0.0)))
+        whole = whole and bool((size == np.floor(size)).all())
+    return scale, whole and scale < _LARGEST_EXACT
+
+
+def _required(name: str, value: Any) -> Any:
+    if value is None:
+        msg = f"`{name}` must be given for this alignment, got None."
+        raise InputError(msg)
+    return value
+
+
+def _as_label_array(values: Sequence[Any]) -> NDArray[Any]:
+    """Numbers become a float array; everything else stays an array of objects."""
+    if all(isinstance(value, int | float) and not isinstance(value, bool) for value in values):
+        return np.asarray(values, dtype=np.float64)
+    result = np.empty(len(values), dtype=object)
+    result[:] = list(values)
+    return result
+
+
+def _ratio(part: NDArray[Any], whole: NDArray[Any], *, where_empty: float) -> NDArray[np.float64]:
+    result = np.full(np.broadcast(part, whole).shape, where_empty)
+    return np.divide(part, whole, out=result, where=whole > 0)
+
+
+def _jaccard(both: NDArray[Any], either: NDArray[Any], n_labels: int) -> NDArray[np.float64]:
+    del n_labels
+    return _ratio(both, either, where_empty=1.0)
+
+
+def _jaccard_absent(both: NDArray[Any], either: NDArray[Any], n_labels: int) -> NDArray[Any]:
+    """Jaccard index of the complements; 0 where neither set lacks a label."""
+    return _ratio(n_labels - either, n_labels - both, where_empty=0.0)
+
+
+def _jaccard_macro(both: NDArray[Any], either: NDArray[Any], n_labels: int) -> NDArray[Any]:
+    present = _ratio(both, either, where_empty=0.0)
+    absent = _jaccard_absent(both, either, n_labels)
+    n_values = (either > 0).astype(np.float64) + (both < n_labels)
+    return (present + absent) / np.maximum(n_values, 1.0)
+
+
+def _jaccard_slots(both: NDArray[Any], either: NDArray[Any], n_labels: int) -> NDArray[Any]:
+    slots = either + (both < n_labels)
+    return (both + _jaccard_absent(both, either, n_labels)) / np.maximum(slots, 1)
+
+
+def _hamming(both: NDArray[Any], either: NDArray[Any], n_labels: int) -> NDArray[Any]:
+    return (n_labels - either + both) / max(n_labels, 1)
+
+
+_SET_FORMULAS = {
+    "jaccard": _jaccard,
+    "jaccard_macro": _jaccard_macro,
+    "jaccard_slots": _jaccard_slots,
+    "hamming": _hamming,
+}

@@ -1,0 +1,350 @@
+r"""The alternative annotator test on arrays: any number of judges and ε in one pass."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from voirdire._types import EpsilonMode, Method, WeightScheme
+from voirdire._validation import check_choice, check_count, check_epsilons, check_fraction
+from voirdire.errors import DegenerateDataWarning, InputError
+from voirdire.stats.alignment import make_scorer
+from voirdire.stats.comparison import Comparison, Raters
+from voirdire.stats.controls import make_controls
+from voirdire.stats.figures import TestSettings, compute_figures
+from voirdire.stats.krippendorff import measure_agreement
+from voirdire.stats.label_arrays import check_humans, check_judges, check_reference, weight_codes
+from voirdire.stats.label_sets import LabelSets
+from voirdire.stats.normalization import normalize_scale
+from voirdire.stats.outcome import Panel, sides_by_majority
+from voirdire.stats.report import Names, Run, report
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from voirdire._types import AlignmentName, Normalization
+    from voirdire.stats.alignment import VectorizedScore
+    from voirdire.stats.paired_test import Design
+    from voirdire.stats.results import AltTestResult
+
+__all__ = ["alt_test"]
+
+
+def alt_test(
+    judges: ArrayLike,
+    humans: ArrayLike,
+    *,
+    alignment: AlignmentName | VectorizedScore = "accuracy",
+    epsilon: float | Sequence[float] = 0.2,
+    epsilon_mode: EpsilonMode = "additive",
+    method: Method = "t",
+    label_sets: ArrayLike | LabelSets | None = None,
+    values: Sequence[Any] | None = None,
+    similarity: VectorizedScore | None = None,
+    n_codes: int | None = None,
+    failed: ArrayLike | None = None,
+    weights: WeightScheme | None = None,
+    quality: ArrayLike | None = None,
+    expert: int | None = None,
+    gold: ArrayLike | None = None,
+    normalize: Normalization | None = None,
+    clusters: ArrayLike | None = None,
+    min_items: int = 30,
+    min_annotators: int = 2,
+    false_discovery_rate: float = 0.05,
+    controls: bool = True,
+    seed: int = 0,
+    names: Names | None = None,
+) -> list[AltTestResult]:
+    r"""Examine judges against annotators, leaving one annotator out at a time.
+
+    For annotator j and item i, :math:`W^f_{ij} = 1` if the judge's label is at least as close to
+    the labels of the other annotators as annotator j's is, and :math:`W^h_{ij} = 1` for the
+    reverse; ties count for both. The judge wins annotator j if the hypothesis
+    :math:`\rho^f_j \le \rho^h_j - \varepsilon` falls [1]_, and passes if it wins half of them.
+
+    Parameters
+    ----------
+    judges : array_like, shape (n_items,) or (n_items, n_judges)
+        Labels of the judges, in the form of `humans`.
+    humans : array_like, shape (n_items, n_annotators)
+        For ``"neg_rmse"`` numbers with nan for missing; for every other alignment integer codes
+        from 0, with -1 for missing.
+    alignment : str or callable, optional
+        How close two labels are, see `voirdire.stats.alignment`; a callable takes two arrays of
+        labels (items of `values`) and returns the score of each pair.
+    epsilon : float or sequence of float, optional
+        Cost-benefit margin, fractions in [0, 1). Guidance: .2 for experts, .15 for skilled
+        annotators, .1 for crowd workers.
+    epsilon_mode : {"additive", "multiplicative"}, optional
+        Whether the annotator's advantage is reduced by ε or by the share ε of itself.
+    method : {"t", "exact"}, optional
+        The t-test, or the exact unconditional test (refused with weights or clusters).
+    label_sets : array_like of bool, shape (n_sets, n_labels), or LabelSets, optional
+        For multi-label questions: which labels the set of each code holds. Its width is the
+        label universe.
+    values : sequence, optional
+        For ``"similarity"`` and a callable: the label of each code.
+    similarity : callable, optional
+        For ``"similarity"``: scores of pairs, by default `character_cosine`.
+    n_codes : int, optional
+        Size of a declared label universe; by default the largest code plus one.
+    failed : array_like of bool, shape of `judges`, optional
+        Items on which a judge was asked and gave no usable answer.
+    weights : {"imbalance"}, optional
+        Inverse probability weights for skewed labels. Memory is O(n_items * n_annotators).
+    quality : array_like of float, shape (n_annotators,), optional
+        Positive weights of annotators, in S and in ω.
+    expert : int, optional
+        The annotator who stands for "the others" of everyone else, and is not tested.
+    gold : array_like, shape (n_items,), optional
+        Labels that do so without belonging to an annotator. With ε = 0: outperforms humans.
+    normalize : {"zscore", "rank"}, optional
+        For ``"neg_rmse"``: rescale each rater's labels first.
+    clusters : array_like of int, shape (n_items,), optional
+        Which independent unit each item belongs to; errors become cluster-robust.
+    min_items : int, optional
+        Fewest items for an annotator to be tested; at least 2.
+    min_annotators : int, optional
+        Fewest annotators for an item to take part; at least 2.
+    false_discovery_rate : float, optional
+        q, over annotators, in (0, 1).
+    controls : bool, optional
+        Whether to run the constant, random and majority-vote controls; without them `outcome`
+        cannot see a constant judge pass.
+    seed : int, optional
+        Of the random control.
+    names : Names, optional
+        Names for the results; positions otherwise.
+
+    Returns
+    -------
+    list of AltTestResult
+        One per judge and ε, judge by judge.
+
+    Raises
+    ------
+    InputError
+        If shapes, codes or settings break a rule above.
+
+    Warns
+    -----
+    DegenerateDataWarning
+        If ω is undefined for a judge.
+
+    Notes
+    -----
+    Ties are ties: scores are compared as whole numbers where they are (accuracy, whole-number
+    squared errors), otherwise to 1e-9. Undefined figures are nan, never 0, and the outcome is
+    then ``"no_evidence"``. Reference values in the tests are the authors' published figures and a
+    plain-loop oracle. Time is O(n_items * n_annotators * (n_annotators + n_judges)); memory
+    beyond the labels is bounded, except with weights or clusters.
+
+    References
+    ----------
+    .. [1] N. Calderon, R. Reichart and R. Dror, "The Alternative Annotator Test for
+       LLM-as-a-Judge: How to Statistically Justify Replacing Human Annotators with LLMs",
+       ACL 2025, arXiv 2501.10970.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> truth = rng.integers(0, 3, 60)
+    >>> humans = np.where(rng.random((60, 3)) < 0.8, truth[:, None], 0)
+    >>> [result] = alt_test(truth, humans, epsilon=0.2)
+    >>> result.winning_rate, result.outcome
+    (1.0, 'passed')
+    """
+    numeric = alignment == "neg_rmse"
+    human_labels = check_humans(humans, numeric=numeric)
+    judge_labels, failures = check_judges(judges, failed, human_labels)
+    sets = label_sets
+    if sets is not None and not isinstance(sets, LabelSets):
+        sets = LabelSets.from_membership(sets)
+    n_labels = _count_codes(human_labels, judge_labels, n_codes, sets, values, numeric=numeric)
+    settings = _make_settings(
+        epsilon=epsilon,
+        epsilon_mode=epsilon_mode,
+        method=method,
+        design=_choose_design(method, weights=weights, clusters=clusters),
+        false_discovery_rate=false_discovery_rate,
+        min_items=min_items,
+        quality=_check_quality(quality, human_labels.shape[1]),
+        expert=expert,
+    )
+    if normalize is not None:
+        human_labels, judge_labels = _normalize(human_labels, judge_labels, normalize, numeric)
+    reference = check_reference(expert, gold, human_labels)
+    codes, reference_codes = (None, None) if weights is None else weight_codes(human_labels, reference)
+    raters = Raters(
+        humans=human_labels,
+        judges=judge_labels,
+        failed=failures,
+        reference=reference,
+        clusters=_check_clusters(clusters, len(human_labels)),
+        codes=codes,
+        reference_codes=reference_codes,
+    )
+    scorer = make_scorer(
+        alignment,
+        humans=human_labels,
+        n_codes=n_labels,
+        label_sets=sets,
+        values=values,
+        similarity=similarity,
+        weighted=quality is not None,
+    )
+    comparison = Comparison(
+        scorer=scorer,
+        quality=settings.quality,
+        min_annotators=check_count("min_annotators", min_annotators, minimum=2),
+        n_codes=_n_weight_codes(raters, n_labels),
+    )
+    control_judges = make_controls(raters.humans, seed=seed) if controls else []
+    sums = comparison.run(raters, control_judges)
+    run = Run(
+        sums=sums,
+        settings=settings,
+        figures=compute_figures(sums.judges, settings),
+        worst=compute_figures(sums.worst, settings),
+        control_figures=None
+        if sums.controls is None
+        else compute_figures(sums.controls, settings),
+        controls=control_judges,
+        panel=_describe_panel(raters, alignment, sets, n_labels, min_annotators),
+        n_failures=None if failures is None else np.count_nonzero(failures, axis=0),
+    )
+    if np.isnan(run.figures.winning_rate).any():
+        msg = f"ω is undefined: no annotator has {min_items} items to compare with some judge."
+        warnings.warn(msg, DegenerateDataWarning, stacklevel=2)
+    shown = alignment if isinstance(alignment, str) else getattr(alignment, "__name__", "custom")
+    return report(run, names or Names.positions(raters), alignment=shown)
+
+
+def _choose_design(method: Method, *, weights: WeightScheme | None, clusters: object) -> Design:
+    check_choice("method", method, Method)
+    if weights is not None:
+        check_choice("weights", weights, WeightScheme)
+    if method == "exact" and (weights is not None or clusters is not None):
+        reason = "clusters" if weights is None else "weights"
+        msg = (
+            f"`method` must be 't' with {reason}, got 'exact'. "
+            "The exact test needs independent, equally weighted items."
+        )
+        raise InputError(msg)
+    if clusters is not None:
+        return "clustered"
+    return "items" if weights is None else "weighted"
+
+
+def _make_settings(
+    *,
+    epsilon: float | Sequence[float],
+    epsilon_mode: EpsilonMode,
+    method: Method,
+    design: Design,
+    false_discovery_rate: float,
+    min_items: int,
+    quality: NDArray[np.float64] | None,
+    expert: int | None,
+) -> TestSettings:
+    return TestSettings(
+        epsilons=np.asarray(check_epsilons(epsilon)),
+        mode=check_choice("epsilon_mode", epsilon_mode, EpsilonMode),
+        method=method,
+        design=design,
+        false_discovery_rate=check_fraction("false_discovery_rate", false_discovery_rate),
+        min_items=check_count("min_items", min_items, minimum=2),
+        quality=quality,
+        excluded=expert,
+    )
+
+
+def _check_quality(quality: ArrayLike | None, n_annotators: int) -> NDArray[np.float64] | None:
+    if quality is None:
+        return None
+    weights = np.asarray(quality, dtype=np.float64)
+    if weights.shape != (n_annotators,) or not (np.isfinite(weights) & (weights > 0)).all():
+        msg = (
+            f"`quality` must hold one positive number for each of {n_annotators} annotators, "
+            f"got {weights.tolist()!r}."
+        )
+        raise InputError(msg)
+    return weights
+
+
+def _check_clusters(clusters: ArrayLike | None, n_items: int) -> NDArray[np.intp] | None:
+    if clusters is None:
+        return None
+    units = np.asarray(clusters)
+    if units.shape != (n_items,):
+        msg = f"`clusters` must have the shape ({n_items},), got {units.shape}."
+        raise InputError(msg)
+    return np.unique(units, return_inverse=True)[1]
+
+
+def _count_codes(
+    humans: NDArray[Any],
+    judges: NDArray[Any],
+    declared: int | None,
+    label_sets: LabelSets | None,
+    values: Sequence[Any] | None,
+    *,
+    numeric: bool,
+) -> int:
+    if numeric:
+        return 0
+    seen = 1 + max(int(humans.max(initial=-1)), int(judges.max(initial=-1)))
+    for name, size in (
+        ("n_codes", declared),
+        ("label_sets", None if label_sets is None else len(label_sets)),
+        ("values", None if values is None else len(values)),
+    ):
+        if size is not None and size < seen:
+            msg = f"`{name}` must cover every code, got {size} for codes up to {seen - 1}."
+            raise InputError(msg)
+    return seen if declared is None else declared
+
+
+def _normalize(
+    humans: NDArray[Any], judges: NDArray[Any], method: Normalization, numeric: bool  # noqa: FBT001
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    if not numeric:
+        msg = f"`normalize` must be None unless `alignment` is 'neg_rmse', got {method!r}."
+        raise InputError(msg)
+    return tuple(  # type: ignore[return-value]
+        np.stack([normalize_scale(column, method=method) for column in matrix.T], axis=1)
+        for matrix in (humans, judges)
+    )
+
+
+def _n_weight_codes(raters: Raters, n_codes: int) -> int:
+    return n_codes if raters.codes is None else int(raters.codes.max(initial=0)) + 1
+
+
+def _describe_panel(
+    raters: Raters,
+    alignment: AlignmentName | VectorizedScore,
+    label_sets: LabelSets | None,
+    n_codes: int,
+    min_annotators: int,
+) -> Panel:
+    humans = raters.humans
+    sides = None
+    if alignment == "accuracy" and label_sets is None and n_codes == 2:
+        sides = sides_by_majority(humans, min_annotators=min_annotators)
+    agreement = None
+    if label_sets is not None:
+        agreement = measure_agreement(
+            humans, level="sets", label_sets=label_sets, clusters=raters.clusters
+        )
+    elif alignment in ("accuracy", "neg_rmse"):
+        level = "nominal" if alignment == "accuracy" else "interval"
+        agreement = measure_agreement(humans, level=level, clusters=raters.clusters)
+    return Panel(sides=sides, agreement=agreement, n_annotators=humans.shape[1])
+
+

@@ -1,0 +1,193 @@
+"""Run every judge and control past every annotator, a block of items at a time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from voirdire.stats.imbalance import imbalance_weights
+from voirdire.stats.outcome_sums import OutcomeSums, sum_outcomes
+from voirdire.stats.outcomes import HumanBlock
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from voirdire.stats.alignment import Scorer
+    from voirdire.stats.controls import Control
+
+__all__ = ["Comparison", "Raters", "RunSums"]
+
+_CELLS_AT_ONCE = 1 << 18
+"""Items times annotators of a block: small enough for the caches, large enough for numpy."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Raters:
+    """The labels under examination.
+
+    Attributes
+    ----------
+    humans : ndarray, shape (n_items, n_annotators)
+        Codes with -1 for missing, or numbers with nan for missing.
+    judges : ndarray, shape (n_items, n_judges)
+        In the same form.
+    failed : ndarray of bool, shape (n_items, n_judges), or None
+        Where a judge was asked and gave no usable answer.
+    reference : ndarray, shape (n_items,), or None
+        Labels that replace "the others".
+    clusters : ndarray of int, shape (n_items,), or None
+        Independent units.
+    codes : ndarray of int, shape (n_items, n_annotators), or None
+        Label codes for imbalance weights, -1 for missing.
+    reference_codes : ndarray of int, shape (n_items,), or None
+        The reference in the same codes.
+    """
+
+    humans: NDArray[Any]
+    judges: NDArray[Any]
+    failed: NDArray[np.bool_] | None = None
+    reference: NDArray[Any] | None = None
+    clusters: NDArray[np.intp] | None = None
+    codes: NDArray[Any] | None = None
+    reference_codes: NDArray[Any] | None = None
+
+    def sorted_by_cluster(self) -> Raters:
+        """Order the items so that every cluster is one run."""
+        if self.clusters is None:
+            return self
+        return self._take(np.argsort(self.clusters, kind="stable"))
+
+    def rows(self, items: slice) -> Raters:
+        """Return the labels of some items."""
+        return self._take(items)
+
+    def _take(self, rows: Any) -> Raters:
+        given = {name.name: getattr(self, name.name) for name in fields(self)}
+        return Raters(**{name: x if x is None else x[rows] for name, x in given.items()})
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunSums:
+    """The sums of a run: judges as they are, with failures lost, and controls.
+
+    Attributes
+    ----------
+    judges, worst : OutcomeSums
+        Of shape (n_judges, n_annotators).
+    controls : OutcomeSums or None
+        Of shape (n_controls, n_annotators).
+    n_items : ndarray of int, shape (n_judges,)
+        Items compared with at least one annotator.
+    """
+
+    judges: OutcomeSums
+    worst: OutcomeSums
+    controls: OutcomeSums | None
+    n_items: NDArray[np.int64]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparison:
+    """How judges and annotators are compared.
+
+    Attributes
+    ----------
+    scorer : Scorer
+        The alignment.
+    quality : ndarray of float, shape (n_annotators,), or None
+        Weights of annotators in S.
+    min_annotators : int
+        Fewest annotators on an item.
+    n_codes : int
+        Number of label codes, for imbalance weights.
+    """
+
+    scorer: Scorer
+    quality: NDArray[np.float64] | None
+    min_annotators: int
+    n_codes: int
+
+    def run(self, raters: Raters, controls: Sequence[Control]) -> RunSums:
+        """Compare everyone; partitions of the items are summed as they come."""
+        total: RunSums | None = None
+        raters = raters.sorted_by_cluster()
+        for items in self._blocks(raters):
+            part = self._run_block(raters.rows(items), controls, items)
+            total = part if total is None else _added(total, part)
+        return self._run_block(raters, controls, slice(None)) if total is None else total
+
+    def _blocks(self, raters: Raters) -> Iterator[slice]:
+        n_items, n_annotators = raters.humans.shape
+        if raters.codes is not None:  # imbalance weights need all items at once
+            yield slice(0, n_items)
+            return
+        step = max(256, _CELLS_AT_ONCE // (n_annotators * self.scorer.cell_width))
+        edges = np.arange(0, n_items, step)
+        if raters.clusters is not None:
+            edges = np.unique(np.searchsorted(raters.clusters, raters.clusters[edges]))
+        for start, stop in zip(edges, [*edges[1:], n_items], strict=True):
+            yield slice(int(start), int(stop))
+
+    def _run_block(self, raters: Raters, controls: Sequence[Control], items: slice) -> RunSums:
+        block = HumanBlock(
+            raters.humans,
+            scorer=self.scorer,
+            quality=self.quality,
+            reference=raters.reference,
+            min_annotators=self.min_annotators,
+        )
+        judges, worst, n_items = [], [], []
+        for number in range(raters.judges.shape[1]):
+            answers = np.ascontiguousarray(raters.judges[:, number])
+            outcomes = block.outcomes(answers)
+            judges.append(self._sum(outcomes, raters))
+            n_items.append(np.count_nonzero((outcomes >= 0).any(axis=0)))
+            failed = None if raters.failed is None else raters.failed[:, number]
+            if failed is None or not failed.any():
+                worst.append(judges[-1])
+            else:
+                worst.append(self._sum(block.outcomes(answers, failed=failed), raters))
+        others = [
+            self._sum(block.outcomes(_answers(control, block, raters, items)), raters)
+            for control in controls
+        ]
+        return RunSums(
+            judges=OutcomeSums.stack(judges),
+            worst=OutcomeSums.stack(worst),
+            controls=OutcomeSums.stack(others) if others else None,
+            n_items=np.asarray(n_items),
+        )
+
+    def _sum(self, outcomes: NDArray[np.int8], raters: Raters) -> OutcomeSums:
+        weights = None
+        if raters.codes is not None:
+            weights = imbalance_weights(
+                raters.codes.T,
+                outcomes >= 0,
+                n_codes=self.n_codes,
+                reference=raters.reference_codes,
+            )
+        return sum_outcomes(outcomes, weights=weights, clusters=raters.clusters)
+
+
+def _answers(
+    control: Control, block: HumanBlock, raters: Raters, items: slice
+) -> NDArray[Any]:
+    if control.answers is not None:
+        return control.answers[items]
+    rows = np.arange(len(raters.humans))
+    return raters.humans[rows, block.medoid()]
+
+
+def _added(total: RunSums, part: RunSums) -> RunSums:
+    both = total.controls is not None and part.controls is not None
+    return RunSums(
+        judges=total.judges + part.judges,
+        worst=total.worst + part.worst,
+        controls=total.controls + part.controls if both else None,  # type: ignore[operator]
+        n_items=total.n_items + part.n_items,
+    )

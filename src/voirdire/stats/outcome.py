@@ -1,0 +1,152 @@
+"""Whether passing would mean anything, and what a reader should know before trusting figures."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from voirdire._types import Outcome
+    from voirdire.stats.krippendorff import KrippendorffResult
+    from voirdire.stats.results import AnnotatorResult, ControlResult, WorstCase
+
+__all__ = ["Panel", "decide_outcome", "find_warnings", "sides_by_majority"]
+
+MIN_ITEMS_PER_SIDE = 10
+MIN_ALPHA = 0.2
+MANY_TIES = 0.6
+FEW_ANNOTATORS = 3
+
+
+@dataclass(frozen=True, kw_only=True)
+class Panel:
+    """What the annotators alone say about the evidence.
+
+    Attributes
+    ----------
+    sides : tuple of int or None
+        Items on either side by majority, for questions with two labels; None for others.
+    agreement : KrippendorffResult or None
+        α among the annotators.
+    n_annotators : int
+        Annotators in the data.
+    """
+
+    sides: tuple[int, int] | None
+    agreement: KrippendorffResult | None
+    n_annotators: int
+
+
+def sides_by_majority(codes: NDArray[Any], *, min_annotators: int) -> tuple[int, int]:
+    """Count items whose majority is label 0 and label 1; a tied item is on neither side.
+
+    Parameters
+    ----------
+    codes : ndarray of int, shape (n_items, n_annotators)
+        0, 1, or -1 for missing.
+    min_annotators : int
+        Fewest labels of an item that counts.
+    """
+    lean = sum((column == 1).astype(np.int32) - (column == 0) for column in codes.T)
+    known = sum((column >= 0).astype(np.int32) for column in codes.T) >= min_annotators
+    return int(np.count_nonzero(known & (lean < 0))), int(np.count_nonzero(known & (lean > 0)))
+
+
+def decide_outcome(
+    panel: Panel,
+    *,
+    winning_rate: float,
+    worst_case: WorstCase,
+    controls: Sequence[ControlResult],
+    min_items: int,
+) -> tuple[Outcome, tuple[str, ...]]:
+    """Decide between passed, failed and no evidence; the reasons go with the last.
+
+    A pass counts with the judge's failures lost. There is no evidence when no annotator could be
+    tested, a constant control passes, a two-label question has fewer than ten items on a side, or
+    the interval of the annotators' α reaches down to .2.
+    """
+    reasons = []
+    if math.isnan(winning_rate):
+        reasons.append(f"no annotator has {min_items} items to compare")
+    reasons += [
+        f"a judge that always answers {control.label!r} passes too"
+        for control in controls
+        if control.control == "constant" and control.passed
+    ]
+    if panel.sides is not None and min(panel.sides) < MIN_ITEMS_PER_SIDE:
+        reasons.append(
+            f"the annotators' majority puts {panel.sides[0]} and {panel.sides[1]} items on the two "
+            f"sides; {MIN_ITEMS_PER_SIDE} on each are needed"
+        )
+    agreement = panel.agreement
+    if agreement is not None and not agreement.low > MIN_ALPHA:
+        reasons.append(_weak_agreement(agreement))
+    if reasons:
+        return "no_evidence", tuple(reasons)
+    return ("passed" if worst_case.passed else "failed"), ()
+
+
+def find_warnings(
+    panel: Panel,
+    annotators: Sequence[AnnotatorResult],
+    *,
+    untested: Sequence[str],
+    winning_rate: float,
+    winning_rate_bh: float,
+    worst_case: WorstCase,
+    method: str,
+    min_items: int,
+) -> tuple[str, ...]:
+    """Say in sentences what weakens the figures."""
+    found = []
+    if len(annotators) < FEW_ANNOTATORS:
+        found.append(
+            f"{len(annotators)} annotators were tested; with fewer than {FEW_ANNOTATORS} the "
+            "winning rate says little"
+        )
+    if untested:
+        found.append(f"not tested, fewer than {min_items} items each: {_listed(untested)}")
+    tied = [row.annotator for row in annotators if row.tie_share > MANY_TIES]
+    if tied and method == "t":
+        found.append(
+            f"more than {MANY_TIES:.0%} of the items are ties for {_listed(tied)}: the t-test "
+            "rejects too often there; see the exact p-values, or use method='exact'"
+        )
+    if (winning_rate >= 0.5) != (winning_rate_bh >= 0.5):
+        found.append(
+            f"the result depends on the correction: winning rate {winning_rate:.2f} under "
+            f"Benjamini-Yekutieli, {winning_rate_bh:.2f} under Benjamini-Hochberg"
+        )
+    if worst_case.n_failures:
+        found.append(
+            f"the judge failed on {worst_case.n_failures} items; counted as lost the winning rate "
+            f"is {worst_case.winning_rate:.2f}, and the outcome uses that"
+        )
+    if panel.agreement is not None and panel.agreement.alpha < 0.4:
+        found.append(
+            f"the annotators agree weakly (α = {panel.agreement.alpha:.2f}); weak annotators let "
+            "weak judges pass"
+        )
+    return tuple(found)
+
+
+def _weak_agreement(agreement: KrippendorffResult) -> str:
+    if agreement.reason is not None:
+        return f"agreement among the annotators is undefined: {agreement.reason}"
+    return (
+        f"agreement among the annotators may be as low as α = {agreement.low:.2f}; "
+        f"its lower bound must exceed {MIN_ALPHA}"
+    )
+
+
+def _listed(names: Sequence[str], *, most: int = 5) -> str:
+    shown = ", ".join(repr(name) for name in names[:most])
+    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"

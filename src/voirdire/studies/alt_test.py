@@ -1,0 +1,304 @@
+"""The alternative annotator test for a user with two dicts or two data frames."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from voirdire.errors import InputError
+from voirdire.studies.examination import (
+    TestPlan,
+    check_alignment,
+    examine_matrix,
+    kind_of,
+    make_reader,
+)
+from voirdire.studies.from_mappings import matrix_from_mappings
+
+if TYPE_CHECKING:
+    from voirdire._types import (
+        AlignmentName,
+        EpsilonMode,
+        Method,
+        Normalization,
+        QuestionKind,
+        WeightScheme,
+    )
+    from voirdire.stats import AltTestResult
+    from voirdire.stats.alignment import VectorizedScore
+    from voirdire.studies.label_matrix import LabelMatrix
+
+__all__ = ["alt_test", "outperforms_humans"]
+
+DEFAULT_JUDGE = "judge"
+
+
+def alt_test(
+    judge: Any = None,
+    humans: Any = None,
+    *,
+    judges: Any = None,
+    alignment: AlignmentName | VectorizedScore = "accuracy",
+    epsilon: float | Sequence[float] = 0.2,
+    epsilon_mode: EpsilonMode = "additive",
+    method: Method = "t",
+    kind: QuestionKind | None = None,
+    labels: Sequence[Any] | None = None,
+    weights: WeightScheme | None = None,
+    quality: Mapping[str, float] | None = None,
+    expert: str | None = None,
+    gold: Mapping[Any, Any] | None = None,
+    normalize: Normalization | None = None,
+    clusters: Mapping[Any, Any] | None = None,
+    similarity: VectorizedScore | None = None,
+    min_items: int = 30,
+    min_annotators: int = 2,
+    false_discovery_rate: float = 0.05,
+    controls: bool = True,
+    seed: int = 0,
+    question: str = "label",
+) -> Any:
+    """Examine whether a judge may replace human annotators.
+
+    One annotator at a time is left out, and the judge is asked to be at least as close to the
+    others as that annotator is, up to a margin ε for being cheaper [1]_. The judge passes if it
+    wins at least half of the annotators; read `outcome`, which also says when a pass means
+    nothing.
+
+    Parameters
+    ----------
+    judge : mapping or data frame, optional
+        The judge's labels, ``{item: label}``, or a pandas, polars or pyarrow frame with columns
+        `item` and `label`.
+    humans : mapping or data frame
+        The annotators' labels, ``{annotator: {item: label}}``, or a frame: long (`item`,
+        `annotator`, `label`) or wide (`item` and one column per annotator). A label is a text, a
+        number, a truth value, or a list or set of texts for multi-label questions; None, nan,
+        empty text and "can't tell" are missing.
+    judges : mapping or data frame, optional
+        Several judges at once, ``{name: {item: label}}``; instead of `judge`.
+    alignment : str or callable, optional
+        How close two labels are: ``"accuracy"``, ``"neg_rmse"`` (numbers), ``"similarity"``
+        (texts), ``"jaccard"``, ``"jaccard_macro"``, ``"jaccard_slots"``, ``"hamming"`` (sets), or
+        a function of two arrays of labels that returns the score of each pair.
+    epsilon : float or sequence of float, optional
+        Cost-benefit margin, fractions in [0, 1), fixed in advance. Guidance: .2 for experts, .15
+        for skilled annotators, .1 for crowd workers.
+    epsilon_mode : {"additive", "multiplicative"}, optional
+        Whether the annotator's advantage is reduced by ε or by the share ε of itself.
+    method : {"t", "exact"}, optional
+        The t-test, or the exact test, which holds its size where ties are many.
+    kind : {"boolean", "choice", "multilabel", "scale", "text"}, optional
+        Declares how labels are read: ``"choice"`` reads numbers as text, ``"scale"`` text as
+        numbers, ``"boolean"`` words such as yes and no as truth values. By default labels are
+        what they are, and labels of different types are an error.
+    labels : sequence, optional
+        The label universe. An annotator's label outside it is dropped and listed; a judge's is a
+        failure. Without it the universe is the union over annotators and judges.
+    weights : {"imbalance"}, optional
+        Inverse probability weights, for skewed labels.
+    quality : mapping of str to float, optional
+        Positive weight of every annotator, in the alignment and in ω.
+    expert : str, optional
+        The annotator who stands for "the others" of everyone else.
+    gold : mapping, optional
+        Gold labels ``{item: label}`` that do so; see `outperforms_humans`.
+    normalize : {"zscore", "rank"}, optional
+        For ``"neg_rmse"``: rescale each rater's labels first.
+    clusters : mapping, optional
+        ``{item: cluster}`` for items that share a source; errors become cluster-robust.
+    similarity : callable, optional
+        For ``"similarity"``: a function of two arrays of texts; by default the cosine of
+        character 1-to-3-grams.
+    min_items : int, optional
+        Fewest items for an annotator to be tested; at least 2.
+    min_annotators : int, optional
+        Fewest annotators for an item to take part; at least 2.
+    false_discovery_rate : float, optional
+        q of Benjamini-Yekutieli over annotators, in (0, 1).
+    controls : bool, optional
+        Whether to examine constant, random and majority-vote judges beside.
+    seed : int, optional
+        Of the random control.
+    question : str, optional
+        Name of the question, for the results.
+
+    Returns
+    -------
+    AltTestResult, list of AltTestResult, or dict of either
+        One result; with a sequence of ε a list, one result per ε in order; with `judges` a dict
+        of these by judge.
+
+    Raises
+    ------
+    InputError
+        If labels, names or settings break a rule above; the message says which.
+    NoDataError
+        If nothing is left to examine: no annotations, or no item in common with a judge.
+
+    Warns
+    -----
+    DegenerateDataWarning
+        If no annotator has enough items, so that ω is nan and the outcome ``"no_evidence"``.
+
+    Notes
+    -----
+    A judge's missing label and a `voirdire.records.Failure` count as failures: left out of
+    the main figures, lost in `worst_case`, which decides the outcome. An item that the judge was
+    not asked about is listed in `dropped`.
+
+    References
+    ----------
+    .. [1] N. Calderon, R. Reichart and R. Dror, "The Alternative Annotator Test for
+       LLM-as-a-Judge: How to Statistically Justify Replacing Human Annotators with LLMs",
+       ACL 2025, arXiv 2501.10970.
+
+    Examples
+    --------
+    >>> import voirdire
+    >>> truth = {f"t{i}": "yes" if i % 3 else "no" for i in range(60)}
+    >>> wrong = {"yes": "no", "no": "yes"}
+    >>> humans = {
+    ...     name: {t: wrong[x] if int(t[1:]) % 10 == slip else x for t, x in truth.items()}
+    ...     for slip, name in enumerate(["ann", "bob", "eve"])
+    ... }
+    >>> result = voirdire.alt_test(truth, humans, epsilon=0.2)
+    >>> result.winning_rate, result.advantage_probability, result.outcome
+    (1.0, 1.0, 'passed')
+    """
+    plan = TestPlan(
+        epsilon=epsilon,
+        epsilon_mode=epsilon_mode,
+        method=method,
+        weights=weights,
+        quality=quality,
+        expert=expert,
+        normalize=normalize,
+        similarity=similarity,
+        min_items=min_items,
+        min_annotators=min_annotators,
+        false_discovery_rate=false_discovery_rate,
+        controls=controls,
+        seed=seed,
+    )
+    check_alignment(alignment)
+    _check_given(judge, judges, humans)
+    matrix = _align(
+        {DEFAULT_JUDGE: judge} if judges is None else judges,
+        humans,
+        alignment=alignment,
+        kind=kind,
+        labels=labels,
+        gold=gold,
+        clusters=clusters,
+    )
+    results = examine_matrix(matrix, plan, alignment=alignment, question=question)
+    return _shaped(results, several=judges is not None, one_epsilon=not _is_sequence(epsilon))
+
+
+def outperforms_humans(
+    judge: Any, humans: Any, gold: Mapping[Any, Any], **settings: Any
+) -> AltTestResult:
+    """Examine whether a judge is closer to gold labels than the annotators are.
+
+    The gold labels stand for "the others", and ε is 0: what is tested is superiority, not
+    replaceability.
+
+    Parameters
+    ----------
+    judge, humans
+        As in `alt_test`.
+    gold : mapping
+        Gold labels ``{item: label}``.
+    **settings
+        Any other argument of `alt_test` but `epsilon`.
+
+    Returns
+    -------
+    AltTestResult
+        With `epsilon` 0.
+
+    Raises
+    ------
+    InputError
+        As `alt_test` does.
+
+    Examples
+    --------
+    >>> gold = {f"t{i}": i % 2 for i in range(80)}
+    >>> humans = {
+    ...     name: {t: 1 - x if int(t[1:]) % 5 == slip else x for t, x in gold.items()}
+    ...     for slip, name in enumerate(["ann", "bob", "eve"])
+    ... }
+    >>> outperforms_humans(gold, humans, gold).outcome
+    'passed'
+    """
+    if "epsilon" in settings:
+        msg = f"`epsilon` must be left out: it is 0 here, got {settings['epsilon']!r}. Use alt_test."
+        raise InputError(msg)
+    result: AltTestResult = alt_test(judge, humans, gold=gold, epsilon=0.0, **settings)
+    return result
+
+
+def _check_given(judge: Any, judges: Any, humans: Any) -> None:
+    if (judge is None) == (judges is None):
+        given = "neither" if judge is None else "both"
+        msg = f"exactly one of `judge` and `judges` must be given, got {given}."
+        raise InputError(msg)
+    if humans is None:
+        msg = "`humans` must be a mapping {annotator: {item: label}} or a data frame, got None."
+        raise InputError(msg)
+    if isinstance(judge, Mapping) and judge and all(isinstance(x, Mapping) for x in judge.values()):
+        msg = "`judge` must map items to labels, got a mapping of mappings. Pass it as `judges`."
+        raise InputError(msg)
+
+
+def _align(
+    judges: Any,
+    humans: Any,
+    *,
+    alignment: AlignmentName | VectorizedScore,
+    kind: QuestionKind | None,
+    labels: Sequence[Any] | None,
+    gold: Mapping[Any, Any] | None,
+    clusters: Mapping[Any, Any] | None,
+) -> LabelMatrix:
+    reader = make_reader(alignment, kind=kind, labels=labels)
+    declared = kind or kind_of(alignment)
+    people = humans if isinstance(humans, Mapping) else _from_frame(humans, declared, "annotator")
+    if not isinstance(judges, Mapping):
+        machines = _from_frame(judges, declared, "judge")
+    else:
+        machines = {
+            name: _one_judge(given, name, declared) for name, given in judges.items()
+        }
+    return matrix_from_mappings(
+        machines,
+        people,
+        reader=reader,
+        numeric=alignment == "neg_rmse",
+        gold=gold,
+        clusters=clusters,
+    )
+
+
+def _one_judge(given: Any, name: str, kind: QuestionKind) -> Mapping[Any, Any]:
+    if isinstance(given, Mapping):
+        return given
+    found = _from_frame(given, kind, "judge", name=name)
+    if len(found) != 1:
+        msg = f"`judge` must hold one judge's labels, got {sorted(found)!r}. Pass it as `judges`."
+        raise InputError(msg)
+    return next(iter(found.values()))
+
+
+def _shaped(results: list[AltTestResult], *, several: bool, one_epsilon: bool) -> Any:
+    by_judge: dict[str, list[AltTestResult]] = {}
+    for result in results:
+        by_judge.setdefault(result.judge, []).append(result)
+    shaped = {name: rows[0] if one_epsilon else rows for name, rows in by_judge.items()}
+    return shaped if several else next(iter(shaped.values()))
+
+
+def _is_sequence(epsilon: float | Sequence[float]) -> bool:
+    return hasattr(epsilon, "__iter__")

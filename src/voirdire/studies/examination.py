@@ -1,0 +1,202 @@
+"""Examine the judges of one aligned label matrix under one alignment."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from voirdire import stats
+from voirdire._types import AlignmentName, QuestionKind
+from voirdire._validation import check_choice, shorten
+from voirdire.errors import InputError
+from voirdire.studies.label_words import LabelReader
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from voirdire._types import EpsilonMode, Method, Normalization, WeightScheme
+    from voirdire.stats import AltTestResult
+    from voirdire.stats.alignment import VectorizedScore
+    from voirdire.studies.label_matrix import LabelMatrix
+
+__all__ = ["TestPlan", "check_alignment", "examine_matrix", "kind_of", "make_reader"]
+
+SET_ALIGNMENTS = ("jaccard", "jaccard_macro", "jaccard_slots", "hamming")
+UNIVERSE_ALIGNMENTS = ("jaccard_macro", "jaccard_slots", "hamming")
+
+
+@dataclass(frozen=True, kw_only=True)
+class TestPlan:
+    """What was fixed before the labels were looked at.
+
+    The attributes are those of `voirdire.alt_test`.
+    """
+
+    epsilon: float | Sequence[float] = 0.2
+    epsilon_mode: EpsilonMode = "additive"
+    method: Method = "t"
+    weights: WeightScheme | None = None
+    quality: Mapping[str, float] | None = None
+    expert: str | None = None
+    normalize: Normalization | None = None
+    similarity: VectorizedScore | None = None
+    min_items: int = 30
+    min_annotators: int = 2
+    false_discovery_rate: float = 0.05
+    controls: bool = True
+    seed: int = 0
+
+    def as_settings(self) -> dict[str, Any]:
+        """The plan as plain values, for results and certificates."""
+        plain = asdict(replace(self, similarity=None))
+        plain["quality"] = None if self.quality is None else dict(self.quality)
+        plain["similarity"] = getattr(self.similarity, "__name__", None)
+        del plain["epsilon"], plain["controls"]
+        return plain
+
+
+def check_alignment(alignment: AlignmentName | VectorizedScore) -> str:
+    """Return the name of an alignment, checked."""
+    if callable(alignment):
+        return str(getattr(alignment, "__name__", "custom"))
+    return check_choice("alignment", alignment, AlignmentName)
+
+
+def kind_of(alignment: AlignmentName | VectorizedScore) -> QuestionKind:
+    """The kind of question that an alignment declares where nothing else does."""
+    if alignment == "neg_rmse":
+        return "scale"
+    if alignment in SET_ALIGNMENTS:
+        return "multilabel"
+    return "text" if alignment == "similarity" else "choice"
+
+
+def make_reader(
+    alignment: AlignmentName | VectorizedScore,
+    *,
+    kind: QuestionKind | None,
+    labels: Sequence[Any] | None,
+) -> LabelReader:
+    """A reader of labels in memory for one alignment."""
+    return LabelReader(
+        kind=kind,
+        numeric=alignment == "neg_rmse",
+        sets=alignment in SET_ALIGNMENTS,
+        labels=labels,
+    )
+
+
+def examine_matrix(
+    matrix: LabelMatrix,
+    plan: TestPlan,
+    *,
+    alignment: AlignmentName | VectorizedScore,
+    question: str,
+) -> list[AltTestResult]:
+    """Run the test on an aligned matrix: one result per judge and ε, judge by judge."""
+    name = check_alignment(alignment)
+    results = stats.alt_test(
+        matrix.answers,
+        matrix.humans,
+        alignment=alignment,
+        epsilon=plan.epsilon,
+        epsilon_mode=plan.epsilon_mode,
+        method=plan.method,
+        label_sets=matrix.label_sets,
+        values=matrix.categories or None,
+        similarity=plan.similarity,
+        n_codes=_declared_codes(matrix),
+        failed=matrix.failed,
+        weights=plan.weights,
+        quality=_quality(matrix, plan),
+        expert=_expert(matrix, plan),
+        gold=matrix.gold,
+        normalize=plan.normalize,
+        clusters=matrix.clusters,
+        min_items=plan.min_items,
+        min_annotators=plan.min_annotators,
+        false_discovery_rate=plan.false_discovery_rate,
+        controls=plan.controls,
+        seed=plan.seed,
+        names=stats.Names(
+            judges=matrix.judges,
+            annotators=matrix.annotators,
+            question=question,
+            label=_label_namer(matrix),
+            settings=plan.as_settings() | _described(matrix),
+        ),
+    )
+    notes = matrix.notes + _universe_note(matrix, name)
+    return [
+        replace(
+            result,
+            warnings=result.warnings + notes,
+            dropped=tuple(row for row in matrix.dropped if _concerns(row.rater, result, matrix)),
+        )
+        for result in results
+    ]
+
+
+def _concerns(rater: str | None, result: AltTestResult, matrix: LabelMatrix) -> bool:
+    """Whether a drop belongs to this result: not if it is another judge's."""
+    return rater == result.judge or rater not in matrix.judges
+
+
+def _declared_codes(matrix: LabelMatrix) -> int | None:
+    if not matrix.declared or matrix.label_sets is not None or not matrix.categories:
+        return None
+    return max(len(matrix.universe or ()), len(matrix.categories))
+
+
+def _quality(matrix: LabelMatrix, plan: TestPlan) -> list[float] | None:
+    if plan.quality is None:
+        return None
+    lost = [name for name in matrix.annotators if name not in plan.quality]
+    if lost:
+        msg = f"`quality` must name every annotator, got no weight for {shorten(lost[0])!r}."
+        raise InputError(msg)
+    return [float(plan.quality[name]) for name in matrix.annotators]
+
+
+def _expert(matrix: LabelMatrix, plan: TestPlan) -> int | None:
+    if plan.expert is None:
+        return None
+    if plan.expert not in matrix.annotators:
+        known = ", ".join(repr(shorten(name)) for name in matrix.annotators[:10])
+        msg = f"`expert` must be one of the annotators {known}, got {shorten(plan.expert)!r}."
+        raise InputError(msg)
+    return matrix.annotators.index(plan.expert)
+
+
+def _label_namer(matrix: LabelMatrix) -> Any:
+    if not matrix.categories:
+        return lambda number: f"{float(number):g}"
+    return lambda code: label_text(matrix.categories[int(code)])
+
+
+def label_text(label: Any) -> str:
+    """Show a label; a set in braces, in order."""
+    if isinstance(label, frozenset):
+        return "{" + ", ".join(sorted(label)) + "}"
+    if isinstance(label, bool):
+        return "true" if label else "false"
+    return str(label)
+
+
+def _described(matrix: LabelMatrix) -> dict[str, Any]:
+    universe = matrix.universe if matrix.declared or matrix.label_sets is not None else None
+    return {
+        "labels": None if universe is None else list(universe),
+        "labels_declared": matrix.declared,
+        "gold": matrix.gold is not None,
+        "n_clusters": None if matrix.clusters is None else int(matrix.clusters.max()) + 1,
+    }
+
+
+def _universe_note(matrix: LabelMatrix, alignment: str) -> tuple[str, ...]:
+    if matrix.declared or alignment not in UNIVERSE_ALIGNMENTS:
+        return ()
+    return (
+        f"the label universe was not declared: it is the union of the {len(matrix.universe or ())} "
+        "labels that annotators and judges used; declare it with `labels`",
+    )

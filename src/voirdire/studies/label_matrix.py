@@ -1,0 +1,63 @@
+"""Labels of annotators and judges as arrays over the same items, and the labels behind the codes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from voirdire.records import Dropped
+    from voirdire.stats import LabelSets
+
+__all__ = ["LabelMatrix"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class LabelMatrix:
+    """One question's labels, aligned on items, ready for `voirdire.stats`.
+
+    Attributes
+    ----------
+    items, annotators, judges : tuple of str
+        Names of rows and columns.
+    humans : ndarray, shape (n_items, n_annotators)
+        Codes with -1 for missing, or numbers with nan for missing.
+    answers : ndarray, shape (n_items, n_judges)
+        The judges' labels in the same form.
+    failed : ndarray of bool, shape (n_items, n_judges)
+        Where a judge was asked and gave no usable answer.
+    gold : ndarray, shape (n_items,), or None
+        Gold labels in the same form.
+    clusters : ndarray of int, shape (n_items,), or None
+        The independent unit of each item.
+    categories : tuple
+        The label of each code; empty where labels are numbers.
+    label_sets : LabelSets or None
+        For multi-label questions the sets behind the codes.
+    universe : tuple of str or None
+        The label universe of a multi-label question, or the declared labels.
+    declared : bool
+        Whether the universe was declared.
+    dropped : tuple of Dropped
+        What was set aside.
+    notes : tuple of str
+        What a reader should know about how labels were read.
+    """
+
+    items: tuple[str, ...]
+    annotators: tuple[str, ...]
+    judges: tuple[str, ...]
+    humans: NDArray[Any]
+    answers: NDArray[Any]
+    failed: NDArray[np.bool_]
+    gold: NDArray[Any] | None = None
+    clusters: NDArray[np.intp] | None = None
+    categories: tuple[Any, ...] = ()
+    label_sets: LabelSets | None = None
+    universe: tuple[Any, ...] | None = None
+    declared: bool = False
+    dropped: tuple[Dropped, ...] = ()
+    notes: tuple[str, ...] = ()

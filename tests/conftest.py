@@ -1,0 +1,88 @@
+"""What every test gets: no network, repeatable Hypothesis runs, the shared data."""
+
+import ipaddress
+import os
+import socket
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+ROOT = Path(__file__).resolve().parents[1]
+
+settings.register_profile(
+    "ci", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.register_profile("dev", deadline=None, print_blob=True)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
+
+
+def _is_local(host: object) -> bool:
+    if isinstance(host, bytes | bytearray):
+        host = host.decode()
+    if host in (None, "", "localhost", "localhost.localdomain", "ip6-localhost"):
+        return True
+    try:
+        address = ipaddress.ip_address(str(host).partition("%")[0])
+    except ValueError:
+        return False
+    return address.is_loopback or address.is_unspecified
+
+
+def _refuse_unless_local(host: object) -> None:
+    if not _is_local(host):
+        message = f"a test tried to reach {host!r}; tests use loopback only"
+        raise AssertionError(message)
+
+
+def _guard_address(address: object) -> None:
+    # A path (AF_UNIX) stays on this machine; addresses of the internet families are tuples.
+    if isinstance(address, tuple):
+        _refuse_unless_local(address[0])
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _no_network():
+    """Let sockets reach this machine only, for the whole run."""
+    real_connect = socket.socket.connect
+    real_connect_ex = socket.socket.connect_ex
+    real_sendto = socket.socket.sendto
+    real_create_connection = socket.create_connection
+    real_getaddrinfo = socket.getaddrinfo
+
+    def connect(self, address):
+        _guard_address(address)
+        return real_connect(self, address)
+
+    def connect_ex(self, address):
+        _guard_address(address)
+        return real_connect_ex(self, address)
+
+    def sendto(self, data, *flags_and_address):
+        _guard_address(flags_and_address[-1])
+        return real_sendto(self, data, *flags_and_address)
+
+    def create_connection(address, *args, **kwargs):
+        _guard_address(address)
+        return real_create_connection(address, *args, **kwargs)
+
+    def getaddrinfo(host, *args, **kwargs):
+        _refuse_unless_local(host)
+        return real_getaddrinfo(host, *args, **kwargs)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(socket.socket, "connect", connect)
+        patch.setattr(socket.socket, "connect_ex", connect_ex)
+        patch.setattr(socket.socket, "sendto", sendto)
+        patch.setattr(socket, "create_connection", create_connection)
+        patch.setattr(socket, "getaddrinfo", getaddrinfo)
+        yield
+
+
+@pytest.fixture(scope="session")
+def shared_dir() -> Path:
+    """Give the folder of public data sets and reference values beside the repository."""
+    folder = ROOT.parent / "shared"
+    if not folder.is_dir():
+        pytest.skip("the folder `shared` with the public data sets is not beside the repository")
+    return folder

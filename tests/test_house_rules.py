@@ -1,0 +1,101 @@
+"""Rules of the house that no linter knows."""
+
+import ast
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+SOURCES = sorted((ROOT / "src").rglob("*.py"))
+MAX_LINES = 600
+EMPTY_NAMES = {"utils", "helpers", "misc", "common", "core"}
+# A path of somebody's machine: it starts at the root, in a folder where people keep their work.
+MACHINE_PATH = re.compile(r"(?<![\w.~$}:/-])/(?:work|root|(?:home|Users)/\w+)/")
+
+
+def tracked_files() -> list[Path]:
+    """List what is, or would be, committed; in a tree without git, everything not hidden."""
+    listed = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if listed.returncode == 0:
+        names = [Path(name) for name in listed.stdout.split("\0") if name]
+    else:
+        names = [path.relative_to(ROOT) for path in ROOT.rglob("*")]
+        names = [name for name in names if not any(part.startswith(".") for part in name.parts)]
+    built = {"__pycache__", "_build", "build", "dist", "htmlcov", "voirdire-demo"}
+    return sorted(
+        ROOT / name
+        for name in names
+        if (ROOT / name).is_file() and not built.intersection(name.parts)
+    )
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_no_source_file_outgrows_its_idea(path):
+    n_lines = len(path.read_text(encoding="utf-8").splitlines())
+
+    assert n_lines <= MAX_LINES
+
+
+def test_modules_are_named_for_their_idea():
+    parts = {part for path in SOURCES for part in path.relative_to(ROOT).with_suffix("").parts}
+
+    assert not EMPTY_NAMES & {part.lstrip("_") for part in parts}
+
+
+def test_nothing_is_persisted_with_pickle():
+    offenders = [
+        f"{path.relative_to(ROOT)}:{node.lineno}"
+        for path in SOURCES
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if {"pickle", "cloudpickle", "dill", "joblib", "shelve"} & imported_packages(node)
+    ]
+
+    assert offenders == []
+
+
+def imported_packages(node: ast.AST) -> set[str]:
+    """Name the top-level packages that a statement imports."""
+    if isinstance(node, ast.Import):
+        return {alias.name.partition(".")[0] for alias in node.names}
+    if isinstance(node, ast.ImportFrom) and node.level == 0:
+        return {str(node.module).partition(".")[0]}
+    return set()
+
+
+def test_no_file_names_a_place_on_somebodys_machine():
+    offenders = []
+    for path in tracked_files():
+        try:
+            lines = path.read_text(encoding="utf-8").splitlines()
+        except UnicodeDecodeError:
+            continue
+        offenders += [
+            f"{path.relative_to(ROOT)}:{number}: {line.strip()[:100]}"
+            for number, line in enumerate(lines, start=1)
+            if MACHINE_PATH.search(line)
+        ]
+
+    assert offenders == []
+
+
+@pytest.mark.parametrize(
+    ("text", "is_place"),
+    [
+        ("see " + "/work" + "/main/x.py", True),
+        ('"' + "/root" + '/.cache"', True),
+        ("/home" + "/ada/data.csv", True),
+        ("src/work/x.py", False),
+        ("https://example.org/work/paper", False),
+        ("the root / the work", False),
+    ],
+)
+def test_the_rule_about_places_finds_places_only(text, is_place):
+    assert bool(MACHINE_PATH.search(text)) is is_place
