@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from voirdire._validation import shorten
 from voirdire.errors import InputError
 from voirdire.io.json_text import pairs_of
 from voirdire.io.long_rows import LongRows
-from voirdire.io.raw import shortened
 from voirdire.io.request import DEFAULT_QUESTION
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def table_of_mapping(document: dict[str, Any], *, source: str, request: Request)
         first = next(value for value in document.values() if not isinstance(value, dict))
         message = (
             f"{source}: JSON must map each {request.role} to an object of labels, "
-            f'got {shortened(repr(first))}. Write {{"name": {{"item": "label"}}}}.'
+            f'got {shorten(repr(first))}. Write {{"name": {{"item": "label"}}}}.'
         )
         raise InputError(message)
     else:

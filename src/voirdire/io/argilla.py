@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from voirdire._validation import shorten
 from voirdire.errors import InputError
 from voirdire.io.long_rows import LongRows, object_in, objects_in
-from voirdire.io.raw import shortened
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -45,7 +45,7 @@ def table_of_records(
     if not is_argilla(records):
         message = (
             f"{source}: JSON must be a list of records with `responses`, "
-            f"got {shortened(repr(next(iter(records), [])))}. Export it with `to_json`."
+            f"got {shorten(repr(next(iter(records), [])))}. Export it with `to_json`."
         )
         raise InputError(message)
     key = _item_key(records, source=source, request=request)
@@ -59,8 +59,8 @@ def table_of_records(
             continue
         for question, value, user, status in _responses(record, source=source):
             if status in ("discarded", "draft"):
-                facts = {"item": item, "rater": user, "question": question, "line": line}
-                rows.set_aside(f"{status} response", **facts)
+                reason = f"{status} response"
+                rows.set_aside(reason, item=item, rater=user, question=question, line=line)
             else:
                 rows.add(item=item, rater=user, label=value, question=question, line=line)
     return rows.table()
@@ -122,7 +122,7 @@ def _flat_responses(
         statuses = record.get(f"{key}.status") or [None] * len(users)
         if not isinstance(values, list) or not len(values) == len(users) == len(statuses):
             message = (
-                f"{source}: `{key}` must be as long as its users, got {shortened(repr(values))} "
+                f"{source}: `{key}` must be as long as its users, got {shorten(repr(values))} "
                 f"for {len(users)}. Export the file again."
             )
             raise InputError(message)

@@ -6,7 +6,6 @@ bytes are scanned once with numpy first: quotes toggle, separators and newlines 
 
 from __future__ import annotations
 
-import csv
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -177,9 +176,29 @@ def _refuse_open_quote(data: bytes, *, source: str) -> None:
 
 
 def _header(record: bytes, separator: str, where: str) -> tuple[str, ...]:
-    (names,) = csv.reader([record.decode()], delimiter=separator)
+    fields = _fields(record.decode().removesuffix("\r"), separator)
+    if any("\r" in field and not field.startswith('"') for field in fields):
+        message = f"{where}: lines must end in a newline, got carriage returns. Save it again."
+        raise InputError(message)
+    names = [_unquoted(field) for field in fields]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         message = f"{where}: column `{twice[0]}` must appear once, got it twice. Rename one."
         raise InputError(message)
     return tuple(names)
+
+
+def _fields(record: str, separator: str) -> list[str]:
+    """Split one record whose quotes have been checked; fields may be of any length."""
+    fields: list[str] = []
+    pieces = iter(record.split(separator))
+    for piece in pieces:
+        whole = piece
+        while whole.count('"') % 2:
+            whole += separator + next(pieces)
+        fields.append(whole)
+    return fields
+
+
+def _unquoted(field: str) -> str:
+    return field[1:-1].replace('""', '"') if field.startswith('"') else field

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from voirdire.io.raw import shortened
+from voirdire._validation import shorten
 from voirdire.records import Dropped
 
 if TYPE_CHECKING:
@@ -25,10 +25,10 @@ def drops_of(frame: pl.DataFrame, *, source: str) -> list[Dropped]:
             source=source,
             line=line,
             column=column,
-            item=_short(item),
-            rater=_short(rater),
-            question=_short(question),
-            value=_short(shown),
+            item=item,
+            rater=rater,
+            question=question,
+            value=None if shown is None else shorten(shown),
         )
         for reason, line, column, item, rater, question, shown in frame.select(_WANTED).iter_rows()
     ]
@@ -37,7 +37,3 @@ def drops_of(frame: pl.DataFrame, *, source: str) -> list[Dropped]:
 def in_order(dropped: Iterable[Dropped]) -> tuple[Dropped, ...]:
     """By line; what has no line comes last, in the order it was found."""
     return tuple(sorted(dropped, key=lambda drop: (drop.line is None, drop.line or 0)))
-
-
-def _short(value: str | None) -> str | None:
-    return None if value is None else shortened(value)

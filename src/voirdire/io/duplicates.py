@@ -6,8 +6,9 @@ from typing import Any
 
 import polars as pl
 
+from voirdire._validation import shorten
 from voirdire.errors import InputError
-from voirdire.io.raw import place, shortened
+from voirdire.io.raw import place
 
 __all__ = ["repeated_rows"]
 
@@ -53,13 +54,13 @@ def _refuse(first: dict[str, Any], second: dict[str, Any]) -> None:
         f"{place(second['source'], line=second['line'])}: `label` must be given once per question, "
         f"item and rater, got {_shown(second)} after {_shown(first)} in "
         f"{place(first['source'], line=first['line'])} (question "
-        f"{shortened(second['question'])!r}, item {shortened(second['item'])!r}, rater "
-        f"{shortened(second['rater'])!r}). Keep one of them."
+        f"{shorten(second['question'])!r}, item {shorten(second['item'])!r}, rater "
+        f"{shorten(second['rater'])!r}). Keep one of them."
     )
     raise InputError(message)
 
 
 def _shown(row: dict[str, Any]) -> str:
     if row["label"] is None:
-        return f"a failure ({shortened(row['failure'] or 'failed')})"
-    return shortened(repr(row["label"]))
+        return f"a failure ({shorten(row['failure'] or 'failed')})"
+    return shorten(repr(row["label"]))

@@ -92,6 +92,10 @@ def table_from_frame(
             "Collect a lazy frame first."
         )
         raise InputError(message) from error
+    except nw.exceptions.DuplicateError as error:
+        why = " ".join(str(error).split())
+        message = f"{source_name}: columns must have unique names, got: {why}. Rename one."
+        raise InputError(message) from error
     return assemble(_raw(known, source_name), request)
 
 
@@ -114,13 +118,16 @@ def _raw(frame: nw.DataFrame[Any], source: str) -> RawTable:
 
 def _column(series: nw.Series[Any]) -> Column:
     """Take a typed column, or plain values where pandas holds Python objects."""
-    if series.dtype in (nw.Object, nw.Unknown):
-        absent = series.is_null().to_list()
-        return [
-            None if gone else _plain(value)
-            for value, gone in zip(series.to_list(), absent, strict=True)
-        ]
-    return pl.Series(series.to_polars())
+    if series.dtype not in (nw.Object, nw.Unknown):
+        try:
+            return pl.Series(series.to_polars())
+        except (ImportError, TypeError, ValueError):  # no pyarrow, or text that it refuses
+            pass
+    absent = series.is_null().to_list()
+    return [
+        None if gone else _plain(value)
+        for value, gone in zip(series.to_list(), absent, strict=True)
+    ]
 
 
 def _plain(value: Value) -> Value:

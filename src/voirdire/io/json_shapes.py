@@ -14,13 +14,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from voirdire._validation import shorten
 from voirdire.errors import InputError, NoDataError
 from voirdire.io.alttest_json import table_of_mapping
 from voirdire.io.argilla import is_argilla, table_of_records
 from voirdire.io.json_text import decode_document
 from voirdire.io.jsonl import decode_rows, table_of_objects
 from voirdire.io.label_studio import is_label_studio, table_of_tasks
-from voirdire.io.raw import shortened
 from voirdire.io.sources import check_utf8, read_bytes, source_name
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def read_json(source: Source, *, declared: FileFormat, request: Request) -> RawT
     check_utf8(data, source=name)
     document = decode_document(data, source=name)
     if not isinstance(document, dict | list):
-        message = f"{name}: JSON must be an object or a list, got {shortened(repr(document))}. "
+        message = f"{name}: JSON must be an object or a list, got {shorten(repr(document))}. "
         raise InputError(message + 'Write {"annotator": {"item": "label"}}.')
     if not document:
         message = f"{name}: must hold at least one label, got an empty {type(document).__name__}."
@@ -64,7 +64,7 @@ def read_jsonl(source: Source, *, declared: FileFormat | None, request: Request)
     """Open a JSONL file: rows, or Argilla's records."""
     name = source_name(source)
     rows, lines = decode_rows(source)
-    if declared == "argilla" or (declared is None and is_argilla(rows[:1])):
+    if declared == "argilla" or is_argilla(rows[:1]):
         return table_of_records(rows, lines, source=name, request=request)
     return table_of_objects(rows, lines, source=name)
 
@@ -89,7 +89,7 @@ def _check_objects(document: Sequence[Any], *, source: str) -> None:
     for number, row in enumerate(document, start=1):
         if not isinstance(row, dict):
             message = (
-                f"{source}:{number}: row must be a JSON object, got {shortened(repr(row))}. "
+                f"{source}:{number}: row must be a JSON object, got {shorten(repr(row))}. "
                 'Write {"item": ..., "label": ...}.'
             )
             raise InputError(message)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from voirdire._validation import shorten
 from voirdire.errors import InputError
 from voirdire.io.json_text import decode_line
-from voirdire.io.raw import RawRows, RawTable, line_numbers, shortened
+from voirdire.io.raw import RawRows, RawTable, line_numbers
 from voirdire.io.sources import check_utf8, read_bytes, source_name
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ def decode_rows(source: Source) -> tuple[list[dict[str, Any]], list[int | None]]
             continue
         row = decode_line(text, source=name, line=number)
         if type(row) is not dict:
-            shown = shortened(text.decode().strip())
+            shown = shorten(text.decode().strip())
             message = f"{name}:{number}: line must be a JSON object, got {shown!r}. "
             raise InputError(message + 'Write {"item": ..., "label": ...}.')
         rows.append(row)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import polars as pl
 
-from voirdire.io.missing import CANNOT_TELL
+from voirdire._types import CANNOT_TELL
 from voirdire.io.reasons import Status
 from voirdire.io.values import texts
 

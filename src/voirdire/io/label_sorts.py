@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import polars as pl
 
+from voirdire._validation import shorten
 from voirdire.errors import InputError
-from voirdire.io.raw import shortened
 from voirdire.io.values import first_of_each_sort, number_text, numbers, sort_of_type, texts
 
 if TYPE_CHECKING:
@@ -75,9 +75,13 @@ def raw_labels(
                 f"{way_out or 'Write each label as text or a number.'}"
             )
             raise InputError(message)
-    return [
-        _as_raw(column, kind=kind, sorts=set(found), source=source) for column in columns.values()
-    ]
+    filled = [_typed_if_empty(column) for column in columns.values()]
+    as_lists = set(found) == {"list"} and all(isinstance(column, pl.Series) for column in filled)
+    if kind == "multilabel" and as_lists:
+        return [_list_of_text(pl.Series(column)) for column in filled]
+    if kind == "scale" and set(found) <= {"number"}:
+        return [numbers(column) for column in filled]
+    return [texts(column, source=source) for column in filled]
 
 
 def _refuse_mixture(
@@ -103,15 +107,14 @@ def _refuse_mixture(
 def _shown(value: Value) -> str:
     if isinstance(value, pl.Series):
         value = value.to_list()
-    return shortened(repr(value))
+    return shorten(repr(value))
 
 
-def _as_raw(column: Column, *, kind: QuestionKind, sorts: set[Sort], source: str) -> pl.Series:
-    if kind == "scale" and sorts <= {"number"}:
-        return numbers(column)
-    if kind == "multilabel" and sorts == {"list"} and isinstance(column, pl.Series):
-        return _list_of_text(column)
-    return texts(column, source=source)
+def _typed_if_empty(column: Column) -> Column:
+    """Let a column without any value go with columns of any type."""
+    if isinstance(column, list) and all(value is None for value in column):
+        return pl.Series(column, dtype=pl.Null)
+    return column
 
 
 def _list_of_text(column: pl.Series) -> pl.Series:

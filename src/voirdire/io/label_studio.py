@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
+from voirdire._validation import shorten
 from voirdire.errors import InputError
 from voirdire.io.long_rows import LongRows, object_in, objects_in
-from voirdire.io.raw import shortened
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,7 +40,7 @@ def table_of_tasks(tasks: Sequence[Any], *, source: str, request: Request) -> Ra
     if not is_label_studio(tasks):
         message = (
             f"{source}: JSON must be a list of tasks with `data` and `annotations`, "
-            f"got {shortened(repr(next(iter(tasks), [])))}. Export it from Label Studio as JSON."
+            f"got {shorten(repr(next(iter(tasks), [])))}. Export it from Label Studio as JSON."
         )
         raise InputError(message)
     key = _item_key(tasks, source=source, request=request)
@@ -71,7 +71,7 @@ def _item_key(tasks: Sequence[Any], *, source: str, request: Request) -> str | N
         known = ", ".join(repr(key) for key in keys)
         message = (
             f"{source}: `data` must hold the item's key, got {wanted!r} where the keys are "
-            f"{shortened(known)}. Correct `columns`."
+            f"{shorten(known)}. Correct `columns`."
         )
         raise InputError(message)
     return wanted
@@ -105,7 +105,7 @@ def _take(
     for question, found in values.items():
         label = _label(found, kind=types[question], request=request)
         if isinstance(label, list) and request.kind != "multilabel":
-            reason = f"unknown label: must be one label, got {shortened(repr(label))}"
+            reason = f"unknown label: must be one label, got {shorten(repr(label))}"
             rows.set_aside(reason, item=item, rater=rater, question=question)
             label = None
             if request.role == "annotator":

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from voirdire._types import FALSE_WORDS, TRUE_WORDS
 from voirdire.errors import InputError
 from voirdire.io.label_sets import sets_of_lists, sets_of_text
 from voirdire.io.missing import is_blank, is_cannot_tell, is_missing_word
@@ -18,9 +19,6 @@ if TYPE_CHECKING:
     from voirdire.io.request import Request
 
 __all__ = ["declared_labels", "label_dtype", "with_labels"]
-
-TRUE_WORDS = ("true", "yes", "1", "是")
-FALSE_WORDS = ("false", "no", "0", "否")
 
 
 def label_dtype(kind: str) -> pl.DataType:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from voirdire._validation import shorten
 from voirdire.errors import InputError
-from voirdire.io.raw import RawRows, RawTable, line_numbers, shortened
+from voirdire.io.raw import RawRows, RawTable, line_numbers
 from voirdire.io.values import texts
 from voirdire.records import Dropped
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from voirdire.errors import InputError
 from voirdire.io.raw import Value
 
 __all__ = ["LongRows", "object_in", "objects_in"]
@@ -25,7 +25,7 @@ def objects_in(value: Value, *, name: str, source: str) -> list[dict[str, Any]]:
     if isinstance(value, list) and all(isinstance(element, dict) for element in value):
         return value
     message = (
-        f"{source}: `{name}` must be a list of objects, got {shortened(repr(value))}. "
+        f"{source}: `{name}` must be a list of objects, got {shorten(repr(value))}. "
         "Export the file again."
     )
     raise InputError(message)
@@ -33,7 +33,12 @@ def objects_in(value: Value, *, name: str, source: str) -> list[dict[str, Any]]:
 
 def object_in(value: Value, *, name: str, source: str) -> dict[str, Any]:
     """Check that a JSON value is an object; nothing at all is an empty one."""
-    return objects_in([value or {}], name=name, source=source)[0]
+    if value is None:
+        return {}
+    if isinstance(value, dict):
+        return value
+    message = f"{source}: `{name}` must be an object, got {shorten(repr(value))}. "
+    raise InputError(message + "Export the file again.")
 
 
 class LongRows:
@@ -45,7 +50,7 @@ class LongRows:
             name: [] for name in ("question", "item", "rater", "label")
         }
         self._lines: list[int | None] = []
-        self._dropped: list[dict[str, Any]] = []
+        self._dropped: list[Dropped] = []
 
     def add(
         self,
@@ -62,9 +67,27 @@ class LongRows:
             self._columns[name].append(value)
         self._lines.append(line)
 
-    def set_aside(self, reason: str, **facts: Value) -> None:
-        """List something that is not a label; `facts` are fields of `Dropped`."""
-        self._dropped.append({"reason": reason, **facts})
+    def set_aside(
+        self,
+        reason: str,
+        *,
+        item: Value,
+        rater: Value,
+        question: Value = None,
+        line: int | None = None,
+    ) -> None:
+        """List something that is not a label."""
+        names = texts([item, rater, question], source=self.source).to_list()
+        self._dropped.append(
+            Dropped(
+                reason=reason,
+                source=self.source,
+                line=line,
+                item=names[0],
+                rater=names[1],
+                question=names[2],
+            )
+        )
 
     def table(self) -> RawTable:
         """Give what was gathered as a table in long form under our own names."""
@@ -78,20 +101,5 @@ class LongRows:
             columns=tuple(self._columns),
             load=load,
             tabular=False,
-            dropped=tuple(_dropped(facts, self.source) for facts in self._dropped),
+            dropped=tuple(self._dropped),
         )
-
-
-def _dropped(facts: dict[str, Any], source: str) -> Dropped:
-    words = {
-        name: _short(value, source) for name, value in facts.items() if name not in _NOT_SHORTENED
-    }
-    return Dropped(source=source, reason=facts["reason"], line=facts.get("line"), **words)
-
-
-_NOT_SHORTENED = ("reason", "line")
-
-
-def _short(value: Value, source: str) -> str | None:
-    text = texts([value], source=source)[0]
-    return None if text is None else shortened(text)

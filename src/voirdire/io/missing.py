@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from voirdire._types import CANNOT_TELL
+
 if TYPE_CHECKING:
     from collections.abc import Collection
 
     import polars as pl
 
-__all__ = ["CANNOT_TELL", "is_blank", "is_cannot_tell", "is_missing_word"]
-
-CANNOT_TELL = ("can't tell", "cant tell", "can not tell", "cannot tell", "无法判断")
+__all__ = ["is_blank", "is_cannot_tell", "is_missing_word"]
 
 
 def is_blank(text: pl.Expr) -> pl.Expr:

@@ -23,12 +23,11 @@ __all__ = ["read_parquet", "row_numbers"]
 def read_parquet(source: Source) -> RawTable:
     """Open a Parquet file."""
     name = source_name(source)
-    on_disk = isinstance(source, str | Path) and str(source) != "-" and Path(source).is_file()
-    # An empty or absent file is refused by `read_bytes` in the words of every other format.
-    whole = on_disk and Path(str(source)).stat().st_size > 0
-    opened: Path | io.BytesIO = Path(str(source)) if whole else io.BytesIO(read_bytes(source))
+    opened = _opened(source)
     try:
-        columns = tuple(pl.read_parquet_schema(opened))
+        # Through an open file, since polars takes the name of a file for a pattern.
+        with opened.open("rb") if isinstance(opened, Path) else io.BytesIO(opened) as file:
+            columns = tuple(pl.read_parquet_schema(file))
     except (pl.exceptions.PolarsError, OSError) as error:
         raise InputError(_message(name, error)) from error
 
@@ -38,9 +37,18 @@ def read_parquet(source: Source) -> RawTable:
         except (pl.exceptions.PolarsError, OSError) as error:
             raise InputError(_message(name, error)) from error
         found = {column: frame[column] for column in needed}
-        return RawRows(columns=dict(found), lines=row_numbers(frame.height))
+        return RawRows(columns=found, lines=row_numbers(frame.height))
 
     return RawTable(source=name, columns=columns, load=load)
+
+
+def _opened(source: Source) -> Path | bytes:
+    """Leave a file on disk where it is; everything else becomes bytes, or its own error."""
+    if isinstance(source, str | Path) and str(source) != "-":
+        path = Path(source)
+        if path.is_file() and path.stat().st_size > 0:
+            return path
+    return read_bytes(source)
 
 
 def row_numbers(height: int) -> pl.Series:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import polars as pl
 
+from voirdire._validation import shorten
 from voirdire.errors import InputError
 
 if TYPE_CHECKING:
@@ -22,7 +23,6 @@ __all__ = [
     "Value",
     "line_numbers",
     "place",
-    "shortened",
     "text_series",
 ]
 
@@ -31,8 +31,6 @@ Value: TypeAlias = Any
 
 Column: TypeAlias = pl.Series | list[Value]
 """A typed column, or plain Python values where a format lets every cell have its own type."""
-
-MAX_SHOWN = 80
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,11 +82,6 @@ def place(source: str, *, line: int | None = None, column: str | None = None) ->
     return where if column is None else f"{where}: column `{column}`"
 
 
-def shortened(value: str) -> str:
-    """At most 80 characters of a value, for display."""
-    return value if len(value) <= MAX_SHOWN else value[: MAX_SHOWN - 1] + "…"
-
-
 def text_series(values: Sequence[str | None], *, source: str) -> pl.Series:
     """Python text as a column; half a surrogate pair is refused, since no file can hold it."""
     try:
@@ -96,7 +89,7 @@ def text_series(values: Sequence[str | None], *, source: str) -> pl.Series:
     except UnicodeEncodeError as error:
         message = (
             f"{source}: text must be Unicode, got half a surrogate pair in "
-            f"{shortened(ascii(error.object))}. Write the character itself."
+            f"{shorten(ascii(error.object))}. Write the character itself."
         )
         raise InputError(message) from error
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING
 
-from voirdire.errors import InputError
+from voirdire._validation import check_choice
 from voirdire.io.assembly import assemble
 from voirdire.io.delimited import read_delimited
 from voirdire.io.json_shapes import read_json, read_jsonl
@@ -131,10 +131,8 @@ def read_labels(
         rater_name=rater_name,
         default_rater=_stem(source),
     )
-    if format is not None and format not in get_args(FileFormat):
-        options = ", ".join(repr(word) for word in get_args(FileFormat))
-        message = f"`format` must be one of {options}, got {format!r}. Choose one of them."
-        raise InputError(message)
+    if format is not None:
+        check_choice("format", format, FileFormat)
     table = _opened(source, declared=format, request=request)
     return assemble(table, request)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from voirdire.io.raw import shortened
+from voirdire._validation import shorten
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -76,7 +76,7 @@ def with_reasons(
 def _unknown(
     status: Status, value: str | None, *, request: Request, declared: Sequence[object] | None
 ) -> str:
-    got = repr(shortened(value or ""))
+    got = repr(shorten(value or ""))
     if status is Status.NO_PROBABILITY:
         return f"unknown label: must be a probability in [0, 1], got {got}"
     if status is Status.OUTSIDE:
@@ -89,7 +89,7 @@ def _unknown(
 
 
 def _one_of(request: Request, declared: Sequence[object]) -> str:
-    shown = ", ".join(shortened(repr(label)) for label in declared[:MAX_LABELS_SHOWN])
+    shown = ", ".join(shorten(repr(label)) for label in declared[:MAX_LABELS_SHOWN])
     more = len(declared) - MAX_LABELS_SHOWN
     rest = f" and {more} more" if more > 0 else ""
     ruled = "some of" if request.kind == "multilabel" else "one of"

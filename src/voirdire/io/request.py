@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from voirdire._types import QuestionKind
+from voirdire._validation import check_choice
 from voirdire.errors import InputError
 
 if TYPE_CHECKING:
@@ -57,8 +58,8 @@ class Request:
     default_rater: str = "judge"
 
     def __post_init__(self) -> None:
-        _check_word("role", self.role, get_args(Role))
-        _check_word("kind", self.kind, get_args(QuestionKind))
+        check_choice("role", self.role, Role)
+        check_choice("kind", self.kind, QuestionKind)
         if not 0 <= self.threshold <= 1:
             message = f"`threshold` must be in [0, 1], got {self.threshold!r}. Write 50% as 0.5."
             raise InputError(message)
@@ -81,13 +82,6 @@ class Request:
             if _CONCEPTS[ours] == concept:
                 return theirs
         return None
-
-
-def _check_word(name: str, value: object, allowed: Sequence[str]) -> None:
-    if value not in allowed:
-        options = ", ".join(repr(word) for word in allowed)
-        message = f"`{name}` must be one of {options}, got {value!r}. Choose one of them."
-        raise InputError(message)
 
 
 def _check_words(name: str, words: Sequence[str] | None) -> None:

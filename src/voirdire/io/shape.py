@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, NoReturn
 
 import polars as pl
 
+from voirdire._validation import shorten
 from voirdire.errors import InputError, NoDataError
 from voirdire.io.label_sorts import raw_labels
-from voirdire.io.raw import place, shortened
+from voirdire.io.raw import place
 from voirdire.io.request import DEFAULT_QUESTION
 from voirdire.io.values import texts
 
@@ -107,7 +108,7 @@ def long_form(rows: RawRows, *, layout: Layout, table: RawTable, request: Reques
 def _shared_columns(
     rows: RawRows, *, layout: Layout, source: str, request: Request
 ) -> pl.DataFrame:
-    """What long and wide tables have alike: question, item, cluster and line."""
+    """Make what long and wide tables share: question, item, cluster and line."""
 
     def text(name: str) -> pl.Series:
         return _present(texts(rows.columns[name], source=source))
@@ -149,7 +150,7 @@ def _check_raters(table: RawTable, raters: Sequence[str]) -> None:
 
 
 def _refuse_missing(table: RawTable, name: str, *, way_out: str | None = None) -> NoReturn:
-    shown = ", ".join(shortened(repr(column)) for column in table.columns[:MAX_NAMES_SHOWN])
+    shown = ", ".join(shorten(repr(column)) for column in table.columns[:MAX_NAMES_SHOWN])
     more = len(table.columns) - MAX_NAMES_SHOWN
     rest = f" and {more} more" if more > 0 else ""
     way_out = way_out or f'Name it with columns={{"{name}": ...}}.'
@@ -177,7 +178,7 @@ def _asked_for(rows: RawRows, *, layout: Layout, table: RawTable, request: Reque
         known = questions.drop_nulls().unique(maintain_order=True).head(MAX_NAMES_SHOWN).to_list()
         message = (
             f"{table.source}: column `{layout.question}` must hold the question asked for, "
-            f"got {request.question!r}. Ask for one of {shortened(repr(known))[1:]}."
+            f"got {request.question!r}. Ask for one of {shorten(repr(known))[1:]}."
         )
         raise NoDataError(message)
     return chosen

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from voirdire._validation import shorten
 from voirdire.errors import InputError
 from voirdire.io.drops import in_order
 from voirdire.io.duplicates import repeated_rows
-from voirdire.io.raw import shortened
 from voirdire.records import Dropped
 
 if TYPE_CHECKING:
@@ -100,9 +100,9 @@ def repeat_drops(frame: pl.DataFrame, repeats: Sequence[int]) -> list[Dropped]:
             source=row["source"],
             line=row["line"],
             column=row.get("column"),
-            item=shortened(row["item"]),
-            rater=shortened(row["rater"]),
-            question=shortened(row["question"]),
+            item=row["item"],
+            rater=row["rater"],
+            question=row["question"],
             value=_shown(row["label"]),
         )
         for row in frame[list(repeats)].iter_rows(named=True)
@@ -119,7 +119,7 @@ def without_rows(frame: pl.DataFrame, rows: Sequence[int]) -> pl.DataFrame:
 def _shown(label: object) -> str | None:
     if label is None:
         return None
-    return shortened(", ".join(label) if isinstance(label, list) else f"{label}")
+    return shorten(", ".join(label) if isinstance(label, list) else f"{label}")
 
 
 def _check_kinds(tables: Sequence[LabelTable]) -> None:

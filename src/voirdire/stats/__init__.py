@@ -8,12 +8,19 @@ from voirdire.stats.label_sets import LabelSets
 from voirdire.stats.normalization import normalize_scale
 from voirdire.stats.outcome_sums import OutcomeSums, sum_outcomes
 from voirdire.stats.report import Names
-from voirdire.stats.results import AltTestResult, AnnotatorResult, ControlResult, WorstCase
+from voirdire.stats.results import (
+    AltTestResult,
+    AnnotatorResult,
+    Caution,
+    ControlResult,
+    WorstCase,
+)
 from voirdire.stats.text_similarity import character_cosine
 
 __all__ = [
     "AltTestResult",
     "AnnotatorResult",
+    "Caution",
     "ControlResult",
     "KrippendorffResult",
     "LabelSets",

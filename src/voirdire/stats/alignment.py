@@ -55,6 +55,8 @@ class Scorer(Protocol):
     symmetric: bool
     cell_width: int
     """Words per prepared label."""
+    larger_is_closer: bool
+    """Whether a larger score means closer labels."""
 
     def is_present(self, labels: NDArray[Any]) -> NDArray[np.bool_]:
         """Tell which labels are there."""
@@ -82,6 +84,7 @@ class _CodeScorer:
 
     symmetric = True
     cell_width = 1
+    larger_is_closer = True
 
     def is_present(self, labels: NDArray[Any]) -> NDArray[np.bool_]:
         return labels >= 0
@@ -141,6 +144,8 @@ class SetScorer(_CodeScorer):
 
 class SquaredErrorScorer(_CodeScorer):
     """Squared differences; the smaller sum wins, after division and root where not exact."""
+
+    larger_is_closer = False
 
     def __init__(self, *, scale: float, exact: bool) -> None:
         self._tolerance = TOLERANCE * scale

@@ -179,7 +179,9 @@ def alt_test(
     if normalize is not None:
         human_labels, judge_labels = _normalize(human_labels, judge_labels, normalize, numeric)
     reference = check_reference(expert, gold, human_labels)
-    codes, reference_codes = (None, None) if weights is None else weight_codes(human_labels, reference)
+    codes, reference_codes = (
+        (None, None) if weights is None else weight_codes(human_labels, reference)
+    )
     raters = Raters(
         humans=human_labels,
         judges=judge_labels,
@@ -211,9 +213,7 @@ def alt_test(
         settings=settings,
         figures=compute_figures(sums.judges, settings),
         worst=compute_figures(sums.worst, settings),
-        control_figures=None
-        if sums.controls is None
-        else compute_figures(sums.controls, settings),
+        control_figures=None if sums.controls is None else compute_figures(sums.controls, settings),
         controls=control_judges,
         panel=_describe_panel(raters, alignment, sets, n_labels, min_annotators),
         n_failures=None if failures is None else np.count_nonzero(failures, axis=0),
@@ -311,7 +311,10 @@ def _count_codes(
 
 
 def _normalize(
-    humans: NDArray[Any], judges: NDArray[Any], method: Normalization, numeric: bool  # noqa: FBT001
+    humans: NDArray[Any],
+    judges: NDArray[Any],
+    method: Normalization,
+    numeric: bool,  # noqa: FBT001
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     if not numeric:
         msg = f"`normalize` must be None unless `alignment` is 'neg_rmse', got {method!r}."
@@ -346,5 +349,3 @@ def _describe_panel(
         level = "nominal" if alignment == "accuracy" else "interval"
         agreement = measure_agreement(humans, level=level, clusters=raters.clusters)
     return Panel(sides=sides, agreement=agreement, n_annotators=humans.shape[1])
-
-

@@ -174,9 +174,7 @@ class Comparison:
         return sum_outcomes(outcomes, weights=weights, clusters=raters.clusters)
 
 
-def _answers(
-    control: Control, block: HumanBlock, raters: Raters, items: slice
-) -> NDArray[Any]:
+def _answers(control: Control, block: HumanBlock, raters: Raters, items: slice) -> NDArray[Any]:
     if control.answers is not None:
         return control.answers[items]
     rows = np.arange(len(raters.humans))

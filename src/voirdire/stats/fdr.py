@@ -25,7 +25,9 @@ if TYPE_CHECKING:
 __all__ = ["benjamini_hochberg", "benjamini_yekutieli"]
 
 
-def benjamini_yekutieli(p_values: ArrayLike, *, false_discovery_rate: float = 0.05) -> NDArray[np.bool_]:
+def benjamini_yekutieli(
+    p_values: ArrayLike, *, false_discovery_rate: float = 0.05
+) -> NDArray[np.bool_]:
     """Tell which hypotheses to reject at a false discovery rate, under any dependence.
 
     Parameters
@@ -54,7 +56,9 @@ def benjamini_yekutieli(p_values: ArrayLike, *, false_discovery_rate: float = 0.
     return _step_up(np.asarray(p_values, dtype=np.float64), false_discovery_rate, harmonic=True)
 
 
-def benjamini_hochberg(p_values: ArrayLike, *, false_discovery_rate: float = 0.05) -> NDArray[np.bool_]:
+def benjamini_hochberg(
+    p_values: ArrayLike, *, false_discovery_rate: float = 0.05
+) -> NDArray[np.bool_]:
     """Tell which hypotheses to reject, under independence or positive dependence.
 
     Parameters

@@ -138,7 +138,11 @@ def _exact_p_values(
         minus, ties, plus = sums.counts[judge, annotator].tolist()
         for position, epsilon in enumerate(settings.epsilons.tolist()):
             p_values[judge, position, annotator] = exact_p_value(
-                minus, ties, plus, epsilon=epsilon, epsilon_mode=settings.mode
+                n_judge_wins=minus,
+                n_ties=ties,
+                n_human_wins=plus,
+                epsilon=epsilon,
+                epsilon_mode=settings.mode,
             )
     return p_values
 

@@ -83,6 +83,8 @@ def imbalance_weights(
         counts = np.bincount(
             np.maximum(others, 0).ravel(), weights=shares.ravel(), minlength=n_codes
         )
-        inverse = np.divide(np.count_nonzero(items), counts, out=np.zeros(n_codes), where=counts > 0)
+        inverse = np.divide(
+            np.count_nonzero(items), counts, out=np.zeros(n_codes), where=counts > 0
+        )
         weights[annotator, items] = (shares * inverse[np.maximum(others, 0)]).sum(axis=0)
     return weights

@@ -171,7 +171,9 @@ def measure_agreement(
     )
 
 
-def _check_labels(labels: ArrayLike, level: Level, label_sets: ArrayLike | LabelSets | None) -> NDArray[Any]:
+def _check_labels(
+    labels: ArrayLike, level: Level, label_sets: ArrayLike | LabelSets | None
+) -> NDArray[Any]:
     matrix = np.asarray(labels)
     if matrix.ndim != 2:
         msg = f"`labels` must have the shape (n_items, n_raters), got {matrix.shape}."
@@ -333,7 +335,9 @@ class _PairMetric(_CodedMetric):
         as_bytes = np.ascontiguousarray(self._values).view(np.uint8)
         member = sparse.vstack(
             [
-                sparse.csr_array(np.unpackbits(as_bytes[start : start + _BLOCK], axis=1).astype(float))
+                sparse.csr_array(
+                    np.unpackbits(as_bytes[start : start + _BLOCK], axis=1).astype(float)
+                )
                 for start in range(0, len(as_bytes), _BLOCK)
             ],
             format="csr",
@@ -392,7 +396,9 @@ class _IntervalMetric(_CodedMetric):
         return self._n * values**2 + self._square
 
 
-def _make_metric(matrix: NDArray[Any], level: Level, label_sets: ArrayLike | LabelSets | None) -> _CodedMetric:
+def _make_metric(
+    matrix: NDArray[Any], level: Level, label_sets: ArrayLike | LabelSets | None
+) -> _CodedMetric:
     if level not in ("nominal", "sets"):
         numbers = matrix[~np.isnan(matrix)]
         if level == "ratio":

@@ -57,7 +57,9 @@ def check_reference(
         raise InputError(msg)
     if expert is not None:
         if not 0 <= expert < humans.shape[1]:
-            msg = f"`expert` must be a column of `humans` (0 to {humans.shape[1] - 1}), got {expert}."
+            msg = (
+                f"`expert` must be a column of `humans` (0 to {humans.shape[1] - 1}), got {expert}."
+            )
             raise InputError(msg)
         return np.ascontiguousarray(humans[:, expert])
     if gold is None:

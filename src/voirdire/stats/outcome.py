@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from voirdire.stats.results import Caution
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -17,12 +19,13 @@ if TYPE_CHECKING:
     from voirdire.stats.krippendorff import KrippendorffResult
     from voirdire.stats.results import AnnotatorResult, ControlResult, WorstCase
 
-__all__ = ["Panel", "decide_outcome", "find_warnings", "sides_by_majority"]
+__all__ = ["Panel", "decide_outcome", "find_cautions", "listed", "sides_by_majority"]
 
 MIN_ITEMS_PER_SIDE = 10
 MIN_ALPHA = 0.2
 MANY_TIES = 0.6
 FEW_ANNOTATORS = 3
+WEAK_ALPHA = 0.4
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,7 +97,7 @@ def decide_outcome(
     return ("passed" if worst_case.passed else "failed"), ()
 
 
-def find_warnings(
+def find_cautions(
     panel: Panel,
     annotators: Sequence[AnnotatorResult],
     *,
@@ -104,37 +107,43 @@ def find_warnings(
     worst_case: WorstCase,
     method: str,
     min_items: int,
-) -> tuple[str, ...]:
+) -> tuple[Caution, ...]:
     """Say in sentences what weakens the figures."""
     found = []
     if len(annotators) < FEW_ANNOTATORS:
-        found.append(
+        sentence = (
             f"{len(annotators)} annotators were tested; with fewer than {FEW_ANNOTATORS} the "
             "winning rate says little"
         )
+        found.append(Caution("few_annotators", sentence))
     if untested:
-        found.append(f"not tested, fewer than {min_items} items each: {_listed(untested)}")
+        sentence = f"not tested, fewer than {min_items} items each: {listed(untested)}"
+        found.append(Caution("untested_annotators", sentence))
     tied = [row.annotator for row in annotators if row.tie_share > MANY_TIES]
     if tied and method == "t":
-        found.append(
-            f"more than {MANY_TIES:.0%} of the items are ties for {_listed(tied)}: the t-test "
-            "rejects too often there; see the exact p-values, or use method='exact'"
+        sentence = (
+            f"more than {MANY_TIES:.0%} of the items are ties for {listed(tied)}: the t-test "
+            "rejects too often there; compare the exact p-values, or use method='exact'"
         )
+        found.append(Caution("many_ties", sentence))
     if (winning_rate >= 0.5) != (winning_rate_bh >= 0.5):
-        found.append(
+        sentence = (
             f"the result depends on the correction: winning rate {winning_rate:.2f} under "
             f"Benjamini-Yekutieli, {winning_rate_bh:.2f} under Benjamini-Hochberg"
         )
+        found.append(Caution("correction", sentence))
     if worst_case.n_failures:
-        found.append(
+        sentence = (
             f"the judge failed on {worst_case.n_failures} items; counted as lost the winning rate "
             f"is {worst_case.winning_rate:.2f}, and the outcome uses that"
         )
-    if panel.agreement is not None and panel.agreement.alpha < 0.4:
-        found.append(
+        found.append(Caution("failures", sentence))
+    if panel.agreement is not None and panel.agreement.alpha < WEAK_ALPHA:
+        sentence = (
             f"the annotators agree weakly (α = {panel.agreement.alpha:.2f}); weak annotators let "
             "weak judges pass"
         )
+        found.append(Caution("weak_annotators", sentence))
     return tuple(found)
 
 
@@ -147,6 +156,6 @@ def _weak_agreement(agreement: KrippendorffResult) -> str:
     )
 
 
-def _listed(names: Sequence[str], *, most: int = 5) -> str:
+def listed(names: Sequence[str], *, most: int = 5) -> str:
     shown = ", ".join(repr(name) for name in names[:most])
     return shown if len(names) <= most else f"{shown} and {len(names) - most} more"

@@ -104,9 +104,9 @@ class HumanBlock:
 
         Under `accuracy` this is the majority vote.
         """
-        score = self._human.astype(np.float64)
-        if self._quality is None and self._reference is None:
-            score = score / np.maximum(np.count_nonzero(self.present, axis=0) - 1, 1)
+        score = self._human / self._n_others()
+        if not self._scorer.larger_is_closer:
+            score = -score
         score[~self.present] = -np.inf
         return score.argmax(axis=0)
 

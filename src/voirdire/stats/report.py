@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from voirdire._validation import shorten
-from voirdire.stats.outcome import Panel, decide_outcome, find_warnings
+from voirdire.stats.outcome import Panel, decide_outcome, find_cautions
 from voirdire.stats.results import AltTestResult, AnnotatorResult, ControlResult, WorstCase
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    import numpy as np
     from numpy.typing import NDArray
 
     from voirdire.stats.comparison import Raters, RunSums
@@ -129,7 +130,7 @@ def _result(
         worst_case=worst_case,
         controls=controls,
         human_agreement=run.panel.agreement,
-        warnings=find_warnings(
+        cautions=find_cautions(
             run.panel,
             annotators,
             untested=untested,
@@ -183,7 +184,9 @@ def _annotator_rows(
         "rejected": figures.rejected[place].tolist(),
         "rejected_bh": figures.rejected_bh[place].tolist(),
     }
-    exact = (float(settings.epsilons[number]), settings.mode) if settings.design == "items" else None
+    exact = (
+        (float(settings.epsilons[number]), settings.mode) if settings.design == "items" else None
+    )
     rows = []
     for person in people:
         column = person["column"]
@@ -207,31 +210,23 @@ def _control_rows(run: Run, names: Names, number: int) -> tuple[ControlResult, .
     figures = run.control_figures
     if figures is None:
         return ()
+    rates = figures.winning_rate[:, number].tolist()
+    advantages = figures.advantage_probability.tolist()
     rows = []
     for kind in ("constant", "random", "majority_vote"):
         places = [place for place, control in enumerate(run.controls) if control.control == kind]
         if not places:
             continue
-        rate = figures.winning_rate[:, number]
-        best = max(places, key=lambda place: _rank(rate, figures.advantage_probability, place))
-        label = None
-        if kind == "constant":
-            label = shorten(names.label(run.controls[best].constant))
+        # undefined rates are undefined for every control alike: annotators have too few items
+        best = max(places, key=lambda place: (rates[place], advantages[place]))
+        constant = run.controls[best].constant if kind == "constant" else None
         rows.append(
             ControlResult(
-                control=kind,
-                label=label,
-                winning_rate=float(rate[best]),
-                advantage_probability=float(figures.advantage_probability[best]),
+                control=kind,  # type: ignore[arg-type]
+                label=None if constant is None else shorten(names.label(constant)),
+                winning_rate=rates[best],
+                advantage_probability=advantages[best],
                 passed=bool(figures.passed[best, number]),
             )
         )
     return tuple(rows)
-
-
-def _rank(
-    winning_rate: NDArray[np.float64], advantage: NDArray[np.float64], place: int
-) -> tuple[float, float]:
-    return float(np.nan_to_num(winning_rate[place], nan=-1)), float(
-        np.nan_to_num(advantage[place], nan=-1)
-    )

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from voirdire.records import Dropped
     from voirdire.stats.krippendorff import KrippendorffResult
 
-__all__ = ["AltTestResult", "AnnotatorResult", "ControlResult", "WorstCase"]
+__all__ = ["AltTestResult", "AnnotatorResult", "Caution", "ControlResult", "WorstCase"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,7 +72,11 @@ class AnnotatorResult:
             return math.nan
         epsilon, mode = self._exact
         return exact_p_value(
-            self.n_judge_wins, self.n_ties, self.n_human_wins, epsilon=epsilon, epsilon_mode=mode
+            n_judge_wins=self.n_judge_wins,
+            n_ties=self.n_ties,
+            n_human_wins=self.n_human_wins,
+            epsilon=epsilon,
+            epsilon_mode=mode,
         )
 
     def as_dict(self) -> dict[str, Any]:
@@ -161,6 +165,23 @@ class WorstCase:
         }
 
 
+@dataclass(frozen=True)
+class Caution:
+    """Something that weakens the figures.
+
+    Attributes
+    ----------
+    code : str
+        One of ``few_annotators``, ``untested_annotators``, ``many_ties``, ``correction``,
+        ``failures``, ``weak_annotators``, ``undeclared_labels``, ``not_judged``.
+    sentence : str
+        What it is, with its figures.
+    """
+
+    code: str
+    sentence: str
+
+
 @dataclass(frozen=True, kw_only=True)
 class AltTestResult:
     """May the judge replace the annotators? One question, judge, alignment and ε.
@@ -204,8 +225,8 @@ class AltTestResult:
         Constant, random and majority-vote judges under the same test.
     human_agreement : KrippendorffResult or None
         α among the annotators; None where the question has no metric.
-    warnings : tuple of str
-        What a reader should know before trusting the figures.
+    cautions : tuple of Caution
+        What a reader should know before trusting the figures; `warnings` has the sentences.
     dropped : tuple of Dropped
         Labels that were set aside, each with its reason.
     settings : dict
@@ -233,6 +254,11 @@ class AltTestResult:
     worst_case: WorstCase = field(repr=False)
     controls: tuple[ControlResult, ...] = field(repr=False)
     human_agreement: KrippendorffResult | None = field(repr=False)
-    warnings: tuple[str, ...] = field(repr=False)
+    cautions: tuple[Caution, ...] = field(repr=False)
     dropped: tuple[Dropped, ...] = field(default=(), repr=False)
     settings: dict[str, Any] = field(default_factory=dict, repr=False)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What a reader should know before trusting the figures, in sentences."""
+        return tuple(caution.sentence for caution in self.cautions)

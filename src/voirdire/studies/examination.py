@@ -5,10 +5,13 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from voirdire import stats
 from voirdire._types import AlignmentName, QuestionKind
 from voirdire._validation import check_choice, shorten
 from voirdire.errors import InputError
+from voirdire.records import Dropped
 from voirdire.studies.label_words import LabelReader
 
 if TYPE_CHECKING:
@@ -126,15 +129,26 @@ def examine_matrix(
             settings=plan.as_settings() | _described(matrix),
         ),
     )
-    notes = matrix.notes + _universe_note(matrix, name)
+    dropped = matrix.dropped + _thin_items(matrix, plan, question)
     return [
         replace(
             result,
-            warnings=result.warnings + notes,
-            dropped=tuple(row for row in matrix.dropped if _concerns(row.rater, result, matrix)),
+            cautions=result.cautions + _cautions(matrix, name, result.judge),
+            dropped=tuple(row for row in dropped if _concerns(row.rater, result, matrix)),
         )
         for result in results
     ]
+
+
+def _thin_items(matrix: LabelMatrix, plan: TestPlan, question: str) -> tuple[Dropped, ...]:
+    """List how many items too few annotators labelled, unless a reference stands for the others."""
+    if plan.expert is not None or matrix.gold is not None:
+        return ()
+    missing = np.isnan(matrix.humans) if matrix.humans.dtype.kind == "f" else matrix.humans < 0
+    n_labels = matrix.humans.shape[1] - np.count_nonzero(missing, axis=1)
+    n_thin = int(np.count_nonzero(n_labels < plan.min_annotators))
+    reason = f"{n_thin} items with fewer than {plan.min_annotators} annotators"
+    return (Dropped(reason=reason, source="humans", question=question),) if n_thin else ()
 
 
 def _concerns(rater: str | None, result: AltTestResult, matrix: LabelMatrix) -> bool:
@@ -193,10 +207,17 @@ def _described(matrix: LabelMatrix) -> dict[str, Any]:
     }
 
 
-def _universe_note(matrix: LabelMatrix, alignment: str) -> tuple[str, ...]:
-    if matrix.declared or alignment not in UNIVERSE_ALIGNMENTS:
-        return ()
-    return (
-        f"the label universe was not declared: it is the union of the {len(matrix.universe or ())} "
-        "labels that annotators and judges used; declare it with `labels`",
-    )
+def _cautions(matrix: LabelMatrix, alignment: str, judge: str) -> tuple[stats.Caution, ...]:
+    found = []
+    if not matrix.declared and alignment in UNIVERSE_ALIGNMENTS:
+        sentence = (
+            f"the label universe was not declared: it is the union of the "
+            f"{len(matrix.universe or ())} labels that annotators and judges used; declare it "
+            "with `labels`"
+        )
+        found.append(stats.Caution("undeclared_labels", sentence))
+    unjudged = matrix.n_unjudged.get(judge, 0)
+    if unjudged:
+        sentence = f"{unjudged} of {len(matrix.items)} annotated items were not judged"
+        found.append(stats.Caution("not_judged", sentence))
+    return tuple(found)

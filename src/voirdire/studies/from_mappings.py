@@ -38,6 +38,7 @@ class _Column:
     rows: NDArray[np.intp]
     items: Sequence[Any]
     raw: Sequence[Any]
+    n_unannotated: int = 0
 
 
 def matrix_from_mappings(
@@ -105,7 +106,12 @@ def matrix_from_mappings(
         label_sets=label_sets,
         universe=universe,
         declared=reader.declared is not None,
-        dropped=tuple(coder.dropped) + tuple(_not_judged(columns, len(index))),
+        dropped=(*coder.dropped, *_unannotated(columns)),
+        n_unjudged={
+            column.rater: len(index) - len(column.rows)
+            for column in columns
+            if column.role == "judge" and len(column.rows) < len(index)
+        },
     )
 
 
@@ -123,6 +129,7 @@ def _check_mappings(name: str, given: Any) -> None:
 
 
 def _column(role: str, rater: str, labels: Mapping[Any, Any], index: dict[Any, int]) -> _Column:
+    n_given = len(labels)
     if not labels.keys() <= index.keys():
         labels = {item: label for item, label in labels.items() if item in index}
     if not labels and role != "humans":
@@ -132,7 +139,8 @@ def _column(role: str, rater: str, labels: Mapping[Any, Any], index: dict[Any, i
         )
         raise NoDataError(msg)
     rows = np.fromiter(map(index.__getitem__, labels), np.intp, len(labels))
-    return _Column(role, str(rater), rows, list(labels), list(labels.values()))
+    lost = n_given - len(labels)
+    return _Column(role, str(rater), rows, list(labels), list(labels.values()), lost)
 
 
 class _Coder:
@@ -141,6 +149,7 @@ class _Coder:
     def __init__(self, reader: LabelReader) -> None:
         self._reader = reader
         self._codes: dict[Any, int] = {}
+        self._words: dict[Any, Word] = {}
         self._family: tuple[str, str, Any] | None = None
         self.categories: list[Any] = []
         self.dropped: list[Dropped] = []
@@ -151,7 +160,7 @@ class _Coder:
         known: dict[Any, int] = {}
         reasons: dict[Any, Word] = {}
         for key, raw in dict(zip(keys, column.raw, strict=True)).items():
-            word = self._reader.read(raw)
+            word = self._read(key, raw)
             if word.status == "label":
                 known[key] = self._code(word, raw, column)
                 continue
@@ -162,6 +171,14 @@ class _Coder:
         if reasons:
             self._list_drops(column, keys, reasons)
         return np.fromiter(map(known.__getitem__, keys), np.int64, len(keys))
+
+    def _read(self, key: Any, raw: Any) -> Word:
+        """Read a label once, however many raters gave it; texts and others never share a key."""
+        place = (type(raw), key)
+        word = self._words.get(place)
+        if word is None:
+            word = self._words[place] = self._reader.read(raw)
+        return word
 
     def _code(self, word: Word, raw: Any, column: _Column) -> int:
         self._check_family(word, raw, column)
@@ -211,7 +228,7 @@ def _keys(raw: Sequence[Any]) -> Sequence[Any]:
 
 def _key(label: Any) -> Hashable:
     if isinstance(label, _PLAIN):
-        return (type(label), "nan" if label != label else label)  # noqa: PLR0124
+        return (type(label), "nan" if label != label else label)
     if isinstance(label, list | tuple | set | frozenset):
         try:
             return frozenset(label)
@@ -258,11 +275,8 @@ def _universe(
     return labels, LabelSets.from_positions(sets, n_labels=len(labels))
 
 
-def _not_judged(columns: Sequence[_Column], n_items: int) -> Iterable[Dropped]:
+def _unannotated(columns: Sequence[_Column]) -> Iterable[Dropped]:
     for column in columns:
-        if column.role == "judge" and len(column.rows) < n_items:
-            yield Dropped(
-                reason=f"{n_items - len(column.rows)} of {n_items} annotated items not judged",
-                source="judge",
-                rater=column.rater,
-            )
+        if column.n_unannotated:
+            reason = f"{column.n_unannotated} items that nobody annotated"
+            yield Dropped(reason=reason, source=column.role, rater=column.rater)

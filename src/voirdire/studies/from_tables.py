@@ -102,7 +102,8 @@ def matrix_from_tables(
         label_sets=sets,
         universe=None if universe is None else tuple(universe),
         declared=labels is not None,
-        dropped=_not_judged(parts[1], judge_names, items.height),
+        dropped=_unannotated(machines, parts[1], question),
+        n_unjudged=_unjudged(parts[1], items.height),
     )
 
 
@@ -188,7 +189,9 @@ def _failures(judged: pl.DataFrame, shape: tuple[int, int]) -> NDArray[np.bool_]
 def _sets(
     categories: Sequence[frozenset[str]], labels: Sequence[str] | None
 ) -> tuple[LabelSets, tuple[str, ...]]:
-    universe = tuple(labels) if labels is not None else tuple(sorted(frozenset().union(*categories)))
+    universe = (
+        tuple(labels) if labels is not None else tuple(sorted(frozenset().union(*categories)))
+    )
     position = {label: place for place, label in enumerate(universe)}
     positions = [[position[label] for label in category] for category in categories]
     return LabelSets.from_positions(positions, n_labels=len(universe)), universe
@@ -222,16 +225,25 @@ def _clusters(
     return np.unique(ordered.astype(str), return_inverse=True)[1]
 
 
-def _not_judged(
-    judged: pl.DataFrame, judges: Sequence[str], n_items: int
-) -> tuple[Dropped, ...]:
-    counts = dict(judged.group_by("rater").len().iter_rows())
+def _unjudged(judged: pl.DataFrame, n_items: int) -> dict[str, int]:
+    counts = judged.group_by("rater").len().iter_rows()
+    return {name: n_items - count for name, count in counts if count < n_items}
+
+
+def _unannotated(given: pl.DataFrame, placed: pl.DataFrame, question: str) -> tuple[Dropped, ...]:
+    import polars as pl
+
+    kept = dict(placed.group_by("rater").len().iter_rows())
+    counts = given.group_by(pl.col("rater").cast(pl.String), maintain_order=True).agg(
+        pl.len(), pl.col("source").cast(pl.String).first()
+    )
     return tuple(
         Dropped(
-            reason=f"{n_items - counts[name]} of {n_items} annotated items not judged",
-            source="judge",
-            rater=name,
+            reason=f"{total - kept.get(rater, 0)} items that nobody annotated",
+            source=source,
+            rater=rater,
+            question=question,
         )
-        for name in judges
-        if counts[name] < n_items
+        for rater, total, source in counts.iter_rows()
+        if total > kept.get(rater, 0)
     )

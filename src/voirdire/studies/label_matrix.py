@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -43,8 +43,8 @@ class LabelMatrix:
         Whether the universe was declared.
     dropped : tuple of Dropped
         What was set aside.
-    notes : tuple of str
-        What a reader should know about how labels were read.
+    n_unjudged : dict of str to int
+        Annotated items that a judge was not asked about, by judge.
     """
 
     items: tuple[str, ...]
@@ -60,4 +60,4 @@ class LabelMatrix:
     universe: tuple[Any, ...] | None = None
     declared: bool = False
     dropped: tuple[Dropped, ...] = ()
-    notes: tuple[str, ...] = ()
+    n_unjudged: dict[str, int] = field(default_factory=dict)

@@ -117,7 +117,9 @@ class LabelReader:
 
     def _set(self, raw: Any) -> Word:
         if self._kind not in (None, "multilabel"):
-            return Word("unknown", reason=f"a set of labels does not answer a {self._kind} question")
+            return Word(
+                "unknown", reason=f"a set of labels does not answer a {self._kind} question"
+            )
         labels = frozenset(raw)
         strange = next((label for label in labels if not isinstance(label, str)), None)
         if strange is not None:

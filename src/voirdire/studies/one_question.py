@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from voirdire.errors import InputError
+from voirdire.errors import DroppedRowsWarning, InputError
+from voirdire.records import Failure
 from voirdire.studies.examination import (
     TestPlan,
     check_alignment,
@@ -225,7 +227,7 @@ def outperforms_humans(
 
     Examples
     --------
-    >>> gold = {f"t{i}": i % 2 for i in range(80)}
+    >>> gold = {f"t{i}": i % 2 for i in range(200)}
     >>> humans = {
     ...     name: {t: 1 - x if int(t[1:]) % 5 == slip else x for t, x in gold.items()}
     ...     for slip, name in enumerate(["ann", "bob", "eve"])
@@ -234,7 +236,9 @@ def outperforms_humans(
     'passed'
     """
     if "epsilon" in settings:
-        msg = f"`epsilon` must be left out: it is 0 here, got {settings['epsilon']!r}. Use alt_test."
+        msg = (
+            f"`epsilon` must be left out: it is 0 here, got {settings['epsilon']!r}. Use alt_test."
+        )
         raise InputError(msg)
     result: AltTestResult = alt_test(judge, humans, gold=gold, epsilon=0.0, **settings)
     return result
@@ -269,9 +273,7 @@ def _align(
     if not isinstance(judges, Mapping):
         machines = _from_frame(judges, declared, "judge")
     else:
-        machines = {
-            name: _one_judge(given, name, declared) for name, given in judges.items()
-        }
+        machines = {name: _one_judge(given, name, declared) for name, given in judges.items()}
     return matrix_from_mappings(
         machines,
         people,
@@ -290,6 +292,30 @@ def _one_judge(given: Any, name: str, kind: QuestionKind) -> Mapping[Any, Any]:
         msg = f"`judge` must hold one judge's labels, got {sorted(found)!r}. Pass it as `judges`."
         raise InputError(msg)
     return next(iter(found.values()))
+
+
+def _from_frame(
+    frame: Any, kind: QuestionKind, role: Literal["annotator", "judge"], *, name: str | None = None
+) -> dict[str, dict[Any, Any]]:
+    """Read a data frame as {rater: {item: label}}; what it drops is warned about."""
+    from voirdire.io import table_from_frame
+
+    source = "humans" if role == "annotator" else "judge"
+    table = table_from_frame(frame, role=role, kind=kind, source_name=source, rater_name=name)
+    if table.dropped:
+        first = table.dropped[0]
+        msg = f"{len(table.dropped)} labels of {source} dropped, the first: {first.reason}."
+        warnings.warn(msg, DroppedRowsWarning, stacklevel=5)
+    found: dict[str, dict[Any, Any]] = {}
+    rows = table.frame.select("rater", "item", "label", "failure").iter_rows()
+    for rater, item, label, failure in rows:
+        answer = label if failure is None else Failure(reason=failure)
+        found.setdefault(str(rater), {})[item] = _typed(answer, kind)
+    return found
+
+
+def _typed(label: Any, kind: QuestionKind) -> Any:
+    return label == "true" if kind == "boolean" and isinstance(label, str) else label
 
 
 def _shaped(results: list[AltTestResult], *, several: bool, one_epsilon: bool) -> Any:

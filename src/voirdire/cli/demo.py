@@ -1,0 +1,110 @@
+"""`voirdire demo`."""
+
+from __future__ import annotations
+
+from importlib.resources import as_file, files
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from voirdire.cli.printing import print_examination, progress, write_text
+
+if TYPE_CHECKING:
+    from voirdire._types import AlignmentName
+    from voirdire.studies import Examination
+
+__all__ = ["demo_command"]
+
+EPSILONS = (0.0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3)
+ALIGNMENTS: dict[str, tuple[AlignmentName, ...]] = {
+    "toxicity": ("accuracy", "jaccard", "jaccard_macro", "hamming"),
+    "needs_review": ("accuracy",),
+    "severity": ("neg_rmse",),
+}
+_COPIED = ("texts.jsonl", "annotations.jsonl", "judges.jsonl", "dataset.json", "README.md")
+_INTRODUCTION = """\
+SIMULATED DATA: 50 short texts in English and Chinese, six simulated annotators (one of them
+careless), eight simulated judges (one always gives the same answer). May a judge replace the
+annotators? Cells show ω, the share of annotators that the judge may replace, at each margin ε:
+✓ passed, ✗ failed, ? no evidence.
+"""
+
+
+def demo_command(
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="Folder for data and results.", metavar="DIR")
+    ] = Path("voirdire-demo"),
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Examine eight simulated judges against six simulated annotators, on bundled data."""
+    from dataclasses import replace
+
+    from voirdire.reporting import examination_to_json
+
+    _copy_data(output)
+    with progress("examining"):
+        parts = [_examined(output, question) for question in ALIGNMENTS]
+    whole = replace(
+        parts[0],
+        results=tuple(row for part in parts for row in part.results),
+        dropped=tuple(dict.fromkeys(row for part in parts for row in part.dropped)),
+        settings={"simulated": True, "questions": [part.settings for part in parts]},
+    )
+    write_text(output / "examination.json", examination_to_json(whole) + "\n")
+    if as_json:
+        print_examination(whole, as_json=True, details=False)
+        return
+    typer.echo(_INTRODUCTION)
+    for part in parts:
+        print_examination(part, as_json=False, details=False)
+    typer.echo(
+        f"\nData and every figure (examination.json) are in {output}{'/' if output.name else ''}.\n"
+        "The same from files:\n\n"
+        f"  voirdire examine --humans {output}/annotations.jsonl --judges {output}/judges.jsonl \\\n"
+        "    --question needs_review --kind boolean --epsilon 0.2\n"
+    )
+
+
+def _copy_data(output: Path) -> None:
+    from voirdire.errors import InputError
+
+    try:
+        output.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        msg = (
+            f"`--output` must be a folder that can be made, got {str(output)!r} ({error.strerror})."
+        )
+        raise InputError(msg) from error
+    for name in _COPIED:
+        with as_file(files("voirdire") / "data" / "demo" / name) as source:
+            write_text(output / name, source.read_text(encoding="utf-8"))
+
+
+def _examined(folder: Path, question: str) -> Examination:
+    from voirdire.io import read_labels
+    from voirdire.studies import TestPlan, examine
+
+    reading: dict[str, Any] = {
+        "toxicity": {"kind": "multilabel", "labels": _toxicity_labels(folder)},
+        "needs_review": {"kind": "boolean"},
+        "severity": {"kind": "scale"},
+    }[question]
+    humans = read_labels(
+        folder / "annotations.jsonl", role="annotator", question=question, **reading
+    )
+    judges = read_labels(folder / "judges.jsonl", role="judge", question=question, **reading)
+    return examine(
+        humans,
+        judges,
+        alignments=ALIGNMENTS[question],
+        plan=TestPlan(epsilon=EPSILONS),
+        labels=reading.get("labels"),
+    )
+
+
+def _toxicity_labels(folder: Path) -> list[str]:
+    import json
+
+    card = json.loads((folder / "dataset.json").read_text(encoding="utf-8"))
+    return list(card["labels"])

@@ -1,0 +1,386 @@
+"""`voirdire examine`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, cast, get_args
+
+import typer
+
+from voirdire._types import (
+    AlignmentName,
+    EpsilonMode,
+    Method,
+    Normalization,
+    QuestionKind,
+    WeightScheme,
+)
+from voirdire.cli.gate import gate_is_passed
+from voirdire.cli.options import as_labels, as_mapping, as_weights
+from voirdire.cli.printing import print_examination, progress
+from voirdire.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from voirdire.io import LabelTable
+    from voirdire.studies import Examination
+
+__all__ = ["examine_command"]
+
+GATE_NOT_PASSED = 3
+_FORMATS = "csv, tsv, jsonl, json, parquet, alttest, label-studio, argilla"
+FILES, STUDY, TEST, OUTPUT = "Files", "What is asked", "The test", "Output"
+
+
+def examine_command(
+    humans: Annotated[
+        list[str],
+        typer.Option(
+            help="Annotations: CSV, JSONL, JSON or Parquet, long or wide; - reads standard input.",
+            metavar="FILE",
+            rich_help_panel=FILES,
+        ),
+    ],
+    judges: Annotated[
+        list[str],
+        typer.Option(help="Judge labels, likewise.", metavar="FILE", rich_help_panel=FILES),
+    ],
+    gold: Annotated[
+        str | None,
+        typer.Option(
+            help="Gold labels that stand for the other annotators; ε defaults to 0: does the "
+            "judge outperform the humans?",
+            metavar="FILE",
+            rich_help_panel=FILES,
+        ),
+    ] = None,
+    file_format: Annotated[
+        str | None,
+        typer.Option(
+            "--format", help=f"Instead of the file's ending: {_FORMATS}.", rich_help_panel=FILES
+        ),
+    ] = None,
+    column: Annotated[
+        list[str],
+        typer.Option(
+            help="Your name for a column, as OURS=YOURS (item, annotator, judge, label, question, "
+            "failure, probability); repeatable.",
+            metavar="OURS=YOURS",
+            rich_help_panel=FILES,
+        ),
+    ] = [],  # noqa: B006  # typer copies it
+    rater: Annotated[
+        list[str],
+        typer.Option(
+            help="Wide annotations: a column that is an annotator; repeatable. Default: all.",
+            metavar="COLUMN",
+            rich_help_panel=FILES,
+        ),
+    ] = [],  # noqa: B006
+    separator: Annotated[
+        str | None,
+        typer.Option(
+            help="What parts the labels of a set in one text cell, such as |. Default: JSON array.",
+            rich_help_panel=FILES,
+        ),
+    ] = None,
+    missing: Annotated[
+        list[str],
+        typer.Option(
+            help="A word that means no answer; repeatable.", rich_help_panel=FILES, metavar="WORD"
+        ),
+    ] = [],  # noqa: B006
+    question: Annotated[
+        list[str],
+        typer.Option(help="Examine this question only; repeatable.", rich_help_panel=STUDY),
+    ] = [],  # noqa: B006
+    judge: Annotated[
+        list[str],
+        typer.Option(help="Examine this judge only; repeatable.", rich_help_panel=STUDY),
+    ] = [],  # noqa: B006
+    kind: Annotated[
+        QuestionKind | None,
+        typer.Option(
+            help="What the question asks for. Default: what the alignment needs (accuracy: choice).",
+            rich_help_panel=STUDY,
+        ),
+    ] = None,
+    labels: Annotated[
+        str | None,
+        typer.Option(
+            help="The label universe, as a,b,c or a JSON array.",
+            metavar="LABELS",
+            rich_help_panel=STUDY,
+        ),
+    ] = None,
+    threshold: Annotated[
+        float,
+        typer.Option(
+            help="Boolean judges given as probabilities: true from here on. Fix it beforehand.",
+            rich_help_panel=STUDY,
+        ),
+    ] = 0.5,
+    alignment: Annotated[
+        list[str],
+        typer.Option(
+            help="How close two labels are; repeatable.",
+            metavar=f"[{'|'.join(get_args(AlignmentName))}]",
+            rich_help_panel=TEST,
+        ),
+    ] = ["accuracy"],  # noqa: B006
+    epsilon: Annotated[
+        list[float],
+        typer.Option(
+            help="Cost-benefit margin in [0, 1); repeatable. Default .2; experts .2, skilled "
+            "annotators .15, crowd workers .1.",
+            rich_help_panel=TEST,
+            show_default=False,
+        ),
+    ] = [],  # noqa: B006
+    epsilon_mode: Annotated[
+        EpsilonMode, typer.Option(help="How ε enters.", rich_help_panel=TEST)
+    ] = "additive",
+    epsilon_reason: Annotated[
+        str | None,
+        typer.Option(
+            help="Why this ε was fixed in advance; goes into the certificate.",
+            metavar="TEXT",
+            rich_help_panel=TEST,
+        ),
+    ] = None,
+    method: Annotated[
+        Method,
+        typer.Option(
+            help="The t-test, or the exact test for few items or many ties.", rich_help_panel=TEST
+        ),
+    ] = "t",
+    weights: Annotated[
+        WeightScheme | None,
+        typer.Option(help="Weights for skewed labels.", rich_help_panel=TEST),
+    ] = None,
+    quality: Annotated[
+        list[str],
+        typer.Option(
+            help="Weight of an annotator; repeatable, all or none.",
+            metavar="ANNOTATOR=NUMBER",
+            rich_help_panel=TEST,
+        ),
+    ] = [],  # noqa: B006
+    expert: Annotated[
+        str | None,
+        typer.Option(
+            help="The annotator who stands for the others of everyone else.",
+            metavar="ANNOTATOR",
+            rich_help_panel=TEST,
+        ),
+    ] = None,
+    normalize: Annotated[
+        Normalization | None,
+        typer.Option(help="Rescale each rater's numbers first (neg_rmse).", rich_help_panel=TEST),
+    ] = None,
+    cluster: Annotated[
+        str | None,
+        typer.Option(
+            help="Column of the annotations that names what an item shares its source with.",
+            metavar="COLUMN",
+            rich_help_panel=TEST,
+        ),
+    ] = None,
+    min_items: Annotated[
+        int, typer.Option(help="Fewest items of a tested annotator.", rich_help_panel=TEST)
+    ] = 30,
+    min_annotators: Annotated[
+        int, typer.Option(help="Fewest annotators on an item.", rich_help_panel=TEST)
+    ] = 2,
+    false_discovery_rate: Annotated[
+        float, typer.Option(help="q of Benjamini-Yekutieli.", rich_help_panel=TEST)
+    ] = 0.05,
+    seed: Annotated[int, typer.Option(help="Of the random control.", rich_help_panel=TEST)] = 0,
+    gate: Annotated[
+        str | None,
+        typer.Option(
+            help="Exit 3 unless this judge's outcome is passed, for every question, alignment and "
+            "ε of the run; without a name, unless every judge's is.",
+            metavar="[JUDGE]",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = None,
+    certificate: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write the record of the examination to this JSON file.",
+            metavar="FILE",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = None,
+    details: Annotated[
+        bool, typer.Option("--details", help="Print every annotator.", rich_help_panel=OUTPUT)
+    ] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object.", rich_help_panel=OUTPUT)
+    ] = False,
+) -> None:
+    """Examine whether LLM judges may replace human annotators: the alternative annotator test."""
+    alignments = _checked_alignments(alignment)
+    declared = _declared_kind(kind, alignments)
+    universe = as_labels(labels, numeric=declared == "scale")
+    reading = {
+        "kind": declared,
+        "format": file_format,
+        "labels": universe,
+        "separator": separator,
+        "missing": missing,
+    }
+    named = as_mapping(column, option="--column")
+    human_columns = _columns(named, drop="judge") | ({"cluster": cluster} if cluster else {})
+    with progress("reading"):
+        people = _read(
+            humans,
+            question,
+            role="annotator",
+            columns=human_columns,
+            raters=rater or None,
+            **reading,
+        )
+        judge_columns = _columns(named, drop="annotator")
+        machines = _read(
+            judges, question, role="judge", columns=judge_columns, threshold=threshold, **reading
+        )
+        truth = (
+            _read([gold], question, role="judge", rater_name="gold", **reading) if gold else None
+        )
+    with progress("examining"):
+        examination = _examine(
+            people,
+            _only(machines, judge),
+            alignments=alignments,
+            questions=question or None,
+            labels=universe,
+            gold=truth,
+            clustered=cluster is not None,
+            epsilon=epsilon or [0.0 if gold else 0.2],
+            epsilon_mode=epsilon_mode,
+            method=method,
+            weights=weights,
+            quality=as_weights(quality),
+            expert=expert,
+            normalize=normalize,
+            min_items=min_items,
+            min_annotators=min_annotators,
+            false_discovery_rate=false_discovery_rate,
+            seed=seed,
+        )
+    if certificate is not None:
+        _write_certificate(certificate, examination, people, machines, epsilon_reason)
+    print_examination(examination, as_json=as_json, details=details)
+    if gate is not None and not gate_is_passed(examination, gate):
+        raise typer.Exit(GATE_NOT_PASSED)
+
+
+def _checked_alignments(names: Sequence[str]) -> list[AlignmentName]:
+    for name in names:
+        if name not in get_args(AlignmentName):
+            known = ", ".join(get_args(AlignmentName))
+            msg = f"`--alignment` must be one of {known}, got {name!r}."
+            raise typer.BadParameter(msg)
+    return [cast("AlignmentName", name) for name in dict.fromkeys(names)]
+
+
+def _declared_kind(kind: QuestionKind | None, alignments: Sequence[AlignmentName]) -> QuestionKind:
+    """Take the kind that was declared, or the one kind that the alignments declare together."""
+    from voirdire.studies.examination import kind_of
+
+    needed = {kind_of(alignment) for alignment in alignments} - {"choice"}
+    if len(needed) > 1:
+        msg = f"`--alignment` must suit one kind of question, got {', '.join(alignments)}."
+        raise typer.BadParameter(msg)
+    if kind is None:
+        return needed.pop() if needed else "choice"
+    if needed - {kind}:
+        msg = f"`--kind` must be {needed.pop()} for {', '.join(alignments)}, got {kind}."
+        raise typer.BadParameter(msg)
+    return kind
+
+
+def _columns(named: dict[str, str], *, drop: str) -> dict[str, str]:
+    other = {"judge": "annotator", "annotator": "judge"}[drop]
+    return {
+        "rater" if ours == other else ours: yours for ours, yours in named.items() if ours != drop
+    }
+
+
+def _read(sources: Sequence[str], questions: Sequence[str], **settings: Any) -> LabelTable:
+    """Read files under each other; each question by itself, because kinds may differ by question."""
+    from voirdire.io import join_tables, read_labels
+
+    settings["columns"] = settings.get("columns") or None
+    if list(sources).count("-") and len(questions) > 1:
+        questions = []
+    tables = [
+        read_labels(source, question=question, **settings)
+        for source in sources
+        for question in (questions or [None])
+    ]
+    return tables[0] if len(tables) == 1 else join_tables(tables)
+
+
+def _only(table: LabelTable, judges: Sequence[str]) -> LabelTable:
+    if not judges:
+        return table
+    from dataclasses import replace
+
+    import polars as pl
+
+    known = table.frame["rater"].cast(pl.String).unique().to_list()
+    lost = [name for name in judges if name not in known]
+    if lost:
+        listed = ", ".join(repr(name) for name in sorted(known)[:10])
+        msg = f"`--judge` must be one of {listed}, got {lost[0]!r}."
+        raise InputError(msg)
+    kept = table.frame.filter(table.frame["rater"].cast(pl.String).is_in(list(judges)))
+    return replace(
+        table,
+        frame=kept,
+        dropped=tuple(row for row in table.dropped if row.rater is None or row.rater in judges),
+    )
+
+
+def _examine(
+    humans: LabelTable,
+    judges: LabelTable,
+    *,
+    alignments: Sequence[AlignmentName],
+    questions: Sequence[str] | None,
+    labels: list[Any] | None,
+    gold: LabelTable | None,
+    clustered: bool,
+    **plan: Any,
+) -> Examination:
+    from voirdire.studies import TestPlan, examine
+
+    return examine(
+        humans,
+        judges,
+        alignments=alignments,
+        plan=TestPlan(**plan),
+        questions=questions,
+        labels=labels,
+        gold=gold,
+        clustered=clustered,
+    )
+
+
+def _write_certificate(
+    path: Path,
+    examination: Examination,
+    humans: LabelTable,
+    judges: LabelTable,
+    epsilon_reason: str | None,
+) -> None:
+    from voirdire.cli.printing import write_text
+    from voirdire.reporting import certificate_to_json
+    from voirdire.studies import certify
+
+    record = certify(examination, humans, judges, epsilon_reason=epsilon_reason)
+    write_text(path, certificate_to_json(record) + "\n")

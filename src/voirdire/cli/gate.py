@@ -1,0 +1,41 @@
+"""`--gate`, with or without the name of a judge."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from typer.core import TyperCommand
+
+from voirdire._validation import shorten
+from voirdire.errors import InputError
+
+if TYPE_CHECKING:
+    from voirdire.studies import Examination
+
+__all__ = ["EVERY_JUDGE", "GatedCommand", "gate_is_passed"]
+
+EVERY_JUDGE = "*"
+"""What `--gate` without a name stands for."""
+
+
+class GatedCommand(TyperCommand):
+    """A command whose `--gate` may stand alone."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Give a bare `--gate` its value before the options are parsed."""
+        filled = list(args)
+        for place, word in enumerate(args):
+            follower = args[place + 1] if place + 1 < len(args) else "-"
+            if word == "--gate" and follower.startswith("-"):
+                filled[place] = f"--gate={EVERY_JUDGE}"
+        return super().parse_args(ctx, filled)
+
+
+def gate_is_passed(examination: Examination, gate: str) -> bool:
+    """Tell whether every result of the chosen judge has the outcome `passed`."""
+    results = examination.results if gate == EVERY_JUDGE else examination.of_judge(gate)
+    if not results:
+        known = ", ".join(repr(shorten(name)) for name in examination.judges[:10])
+        msg = f"`--gate` must name one of the judges {known}, got {shorten(gate)!r}."
+        raise InputError(msg)
+    return all(row.outcome == "passed" for row in results)

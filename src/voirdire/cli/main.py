@@ -1,0 +1,65 @@
+"""Register the commands, and turn what goes wrong into one line and an exit code."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Annotated
+
+import typer
+
+import voirdire
+from voirdire.cli.demo import demo_command
+from voirdire.cli.examine import examine_command
+from voirdire.cli.gate import GatedCommand
+from voirdire.errors import VoirdireError
+
+__all__ = ["app", "run"]
+
+app = typer.Typer(
+    name="voirdire",
+    help="Examine LLM judges against human annotators.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command("demo")(demo_command)
+app.command("examine", cls=GatedCommand)(examine_command)
+
+
+def _print_version(*, wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"voirdire {voirdire.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def main(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version",
+            help="Print the version and leave.",
+            is_eager=True,
+            callback=lambda value: _print_version(wanted=value),
+        ),
+    ] = False,
+) -> None:
+    """Examine LLM judges against human annotators."""
+
+
+def run() -> None:
+    """Run the command line: exit 0 done, 1 our error in one line, 2 usage, 3 a gate not passed."""
+    try:
+        app()
+    except VoirdireError as error:
+        message = " ".join(str(error).splitlines())
+        sys.stderr.write(f"voirdire: {message}\n")
+        sys.exit(1)
+    except KeyboardInterrupt:
+        sys.stderr.write("voirdire: interrupted\n")
+        sys.exit(130)
+    except BrokenPipeError:
+        # whoever read our output has left; keep the interpreter from complaining at exit
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)

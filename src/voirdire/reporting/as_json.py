@@ -1,0 +1,57 @@
+"""An examination as one JSON object: every figure, under the names that the docs list."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from voirdire.studies.certificate import result_as_dict, without_nan
+
+if TYPE_CHECKING:
+    from voirdire.records import Certificate
+    from voirdire.studies import Examination
+
+__all__ = ["certificate_to_json", "examination_to_json"]
+
+
+def examination_to_json(examination: Examination) -> str:
+    """Write an examination as indented JSON; an undefined figure is null.
+
+    Parameters
+    ----------
+    examination : Examination
+        What was found.
+
+    Returns
+    -------
+    str
+        One object with the keys `examinations`, `pooled`, `dropped` and `settings`.
+    """
+    content = {
+        "examinations": [result_as_dict(row) for row in examination.results],
+        "pooled": [row.as_dict() for row in examination.pooled],
+        "dropped": [asdict(row) for row in examination.dropped],
+        "settings": examination.settings,
+    }
+    return _written(content)
+
+
+def certificate_to_json(certificate: Certificate) -> str:
+    """Write a certificate as indented JSON; an undefined figure is null.
+
+    Parameters
+    ----------
+    certificate : Certificate
+        The record.
+
+    Returns
+    -------
+    str
+        One object with the attributes of `voirdire.records.Certificate`.
+    """
+    return _written(asdict(certificate))
+
+
+def _written(content: Any) -> str:
+    return json.dumps(without_nan(content), indent=2, ensure_ascii=False, allow_nan=False)

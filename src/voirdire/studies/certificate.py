@@ -1,0 +1,148 @@
+"""The reproducible record of an examination."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import platform
+from datetime import UTC, datetime
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+from voirdire.records import CERTIFICATE_SCHEMA, Certificate
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import polars as pl
+
+    from voirdire.io import LabelTable
+    from voirdire.stats import AltTestResult
+    from voirdire.studies.whole_study import Examination
+
+__all__ = ["canonical_json", "certify", "hash_labels", "result_as_dict"]
+
+_LIBRARIES = ("voirdire", "numpy", "scipy", "polars")
+
+
+def certify(
+    examination: Examination,
+    humans: LabelTable,
+    judges: LabelTable,
+    *,
+    epsilon_reason: str | None = None,
+    fingerprints: Mapping[str, str] | None = None,
+    rubric_hash: str | None = None,
+) -> Certificate:
+    """Record an examination so that anybody with the data can repeat it.
+
+    Parameters
+    ----------
+    examination : Examination
+        What was found.
+    humans, judges : LabelTable
+        The labels that it was found on.
+    epsilon_reason : str, optional
+        Why this ε was fixed in advance.
+    fingerprints : mapping of str to str, optional
+        The fingerprint of each judge that has one.
+    rubric_hash : str, optional
+        Content hash of the rubric.
+
+    Returns
+    -------
+    Certificate
+        Its `content_hash` covers everything but the time, the versions and itself.
+    """
+    known = fingerprints or {}
+    content: dict[str, Any] = {
+        "schema": CERTIFICATE_SCHEMA,
+        "data_hash": hash_labels(humans.frame),
+        "judges": {
+            name: {
+                "labels_hash": hash_labels(judges.frame.filter(judges.frame["rater"] == name)),
+                "fingerprint": known.get(name),
+            }
+            for name in examination.judges
+        },
+        "rubric_hash": rubric_hash,
+        "settings": examination.settings | {"epsilon_reason": epsilon_reason},
+        "examinations": tuple(result_as_dict(row) for row in examination.results),
+        "outcomes": {_place(row): row.outcome for row in examination.results},
+    }
+    digest = hashlib.sha256(canonical_json(content)).hexdigest()
+    return Certificate(
+        **content,
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        versions={"python": platform.python_version()}
+        | {name: version(name) for name in _LIBRARIES},
+        content_hash=f"sha256:{digest}",
+    )
+
+
+def result_as_dict(result: AltTestResult) -> dict[str, Any]:
+    """Every figure of a result under the names of the JSON; nan stays nan."""
+    agreement = result.human_agreement
+    return {
+        "question": result.question,
+        "judge": result.judge,
+        "alignment": result.alignment,
+        "epsilon": result.epsilon,
+        "epsilon_mode": result.epsilon_mode,
+        "method": result.method,
+        "n_items": result.n_items,
+        "n_annotators": result.n_annotators,
+        "winning_rate": result.winning_rate,
+        "winning_rate_bh": result.winning_rate_bh,
+        "passed": result.passed,
+        "outcome": result.outcome,
+        "outcome_reasons": list(result.outcome_reasons),
+        "advantage_probability": result.advantage_probability,
+        "human_advantage": result.human_advantage,
+        "annotators": [row.as_dict() for row in result.annotators],
+        "untested": list(result.untested),
+        "worst_case": result.worst_case.as_dict(),
+        "controls": [row.as_dict() for row in result.controls],
+        "human_agreement": None if agreement is None else _agreement(agreement),
+        "warnings": list(result.warnings),
+        "settings": result.settings,
+    }
+
+
+def canonical_json(content: Any) -> bytes:
+    """Return JSON with sorted keys and no spaces; nan and infinities become null."""
+    return json.dumps(
+        without_nan(content), sort_keys=True, separators=(",", ":"), ensure_ascii=False
+    ).encode()
+
+
+def without_nan(content: Any) -> Any:
+    """Replace what JSON has no number for by None, all the way down."""
+    if isinstance(content, float):
+        return content if math.isfinite(content) else None
+    if isinstance(content, dict):
+        return {str(key): without_nan(value) for key, value in content.items()}
+    if isinstance(content, list | tuple):
+        return [without_nan(value) for value in content]
+    return content
+
+
+def hash_labels(frame: pl.DataFrame) -> str:
+    """SHA-256 over labels in canonical order: the same labels in any file give the same hash."""
+    columns = ["question", "item", "rater", "label", "failure", "cluster"]
+    ordered = frame.select(columns).sort("question", "item", "rater")
+    digest = hashlib.sha256()
+    for row in ordered.iter_rows():
+        digest.update(canonical_json(row))
+        digest.update(b"\n")
+    return f"sha256:{digest.hexdigest()}"
+
+
+def _agreement(agreement: Any) -> dict[str, Any]:
+    names = ("alpha", "low", "high", "confidence_level", "level", "n_items", "n_labels", "reason")
+    return {name: getattr(agreement, name) for name in names}
+
+
+def _place(result: AltTestResult) -> str:
+    return f"{result.question} | {result.judge} | {result.alignment} | {result.epsilon:g}"

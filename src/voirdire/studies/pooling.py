@@ -1,0 +1,159 @@
+"""Several questions under one false discovery rate."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from voirdire.errors import InputError
+from voirdire.stats import benjamini_yekutieli
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from voirdire.stats import AltTestResult
+
+__all__ = ["PooledQuestion", "PooledResult", "pool_questions"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PooledQuestion:
+    """One question's share of a pooled result.
+
+    Attributes
+    ----------
+    question : str
+        Which one.
+    winning_rate : float
+        ω with the p-values of all questions under one Benjamini-Yekutieli; nan without annotators.
+    winning_rate_alone : float
+        ω of the question by itself.
+    passed : bool
+        Whether the pooled ω is at least .5.
+    """
+
+    question: str
+    winning_rate: float
+    winning_rate_alone: float
+    passed: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class PooledResult:
+    """One judge, alignment and ε over several questions.
+
+    Attributes
+    ----------
+    judge, alignment : str
+        What was examined.
+    epsilon : float
+        The margin.
+    epsilon_mode : str
+        How it enters.
+    n_tests : int
+        p-values in the pool: questions times tested annotators.
+    questions : tuple of PooledQuestion
+        In the order given.
+    """
+
+    judge: str
+    alignment: str
+    epsilon: float
+    epsilon_mode: str
+    n_tests: int
+    questions: tuple[PooledQuestion, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Every figure under the names of the JSON."""
+        return {
+            "judge": self.judge,
+            "alignment": self.alignment,
+            "epsilon": self.epsilon,
+            "epsilon_mode": self.epsilon_mode,
+            "n_tests": self.n_tests,
+            "questions": [
+                {
+                    "question": row.question,
+                    "winning_rate": row.winning_rate,
+                    "winning_rate_alone": row.winning_rate_alone,
+                    "passed": row.passed,
+                }
+                for row in self.questions
+            ],
+        }
+
+
+def pool_questions(
+    results: Iterable[AltTestResult], *, false_discovery_rate: float = 0.05
+) -> PooledResult:
+    """Control the false discovery rate over all questions and annotators at once.
+
+    Parameters
+    ----------
+    results : iterable of AltTestResult
+        One per question, all of the same judge, alignment and ε.
+    false_discovery_rate : float, optional
+        q, in (0, 1).
+
+    Returns
+    -------
+    PooledResult
+
+    Raises
+    ------
+    InputError
+        If there is no result, or judges, alignments or ε differ.
+
+    Examples
+    --------
+    >>> import voirdire
+    >>> judge = {i: i % 2 for i in range(60)}
+    >>> humans = {
+    ...     name: {i: 1 - x if i % 12 == slip else x for i, x in judge.items()}
+    ...     for slip, name in enumerate(["ann", "bob", "eve"])
+    ... }
+    >>> results = [voirdire.alt_test(judge, humans, question=name) for name in ("q1", "q2")]
+    >>> pool_questions(results).n_tests
+    6
+    """
+    listed = list(results)
+    keys = {(row.judge, row.alignment, row.epsilon, row.epsilon_mode) for row in listed}
+    if len(keys) != 1:
+        msg = (
+            "`results` must be of one judge, alignment and epsilon, got "
+            f"{len(keys)} combinations. Pool each by itself."
+        )
+        raise InputError(msg)
+    p_values = [row.p_value for result in listed for row in result.annotators]
+    # an undefined p-value of a tested annotator speaks for nobody
+    family = [1.0 if math.isnan(p_value) else p_value for p_value in p_values]
+    rejected = benjamini_yekutieli(family, false_discovery_rate=false_discovery_rate).tolist()
+    questions, start = [], 0
+    for result in listed:
+        stop = start + len(result.annotators)
+        questions.append(_question(result, rejected[start:stop]))
+        start = stop
+    judge, alignment, epsilon, mode = keys.pop()
+    return PooledResult(
+        judge=judge,
+        alignment=alignment,
+        epsilon=epsilon,
+        epsilon_mode=mode,
+        n_tests=len(p_values),
+        questions=tuple(questions),
+    )
+
+
+def _question(result: AltTestResult, rejected: Sequence[bool]) -> PooledQuestion:
+    quality = result.settings.get("quality")
+    weights = [1.0 if not quality else quality[row.annotator] for row in result.annotators]
+    total = sum(weights)
+    won = sum(weight for weight, wins in zip(weights, rejected, strict=True) if wins)
+    winning_rate = won / total if total else math.nan
+    return PooledQuestion(
+        question=result.question,
+        winning_rate=winning_rate,
+        winning_rate_alone=result.winning_rate,
+        passed=winning_rate >= 0.5,
+    )

@@ -1,0 +1,169 @@
+"""Examine every judge of a study: all questions, alignments and margins in one run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+from voirdire._validation import shorten
+from voirdire.errors import NoDataError
+from voirdire.studies.examination import TestPlan, check_alignment, examine_matrix
+from voirdire.studies.from_tables import matrix_from_tables
+from voirdire.studies.pooling import PooledResult, pool_questions
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from voirdire._types import AlignmentName
+    from voirdire.io import LabelTable
+    from voirdire.records import Dropped
+    from voirdire.stats import AltTestResult
+
+__all__ = ["Examination", "examine"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Examination:
+    """Everything that an examination found.
+
+    Attributes
+    ----------
+    results : tuple of AltTestResult
+        One per question, alignment, judge and ε, in this order.
+    pooled : tuple of PooledResult
+        Several questions under one false discovery rate; empty with one question.
+    dropped : tuple of Dropped
+        Every label that was set aside, with its reason.
+    settings : dict
+        What was fixed before the labels were looked at.
+    """
+
+    results: tuple[AltTestResult, ...]
+    pooled: tuple[PooledResult, ...] = ()
+    dropped: tuple[Dropped, ...] = field(default=(), repr=False)
+    settings: dict[str, Any] = field(default_factory=dict, repr=False)
+
+    def of_judge(self, judge: str) -> tuple[AltTestResult, ...]:
+        """Return one judge's results."""
+        return tuple(row for row in self.results if row.judge == judge)
+
+    @property
+    def judges(self) -> tuple[str, ...]:
+        """Names of the judges, in the order given."""
+        return tuple(dict.fromkeys(row.judge for row in self.results))
+
+
+def examine(
+    humans: LabelTable,
+    judges: LabelTable,
+    *,
+    alignments: Sequence[AlignmentName] = ("accuracy",),
+    plan: TestPlan | None = None,
+    questions: Sequence[str] | None = None,
+    labels: Sequence[Any] | None = None,
+    gold: LabelTable | None = None,
+    clustered: bool = False,
+) -> Examination:
+    """Examine the judges of a study against its annotators.
+
+    Parameters
+    ----------
+    humans, judges : LabelTable
+        As `voirdire.io.read_labels` gives them; of one kind.
+    alignments : sequence of str, optional
+        See `voirdire.alt_test`.
+    plan : TestPlan, optional
+        Margins, method, variants and seed.
+    questions : sequence of str, optional
+        Which questions; by default all that annotators answered.
+    labels : sequence, optional
+        The declared label universe.
+    gold : LabelTable, optional
+        Gold labels that stand for "the others".
+    clustered : bool, optional
+        Whether the tables' clusters are the independent units.
+
+    Returns
+    -------
+    Examination
+
+    Raises
+    ------
+    InputError
+        If a setting or a label breaks a rule.
+    NoDataError
+        If nothing is left to examine.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from voirdire.io import table_from_frame
+    >>> wide = pl.DataFrame({"item": range(40), **{n: [0, 1] * 20 for n in ("ann", "bob", "eve")}})
+    >>> humans = table_from_frame(wide, role="annotator", kind="choice", source_name="humans")
+    >>> frame = pl.DataFrame({"item": range(40), "label": [0, 1] * 20})
+    >>> judges = table_from_frame(frame, role="judge", kind="choice", source_name="mine")
+    >>> examine(humans, judges).results[0].winning_rate
+    1.0
+    """
+    plan = plan or TestPlan()
+    for alignment in alignments:
+        check_alignment(alignment)
+    asked = _questions(humans, questions)
+    results: list[AltTestResult] = []
+    for question in asked:
+        for alignment, matrix in _matrices(
+            humans, judges, question, alignments, labels=labels, gold=gold, clustered=clustered
+        ):
+            results += examine_matrix(matrix, plan, alignment=alignment, question=question)
+    unmatched = dict.fromkeys(chain.from_iterable(row.dropped for row in results))
+    return Examination(
+        results=tuple(results),
+        pooled=_pooled(results, plan) if len(asked) > 1 else (),
+        dropped=tuple(humans.dropped + judges.dropped + tuple(unmatched)),
+        settings=plan.as_settings()
+        | {"kind": humans.kind, "alignments": list(alignments), "questions": asked},
+    )
+
+
+def _questions(humans: LabelTable, wanted: Sequence[str] | None) -> list[str]:
+    known = humans.frame["question"].unique(maintain_order=True).to_list()
+    if not known:
+        msg = "no annotation is left to examine. The listed drops say why."
+        raise NoDataError(msg)
+    if wanted is None:
+        return known
+    for question in wanted:
+        if question not in known:
+            listed = ", ".join(repr(shorten(name)) for name in known[:10])
+            msg = f"`question` must be one of {listed}, got {shorten(question)!r}."
+            raise NoDataError(msg)
+    return list(dict.fromkeys(wanted))
+
+
+def _matrices(
+    humans: LabelTable,
+    judges: LabelTable,
+    question: str,
+    alignments: Sequence[AlignmentName],
+    **settings: Any,
+) -> Any:
+    """Yield each alignment with the labels in the form that it needs, aligned once per form."""
+    made: dict[bool, Any] = {}
+    for alignment in alignments:
+        numeric = alignment == "neg_rmse"
+        if numeric not in made:
+            made[numeric] = matrix_from_tables(
+                judges, humans, question=question, numeric=numeric, **settings
+            )
+        yield alignment, made[numeric]
+
+
+def _pooled(results: Sequence[AltTestResult], plan: TestPlan) -> tuple[PooledResult, ...]:
+    families: dict[Any, list[AltTestResult]] = {}
+    for row in results:
+        families.setdefault((row.judge, row.alignment, row.epsilon), []).append(row)
+    return tuple(
+        pool_questions(family, false_discovery_rate=plan.false_discovery_rate)
+        for family in families.values()
+    )
