@@ -46,7 +46,7 @@ test-all: $(DEV) system-packages ## every test: slow ones, doctests, examples of
 	@scripts/step "The wheel in an environment of its own" scripts/check_wheel.sh
 
 bench: $(TEST) ## measure speed and memory
-	@$(PY) -m pytest benchmarks --benchmark-enable --benchmark-only
+	@for bench in benchmarks/bench_*.py; do $(PY) $$bench || exit 1; done
 
 docs: $(DEV) ## build the documentation into docs/_build/html
 	@$(PY) -m sphinx -E -n -W --keep-going -q -b html docs docs/_build/html

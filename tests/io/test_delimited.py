@@ -1,6 +1,7 @@
 import csv
 import io
 
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -113,3 +114,21 @@ def test_the_field_limit_of_the_csv_module_does_not_bind(read):
     table = read(f"item,{name}\n1,yes\n")
 
     assert table.frame["rater"].to_list() == [name]
+
+
+def test_what_polars_refuses_is_refused_in_one_line(read, monkeypatch):
+    def refuse(*args, **kwargs):
+        raise pl.exceptions.ComputeError("broken\nmore")
+
+    monkeypatch.setattr(pl, "read_csv", refuse)
+
+    with pytest.raises(InputError, match=r"must be a well-formed delimited file, got broken\. W"):
+        read("item,ann\n1,x\n")
+
+
+def test_rows_that_polars_loses_are_noticed(read, monkeypatch):
+    parsed = pl.DataFrame({"0": ["1"], "1": ["x"]})
+    monkeypatch.setattr(pl, "read_csv", lambda *args, **kwargs: parsed)
+
+    with pytest.raises(InputError, match=r"well-formed delimited file, got 1 rows where 2 start"):
+        read("item,ann\n1,x\n2,y\n")

@@ -102,7 +102,7 @@ def test_lists_of_numbers_and_truth_values_are_sets_of_text(labels, expected):
 
 
 def test_lists_are_checked_against_the_declared_labels():
-    frame = pl.DataFrame({"item": [1, 2, 3, 4], "ann": [["a"], ["c"], [None], ["Can't tell"]]})
+    frame = pl.DataFrame({"item": [1, 2, 3, 4], "ann": [["a"], ["c"], [None], ["Can’t tell "]]})
 
     table = table_from_frame(
         frame, role="annotator", kind="multilabel", labels=["a", "b"], source_name="frame"

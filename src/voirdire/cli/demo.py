@@ -61,8 +61,8 @@ def demo_command(
     typer.echo(
         f"\nData and every figure (examination.json) are in {output}{'/' if output.name else ''}.\n"
         "The same from files:\n\n"
-        f"  voirdire examine --humans {output}/annotations.jsonl --judges {output}/judges.jsonl \\\n"
-        "    --question needs_review --kind boolean --epsilon 0.2\n"
+        f"  voirdire examine --humans {output}/annotations.jsonl \\\n"
+        f"    --judges {output}/judges.jsonl --question needs_review --kind boolean --epsilon 0.2\n"
     )
 
 
@@ -85,11 +85,12 @@ def _examined(folder: Path, question: str) -> Examination:
     from voirdire.io import read_labels
     from voirdire.studies import TestPlan, examine
 
-    reading: dict[str, Any] = {
+    readings: dict[str, dict[str, Any]] = {
         "toxicity": {"kind": "multilabel", "labels": _toxicity_labels(folder)},
         "needs_review": {"kind": "boolean"},
         "severity": {"kind": "scale"},
-    }[question]
+    }
+    reading = readings[question]
     humans = read_labels(
         folder / "annotations.jsonl", role="annotator", question=question, **reading
     )

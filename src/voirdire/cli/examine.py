@@ -102,7 +102,7 @@ def examine_command(
     kind: Annotated[
         QuestionKind | None,
         typer.Option(
-            help="What the question asks for. Default: what the alignment needs (accuracy: choice).",
+            help="What the question asks for. Default: what the alignment needs; accuracy: choice.",
             rich_help_panel=STUDY,
         ),
     ] = None,
@@ -311,7 +311,7 @@ def _columns(named: dict[str, str], *, drop: str) -> dict[str, str]:
 
 
 def _read(sources: Sequence[str], questions: Sequence[str], **settings: Any) -> LabelTable:
-    """Read files under each other; each question by itself, because kinds may differ by question."""
+    """Read files under each other, each question by itself: others may be of another kind."""
     from voirdire.io import join_tables, read_labels
 
     settings["columns"] = settings.get("columns") or None
@@ -320,7 +320,7 @@ def _read(sources: Sequence[str], questions: Sequence[str], **settings: Any) -> 
     tables = [
         read_labels(source, question=question, **settings)
         for source in sources
-        for question in (questions or [None])
+        for question in (questions or (None,))
     ]
     return tables[0] if len(tables) == 1 else join_tables(tables)
 
@@ -382,5 +382,5 @@ def _write_certificate(
     from voirdire.reporting import certificate_to_json
     from voirdire.studies import certify
 
-    record = certify(examination, humans, judges, epsilon_reason=epsilon_reason)
+    record = certify(examination, humans=humans, judges=judges, epsilon_reason=epsilon_reason)
     write_text(path, certificate_to_json(record) + "\n")

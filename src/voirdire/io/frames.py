@@ -24,7 +24,7 @@ __all__ = ["table_from_frame"]
 
 
 def table_from_frame(
-    frame: Any,  # noqa: ANN401  # whatever narwhals knows
+    frame: Any,
     *,
     role: Role,
     kind: QuestionKind,

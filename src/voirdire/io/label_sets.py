@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import polars as pl
 
-from voirdire._types import CANNOT_TELL
+from voirdire.io.missing import is_cannot_tell, says_cannot_tell
 from voirdire.io.reasons import Status
 from voirdire.io.values import texts
 
@@ -20,10 +20,8 @@ __all__ = ["sets_of_lists", "sets_of_text"]
 def sets_of_lists(frame: pl.DataFrame, *, declared: Sequence[str] | None) -> pl.DataFrame:
     """Read `raw` of dtype List(String): sorted, each label once; an empty list is an answer."""
     raw = pl.col("raw")
-    single = pl.when(raw.list.len() == 1).then(raw.list.first().str.to_lowercase())
-    cannot_tell = single.is_in(CANNOT_TELL)
-    if declared:
-        cannot_tell &= ~raw.list.first().is_in(list(declared))
+    only = pl.when(raw.list.len() == 1).then(raw.list.first())
+    cannot_tell = is_cannot_tell(only, declared=declared)
     holds_null = raw.list.eval(pl.element().is_null()).list.any()
     outside = pl.lit(value=False)
     if declared is not None:
@@ -75,7 +73,7 @@ def _read(
     if labels is None:
         return None, Status.UNREADABLE
     if universe is None or not universe.issuperset(labels):
-        if len(labels) == 1 and labels[0].strip().lower().replace("’", "'") in CANNOT_TELL:
+        if len(labels) == 1 and says_cannot_tell(labels[0]):
             return None, Status.CANNOT_TELL
         if universe is not None:
             return None, Status.OUTSIDE

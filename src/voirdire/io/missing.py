@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-__all__ = ["is_blank", "is_cannot_tell", "is_missing_word"]
+__all__ = ["is_blank", "is_cannot_tell", "is_missing_word", "says_cannot_tell"]
 
 
 def is_blank(text: pl.Expr) -> pl.Expr:
@@ -29,3 +29,8 @@ def is_cannot_tell(text: pl.Expr, *, declared: Collection[str] | None) -> pl.Exp
     folded = text.str.strip_chars().str.to_lowercase().str.replace_all("’", "'", literal=True)
     said = folded.is_in(CANNOT_TELL)
     return said & ~text.is_in(list(declared)) if declared else said
+
+
+def says_cannot_tell(text: str) -> bool:
+    """Say the same of one text, declared labels aside."""
+    return text.strip().lower().replace("’", "'") in CANNOT_TELL

@@ -25,6 +25,7 @@ import numpy as np
 
 from voirdire.errors import InputError
 from voirdire.stats.label_sets import intersection_and_union
+from voirdire.stats.text_similarity import character_cosine
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -224,9 +225,7 @@ def make_scorer(
     if isinstance(alignment, str) and alignment in SET_ALIGNMENTS:
         return SetScorer(alignment, _required("label_sets", label_sets))
     if alignment == "similarity":
-        if similarity is None:
-            from voirdire.stats.text_similarity import character_cosine as similarity
-        return FunctionScorer(similarity, _required("values", values))
+        return FunctionScorer(similarity or character_cosine, _required("values", values))
     return FunctionScorer(alignment, _required("values", values))  # type: ignore[arg-type]
 
 

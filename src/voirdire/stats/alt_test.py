@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from voirdire._types import AlignmentName, Normalization
     from voirdire.stats.alignment import VectorizedScore
+    from voirdire.stats.krippendorff import Level
     from voirdire.stats.paired_test import Design
     from voirdire.stats.results import AltTestResult
 
@@ -346,6 +347,6 @@ def _describe_panel(
             humans, level="sets", label_sets=label_sets, clusters=raters.clusters
         )
     elif alignment in ("accuracy", "neg_rmse"):
-        level = "nominal" if alignment == "accuracy" else "interval"
+        level: Level = "nominal" if alignment == "accuracy" else "interval"
         agreement = measure_agreement(humans, level=level, clusters=raters.clusters)
     return Panel(sides=sides, agreement=agreement, n_annotators=humans.shape[1])

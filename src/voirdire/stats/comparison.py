@@ -66,8 +66,11 @@ class Raters:
         return self._take(items)
 
     def _take(self, rows: Any) -> Raters:
-        given = {name.name: getattr(self, name.name) for name in fields(self)}
-        return Raters(**{name: x if x is None else x[rows] for name, x in given.items()})
+        given = {each.name: getattr(self, each.name) for each in fields(self)}
+        taken: dict[str, Any] = {
+            name: labels if labels is None else labels[rows] for name, labels in given.items()
+        }
+        return Raters(**taken)
 
 
 @dataclass(frozen=True, kw_only=True)

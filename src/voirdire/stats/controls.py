@@ -69,7 +69,7 @@ def make_controls(humans: NDArray[Any], *, seed: int) -> list[Control]:
 
 
 def _frequent(humans: NDArray[Any]) -> tuple[list[Any], NDArray[Any]]:
-    """The labels worth trying as constants, and a sample of all labels (with repeats)."""
+    """Find the labels worth trying as constants, and a sample of all labels (with repeats)."""
     step = max(1, humans.size // _SAMPLE)
     pool = humans.reshape(-1)[::step] if humans.flags.c_contiguous else humans.ravel()[::step]
     numbers = np.issubdtype(humans.dtype, np.floating)

@@ -203,7 +203,10 @@ def _present(matrix: NDArray[Any], level: Level) -> NDArray[np.bool_]:
 
 
 def _paired_items(matrix: NDArray[Any], level: Level) -> NDArray[np.bool_]:
-    return sum(_present(column, level).astype(np.int32) for column in matrix.T) >= 2
+    counts = np.zeros(len(matrix), dtype=np.int32)
+    for column in matrix.T:
+        counts += _present(column, level)
+    return counts >= 2
 
 
 def _disagreements(
@@ -406,8 +409,11 @@ def _make_metric(
         return _IntervalMetric(numbers, ordinal=level == "ordinal")
     sets = None
     if level == "sets":
-        given = isinstance(label_sets, LabelSets)
-        sets = label_sets if given else LabelSets.from_membership(label_sets)
+        sets = (
+            label_sets
+            if isinstance(label_sets, LabelSets)
+            else LabelSets.from_membership(np.asarray(label_sets))
+        )
     n_codes = int(matrix.max(initial=0)) + 1 if sets is None else len(sets)
     counts = np.zeros(n_codes + 1)
     for column in matrix.T:  # code -1 lands in front and is left out

@@ -115,35 +115,35 @@ def find_cautions(
             f"{len(annotators)} annotators were tested; with fewer than {FEW_ANNOTATORS} the "
             "winning rate says little"
         )
-        found.append(Caution("few_annotators", sentence))
+        found.append(Caution(code="few_annotators", sentence=sentence))
     if untested:
         sentence = f"not tested, fewer than {min_items} items each: {listed(untested)}"
-        found.append(Caution("untested_annotators", sentence))
+        found.append(Caution(code="untested_annotators", sentence=sentence))
     tied = [row.annotator for row in annotators if row.tie_share > MANY_TIES]
     if tied and method == "t":
         sentence = (
             f"more than {MANY_TIES:.0%} of the items are ties for {listed(tied)}: the t-test "
             "rejects too often there; compare the exact p-values, or use method='exact'"
         )
-        found.append(Caution("many_ties", sentence))
+        found.append(Caution(code="many_ties", sentence=sentence))
     if (winning_rate >= 0.5) != (winning_rate_bh >= 0.5):
         sentence = (
             f"the result depends on the correction: winning rate {winning_rate:.2f} under "
             f"Benjamini-Yekutieli, {winning_rate_bh:.2f} under Benjamini-Hochberg"
         )
-        found.append(Caution("correction", sentence))
+        found.append(Caution(code="correction", sentence=sentence))
     if worst_case.n_failures:
         sentence = (
             f"the judge failed on {worst_case.n_failures} items; counted as lost the winning rate "
             f"is {worst_case.winning_rate:.2f}, and the outcome uses that"
         )
-        found.append(Caution("failures", sentence))
+        found.append(Caution(code="failures", sentence=sentence))
     if panel.agreement is not None and panel.agreement.alpha < WEAK_ALPHA:
         sentence = (
             f"the annotators agree weakly (α = {panel.agreement.alpha:.2f}); weak annotators let "
             "weak judges pass"
         )
-        found.append(Caution("weak_annotators", sentence))
+        found.append(Caution(code="weak_annotators", sentence=sentence))
     return tuple(found)
 
 
@@ -157,5 +157,6 @@ def _weak_agreement(agreement: KrippendorffResult) -> str:
 
 
 def listed(names: Sequence[str], *, most: int = 5) -> str:
+    """Name the first few, and count the rest."""
     shown = ", ".join(repr(name) for name in names[:most])
     return shown if len(names) <= most else f"{shown} and {len(names) - most} more"

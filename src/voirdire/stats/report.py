@@ -145,7 +145,7 @@ def _result(
 
 
 def _people(run: Run, names: Names, judge: int) -> list[dict[str, Any]]:
-    """What does not depend on ε about each tested annotator."""
+    """Collect what does not depend on ε about each tested annotator."""
     counts = run.sums.judges.counts[judge].tolist()
     rows = zip(
         names.annotators,
@@ -206,7 +206,7 @@ def _untested(run: Run, names: Names, judge: int) -> tuple[str, ...]:
 
 
 def _control_rows(run: Run, names: Names, number: int) -> tuple[ControlResult, ...]:
-    """The best constant, the random and the majority-vote control at one ε."""
+    """Report the best constant, the random and the majority-vote control at one ε."""
     figures = run.control_figures
     if figures is None:
         return ()
@@ -222,7 +222,7 @@ def _control_rows(run: Run, names: Names, number: int) -> tuple[ControlResult, .
         constant = run.controls[best].constant if kind == "constant" else None
         rows.append(
             ControlResult(
-                control=kind,  # type: ignore[arg-type]
+                control=kind,
                 label=None if constant is None else shorten(names.label(constant)),
                 winning_rate=rates[best],
                 advantage_probability=advantages[best],

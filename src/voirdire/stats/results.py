@@ -165,7 +165,7 @@ class WorstCase:
         }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Caution:
     """Something that weakens the figures.
 

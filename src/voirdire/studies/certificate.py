@@ -28,9 +28,9 @@ _LIBRARIES = ("voirdire", "numpy", "scipy", "polars")
 
 def certify(
     examination: Examination,
+    *,
     humans: LabelTable,
     judges: LabelTable,
-    *,
     epsilon_reason: str | None = None,
     fingerprints: Mapping[str, str] | None = None,
     rubric_hash: str | None = None,
@@ -82,7 +82,18 @@ def certify(
 
 
 def result_as_dict(result: AltTestResult) -> dict[str, Any]:
-    """Every figure of a result under the names of the JSON; nan stays nan."""
+    """Collect every figure of a result under the names of the JSON.
+
+    Parameters
+    ----------
+    result : AltTestResult
+        One question, judge, alignment and ε.
+
+    Returns
+    -------
+    dict
+        Plain values; nan stays nan.
+    """
     agreement = result.human_agreement
     return {
         "question": result.question,

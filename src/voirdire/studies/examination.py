@@ -50,7 +50,7 @@ class TestPlan:
     seed: int = 0
 
     def as_settings(self) -> dict[str, Any]:
-        """The plan as plain values, for results and certificates."""
+        """Return the plan as plain values, for results and certificates."""
         plain = asdict(replace(self, similarity=None))
         plain["quality"] = None if self.quality is None else dict(self.quality)
         plain["similarity"] = getattr(self.similarity, "__name__", None)
@@ -66,7 +66,7 @@ def check_alignment(alignment: AlignmentName | VectorizedScore) -> str:
 
 
 def kind_of(alignment: AlignmentName | VectorizedScore) -> QuestionKind:
-    """The kind of question that an alignment declares where nothing else does."""
+    """Return the kind of question that an alignment declares where nothing else does."""
     if alignment == "neg_rmse":
         return "scale"
     if alignment in SET_ALIGNMENTS:
@@ -80,7 +80,7 @@ def make_reader(
     kind: QuestionKind | None,
     labels: Sequence[Any] | None,
 ) -> LabelReader:
-    """A reader of labels in memory for one alignment."""
+    """Make a reader of labels in memory for one alignment."""
     return LabelReader(
         kind=kind,
         numeric=alignment == "neg_rmse",
@@ -215,9 +215,9 @@ def _cautions(matrix: LabelMatrix, alignment: str, judge: str) -> tuple[stats.Ca
             f"{len(matrix.universe or ())} labels that annotators and judges used; declare it "
             "with `labels`"
         )
-        found.append(stats.Caution("undeclared_labels", sentence))
+        found.append(stats.Caution(code="undeclared_labels", sentence=sentence))
     unjudged = matrix.n_unjudged.get(judge, 0)
     if unjudged:
         sentence = f"{unjudged} of {len(matrix.items)} annotated items were not judged"
-        found.append(stats.Caution("not_judged", sentence))
+        found.append(stats.Caution(code="not_judged", sentence=sentence))
     return tuple(found)

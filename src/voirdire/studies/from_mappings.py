@@ -14,14 +14,13 @@ from voirdire.errors import InputError, NoDataError
 from voirdire.records import Dropped
 from voirdire.stats import LabelSets
 from voirdire.studies.label_matrix import LabelMatrix
-from voirdire.studies.label_words import Word
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
-    from voirdire.studies.label_words import LabelReader
+    from voirdire.studies.label_words import LabelReader, Word
 
 __all__ = ["matrix_from_mappings"]
 

@@ -130,8 +130,8 @@ def _check_common(judged: pl.DataFrame, judges: Sequence[str]) -> None:
     lost = [name for name in judges if name not in known]
     if lost:
         msg = (
-            f"`judges` must share items with `humans`, got none in common for {shorten(lost[0])!r}. "
-            "Check that both use the same item ids."
+            "`judges` must share items with `humans`, got none in common for "
+            f"{shorten(lost[0])!r}. Check that both use the same item ids."
         )
         raise NoDataError(msg)
 

@@ -1,4 +1,4 @@
-"""Labels of annotators and judges as arrays over the same items, and the labels behind the codes."""
+"""Labels of annotators and judges as arrays over the same items."""
 
 from __future__ import annotations
 

@@ -150,8 +150,7 @@ class LabelReader:
         if math.isinf(raw):
             return Word("unknown", reason="not a finite number")
         if self._kind in ("choice", "text"):
-            whole = isinstance(raw, float) and raw.is_integer()
-            return Word("label", str(int(raw)) if whole else str(raw), "text")
+            return Word("label", str(int(raw) if float(raw).is_integer() else raw), "text")
         if self._kind == "boolean":
             return _truth_word(str(int(raw)) if raw in (0, 1) else str(raw))
         if self._kind == "multilabel":

@@ -199,7 +199,7 @@ def alt_test(
 
 
 def outperforms_humans(
-    judge: Any, humans: Any, gold: Mapping[Any, Any], **settings: Any
+    judge: Any, humans: Any, *, gold: Mapping[Any, Any], **settings: Any
 ) -> AltTestResult:
     """Examine whether a judge is closer to gold labels than the annotators are.
 
@@ -232,7 +232,7 @@ def outperforms_humans(
     ...     name: {t: 1 - x if int(t[1:]) % 5 == slip else x for t, x in gold.items()}
     ...     for slip, name in enumerate(["ann", "bob", "eve"])
     ... }
-    >>> outperforms_humans(gold, humans, gold).outcome
+    >>> outperforms_humans(gold, humans, gold=gold).outcome
     'passed'
     """
     if "epsilon" in settings:
@@ -269,7 +269,10 @@ def _align(
 ) -> LabelMatrix:
     reader = make_reader(alignment, kind=kind, labels=labels)
     declared = kind or kind_of(alignment)
-    people = humans if isinstance(humans, Mapping) else _from_frame(humans, declared, "annotator")
+    people: Mapping[str, Mapping[Any, Any]] = (
+        humans if isinstance(humans, Mapping) else _from_frame(humans, declared, "annotator")
+    )
+    machines: Mapping[str, Mapping[Any, Any]]
     if not isinstance(judges, Mapping):
         machines = _from_frame(judges, declared, "judge")
     else:
