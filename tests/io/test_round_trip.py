@@ -12,8 +12,13 @@ from hypothesis import strategies as st
 from voirdire.io import read_labels, table_from_frame
 from voirdire.io.missing import CANNOT_TELL
 
+# A wide table with a rater of such a name must say so with `raters`.
+OURS = {
+    *("item", "id", "question", "cluster", "annotator", "judge", "rater"),
+    *("label", "value", "probability", "failure"),
+}
 NAMES = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=6).filter(
-    lambda name: name.strip() and name not in {"item", "id", "question", "cluster"}
+    lambda name: name.strip() and name not in OURS
 )
 WORDS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=6).filter(
     lambda word: word.strip() and word.strip().lower().replace("’", "'") not in CANNOT_TELL

@@ -176,3 +176,13 @@ def test_a_label_given_by_name_goes_before_a_probability(read):
 
     assert by_name.frame["label"].to_list() == ["true"]
     assert by_default.frame["label"].to_list() == ["false"]
+
+
+@pytest.mark.parametrize("name", ["annotator", "rater", "label"])
+def test_a_rater_with_one_of_our_names_must_be_named(read, labels_of, name):
+    text = f"item,{name}\n1,x\n"
+
+    with pytest.raises(InputError, match=r"or name the columns of a wide table with raters=\["):
+        read(text)
+
+    assert labels_of(read(text, raters=[name])) == {("1", name): "x"}

@@ -153,7 +153,8 @@ def _refuse_missing(table: RawTable, name: str, *, way_out: str | None = None) -
     shown = ", ".join(shorten(repr(column)) for column in table.columns[:MAX_NAMES_SHOWN])
     more = len(table.columns) - MAX_NAMES_SHOWN
     rest = f" and {more} more" if more > 0 else ""
-    way_out = way_out or f'Name it with columns={{"{name}": ...}}.'
+    wide = "" if name == "item" else ", or name the columns of a wide table with raters=[...]"
+    way_out = way_out or f'Name it with columns={{"{name}": ...}}{wide}.'
     message = (
         f"{table.source}: column `{name}` must exist, got columns {shown or 'of no name'}{rest}. "
         f"{way_out}"

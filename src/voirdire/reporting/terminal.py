@@ -186,6 +186,7 @@ _TOPICS = {
     "failures": "failed calls: the outcome counts them as lost",
     "weak_annotators": "the annotators agree weakly, which lets weak judges pass",
     "undeclared_labels": "the label universe was not declared: it is the union of all labels used",
+    "strange_labels": "no label of the judge is ever used by an annotator: are they written alike?",
     "not_judged": "not every annotated item was judged",
 }
 

@@ -3,6 +3,7 @@ r"""The alternative annotator test on arrays: any number of judges and ε in one
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,9 +16,8 @@ from voirdire.stats.comparison import Comparison, Raters
 from voirdire.stats.controls import make_controls
 from voirdire.stats.figures import TestSettings, compute_figures
 from voirdire.stats.krippendorff import measure_agreement
-from voirdire.stats.label_arrays import check_humans, check_judges, check_reference, weight_codes
+from voirdire.stats.label_arrays import gather_raters
 from voirdire.stats.label_sets import LabelSets
-from voirdire.stats.normalization import normalize_scale
 from voirdire.stats.outcome import Panel, sides_by_majority
 from voirdire.stats.report import Names, Run, report
 
@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 
     from voirdire._types import AlignmentName, Normalization
     from voirdire.stats.alignment import VectorizedScore
-    from voirdire.stats.krippendorff import Level
+    from voirdire.stats.controls import Control
+    from voirdire.stats.label_distance import Level
     from voirdire.stats.paired_test import Design
     from voirdire.stats.results import AltTestResult
 
@@ -160,13 +161,6 @@ def alt_test(
     >>> result.winning_rate, result.outcome
     (1.0, 'passed')
     """
-    numeric = alignment == "neg_rmse"
-    human_labels = check_humans(humans, numeric=numeric)
-    judge_labels, failures = check_judges(judges, failed, human_labels)
-    sets = label_sets
-    if sets is not None and not isinstance(sets, LabelSets):
-        sets = LabelSets.from_membership(sets)
-    n_labels = _count_codes(human_labels, judge_labels, n_codes, sets, values, numeric=numeric)
     settings = _make_settings(
         epsilon=epsilon,
         epsilon_mode=epsilon_mode,
@@ -174,56 +168,97 @@ def alt_test(
         design=_choose_design(method, weights=weights, clusters=clusters),
         false_discovery_rate=false_discovery_rate,
         min_items=min_items,
-        quality=_check_quality(quality, human_labels.shape[1]),
         expert=expert,
     )
-    if normalize is not None:
-        human_labels, judge_labels = _normalize(human_labels, judge_labels, normalize, numeric)
-    reference = check_reference(expert, gold, human_labels)
-    codes, reference_codes = (
-        (None, None) if weights is None else weight_codes(human_labels, reference)
+    raters = gather_raters(
+        judges,
+        humans,
+        numeric=alignment == "neg_rmse",
+        failed=failed,
+        expert=expert,
+        gold=gold,
+        normalize=normalize,
+        clusters=clusters,
+        weighted=weights is not None,
     )
-    raters = Raters(
-        humans=human_labels,
-        judges=judge_labels,
-        failed=failures,
-        reference=reference,
-        clusters=_check_clusters(clusters, len(human_labels)),
-        codes=codes,
-        reference_codes=reference_codes,
-    )
-    scorer = make_scorer(
-        alignment,
-        humans=human_labels,
-        n_codes=n_labels,
-        label_sets=sets,
-        values=values,
-        similarity=similarity,
-        weighted=quality is not None,
-    )
+    universe = _Universe.of(raters, n_codes=n_codes, label_sets=label_sets, values=values)
+    settings = replace(settings, quality=_check_quality(quality, raters.humans.shape[1]))
     comparison = Comparison(
-        scorer=scorer,
+        scorer=make_scorer(
+            alignment,
+            humans=raters.humans,
+            n_codes=universe.n_codes,
+            label_sets=universe.label_sets,
+            values=values,
+            similarity=similarity,
+            weighted=quality is not None,
+        ),
         quality=settings.quality,
         min_annotators=check_count("min_annotators", min_annotators, minimum=2),
-        n_codes=_n_weight_codes(raters, n_labels),
+        n_codes=universe.n_codes if raters.codes is None else int(raters.codes.max(initial=0)) + 1,
     )
+    panel = _describe_panel(raters, universe, alignment, min_annotators=min_annotators)
     control_judges = make_controls(raters.humans, seed=seed) if controls else []
-    sums = comparison.run(raters, control_judges)
-    run = Run(
-        sums=sums,
-        settings=settings,
-        figures=compute_figures(sums.judges, settings),
-        worst=compute_figures(sums.worst, settings),
-        control_figures=None if sums.controls is None else compute_figures(sums.controls, settings),
-        controls=control_judges,
-        panel=_describe_panel(raters, alignment, sets, n_labels, min_annotators),
-        n_failures=None if failures is None else np.count_nonzero(failures, axis=0),
-    )
+    run = _run(comparison, raters, settings, panel, control_judges)
     if np.isnan(run.figures.winning_rate).any():
         msg = f"ω is undefined: no annotator has {min_items} items to compare with some judge."
         warnings.warn(msg, DegenerateDataWarning, stacklevel=2)
     shown = alignment if isinstance(alignment, str) else getattr(alignment, "__name__", "custom")
     return report(run, names or Names.positions(raters), alignment=shown)
+
+
+@dataclass(frozen=True)
+class _Universe:
+    """The labels that there are."""
+
+    n_codes: int
+    label_sets: LabelSets | None
+
+    @staticmethod
+    def of(
+        raters: Raters,
+        *,
+        n_codes: int | None,
+        label_sets: ArrayLike | LabelSets | None,
+        values: Sequence[Any] | None,
+    ) -> _Universe:
+        sets = label_sets
+        if sets is not None and not isinstance(sets, LabelSets):
+            sets = LabelSets.from_membership(sets)
+        seen = raters.n_codes_seen()
+        sizes = {
+            "n_codes": n_codes,
+            "label_sets": None if sets is None else len(sets),
+            "values": None if values is None else len(values),
+        }
+        for name, size in sizes.items():
+            if size is not None and size < seen:
+                msg = f"`{name}` must cover every code, got {size} for codes up to {seen - 1}."
+                raise InputError(msg)
+        return _Universe(n_codes=seen if n_codes is None else n_codes, label_sets=sets)
+
+
+def _run(
+    comparison: Comparison,
+    raters: Raters,
+    settings: TestSettings,
+    panel: Panel,
+    controls: Sequence[Control],
+) -> Run:
+    sums = comparison.run(raters, controls)
+    figures = compute_figures(sums.judges, settings)
+    return Run(
+        sums=sums,
+        settings=settings,
+        figures=figures,
+        worst=figures if raters.failed is None else compute_figures(sums.worst, settings),
+        control_figures=None if sums.controls is None else compute_figures(sums.controls, settings),
+        controls=controls,
+        panel=panel,
+        n_failures=np.zeros(raters.judges.shape[1], np.int64)
+        if raters.failed is None
+        else np.count_nonzero(raters.failed, axis=0),
+    )
 
 
 def _choose_design(method: Method, *, weights: WeightScheme | None, clusters: object) -> Design:
@@ -250,7 +285,6 @@ def _make_settings(
     design: Design,
     false_discovery_rate: float,
     min_items: int,
-    quality: NDArray[np.float64] | None,
     expert: int | None,
 ) -> TestSettings:
     return TestSettings(
@@ -260,7 +294,6 @@ def _make_settings(
         design=design,
         false_discovery_rate=check_fraction("false_discovery_rate", false_discovery_rate),
         min_items=check_count("min_items", min_items, minimum=2),
-        quality=quality,
         excluded=expert,
     )
 
@@ -278,75 +311,25 @@ def _check_quality(quality: ArrayLike | None, n_annotators: int) -> NDArray[np.f
     return weights
 
 
-def _check_clusters(clusters: ArrayLike | None, n_items: int) -> NDArray[np.intp] | None:
-    if clusters is None:
-        return None
-    units = np.asarray(clusters)
-    if units.shape != (n_items,):
-        msg = f"`clusters` must have the shape ({n_items},), got {units.shape}."
-        raise InputError(msg)
-    return np.unique(units, return_inverse=True)[1]
-
-
-def _count_codes(
-    humans: NDArray[Any],
-    judges: NDArray[Any],
-    declared: int | None,
-    label_sets: LabelSets | None,
-    values: Sequence[Any] | None,
-    *,
-    numeric: bool,
-) -> int:
-    if numeric:
-        return 0
-    seen = 1 + max(int(humans.max(initial=-1)), int(judges.max(initial=-1)))
-    for name, size in (
-        ("n_codes", declared),
-        ("label_sets", None if label_sets is None else len(label_sets)),
-        ("values", None if values is None else len(values)),
-    ):
-        if size is not None and size < seen:
-            msg = f"`{name}` must cover every code, got {size} for codes up to {seen - 1}."
-            raise InputError(msg)
-    return seen if declared is None else declared
-
-
-def _normalize(
-    humans: NDArray[Any],
-    judges: NDArray[Any],
-    method: Normalization,
-    numeric: bool,  # noqa: FBT001
-) -> tuple[NDArray[Any], NDArray[Any]]:
-    if not numeric:
-        msg = f"`normalize` must be None unless `alignment` is 'neg_rmse', got {method!r}."
-        raise InputError(msg)
-    return tuple(  # type: ignore[return-value]
-        np.stack([normalize_scale(column, method=method) for column in matrix.T], axis=1)
-        for matrix in (humans, judges)
-    )
-
-
-def _n_weight_codes(raters: Raters, n_codes: int) -> int:
-    return n_codes if raters.codes is None else int(raters.codes.max(initial=0)) + 1
-
-
 def _describe_panel(
     raters: Raters,
+    universe: _Universe,
     alignment: AlignmentName | VectorizedScore,
-    label_sets: LabelSets | None,
-    n_codes: int,
+    *,
     min_annotators: int,
 ) -> Panel:
     humans = raters.humans
-    sides = None
-    if alignment == "accuracy" and label_sets is None and n_codes == 2:
+    sides: tuple[int, int] | None = None
+    level: Level | None = None
+    if universe.label_sets is not None:
+        level = "sets"
+    elif alignment in ("accuracy", "neg_rmse"):
+        level = "nominal" if alignment == "accuracy" else "interval"
+    if level == "nominal" and universe.n_codes == 2:
         sides = sides_by_majority(humans, min_annotators=min_annotators)
     agreement = None
-    if label_sets is not None:
+    if level is not None:
         agreement = measure_agreement(
-            humans, level="sets", label_sets=label_sets, clusters=raters.clusters
+            humans, level=level, label_sets=universe.label_sets, clusters=raters.clusters
         )
-    elif alignment in ("accuracy", "neg_rmse"):
-        level: Level = "nominal" if alignment == "accuracy" else "interval"
-        agreement = measure_agreement(humans, level=level, clusters=raters.clusters)
     return Panel(sides=sides, agreement=agreement, n_annotators=humans.shape[1])

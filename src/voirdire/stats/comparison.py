@@ -55,6 +55,13 @@ class Raters:
     codes: NDArray[Any] | None = None
     reference_codes: NDArray[Any] | None = None
 
+    def n_codes_seen(self) -> int:
+        """One more than the largest code; 0 where labels are numbers."""
+        if self.humans.dtype.kind == "f":
+            return 0
+        given = (self.humans, self.judges, self.reference)
+        return 1 + max(int(labels.max(initial=-1)) for labels in given if labels is not None)
+
     def sorted_by_cluster(self) -> Raters:
         """Order the items so that every cluster is one run."""
         if self.clusters is None:

@@ -19,24 +19,22 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import stdtrit
 
 from voirdire._validation import check_choice, check_fraction
 from voirdire.errors import DegenerateDataWarning, InputError
-from voirdire.stats.label_sets import LabelSets, intersection_and_union
+from voirdire.stats.label_distance import CodedMetric, Level, make_metric
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+    from voirdire.stats.label_sets import LabelSets
+
 __all__ = ["KrippendorffResult", "Level", "krippendorff_alpha"]
 
-Level: TypeAlias = Literal["nominal", "ordinal", "interval", "ratio", "sets"]
-
-_BLOCK = 512
-"""Distinct labels compared at once: memory is O(_BLOCK * n_distinct), never their square."""
 _ITEMS_AT_ONCE = 16_384
 
 
@@ -213,7 +211,7 @@ def _disagreements(
     matrix: NDArray[Any], level: Level, label_sets: ArrayLike | LabelSets | None
 ) -> tuple[NDArray[np.float64], _Expected, str | None]:
     """Each item's share of n·D_o, the expected disagreement, and why α is undefined if it is."""
-    metric = _make_metric(matrix, level, label_sets)
+    metric = make_metric(matrix, level, label_sets)
     observed, per_item = np.zeros(len(matrix)), np.zeros(len(matrix))
     n_labels = np.zeros(len(matrix), dtype=np.int64)
     for start in range(0, len(matrix), _ITEMS_AT_ONCE):
@@ -232,7 +230,7 @@ def _disagreements(
 
 
 def _pair_sums(
-    metric: _CodedMetric, values: NDArray[Any], present: NDArray[np.bool_]
+    metric: CodedMetric, values: NDArray[Any], present: NDArray[np.bool_]
 ) -> NDArray[np.float64]:
     """Distances over all ordered pairs of labels of each item."""
     total = np.zeros(len(values))
@@ -284,140 +282,3 @@ def _interval(
     error = np.sqrt(n_clusters / (n_clusters - 1) * (centred**2).sum())
     half = stdtrit(n_clusters - 1, (1 + confidence_level) / 2) * error
     return 1 - ratio, float(1 - ratio * np.exp(half)), float(1 - ratio * np.exp(-half))
-
-
-class _CodedMetric:
-    """Distances between labels that are given by codes; equal or not."""
-
-    def __init__(self, counts: NDArray[np.float64]) -> None:
-        self._counts = counts
-        self._to_all = self._distance_to_all()
-
-    def encode(self, matrix: NDArray[Any], present: NDArray[np.bool_]) -> NDArray[Any]:
-        """Turn labels into what `distance` and `spread` work on; missing ones into anything."""
-        return np.where(present, matrix, 0)
-
-    def distance(self, a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
-        """Distance of labels, pair by pair."""
-        return a != b
-
-    def spread(self, values: NDArray[Any]) -> NDArray[np.float64]:
-        """Sum of the distances of each label to all labels."""
-        return self._to_all[values]
-
-    def _distance_to_all(self) -> NDArray[np.float64]:
-        return self._counts.sum() - self._counts
-
-
-class _PairMetric(_CodedMetric):
-    """Distances that need the labels themselves: sets, and ratios of numbers."""
-
-    def __init__(self, counts: NDArray[np.float64], values: NDArray[Any], *, sets: bool) -> None:
-        self._values = values
-        self._sets = sets
-        super().__init__(counts)
-
-    def distance(self, a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
-        return self._between(self._values[a], self._values[b])
-
-    def _distance_to_all(self) -> NDArray[np.float64]:
-        if self._sets and self._values.shape[1] > 1:
-            return self._sparse_distance_to_all()
-        result = np.zeros(len(self._counts))
-        for start in range(0, len(result), _BLOCK):
-            block = self._values[start : start + _BLOCK, np.newaxis]
-            result[start : start + _BLOCK] = (
-                self._between(block, self._values[np.newaxis]) @ self._counts
-            )
-        return result
-
-    def _sparse_distance_to_all(self) -> NDArray[np.float64]:
-        """Over a large universe most sets share nothing: only those that do are multiplied out."""
-        from scipy import sparse
-
-        as_bytes = np.ascontiguousarray(self._values).view(np.uint8)
-        member = sparse.vstack(
-            [
-                sparse.csr_array(
-                    np.unpackbits(as_bytes[start : start + _BLOCK], axis=1).astype(float)
-                )
-                for start in range(0, len(as_bytes), _BLOCK)
-            ],
-            format="csr",
-        )
-        size = np.bitwise_count(self._values).sum(axis=1, dtype=np.int64)
-        near = np.where(size == 0, self._counts[size == 0].sum(), 0.0)
-        for start in range(0, len(size), _BLOCK):
-            both = (member[start : start + _BLOCK] @ member.T).tocoo()
-            rows = both.row + start
-            jaccard = both.data / (size[rows] + size[both.col] - both.data)
-            near += np.bincount(rows, jaccard * self._counts[both.col], minlength=len(size))
-        return self._counts.sum() - near
-
-    def _between(self, a: NDArray[Any], b: NDArray[Any]) -> NDArray[np.float64]:
-        if self._sets:
-            both, either = intersection_and_union(a, b)
-            return np.where(either > 0, 1 - both / np.maximum(either, 1), 0.0)
-        total = a + b
-        return np.divide(a - b, total, out=np.zeros(np.shape(total)), where=total > 0) ** 2
-
-
-class _RatioMetric(_PairMetric):
-    """Ratio distances between numbers: labels are looked up among the distinct ones."""
-
-    def __init__(self, numbers: NDArray[np.float64]) -> None:
-        values, counts = np.unique(numbers, return_counts=True)
-        super().__init__(counts.astype(np.float64), values, sets=False)
-
-    def encode(self, matrix: NDArray[Any], present: NDArray[np.bool_]) -> NDArray[Any]:
-        return np.searchsorted(self._values, np.where(present, matrix, self._values[:1].sum()))
-
-
-class _IntervalMetric(_CodedMetric):
-    """Squared differences of numbers, or of their midranks: sums in closed form."""
-
-    def __init__(self, numbers: NDArray[np.float64], *, ordinal: bool) -> None:
-        self._distinct, counts = np.unique(numbers, return_counts=True)
-        ranks = np.cumsum(counts) - counts / 2
-        self._ranks = ranks if ordinal else None
-        shown = ranks if ordinal else self._distinct
-        self._n = int(counts.sum())
-        self._centre = float((shown * counts).sum() / max(self._n, 1))
-        self._square = float(((shown - self._centre) ** 2 * counts).sum())
-        super().__init__(counts.astype(np.float64))
-
-    def encode(self, matrix: NDArray[Any], present: NDArray[np.bool_]) -> NDArray[Any]:
-        filled = np.where(present, matrix, self._distinct[:1].sum())
-        if self._ranks is not None:
-            filled = self._ranks[np.searchsorted(self._distinct, filled)]
-        return filled - self._centre
-
-    def distance(self, a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
-        return (a - b) ** 2
-
-    def spread(self, values: NDArray[Any]) -> NDArray[np.float64]:
-        return self._n * values**2 + self._square
-
-
-def _make_metric(
-    matrix: NDArray[Any], level: Level, label_sets: ArrayLike | LabelSets | None
-) -> _CodedMetric:
-    if level not in ("nominal", "sets"):
-        numbers = matrix[~np.isnan(matrix)]
-        if level == "ratio":
-            return _RatioMetric(numbers)
-        return _IntervalMetric(numbers, ordinal=level == "ordinal")
-    sets = None
-    if level == "sets":
-        sets = (
-            label_sets
-            if isinstance(label_sets, LabelSets)
-            else LabelSets.from_membership(np.asarray(label_sets))
-        )
-    n_codes = int(matrix.max(initial=0)) + 1 if sets is None else len(sets)
-    counts = np.zeros(n_codes + 1)
-    for column in matrix.T:  # code -1 lands in front and is left out
-        counts += np.bincount(column.astype(np.int64) + 1, minlength=n_codes + 1)
-    if sets is None:
-        return _CodedMetric(counts[1:])
-    return _PairMetric(counts[1:], sets.words, sets=True)

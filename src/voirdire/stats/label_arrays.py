@@ -1,4 +1,4 @@
-"""Check the arrays of labels that the examinations take."""
+"""Check arrays of labels, and gather them for a comparison."""
 
 from __future__ import annotations
 
@@ -7,11 +7,58 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from voirdire.errors import InputError
+from voirdire.stats.comparison import Raters
+from voirdire.stats.normalization import normalize_scale
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["check_humans", "check_judges", "check_reference", "weight_codes"]
+    from voirdire._types import Normalization
+
+__all__ = [
+    "check_clusters",
+    "check_expert",
+    "check_gold",
+    "check_humans",
+    "check_judges",
+    "gather_raters",
+    "weight_codes",
+]
+
+
+def gather_raters(
+    judges: ArrayLike,
+    humans: ArrayLike,
+    *,
+    numeric: bool,
+    failed: ArrayLike | None,
+    expert: int | None,
+    gold: ArrayLike | None,
+    normalize: Normalization | None,
+    clusters: ArrayLike | None,
+    weighted: bool,
+) -> Raters:
+    """Check and gather everyone's labels; the arguments are those of `voirdire.stats.alt_test`."""
+    people = check_humans(humans, numeric=numeric)
+    machines, failures = check_judges(judges, failed, people)
+    truth = check_gold(gold, people)
+    if normalize is not None:
+        if not numeric:
+            msg = f"`normalize` must be None unless `alignment` is 'neg_rmse', got {normalize!r}."
+            raise InputError(msg)
+        people, machines = _normalized(people, normalize), _normalized(machines, normalize)
+        truth = None if truth is None else normalize_scale(truth, method=normalize)
+    reference = truth if expert is None else check_expert(expert, gold, people)
+    codes, reference_codes = weight_codes(people, reference) if weighted else (None, None)
+    return Raters(
+        humans=people,
+        judges=machines,
+        failed=failures,
+        reference=reference,
+        clusters=check_clusters(clusters, len(people)),
+        codes=codes,
+        reference_codes=reference_codes,
+    )
 
 
 def check_humans(humans: ArrayLike, *, numeric: bool) -> NDArray[Any]:
@@ -48,27 +95,37 @@ def check_judges(
     return np.where(flags, np.nan if matrix.dtype.kind == "f" else -1, matrix), flags
 
 
-def check_reference(
-    expert: int | None, gold: ArrayLike | None, humans: NDArray[Any]
-) -> NDArray[Any] | None:
-    """Return the labels that replace "the others", if any."""
-    if expert is not None and gold is not None:
+def check_expert(expert: int, gold: ArrayLike | None, humans: NDArray[Any]) -> NDArray[Any]:
+    """Return the labels of the annotator who stands for the others."""
+    if gold is not None:
         msg = f"`gold` must be None when `expert` is given, got both (expert {expert!r})."
         raise InputError(msg)
-    if expert is not None:
-        if not 0 <= expert < humans.shape[1]:
-            msg = (
-                f"`expert` must be a column of `humans` (0 to {humans.shape[1] - 1}), got {expert}."
-            )
-            raise InputError(msg)
-        return np.ascontiguousarray(humans[:, expert])
+    if not 0 <= expert < humans.shape[1]:
+        msg = f"`expert` must be a column of `humans` (0 to {humans.shape[1] - 1}), got {expert}."
+        raise InputError(msg)
+    return np.ascontiguousarray(humans[:, expert])
+
+
+def check_gold(gold: ArrayLike | None, humans: NDArray[Any]) -> NDArray[Any] | None:
+    """Return the gold labels in the form of the annotators'."""
     if gold is None:
         return None
     labels = np.asarray(gold)
     if labels.shape != (len(humans),):
         msg = f"`gold` must have the shape ({len(humans)},), got {labels.shape}."
         raise InputError(msg)
-    return _check_labels("gold", labels, numeric=np.issubdtype(humans.dtype, np.floating))
+    return _check_labels("gold", labels, numeric=humans.dtype.kind == "f")
+
+
+def check_clusters(clusters: ArrayLike | None, n_items: int) -> NDArray[np.intp] | None:
+    """Return the clusters as numbers from 0."""
+    if clusters is None:
+        return None
+    units = np.asarray(clusters)
+    if units.shape != (n_items,):
+        msg = f"`clusters` must have the shape ({n_items},), got {units.shape}."
+        raise InputError(msg)
+    return np.unique(units, return_inverse=True)[1]
 
 
 def weight_codes(
@@ -88,6 +145,10 @@ def weight_codes(
     codes = np.unique(stacked, return_inverse=True)[1].reshape(stacked.shape)
     codes = np.where(np.isnan(stacked), -1, codes)
     return (codes, None) if reference is None else (codes[:, :-1], codes[:, -1])
+
+
+def _normalized(labels: NDArray[np.float64], method: Normalization) -> NDArray[np.float64]:
+    return np.stack([normalize_scale(column, method=method) for column in labels.T], axis=1)
 
 
 def _check_labels(name: str, labels: NDArray[Any], *, numeric: bool) -> NDArray[Any]:

@@ -66,7 +66,7 @@ class Run:
     control_figures: Figures | None
     controls: Sequence[Control]
     panel: Panel
-    n_failures: NDArray[np.int64] | None
+    n_failures: NDArray[np.int64]
 
 
 def report(run: Run, names: Names, *, alignment: str) -> list[AltTestResult]:
@@ -93,21 +93,26 @@ def _result(
 ) -> AltTestResult:
     figures, settings = run.figures, run.settings
     annotators = _annotator_rows(run, judge, number, people)
+    untested = _untested(run, names, judge)
     winning_rate = float(figures.winning_rate[judge, number])
     winning_rate_bh = float(figures.winning_rate_bh[judge, number])
-    untested = _untested(run, names, judge)
-    worst_case = WorstCase(
-        n_failures=0 if run.n_failures is None else int(run.n_failures[judge]),
-        winning_rate=float(run.worst.winning_rate[judge, number]),
-        advantage_probability=float(run.worst.advantage_probability[judge]),
-        passed=bool(run.worst.passed[judge, number]),
-    )
+    worst_case = _worst_case(run, judge, number)
     outcome, reasons = decide_outcome(
         run.panel,
         winning_rate=winning_rate,
         worst_case=worst_case,
         controls=controls,
         min_items=settings.min_items,
+    )
+    cautions = find_cautions(
+        run.panel,
+        annotators,
+        untested=untested,
+        worst_case=worst_case,
+        method=settings.method,
+        min_items=settings.min_items,
+        winning_rate=winning_rate,
+        winning_rate_bh=winning_rate_bh,
     )
     return AltTestResult(
         question=names.question,
@@ -130,17 +135,17 @@ def _result(
         worst_case=worst_case,
         controls=controls,
         human_agreement=run.panel.agreement,
-        cautions=find_cautions(
-            run.panel,
-            annotators,
-            untested=untested,
-            winning_rate=winning_rate,
-            winning_rate_bh=winning_rate_bh,
-            worst_case=worst_case,
-            method=settings.method,
-            min_items=settings.min_items,
-        ),
+        cautions=cautions,
         settings=names.settings,
+    )
+
+
+def _worst_case(run: Run, judge: int, number: int) -> WorstCase:
+    return WorstCase(
+        n_failures=int(run.n_failures[judge]),
+        winning_rate=float(run.worst.winning_rate[judge, number]),
+        advantage_probability=float(run.worst.advantage_probability[judge]),
+        passed=bool(run.worst.passed[judge, number]),
     )
 
 

@@ -173,7 +173,8 @@ class Caution:
     ----------
     code : str
         One of ``few_annotators``, ``untested_annotators``, ``many_ties``, ``correction``,
-        ``failures``, ``weak_annotators``, ``undeclared_labels``, ``not_judged``.
+        ``failures``, ``weak_annotators``, ``undeclared_labels``, ``strange_labels``,
+        ``not_judged``.
     sentence : str
         What it is, with its figures.
     """

@@ -216,8 +216,27 @@ def _cautions(matrix: LabelMatrix, alignment: str, judge: str) -> tuple[stats.Ca
             "with `labels`"
         )
         found.append(stats.Caution(code="undeclared_labels", sentence=sentence))
+    strange = _strange_labels(matrix, judge)
+    if strange is not None:
+        found.append(stats.Caution(code="strange_labels", sentence=strange))
     unjudged = matrix.n_unjudged.get(judge, 0)
     if unjudged:
         sentence = f"{unjudged} of {len(matrix.items)} annotated items were not judged"
         found.append(stats.Caution(code="not_judged", sentence=sentence))
     return tuple(found)
+
+
+def _strange_labels(matrix: LabelMatrix, judge: str) -> str | None:
+    """Notice a judge whose words no annotator ever uses, such as '3.0' beside '3'."""
+    if matrix.humans.dtype.kind == "f":
+        return None
+    answers = matrix.answers[:, matrix.judges.index(judge)]
+    used = np.unique(answers[answers >= 0])
+    known = np.unique(matrix.humans[matrix.humans >= 0])
+    if not used.size or np.isin(used, known).any():
+        return None
+    mine, theirs = (shorten(label_text(matrix.categories[code[0]])) for code in (used, known))
+    return (
+        f"no label of the judge is ever used by an annotator (such as {mine!r} beside {theirs!r}): "
+        "check that both write labels alike"
+    )

@@ -87,6 +87,7 @@ def matrix_from_mappings(
         columns.append(_column("gold", "gold", gold, index))
     coder = _Coder(reader)
     coded = [coder.encode(column) for column in columns]
+    _check_usable(columns, coded, coder.dropped)
     matrix = _place(columns, coded, len(index))
     n_humans, n_judges = len(humans), len(judges)
     answers = matrix[:, n_humans : n_humans + n_judges]
@@ -234,6 +235,32 @@ def _key(label: Any) -> Hashable:
         except TypeError:
             return ("unhashable", repr(label))
     return label if isinstance(label, Hashable) else ("unhashable", repr(label))
+
+
+def _check_usable(
+    columns: Sequence[_Column], coded: Sequence[NDArray[np.int64]], dropped: Sequence[Dropped]
+) -> None:
+    """Refuse annotators without a single label, and a judge whose labels all make no sense."""
+    humans = [
+        codes for column, codes in zip(columns, coded, strict=True) if column.role == "humans"
+    ]
+    if all((codes < 0).all() for codes in humans):
+        first = next((row for row in dropped if row.source == "humans"), None)
+        why = "every label is missing" if first is None else _first_reason(first)
+        msg = f"`humans` must hold at least one label that can be used, got none: {why}."
+        raise NoDataError(msg)
+    for column, codes in zip(columns, coded, strict=True):
+        if column.role != "humans" and (codes < 0).all() and (codes == UNKNOWN).any():
+            first = next(row for row in dropped if row.rater == column.rater)
+            msg = (
+                f"labels of {column.role} {shorten(column.rater)!r} must fit the question, got none "
+                f"that does: {_first_reason(first)}."
+            )
+            raise InputError(msg)
+
+
+def _first_reason(row: Dropped) -> str:
+    return f"{row.value!r} by {row.rater!r} is dropped as {row.reason!r}"
 
 
 def _place(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from voirdire.errors import DroppedRowsWarning, InputError
@@ -267,8 +267,10 @@ def _align(
     gold: Mapping[Any, Any] | None,
     clusters: Mapping[Any, Any] | None,
 ) -> LabelMatrix:
-    reader = make_reader(alignment, kind=kind, labels=labels)
     declared = kind or kind_of(alignment)
+    if not all(isinstance(given, Mapping) for given in (humans, judges, *_values(judges))):
+        kind = declared  # a frame is read as the kind that is declared, so dicts beside it are too
+    reader = make_reader(alignment, kind=kind, labels=labels)
     people: Mapping[str, Mapping[Any, Any]] = (
         humans if isinstance(humans, Mapping) else _from_frame(humans, declared, "annotator")
     )
@@ -285,6 +287,10 @@ def _align(
         gold=gold,
         clusters=clusters,
     )
+
+
+def _values(judges: Any) -> Iterable[Any]:
+    return judges.values() if isinstance(judges, Mapping) else ()
 
 
 def _one_judge(given: Any, name: str, kind: QuestionKind) -> Mapping[Any, Any]:
