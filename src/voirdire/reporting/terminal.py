@@ -180,8 +180,8 @@ def _annotator_table(row: AltTestResult) -> Table:
 _TOPICS = {
     "few_annotators": "fewer than three annotators were tested: the winning rate says little",
     "untested_annotators": "some annotators have too few items to be tested",
-    "many_ties": "ties on more than 60% of the items: the t-test rejects too often; compare "
-    "--method exact",
+    "many_ties": "ties on more than 60% of the items: with few items the t-test rejects too "
+    "often; compare --method exact",
     "correction": "the result depends on the correction (Benjamini-Hochberg differs)",
     "failures": "failed calls: the outcome counts them as lost",
     "weak_annotators": "the annotators agree weakly, which lets weak judges pass",

@@ -25,7 +25,7 @@ import numpy as np
 
 from voirdire.errors import InputError
 from voirdire.stats.label_sets import intersection_and_union
-from voirdire.stats.text_similarity import character_cosine
+from voirdire.stats.text_similarity import cosine_of_codes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -176,27 +176,27 @@ class SquaredErrorScorer(_CodeScorer):
 
 
 class FunctionScorer(_CodeScorer):
-    """A user's function, called once for each distinct ordered pair of labels."""
+    """A function of label codes, called once for each distinct ordered pair of labels."""
 
     symmetric = False
 
-    def __init__(self, function: VectorizedScore, values: Sequence[Any]) -> None:
+    def __init__(self, function: VectorizedScore, n_codes: int) -> None:
         self._function = function
-        self._values = _as_label_array(values)
+        self._n_codes = n_codes
         self._known: dict[int, float] = {}
 
     def score(self, a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
-        pairs = a.astype(np.int64) * len(self._values) + b
+        pairs = a.astype(np.int64) * self._n_codes + b
         distinct, inverse = np.unique(pairs, return_inverse=True)
         new = [pair for pair in distinct.tolist() if pair not in self._known]
         if new:
-            first, second = np.divmod(np.asarray(new), len(self._values))
+            first, second = np.divmod(np.asarray(new), self._n_codes)
             self._known.update(zip(new, self._call(first, second).tolist(), strict=True))
         scores = np.asarray([self._known[pair] for pair in distinct.tolist()])
         return scores[inverse].reshape(pairs.shape)
 
     def _call(self, first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArray[np.float64]:
-        scores = np.asarray(self._function(self._values[first], self._values[second]), float)
+        scores = np.asarray(self._function(first, second), float)
         if scores.shape != first.shape or not np.isfinite(scores).all():
             msg = (
                 f"`alignment` must return one finite score per pair, got shape {scores.shape} "
@@ -225,8 +225,12 @@ def make_scorer(
     if isinstance(alignment, str) and alignment in SET_ALIGNMENTS:
         return SetScorer(alignment, _required("label_sets", label_sets))
     if alignment == "similarity":
-        return FunctionScorer(similarity or character_cosine, _required("values", values))
-    return FunctionScorer(alignment, _required("values", values))  # type: ignore[arg-type]
+        function = similarity
+    else:
+        function = alignment  # type: ignore[assignment]
+    labels = _required("values", values)
+    scores = cosine_of_codes(labels) if function is None else _of_labels(function, labels)
+    return FunctionScorer(scores, len(labels))
 
 
 def _scale_of(numbers: NDArray[np.float64]) -> tuple[float, bool]:
@@ -244,6 +248,12 @@ def _required(name: str, value: Any) -> Any:
         msg = f"`{name}` must be given for this alignment, got None."
         raise InputError(msg)
     return value
+
+
+def _of_labels(function: VectorizedScore, values: Sequence[Any]) -> VectorizedScore:
+    """Make a function of labels one of their codes."""
+    labels = _as_label_array(values)
+    return lambda first, second: function(labels[first], labels[second])
 
 
 def _as_label_array(values: Sequence[Any]) -> NDArray[Any]:

@@ -122,8 +122,8 @@ def find_cautions(
     tied = [row.annotator for row in annotators if row.tie_share > MANY_TIES]
     if tied and method == "t":
         sentence = (
-            f"more than {MANY_TIES:.0%} of the items are ties for {listed(tied)}: the t-test "
-            "rejects too often there; compare the exact p-values, or use method='exact'"
+            f"more than {MANY_TIES:.0%} of the items are ties for {listed(tied)}: with few items "
+            "the t-test rejects too often there; compare the exact p-values, or use method='exact'"
         )
         found.append(Caution(code="many_ties", sentence=sentence))
     if (winning_rate >= 0.5) != (winning_rate_bh >= 0.5):

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from numpy.typing import NDArray
 
-__all__ = ["character_cosine"]
+__all__ = ["character_cosine", "cosine_of_codes"]
 
 
 def character_cosine(a: NDArray[Any], b: NDArray[Any]) -> NDArray[np.float64]:
@@ -33,14 +35,28 @@ def character_cosine(a: NDArray[Any], b: NDArray[Any]) -> NDArray[np.float64]:
     >>> character_cosine(np.array(["same"]), np.array(["same"])).tolist()
     [1.0]
     """
+    texts = list(dict.fromkeys([*a, *b]))
+    codes = {text: code for code, text in enumerate(texts)}
+    first = np.fromiter(map(codes.__getitem__, a), np.intp, len(a))
+    second = np.fromiter(map(codes.__getitem__, b), np.intp, len(b))
+    return cosine_of_codes(texts)(first, second)
+
+
+def cosine_of_codes(texts: Sequence[Any]) -> Callable[[NDArray[Any], NDArray[Any]], Any]:
+    """Return the same cosine as a function of positions in `texts`, each read only once."""
     from sklearn.feature_extraction.text import HashingVectorizer
 
-    first = [str(text).casefold() for text in a]
-    second = [str(text).casefold() for text in b]
     vectorizer = HashingVectorizer(
         analyzer="char", ngram_range=(1, 3), alternate_sign=False, lowercase=False
     )
-    product = vectorizer.transform(first).multiply(vectorizer.transform(second))
-    cosine = np.asarray(product.sum(axis=1)).ravel()
-    same = np.fromiter((x == y for x, y in zip(first, second, strict=True)), np.bool_, len(first))
-    return np.where(same, 1.0, np.clip(cosine, 0.0, 1.0))
+    folded = [str(text).casefold() for text in texts]
+    vectors = vectorizer.transform(folded)
+    distinct = {text: number for number, text in enumerate(dict.fromkeys(folded))}
+    same_text = np.array([distinct[text] for text in folded], dtype=np.intp)
+
+    def cosine(first: NDArray[Any], second: NDArray[Any]) -> NDArray[np.float64]:
+        product = vectors[first].multiply(vectors[second])
+        shared = np.clip(np.asarray(product.sum(axis=1)).ravel(), 0.0, 1.0)
+        return np.where(same_text[first] == same_text[second], 1.0, shared)
+
+    return cosine

@@ -216,7 +216,8 @@ def _cautions(matrix: LabelMatrix, alignment: str, judge: str) -> tuple[stats.Ca
             "with `labels`"
         )
         found.append(stats.Caution(code="undeclared_labels", sentence=sentence))
-    strange = _strange_labels(matrix, judge)
+    words = alignment == "accuracy" or alignment in SET_ALIGNMENTS
+    strange = _strange_labels(matrix, judge) if words else None
     if strange is not None:
         found.append(stats.Caution(code="strange_labels", sentence=strange))
     unjudged = matrix.n_unjudged.get(judge, 0)

@@ -241,20 +241,18 @@ def _check_usable(
     columns: Sequence[_Column], coded: Sequence[NDArray[np.int64]], dropped: Sequence[Dropped]
 ) -> None:
     """Refuse annotators without a single label, and a judge whose labels all make no sense."""
-    humans = [
-        codes for column, codes in zip(columns, coded, strict=True) if column.role == "humans"
-    ]
-    if all((codes < 0).all() for codes in humans):
+    pairs = list(zip(columns, coded, strict=True))
+    if all((codes < 0).all() for column, codes in pairs if column.role == "humans"):
         first = next((row for row in dropped if row.source == "humans"), None)
         why = "every label is missing" if first is None else _first_reason(first)
         msg = f"`humans` must hold at least one label that can be used, got none: {why}."
         raise NoDataError(msg)
-    for column, codes in zip(columns, coded, strict=True):
+    for column, codes in pairs:
         if column.role != "humans" and (codes < 0).all() and (codes == UNKNOWN).any():
             first = next(row for row in dropped if row.rater == column.rater)
             msg = (
-                f"labels of {column.role} {shorten(column.rater)!r} must fit the question, got none "
-                f"that does: {_first_reason(first)}."
+                f"labels of {column.role} {shorten(column.rater)!r} must fit the question, got "
+                f"none that does: {_first_reason(first)}."
             )
             raise InputError(msg)
 
