@@ -224,10 +224,7 @@ def make_scorer(
         return SquaredErrorScorer(scale=scale, exact=whole and not weighted)
     if isinstance(alignment, str) and alignment in SET_ALIGNMENTS:
         return SetScorer(alignment, _required("label_sets", label_sets))
-    if alignment == "similarity":
-        function = similarity
-    else:
-        function = alignment  # type: ignore[assignment]
+    function = alignment if callable(alignment) else similarity
     labels = _required("values", values)
     scores = cosine_of_codes(labels) if function is None else _of_labels(function, labels)
     return FunctionScorer(scores, len(labels))
