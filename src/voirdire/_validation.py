@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
@@ -54,11 +55,21 @@ def check_epsilons(value: float | Sequence[float]) -> tuple[float, ...]:
     return tuple(check_fraction("epsilon", number, open_below=False) for number in values)
 
 
+_UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+"""Control characters, line ends and overrides of writing direction: they move the cursor, hide
+what stands before them, or cannot be written at all."""
+
+
 def shorten(value: object, *, width: int = 80) -> str:
-    """Show `value` in at most `width` characters, for messages and tables."""
+    """Show `value` on one line of at most `width` characters, with nothing that could act."""
     text = value[: width + 1] if isinstance(value, str) else repr(value)[: width + 1]
-    text = text.replace("\n", "⏎").replace("\r", "⏎")
+    text = _UNSAFE.sub(_named, text)
     return text if len(text) <= width else f"{text[: width - 1]}…"
+
+
+def _named(match: re.Match[str]) -> str:
+    character = match.group()
+    return "⏎" if character in "\n\r" else character.encode("unicode_escape").decode()
 
 
 def _as_float(name: str, value: float) -> float:

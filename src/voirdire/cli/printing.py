@@ -38,11 +38,11 @@ def print_examination(examination: Examination, *, as_json: bool, details: bool)
         return
     from rich.console import Console
 
-    from voirdire.reporting import examination_tables
+    from voirdire.reporting import ExaminationTables
 
     width = None if sys.stdout.isatty() or "COLUMNS" in os.environ else 120
     console = Console(width=width, highlight=False)
-    console.print(examination_tables(examination, details=details))
+    console.print(ExaminationTables(examination, details=details))
 
 
 def write_text(path: Path, text: str) -> None:

@@ -1,0 +1,128 @@
+"""What a reader should know besides the figures, each thing said once, with whom it concerns."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from voirdire._validation import shorten
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from voirdire.records import Dropped
+    from voirdire.stats import AltTestResult
+
+__all__ = ["agreement_note", "dropped_note", "footnotes", "legend"]
+
+_NAME_WIDTH = 32
+_TOPICS = {
+    "few_annotators": "fewer than three annotators were tested: the winning rate says little",
+    "untested_annotators": "some annotators have too few items to be tested",
+    "many_ties": "ties on more than 60% of the items: with few items the t-test rejects too "
+    "often; compare --method exact",
+    "correction": "the result depends on the correction (Benjamini-Hochberg differs)",
+    "failures": "failed calls: the outcome counts them as lost",
+    "weak_annotators": "the annotators agree weakly, which lets weak judges pass",
+    "undeclared_labels": "the label universe was not declared: it is the union of all labels used",
+    "strange_labels": "no label of the judge is ever used by an annotator: are they written alike?",
+    "not_judged": "not every annotated item was judged",
+}
+
+
+def footnotes(rows: Sequence[AltTestResult]) -> Text:
+    """Say each reason and caution once, with whom it concerns; single results get the figures."""
+    text = Text(agreement_note(rows[0]), style="dim")
+    for reason, concerned in _grouped((row, row.outcome_reasons) for row in rows).items():
+        text.append(f"  no evidence: {shorten(reason, width=300)}", style="yellow")
+        text.append(f"{_whom(concerned, rows)}\n", style="yellow")
+    if len(rows) == 1:
+        for sentence in rows[0].warnings:
+            text.append(f"  note: {shorten(sentence, width=400)}\n", style="dim")
+    else:
+        codes = ((row, [caution.code for caution in row.cautions]) for row in rows)
+        for code, concerned in _grouped(codes).items():
+            text.append(f"  note: {_TOPICS[code]}{_whom(concerned, rows)}\n", style="dim")
+    text.rstrip()
+    return text
+
+
+def _grouped(
+    pairs: Iterable[tuple[AltTestResult, Iterable[str]]],
+) -> dict[str, list[AltTestResult]]:
+    found: dict[str, list[AltTestResult]] = {}
+    for row, topics in pairs:
+        for topic in topics:
+            found.setdefault(topic, []).append(row)
+    return found
+
+
+def _whom(concerned: Sequence[AltTestResult], rows: Sequence[AltTestResult]) -> str:
+    """Name the judges that a note concerns, with the margins unless it concerns all of theirs."""
+    if len(concerned) == len(rows):
+        return ""
+    margins: dict[str, list[float]] = {}
+    for row in concerned:
+        margins.setdefault(row.judge, []).append(row.epsilon)
+    n_epsilons = len({row.epsilon for row in rows})
+    if all(len(found) == n_epsilons for found in margins.values()):
+        return f": {_listed(list(margins), most=8)}"
+    named = [
+        f"{shorten(judge, width=_NAME_WIDTH)} at ε {', '.join(f'{e:g}' for e in found)}"
+        for judge, found in margins.items()
+    ]
+    return f": {_listed(named, most=8)}"
+
+
+def _listed(names: Sequence[str], *, most: int = 4) -> str:
+    shown = ", ".join(shorten(name, width=_NAME_WIDTH * 2) for name in names[:most])
+    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
+
+
+def agreement_note(row: AltTestResult) -> str:
+    """Say how far the annotators agree."""
+    agreement = row.human_agreement
+    if agreement is None or not math.isfinite(agreement.alpha):
+        return ""
+    interval = ""
+    if math.isfinite(agreement.low):
+        level = f"{agreement.confidence_level:.0%}"
+        interval = f" ({level} interval {agreement.low:.2f} to {agreement.high:.2f})"
+    return f"  annotators agree with Krippendorff's α = {agreement.alpha:.2f}{interval}\n"
+
+
+def legend() -> Text:
+    """Say what the columns mean."""
+    return Text(
+        "ω: share of the annotators that the judge may replace; it passes at .5. "
+        "ρ: how often the judge is at least as close to the other annotators as the one left out; "
+        "ρ human: the same for the one left out.",
+        style="dim",
+    )
+
+
+def dropped_note(rows: Sequence[Dropped]) -> Text:
+    """Count what was dropped by reason, with the place of the first."""
+    reasons = Counter(shorten(row.reason) for row in rows)
+    first = {shorten(row.reason): row for row in reversed(rows)}
+    text = Text()
+    for reason, count in reasons.most_common(10):
+        place = shorten(_place(first[reason]), width=120)
+        text.append(f"dropped {count:,}: {reason} (first: {place})\n", style="yellow")
+    hidden = len(reasons) - 10
+    if hidden > 0:
+        text.append(f"and {hidden:,} other reasons; --json lists every row\n", style="yellow")
+    text.rstrip()
+    return text
+
+
+def _place(row: Dropped) -> str:
+    whose = ", ".join(
+        f"{name} {value!r}"
+        for name, value in (("rater", row.rater), ("item", row.item), ("value", row.value))
+        if value is not None
+    )
+    return f"{row.place()}: {whose}" if whose else row.place()
