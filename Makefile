@@ -34,6 +34,7 @@ help: ## list these targets
 
 demo: $(RUNTIME) ## set everything up and examine the bundled judges
 	@$(BIN)/voirdire demo
+	@echo "The command line is $(BIN)/voirdire."
 
 test: $(TEST) ## set everything up and run the tests, without the slow ones
 	@$(PY) -m pytest -m "not slow"

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.special import gammaln, xlogy
+
 from voirdire.stats import OutcomeSums, exact_p_value
 from voirdire.stats.paired_test import mean_difference, t_test_p_values
 

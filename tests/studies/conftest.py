@@ -120,7 +120,7 @@ def assert_same():
     return same
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def quietly():
     """Call something that may warn of undefined figures."""
 

@@ -326,10 +326,14 @@ def _describe_panel(
     elif alignment in ("accuracy", "neg_rmse"):
         level = "nominal" if alignment == "accuracy" else "interval"
     if level == "nominal" and universe.n_codes == 2:
-        sides = sides_by_majority(humans, min_annotators=min_annotators)
+        sides = (
+            sides_by_majority(humans, min_annotators=min_annotators)
+            if raters.reference is None
+            else sides_by_majority(raters.reference[:, np.newaxis], min_annotators=1)
+        )
     agreement = None
     if level is not None:
         agreement = measure_agreement(
             humans, level=level, label_sets=universe.label_sets, clusters=raters.clusters
         )
-    return Panel(sides=sides, agreement=agreement, n_annotators=humans.shape[1])
+    return Panel(sides=sides, agreement=agreement, has_reference=raters.reference is not None)

@@ -35,16 +35,17 @@ class Panel:
     Attributes
     ----------
     sides : tuple of int or None
-        Items on either side by majority, for questions with two labels; None for others.
+        Items on either side by majority (or by the reference), for questions with two labels; None for others.
     agreement : KrippendorffResult or None
         α among the annotators.
-    n_annotators : int
-        Annotators in the data.
+    has_reference : bool
+        Whether an expert's or gold labels stand for the others: then it is they, and not the
+        annotators' agreement, that carry the evidence.
     """
 
     sides: tuple[int, int] | None
     agreement: KrippendorffResult | None
-    n_annotators: int
+    has_reference: bool = False
 
 
 def sides_by_majority(codes: NDArray[Any], *, min_annotators: int) -> tuple[int, int]:
@@ -86,10 +87,10 @@ def decide_outcome(
     ]
     if panel.sides is not None and min(panel.sides) < MIN_ITEMS_PER_SIDE:
         reasons.append(
-            f"the annotators' majority puts {panel.sides[0]} and {panel.sides[1]} items on the two "
+            f"the majority puts {panel.sides[0]} and {panel.sides[1]} items on the two "
             f"sides; {MIN_ITEMS_PER_SIDE} on each are needed"
         )
-    agreement = panel.agreement
+    agreement = None if panel.has_reference else panel.agreement
     if agreement is not None and not agreement.low > MIN_ALPHA:
         reasons.append(_weak_agreement(agreement))
     if reasons:
