@@ -60,7 +60,9 @@ def rows_of():
     """Write `{rater: {item: label}}` as rows of (item, rater, label), rater by rater."""
 
     def rows(raters):
-        return [(item, name, label) for name, given in raters.items() for item, label in given.items()]
+        return [
+            (item, name, label) for name, given in raters.items() for item, label in given.items()
+        ]
 
     return rows
 

@@ -35,7 +35,8 @@ class Panel:
     Attributes
     ----------
     sides : tuple of int or None
-        Items on either side by majority (or by the reference), for questions with two labels; None for others.
+        Items on either side by majority (or by the reference), for questions with two labels;
+        None for others.
     agreement : KrippendorffResult or None
         α among the annotators.
     has_reference : bool
