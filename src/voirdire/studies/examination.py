@@ -97,7 +97,7 @@ def examine_matrix(
     question: str,
 ) -> list[AltTestResult]:
     """Run the test on an aligned matrix: one result per judge and ε, judge by judge."""
-    name = check_alignment(alignment)
+    check_alignment(alignment)
     results = stats.alt_test(
         matrix.answers,
         matrix.humans,
@@ -130,14 +130,20 @@ def examine_matrix(
         ),
     )
     dropped = matrix.dropped + _thin_items(matrix, plan, question)
-    return [
-        replace(
-            result,
-            cautions=result.cautions + _cautions(matrix, name, result.judge),
-            dropped=tuple(row for row in dropped if _concerns(row.rater, result, matrix)),
-        )
-        for result in results
-    ]
+    cautions = {judge: _cautions(matrix, alignment, judge) for judge in matrix.judges}
+    drops = {
+        judge: tuple(row for row in dropped if _concerns(row.rater, judge, matrix))
+        for judge in matrix.judges
+    }
+    return [_completed(row, cautions[row.judge], drops[row.judge]) for row in results]
+
+
+def _completed(
+    result: AltTestResult, cautions: tuple[stats.Caution, ...], dropped: tuple[Dropped, ...]
+) -> AltTestResult:
+    if not cautions and not dropped:
+        return result
+    return replace(result, cautions=result.cautions + cautions, dropped=dropped)
 
 
 def _thin_items(matrix: LabelMatrix, plan: TestPlan, question: str) -> tuple[Dropped, ...]:
@@ -151,9 +157,9 @@ def _thin_items(matrix: LabelMatrix, plan: TestPlan, question: str) -> tuple[Dro
     return (Dropped(reason=reason, source="humans", question=question),) if n_thin else ()
 
 
-def _concerns(rater: str | None, result: AltTestResult, matrix: LabelMatrix) -> bool:
-    """Whether a drop belongs to this result: not if it is another judge's."""
-    return rater == result.judge or rater not in matrix.judges
+def _concerns(rater: str | None, judge: str, matrix: LabelMatrix) -> bool:
+    """Whether a drop belongs to this judge's results: not if it is another judge's."""
+    return rater == judge or rater not in matrix.judges
 
 
 def _declared_codes(matrix: LabelMatrix) -> int | None:
@@ -207,7 +213,9 @@ def _described(matrix: LabelMatrix) -> dict[str, Any]:
     }
 
 
-def _cautions(matrix: LabelMatrix, alignment: str, judge: str) -> tuple[stats.Caution, ...]:
+def _cautions(
+    matrix: LabelMatrix, alignment: AlignmentName | VectorizedScore, judge: str
+) -> tuple[stats.Caution, ...]:
     found = []
     if not matrix.declared and alignment in UNIVERSE_ALIGNMENTS:
         sentence = (
