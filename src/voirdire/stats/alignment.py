@@ -58,6 +58,8 @@ class Scorer(Protocol):
     """Words per prepared label."""
     larger_is_closer: bool
     """Whether a larger score means closer labels."""
+    sums_are_exact: bool
+    """Whether sums of scores are whole numbers, so that a term can be subtracted again."""
 
     def is_present(self, labels: NDArray[Any]) -> NDArray[np.bool_]:
         """Tell which labels are there."""
@@ -86,6 +88,7 @@ class _CodeScorer:
     symmetric = True
     cell_width = 1
     larger_is_closer = True
+    sums_are_exact = False
 
     def is_present(self, labels: NDArray[Any]) -> NDArray[np.bool_]:
         return labels >= 0
@@ -110,6 +113,8 @@ class _CodeScorer:
 
 class AccuracyScorer(_CodeScorer):
     """1 if the codes are equal; sums are whole numbers, so ties are exact."""
+
+    sums_are_exact = True
 
     def __init__(self, n_codes: int, n_annotators: int) -> None:
         self._code_dtype = np.min_scalar_type(-max(n_codes, 1) - 1)
@@ -150,7 +155,7 @@ class SquaredErrorScorer(_CodeScorer):
 
     def __init__(self, *, scale: float, exact: bool) -> None:
         self._tolerance = TOLERANCE * scale
-        self._exact = exact
+        self.sums_are_exact = exact
 
     def is_present(self, labels: NDArray[Any]) -> NDArray[np.bool_]:
         return ~np.isnan(labels)
@@ -168,7 +173,7 @@ class SquaredErrorScorer(_CodeScorer):
         human: NDArray[Any],
         n_others: Callable[[], NDArray[np.float64]],
     ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        if self._exact:
+        if self.sums_are_exact:
             return judge < human, human < judge
         weight = n_others()
         margin = np.sqrt(human / weight) - np.sqrt(judge / weight)

@@ -137,6 +137,8 @@ class HumanBlock:
         if self._quality is not None:
             score = score * self._quality
         score = score.astype(self._human.dtype, copy=False)
+        if self._scorer.sums_are_exact and self._quality is None:
+            return score.sum(axis=0, dtype=score.dtype) - score
         return sums_without_each(score)
 
     def _compare(self, judge: NDArray[Any]) -> NDArray[np.int8]:
@@ -156,13 +158,11 @@ class HumanBlock:
 
 
 def sums_without_each(score: NDArray[Any]) -> NDArray[Any]:
-    """Sum over the first axis, leaving each row out in turn.
+    """Sum floats over the first axis, leaving each row out in turn.
 
-    Integers take the total minus the row; floats add what stands before and what stands after
-    the row, because subtracting it again would cancel digits that decide a tie.
+    What stands before and what stands after the row is added, because subtracting the row from
+    the total would cancel digits that decide a tie.
     """
-    if not np.issubdtype(score.dtype, np.floating):
-        return score.sum(axis=0, dtype=score.dtype) - score
     result = np.zeros_like(score)
     np.cumsum(score[:-1], axis=0, out=result[1:])
     after = np.zeros_like(score[0])
