@@ -53,7 +53,7 @@ docs: $(DEV) ## build the documentation into docs/_build/html
 	@$(PY) -m sphinx -E -n -W --keep-going -q -b html docs docs/_build/html
 	@echo "Documentation: docs/_build/html/index.html"
 
-lint: $(DEV) ## style, types, layers, spelling, changelog fragments, the page of the command line
+lint: $(DEV) ## style, types, layers, spelling, changelog fragments, what is generated in the pages
 	@scripts/step "ruff check" $(PY) -m ruff check .
 	@scripts/step "ruff format" $(PY) -m ruff format --check .
 	@scripts/step "mypy" $(PY) -m mypy
@@ -62,13 +62,17 @@ lint: $(DEV) ## style, types, layers, spelling, changelog fragments, the page of
 	@scripts/step "changelog fragments" $(PY) scripts/check_fragments.py
 	@scripts/step "towncrier" $(PY) -m towncrier build --draft --version next --date today
 	@scripts/step "docs/reference/cli.md is current" $(PY) scripts/cli_page.py --check
+	@scripts/step "the table of true sizes is current" $(PY) scripts/t_size_table.py --check
+	@scripts/step "the output shown in the pages is current" $(PY) scripts/console_blocks.py --check
 
 format: $(DEV) ## format the code and mend what ruff can mend
 	@$(PY) -m ruff check --fix-only .
 	@$(PY) -m ruff format .
 
-generate: $(DEV) ## write the generated pages of the docs anew
+generate: $(DEV) ## write what is generated in the pages anew
 	@$(PY) scripts/cli_page.py
+	@$(PY) scripts/t_size_table.py
+	@$(PY) scripts/console_blocks.py
 
 clean: ## remove what was built; the environment stays
 	rm -rf build dist docs/_build htmlcov .coverage voirdire-demo .benchmarks .hypothesis \
