@@ -133,9 +133,8 @@ def main():
     )
     if imported > WANTED_IMPORT_MS or helped > WANTED_HELP_MS:
         missed.append(f"start-up: {imported:.0f} ms, {helped:.0f} ms")
-    print(
-        f"peak memory of this process: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10} MiB"
-    )
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
+    print(f"peak memory of this process: {peak} MiB")
     if missed:
         print("\nMISSED: " + "; ".join(missed))
         return 1

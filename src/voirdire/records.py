@@ -78,6 +78,8 @@ class Certificate:
         voirdire, Python and the numerical libraries.
     data_hash : str
         SHA-256 over the canonical human annotations that were examined against.
+    gold_hash : str or None
+        The same over gold labels, where they stood for the annotators.
     judges : mapping of str to mapping
         For each judge the SHA-256 over its labels, and its fingerprint where it has one.
     rubric_hash : str or None
@@ -96,6 +98,7 @@ class Certificate:
     created: str
     versions: Mapping[str, str]
     data_hash: str
+    gold_hash: str | None
     judges: Mapping[str, Mapping[str, Any]]
     rubric_hash: str | None
     settings: Mapping[str, Any]

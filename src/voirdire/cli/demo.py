@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from importlib.resources import as_file, files
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -58,11 +59,11 @@ def demo_command(
     typer.echo(_INTRODUCTION)
     for part in parts:
         print_examination(part, as_json=False, details=False)
+    annotations, judges = (shlex.quote(str(output / name)) for name in _COPIED[1:3])
     typer.echo(
-        f"\nData and every figure (examination.json) are in {output}{'/' if output.name else ''}.\n"
-        "The same from files:\n\n"
-        f"  voirdire examine --humans {output}/annotations.jsonl \\\n"
-        f"    --judges {output}/judges.jsonl --question needs_review --kind boolean --epsilon 0.2\n"
+        f"\nData and every figure (examination.json) are in {output}/\nThe same from files:\n\n"
+        f"  voirdire examine --humans {annotations} \\\n"
+        f"    --judges {judges} --question needs_review --kind boolean --epsilon 0.2\n"
     )
 
 

@@ -15,15 +15,15 @@ from voirdire._types import (
     QuestionKind,
     WeightScheme,
 )
-from voirdire.cli.gate import gate_is_passed
+from voirdire.cli.gate import check_gate, gate_is_passed
 from voirdire.cli.options import as_labels, as_mapping, as_weights
 from voirdire.cli.printing import print_examination, progress
-from voirdire.errors import InputError
+from voirdire.cli.study_files import Reading, read_study
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from voirdire.io import LabelTable
+    from voirdire.cli.study_files import Study
     from voirdire.studies import Examination
 
 __all__ = ["examine_command"]
@@ -225,45 +225,32 @@ def examine_command(
     alignments = _checked_alignments(alignment)
     declared = _declared_kind(kind, alignments)
     universe = as_labels(labels, numeric=declared == "scale")
-    reading = {
-        "kind": declared,
-        "format": file_format,
-        "labels": universe,
-        "separator": separator,
-        "missing": missing,
-    }
-    named = as_mapping(column, option="--column")
-    human_columns = _columns(named, drop="judge") | ({"cluster": cluster} if cluster else {})
+    reading = Reading(
+        kind=declared,
+        file_format=file_format,
+        columns=as_mapping(column, option="--column"),
+        raters=rater,
+        labels=universe,
+        separator=separator,
+        missing=missing,
+        threshold=threshold,
+        cluster=cluster,
+        questions=question,
+    )
+    weight_of = as_weights(quality)
     with progress("reading"):
-        people = _read(
-            humans,
-            question,
-            role="annotator",
-            columns=human_columns,
-            raters=rater or None,
-            **reading,
-        )
-        judge_columns = _columns(named, drop="annotator")
-        machines = _read(
-            judges, question, role="judge", columns=judge_columns, threshold=threshold, **reading
-        )
-        truth = (
-            _read([gold], question, role="judge", rater_name="gold", **reading) if gold else None
-        )
+        study = read_study(humans, judges, gold, reading=reading, only=judge)
+    check_gate(gate, study.judge_names)
     with progress("examining"):
         examination = _examine(
-            people,
-            _only(machines, judge),
-            alignments=alignments,
-            questions=question or None,
-            labels=universe,
-            gold=truth,
-            clustered=cluster is not None,
+            study,
+            alignments,
+            reading,
             epsilon=epsilon or [0.0 if gold else 0.2],
             epsilon_mode=epsilon_mode,
             method=method,
             weights=weights,
-            quality=as_weights(quality),
+            quality=weight_of,
             expert=expert,
             normalize=normalize,
             min_items=min_items,
@@ -272,7 +259,7 @@ def examine_command(
             seed=seed,
         )
     if certificate is not None:
-        _write_certificate(certificate, examination, people, machines, epsilon_reason)
+        _write_certificate(certificate, examination, study, reading, epsilon_reason)
     print_examination(examination, as_json=as_json, details=details)
     if gate is not None and not gate_is_passed(examination, gate):
         raise typer.Exit(GATE_NOT_PASSED)
@@ -303,84 +290,40 @@ def _declared_kind(kind: QuestionKind | None, alignments: Sequence[AlignmentName
     return kind
 
 
-def _columns(named: dict[str, str], *, drop: str) -> dict[str, str]:
-    other = {"judge": "annotator", "annotator": "judge"}[drop]
-    return {
-        "rater" if ours == other else ours: yours for ours, yours in named.items() if ours != drop
-    }
-
-
-def _read(sources: Sequence[str], questions: Sequence[str], **settings: Any) -> LabelTable:
-    """Read files under each other, each question by itself: others may be of another kind."""
-    from voirdire.io import join_tables, read_labels
-
-    settings["columns"] = settings.get("columns") or None
-    if list(sources).count("-") and len(questions) > 1:
-        questions = []
-    tables = [
-        read_labels(source, question=question, **settings)
-        for source in sources
-        for question in (questions or (None,))
-    ]
-    return tables[0] if len(tables) == 1 else join_tables(tables)
-
-
-def _only(table: LabelTable, judges: Sequence[str]) -> LabelTable:
-    if not judges:
-        return table
-    from dataclasses import replace
-
-    import polars as pl
-
-    known = table.frame["rater"].cast(pl.String).unique().to_list()
-    lost = [name for name in judges if name not in known]
-    if lost:
-        listed = ", ".join(repr(name) for name in sorted(known)[:10])
-        msg = f"`--judge` must be one of {listed}, got {lost[0]!r}."
-        raise InputError(msg)
-    kept = table.frame.filter(table.frame["rater"].cast(pl.String).is_in(list(judges)))
-    return replace(
-        table,
-        frame=kept,
-        dropped=tuple(row for row in table.dropped if row.rater is None or row.rater in judges),
-    )
-
-
 def _examine(
-    humans: LabelTable,
-    judges: LabelTable,
-    *,
-    alignments: Sequence[AlignmentName],
-    questions: Sequence[str] | None,
-    labels: list[Any] | None,
-    gold: LabelTable | None,
-    clustered: bool,
-    **plan: Any,
+    study: Study, alignments: Sequence[AlignmentName], reading: Reading, **plan: Any
 ) -> Examination:
     from voirdire.studies import TestPlan, examine
 
     return examine(
-        humans,
-        judges,
+        study.humans,
+        study.judges,
         alignments=alignments,
         plan=TestPlan(**plan),
-        questions=questions,
-        labels=labels,
-        gold=gold,
-        clustered=clustered,
+        questions=reading.questions or None,
+        labels=reading.labels,
+        gold=study.gold,
+        clustered=reading.cluster is not None,
     )
 
 
 def _write_certificate(
     path: Path,
     examination: Examination,
-    humans: LabelTable,
-    judges: LabelTable,
+    study: Study,
+    reading: Reading,
     epsilon_reason: str | None,
 ) -> None:
     from voirdire.cli.printing import write_text
     from voirdire.reporting import certificate_to_json
     from voirdire.studies import certify
 
-    record = certify(examination, humans=humans, judges=judges, epsilon_reason=epsilon_reason)
+    record = certify(
+        examination,
+        humans=study.humans,
+        judges=study.judges,
+        gold=study.gold,
+        epsilon_reason=epsilon_reason,
+        reading={"threshold": reading.threshold, "missing": list(reading.missing)},
+    )
     write_text(path, certificate_to_json(record) + "\n")

@@ -10,9 +10,11 @@ from voirdire._validation import shorten
 from voirdire.errors import InputError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from voirdire.studies import Examination
 
-__all__ = ["EVERY_JUDGE", "GatedCommand", "gate_is_passed"]
+__all__ = ["EVERY_JUDGE", "GatedCommand", "check_gate", "gate_is_passed"]
 
 EVERY_JUDGE = "*"
 """What `--gate` without a name stands for."""
@@ -31,11 +33,15 @@ class GatedCommand(TyperCommand):
         return super().parse_args(ctx, filled)
 
 
+def check_gate(gate: str | None, judges: Sequence[str]) -> None:
+    """Refuse a gate for a judge who is not examined, before anything is computed."""
+    if gate not in (None, EVERY_JUDGE, *judges):
+        known = ", ".join(repr(shorten(name)) for name in judges[:10])
+        msg = f"`--gate` must name one of the judges {known}, got {shorten(gate)!r}."
+        raise InputError(msg)
+
+
 def gate_is_passed(examination: Examination, gate: str) -> bool:
     """Tell whether every result of the chosen judge has the outcome `passed`."""
     results = examination.results if gate == EVERY_JUDGE else examination.of_judge(gate)
-    if not results:
-        known = ", ".join(repr(shorten(name)) for name in examination.judges[:10])
-        msg = f"`--gate` must name one of the judges {known}, got {shorten(gate)!r}."
-        raise InputError(msg)
     return all(row.outcome == "passed" for row in results)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from typing import Annotated
@@ -50,6 +51,9 @@ def main(
 
 def run() -> None:
     """Run the command line: exit 0 done, 1 our error in one line, 2 usage, 3 a gate not passed."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a terminal without Greek letters is no error
+            stream.reconfigure(errors="replace")
     try:
         app()
     except VoirdireError as error:
@@ -60,6 +64,14 @@ def run() -> None:
         sys.stderr.write("voirdire: interrupted\n")
         sys.exit(130)
     except BrokenPipeError:
-        # whoever read our output has left; keep the interpreter from complaining at exit
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _silence_output()  # whoever read our output has left
         sys.exit(1)
+    except OSError as error:
+        _silence_output()
+        sys.stderr.write(f"voirdire: output cannot be written ({error.strerror}).\n")
+        sys.exit(1)
+
+
+def _silence_output() -> None:
+    """Keep the interpreter from complaining at exit about what it could not write."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

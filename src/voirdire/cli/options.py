@@ -19,10 +19,14 @@ def as_labels(text: str | None, *, numeric: bool) -> list[Any] | None:
         return None
     try:
         found = json.loads(text) if text.lstrip().startswith("[") else text.split(",")
+        if any(label is None or isinstance(label, list | dict | bool) for label in found):
+            raise ValueError
         labels = [float(label) if numeric else str(label).strip() for label in found]
-    except ValueError as error:
-        msg = f"`--labels` must be words between commas or a JSON array, got {text!r}."
-        raise typer.BadParameter(msg) from error
+    except ValueError:
+        labels = []
+    if not labels or "" in labels:
+        msg = f"`--labels` must be words between commas or a JSON array of them, got {text!r}."
+        raise typer.BadParameter(msg)
     return labels
 
 
@@ -33,6 +37,9 @@ def as_mapping(pairs: Sequence[str], *, option: str) -> dict[str, str]:
         name, equals, value = pair.partition("=")
         if not (name and equals and value):
             msg = f"`{option}` must be NAME=VALUE, got {pair!r}."
+            raise typer.BadParameter(msg)
+        if name.strip() in found:
+            msg = f"`{option}` must name {name.strip()!r} once, got it twice."
             raise typer.BadParameter(msg)
         found[name.strip()] = value.strip()
     return found

@@ -84,7 +84,7 @@ def _judge_table(rows: Sequence[AltTestResult], *, wide: bool) -> Table:
     if len(epsilons) == 1:
         table.add_column("outcome", no_wrap=True)
     for epsilon in epsilons:
-        head = f"ω at ε {epsilon:g}" if len(epsilons) == 1 else f"ε {_short(epsilon)}"
+        head = f"ω at ε {epsilon:g}" if len(epsilons) == 1 else f"ε {_margin(epsilon)}"
         table.add_column(head, justify="right", no_wrap=True)
     wide = wide or len(epsilons) <= _FEW_EPSILONS
     for head in ("ρ", "ρ human", "items", "failed") if wide else ("ρ",):
@@ -229,3 +229,8 @@ def _short(value: float) -> str:
     if math.isnan(value):
         return "–"
     return f"{value:.0f}" if value in (0.0, 1.0) else f"{value:.2f}".lstrip("0")
+
+
+def _margin(epsilon: float) -> str:
+    """Every digit of a margin, without the leading zero."""
+    return f"{epsilon:g}" if epsilon == 0 else f"{epsilon:.10g}".lstrip("0")

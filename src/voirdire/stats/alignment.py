@@ -46,6 +46,9 @@ TOLERANCE = 1e-9
 """Scores closer than this are equal (design: ties are ties)."""
 
 
+_ROUNDING = 1e-14
+"""Rounding of a root of a mean of squares, relative to the size of the labels."""
+
 _LARGEST_EXACT = 2**20
 """Squared differences of whole numbers up to here add up exactly in floats."""
 
@@ -58,8 +61,6 @@ class Scorer(Protocol):
     """Words per prepared label."""
     larger_is_closer: bool
     """Whether a larger score means closer labels."""
-    sums_are_exact: bool
-    """Whether sums of scores are whole numbers, so that a term can be subtracted again."""
 
     def is_present(self, labels: NDArray[Any]) -> NDArray[np.bool_]:
         """Tell which labels are there."""
@@ -73,13 +74,13 @@ class Scorer(Protocol):
     def score(self, a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
         """Score prepared labels pairwise, with broadcasting."""
 
+    def is_exact(self, judge: NDArray[Any]) -> bool:
+        """Tell whether unweighted sums of scores with these labels are whole numbers."""
+
     def compare(
-        self,
-        judge: NDArray[Any],
-        human: NDArray[Any],
-        n_others: Callable[[], NDArray[np.float64]],
+        self, judge: NDArray[Any], human: NDArray[Any], n_others: NDArray[np.float64]
     ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Tell where the judge's sum is larger, and where the human's is."""
+        """Tell where the judge's sum is larger, and where the human's is, to a tolerance."""
 
 
 class _CodeScorer:
@@ -88,7 +89,6 @@ class _CodeScorer:
     symmetric = True
     cell_width = 1
     larger_is_closer = True
-    sums_are_exact = False
 
     def is_present(self, labels: NDArray[Any]) -> NDArray[np.bool_]:
         return labels >= 0
@@ -99,22 +99,19 @@ class _CodeScorer:
     def sum_dtype(self, weighted: bool) -> np.dtype[Any]:  # noqa: ARG002, FBT001
         return np.dtype(np.float64)
 
+    def is_exact(self, judge: NDArray[Any]) -> bool:
+        del judge
+        return False
+
     def compare(
-        self,
-        judge: NDArray[Any],
-        human: NDArray[Any],
-        n_others: Callable[[], NDArray[np.float64]],
+        self, judge: NDArray[Any], human: NDArray[Any], n_others: NDArray[np.float64]
     ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        if not np.issubdtype(human.dtype, np.floating):
-            return judge > human, human > judge
-        margin = (judge - human) / n_others()
+        margin = (judge - human) / n_others
         return margin > TOLERANCE, margin < -TOLERANCE
 
 
 class AccuracyScorer(_CodeScorer):
     """1 if the codes are equal; sums are whole numbers, so ties are exact."""
-
-    sums_are_exact = True
 
     def __init__(self, n_codes: int, n_annotators: int) -> None:
         self._code_dtype = np.min_scalar_type(-max(n_codes, 1) - 1)
@@ -129,6 +126,10 @@ class AccuracyScorer(_CodeScorer):
 
     def score(self, a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
         return (a == b).view(np.uint8)
+
+    def is_exact(self, judge: NDArray[Any]) -> bool:
+        del judge
+        return True
 
 
 class SetScorer(_CodeScorer):
@@ -149,13 +150,14 @@ class SetScorer(_CodeScorer):
 
 
 class SquaredErrorScorer(_CodeScorer):
-    """Squared differences; the smaller sum wins, after division and root where not exact."""
+    """Squared differences: whole-number sums are exact, others are compared as roots of means."""
 
     larger_is_closer = False
 
-    def __init__(self, *, scale: float, exact: bool) -> None:
-        self._tolerance = TOLERANCE * scale
-        self.sums_are_exact = exact
+    def __init__(self, humans: NDArray[np.float64]) -> None:
+        scale, self._whole = _scale_of(humans)
+        # 1e-9 of scores as people know them; less for tiny labels, rounding for huge ones
+        self._tolerance = max(TOLERANCE * min(scale, 1.0), _ROUNDING * scale)
 
     def is_present(self, labels: NDArray[Any]) -> NDArray[np.bool_]:
         return ~np.isnan(labels)
@@ -167,16 +169,13 @@ class SquaredErrorScorer(_CodeScorer):
         difference = a - b
         return difference * difference
 
+    def is_exact(self, judge: NDArray[Any]) -> bool:
+        return self._whole and _all_whole(judge)
+
     def compare(
-        self,
-        judge: NDArray[Any],
-        human: NDArray[Any],
-        n_others: Callable[[], NDArray[np.float64]],
+        self, judge: NDArray[Any], human: NDArray[Any], n_others: NDArray[np.float64]
     ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        if self.sums_are_exact:
-            return judge < human, human < judge
-        weight = n_others()
-        margin = np.sqrt(human / weight) - np.sqrt(judge / weight)
+        margin = np.sqrt(judge / n_others) - np.sqrt(human / n_others)
         return margin > self._tolerance, margin < -self._tolerance
 
 
@@ -219,14 +218,12 @@ def make_scorer(
     label_sets: LabelSets | None = None,
     values: Sequence[Any] | None = None,
     similarity: VectorizedScore | None = None,
-    weighted: bool = False,
 ) -> Scorer:
     """Choose the scorer of an alignment; whether labels fit it was checked by the caller."""
     if alignment == "accuracy":
         return AccuracyScorer(n_codes, humans.shape[1])
     if alignment == "neg_rmse":
-        scale, whole = _scale_of(humans)
-        return SquaredErrorScorer(scale=scale, exact=whole and not weighted)
+        return SquaredErrorScorer(humans)
     if isinstance(alignment, str) and alignment in SET_ALIGNMENTS:
         return SetScorer(alignment, _required("label_sets", label_sets))
     function = alignment if callable(alignment) else similarity
@@ -239,10 +236,16 @@ def _scale_of(numbers: NDArray[np.float64]) -> tuple[float, bool]:
     """Largest absolute label, and whether squared differences are exact in floats."""
     scale, whole = 0.0, True
     for column in numbers.T:
-        size = np.abs(column[~np.isnan(column)])
-        scale = max(scale, float(size.max(initial=0.0)))
-        whole = whole and bool((size == np.floor(size)).all())
-    return scale, whole and scale < _LARGEST_EXACT
+        known = column[~np.isnan(column)]
+        scale = max(scale, float(np.abs(known).max(initial=0.0)))
+        whole = whole and _all_whole(known)
+    return scale, whole
+
+
+def _all_whole(numbers: NDArray[np.float64]) -> bool:
+    """Whether numbers are whole, and small enough for their squares to add up exactly."""
+    small = bool(np.abs(numbers).max(initial=0.0) < _LARGEST_EXACT)
+    return small and bool((numbers == np.floor(numbers)).all())
 
 
 def _required(name: str, value: Any) -> Any:

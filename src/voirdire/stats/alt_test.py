@@ -191,13 +191,13 @@ def alt_test(
             label_sets=universe.label_sets,
             values=values,
             similarity=similarity,
-            weighted=quality is not None,
         ),
         quality=settings.quality,
         min_annotators=check_count("min_annotators", min_annotators, minimum=2),
         n_codes=universe.n_codes if raters.codes is None else int(raters.codes.max(initial=0)) + 1,
     )
     panel = _describe_panel(raters, universe, alignment, min_annotators=min_annotators)
+    seed = check_count("seed", seed, minimum=0)
     control_judges = make_controls(raters.humans, seed=seed) if controls else []
     run = _run(comparison, raters, settings, panel, control_judges)
     if np.isnan(run.figures.winning_rate).any():

@@ -133,7 +133,8 @@ def krippendorff_alpha(
         confidence_level=confidence_level,
     )
     if result.reason is not None:
-        msg = f"α is undefined: {result.reason}."
+        what = "α" if np.isnan(result.alpha) else "the interval of α"
+        msg = f"{what} is undefined: {result.reason}."
         warnings.warn(msg, DegenerateDataWarning, stacklevel=2)
     return result
 
@@ -155,7 +156,10 @@ def measure_agreement(
     if not paired.all():
         matrix, units = matrix[paired], None if units is None else units[paired]
     observed, expected, reason = _disagreements(matrix, level, label_sets)
+    n_clusters = len(matrix) if units is None else len(np.unique(units))
     alpha, low, high = _interval(observed, expected, units, confidence_level, reason)
+    if reason is None and n_clusters < 2:
+        reason = "an interval needs at least two items, or two clusters"
     return KrippendorffResult(
         alpha=alpha,
         low=low,
@@ -164,7 +168,7 @@ def measure_agreement(
         level=level,
         n_items=len(matrix),
         n_labels=int(expected.n_labels.sum()),
-        n_clusters=len(matrix) if units is None else len(np.unique(units)),
+        n_clusters=n_clusters,
         reason=reason,
     )
 

@@ -123,9 +123,14 @@ def find_cautions(
         found.append(Caution(code="untested_annotators", sentence=sentence))
     tied = [row.annotator for row in annotators if row.tie_share > MANY_TIES]
     if tied and method == "t":
+        way_out = (
+            "compare the exact p-values, or use method='exact'"
+            if annotators[0].has_exact_p_value
+            else "take p-values near the limit with care"
+        )
         sentence = (
             f"more than {MANY_TIES:.0%} of the items are ties for {listed(tied)}: with few items "
-            "the t-test rejects too often there; compare the exact p-values, or use method='exact'"
+            f"the t-test rejects too often there; {way_out}"
         )
         found.append(Caution(code="many_ties", sentence=sentence))
     if (winning_rate >= 0.5) != (winning_rate_bh >= 0.5):
@@ -151,7 +156,7 @@ def find_cautions(
 
 def _weak_agreement(agreement: KrippendorffResult) -> str:
     if agreement.reason is not None:
-        return f"agreement among the annotators is undefined: {agreement.reason}"
+        return f"how far the annotators agree is undefined: {agreement.reason}"
     return (
         f"agreement among the annotators may be as low as α = {agreement.low:.2f}; "
         f"its lower bound must exceed {MIN_ALPHA}"

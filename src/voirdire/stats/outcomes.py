@@ -91,7 +91,9 @@ class HumanBlock:
             `JUDGE_WINS`, `TIE`, `HUMAN_WINS` or `NO_OUTCOME`.
         """
         known = self._scorer.is_present(judge)
-        result = self._compare(self._score_judge(self._scorer.prepare(judge, known)))
+        prepared = self._scorer.prepare(judge, known)
+        exact = self._quality is None and self._scorer.is_exact(prepared)
+        result = self._compare(self._score_judge(prepared, exact=exact), exact=exact)
         if failed is None:
             result[~(self.compared & known)] = NO_OUTCOME
             return result
@@ -128,7 +130,7 @@ class HumanBlock:
     def _weighted(self, score: NDArray[Any], annotator: int) -> NDArray[Any]:
         return score if self._quality is None else score * self._quality[annotator]
 
-    def _score_judge(self, judge: NDArray[Any]) -> NDArray[Any]:
+    def _score_judge(self, judge: NDArray[Any], *, exact: bool) -> NDArray[Any]:
         """Sum the judge's scores with everyone but each annotator in turn."""
         if self._reference is not None:
             score = self._scorer.score(judge, self._reference)
@@ -137,12 +139,17 @@ class HumanBlock:
         if self._quality is not None:
             score = score * self._quality
         score = score.astype(self._human.dtype, copy=False)
-        if self._scorer.sums_are_exact and self._quality is None:
+        if exact:
             return score.sum(axis=0, dtype=score.dtype) - score
         return sums_without_each(score)
 
-    def _compare(self, judge: NDArray[Any]) -> NDArray[np.int8]:
-        ahead, behind = self._scorer.compare(judge, self._human, self._n_others)
+    def _compare(self, judge: NDArray[Any], *, exact: bool) -> NDArray[np.int8]:
+        if exact:
+            ahead, behind = judge > self._human, self._human > judge
+        else:
+            ahead, behind = self._scorer.compare(judge, self._human, self._n_others())
+        if not self._scorer.larger_is_closer:
+            ahead, behind = behind, ahead
         result = np.full(self.present.shape, TIE, dtype=np.int8)
         result -= ahead.view(np.int8)
         result += behind.view(np.int8)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from voirdire._validation import shorten
 from voirdire.stats.outcome import Panel, decide_outcome, find_cautions
 from voirdire.stats.results import AltTestResult, AnnotatorResult, ControlResult, WorstCase
 
@@ -228,7 +227,7 @@ def _control_rows(run: Run, names: Names, number: int) -> tuple[ControlResult, .
         rows.append(
             ControlResult(
                 control=kind,
-                label=None if constant is None else shorten(names.label(constant)),
+                label=None if constant is None else names.label(constant),
                 winning_rate=rates[best],
                 advantage_probability=advantages[best],
                 passed=bool(figures.passed[best, number]),

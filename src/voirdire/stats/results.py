@@ -66,6 +66,11 @@ class AnnotatorResult:
         return self.n_ties / self.n_items
 
     @property
+    def has_exact_p_value(self) -> bool:
+        """Whether the exact test applies: not under weights or clusters."""
+        return self._exact is not None
+
+    @property
     def exact_p_value(self) -> float:
         """The exact test's p-value, computed when asked for; nan under weights or clusters."""
         if self._exact is None:
@@ -231,8 +236,8 @@ class AltTestResult:
     dropped : tuple of Dropped
         Labels that were set aside, each with its reason.
     settings : dict
-        Everything else that determines the result: rate, min_items, min_annotators, weights,
-        quality, expert, normalize, clusters, seed.
+        Everything else that determines the result, under the names of `voirdire.alt_test`, and
+        the number of clusters.
     """
 
     question: str

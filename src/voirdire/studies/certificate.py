@@ -6,6 +6,7 @@ import hashlib
 import json
 import math
 import platform
+from dataclasses import asdict
 from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
@@ -31,7 +32,9 @@ def certify(
     *,
     humans: LabelTable,
     judges: LabelTable,
+    gold: LabelTable | None = None,
     epsilon_reason: str | None = None,
+    reading: Mapping[str, Any] | None = None,
     fingerprints: Mapping[str, str] | None = None,
     rubric_hash: str | None = None,
 ) -> Certificate:
@@ -43,8 +46,12 @@ def certify(
         What was found.
     humans, judges : LabelTable
         The labels that it was found on.
+    gold : LabelTable, optional
+        Gold labels, where they stood for the annotators.
     epsilon_reason : str, optional
         Why this ε was fixed in advance.
+    reading : mapping, optional
+        How labels were read from their files, such as the threshold of probabilities.
     fingerprints : mapping of str to str, optional
         The fingerprint of each judge that has one.
     rubric_hash : str, optional
@@ -59,6 +66,7 @@ def certify(
     content: dict[str, Any] = {
         "schema": CERTIFICATE_SCHEMA,
         "data_hash": hash_labels(humans.frame),
+        "gold_hash": None if gold is None else hash_labels(gold.frame),
         "judges": {
             name: {
                 "labels_hash": hash_labels(judges.frame.filter(judges.frame["rater"] == name)),
@@ -67,7 +75,7 @@ def certify(
             for name in examination.judges
         },
         "rubric_hash": rubric_hash,
-        "settings": examination.settings | {"epsilon_reason": epsilon_reason},
+        "settings": examination.settings | {"epsilon_reason": epsilon_reason} | dict(reading or {}),
         "examinations": tuple(result_as_dict(row) for row in examination.results),
         "outcomes": {_place(row): row.outcome for row in examination.results},
     }
@@ -151,8 +159,7 @@ def hash_labels(frame: pl.DataFrame) -> str:
 
 
 def _agreement(agreement: Any) -> dict[str, Any]:
-    names = ("alpha", "low", "high", "confidence_level", "level", "n_items", "n_labels", "reason")
-    return {name: getattr(agreement, name) for name in names}
+    return asdict(agreement)
 
 
 def _place(result: AltTestResult) -> str:

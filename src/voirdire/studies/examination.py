@@ -9,7 +9,7 @@ import numpy as np
 
 from voirdire import stats
 from voirdire._types import AlignmentName, QuestionKind
-from voirdire._validation import check_choice, shorten
+from voirdire._validation import check_choice, check_epsilons, shorten
 from voirdire.errors import InputError
 from voirdire.records import Dropped
 from voirdire.studies.label_words import LabelReader
@@ -54,7 +54,7 @@ class TestPlan:
         plain = asdict(replace(self, similarity=None))
         plain["quality"] = None if self.quality is None else dict(self.quality)
         plain["similarity"] = getattr(self.similarity, "__name__", None)
-        del plain["epsilon"], plain["controls"]
+        plain["epsilon"] = list(check_epsilons(self.epsilon))
         return plain
 
 
@@ -126,7 +126,7 @@ def examine_matrix(
             annotators=matrix.annotators,
             question=question,
             label=_label_namer(matrix),
-            settings=plan.as_settings() | _described(matrix),
+            settings=_settings(plan, matrix),
         ),
     )
     dropped = matrix.dropped + _thin_items(matrix, plan, question)
@@ -203,9 +203,12 @@ def label_text(label: Any) -> str:
     return str(label)
 
 
-def _described(matrix: LabelMatrix) -> dict[str, Any]:
+def _settings(plan: TestPlan, matrix: LabelMatrix) -> dict[str, Any]:
+    """Everything that determines a result besides its labels, margin, method and alignment."""
     universe = matrix.universe if matrix.declared or matrix.label_sets is not None else None
-    return {
+    told_apart = {"epsilon", "epsilon_mode", "method"}
+    fixed = {name: value for name, value in plan.as_settings().items() if name not in told_apart}
+    return fixed | {
         "labels": None if universe is None else list(universe),
         "labels_declared": matrix.declared,
         "gold": matrix.gold is not None,

@@ -122,14 +122,23 @@ def examine(
         pooled=_pooled(results, plan) if len(asked) > 1 else (),
         dropped=tuple(humans.dropped + judges.dropped + tuple(unmatched)),
         settings=plan.as_settings()
-        | {"kind": humans.kind, "alignments": list(alignments), "questions": asked},
+        | {
+            "kind": humans.kind,
+            "alignments": list(alignments),
+            "questions": asked,
+            "labels": None if labels is None else list(labels),
+            "gold": gold is not None,
+            "clustered": clustered,
+        },
     )
 
 
 def _questions(humans: LabelTable, wanted: Sequence[str] | None) -> list[str]:
     known = humans.frame["question"].unique(maintain_order=True).to_list()
     if not known:
-        msg = "no annotation is left to examine. The listed drops say why."
+        first = humans.dropped[0] if humans.dropped else None
+        why = "" if first is None else f" The first: {first.place()}: {first.reason}."
+        msg = f"no annotation is left to examine, {len(humans.dropped):,} are dropped.{why}"
         raise NoDataError(msg)
     if wanted is None:
         return known

@@ -1,0 +1,132 @@
+"""Read the files of a study as they were named on the command line."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from voirdire._validation import shorten
+from voirdire.cli.printing import listen_for_interrupts
+from voirdire.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from voirdire._types import QuestionKind
+    from voirdire.io import LabelTable
+
+__all__ = ["Reading", "Study", "read_study"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reading:
+    """How files are read; see the options of `voirdire examine`."""
+
+    kind: QuestionKind
+    file_format: str | None
+    columns: Mapping[str, str]
+    raters: Sequence[str]
+    labels: list[Any] | None
+    separator: str | None
+    missing: Sequence[str]
+    threshold: float
+    cluster: str | None
+    questions: Sequence[str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Study:
+    """What the files hold."""
+
+    humans: LabelTable
+    judges: LabelTable
+    gold: LabelTable | None
+
+    @property
+    def judge_names(self) -> list[str]:
+        """Names of the judges, in the order of the files."""
+        return _raters(self.judges)
+
+
+def read_study(
+    humans: Sequence[str],
+    judges: Sequence[str],
+    gold: str | None,
+    *,
+    reading: Reading,
+    only: Sequence[str],
+) -> Study:
+    """Read annotations, judges (or only some of them) and gold labels."""
+    listen_for_interrupts()
+    clusters = {"cluster": reading.cluster} if reading.cluster else {}
+    return Study(
+        humans=_read(
+            humans,
+            reading,
+            role="annotator",
+            columns=_columns(reading, rater="annotator") | clusters,
+            raters=reading.raters or None,
+        ),
+        judges=_only(
+            _read(
+                judges,
+                reading,
+                role="judge",
+                columns=_columns(reading, rater="judge"),
+                threshold=reading.threshold,
+            ),
+            only,
+        ),
+        gold=_read([gold], reading, role="judge", rater_name="gold") if gold else None,
+    )
+
+
+def _read(sources: Sequence[str], reading: Reading, **settings: Any) -> LabelTable:
+    """Read files under each other, each question by itself: others may be of another kind."""
+    from voirdire.io import join_tables, read_labels
+
+    settings["columns"] = settings.get("columns") or None
+    one_pass = len(reading.questions) > 1 and "-" in sources  # a stream is read only once
+    questions = () if one_pass else reading.questions
+    tables = [
+        read_labels(
+            source,
+            kind=reading.kind,
+            format=reading.file_format,  # type: ignore[arg-type]  # checked where it is read
+            labels=reading.labels,
+            separator=reading.separator,
+            missing=reading.missing,
+            question=question,
+            **settings,
+        )
+        for source in sources
+        for question in (questions or (None,))
+    ]
+    return tables[0] if len(tables) == 1 else join_tables(tables)
+
+
+def _columns(reading: Reading, *, rater: str) -> dict[str, str]:
+    """Take the user's names for columns, as far as they concern a file of one role."""
+    other = {"annotator": "judge", "judge": "annotator"}[rater]
+    named = {ours: yours for ours, yours in reading.columns.items() if ours != other}
+    return {"rater" if ours == rater else ours: yours for ours, yours in named.items()}
+
+
+def _raters(table: LabelTable) -> list[str]:
+    return [str(name) for name in table.frame["rater"].unique(maintain_order=True).to_list()]
+
+
+def _only(table: LabelTable, judges: Sequence[str]) -> LabelTable:
+    if not judges:
+        return table
+    known = _raters(table)
+    lost = [name for name in judges if name not in known]
+    if lost:
+        listed = ", ".join(repr(shorten(name)) for name in sorted(known)[:10])
+        msg = f"`--judge` must be one of {listed}, got {shorten(lost[0])!r}."
+        raise InputError(msg)
+    return replace(
+        table,
+        frame=table.frame.filter(table.frame["rater"].is_in(list(judges))),
+        dropped=tuple(row for row in table.dropped if row.rater is None or row.rater in judges),
+    )
