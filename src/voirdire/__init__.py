@@ -16,9 +16,10 @@ if TYPE_CHECKING:
         NoDataError,
         VoirdireError,
     )
+    from voirdire.io import read_labels
     from voirdire.records import Certificate, Dropped, Failure
     from voirdire.stats import AltTestResult, AnnotatorResult, krippendorff_alpha
-    from voirdire.studies import alt_test, outperforms_humans
+    from voirdire.studies import alt_test, examine, outperforms_humans
 
 __version__ = "0.1.0"
 
@@ -34,8 +35,10 @@ __all__ = [
     "NoDataError",
     "VoirdireError",
     "alt_test",
+    "examine",
     "krippendorff_alpha",
     "outperforms_humans",
+    "read_labels",
 ]
 
 _HOME = {
@@ -50,8 +53,10 @@ _HOME = {
     "NoDataError": "errors",
     "VoirdireError": "errors",
     "alt_test": "studies",
+    "examine": "studies",
     "krippendorff_alpha": "stats",
     "outperforms_humans": "studies",
+    "read_labels": "io",
 }
 
 
@@ -65,4 +70,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return [*__all__, "__version__"]

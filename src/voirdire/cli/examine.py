@@ -15,9 +15,9 @@ from voirdire._types import (
     QuestionKind,
     WeightScheme,
 )
-from voirdire.cli.gate import check_gate, gate_is_passed
+from voirdire.cli.gate import check_gates, closed_gates
 from voirdire.cli.options import as_labels, as_mapping, as_weights
-from voirdire.cli.printing import print_examination, progress
+from voirdire.cli.printing import check_overwrite, print_examination, progress
 from voirdire.cli.study_files import Reading, read_study
 
 if TYPE_CHECKING:
@@ -198,14 +198,14 @@ def examine_command(
     ] = 0.05,
     seed: Annotated[int, typer.Option(help="Of the random control.", rich_help_panel=TEST)] = 0,
     gate: Annotated[
-        str | None,
+        list[str],
         typer.Option(
             help="Exit 3 unless this judge's outcome is passed, for every question, alignment and "
-            "ε of the run; without a name, unless every judge's is.",
+            "ε of the run; repeatable; without a name, unless every judge's is.",
             metavar="[JUDGE]",
             rich_help_panel=OUTPUT,
         ),
-    ] = None,
+    ] = [],  # noqa: B006
     certificate: Annotated[
         Path | None,
         typer.Option(
@@ -238,9 +238,11 @@ def examine_command(
         questions=question,
     )
     weight_of = as_weights(quality)
+    if certificate is not None:
+        check_overwrite(certificate)
     with progress("reading"):
         study = read_study(humans, judges, gold, reading=reading, only=judge)
-    check_gate(gate, study.judge_names)
+    check_gates(gate, study.judge_names)
     with progress("examining"):
         examination = _examine(
             study,
@@ -261,7 +263,9 @@ def examine_command(
     if certificate is not None:
         _write_certificate(certificate, examination, study, reading, epsilon_reason)
     print_examination(examination, as_json=as_json, details=details)
-    if gate is not None and not gate_is_passed(examination, gate):
+    closed = closed_gates(examination, gate)
+    if closed:
+        typer.echo(f"voirdire: gate not passed: {'; '.join(closed)}", err=True)
         raise typer.Exit(GATE_NOT_PASSED)
 
 

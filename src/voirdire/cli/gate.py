@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from voirdire.studies import Examination
 
-__all__ = ["EVERY_JUDGE", "GatedCommand", "check_gate", "gate_is_passed"]
+__all__ = ["EVERY_JUDGE", "GatedCommand", "check_gates", "closed_gates"]
 
 EVERY_JUDGE = "*"
 """What `--gate` without a name stands for."""
@@ -33,15 +33,20 @@ class GatedCommand(TyperCommand):
         return super().parse_args(ctx, filled)
 
 
-def check_gate(gate: str | None, judges: Sequence[str]) -> None:
+def check_gates(gates: Sequence[str], judges: Sequence[str]) -> None:
     """Refuse a gate for a judge who is not examined, before anything is computed."""
-    if gate not in (None, EVERY_JUDGE, *judges):
-        known = ", ".join(repr(shorten(name)) for name in judges[:10])
-        msg = f"`--gate` must name one of the judges {known}, got {shorten(gate)!r}."
-        raise InputError(msg)
+    for gate in gates:
+        if gate not in (EVERY_JUDGE, *judges):
+            known = ", ".join(repr(shorten(name)) for name in judges[:10])
+            msg = f"`--gate` must name one of the judges {known}, got {shorten(gate)!r}."
+            raise InputError(msg)
 
 
-def gate_is_passed(examination: Examination, gate: str) -> bool:
-    """Tell whether every result of the chosen judge has the outcome `passed`."""
-    results = examination.results if gate == EVERY_JUDGE else examination.of_judge(gate)
-    return all(row.outcome == "passed" for row in results)
+def closed_gates(examination: Examination, gates: Sequence[str]) -> list[str]:
+    """Say which results of the chosen judges have another outcome than `passed`."""
+    return [
+        f"{shorten(row.judge)}: {row.outcome} ({shorten(row.question)}, {row.alignment}, "
+        f"ε {row.epsilon:g})"
+        for row in examination.results
+        if row.outcome != "passed" and (EVERY_JUDGE in gates or row.judge in gates)
+    ]

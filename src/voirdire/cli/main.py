@@ -13,6 +13,7 @@ import voirdire
 from voirdire.cli.demo import demo_command
 from voirdire.cli.examine import examine_command
 from voirdire.cli.gate import GatedCommand
+from voirdire.cli.messages import in_options
 from voirdire.errors import VoirdireError
 
 __all__ = ["app", "run"]
@@ -57,7 +58,7 @@ def run() -> None:
     try:
         app()
     except VoirdireError as error:
-        message = " ".join(str(error).splitlines())
+        message = in_options(" ".join(str(error).splitlines()))
         sys.stderr.write(f"voirdire: {message}\n")
         sys.exit(1)
     except KeyboardInterrupt:

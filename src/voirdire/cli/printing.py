@@ -12,6 +12,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext, supp
 from typing import TYPE_CHECKING
 
 from voirdire.errors import DegenerateDataWarning, InputError
+from voirdire.records import CERTIFICATE_SCHEMA
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,7 +20,16 @@ if TYPE_CHECKING:
 
     from voirdire.studies import Examination
 
-__all__ = ["listen_for_interrupts", "print_examination", "progress", "write_text"]
+__all__ = [
+    "check_overwrite",
+    "listen_for_interrupts",
+    "print_examination",
+    "progress",
+    "write_text",
+]
+
+_HEAD_BYTES = 200
+"""A certificate names its schema first."""
 
 
 @contextmanager
@@ -62,6 +72,17 @@ def print_examination(examination: Examination, *, as_json: bool, details: bool)
     width = None if sys.stdout.isatty() or "COLUMNS" in os.environ else 120
     console = Console(width=width, highlight=False)
     console.print(ExaminationTables(examination, details=details))
+
+
+def check_overwrite(certificate: Path) -> None:
+    """Refuse to replace a file by a certificate, unless it is one."""
+    if not certificate.is_file():
+        return
+    with certificate.open("rb") as file:
+        start = file.read(_HEAD_BYTES)
+    if CERTIFICATE_SCHEMA.split("/", 1)[0].encode() not in start:
+        msg = f"`--certificate` must not replace {str(certificate)!r}, which is no certificate."
+        raise InputError(msg)
 
 
 def write_text(path: Path, text: str) -> None:

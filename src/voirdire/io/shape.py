@@ -64,7 +64,8 @@ def find_layout(table: RawTable, request: Request) -> Layout:
     if label is None and probability is None:
         if rater is not None:
             _refuse_missing(table, "label")
-        raters = tuple(name for name in table.columns if name not in {item, question, cluster})
+        others = (name for name in table.columns if name not in {item, question, cluster})
+        raters = tuple(name for name in others if not _is_unnamed(name))
         if not raters:
             _refuse_missing(table, "label")
         return Layout(item=item, question=question, cluster=cluster, raters=raters)
@@ -131,6 +132,11 @@ def _named(table: RawTable, request: Request, concept: str, *ours: str) -> str |
     return next((name for name in ours if name in table.columns), None)
 
 
+def _is_unnamed(column: str) -> bool:
+    """Tell the index column that pandas writes and reads without a name."""
+    return not column.strip() or column.startswith("Unnamed: ")
+
+
 def _answer_columns(table: RawTable, request: Request) -> tuple[str | None, str | None]:
     """Find the label column, and the probability column where labels come from it."""
     ours = ("label", "value") if request.role == "judge" else ("label",)
@@ -154,6 +160,8 @@ def _refuse_missing(table: RawTable, name: str, *, way_out: str | None = None) -
     more = len(table.columns) - MAX_NAMES_SHOWN
     rest = f" and {more} more" if more > 0 else ""
     wide = "" if name == "item" else ", or name the columns of a wide table with raters=[...]"
+    if len(table.columns) == 1 and any(mark in table.columns[0] for mark in ";\t|"):
+        way_out = "Separate columns by commas, or by tabs in a .tsv file."
     way_out = way_out or f'Name it with columns={{"{name}": ...}}{wide}.'
     message = (
         f"{table.source}: column `{name}` must exist, got columns {shown or 'of no name'}{rest}. "
@@ -177,9 +185,10 @@ def _asked_for(rows: RawRows, *, layout: Layout, table: RawTable, request: Reque
     chosen = rows.where((questions == request.question).fill_null(value=False))
     if chosen.lines.is_empty():
         known = questions.drop_nulls().unique(maintain_order=True).head(MAX_NAMES_SHOWN).to_list()
+        listed = ", ".join(shorten(repr(name)) for name in known)
         message = (
             f"{table.source}: column `{layout.question}` must hold the question asked for, "
-            f"got {request.question!r}. Ask for one of {shorten(repr(known))[1:]}."
+            f"got {request.question!r}. Ask for one of {listed}."
         )
         raise NoDataError(message)
     return chosen
@@ -190,7 +199,11 @@ def _long_labels(rows: RawRows, *, layout: Layout, table: RawTable, request: Req
         return pl.repeat(None, rows.lines.len(), dtype=pl.String, eager=True)
     labels = {layout.label: rows.columns[layout.label]}
     (raw,) = _raw(labels, rows, layout=layout, table=table, request=request)
-    return raw
+    if request.separator is None or request.kind != "multilabel" or raw.dtype != pl.String:
+        return raw
+    # a row with nothing between separators: the rater answered, and named no label
+    blank = raw.str.strip_chars() == ""
+    return raw.to_frame("raw").select(pl.when(~blank).then("raw").otherwise(pl.lit("[]")))["raw"]
 
 
 def _raw(

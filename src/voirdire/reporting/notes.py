@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from voirdire.records import Dropped
     from voirdire.stats import AltTestResult
 
-__all__ = ["agreement_note", "dropped_note", "footnotes", "legend"]
+__all__ = ["agreement_note", "annotators_note", "dropped_note", "footnotes", "legend"]
 
 _NAME_WIDTH = 32
 _TOPICS = {
     "few_annotators": "fewer than three annotators were tested: the winning rate says little",
     "untested_annotators": "some annotators have too few items to be tested",
     "many_ties": "ties on more than 60% of the items: with few items the t-test rejects too "
-    "often; compare --method exact",
+    "often; --details prints exact p-values where they apply",
     "correction": "the result depends on the correction (Benjamini-Hochberg differs)",
     "failures": "failed calls: the outcome counts them as lost",
     "weak_annotators": "the annotators agree weakly, which lets weak judges pass",
@@ -35,7 +35,7 @@ _TOPICS = {
 
 def footnotes(rows: Sequence[AltTestResult]) -> Text:
     """Say each reason and caution once, with whom it concerns; single results get the figures."""
-    text = Text(agreement_note(rows[0]), style="dim")
+    text = Text(annotators_note(rows) + agreement_note(rows[0]), style="dim")
     for reason, concerned in _grouped((row, row.outcome_reasons) for row in rows).items():
         text.append(f"  no evidence: {shorten(reason, width=300)}", style="yellow")
         text.append(f"{_whom(concerned, rows)}\n", style="yellow")
@@ -80,6 +80,14 @@ def _whom(concerned: Sequence[AltTestResult], rows: Sequence[AltTestResult]) -> 
 def _listed(names: Sequence[str], *, most: int = 4) -> str:
     shown = ", ".join(shorten(name, width=_NAME_WIDTH * 2) for name in names[:most])
     return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
+
+
+def annotators_note(rows: Sequence[AltTestResult]) -> str:
+    """Name the annotators: a column taken for one by mistake is seen here."""
+    names = dict.fromkeys(person.annotator for row in rows for person in row.annotators)
+    if not names:
+        return ""
+    return f"  annotators ({len(names)}): {_listed(list(names), most=12)}\n"
 
 
 def agreement_note(row: AltTestResult) -> str:

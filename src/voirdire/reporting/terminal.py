@@ -111,7 +111,20 @@ def _table(title: str, style: str) -> Table:
 
 
 def _title(row: AltTestResult) -> str:
-    return f"{escape(shorten(row.question, width=60))}: {row.alignment}, {row.epsilon_mode} ε"
+    words = [row.alignment, f"{row.epsilon_mode} ε"]
+    if row.method == "exact":
+        words.append("exact test")
+    settings = row.settings
+    given = {
+        "weights": f"{settings.get('weights')} weights",
+        "quality": "annotators weighted by quality",
+        "expert": f"against the expert {shorten(settings.get('expert'), width=30)}",
+        "gold": "against gold labels",
+        "normalize": f"labels as {settings.get('normalize')}",
+        "n_clusters": f"{settings.get('n_clusters')} clusters",
+    }
+    words += [said for name, said in given.items() if settings.get(name)]
+    return escape(f"{shorten(row.question, width=60)}: {', '.join(words)}")
 
 
 def _ranked(rows: Sequence[AltTestResult]) -> list[tuple[str, dict[float, AltTestResult]]]:

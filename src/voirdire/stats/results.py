@@ -262,7 +262,7 @@ class AltTestResult:
     human_agreement: KrippendorffResult | None = field(repr=False)
     cautions: tuple[Caution, ...] = field(repr=False)
     dropped: tuple[Dropped, ...] = field(default=(), repr=False)
-    settings: dict[str, Any] = field(default_factory=dict, repr=False)
+    settings: dict[str, Any] = field(default_factory=dict, repr=False, hash=False)
 
     @property
     def warnings(self) -> tuple[str, ...]:

@@ -72,11 +72,13 @@ def certify(
                 "labels_hash": hash_labels(judges.frame.filter(judges.frame["rater"] == name)),
                 "fingerprint": known.get(name),
             }
-            for name in examination.judges
+            for name in sorted(examination.judges)
         },
         "rubric_hash": rubric_hash,
         "settings": examination.settings | {"epsilon_reason": epsilon_reason} | dict(reading or {}),
-        "examinations": tuple(result_as_dict(row) for row in examination.results),
+        "examinations": tuple(
+            sorted((result_as_dict(row) for row in examination.results), key=_order)
+        ),
         "outcomes": {_place(row): row.outcome for row in examination.results},
     }
     digest = hashlib.sha256(canonical_json(content)).hexdigest()
@@ -160,6 +162,10 @@ def hash_labels(frame: pl.DataFrame) -> str:
 
 def _agreement(agreement: Any) -> dict[str, Any]:
     return asdict(agreement)
+
+
+def _order(figures: Mapping[str, Any]) -> tuple[Any, ...]:
+    return tuple(figures[name] for name in ("question", "judge", "alignment", "epsilon"))
 
 
 def _place(result: AltTestResult) -> str:

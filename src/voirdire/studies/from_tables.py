@@ -71,8 +71,9 @@ def matrix_from_tables(
     if people.is_empty():
         msg = f"no annotation of the question {question!r} is left to examine."
         raise NoDataError(msg)
-    items = people.select(pl.col("item").unique(maintain_order=True)).with_row_index("row")
-    names = people["rater"].unique(maintain_order=True).cast(pl.String).to_list()
+    # in order of their names, so that the order of rows in a file changes no figure
+    items = people.select(pl.col("item").unique()).sort("item").with_row_index("row")
+    names = sorted(people["rater"].cast(pl.String).unique().to_list())
     judge_names = machines["rater"].unique(maintain_order=True).cast(pl.String).to_list()
     parts = [_placed(people, items, names), _placed(machines, items, judge_names)]
     truth = None if gold is None else gold.frame.filter(asked)
@@ -204,7 +205,7 @@ def _clusters(
 
     named = (
         pl.concat([people.select("item", "cluster"), machines.select("item", "cluster")])
-        .drop_nulls("cluster")
+        .filter(pl.col("cluster").str.strip_chars() != "")
         .unique()
         .join(items, on="item", how="inner")
     )

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
-from voirdire.errors import DroppedRowsWarning, InputError
-from voirdire.records import Failure
+from voirdire._validation import shorten
+from voirdire.errors import InputError
 from voirdire.studies.examination import (
     TestPlan,
     check_alignment,
@@ -15,6 +15,7 @@ from voirdire.studies.examination import (
     kind_of,
     make_reader,
 )
+from voirdire.studies.from_frames import InMemory, holds_frames, read_frames
 from voirdire.studies.from_mappings import matrix_from_mappings
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def alt_test(
     weights: WeightScheme | None = None,
     quality: Mapping[str, float] | None = None,
     expert: str | None = None,
-    gold: Mapping[Any, Any] | None = None,
+    gold: Any = None,
     normalize: Normalization | None = None,
     clusters: Mapping[Any, Any] | None = None,
     similarity: VectorizedScore | None = None,
@@ -103,7 +104,7 @@ def alt_test(
         Positive weight of every annotator, in the alignment and in ω.
     expert : str, optional
         The annotator who stands for "the others" of everyone else.
-    gold : mapping, optional
+    gold : mapping or data frame, optional
         Gold labels ``{item: label}`` that do so; see `outperforms_humans`.
     normalize : {"zscore", "rank"}, optional
         For ``"neg_rmse"``: rescale each rater's labels first.
@@ -146,8 +147,11 @@ def alt_test(
     Notes
     -----
     A judge's missing label and a `voirdire.records.Failure` count as failures: left out of
-    the main figures, lost in `worst_case`, which decides the outcome. An item that the judge was
-    not asked about is listed in `dropped`.
+    the main figures, lost in `worst_case`, which decides the outcome. Annotated items that the
+    judge was not asked about are counted in `cautions`; labels that were set aside are listed in
+    `dropped`. Data frames take their columns by these names and are read as `kind`, or as the kind
+    that the alignment implies; `voirdire.io.table_from_frame` and `voirdire.studies.examine` take
+    other names, thresholds and several questions.
 
     References
     ----------
@@ -188,19 +192,17 @@ def alt_test(
     matrix = _align(
         {DEFAULT_JUDGE: judge} if judges is None else judges,
         humans,
+        gold,
         alignment=alignment,
         kind=kind,
         labels=labels,
-        gold=gold,
         clusters=clusters,
     )
     results = examine_matrix(matrix, plan, alignment=alignment, question=question)
     return _shaped(results, several=judges is not None, one_epsilon=not _is_sequence(epsilon))
 
 
-def outperforms_humans(
-    judge: Any, humans: Any, *, gold: Mapping[Any, Any], **settings: Any
-) -> AltTestResult:
+def outperforms_humans(judge: Any, humans: Any, *, gold: Any, **settings: Any) -> AltTestResult:
     """Examine whether a judge is closer to gold labels than the annotators are.
 
     The gold labels stand for "the others", and ε is 0: what is tested is superiority, not
@@ -210,7 +212,7 @@ def outperforms_humans(
     ----------
     judge, humans
         As in `alt_test`.
-    gold : mapping
+    gold : mapping or data frame
         Gold labels ``{item: label}``.
     **settings
         Any other argument of `alt_test` but `epsilon`.
@@ -260,71 +262,30 @@ def _check_given(judge: Any, judges: Any, humans: Any) -> None:
 def _align(
     judges: Any,
     humans: Any,
+    gold: Any,
     *,
     alignment: AlignmentName | VectorizedScore,
     kind: QuestionKind | None,
     labels: Sequence[Any] | None,
-    gold: Mapping[Any, Any] | None,
-    clusters: Mapping[Any, Any] | None,
+    clusters: Any,
 ) -> LabelMatrix:
-    declared = kind or kind_of(alignment)
-    if not all(isinstance(given, Mapping) for given in (humans, judges, *_values(judges))):
-        kind = declared  # a frame is read as the kind that is declared, so dicts beside it are too
-    reader = make_reader(alignment, kind=kind, labels=labels)
-    people: Mapping[str, Mapping[Any, Any]] = (
-        humans if isinstance(humans, Mapping) else _from_frame(humans, declared, "annotator")
-    )
-    machines: Mapping[str, Mapping[Any, Any]]
-    if not isinstance(judges, Mapping):
-        machines = _from_frame(judges, declared, "judge")
-    else:
-        machines = {name: _one_judge(given, name, declared) for name, given in judges.items()}
-    return matrix_from_mappings(
-        machines,
-        people,
-        reader=reader,
+    if clusters is not None and not isinstance(clusters, Mapping):
+        msg = f"`clusters` must be a mapping {{item: cluster}}, got {shorten(clusters)!r}."
+        raise InputError(msg)
+    given = InMemory(judges=judges, humans=humans, gold=gold)
+    if holds_frames(judges, humans, gold):
+        kind = kind or kind_of(alignment)  # frames are read as declared; dicts beside them too
+        given = read_frames(judges, humans, gold, kind=kind)
+        clusters = None if clusters is None else {str(x): unit for x, unit in clusters.items()}
+    matrix = matrix_from_mappings(
+        given.judges,
+        given.humans,
+        reader=make_reader(alignment, kind=kind, labels=labels),
         numeric=alignment == "neg_rmse",
-        gold=gold,
+        gold=given.gold,
         clusters=clusters,
     )
-
-
-def _values(judges: Any) -> Iterable[Any]:
-    return judges.values() if isinstance(judges, Mapping) else ()
-
-
-def _one_judge(given: Any, name: str, kind: QuestionKind) -> Mapping[Any, Any]:
-    if isinstance(given, Mapping):
-        return given
-    found = _from_frame(given, kind, "judge", name=name)
-    if len(found) != 1:
-        msg = f"`judge` must hold one judge's labels, got {sorted(found)!r}. Pass it as `judges`."
-        raise InputError(msg)
-    return next(iter(found.values()))
-
-
-def _from_frame(
-    frame: Any, kind: QuestionKind, role: Literal["annotator", "judge"], *, name: str | None = None
-) -> dict[str, dict[Any, Any]]:
-    """Read a data frame as {rater: {item: label}}; what it drops is warned about."""
-    from voirdire.io import table_from_frame
-
-    source = "humans" if role == "annotator" else "judge"
-    table = table_from_frame(frame, role=role, kind=kind, source_name=source, rater_name=name)
-    if table.dropped:
-        first = table.dropped[0]
-        msg = f"{len(table.dropped)} labels of {source} dropped, the first: {first.reason}."
-        warnings.warn(msg, DroppedRowsWarning, stacklevel=5)
-    found: dict[str, dict[Any, Any]] = {}
-    rows = table.frame.select("rater", "item", "label", "failure").iter_rows()
-    for rater, item, label, failure in rows:
-        answer = label if failure is None else Failure(reason=failure)
-        found.setdefault(str(rater), {})[item] = _typed(answer, kind)
-    return found
-
-
-def _typed(label: Any, kind: QuestionKind) -> Any:
-    return label == "true" if kind == "boolean" and isinstance(label, str) else label
+    return replace(matrix, dropped=given.dropped + matrix.dropped)
 
 
 def _shaped(results: list[AltTestResult], *, several: bool, one_epsilon: bool) -> Any:

@@ -1,0 +1,47 @@
+"""Errors of the library in the words of the command line: options instead of arguments."""
+
+from __future__ import annotations
+
+import re
+
+__all__ = ["in_options"]
+
+_RENAMED = {"clusters": "cluster", "columns": "column", "raters": "rater", "labels": "labels"}
+_SAME = (
+    "alignment",
+    "epsilon",
+    "epsilon_mode",
+    "expert",
+    "false_discovery_rate",
+    "format",
+    "gold",
+    "humans",
+    "judges",
+    "kind",
+    "method",
+    "min_annotators",
+    "min_items",
+    "missing",
+    "normalize",
+    "quality",
+    "seed",
+    "separator",
+    "threshold",
+    "weights",
+)
+_OPTIONS = {name: f"--{name.replace('_', '-')}" for name in _SAME} | {
+    ours: f"--{typed}" for ours, typed in _RENAMED.items()
+}
+_NAMES = "|".join(_OPTIONS)
+_ARGUMENT = re.compile(rf"(?<!column )`({_NAMES})`")
+_COLUMNS = re.compile(r"""columns=\{(['"])(\w+)\1: [^}]*\}""")
+_RATERS = re.compile(r"raters=\[[^\]]*\]")
+_KEYWORD = re.compile(rf"""\b({_NAMES})=(['"])([^'"]*)\2""")
+
+
+def in_options(message: str) -> str:
+    """Rewrite what a message says about arguments."""
+    message = _COLUMNS.sub(r"--column \2=YOURS", message)
+    message = _RATERS.sub("--rater COLUMN", message)
+    message = _KEYWORD.sub(lambda found: f"{_OPTIONS[found[1]]} {found[3]!r}", message)
+    return _ARGUMENT.sub(lambda found: f"`{_OPTIONS[found[1]]}`", message)
