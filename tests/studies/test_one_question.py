@@ -418,7 +418,7 @@ def test_an_unknown_expert_is_refused_with_the_known_names(make_survey):
     survey = make_survey()
 
     with pytest.raises(
-        InputError, match="`expert` must be one of the annotators 'ann0', 'ann1', .* got 'zoe'"
+        InputError, match=r"`expert` must be one of the annotators 'ann0', 'ann1', .* got 'zoe'"
     ):
         voirdire.alt_test(survey.judges["judge0"], survey.humans, expert="zoe")
 
@@ -534,7 +534,7 @@ def test_labels_that_a_frame_drops_are_warned_about(make_survey):
         },
     ).with_columns(ann0=pl.when(pl.col("item") == "i4").then(pl.lit("maybe")).otherwise("ann0"))
 
-    with pytest.warns(DroppedRowsWarning, match="1 labels of humans dropped, the first: unknown"):
+    with pytest.warns(DroppedRowsWarning, match=r"1 labels .*dropped, the first: unknown"):
         voirdire.alt_test(survey.judges["judge0"], humans, kind="boolean")
 
 
@@ -565,21 +565,23 @@ def test_fewer_than_three_annotators_are_cautioned_about(make_survey):
 def test_exactly_one_of_judge_and_judges(make_survey):
     survey = make_survey()
 
-    with pytest.raises(InputError, match="exactly one of `judge` and `judges` .* got neither"):
+    with pytest.raises(InputError, match=r"exactly one of `judge` and `judges` .* got neither"):
         voirdire.alt_test(humans=survey.humans)
-    with pytest.raises(InputError, match="exactly one of `judge` and `judges` .* got both"):
+    with pytest.raises(InputError, match=r"exactly one of `judge` and `judges` .* got both"):
         voirdire.alt_test(survey.judges["judge0"], survey.humans, judges=survey.judges)
 
 
 def test_annotators_are_needed(make_survey):
-    with pytest.raises(InputError, match="`humans` must be a mapping .* or a data frame, got None"):
+    with pytest.raises(
+        InputError, match=r"`humans` must be a mapping .* or a data frame, got None"
+    ):
         voirdire.alt_test(make_survey().judges["judge0"])
 
 
 def test_a_mapping_of_mappings_is_not_one_judge(make_survey):
     survey = make_survey()
 
-    with pytest.raises(InputError, match="got a mapping of mappings. Pass it as `judges`"):
+    with pytest.raises(InputError, match=r"got a mapping of mappings. Pass it as `judges`"):
         voirdire.alt_test(survey.judges, survey.humans)
 
 

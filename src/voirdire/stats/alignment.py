@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 import numpy as np
 
 from voirdire.errors import InputError
+from voirdire.stats.label_distance import unit_of
 from voirdire.stats.label_sets import intersection_and_union
 from voirdire.stats.text_similarity import cosine_of_codes
 
@@ -106,7 +107,7 @@ class _CodeScorer:
     def compare(
         self, judge: NDArray[Any], human: NDArray[Any], n_others: NDArray[np.float64]
     ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        margin = (judge - human) / n_others
+        margin = np.subtract(judge, human, dtype=np.float64) / n_others
         return margin > TOLERANCE, margin < -TOLERANCE
 
 
@@ -156,6 +157,8 @@ class SquaredErrorScorer(_CodeScorer):
 
     def __init__(self, humans: NDArray[np.float64]) -> None:
         scale, self._whole = _scale_of(humans)
+        self._unit = unit_of(scale)
+        scale /= self._unit
         # 1e-9 of scores as people know them; less for tiny labels, rounding for huge ones
         self._tolerance = max(TOLERANCE * min(scale, 1.0), _ROUNDING * scale)
 
@@ -163,11 +166,12 @@ class SquaredErrorScorer(_CodeScorer):
         return ~np.isnan(labels)
 
     def prepare(self, labels: NDArray[Any], present: NDArray[np.bool_]) -> NDArray[Any]:
-        return np.where(present, labels, 0.0)
+        return np.where(present, labels / self._unit, 0.0)
 
     def score(self, a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
-        difference = a - b
-        return difference * difference
+        with np.errstate(over="ignore"):  # a judge that far off loses all the same
+            difference = a - b
+            return difference * difference
 
     def is_exact(self, judge: NDArray[Any]) -> bool:
         return self._whole and _all_whole(judge)
@@ -175,7 +179,8 @@ class SquaredErrorScorer(_CodeScorer):
     def compare(
         self, judge: NDArray[Any], human: NDArray[Any], n_others: NDArray[np.float64]
     ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        margin = np.sqrt(judge / n_others) - np.sqrt(human / n_others)
+        with np.errstate(over="ignore", invalid="ignore"):
+            margin = np.sqrt(judge / n_others) - np.sqrt(human / n_others)
         return margin > self._tolerance, margin < -self._tolerance
 
 

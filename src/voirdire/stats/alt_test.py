@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 __all__ = ["alt_test"]
 
+_ITEMS_AT_ONCE = 16_384
+
 
 def alt_test(
     judges: ArrayLike,
@@ -213,6 +215,7 @@ class _Universe:
 
     n_codes: int
     label_sets: LabelSets | None
+    declared: bool
 
     @staticmethod
     def of(
@@ -235,7 +238,8 @@ class _Universe:
             if size is not None and size < seen:
                 msg = f"`{name}` must cover every code, got {size} for codes up to {seen - 1}."
                 raise InputError(msg)
-        return _Universe(n_codes=seen if n_codes is None else n_codes, label_sets=sets)
+        declared = n_codes is not None
+        return _Universe(n_codes=max(seen, n_codes or 0), label_sets=sets, declared=declared)
 
 
 def _run(
@@ -325,15 +329,34 @@ def _describe_panel(
         level = "sets"
     elif alignment in ("accuracy", "neg_rmse"):
         level = "nominal" if alignment == "accuracy" else "interval"
-    if level == "nominal" and universe.n_codes == 2:
-        sides = (
-            sides_by_majority(humans, min_annotators=min_annotators)
-            if raters.reference is None
-            else sides_by_majority(raters.reference[:, np.newaxis], min_annotators=1)
-        )
+    if level == "nominal" and universe.label_sets is None:
+        sides = _sides(raters, universe, min_annotators=min_annotators)
     agreement = None
     if level is not None:
         agreement = measure_agreement(
             humans, level=level, label_sets=universe.label_sets, clusters=raters.clusters
         )
     return Panel(sides=sides, agreement=agreement, has_reference=raters.reference is not None)
+
+
+def _sides(raters: Raters, universe: _Universe, *, min_annotators: int) -> tuple[int, int] | None:
+    """Items on either side of a question with two labels, whatever words a judge uses."""
+    labels = raters.humans if raters.reference is None else raters.reference[:, np.newaxis]
+    if universe.declared and universe.n_codes != 2:
+        return None
+    used = _labels_in_use(labels, universe.n_codes)
+    if len(used) > 2:
+        return None
+    return sides_by_majority(
+        labels, used, min_annotators=1 if raters.reference is not None else min_annotators
+    )
+
+
+def _labels_in_use(labels: NDArray[Any], n_codes: int) -> NDArray[np.intp]:
+    """Codes that occur, or the first three found: more are not told apart."""
+    used = np.zeros(n_codes + 1, dtype=np.bool_)
+    for start in range(0, len(labels), _ITEMS_AT_ONCE):
+        used[labels[start : start + _ITEMS_AT_ONCE] + 1] = True
+        if np.count_nonzero(used[1:]) > 2:
+            break
+    return np.flatnonzero(used[1:])

@@ -136,9 +136,10 @@ class Comparison:
             yield slice(0, n_items)
             return
         step = max(256, _CELLS_AT_ONCE // (n_annotators * self.scorer.cell_width))
-        edges = np.arange(0, n_items, step)
+        edges = np.arange(0, max(n_items, 1), step)
         if raters.clusters is not None:
-            edges = np.unique(np.searchsorted(raters.clusters, raters.clusters[edges]))
+            known = raters.clusters[edges[edges < n_items]]
+            edges = np.unique(np.append(0, np.searchsorted(raters.clusters, known)))
         for start, stop in zip(edges, [*edges[1:], n_items], strict=True):
             yield slice(int(start), int(stop))
 
@@ -162,7 +163,7 @@ class Comparison:
             else:
                 worst.append(self._sum(block.outcomes(answers, failed=failed), raters))
         others = [
-            self._sum(block.outcomes(_answers(control, block, raters, items)), raters)
+            self._sum(block.outcomes(self._answers(control, block, raters, items)), raters)
             for control in controls
         ]
         return RunSums(
@@ -183,12 +184,16 @@ class Comparison:
             )
         return sum_outcomes(outcomes, weights=weights, clusters=raters.clusters)
 
-
-def _answers(control: Control, block: HumanBlock, raters: Raters, items: slice) -> NDArray[Any]:
-    if control.answers is not None:
-        return control.answers[items]
-    rows = np.arange(len(raters.humans))
-    return raters.humans[rows, block.medoid()]
+    def _answers(
+        self, control: Control, block: HumanBlock, raters: Raters, items: slice
+    ) -> NDArray[Any]:
+        """Labels of a control; the majority vote knows the annotators, never the reference."""
+        if control.answers is not None:
+            return control.answers[items]
+        panel = block
+        if raters.reference is not None:
+            panel = HumanBlock(raters.humans, scorer=self.scorer, quality=self.quality)
+        return raters.humans[np.arange(len(raters.humans)), panel.medoid()]
 
 
 def _added(total: RunSums, part: RunSums) -> RunSums:

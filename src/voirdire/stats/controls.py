@@ -55,12 +55,12 @@ def make_controls(humans: NDArray[Any], *, seed: int) -> list[Control]:
         median), one random control, one majority vote.
     """
     n_items = len(humans)
-    constants, pool = _frequent(humans)
+    rng = np.random.default_rng(seed)
+    constants, pool = _frequent(humans, rng)
     controls = [
         Control(control="constant", answers=np.broadcast_to(value, (n_items,)), constant=value)
         for value in constants
     ]
-    rng = np.random.default_rng(seed)
     drawn = pool[rng.integers(0, len(pool), n_items, dtype=np.int32)] if len(pool) else None
     if drawn is not None:
         controls.append(Control(control="random", answers=drawn))
@@ -68,10 +68,13 @@ def make_controls(humans: NDArray[Any], *, seed: int) -> list[Control]:
     return controls
 
 
-def _frequent(humans: NDArray[Any]) -> tuple[list[Any], NDArray[Any]]:
+def _frequent(humans: NDArray[Any], rng: np.random.Generator) -> tuple[list[Any], NDArray[Any]]:
     """Find the labels worth trying as constants, and a sample of all labels (with repeats)."""
-    step = max(1, humans.size // _SAMPLE)
-    pool = humans.reshape(-1)[::step] if humans.flags.c_contiguous else humans.ravel()[::step]
+    if humans.size > _SAMPLE:
+        rows, columns = (rng.integers(0, size, _SAMPLE) for size in humans.shape)
+        pool = humans[rows, columns]
+    else:
+        pool = humans.ravel()
     numbers = np.issubdtype(humans.dtype, np.floating)
     pool = pool[~np.isnan(pool)] if numbers else pool[pool >= 0]
     values, counts = np.unique(pool, return_counts=True)

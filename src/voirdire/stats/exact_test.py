@@ -19,7 +19,7 @@ Given :math:`n_0` the statistic grows with :math:`n_+`, so the rejection region 
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import bdtr, gammaln, xlog1py, xlogy
@@ -36,6 +36,10 @@ _SAME = 1e-9
 """Statistics closer than this are the same table order."""
 _GRID = 129
 _ZOOMS = 4
+_FINER = 8
+_WITHIN_REACH = 0.9
+_NO_GAIN = 1e-11
+_MAX_HILLS = 12
 _AT_ONCE = 1 << 17
 """Tie shares times tie counts that are summed in one piece."""
 _NEGLIGIBLE_SD = 9.0
@@ -187,23 +191,35 @@ def _cuts(boundary: _Boundary, n_items: int, observed: float) -> NDArray[np.int6
 
 
 def _largest_probability(boundary: _Boundary, n_items: int, cuts: NDArray[np.int64]) -> float:
-    """Maximise the probability of the region over the tie share: a grid, then zooms around it."""
-    low, high = 0.0, boundary.largest_tie_share
-    best = 0.0
+    """Maximise the probability of the region over the tie share.
+
+    The probability has several hills; every hilltop of a grid that is within reach of the highest
+    one is climbed by finer grids.
+    """
+    step = boundary.largest_tie_share / (_GRID - 1)
+    grid = np.arange(_GRID) * step
+    height = _probabilities(boundary, n_items, cuts, grid)
+    best = float(height.max())
     for _ in range(_ZOOMS):
-        grid = np.linspace(low, high, _GRID)
-        probabilities = _probabilities(boundary, n_items, cuts, grid)
-        top = int(probabilities.argmax())
-        gain = probabilities[top] - best
-        best = max(best, float(probabilities[top]))
-        low, high = grid[max(top - 1, 0)], grid[min(top + 1, _GRID - 1)]
-        if gain < _SAME:
+        tops = grid[_hilltops(height) & (height >= _WITHIN_REACH * best)][-_MAX_HILLS:]
+        step /= _FINER
+        around = (tops[:, np.newaxis] + np.arange(-_FINER, _FINER + 1) * step).ravel()
+        grid = np.unique(np.clip(around, 0.0, boundary.largest_tie_share))
+        height = _probabilities(boundary, n_items, cuts, grid)
+        gain = float(height.max()) - best
+        best = max(best, float(height.max()))
+        if gain < _NO_GAIN:
             break
     return best
 
 
+def _hilltops(height: NDArray[np.float64]) -> NDArray[np.bool_]:
+    padded = np.concatenate([[-1.0], height, [-1.0]])
+    return (height >= padded[:-2]) & (height >= padded[2:])
+
+
 def _probabilities(
-    boundary: _Boundary, n_items: int, cuts: NDArray[np.int64], tie_shares: NDArray[np.float64]
+    boundary: _Boundary, n_items: int, cuts: NDArray[np.int64], tie_shares: NDArray[Any]
 ) -> NDArray[np.float64]:
     """Probability of the region at each tie share."""
     if len(tie_shares) * (n_items + 1) <= _AT_ONCE:

@@ -27,11 +27,10 @@ from scipy.special import stdtrit
 from voirdire._validation import check_choice, check_fraction
 from voirdire.errors import DegenerateDataWarning, InputError
 from voirdire.stats.label_distance import CodedMetric, Level, make_metric
+from voirdire.stats.label_sets import LabelSets
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
-
-    from voirdire.stats.label_sets import LabelSets
 
 __all__ = ["KrippendorffResult", "Level", "krippendorff_alpha"]
 
@@ -187,7 +186,27 @@ def _check_labels(
     if level == "sets" and label_sets is None:
         msg = "`label_sets` must be given for 'sets', got None."
         raise InputError(msg)
-    return matrix if coded else matrix.astype(np.float64, copy=False)
+    if coded:
+        _check_codes(matrix, label_sets if level == "sets" else None)
+        return matrix
+    numbers = matrix.astype(np.float64, copy=False)
+    if np.isinf(numbers).any() or (level == "ratio" and (numbers < 0).any()):
+        rule = "finite numbers, none below 0" if level == "ratio" else "finite numbers"
+        msg = f"`labels` must be {rule} for {level!r}, nan where missing."
+        raise InputError(msg)
+    return numbers
+
+
+def _check_codes(matrix: NDArray[Any], label_sets: ArrayLike | LabelSets | None) -> None:
+    low, high = (int(matrix.min()), int(matrix.max())) if matrix.size else (0, 0)
+    if low < -1:
+        msg = f"`labels` must be codes from 0, -1 where missing, got {low}."
+        raise InputError(msg)
+    if label_sets is not None:
+        n_sets = len(label_sets if isinstance(label_sets, LabelSets) else np.asarray(label_sets))
+        if high >= n_sets:
+            msg = f"`label_sets` must hold a set for every code, got {n_sets} for code {high}."
+            raise InputError(msg)
 
 
 def _check_clusters(clusters: ArrayLike | None, n_items: int) -> NDArray[Any] | None:

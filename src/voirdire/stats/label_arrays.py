@@ -164,6 +164,8 @@ def _check_labels(name: str, labels: NDArray[Any], *, numeric: bool) -> NDArray[
     if not np.issubdtype(labels.dtype, np.integer):
         msg = f"`{name}` must hold integer codes, -1 where missing, got {labels.dtype}."
         raise InputError(msg)
+    if labels.dtype.kind == "u":
+        labels = labels.astype(np.int64)
     if labels.min(initial=0) < -1:
         msg = f"`{name}` must hold codes from 0, -1 where missing, got {int(labels.min())}."
         raise InputError(msg)

@@ -11,9 +11,12 @@ from voirdire.stats.label_sets import LabelSets, intersection_and_union
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["CodedMetric", "Level", "make_metric"]
+__all__ = ["CodedMetric", "Level", "make_metric", "unit_of"]
 
 Level: TypeAlias = Literal["nominal", "ordinal", "interval", "ratio", "sets"]
+
+_EXTREME_EXPONENT = 200
+"""Squares of labels with exponents below it neither overflow nor vanish."""
 
 _BLOCK = 512
 """Distinct labels compared at once: memory is O(_BLOCK * n_distinct), never their square."""
@@ -111,9 +114,10 @@ class IntervalMetric(CodedMetric):
 
     def __init__(self, numbers: NDArray[np.float64], *, ordinal: bool) -> None:
         self._distinct, counts = np.unique(numbers, return_counts=True)
+        self._unit = unit_of(float(np.abs(self._distinct).max(initial=0.0)))
         ranks = np.cumsum(counts) - counts / 2
         self._ranks = ranks if ordinal else None
-        shown = ranks if ordinal else self._distinct
+        shown = ranks if ordinal else self._distinct / self._unit
         self._n = int(counts.sum())
         self._centre = float((shown * counts).sum() / max(self._n, 1))
         self._square = float(((shown - self._centre) ** 2 * counts).sum())
@@ -122,14 +126,20 @@ class IntervalMetric(CodedMetric):
     def encode(self, matrix: NDArray[Any], present: NDArray[np.bool_]) -> NDArray[Any]:
         filled = np.where(present, matrix, self._distinct[:1].sum())
         if self._ranks is not None:
-            filled = self._ranks[np.searchsorted(self._distinct, filled)]
-        return filled - self._centre
+            return self._ranks[np.searchsorted(self._distinct, filled)] - self._centre
+        return filled / self._unit - self._centre
 
     def distance(self, a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
         return (a - b) ** 2
 
     def spread(self, values: NDArray[Any]) -> NDArray[np.float64]:
         return self._n * values**2 + self._square
+
+
+def unit_of(scale: float) -> float:
+    """Return a power of two by which labels of extreme size can be divided before squaring."""
+    exponent = int(np.frexp(scale)[1])
+    return 1.0 if abs(exponent) < _EXTREME_EXPONENT else float(np.ldexp(1.0, exponent))
 
 
 def make_metric(

@@ -49,19 +49,28 @@ class Panel:
     has_reference: bool = False
 
 
-def sides_by_majority(codes: NDArray[Any], *, min_annotators: int) -> tuple[int, int]:
-    """Count items whose majority is label 0 and label 1; a tied item is on neither side.
+def sides_by_majority(
+    codes: NDArray[Any], used: Sequence[int] | NDArray[Any], *, min_annotators: int
+) -> tuple[int, int]:
+    """Count items by which of two labels has the majority; a tied item is on neither side.
 
     Parameters
     ----------
     codes : ndarray of int, shape (n_items, n_annotators)
-        0, 1, or -1 for missing.
+        Label codes, or -1 for missing.
+    used : sequence of int
+        The one or two codes that occur.
     min_annotators : int
         Fewest labels of an item that counts.
     """
-    lean = sum((column == 1).astype(np.int32) - (column == 0) for column in codes.T)
-    known = sum((column >= 0).astype(np.int32) for column in codes.T) >= min_annotators
-    return int(np.count_nonzero(known & (lean < 0))), int(np.count_nonzero(known & (lean > 0)))
+    one, other = [*used, -2, -2][:2]
+    lean = np.zeros(len(codes), dtype=np.int32)
+    known = np.zeros(len(codes), dtype=np.int32)
+    for column in codes.T:
+        lean += (column == other).astype(np.int32) - (column == one)
+        known += column >= 0
+    enough = known >= min_annotators
+    return int(np.count_nonzero(enough & (lean < 0))), int(np.count_nonzero(enough & (lean > 0)))
 
 
 def decide_outcome(

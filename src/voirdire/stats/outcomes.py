@@ -92,7 +92,8 @@ class HumanBlock:
         """
         known = self._scorer.is_present(judge)
         prepared = self._scorer.prepare(judge, known)
-        exact = self._quality is None and self._scorer.is_exact(prepared)
+        weighted = self._quality is not None and self._reference is None
+        exact = not weighted and self._scorer.is_exact(prepared)
         result = self._compare(self._score_judge(prepared, exact=exact), exact=exact)
         if failed is None:
             result[~(self.compared & known)] = NO_OUTCOME

@@ -36,6 +36,8 @@ def character_cosine(a: NDArray[Any], b: NDArray[Any]) -> NDArray[np.float64]:
     [1.0]
     """
     texts = list(dict.fromkeys([*a, *b]))
+    if not texts:
+        return np.zeros(0)
     codes = {text: code for code, text in enumerate(texts)}
     first = np.fromiter(map(codes.__getitem__, a), np.intp, len(a))
     second = np.fromiter(map(codes.__getitem__, b), np.intp, len(b))

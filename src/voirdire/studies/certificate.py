@@ -169,4 +169,4 @@ def _order(figures: Mapping[str, Any]) -> tuple[Any, ...]:
 
 
 def _place(result: AltTestResult) -> str:
-    return f"{result.question} | {result.judge} | {result.alignment} | {result.epsilon:g}"
+    return f"{result.question} | {result.judge} | {result.alignment} | {result.epsilon!r}"

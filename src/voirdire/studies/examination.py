@@ -171,21 +171,22 @@ def _declared_codes(matrix: LabelMatrix) -> int | None:
 def _quality(matrix: LabelMatrix, plan: TestPlan) -> list[float] | None:
     if plan.quality is None:
         return None
-    lost = [name for name in matrix.annotators if name not in plan.quality]
+    weights = {str(name): weight for name, weight in plan.quality.items()}
+    lost = [name for name in matrix.annotators if name not in weights]
     if lost:
         msg = f"`quality` must name every annotator, got no weight for {shorten(lost[0])!r}."
         raise InputError(msg)
-    return [float(plan.quality[name]) for name in matrix.annotators]
+    return [float(weights[name]) for name in matrix.annotators]
 
 
 def _expert(matrix: LabelMatrix, plan: TestPlan) -> int | None:
     if plan.expert is None:
         return None
-    if plan.expert not in matrix.annotators:
+    if str(plan.expert) not in matrix.annotators:
         known = ", ".join(repr(shorten(name)) for name in matrix.annotators[:10])
         msg = f"`expert` must be one of the annotators {known}, got {shorten(plan.expert)!r}."
         raise InputError(msg)
-    return matrix.annotators.index(plan.expert)
+    return matrix.annotators.index(str(plan.expert))
 
 
 def _label_namer(matrix: LabelMatrix) -> Any:

@@ -65,7 +65,12 @@ def read_frames(judges: Any, humans: Any, gold: Any, *, kind: QuestionKind) -> I
     if isinstance(judges, Mapping):
         machines: dict[str, Labels] = {}
         for name, given in judges.items():
-            machines.update(_one_judge(given, str(name), kind, dropped))
+            found = _one_judge(given, str(name), kind, dropped)
+            twice = machines.keys() & found.keys()
+            if twice:
+                msg = f"`judges` must hold every judge once, got {twice.pop()!r} twice."
+                raise InputError(msg)
+            machines.update(found)
     else:
         machines = _raters(judges, "judge", kind, dropped)
     truth = None
@@ -101,7 +106,17 @@ def _by_text(labels: Any) -> Any:
     """Name items by text, as frames do; what is no mapping is refused where all are aligned."""
     if not isinstance(labels, Mapping):
         return labels
-    return {str(item): label for item, label in labels.items()}
+    named = {_item_text(item): label for item, label in labels.items()}
+    if len(named) < len(labels):
+        msg = f"item ids must stay apart as text, got {len(labels)} that make {len(named)} texts."
+        raise InputError(msg)
+    return named
+
+
+def _item_text(item: Any) -> str:
+    """Write an id as it is read from a frame: 3 and 3.0 are both "3"."""
+    whole = isinstance(item, float) and item.is_integer()
+    return str(int(item)) if whole else str(item)
 
 
 def _read(

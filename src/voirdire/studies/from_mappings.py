@@ -14,6 +14,7 @@ from voirdire.errors import InputError, NoDataError
 from voirdire.records import Dropped
 from voirdire.stats import LabelSets
 from voirdire.studies.label_matrix import LabelMatrix
+from voirdire.studies.label_words import plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 __all__ = ["matrix_from_mappings"]
 
 MISSING, UNKNOWN, FAILED = -1, -2, -3
-_PLAIN = (str, bool, int, float)
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,9 @@ def matrix_from_mappings(
     """
     _check_mappings("humans", humans)
     _check_mappings("judges", judges)
-    index = {item: row for row, item in enumerate(dict.fromkeys(chain(*humans.values())))}
+    # in order of their names, so that the order of items changes no figure
+    items = sorted(dict.fromkeys(chain(*humans.values())), key=str)
+    index = {item: row for row, item in enumerate(items)}
     if not index:
         msg = "`humans` must hold at least one annotation, got none."
         raise NoDataError(msg)
@@ -107,11 +109,7 @@ def matrix_from_mappings(
         universe=universe,
         declared=reader.declared is not None,
         dropped=(*coder.dropped, *_unannotated(columns)),
-        n_unjudged={
-            column.rater: len(index) - len(column.rows)
-            for column in columns
-            if column.role == "judge" and len(column.rows) < len(index)
-        },
+        n_unjudged=_unjudged(columns, matrix[:, :n_humans]),
     )
 
 
@@ -174,10 +172,9 @@ class _Coder:
 
     def _read(self, key: Any, raw: Any) -> Word:
         """Read a label once, however many raters gave it; texts and others never share a key."""
-        place = (type(raw), key)
-        word = self._words.get(place)
+        word = self._words.get(key)
         if word is None:
-            word = self._words[place] = self._reader.read(raw)
+            word = self._words[key] = self._reader.read(raw)
         return word
 
     def _code(self, word: Word, raw: Any, column: _Column) -> int:
@@ -221,20 +218,21 @@ class _Coder:
 def _keys(raw: Sequence[Any]) -> Sequence[Any]:
     """Hashable stand-ins under which labels that differ in type stay apart."""
     types = set(map(type, raw))
-    if len(types) == 1 and types <= {str, bool, int}:
+    if types in ({str}, {int}):
         return raw
     return [_key(label) for label in raw]
 
 
 def _key(label: Any) -> Hashable:
-    if isinstance(label, _PLAIN):
-        return (type(label), "nan" if label != label else label)
+    label = plain(label)
     if isinstance(label, list | tuple | set | frozenset):
         try:
             return frozenset(label)
         except TypeError:
             return ("unhashable", repr(label))
-    return label if isinstance(label, Hashable) else ("unhashable", repr(label))
+    if label != label:  # nan is never its own key
+        return "nan", type(label)
+    return (type(label), label) if isinstance(label, Hashable) else ("unhashable", id(label))
 
 
 def _check_usable(
@@ -277,7 +275,7 @@ def _as_numbers(matrix: NDArray[np.int32], categories: Sequence[float]) -> NDArr
 
 
 def _units(clusters: Mapping[Any, Any], index: Mapping[Any, int]) -> NDArray[np.intp]:
-    lost = [item for item in index if item not in clusters]
+    lost = [item for item in index if _is_no_cluster(clusters.get(item))]
     if lost:
         msg = (
             f"`clusters` must name the cluster of every annotated item, got none for {len(lost)}, "
@@ -286,6 +284,21 @@ def _units(clusters: Mapping[Any, Any], index: Mapping[Any, int]) -> NDArray[np.
         raise InputError(msg)
     numbers: dict[Any, int] = {}
     return np.array([numbers.setdefault(clusters[item], len(numbers)) for item in index], np.intp)
+
+
+def _is_no_cluster(unit: Any) -> bool:
+    return plain(unit) is None or unit != unit  # nan
+
+
+def _unjudged(columns: Sequence[_Column], humans: NDArray[np.int32]) -> dict[str, int]:
+    """Count, by judge, items with a usable annotation that the judge was not asked about."""
+    annotated = np.asarray((humans >= 0).any(axis=1))
+    counts = {
+        column.rater: int(np.count_nonzero(annotated) - np.count_nonzero(annotated[column.rows]))
+        for column in columns
+        if column.role == "judge"
+    }
+    return {judge: count for judge, count in counts.items() if count}
 
 
 def _universe(

@@ -78,8 +78,10 @@ def matrix_from_tables(
     parts = [_placed(people, items, names), _placed(machines, items, judge_names)]
     truth = None if gold is None else gold.frame.filter(asked)
     if truth is not None:
-        gold_names = truth["rater"].unique(maintain_order=True).cast(pl.String).to_list()
-        parts.append(_placed(truth, items, gold_names[:1]))
+        parts.append(_placed(truth, items, _gold_name(truth)))
+        if parts[-1].is_empty():
+            msg = "`gold` must share items with `humans`, got none in common."
+            raise NoDataError(msg)
     _check_common(parts[1], judge_names)
     codes, categories = _coded(parts, humans.kind)
     sizes = [len(names), len(judge_names), 1][: len(parts)]
@@ -106,6 +108,17 @@ def matrix_from_tables(
         dropped=_unannotated(machines, parts[1], question),
         n_unjudged=_unjudged(parts[1], items.height),
     )
+
+
+def _gold_name(truth: pl.DataFrame) -> list[str]:
+    import polars as pl
+
+    names = truth["rater"].unique(maintain_order=True).cast(pl.String).to_list()
+    if len(names) > 1:
+        shown = " and ".join(repr(shorten(name)) for name in names[:2])
+        msg = f"`gold` must hold one label per item, got labels by {shown}. Name one column."
+        raise InputError(msg)
+    return names
 
 
 def _placed(frame: pl.DataFrame, items: pl.DataFrame, raters: Sequence[str]) -> pl.DataFrame:

@@ -15,7 +15,7 @@ from voirdire.records import Failure
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["Family", "LabelReader", "Word"]
+__all__ = ["Family", "LabelReader", "Word", "plain"]
 
 Family: TypeAlias = Literal["text", "number", "truth value", "set of labels"]
 Status: TypeAlias = Literal["label", "missing", "unknown", "failed"]
@@ -71,6 +71,7 @@ class LabelReader:
 
     def read(self, raw: Any) -> Word:
         """Read one raw label."""
+        raw = plain(raw)
         if raw is None or (isinstance(raw, float) and math.isnan(raw)):
             return MISSING
         if isinstance(raw, Failure):
@@ -84,7 +85,12 @@ class LabelReader:
             raise InputError(msg)
         found = []
         for label in labels:
-            word = Word("label", label) if self._kind == "multilabel" else self._interpret(label)
+            if self._kind == "multilabel":
+                word = Word("label", label)
+                if not isinstance(label, str):
+                    word = Word("unknown", reason="labels in a set must be text")
+            else:
+                word = self._interpret(plain(label))
             if word.status != "label" and not _is_cannot_tell(label):
                 msg = f"`labels` must fit the question, got {shorten(label)!r}: {word.reason}."
                 raise InputError(msg)
@@ -103,8 +109,6 @@ class LabelReader:
         return word
 
     def _interpret(self, raw: Any) -> Word:
-        if hasattr(raw, "item") and not isinstance(raw, str | bool | int | float):
-            raw = raw.item() if getattr(raw, "ndim", 0) == 0 else raw.tolist()
         if isinstance(raw, list | tuple | AbstractSet):
             return self._set(raw)
         if isinstance(raw, str):
@@ -120,11 +124,11 @@ class LabelReader:
             return Word(
                 "unknown", reason=f"a set of labels does not answer a {self._kind} question"
             )
-        labels = frozenset(raw)
-        strange = next((label for label in labels if not isinstance(label, str)), None)
-        if strange is not None:
-            return Word("unknown", reason=f"labels in a set must be text, got {strange!r}")
-        return Word("label", labels, "set of labels")
+        strange = [label for label in raw if not isinstance(label, str)]
+        if strange:
+            shown = shorten(strange[0])
+            return Word("unknown", reason=f"labels in a set must be text, got {shown}")
+        return Word("label", frozenset(raw), "set of labels")
 
     def _text(self, raw: str) -> Word:
         if not raw.strip():
@@ -147,7 +151,7 @@ class LabelReader:
         return Word("unknown", reason="not a number" if self._kind == "scale" else "not a set")
 
     def _number(self, raw: float) -> Word:
-        if math.isinf(raw):
+        if not _is_finite(raw):
             return Word("unknown", reason="not a finite number")
         if self._kind in ("choice", "text"):
             return Word("label", str(int(raw) if float(raw).is_integer() else raw), "text")
@@ -156,6 +160,24 @@ class LabelReader:
         if self._kind == "multilabel":
             return Word("unknown", reason="not a list or set of labels")
         return Word("label", float(raw) if self._kind == "scale" else raw, "number")
+
+
+def plain(raw: Any) -> Any:
+    """Turn values of numpy and pandas into Python's own."""
+    if raw is None or isinstance(raw, str | bool | int | list | tuple | AbstractSet):
+        return raw
+    if type(raw).__name__ in ("NAType", "NaTType"):
+        return None
+    if hasattr(raw, "tolist"):
+        return raw.tolist()
+    return raw
+
+
+def _is_finite(number: float) -> bool:
+    try:
+        return math.isfinite(number)
+    except OverflowError:
+        return False
 
 
 def _is_cannot_tell(raw: Any) -> bool:

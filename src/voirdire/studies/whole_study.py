@@ -120,7 +120,10 @@ def examine(
     return Examination(
         results=tuple(results),
         pooled=_pooled(results, plan) if len(asked) > 1 else (),
-        dropped=tuple(humans.dropped + judges.dropped + tuple(unmatched)),
+        dropped=humans.dropped
+        + judges.dropped
+        + (() if gold is None else gold.dropped)
+        + tuple(unmatched),
         settings=plan.as_settings()
         | {
             "kind": humans.kind,

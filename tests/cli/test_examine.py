@@ -1,0 +1,932 @@
+"""`voirdire examine`: every kind of file, every option, every error."""
+
+import hashlib
+import json
+import re
+from importlib.resources import files as package_files
+
+import polars as pl
+import pytest
+
+import voirdire
+from voirdire.cli.examine import GATE_NOT_PASSED
+from voirdire.errors import InputError
+from voirdire.io import read_labels
+from voirdire.reporting import examination_to_json
+from voirdire.studies import TestPlan as Plan
+from voirdire.studies import examine
+
+EPSILONS = (0.0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3)
+DATA_SETS = ("wax", "lgbteen", "framing", "cebab_stars")
+MARKED = re.compile(r"(\d?\.\d+|\d|–) ([✓✗?])")
+
+
+def repeated(option, values):
+    return [word for value in values for word in (option, value)]
+
+
+def by_judge(done):
+    return {row["judge"]: row for row in done.json["examinations"]}
+
+
+def figures(row):
+    """Take the figures of a row, without the random control, which is drawn in item order."""
+    controls = [each for each in row["controls"] if each["control"] != "random"]
+    return row | {"controls": controls}
+
+
+@pytest.fixture
+def write(tmp_path):
+    """Write a text or labels into a file, and give its path."""
+
+    def write_file(name, content):
+        path = tmp_path / name
+        if isinstance(content, bytes):
+            path.write_bytes(content)
+        elif isinstance(content, str):
+            path.write_text(content, encoding="utf-8")
+        else:
+            path.write_text(json.dumps(content), encoding="utf-8")
+        return path
+
+    return write_file
+
+
+@pytest.fixture
+def expected(study):
+    """Give the result of the dict face for the study's judges."""
+
+    def examined(**settings):
+        return voirdire.alt_test(
+            judges=study["judges"], humans=study["humans"], kind="choice", **settings
+        )
+
+    return examined
+
+
+def assert_is(row, result):
+    for name in ("winning_rate", "advantage_probability", "human_advantage", "outcome", "passed"):
+        assert row[name] == pytest.approx(getattr(result, name)), name
+    assert [person["p_value"] for person in row["annotators"]] == pytest.approx(
+        [person.p_value for person in result.annotators]
+    )
+
+
+# The published figures ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", DATA_SETS)
+def test_the_published_figures_come_out(call, shared_dir, name):
+    published = json.loads((shared_dir / "reference" / "alt_test_published.json").read_text())[name]
+    folder = shared_dir / "data" / "alttest" / name
+
+    done = call(
+        "examine",
+        *("--humans", folder / "human_annotations.json"),
+        *("--judges", folder / "llm_annotations.json"),
+        *("--alignment", published["alignment"]),
+        *repeated("--epsilon", EPSILONS),
+        "--json",
+    )
+
+    assert (done.code, done.err) == (0, "")
+    rows = done.json["examinations"]
+    assert len(rows) == 7 * len(published["judges"])
+    for row in rows:
+        figures = published["judges"][row["judge"]]
+        assert row["winning_rate"] == figures["winning_rate"][f"{row['epsilon']:.2f}"]
+        assert row["advantage_probability"] == pytest.approx(
+            figures["advantage_probability"], abs=1e-6
+        )
+
+
+def test_a_real_program_gives_the_published_verdicts(execute, shared_dir):
+    published = json.loads((shared_dir / "reference" / "alt_test_published.json").read_text())[
+        "wax"
+    ]
+    folder = shared_dir / "data" / "alttest" / "wax"
+
+    done = execute(
+        *("examine", "--humans", "human_annotations.json", "--judges", "llm_annotations.json"),
+        *("--epsilon", "0.1", "--gate", "gemini_pro"),
+        cwd=folder,
+    )
+
+    assert published["judges"]["gemini_pro"]["winning_rate"]["0.10"] == 0.5
+    assert (done.code, done.err) == (0, "")
+    assert re.search(r"^gemini_pro +✓ passed +0\.50", done.out, re.M)
+    assert re.search(r"^mistral-v03 +✗ failed +0\.00", done.out, re.M)
+
+
+# Files ----------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def in_every_shape(study, tmp_path):
+    """Write the study in every format and shape."""
+    paths = {}
+    for name, role in (("humans", "annotator"), ("judges", "judge")):
+        rows = [(i, r, x) for r, labels in study[name].items() for i, x in labels.items()]
+        long = pl.DataFrame(rows, schema=["item", role, "label"], orient="row")
+        wide = long.pivot(on=role, index="item", values="label")
+        long.write_csv(tmp_path / f"{name}-long.csv")
+        long.write_csv(tmp_path / f"{name}-long.tsv", separator="\t")
+        wide.write_csv(tmp_path / f"{name}-wide.csv")
+        long.write_ndjson(tmp_path / f"{name}-long.jsonl")
+        wide.write_ndjson(tmp_path / f"{name}-wide.jsonl")
+        long.write_parquet(tmp_path / f"{name}-long.parquet")
+        wide.write_parquet(tmp_path / f"{name}-wide.parquet")
+        (tmp_path / f"{name}-pair.json").write_text(json.dumps(study[name]), encoding="utf-8")
+        paths[name] = tmp_path / name
+    return paths
+
+
+SHAPES = [
+    "long.csv",
+    "long.tsv",
+    "wide.csv",
+    "long.jsonl",
+    "wide.jsonl",
+    "long.parquet",
+    "wide.parquet",
+    "pair.json",
+]
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_every_format_and_shape_gives_the_same(call, in_every_shape, expected, shape):
+    humans, judges = (f"{in_every_shape[name]}-{shape}" for name in ("humans", "judges"))
+
+    done = call("examine", "--humans", humans, "--judges", judges, "--json")
+
+    assert (done.code, done.err) == (0, "")
+    assert done.json["dropped"] == []
+    for name, result in expected().items():
+        assert_is(by_judge(done)[name], result)
+
+
+@pytest.mark.parametrize(
+    ("shape", "declared"),
+    [("long.csv", "csv"), ("long.tsv", "tsv"), ("wide.jsonl", "jsonl"), ("long.parquet", "parquet"),
+     ("pair.json", "json"), ("pair.json", "alttest"), ("long.jsonl", None)],
+)  # fmt: skip
+def test_judges_come_from_standard_input(
+    execute, call, in_every_shape, expected, tmp_path, shape, declared
+):
+    given = in_every_shape["judges"].with_name(f"judges-{shape}").read_bytes()
+    humans = f"{in_every_shape['humans']}-{shape}"
+    how = [] if declared is None else ["--format", declared]
+
+    done = call("examine", "--humans", humans, "--judges", "-", *how, "--json", stdin=given)
+
+    assert (done.code, done.err) == (0, "")
+    for name, result in expected().items():
+        assert_is(by_judge(done)[name], result)
+
+
+def test_annotators_come_from_the_standard_input_of_a_real_program(execute, files):
+    given = files[1].read_bytes()
+
+    done = execute("examine", "--humans", "-", "--format", "csv", *files[2:], "--json", stdin=given)
+
+    assert (done.code, done.err) == (0, "")
+    assert by_judge(done)["good"]["n_items"] == 60
+
+
+def test_several_files_are_read_under_each_other(call, study, write, expected):
+    paths = {
+        name: write(
+            f"{name}.csv", "item,label\n" + "".join(f"{i},{x}\n" for i, x in labels.items())
+        )
+        for name, labels in study["judges"].items()
+    }
+    halves = [
+        write(
+            f"half{number}.jsonl",
+            "".join(
+                json.dumps({"item": i, "annotator": name, "label": x}) + "\n"
+                for name, labels in study["humans"].items()
+                for i, x in labels.items()
+                if int(i[1:]) % 2 == number
+            ),
+        )
+        for number in (0, 1)
+    ]
+
+    done = call(
+        "examine", *repeated("--humans", halves), *repeated("--judges", paths.values()), "--json"
+    )
+
+    assert done.code == 0
+    for name, result in expected().items():
+        row = by_judge(done)[name]  # a judge without a name is called after its file
+        assert row["advantage_probability"] == pytest.approx(result.advantage_probability)
+
+
+def test_other_names_for_columns(call, study, write, expected):
+    humans = write(
+        "h.csv",
+        "text,who,answer\n"
+        + "".join(f"{i},{n},{x}\n" for n, g in study["humans"].items() for i, x in g.items()),
+    )
+    judges = write(
+        "j.csv",
+        "text,model,answer\n"
+        + "".join(f"{i},{n},{x}\n" for n, g in study["judges"].items() for i, x in g.items()),
+    )
+    named = ["item=text", "annotator=who", "judge=model", "label=answer"]
+
+    done = call(
+        "examine", "--humans", humans, "--judges", judges, *repeated("--column", named), "--json"
+    )
+
+    assert (done.code, done.err) == (0, "")
+    assert_is(by_judge(done)["good"], expected()["good"])
+
+
+def test_chosen_columns_are_the_annotators(call, study, write, files):
+    names = list(study["humans"])
+    lines = [",".join(["item", "comment", *names])]
+    lines += [
+        ",".join([item, "free text", *(study["humans"][name][item] for name in names)])
+        for item in study["humans"]["ann"]
+    ]
+    humans = write("wide.csv", "\n".join(lines))
+
+    done = call("examine", "--humans", humans, *files[2:], *repeated("--rater", names), "--json")
+
+    people = [person["annotator"] for person in by_judge(done)["good"]["annotators"]]
+    assert people == names
+
+
+def test_it_runs_from_another_folder_with_paths_of_its_own(execute, files, tmp_path):
+    (tmp_path / "deep").mkdir()
+
+    done = execute(
+        *("examine", "--humans", "../humans.csv", "--judges", "../judges.csv"),
+        *("--certificate", "../record.json", "--json"),
+        cwd=tmp_path / "deep",
+    )
+
+    assert (done.code, done.err) == (0, "")
+    assert json.loads((tmp_path / "record.json").read_text())["schema"] == "voirdire.certificate/1"
+
+
+# Errors ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("empty.csv", "", ["empty.csv", "at least one label"]),
+        ("blank.csv", "\n \n", ["blank.csv"]),
+        ("header.csv", "item,annotator,label\n", ["header.csv", "no rows"]),
+        ("column.csv", "text,annotator,label\n1,a,x\n", ["column.csv", "column `item` must exist"]),
+        ("ragged.csv", "item,annotator,label\n1,a\n", ["ragged.csv:2", "3 fields"]),
+        ("cut.json", '{"ann": {"i1": "yes", "i', ["cut.json:1", "text must be JSON"]),
+        ("cut.jsonl", '{"item": 1, "annotator": "a", "label": 1}\n{"item"', ["cut.jsonl:2"]),
+        ("list.jsonl", "[1, 2]\n", ["list.jsonl:1", "must be a JSON object"]),
+        ("latin.csv", "item,annotator,label\n1,a,é\n".encode("latin-1"), ["latin.csv:2", "UTF-8"]),
+        ("fake.parquet", "PAR1 but not really", ["fake.parquet", "must be a whole Parquet file"]),
+        ("labels.xlsx", "x", ["labels.xlsx", "must end in one of"]),
+        ("none.csv", None, ["none.csv", "must be a file that exists"]),
+        ("folder.csv", "folder", ["folder.csv", "got the folder"]),
+        (
+            "twice.csv",
+            "item,annotator,label\n1,a,x\n1,a,y\n",
+            ["twice.csv:3", "once per question, item and rater"],
+        ),
+        (
+            "mixed.jsonl",
+            '{"item":1,"annotator":"a","label":"x"}\n{"item":2,"annotator":"a","label":3}\n',
+            ["mixed.jsonl:2", "values of one type"],
+        ),
+    ],
+)
+@pytest.mark.parametrize("option", ["--humans", "--judges"])
+def test_a_file_that_cannot_be_used_is_our_error(
+    call, files, write, tmp_path, assert_one_line, option, name, content, words
+):
+    path = tmp_path / name
+    if content == "folder":
+        path.mkdir()
+    elif content is not None:
+        path = write(name, content if option == "--humans" or isinstance(content, bytes)
+                     else content.replace("annotator", "judge"))  # fmt: skip
+    arguments = dict(zip(files[::2], files[1::2], strict=True)) | {option: path}
+
+    done = call("examine", *(word for pair in arguments.items() for word in pair))
+
+    assert_one_line(done, *words)
+
+
+@pytest.mark.parametrize("name", ["no.csv", "cut.json", "latin.csv"])
+def test_a_real_program_says_so_without_a_traceback(
+    execute, files, write, assert_one_line, tmp_path, name
+):
+    write("cut.json", '{"ann": {"i1": "yes", "i')
+    write("latin.csv", "item,annotator,label\n1,a,é\n".encode("latin-1"))
+
+    assert_one_line(execute("examine", "--humans", tmp_path / name, *files[2:]), name)
+
+
+def test_nothing_on_standard_input_is_our_error(call, files, assert_one_line):
+    done = call("examine", *files[:2], "--judges", "-", "--format", "csv")
+
+    assert_one_line(done, "<stdin>", "empty")
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--epsilon", "2"], ["`--epsilon` must be in the interval [0, 1), got 2.0"]),
+        (["--epsilon", "-0.1"], ["`--epsilon`"]),
+        (["--epsilon", "nan"], ["`--epsilon` must be a number"]),
+        (["--threshold", "2"], ["`--threshold` must be in [0, 1], got 2.0"]),
+        (["--threshold", "nan"], ["`--threshold` must be in [0, 1]"]),
+        (["--min-items", "0"], ["`--min-items` must be a whole number of at least 2"]),
+        (["--min-annotators", "1"], ["`--min-annotators` must be"]),
+        (["--false-discovery-rate", "0"], ["`--false-discovery-rate` must be in"]),
+        (["--seed", "-1"], ["`--seed` must be"]),
+        (["--expert", "zoe"], ["`--expert` must be one of the annotators 'ann'", "'zoe'"]),
+        (["--quality", "ann=1"], ["`--quality` must name every annotator", "'bob'"]),
+        (["--judge", "nobody"], ["`--judge` must be one of", "'good'", "got 'nobody'"]),
+        (["--cluster", "source"], ["humans.csv: column `source` must exist"]),
+        (["--column", "item=text"], ["column `text` must exist"]),
+        (["--column", "colour=text"], ["'colour'"]),
+        (["--rater", "zoe"], ["column `zoe` must exist"]),
+        (["--format", "excel"], ["`--format` must be one of"]),
+        (["--normalize", "zscore"], ["`--normalize` must be None unless"]),
+        (["--method", "exact", "--weights", "imbalance"], ["`--method` must be 't' with weights"]),
+        (["--gold", "none.csv"], ["none.csv"]),
+        (["--certificate", "none/record.json"], ["record.json: cannot be written"]),
+        (["--certificate", "."], ["folder"]),
+    ],
+    ids=lambda value: " ".join(value) if value and value[0].startswith("--") else "",
+)
+def test_a_setting_that_breaks_a_rule_is_our_error(
+    call, files, assert_one_line, monkeypatch, tmp_path, options, words
+):
+    monkeypatch.chdir(tmp_path)
+
+    assert_one_line(call("examine", *files, *options), *words)
+
+
+def test_a_judge_with_a_name_of_a_million_characters_does_not_fill_the_error(
+    call, files, write, study, assert_one_line
+):
+    judges = write("long.json", {"x" * 10**6: study["judges"]["good"]})
+
+    done = call("examine", *files[:2], "--judges", judges, "--judge", "good")
+
+    assert_one_line(done)
+    assert len(done.err) < 2000
+
+
+def test_labels_of_another_kind_say_what_was_wrong_with_them(call, files, assert_one_line):
+    done = call("examine", *files, "--kind", "scale")
+
+    assert_one_line(done, "a finite number")
+
+
+def test_no_item_in_common_is_our_error(call, files, write, assert_one_line):
+    judges = write("j.json", {"stranger": {"elsewhere": "yes"}})
+
+    assert_one_line(call("examine", *files[:2], "--judges", judges), "none in common", "'stranger'")
+
+
+def test_errors_are_ours_through_typers_runner_too(invoke, tmp_path):
+    done = invoke("examine", "--humans", tmp_path / "h.csv", "--judges", tmp_path / "j.csv")
+
+    assert done.exit_code == 1
+    assert isinstance(done.exception, InputError)
+
+
+# Kinds and alignments -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--alignment", "kappa"],
+        ["--alignment", "jaccard", "--alignment", "neg_rmse"],
+        ["--alignment", "similarity", "--alignment", "hamming"],
+        ["--alignment", "neg_rmse", "--kind", "choice"],
+        ["--alignment", "jaccard", "--kind", "boolean"],
+        ["--kind", "pairwise"],
+        ["--epsilon-mode", "ratio"],
+        ["--labels", '["yes"'],
+        ["--quality", "ann"],
+        ["--quality", "ann=much"],
+        ["--column", "item"],
+    ],
+    ids=" ".join,
+)
+def test_what_cannot_be_meant_is_a_usage_error(call, invoke, files, options):
+    done = call("examine", *files, *options)
+
+    assert done.code == invoke("examine", *files, *options).exit_code == 2
+    assert done.out == ""
+    assert any(option in done.err for option in options[::2])
+    assert "Traceback" not in done.err
+
+
+@pytest.mark.parametrize(
+    ("options", "kind"),
+    [
+        ([], "choice"),
+        (["--alignment", "accuracy", "--alignment", "jaccard"], "multilabel"),
+        (["--alignment", "neg_rmse", "--alignment", "accuracy"], "scale"),
+        (["--alignment", "similarity"], "text"),
+        (["--kind", "boolean"], "boolean"),
+        (["--kind", "scale"], "scale"),
+    ],
+    ids=str,
+)
+def test_alignments_declare_the_kind(call, write, options, kind):
+    labels = {"scale": ["1", "2.5"], "multilabel": ['["a"]', "[]"]}.get(kind, ["yes", "no"])
+    rows = [(i, labels[i % 2].replace('"', '""')) for i in range(40)]
+    humans = write("h.csv", "item,a,b,c\n" + "".join(f'{i},"{x}","{x}","{x}"\n' for i, x in rows))
+    judges = write("j.csv", "item,label\n" + "".join(f'{i},"{x}"\n' for i, x in rows))
+
+    done = call("examine", "--humans", humans, "--judges", judges, *options, "--json")
+
+    assert (done.code, done.err) == (0, "")
+    assert done.json["settings"]["kind"] == kind
+    assert {row["advantage_probability"] for row in done.json["examinations"]} == {1.0}
+    assert done.json["dropped"] == []
+
+
+def test_the_same_alignment_twice_is_examined_once(call, files):
+    done = call("examine", *files, "--alignment", "accuracy", "--alignment", "accuracy", "--json")
+
+    assert len(done.json["examinations"]) == 2
+
+
+# Options --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "settings"),
+    [
+        ([], {}),
+        (["--epsilon", "0.1"], {"epsilon": 0.1}),
+        (["--epsilon-mode", "multiplicative"], {"epsilon_mode": "multiplicative"}),
+        (["--method", "exact"], {"method": "exact"}),
+        (["--weights", "imbalance"], {"weights": "imbalance"}),
+        (["--expert", "bob"], {"expert": "bob"}),
+        (
+            ["--quality", "ann=1", "--quality", "bob=2", "--quality", "eve=0.5"],
+            {"quality": {"ann": 1.0, "bob": 2.0, "eve": 0.5}},
+        ),
+        (["--min-items", "61"], {"min_items": 61}),
+        (["--min-annotators", "3"], {"min_annotators": 3}),
+        (["--false-discovery-rate", "0.2"], {"false_discovery_rate": 0.2}),
+        (["--seed", "7"], {"seed": 7}),
+        (["--labels", "yes,no"], {"labels": ["yes", "no"]}),
+        (["--labels", '["yes"]'], {"labels": ["yes"]}),
+        (["--alignment", "similarity", "--kind", "text"], {"alignment": "similarity"}),
+    ],
+    ids=str,
+)
+@pytest.mark.filterwarnings("ignore:ω is undefined")
+def test_an_option_is_the_librarys_setting(call, files, expected, options, settings):
+    done = call("examine", *files, *options, "--json")
+
+    assert (done.code, done.err) == (0, "")
+    results = expected(**{"epsilon": 0.2} | settings)
+    for name, result in results.items():
+        row = by_judge(done)[name]
+        for figure in ("winning_rate", "advantage_probability", "human_advantage"):
+            value = getattr(result, figure)
+            assert row[figure] == (None if value != value else pytest.approx(value)), figure
+        assert row["outcome"] == result.outcome
+        assert row["settings"]["seed"] == settings.get("seed", 0)
+        p_values = [person.p_value for person in result.annotators]
+        assert [person["p_value"] for person in row["annotators"]] == pytest.approx(p_values)
+
+
+def test_margins_stand_in_the_order_given_in_json(call, files):
+    done = call("examine", *files, *repeated("--epsilon", [0.3, 0, 0.1]), "--json")
+
+    assert [row["epsilon"] for row in done.json["examinations"]] == [0.3, 0.0, 0.1] * 2
+
+
+def test_the_default_margin_is_a_fifth(call, files):
+    assert {row["epsilon"] for row in call("examine", *files, "--json").json["examinations"]} == {
+        0.2
+    }
+
+
+@pytest.mark.parametrize("chosen", [["good"], ["bad", "good"]])
+def test_only_the_chosen_judges_are_examined(call, files, chosen):
+    everybody = call("examine", *files, "--json")
+
+    done = call("examine", *files, *repeated("--judge", chosen), "--json")
+
+    assert set(by_judge(done)) == set(chosen)
+    for name in chosen:
+        assert figures(by_judge(done)[name]) == figures(by_judge(everybody)[name])
+
+
+def test_normalised_scales(call, write):
+    humans = {name: {f"i{row}": row * scale for row in range(40)} for name, scale in
+              (("a", 1), ("b", 10), ("c", 100))}  # fmt: skip
+    paths = [write("h.json", humans), write("j.json", {"j": humans["a"]})]
+    files = ["--humans", paths[0], "--judges", paths[1], "--alignment", "neg_rmse", "--json"]
+
+    raw, scaled = call("examine", *files), call("examine", *files, "--normalize", "zscore")
+
+    assert by_judge(raw)["j"]["advantage_probability"] < 1
+    assert by_judge(scaled)["j"]["advantage_probability"] == 1
+
+
+def test_clusters_come_from_a_column_of_the_annotations(call, study, write, files):
+    rows = [
+        f"{item},{name},{label},thread{int(item[1:]) // 3}"
+        for name, labels in study["humans"].items()
+        for item, label in labels.items()
+    ]
+    humans = write("clustered.csv", "item,annotator,label,source\n" + "\n".join(rows))
+
+    done = call("examine", "--humans", humans, *files[2:], "--cluster", "source", "--json")
+
+    clusters = {f"i{row}": row // 3 for row in range(60)}
+    result = voirdire.alt_test(study["judges"]["good"], study["humans"], clusters=clusters)
+    assert_is(by_judge(done)["good"], result)
+    assert by_judge(done)["good"]["settings"]["n_clusters"] == 20
+    assert by_judge(done)["good"]["annotators"][0]["exact_p_value"] is None
+
+
+@pytest.mark.parametrize(("threshold", "failed"), [(None, 0), (0.5, 0), (0.9, 0), (0.05, 0)])
+def test_probabilities_become_labels_at_the_threshold(call, study, write, files, threshold, failed):
+    truth = study["judges"]["good"]
+    sure = {"yes": 0.8, "no": 0.1}
+    rows = [{"item": i, "judge": "j", "probability": sure[x]} for i, x in truth.items()]
+    judges = write("p.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
+    options = [] if threshold is None else ["--threshold", threshold]
+
+    done = call("examine", *files[:2], "--judges", judges, "--kind", "boolean", *options, "--json")
+
+    cut = 0.5 if threshold is None else threshold
+    answers = {item: sure[label] >= cut for item, label in truth.items()}
+    result = voirdire.alt_test(answers, study["humans"], kind="boolean")
+    assert_is(by_judge(done)["j"], result)
+    assert by_judge(done)["j"]["worst_case"]["n_failures"] == failed
+
+
+def test_the_threshold_itself_is_true(call, study, write, files):
+    rows = [{"item": item, "judge": "j", "probability": 0.5} for item in study["humans"]["ann"]]
+    judges = write("p.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
+
+    done = call("examine", *files[:2], "--judges", judges, "--kind", "boolean", "--json")
+
+    always = dict.fromkeys(study["humans"]["ann"], True)
+    result = voirdire.alt_test(always, study["humans"], kind="boolean")
+    assert_is(by_judge(done)["j"], result)
+
+
+def test_against_gold_the_margin_is_0(call, study, write, files):
+    gold = study["judges"]["good"]
+    path = write("gold.csv", "item,label\n" + "".join(f"{i},{x}\n" for i, x in gold.items()))
+
+    done = call("examine", *files, "--gold", path, "--json")
+    declared = call("examine", *files, "--gold", path, "--epsilon", "0.1", "--json")
+
+    result = voirdire.outperforms_humans(study["judges"]["bad"], study["humans"], gold=gold)
+    row = by_judge(done)["bad"]
+    assert row["epsilon"] == 0.0
+    assert row["settings"]["gold"] is True
+    assert_is(row, result)
+    assert by_judge(done)["good"]["advantage_probability"] == 1.0
+    assert by_judge(declared)["bad"]["epsilon"] == 0.1
+
+
+def test_words_for_no_answer(call, study, write, files):
+    humans = {
+        name: labels | {"i0": "N/A", "i1": "skip"} for name, labels in study["humans"].items()
+    }
+    path = write("h.json", humans)
+
+    done = call(
+        "examine", "--humans", path, *files[2:], *repeated("--missing", ["N/A", "skip"]), "--json"
+    )
+
+    assert by_judge(done)["good"]["n_items"] == 58
+    assert {row["reason"] for row in done.json["dropped"] if row["rater"] == "ann"} == {
+        "missing label"
+    }
+
+
+def test_sets_in_text_cells_are_parted_by_the_separator(call, write):
+    rows = [(f"i{row}", ["a|b", "b", ""][row % 2]) for row in range(40)]
+    humans = write("h.csv", "item,x,y,z\n" + "".join(f"{i},{s},{s},{s}\n" for i, s in rows))
+    judges = write("j.csv", "item,label\n" + "".join(f"{i},{s}\n" for i, s in rows))
+
+    done = call(
+        *("examine", "--humans", humans, "--judges", judges, "--separator", "|"),
+        *("--alignment", "jaccard", "--labels", "a,b,c", "--json"),
+    )
+
+    assert done.json["examinations"][0]["advantage_probability"] == 1.0
+    assert done.json["examinations"][0]["settings"]["labels"] == ["a", "b", "c"]
+
+
+def test_labels_outside_the_universe_are_dropped_and_listed(call, study, files, write):
+    humans = study["humans"] | {"ann": study["humans"]["ann"] | {"i0": "perhaps"}}
+    path = write("h.json", humans)
+
+    done = call("examine", "--humans", path, *files[2:], "--labels", "yes,no", "--json")
+    shown = call("examine", "--humans", path, *files[2:], "--labels", "yes,no")
+
+    (drop,) = done.json["dropped"]
+    assert (drop["item"], drop["rater"], drop["value"]) == ("i0", "ann", "perhaps")
+    assert "unknown label" in drop["reason"]
+    assert "dropped 1: unknown label" in shown.out
+
+
+# Several questions ----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def two_questions(study, tmp_path):
+    """Write files with two questions of different kinds."""
+    for name, role in (("humans", "annotator"), ("judges", "judge")):
+        rows = [
+            {"item": i, role: r, "question": "polite", "label": x}
+            for r, labels in study[name].items()
+            for i, x in labels.items()
+        ]
+        rows += [row | {"question": "helpful"} for row in rows]
+        rows += [
+            row | {"question": "stars", "label": int(row["label"] == "yes")} for row in rows[:60]
+        ]
+        text = "".join(json.dumps(row) + "\n" for row in rows)
+        (tmp_path / f"{name}.jsonl").write_text(text)
+    return ["--humans", tmp_path / "humans.jsonl", "--judges", tmp_path / "judges.jsonl"]
+
+
+def test_chosen_questions_are_examined_and_pooled(call, two_questions, expected):
+    asked = repeated("--question", ["helpful", "polite"])
+
+    done = call("examine", *two_questions, *asked, "--json")
+
+    assert (done.code, done.err) == (0, "")
+    assert [row["question"] for row in done.json["examinations"]] == [
+        "helpful",
+        "helpful",
+        "polite",
+        "polite",
+    ]
+    assert [row["n_tests"] for row in done.json["pooled"]] == [6, 6]
+    for row in done.json["examinations"]:
+        assert_is(row, expected()[row["judge"]])
+
+
+def test_one_question_among_others_of_another_kind(call, two_questions, expected):
+    done = call("examine", *two_questions, "--question", "polite", "--json")
+
+    assert done.code == 0
+    assert_is(by_judge(done)["good"], expected()["good"])
+    assert done.json["pooled"] == []
+
+
+def test_questions_from_standard_input(call, two_questions):
+    given = (
+        two_questions[3]
+        .read_bytes()
+        .split(b'{"item": "i0", "judge": "good", "question": "stars"')[0]
+    )
+    asked = repeated("--question", ["helpful", "polite"])
+
+    done = call("examine", *two_questions[:2], "--judges", "-", *asked, "--json", stdin=given)
+
+    assert (done.code, done.err) == (0, "")
+    assert len(done.json["examinations"]) == 4
+
+
+def test_an_unknown_question_is_our_error(call, two_questions, assert_one_line):
+    assert_one_line(call("examine", *two_questions, "--question", "rude"), "'rude'", "'polite'")
+
+
+# The certificate ------------------------------------------------------------------------------
+
+
+def test_the_certificate_is_written_whole(call, files, tmp_path):
+    path = tmp_path / "record.json"
+
+    done = call(
+        *("examine", *files, "--certificate", path, "--epsilon", "0.1", "--json"),
+        *("--epsilon-reason", "crowd workers, fixed on 1 May"),
+    )
+
+    record = json.loads(path.read_text(encoding="utf-8"))
+    assert (done.code, done.err) == (0, "")
+    by_name = {row["judge"]: row for row in record["examinations"]}
+    assert by_name == by_judge(done)
+    assert record["settings"]["epsilon_reason"] == "crowd workers, fixed on 1 May"
+    assert record["outcomes"] == {
+        f"label | {row['judge']} | accuracy | 0.1": row["outcome"] for row in record["examinations"]
+    }
+    covered = {
+        name: value
+        for name, value in record.items()
+        if name not in ("created", "versions", "content_hash")
+    }
+    text = json.dumps(covered, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    assert record["content_hash"] == f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"
+    assert sorted(each.name for each in tmp_path.iterdir()) == [
+        "humans.csv",
+        "judges.csv",
+        "record.json",
+    ]
+
+
+def test_two_runs_write_the_same_content(call, files, tmp_path):
+    for name in ("first.json", "second.json"):
+        call("examine", *files, "--certificate", tmp_path / name)
+
+    first, second = (
+        json.loads((tmp_path / f"{name}.json").read_text()) for name in ("first", "second")
+    )
+    assert first["content_hash"] == second["content_hash"]
+    assert first | {"created": None} == second | {"created": None}
+
+
+def test_the_threshold_is_in_the_certificate(call, study, write, files, tmp_path):
+    rows = [{"item": item, "judge": "j", "probability": 0.7} for item in study["humans"]["ann"]]
+    judges = write("p.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
+
+    call(
+        *("examine", *files[:2], "--judges", judges, "--kind", "boolean", "--threshold", "0.6"),
+        *("--certificate", tmp_path / "record.json"),
+    )
+
+    settings = json.loads((tmp_path / "record.json").read_text())["settings"]
+    assert settings["threshold"] == 0.6
+
+
+def test_gold_labels_are_in_the_certificate(call, study, write, files, tmp_path):
+    gold = study["judges"]["good"]
+    path = write("gold.csv", "item,label\n" + "".join(f"{i},{x}\n" for i, x in gold.items()))
+
+    call("examine", *files, "--gold", path, "--certificate", tmp_path / "record.json")
+
+    record = json.loads((tmp_path / "record.json").read_text())
+    assert record["settings"]["gold"] is True
+    assert re.fullmatch("sha256:[0-9a-f]{64}", record["gold_hash"])
+    assert record["gold_hash"] != record["data_hash"]
+
+
+def test_a_certificate_replaces_a_certificate_and_nothing_else(
+    call, files, tmp_path, assert_one_line
+):
+    record = tmp_path / "record.json"
+    before = files[1].read_bytes()
+
+    first = call("examine", *files, "--certificate", record)
+    second = call("examine", *files, "--certificate", record, "--epsilon", "0.1")
+    done = call("examine", *files, "--certificate", files[1])
+
+    assert (first.code, second.code) == (0, 0)
+    assert json.loads(record.read_text())["settings"]["epsilon"] == [0.1]
+    assert_one_line(done, "`--certificate` must not replace", "humans.csv")
+    assert files[1].read_bytes() == before
+
+
+def test_a_gate_that_is_not_passed_still_leaves_its_certificate(call, files, tmp_path):
+    done = call("examine", *files, "--gate", "bad", "--certificate", tmp_path / "record.json")
+
+    assert done.code == GATE_NOT_PASSED == 3
+    outcomes = json.loads((tmp_path / "record.json").read_text())["outcomes"]
+    assert outcomes["label | bad | accuracy | 0.2"] == "failed"
+
+
+# What is printed ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("extra", [[], ["--details"], ["--gate"]])
+def test_json_is_alone_on_stdout(call, invoke, files, extra):
+    done, typed = (
+        call("examine", *files, "--json", *extra),
+        invoke("examine", *files, "--json", *extra),
+    )
+
+    assert done.err == typed.stderr
+    assert done.err.count("\n") == len(extra[:1]) * (extra == ["--gate"])
+    assert done.json.keys() == {"examinations", "pooled", "dropped", "settings"}
+    assert json.loads(typed.stdout) == done.json
+
+
+def test_json_is_what_the_library_writes(call, files):
+    humans = read_labels(files[1], role="annotator", kind="choice")
+    judges = read_labels(files[3], role="judge", kind="choice")
+    found = examine(humans, judges, plan=Plan(epsilon=[0.2]))
+
+    done = call("examine", *files, "--json")
+
+    written = json.loads(examination_to_json(found))
+    assert done.json["examinations"] == written["examinations"]
+
+
+def test_tables_are_on_stdout_and_nothing_on_stderr(call, files):
+    done = call("examine", *files)
+
+    assert done.err == ""
+    assert done.out.index("good") < done.out.index("bad")
+    assert "✓ passed" in done.out
+    assert "✗ failed" in done.out
+    assert "\x1b" not in done.out
+
+
+def test_details_name_every_annotator(call, files):
+    done = call("examine", *files, "--details")
+
+    assert done.out.count("against each annotator") == 2
+    assert len(re.findall(r"^(?:ann|bob|eve) ", done.out, re.M)) == 6
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "<script>",
+        "[red]x[/]",
+        "[/]",
+        "\x1b[31mred",
+        "a\nb",
+        "שלום",
+        "中文",
+        "x" * 1_000_000,
+        "\u202e",
+    ],
+    ids=lambda name: ascii(name[:9]),
+)
+def test_hostile_names_and_labels_are_inert(call, study, write, name):
+    humans = {f"{name}{n}": {i: {"yes": name, "no": "no"}[x] for i, x in labels.items()}
+              for n, labels in study["humans"].items()}  # fmt: skip
+    judges = {name: next(iter(humans.values()))}
+    arguments = ["--humans", write("h.json", humans), "--judges", write("j.json", judges)]
+
+    shown = call("examine", *arguments, "--details")
+    done = call("examine", *arguments, "--json")
+
+    assert shown.code == done.code == 0
+    assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e]", shown.out)
+    assert max(map(len, shown.out.splitlines())) <= 120
+    assert len(shown.out) < 10_000
+    assert done.json["examinations"][0]["judge"] == name
+
+
+# GovTech's table ------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def toxicity():
+    """Give the options that read the bundled multi-label data."""
+    folder = package_files("voirdire") / "data" / "demo"
+    labels = json.loads((folder / "dataset.json").read_text(encoding="utf-8"))["labels"]
+    return [
+        *("--humans", folder / "annotations.jsonl", "--judges", folder / "judges.jsonl"),
+        *("--question", "toxicity", "--labels", ",".join(labels)),
+        *repeated("--alignment", ["accuracy", "jaccard", "jaccard_macro", "hamming"]),
+        *repeated("--epsilon", [0.3, 0, 0.05, 0.15, 0.1, 0.2, 0.25]),
+    ]
+
+
+def test_one_run_examines_judges_by_margins_by_alignments(call, toxicity):
+    rows = call("examine", *toxicity, "--json").json["examinations"]
+
+    assert len(rows) == 8 * 4 * 7
+    places = {(row["judge"], row["alignment"], row["epsilon"]) for row in rows}
+    assert len(places) == len(rows)
+    assert {epsilon for _, _, epsilon in places} == set(EPSILONS)
+
+
+def test_one_run_prints_the_table_ranked_by_advantage(call, toxicity):
+    rows = call("examine", *toxicity, "--json").json["examinations"]
+
+    shown = call("examine", *toxicity).out
+
+    tables = shown.split("toxicity: ")[1:]
+    assert [table.partition(",")[0] for table in tables] == [
+        "accuracy",
+        "jaccard",
+        "jaccard_macro",
+        "hamming",
+    ]
+    for table in tables:
+        alignment = table.partition(",")[0]
+        found = {
+            (row["judge"], row["epsilon"]): row for row in rows if row["alignment"] == alignment
+        }
+        heads = [float(head) for head in re.findall(r"ε (\d?\.?\d+)", table.splitlines()[1])]
+        assert heads == list(EPSILONS)
+        lines = [line for line in table.splitlines() if len(MARKED.findall(line)) == 7]
+        judges = [line.split()[0] for line in lines]
+        advantages = [found[judge, 0.0]["advantage_probability"] for judge in judges]
+        assert len(judges) == 8
+        assert advantages == sorted(advantages, reverse=True)
+        for line, judge in zip(lines, judges, strict=True):
+            rates = [float(rate) for rate, _ in MARKED.findall(line)]
+            expected = [found[judge, epsilon]["winning_rate"] for epsilon in EPSILONS]
+            assert rates == pytest.approx(expected, abs=0.005)

@@ -1,0 +1,371 @@
+"""The program itself: help, version, exit codes, pipes and interruptions."""
+
+import contextlib
+import json
+import os
+import pty
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+import typer
+from rich.cells import cell_len
+
+import voirdire
+from voirdire.cli import app
+
+
+def options_of(command):
+    """List the options of a command, from its own definition."""
+    group = typer.main.get_command(app)
+    found = group.commands[command] if command else group
+    return [option for each in found.params for option in (*each.opts, *each.secondary_opts)]
+
+
+# Help and version -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("command", ["", "demo", "examine"])
+@pytest.mark.parametrize("columns", [None, "80", "100"])
+def test_help_fits_100_columns_and_names_every_option(execute, command, columns):
+    variables = {} if columns is None else {"COLUMNS": columns}
+
+    done = execute(*[command][: bool(command)], "--help", **variables)
+
+    assert (done.code, done.err) == (0, "")
+    assert max(cell_len(line) for line in done.out.splitlines()) <= int(columns or 100)
+    for option in options_of(command):
+        assert re.search(rf"(?<![\w-]){re.escape(option)}(?![\w-])", done.out), option
+    assert "\x1b" not in done.out
+
+
+@pytest.mark.parametrize("command", ["demo", "examine"])
+def test_short_help_is_the_same(invoke, command):
+    long, short = invoke(command, "--help"), invoke(command, "-h")
+
+    assert long.exit_code == short.exit_code == 0
+    assert long.stdout == short.stdout
+    assert f"voirdire {command}" in short.stdout or f"{command} [OPTIONS]" in short.stdout
+
+
+def test_help_lists_the_commands(invoke):
+    done = invoke("--help")
+
+    assert done.exit_code == 0
+    assert re.search(r"\bdemo\b.*\n(.*\n)*.*\bexamine\b", done.stdout)
+
+
+@pytest.mark.parametrize("option", ["--alignment", "--epsilon", "--epsilon-mode", "--method"])
+def test_examine_takes_the_promised_options(option):
+    assert option in options_of("examine")
+
+
+def test_the_options_of_the_design_are_all_there():
+    promised = "--weights --labels --cluster --question --threshold --gate --certificate --json"
+
+    assert set(promised.split()) <= set(options_of("examine"))
+    assert "--json" in options_of("demo")
+
+
+def test_version(invoke, call):
+    assert invoke("--version").stdout == f"voirdire {voirdire.__version__}\n"
+    assert call("--version").code == 0
+
+
+# Exit codes -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["unknown"],
+        ["examine"],
+        ["examine", "--humans", "h.csv"],
+        ["examine", "--nonsense"],
+        ["examine", "--humans", "h.csv", "--judges", "j.csv", "--epsilon", "much"],
+        ["examine", "--humans", "h.csv", "--judges", "j.csv", "extra"],
+        ["examine", "--humans", "h.csv", "--judges", "j.csv", "--method", "wilcoxon"],
+        ["demo", "--nonsense"],
+    ],
+    ids=" ".join,
+)
+def test_wrong_usage_exits_2(invoke, call, arguments):
+    assert invoke(*arguments).exit_code == 2
+
+    done = call(*arguments)
+
+    assert done.code == 2
+    assert "Traceback" not in done.err
+    assert done.out == "" or arguments == []
+
+
+def test_our_error_is_one_line_and_exit_1(execute, assert_one_line, tmp_path):
+    done = execute("examine", "--humans", "none.csv", "--judges", "none.csv", cwd=tmp_path)
+
+    assert_one_line(done, "none.csv", "Check the path")
+
+
+def test_a_message_of_several_lines_becomes_one(call, monkeypatch, assert_one_line, files):
+    def fail(*args, **kwargs):
+        raise voirdire.InputError("first\nsecond\r\nthird\u2028fourth")
+
+    monkeypatch.setattr("voirdire.io.read_labels", fail)
+
+    assert_one_line(call("examine", *files), "first second third fourth")
+
+
+def test_a_bug_keeps_its_traceback(call, monkeypatch, files):
+    def fail(*args, **kwargs):
+        raise ZeroDivisionError("a bug")
+
+    monkeypatch.setattr("voirdire.studies.examine", fail)
+
+    with pytest.raises(ZeroDivisionError, match="a bug"):
+        call("examine", *files)
+
+
+# Loading --------------------------------------------------------------------------------------
+
+HEAVY = ("numpy", "scipy", "polars", "pandas", "pyarrow", "sklearn", "narwhals", "msgspec")
+WATCHED = """
+import json, sys
+sys.argv = ["voirdire", *{arguments}]
+from voirdire.cli import run
+try:
+    run()
+except SystemExit:
+    pass
+print(json.dumps(sorted(set({heavy}) & set(sys.modules))), file=sys.stderr)
+"""
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--help"], ["--version"], ["examine", "--help"], ["demo", "-h"]]
+)
+def test_help_loads_nothing_heavy(arguments, environment):
+    code = WATCHED.format(arguments=arguments, heavy=HEAVY)
+
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=True
+    )
+
+    assert json.loads(done.stderr) == []
+    assert done.stdout
+
+
+def test_importing_the_package_loads_no_numbers(environment):
+    code = f"import json, sys, voirdire; print(json.dumps(sorted(set({HEAVY}) & set(sys.modules))))"
+
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=True
+    )
+
+    assert json.loads(done.stdout) == []
+
+
+# Pipes ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("options", ["--json", "--details", "-h"])
+def test_a_reader_that_leaves_early_sees_no_traceback(program, environment, files, options):
+    epsilons = [f"--epsilon={number / 100}" for number in range(30)]
+    words = [*program, "examine", *map(str, files), *epsilons, options]
+    piped = f"{shlex.join(words)} | head -1"
+
+    done = subprocess.run(
+        ["bash", "-c", piped], capture_output=True, text=True, env=environment, check=False
+    )
+
+    assert done.returncode == 0
+    assert done.stdout.count("\n") == 1
+    assert done.stderr == ""
+
+
+def test_a_reader_that_was_never_there_sees_no_traceback(program, environment, files):
+    reading, writing = os.pipe()
+    os.close(reading)
+
+    done = subprocess.run(
+        [*program, "examine", *map(str, files), "--json"],
+        stdout=writing,
+        stderr=subprocess.PIPE,
+        env=environment,
+        check=False,
+    )
+    os.close(writing)
+
+    assert b"Traceback" not in done.stderr
+    assert b"Exception ignored" not in done.stderr
+    assert done.returncode == 1
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")  # noqa: PTH110
+@pytest.mark.parametrize("option", ["--json", "--details"])
+def test_a_full_disk_is_our_error_in_one_line(program, environment, files, option):
+    with open("/dev/full", "wb") as full:  # noqa: PTH123
+        done = subprocess.run(
+            [*program, "examine", *map(str, files), option],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            env=environment,
+            check=False,
+        )
+
+    assert done.returncode == 1
+    assert b"Traceback" not in done.stderr
+    assert done.stderr.count(b"\n") == 1
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "cp1252"])
+@pytest.mark.parametrize("option", ["--details", "--help"])
+def test_a_terminal_without_greek_is_no_bug(execute, files, encoding, option):
+    done = execute("examine", *files, option, PYTHONIOENCODING=f"{encoding}:strict")
+
+    assert done.code == 0
+    assert "Traceback" not in done.err
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "cp1252", "gbk"])
+def test_json_is_whole_in_any_encoding(program, environment, study, tmp_path, encoding):
+    judges = {"评判者 ω": study["judges"]["good"]}
+    (tmp_path / "h.json").write_text(json.dumps(study["humans"]))
+    (tmp_path / "j.json").write_text(json.dumps(judges))
+
+    done = subprocess.run(
+        [*program, "examine", "--humans", "h.json", "--judges", "j.json", "--json"],
+        capture_output=True,
+        cwd=tmp_path,
+        env=environment | {"PYTHONIOENCODING": encoding},
+        check=False,
+    )
+
+    assert done.stderr == b""
+    assert done.returncode == 0
+    # JSON is UTF-8 (RFC 8259), whatever the terminal speaks; ASCII with escapes is UTF-8 too.
+    assert json.loads(done.stdout.decode("utf-8"))["examinations"][0]["judge"] == "评判者 ω"
+
+
+# Interruptions --------------------------------------------------------------------------------
+
+
+def interrupted(program, environment, arguments, opened):
+    """Start the program, interrupt it once it has opened what it waits for, give what it left."""
+    process = subprocess.Popen(
+        [*program, *map(str, arguments)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment,
+    )
+    try:
+        opened(process)
+        time.sleep(0.3)  # from having opened it to waiting for it
+        process.send_signal(signal.SIGINT)
+        code = process.wait(timeout=5)  # while what it reads from stays open
+    finally:
+        process.kill()
+        out, err = process.communicate()
+    return code, out, err
+
+
+def test_an_interruption_while_reading_a_pipe_exits_130(program, environment, tmp_path):
+    os.mkfifo(tmp_path / "humans.csv")
+    arguments = ["examine", "--humans", tmp_path / "humans.csv", "--judges", tmp_path / "x.csv"]
+
+    with contextlib.ExitStack() as held:
+
+        def opened(process):  # opening a FIFO to write waits until somebody reads
+            held.enter_context((tmp_path / "humans.csv").open("wb"))
+
+        code, out, err = interrupted(program, environment, arguments, opened)
+
+    assert code == 130
+    assert out == b""
+    assert err == b"voirdire: interrupted\n"
+
+
+def test_an_interruption_while_reading_standard_input_exits_130(program, environment, tmp_path):
+    def opened(process):
+        process.stdin.write(b"x" * 1_000_000)  # more than a pipe holds: it returns when read from
+        process.stdin.flush()
+
+    code, out, err = interrupted(
+        program,
+        environment,
+        ["examine", "--humans", "-", "--format", "csv", "--judges", tmp_path / "x.csv"],
+        opened,
+    )
+
+    assert code == 130
+    assert out == b""
+    assert err == b"voirdire: interrupted\n"
+
+
+# Terminals ------------------------------------------------------------------------------------
+
+
+def on_terminal(words, environment, *, columns):
+    """Run a program on a terminal of some width and give what stands on it."""
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        words,
+        stdin=subprocess.DEVNULL,
+        stdout=theirs,
+        stderr=theirs,
+        env=environment | {"TERM": "xterm-256color", "COLUMNS": str(columns)},
+    )
+    os.close(theirs)
+    pieces = []
+
+    def drain():
+        while True:
+            try:
+                piece = os.read(ours, 65_536)
+            except OSError:
+                return
+            if not piece:
+                return
+            pieces.append(piece)
+
+    reader = threading.Thread(target=drain)
+    reader.start()
+    process.wait(timeout=60)
+    reader.join(timeout=60)
+    os.close(ours)
+    return process.returncode, b"".join(pieces).decode()
+
+
+def test_a_terminal_gets_colours_and_a_pipe_none(program, environment, execute, files):
+    words = [*program, "examine", *map(str, files)]
+
+    code, seen = on_terminal(words, environment, columns=80)
+    _, plain = on_terminal(words, environment | {"NO_COLOR": "1"}, columns=80)
+    piped = execute("examine", *files)
+
+    assert code == 0
+    assert re.search(r"\x1b\[[\d;]*m", seen)
+    assert not re.search(r"\x1b\[(?:\d+;)*3\dm", plain)
+    assert "\x1b" not in piped.out
+    assert "✓ passed" in seen
+    assert "✓ passed" in piped.out
+    assert piped.err == ""
+
+
+def test_a_narrow_terminal_keeps_every_number_whole(program, environment, files):
+    epsilons = [f"--epsilon={number}" for number in (0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3)]
+    words = [*program, "examine", *map(str, files), *epsilons]
+
+    code, seen = on_terminal(words, environment, columns=80)
+
+    plain = re.sub(r"\x1b\[[\d;?]*[a-zA-Z]", "", seen).replace("\r", "")
+    (row,) = re.findall(r"^good .*$", plain, re.M)
+    assert code == 0
+    assert max(map(cell_len, plain.splitlines())) <= 80
+    assert len(re.findall(r"(?:\d?\.\d+|\d|–) [✓✗?]", row)) == 7
+    assert "…" not in row

@@ -1,0 +1,152 @@
+"""The files of a study, as they were named on the command line."""
+
+import io
+import json
+import sys
+from dataclasses import replace
+
+import pytest
+
+from voirdire.cli.study_files import Reading, read_study
+from voirdire.errors import InputError
+
+PLAIN = Reading(
+    kind="choice",
+    file_format=None,
+    columns={},
+    raters=(),
+    labels=None,
+    separator=None,
+    missing=(),
+    threshold=0.5,
+    cluster=None,
+    questions=(),
+)
+
+
+@pytest.fixture
+def read(files):
+    """Read the study's files, or others, as the options say."""
+
+    def read_files(*, humans=None, judges=None, gold=None, only=(), **options):
+        return read_study(
+            humans or [str(files[1])],
+            judges or [str(files[3])],
+            gold,
+            reading=replace(PLAIN, **options),
+            only=only,
+        )
+
+    return read_files
+
+
+def labels_of(table):
+    rows = table.frame.select("rater", "item", "label").iter_rows()
+    return {(rater, item): label for rater, item, label in rows}
+
+
+def flat(raters):
+    return {
+        (rater, item): label for rater, labels in raters.items() for item, label in labels.items()
+    }
+
+
+def test_annotators_judges_and_no_gold(read, study):
+    found = read()
+
+    assert labels_of(found.humans) == flat(study["humans"])
+    assert labels_of(found.judges) == flat(study["judges"])
+    assert set(found.judge_names) == {"good", "bad"}
+    assert found.gold is None
+
+
+def test_only_some_judges_with_their_drops(read, study, tmp_path):
+    rows = [f"{i},{r},{x}" for r, labels in study["judges"].items() for i, x in labels.items()]
+    rows += ["x1,good,perhaps", "x2,bad,perhaps", "x3,,yes"]
+    (tmp_path / "more.csv").write_text("item,judge,label\n" + "\n".join(rows))
+
+    found = read(judges=[str(tmp_path / "more.csv")], only=["bad"], labels=["yes", "no"])
+
+    assert found.judge_names == ["bad"]
+    assert {rater for rater, _ in labels_of(found.judges)} == {"bad"}
+    assert sorted((row.rater or "", row.item) for row in found.judges.dropped) == [
+        ("", "x3"),
+        ("bad", "x2"),
+    ]
+
+
+def test_an_unknown_judge_is_refused(read):
+    with pytest.raises(InputError, match=r"`--judge` must be one of '\w+', '\w+', got 'nobody'"):
+        read(only=["good", "nobody"])
+
+
+def test_long_names_do_not_fill_the_error(read, study, tmp_path):
+    (tmp_path / "j.json").write_text(json.dumps({"x" * 10**6: study["judges"]["good"]}))
+
+    with pytest.raises(InputError, match="`--judge` must be one of 'xxx") as caught:
+        read(judges=[str(tmp_path / "j.json")], only=["y" * 10**6])
+
+    assert len(str(caught.value)) < 500
+
+
+def test_names_of_columns_reach_the_role_that_has_them(read, study, tmp_path):
+    for name, role in (("humans", "who"), ("judges", "model")):
+        rows = [f"{i},{r},{x}" for r, labels in study[name].items() for i, x in labels.items()]
+        (tmp_path / f"{name}.csv").write_text(f"text,{role},label\n" + "\n".join(rows))
+
+    found = read(columns={"item": "text", "annotator": "who", "judge": "model"})
+
+    assert labels_of(found.humans) == flat(study["humans"])
+    assert labels_of(found.judges) == flat(study["judges"])
+
+
+def test_names_of_columns_reach_gold_labels_too(read, study, tmp_path):
+    rows = [f"{i},{x}" for i, x in study["judges"]["good"].items()]
+    (tmp_path / "gold.csv").write_text("text,label\n" + "\n".join(rows))
+    for name, role in (("humans", "annotator"), ("judges", "judge")):
+        lines = [f"{i},{r},{x}" for r, labels in study[name].items() for i, x in labels.items()]
+        (tmp_path / f"{name}.csv").write_text(f"text,{role},label\n" + "\n".join(lines))
+
+    found = read(gold=str(tmp_path / "gold.csv"), columns={"item": "text"})
+
+    assert labels_of(found.gold) == flat({"gold": study["judges"]["good"]})
+
+
+def test_gold_labels_are_read_as_the_question_is(read, study, tmp_path):
+    gold = dict(study["judges"]["good"])
+    rows = [f"{i},{x.upper()}" for i, x in gold.items()]
+    (tmp_path / "gold.csv").write_text("item,label\n" + "\n".join(rows))
+
+    found = read(gold=str(tmp_path / "gold.csv"), kind="boolean")
+
+    truths = {"yes": "true", "no": "false"}
+    assert labels_of(found.gold) == {("gold", item): truths[label] for item, label in gold.items()}
+
+
+def test_a_stream_is_read_once_for_several_questions(read, study, monkeypatch):
+    rows = [
+        {"item": item, "judge": "good", "question": question, "label": label}
+        for question in ("a", "b", "c")
+        for item, label in study["judges"]["good"].items()
+    ]
+    data = "".join(json.dumps(row) + "\n" for row in rows).encode()
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
+
+    found = read(judges=["-"], questions=("a", "b"))
+
+    assert {"a", "b"} <= set(found.judges.frame["question"])
+    assert found.judge_names == ["good"]
+
+
+def test_the_threshold_is_the_judges_alone(read, study, tmp_path):
+    rows = [f"{item},j,{0.6}" for item in study["humans"]["ann"]]
+    (tmp_path / "p.csv").write_text("item,judge,probability\n" + "\n".join(rows))
+
+    low, high = (
+        read(judges=[str(tmp_path / "p.csv")], kind="boolean", threshold=threshold)
+        for threshold in (0.6, 0.61)
+    )
+
+    assert set(low.judges.frame["label"]) == {"true"}
+    assert set(high.judges.frame["label"]) == {"false"}
+    assert labels_of(low.humans) == labels_of(high.humans)

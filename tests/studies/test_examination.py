@@ -1,0 +1,196 @@
+"""The plan that is fixed beforehand, and one aligned matrix examined under it."""
+
+import dataclasses
+import inspect
+import json
+from typing import get_args
+
+import numpy as np
+import pytest
+
+import voirdire
+from voirdire import stats
+from voirdire._types import AlignmentName
+from voirdire.errors import InputError
+from voirdire.studies.examination import TestPlan as Plan
+from voirdire.studies.examination import (
+    check_alignment,
+    examine_matrix,
+    kind_of,
+    label_text,
+    make_reader,
+)
+from voirdire.studies.label_matrix import LabelMatrix
+
+
+def made_matrix(**changed):
+    rng = np.random.default_rng(0)
+    truth = rng.integers(2, size=50)
+    noisy = np.where(rng.random((50, 4)) < 0.2, 1 - truth[:, None], truth[:, None])
+    given = {
+        "items": tuple(map(str, range(50))),
+        "annotators": ("ann", "bob", "eve", "kim"),
+        "judges": ("first", "second"),
+        "humans": noisy.astype(np.int32),
+        "answers": np.stack([truth, 1 - truth], axis=1).astype(np.int32),
+        "failed": np.zeros((50, 2), dtype=bool),
+        "categories": ("no", "yes"),
+    }
+    return LabelMatrix(**given | changed)
+
+
+def test_one_result_per_judge_and_margin_judge_by_judge():
+    plan = Plan(epsilon=[0.2, 0.1])
+
+    results = examine_matrix(made_matrix(), plan, alignment="accuracy", question="polite")
+
+    assert [(row.judge, row.epsilon) for row in results] == [
+        ("first", 0.2),
+        ("first", 0.1),
+        ("second", 0.2),
+        ("second", 0.1),
+    ]
+    assert {row.question for row in results} == {"polite"}
+
+
+def test_figures_are_those_of_the_arrays():
+    matrix = made_matrix()
+
+    found = examine_matrix(matrix, Plan(epsilon=0.1), alignment="accuracy", question="q")
+
+    expected = stats.alt_test(matrix.answers, matrix.humans, epsilon=0.1)
+    for row, result in zip(found, expected, strict=True):
+        assert row.winning_rate == result.winning_rate
+        assert row.advantage_probability == result.advantage_probability
+        assert [a.p_value for a in row.annotators] == [a.p_value for a in result.annotators]
+        assert [a.annotator for a in row.annotators] == ["ann", "bob", "eve", "kim"]
+
+
+def test_constant_controls_are_called_by_their_label():
+    results = examine_matrix(made_matrix(), Plan(), alignment="accuracy", question="q")
+
+    assert results[0].controls[0].control == "constant"
+    assert results[0].controls[0].label in ("no", "yes")
+
+
+def test_failures_and_missing_items_are_said():
+    failed = np.zeros((50, 2), dtype=bool)
+    failed[:5, 0] = True
+    answers = np.where(failed, -1, made_matrix().answers)
+    matrix = made_matrix(failed=failed, answers=answers, n_unjudged={"second": 3})
+
+    first, second = examine_matrix(matrix, Plan(), alignment="accuracy", question="q")
+
+    assert (first.worst_case.n_failures, second.worst_case.n_failures) == (5, 0)
+    assert "3 of 50 annotated items were not judged" in second.warnings
+    assert not any("not judged" in sentence for sentence in first.warnings)
+
+
+def test_a_judge_that_writes_its_labels_unlike_every_annotator_is_noticed():
+    answers = np.stack([made_matrix().answers[:, 0], np.full(50, 2)], axis=1).astype(np.int32)
+    matrix = made_matrix(answers=answers, categories=("no", "yes", "Yes."))
+
+    first, second = examine_matrix(matrix, Plan(), alignment="accuracy", question="q")
+
+    assert "strange_labels" not in [caution.code for caution in first.cautions]
+    assert "strange_labels" in [caution.code for caution in second.cautions]
+    assert any("'Yes.'" in sentence for sentence in second.warnings)
+
+
+def test_settings_say_everything_else_that_determines_the_result():
+    plan = Plan(epsilon=[0.1, 0.2], quality={"ann": 1, "bob": 1, "eve": 1, "kim": 2}, seed=4)
+
+    result, *_ = examine_matrix(made_matrix(), plan, alignment="accuracy", question="q")
+
+    assert result.settings["quality"] == plan.quality
+    assert result.settings["seed"] == 4
+    assert result.settings["gold"] is False
+    assert result.settings["n_clusters"] is None
+    assert result.settings["labels_declared"] is False
+    documented = {
+        "min_items",
+        "min_annotators",
+        "weights",
+        "quality",
+        "expert",
+        "normalize",
+        "seed",
+    }
+    assert documented <= result.settings.keys()
+
+
+def test_a_plan_is_plain_values():
+    def closeness(first, second):
+        raise AssertionError
+
+    settings = Plan(similarity=closeness, quality={"a": 1.0}).as_settings()
+
+    assert settings["similarity"] == "closeness"
+    assert json.loads(json.dumps(settings)) == settings
+
+
+def test_a_plan_has_the_defaults_of_alt_test():
+    parameters = inspect.signature(voirdire.alt_test).parameters
+
+    for field in dataclasses.fields(Plan):
+        assert field.default == parameters[field.name].default, field.name
+    with pytest.raises(dataclasses.FrozenInstanceError, match="epsilon"):
+        Plan().epsilon = 0.3
+
+
+@pytest.mark.parametrize(
+    ("plan", "message"),
+    [
+        (Plan(expert="zoe"), "`expert` must be one of the annotators 'ann', 'bob', 'eve', 'kim'"),
+        (Plan(quality={"ann": 1.0}), "`quality` must name every annotator, .* for 'bob'"),
+    ],
+)
+def test_unknown_people_are_refused(plan, message):
+    with pytest.raises(InputError, match=message):
+        examine_matrix(made_matrix(), plan, alignment="accuracy", question="q")
+
+
+def test_only_ten_of_many_annotators_are_named_in_an_error():
+    names = tuple(f"{'x' * 1000}{number}" for number in range(30))
+    matrix = made_matrix(annotators=names, humans=np.zeros((50, 30), np.int32))
+
+    with pytest.raises(InputError, match="`expert` must be one of") as caught:
+        examine_matrix(matrix, Plan(expert="y" * 10**6), alignment="accuracy", question="q")
+
+    assert len(str(caught.value)) < 1500
+
+
+@pytest.mark.parametrize("name", get_args(AlignmentName))
+def test_every_alignment_is_known_and_declares_a_kind(name):
+    kinds = {"neg_rmse": "scale", "similarity": "text", "accuracy": "choice"}
+
+    assert check_alignment(name) == name
+    assert kind_of(name) == kinds.get(name, "multilabel")
+    assert make_reader(name, kind=None, labels=None).declared is None
+
+
+def test_a_function_is_called_by_its_name():
+    class Nameless:
+        def __call__(self, first, second):
+            raise AssertionError
+
+    def same(first, second):
+        raise AssertionError
+
+    assert check_alignment(same) == "same"
+    assert check_alignment(Nameless()) == "custom"
+    assert kind_of(same) == "choice"
+
+
+@pytest.mark.parametrize("strange", ["Accuracy", "", None, 3, ["accuracy"]])
+def test_an_unknown_alignment_is_refused(strange):
+    with pytest.raises(InputError, match="`alignment` must be one of 'accuracy', 'neg_rmse'"):
+        check_alignment(strange)
+
+
+@pytest.mark.parametrize(
+    ("label", "text"),
+    [(frozenset({"b", "a"}), "{a, b}"), (frozenset(), "{}"), (True, "true"), (3, "3"), ("x", "x")],
+)
+def test_labels_have_a_text(label, text):
+    assert label_text(label) == text

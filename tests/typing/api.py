@@ -1,0 +1,156 @@
+"""The public Python face as a type checker sees it: checked by mypy --strict, never executed."""
+
+from collections.abc import Mapping
+from typing import Any, Literal, assert_type
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa  # type: ignore[import-untyped]
+from numpy.typing import NDArray
+from rich.console import Console
+
+import voirdire
+from voirdire import AltTestResult, AnnotatorResult, Certificate, Dropped, Failure
+from voirdire.io import LabelTable, join_tables, read_labels, table_from_frame
+from voirdire.reporting import ExaminationTables, certificate_to_json, examination_to_json
+from voirdire.stats import Caution, ControlResult, KrippendorffResult, WorstCase
+from voirdire.studies import (
+    Examination,
+    PooledResult,
+    TestPlan,
+    certify,
+    examine,
+    pool_questions,
+    result_as_dict,
+)
+
+humans: dict[str, dict[str, str]] = {"ann": {"t1": "yes"}, "bob": {"t1": "no"}}
+judge: dict[str, str] = {"t1": "yes"}
+numbers: dict[str, dict[int, float]] = {"ann": {1: 2.5}, "bob": {1: 3.0}}
+sets: dict[str, dict[int, list[str]]] = {"ann": {1: ["hate"]}, "bob": {1: []}}
+failing: dict[str, str | Failure | None] = {"t1": Failure(reason="timeout"), "t2": None}
+
+
+def same_length(first: NDArray[Any], second: NDArray[Any]) -> NDArray[np.float64]:
+    return np.asarray(np.char.str_len(first) == np.char.str_len(second), dtype=np.float64)
+
+
+# One judge and one ε give a result, several ε a list, several judges a dict of either.
+assert_type(voirdire.alt_test(judge, humans), AltTestResult)
+assert_type(voirdire.alt_test(judge, humans, epsilon=0.1), AltTestResult)
+assert_type(voirdire.alt_test(judge, humans, epsilon=[0.1, 0.2]), list[AltTestResult])
+assert_type(voirdire.alt_test(judge, humans, epsilon=(0.1,)), list[AltTestResult])
+assert_type(voirdire.alt_test(judges={"j": judge}, humans=humans), dict[str, AltTestResult])
+assert_type(
+    voirdire.alt_test(judges={"j": judge}, humans=humans, epsilon=[0.1, 0.2]),
+    dict[str, list[AltTestResult]],
+)
+assert_type(voirdire.outperforms_humans(judge, humans, gold=judge), AltTestResult)
+
+# Every kind of label, every setting.
+voirdire.alt_test({1: 2.5}, numbers, alignment="neg_rmse", normalize="zscore")
+voirdire.alt_test({1: ["hate"]}, sets, alignment="hamming", labels=["hate", "insult"])
+voirdire.alt_test({1: {"hate"}}, sets, alignment="jaccard")
+voirdire.alt_test({1: True}, {"ann": {1: False}}, kind="boolean")
+voirdire.alt_test(failing, humans, epsilon_mode="multiplicative", method="exact")
+voirdire.alt_test(judge, humans, weights="imbalance", clusters={"t1": 1}, seed=3)
+voirdire.alt_test(judge, humans, quality={"ann": 1.0, "bob": 0.5}, expert="ann")
+voirdire.alt_test(judge, humans, alignment="similarity", similarity=same_length)
+voirdire.alt_test(judge, humans, alignment=same_length, question="polite", controls=False)
+voirdire.alt_test(judge, humans, min_items=10, min_annotators=3, false_discovery_rate=0.1)
+
+# Data frames of three libraries.
+voirdire.alt_test(pl.DataFrame(), pl.DataFrame())
+voirdire.alt_test(pd.DataFrame(), pd.DataFrame())
+voirdire.alt_test(pa.table({}), pa.table({}))
+voirdire.alt_test(judges={"j": pl.DataFrame()}, humans=humans)
+
+# Closed sets of words are closed.
+voirdire.alt_test(judge, humans, alignment="kappa")  # type: ignore[call-overload]
+voirdire.alt_test(judge, humans, epsilon_mode="ratio")  # type: ignore[call-overload]
+voirdire.alt_test(judge, humans, method="wilcoxon")  # type: ignore[call-overload]
+voirdire.alt_test(judge, humans, weights="balanced")  # type: ignore[call-overload]
+voirdire.alt_test(judge, humans, "accuracy")  # type: ignore[call-overload]
+
+
+def read_a_result(result: AltTestResult) -> None:
+    assert_type(result.question, str)
+    assert_type(result.judge, str)
+    assert_type(result.alignment, str)
+    assert_type(result.epsilon, float)
+    assert_type(result.epsilon_mode, Literal["additive", "multiplicative"])
+    assert_type(result.method, Literal["t", "exact"])
+    assert_type(result.n_items, int)
+    assert_type(result.n_annotators, int)
+    assert_type(result.winning_rate, float)
+    assert_type(result.winning_rate_bh, float)
+    assert_type(result.advantage_probability, float)
+    assert_type(result.human_advantage, float)
+    assert_type(result.passed, bool)
+    assert_type(result.outcome, Literal["passed", "failed", "no_evidence"])
+    assert_type(result.outcome_reasons, tuple[str, ...])
+    assert_type(result.annotators, tuple[AnnotatorResult, ...])
+    assert_type(result.untested, tuple[str, ...])
+    assert_type(result.worst_case, WorstCase)
+    assert_type(result.controls, tuple[ControlResult, ...])
+    assert_type(result.human_agreement, KrippendorffResult | None)
+    assert_type(result.cautions, tuple[Caution, ...])
+    assert_type(result.warnings, tuple[str, ...])
+    assert_type(result.dropped, tuple[Dropped, ...])
+    assert_type(result.settings, dict[str, Any])
+    assert_type(result_as_dict(result), dict[str, Any])
+    result.winning_rate = 1.0  # type: ignore[misc]
+
+
+def read_an_annotator(person: AnnotatorResult) -> None:
+    assert_type(person.annotator, str)
+    assert_type(person.n_items, int)
+    assert_type(person.advantage_judge, float)
+    assert_type(person.advantage_human, float)
+    assert_type(person.p_value, float)
+    assert_type(person.exact_p_value, float)
+    assert_type(person.tie_share, float)
+    assert_type(person.rejected, bool)
+    assert_type(person.rejected_bh, bool)
+    assert_type(person.as_dict(), dict[str, Any])
+
+
+def examine_files(path: str, frame: pl.DataFrame) -> None:
+    table = read_labels(path, role="annotator", kind="multilabel", labels=["a"], separator="|")
+    assert_type(table, LabelTable)
+    assert_type(table.frame, pl.DataFrame)
+    assert_type(table.dropped, tuple[Dropped, ...])
+    judges = table_from_frame(frame, role="judge", kind="multilabel", source_name="judges")
+    assert_type(join_tables([judges, judges]), LabelTable)
+
+    plan = TestPlan(epsilon=[0.1, 0.2], method="exact", seed=1)
+    found = examine(table, judges, alignments=["jaccard", "hamming"], plan=plan, labels=["a"])
+    assert_type(found, Examination)
+    assert_type(found.results, tuple[AltTestResult, ...])
+    assert_type(found.pooled, tuple[PooledResult, ...])
+    assert_type(found.judges, tuple[str, ...])
+    assert_type(found.of_judge("j"), tuple[AltTestResult, ...])
+    assert_type(pool_questions(found.results), PooledResult)
+    assert_type(examination_to_json(found), str)
+    Console().print(ExaminationTables(found, details=True))
+
+    record = certify(found, humans=table, judges=judges, epsilon_reason="skilled")
+    assert_type(record, Certificate)
+    assert_type(record.outcomes, Mapping[str, str])
+    assert_type(record.content_hash, str)
+    assert_type(certificate_to_json(record), str)
+
+    read_labels(path, role="annotator", kind="pairwise")  # type: ignore[arg-type]
+    read_labels(path, role="human", kind="choice")  # type: ignore[arg-type]
+    TestPlan(method="wilcoxon")  # type: ignore[arg-type]
+    examine(table, judges, alignments=["kappa"])  # type: ignore[list-item]
+
+
+def catch(error: voirdire.VoirdireError) -> None:
+    as_value: type[ValueError] = voirdire.InputError
+    ours: type[voirdire.InputError] = voirdire.NoDataError
+    assert_type(voirdire.__version__, str)
+    assert_type(Failure().reason, str)
+    assert_type(Dropped(reason="r", source="s").place(), str)
+    del as_value, ours, error
