@@ -270,7 +270,7 @@ def test_normalised_scales_are_those_of_normalised_input(study, method):
     )
 
     # Only items that somebody annotated are examined, so only they are the judge's scale.
-    annotated = {i for answers in study.humans.values() for i in answers}
+    annotated = {i for answers in study.humans.values() for i in observed(answers)}
     judge = {i: x for i, x in study.judge.items() if i in annotated}
     humans = {name: rescaled(answers) for name, answers in study.humans.items()}
     assert_is_oracle(result, alt_test_oracle(rescaled(judge), humans, **options))
@@ -439,7 +439,7 @@ def test_in_the_worst_case_failed_items_are_lost(data, drawn, eps):
     failing.discard(study.items[0])
     kind = data.draw(st.sampled_from((None, Failure(reason="timeout"), Failure())))
     judge = {i: kind if i in failing else x for i, x in study.judge.items()}
-    annotated = {i for answers in study.humans.values() for i in answers}
+    annotated = {i for answers in study.humans.values() for i in observed(answers)}
     failing = {
         i for i in judge if i in annotated and (i in failing or observed({i: judge[i]}) == {})
     }

@@ -227,24 +227,23 @@ def test_a_constant_is_named_in_full():
     assert shown.label == "{<a>, b}"
 
 
-def test_the_best_constant_has_the_highest_winning_rate_before_the_highest_advantage():
-    found = 0
-    for seed in range(120):
-        rng = np.random.default_rng(seed)
-        humans = {
-            f"h{k}": dict(enumerate(rng.choice(list("ab"), 40, p=[p, 1 - p]).tolist()))
-            for k, p in enumerate(rng.random(3))
-        }
+@pytest.mark.parametrize("seed", [12, 15, 45])
+def test_among_constants_the_winning_rate_counts_before_the_advantage(seed):
+    # Panels found by search, in which the two orders differ.
+    rng = np.random.default_rng(seed)
+    humans = {
+        f"h{k}": dict(enumerate(rng.choice(list("abc"), 40, p=rng.dirichlet([1, 1, 1])).tolist()))
+        for k in range(5)
+    }
 
-        control = by_kind(alt_test(humans["h0"], humans, epsilon=0.2))["constant"]
+    control = by_kind(alt_test(humans["h0"], humans, epsilon=0.1))["constant"]
 
-        oracles = [
-            alt_test_oracle(dict.fromkeys(range(40), label), humans, epsilon=0.2) for label in "ab"
-        ]
-        best = max((o["winning_rate"], o["advantage_probability"]) for o in oracles)
-        assert (control.winning_rate, control.advantage_probability) == pytest.approx(best)
-        found += best[1] < max(o["advantage_probability"] for o in oracles) - 1e-9
-    assert found  # in some of these panels the two orders differ
+    oracles = [
+        alt_test_oracle(dict.fromkeys(range(40), label), humans, epsilon=0.1) for label in "abc"
+    ]
+    best = max((o["winning_rate"], o["advantage_probability"]) for o in oracles)
+    assert best[1] < max(o["advantage_probability"] for o in oracles)
+    assert (control.winning_rate, control.advantage_probability) == pytest.approx(best)
 
 
 def test_arrays_name_constants_by_their_code():

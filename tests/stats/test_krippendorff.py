@@ -233,6 +233,16 @@ def test_undefined_is_nan_with_a_warning(labels, reason):
     assert result.reason == reason
 
 
+@pytest.mark.parametrize("level", ["ordinal", "interval", "ratio"])
+@pytest.mark.parametrize("value", [0.1, 0.3, 1 / 3, 1e-9, 1e9 + 0.1])
+@pytest.mark.parametrize("n_items", [2, 3, 7, 50])
+def test_one_number_only_is_undefined_whatever_the_rounding(level, value, n_items):
+    with pytest.warns(DegenerateDataWarning, match="all labels are equal"):
+        result = krippendorff_alpha(np.full((n_items, 3), value), level=level)
+
+    assert math.isnan(result.alpha)
+
+
 @pytest.mark.parametrize(
     ("labels", "options", "message"),
     [

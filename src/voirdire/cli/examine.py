@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["examine_command"]
 
 GATE_NOT_PASSED = 3
+_MOST_SAID = 5
 _FORMATS = "csv, tsv, jsonl, json, parquet, alttest, label-studio, argilla"
 FILES, STUDY, TEST, OUTPUT = "Files", "What is asked", "The test", "Output"
 
@@ -236,7 +237,11 @@ def examine_command(
         threshold=threshold,
         cluster=cluster,
         questions=question,
+        streamed="-" in [*humans, *judges, gold],
     )
+    if [*humans, *judges, gold].count("-") > 1:
+        msg = "standard input (-) can be read once, got it twice."
+        raise typer.BadParameter(msg)
     weight_of = as_weights(quality)
     if certificate is not None:
         check_overwrite(certificate)
@@ -263,9 +268,10 @@ def examine_command(
     if certificate is not None:
         _write_certificate(certificate, examination, study, reading, epsilon_reason)
     print_examination(examination, as_json=as_json, details=details)
-    closed = closed_gates(examination, gate)
+    closed = closed_gates(examination, gate, study.judge_names)
     if closed:
-        typer.echo(f"voirdire: gate not passed: {'; '.join(closed)}", err=True)
+        more = f"; and {len(closed) - _MOST_SAID} more" if len(closed) > _MOST_SAID else ""
+        typer.echo(f"voirdire: gate not passed: {'; '.join(closed[:_MOST_SAID])}{more}", err=True)
         raise typer.Exit(GATE_NOT_PASSED)
 
 

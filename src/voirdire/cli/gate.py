@@ -42,11 +42,28 @@ def check_gates(gates: Sequence[str], judges: Sequence[str]) -> None:
             raise InputError(msg)
 
 
-def closed_gates(examination: Examination, gates: Sequence[str]) -> list[str]:
-    """Say which results of the chosen judges have another outcome than `passed`."""
-    return [
-        f"{shorten(row.judge)}: {row.outcome} ({shorten(row.question)}, {row.alignment}, "
-        f"ε {row.epsilon:g})"
+def closed_gates(
+    examination: Examination, gates: Sequence[str], judges: Sequence[str] = ()
+) -> list[str]:
+    """Say which results of the chosen judges have another outcome than `passed`, or are missing.
+
+    A judge without labels for a question that others were examined on has not passed it.
+    """
+    chosen = dict.fromkeys([*judges, *(row.judge for row in examination.results)])
+    if EVERY_JUDGE not in gates:
+        chosen = dict.fromkeys(gates)
+    outcomes = {
+        (row.judge, row.question, row.alignment, row.epsilon): row.outcome
         for row in examination.results
-        if row.outcome != "passed" and (EVERY_JUDGE in gates or row.judge in gates)
+    }
+    asked = dict.fromkeys(place[1:] for place in outcomes)
+    found = [
+        (judge, place, outcomes.get((judge, *place), "not examined"))
+        for judge in (chosen if gates else ())
+        for place in asked
+    ]
+    return [
+        f"{shorten(judge)}: {outcome} ({shorten(question)}, {alignment}, ε {epsilon:g})"
+        for judge, (question, alignment, epsilon), outcome in found
+        if outcome != "passed"
     ]

@@ -18,6 +18,8 @@ from voirdire.errors import VoirdireError
 
 __all__ = ["app", "run"]
 
+_INTERRUPTED = 130
+
 app = typer.Typer(
     name="voirdire",
     help="Examine LLM judges against human annotators.",
@@ -61,9 +63,10 @@ def run() -> None:
         message = in_options(" ".join(str(error).splitlines()))
         sys.stderr.write(f"voirdire: {message}\n")
         sys.exit(1)
-    except KeyboardInterrupt:
-        sys.stderr.write("voirdire: interrupted\n")
-        sys.exit(130)
+    except SystemExit as left:
+        if left.code == _INTERRUPTED:  # typer has caught the KeyboardInterrupt
+            sys.stderr.write("voirdire: interrupted\n")
+        raise
     except BrokenPipeError:
         _silence_output()  # whoever read our output has left
         sys.exit(1)

@@ -87,11 +87,11 @@ def check_overwrite(certificate: Path) -> None:
 
 def write_text(path: Path, text: str) -> None:
     """Write a file whole or not at all."""
-    if not path.name or path.is_dir():
-        msg = f"{path}: must be a file, got a folder. Name a file in it."
-        raise InputError(msg)
-    temporary = path.with_name(f".{path.name}.partial")
+    temporary = path.parent / f".{path.name}.partial"
     try:
+        if not path.name or path.is_dir():
+            msg = f"{path}: must be a file, got a folder. Name a file in it."
+            raise InputError(msg)
         temporary.write_text(text, encoding="utf-8")
         temporary.replace(path)
     except OSError as error:

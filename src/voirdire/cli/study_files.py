@@ -32,6 +32,11 @@ class Reading:
     threshold: float
     cluster: str | None
     questions: Sequence[str]
+    streamed: bool = False
+
+    def format_of(self, source: str) -> str | None:
+        """Return the declared format: of standard input where that is read, else of every file."""
+        return self.file_format if source == "-" or not self.streamed else None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,8 +82,14 @@ def read_study(
             ),
             only,
         ),
-        gold=_read([gold], reading, role="judge", rater_name="gold") if gold else None,
+        gold=_read_gold(gold, reading) if gold else None,
     )
+
+
+def _read_gold(gold: str, reading: Reading) -> LabelTable:
+    columns = _columns(reading, rater="judge")
+    columns.pop("rater", None)
+    return _read([gold], reading, role="judge", rater_name="gold", columns=columns)
 
 
 def _read(sources: Sequence[str], reading: Reading, **settings: Any) -> LabelTable:
@@ -92,7 +103,7 @@ def _read(sources: Sequence[str], reading: Reading, **settings: Any) -> LabelTab
         read_labels(
             source,
             kind=reading.kind,
-            format=reading.file_format,  # type: ignore[arg-type]  # checked where it is read
+            format=reading.format_of(source),  # type: ignore[arg-type]  # checked where it is read
             labels=reading.labels,
             separator=reading.separator,
             missing=reading.missing,

@@ -78,8 +78,16 @@ class Scorer(Protocol):
     def is_exact(self, judge: NDArray[Any]) -> bool:
         """Tell whether unweighted sums of scores with these labels are whole numbers."""
 
+    def tolerance(self, labels: NDArray[Any]) -> float | NDArray[np.float64]:
+        """Within which difference scores are equal, per item where labels decide it."""
+
     def compare(
-        self, judge: NDArray[Any], human: NDArray[Any], n_others: NDArray[np.float64]
+        self,
+        judge: NDArray[Any],
+        human: NDArray[Any],
+        *,
+        n_others: NDArray[np.float64],
+        tolerance: float | NDArray[np.float64],
     ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Tell where the judge's sum is larger, and where the human's is, to a tolerance."""
 
@@ -104,11 +112,20 @@ class _CodeScorer:
         del judge
         return False
 
+    def tolerance(self, labels: NDArray[Any]) -> float | NDArray[np.float64]:
+        del labels
+        return TOLERANCE
+
     def compare(
-        self, judge: NDArray[Any], human: NDArray[Any], n_others: NDArray[np.float64]
+        self,
+        judge: NDArray[Any],
+        human: NDArray[Any],
+        *,
+        n_others: NDArray[np.float64],
+        tolerance: float | NDArray[np.float64],
     ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         margin = np.subtract(judge, human, dtype=np.float64) / n_others
-        return margin > TOLERANCE, margin < -TOLERANCE
+        return margin > tolerance, margin < -tolerance
 
 
 class AccuracyScorer(_CodeScorer):
@@ -158,9 +175,8 @@ class SquaredErrorScorer(_CodeScorer):
     def __init__(self, humans: NDArray[np.float64]) -> None:
         scale, self._whole = _scale_of(humans)
         self._unit = unit_of(scale)
-        scale /= self._unit
-        # 1e-9 of scores as people know them; less for tiny labels, rounding for huge ones
-        self._tolerance = max(TOLERANCE * min(scale, 1.0), _ROUNDING * scale)
+        # 1e-9 of scores as people know them, and less for tiny labels
+        self._tolerance = TOLERANCE * min(scale / self._unit, 1.0)
 
     def is_present(self, labels: NDArray[Any]) -> NDArray[np.bool_]:
         return ~np.isnan(labels)
@@ -176,12 +192,20 @@ class SquaredErrorScorer(_CodeScorer):
     def is_exact(self, judge: NDArray[Any]) -> bool:
         return self._whole and _all_whole(judge)
 
+    def tolerance(self, labels: NDArray[Any]) -> float | NDArray[np.float64]:
+        return np.maximum(self._tolerance, _ROUNDING * np.abs(labels).max(axis=0, initial=0.0))
+
     def compare(
-        self, judge: NDArray[Any], human: NDArray[Any], n_others: NDArray[np.float64]
+        self,
+        judge: NDArray[Any],
+        human: NDArray[Any],
+        *,
+        n_others: NDArray[np.float64],
+        tolerance: float | NDArray[np.float64],
     ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         with np.errstate(over="ignore", invalid="ignore"):
             margin = np.sqrt(judge / n_others) - np.sqrt(human / n_others)
-        return margin > self._tolerance, margin < -self._tolerance
+        return margin > tolerance, margin < -tolerance
 
 
 class FunctionScorer(_CodeScorer):

@@ -347,9 +347,8 @@ def _sides(raters: Raters, universe: _Universe, *, min_annotators: int) -> tuple
     used = _labels_in_use(labels, universe.n_codes)
     if len(used) > 2:
         return None
-    return sides_by_majority(
-        labels, used, min_annotators=1 if raters.reference is not None else min_annotators
-    )
+    fewest = min_annotators if raters.reference is None else 1
+    return sides_by_majority(labels, used, min_annotators=fewest)
 
 
 def _labels_in_use(labels: NDArray[Any], n_codes: int) -> NDArray[np.intp]:

@@ -35,10 +35,9 @@ __all__ = ["exact_p_value"]
 _SAME = 1e-9
 """Statistics closer than this are the same table order."""
 _GRID = 129
+_LARGEST_GRID = 1025
 _ZOOMS = 4
 _FINER = 8
-_WITHIN_REACH = 0.9
-_NO_GAIN = 1e-11
 _MAX_HILLS = 12
 _AT_ONCE = 1 << 17
 """Tie shares times tie counts that are summed in one piece."""
@@ -193,23 +192,22 @@ def _cuts(boundary: _Boundary, n_items: int, observed: float) -> NDArray[np.int6
 def _largest_probability(boundary: _Boundary, n_items: int, cuts: NDArray[np.int64]) -> float:
     """Maximise the probability of the region over the tie share.
 
-    The probability has several hills; every hilltop of a grid that is within reach of the highest
-    one is climbed by finer grids.
+    The probability has several hills; the highest hilltops of a grid are climbed by finer grids.
     """
-    step = boundary.largest_tie_share / (_GRID - 1)
-    grid = np.arange(_GRID) * step
-    height = _probabilities(boundary, n_items, cuts, grid)
+    # the angle whose squared sine is the tie share: there the hills are equally wide throughout
+    widest = np.arcsin(np.sqrt(boundary.largest_tie_share))
+    n_points = int(np.clip(2 * np.pi * np.sqrt(n_items), _GRID, _LARGEST_GRID))
+    angles, step = np.linspace(0.0, widest, n_points, retstep=True)
+    height = _probabilities(boundary, n_items, cuts, np.sin(angles) ** 2)
     best = float(height.max())
     for _ in range(_ZOOMS):
-        tops = grid[_hilltops(height) & (height >= _WITHIN_REACH * best)][-_MAX_HILLS:]
+        hills = np.flatnonzero(_hilltops(height))
+        tops = angles[hills[np.argsort(height[hills])[-_MAX_HILLS:]]]
         step /= _FINER
         around = (tops[:, np.newaxis] + np.arange(-_FINER, _FINER + 1) * step).ravel()
-        grid = np.unique(np.clip(around, 0.0, boundary.largest_tie_share))
-        height = _probabilities(boundary, n_items, cuts, grid)
-        gain = float(height.max()) - best
+        angles = np.unique(np.clip(around, 0.0, widest))
+        height = _probabilities(boundary, n_items, cuts, np.sin(angles) ** 2)
         best = max(best, float(height.max()))
-        if gain < _NO_GAIN:
-            break
     return best
 
 

@@ -247,7 +247,7 @@ def _disagreements(
     expected = _Expected(per_item=per_item, n_labels=n_labels)
     if not n_labels.any():
         return observed, expected, "no item has two labels"
-    if expected.total <= 0:
+    if metric.n_distinct < 2 or expected.total <= 0:
         return observed, expected, "all labels are equal"
     return observed, expected, None
 

@@ -27,6 +27,7 @@ class CodedMetric:
 
     def __init__(self, counts: NDArray[np.float64]) -> None:
         self._counts = counts
+        self.n_distinct = int(np.count_nonzero(counts))
         self._to_all = self._distance_to_all()
 
     def encode(self, matrix: NDArray[Any], present: NDArray[np.bool_]) -> NDArray[Any]:

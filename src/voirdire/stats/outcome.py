@@ -50,7 +50,7 @@ class Panel:
 
 
 def sides_by_majority(
-    codes: NDArray[Any], used: Sequence[int] | NDArray[Any], *, min_annotators: int
+    codes: NDArray[Any], used: Sequence[int] | NDArray[Any] = (0, 1), *, min_annotators: int
 ) -> tuple[int, int]:
     """Count items by which of two labels has the majority; a tied item is on neither side.
 
@@ -58,7 +58,7 @@ def sides_by_majority(
     ----------
     codes : ndarray of int, shape (n_items, n_annotators)
         Label codes, or -1 for missing.
-    used : sequence of int
+    used : sequence of int, optional
         The one or two codes that occur.
     min_annotators : int
         Fewest labels of an item that counts.

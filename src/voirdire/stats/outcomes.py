@@ -148,7 +148,12 @@ class HumanBlock:
         if exact:
             ahead, behind = judge > self._human, self._human > judge
         else:
-            ahead, behind = self._scorer.compare(judge, self._human, self._n_others())
+            ahead, behind = self._scorer.compare(
+                judge,
+                self._human,
+                n_others=self._n_others(),
+                tolerance=self._scorer.tolerance(self._labels),
+            )
         if not self._scorer.larger_is_closer:
             ahead, behind = behind, ahead
         result = np.full(self.present.shape, TIE, dtype=np.int8)

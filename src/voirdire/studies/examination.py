@@ -39,7 +39,7 @@ class TestPlan:
     epsilon_mode: EpsilonMode = "additive"
     method: Method = "t"
     weights: WeightScheme | None = None
-    quality: Mapping[str, float] | None = None
+    quality: Mapping[Any, float] | None = None
     expert: str | None = None
     normalize: Normalization | None = None
     similarity: VectorizedScore | None = None
@@ -132,7 +132,7 @@ def examine_matrix(
     dropped = matrix.dropped + _thin_items(matrix, plan, question)
     cautions = {judge: _cautions(matrix, alignment, judge) for judge in matrix.judges}
     drops = {
-        judge: tuple(row for row in dropped if _concerns(row.rater, judge, matrix))
+        judge: tuple(row for row in dropped if _concerns(row, judge, matrix))
         for judge in matrix.judges
     }
     return [_completed(row, cautions[row.judge], drops[row.judge]) for row in results]
@@ -157,9 +157,9 @@ def _thin_items(matrix: LabelMatrix, plan: TestPlan, question: str) -> tuple[Dro
     return (Dropped(reason=reason, source="humans", question=question),) if n_thin else ()
 
 
-def _concerns(rater: str | None, judge: str, matrix: LabelMatrix) -> bool:
+def _concerns(row: Dropped, judge: str, matrix: LabelMatrix) -> bool:
     """Whether a drop belongs to this judge's results: not if it is another judge's."""
-    return rater == judge or rater not in matrix.judges
+    return row.source == "humans" or row.rater == judge or row.rater not in matrix.judges
 
 
 def _declared_codes(matrix: LabelMatrix) -> int | None:

@@ -91,31 +91,40 @@ def matrix_from_mappings(
     coded = [coder.encode(column) for column in columns]
     _check_usable(columns, coded, coder.dropped)
     matrix = _place(columns, coded, len(index))
+    units = None if clusters is None else _units(clusters, index)
+    annotated = np.asarray((matrix[:, : len(humans)] >= 0).any(axis=1))
+    if not annotated.all():  # an item without a usable annotation is no annotated item
+        matrix, units = matrix[annotated], None if units is None else units[annotated]
     n_humans, n_judges = len(humans), len(judges)
     answers = matrix[:, n_humans : n_humans + n_judges]
     shown = _as_numbers(matrix, coder.categories) if numeric else np.maximum(matrix, MISSING)
     universe, label_sets = (None, None) if numeric else _universe(coder.categories, reader)
     return LabelMatrix(
-        items=tuple(str(item) for item in index),
+        items=tuple(
+            str(item) for item, kept in zip(index, annotated.tolist(), strict=True) if kept
+        ),
         annotators=tuple(str(name) for name in humans),
         judges=tuple(str(name) for name in judges),
         humans=shown[:, :n_humans],
         answers=shown[:, n_humans : n_humans + n_judges],
         failed=answers < MISSING,
         gold=shown[:, -1] if gold is not None else None,
-        clusters=None if clusters is None else _units(clusters, index),
+        clusters=units,
         categories=() if numeric else tuple(coder.categories),
         label_sets=label_sets,
         universe=universe,
         declared=reader.declared is not None,
         dropped=(*coder.dropped, *_unannotated(columns)),
-        n_unjudged=_unjudged(columns, matrix[:, :n_humans]),
+        n_unjudged=_unjudged(columns, annotated),
     )
 
 
 def _check_mappings(name: str, given: Any) -> None:
     if not isinstance(given, Mapping) or not given:
         msg = f"`{name}` must be a mapping {{rater: {{item: label}}}}, got {shorten(given)!r}."
+        raise InputError(msg)
+    if len({str(rater) for rater in given}) < len(given):
+        msg = f"`{name}` must call every rater by a name of its own, got {shorten(list(given))}."
         raise InputError(msg)
     for rater, labels in given.items():
         if not isinstance(labels, Mapping):
@@ -290,9 +299,8 @@ def _is_no_cluster(unit: Any) -> bool:
     return plain(unit) is None or unit != unit  # nan
 
 
-def _unjudged(columns: Sequence[_Column], humans: NDArray[np.int32]) -> dict[str, int]:
-    """Count, by judge, items with a usable annotation that the judge was not asked about."""
-    annotated = np.asarray((humans >= 0).any(axis=1))
+def _unjudged(columns: Sequence[_Column], annotated: NDArray[np.bool_]) -> dict[str, int]:
+    """Count, by judge, annotated items that the judge was not asked about."""
     counts = {
         column.rater: int(np.count_nonzero(annotated) - np.count_nonzero(annotated[column.rows]))
         for column in columns

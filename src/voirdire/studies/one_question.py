@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack, overload
 
 from voirdire._validation import shorten
 from voirdire.errors import InputError
@@ -36,6 +36,45 @@ __all__ = ["alt_test", "outperforms_humans"]
 DEFAULT_JUDGE = "judge"
 
 
+class _Settings(TypedDict, total=False):
+    """Every setting but ε, for type checkers."""
+
+    alignment: AlignmentName | VectorizedScore
+    epsilon_mode: EpsilonMode
+    method: Method
+    kind: QuestionKind | None
+    labels: Sequence[Any] | None
+    weights: WeightScheme | None
+    quality: Mapping[Any, float] | None
+    expert: str | None
+    gold: Any
+    normalize: Normalization | None
+    clusters: Mapping[Any, Any] | None
+    similarity: VectorizedScore | None
+    min_items: int
+    min_annotators: int
+    false_discovery_rate: float
+    controls: bool
+    seed: int
+    question: str
+
+
+@overload
+def alt_test(
+    judge: Any, humans: Any, *, epsilon: float = ..., **settings: Unpack[_Settings]
+) -> AltTestResult: ...
+@overload
+def alt_test(
+    judge: Any, humans: Any, *, epsilon: Sequence[float], **settings: Unpack[_Settings]
+) -> list[AltTestResult]: ...
+@overload
+def alt_test(
+    *, judges: Any, humans: Any, epsilon: float = ..., **settings: Unpack[_Settings]
+) -> dict[str, AltTestResult]: ...
+@overload
+def alt_test(
+    *, judges: Any, humans: Any, epsilon: Sequence[float], **settings: Unpack[_Settings]
+) -> dict[str, list[AltTestResult]]: ...
 def alt_test(
     judge: Any = None,
     humans: Any = None,
@@ -48,7 +87,7 @@ def alt_test(
     kind: QuestionKind | None = None,
     labels: Sequence[Any] | None = None,
     weights: WeightScheme | None = None,
-    quality: Mapping[str, float] | None = None,
+    quality: Mapping[Any, float] | None = None,
     expert: str | None = None,
     gold: Any = None,
     normalize: Normalization | None = None,
@@ -242,8 +281,7 @@ def outperforms_humans(judge: Any, humans: Any, *, gold: Any, **settings: Any) -
             f"`epsilon` must be left out: it is 0 here, got {settings['epsilon']!r}. Use alt_test."
         )
         raise InputError(msg)
-    result: AltTestResult = alt_test(judge, humans, gold=gold, epsilon=0.0, **settings)
-    return result
+    return alt_test(judge, humans, gold=gold, epsilon=0.0, **settings)
 
 
 def _check_given(judge: Any, judges: Any, humans: Any) -> None:
