@@ -29,7 +29,7 @@ def test_a_header_alone_is_no_data(read, text):
         read(text)
 
 
-def test_columns_may_have_any_name(read):
+def test_columns_may_have_any_name_but_none(read):
     header = ['ann,"1"', "", "item", "<b>", "é 是"]
     text = io.StringIO()
     csv.writer(text).writerows([header, ["a", "b", "1", "c", "d"]])
@@ -38,7 +38,6 @@ def test_columns_may_have_any_name(read):
 
     assert dict(table.frame.select("rater", "label").rows()) == {
         'ann,"1"': "a",
-        "": "b",
         "<b>": "c",
         "é 是": "d",
     }

@@ -110,7 +110,7 @@ def test_codes_do_not_depend_on_who_comes_first(make):
 
 
 def test_unhashable_and_odd_labels_are_listed():
-    humans = {"ann": {"x": {"deep": 1}, "y": "yes", "z": b"no"}, "bob": {"y": "no"}}
+    humans = {"ann": {"x": {"deep": 1}, "y": "yes", "z": b"no"}, "bob": {"y": "no", "x": "no"}}
 
     matrix = aligned({"j": {"y": "yes", "x": [["nested"]]}}, humans)
 

@@ -120,7 +120,7 @@ def _column(series: nw.Series[Any]) -> Column:
     """Take a typed column, or plain values where pandas holds Python objects."""
     if series.dtype not in (nw.Object, nw.Unknown):
         try:
-            return pl.Series(series.to_polars())
+            return pl.Series(series.to_polars()).alias("values")  # * is a pattern to polars
         except (ImportError, TypeError, ValueError):  # no pyarrow, or text that it refuses
             pass
     absent = series.is_null().to_list()

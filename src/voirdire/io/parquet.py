@@ -33,10 +33,13 @@ def read_parquet(source: Source) -> RawTable:
 
     def load(needed: Sequence[str]) -> RawRows:
         try:
-            frame = pl.read_parquet(opened, columns=list(needed), glob=False)
+            # by position and under another name: polars takes names such as * for patterns
+            places = sorted(columns.index(column) for column in needed)
+            frame = pl.read_parquet(opened, columns=places, glob=False)
         except (pl.exceptions.PolarsError, OSError) as error:
             raise InputError(_message(name, error)) from error
-        found = {column: frame[column] for column in needed}
+        found = dict(zip((columns[place] for place in places), frame.get_columns(), strict=True))
+        found = {column: values.alias("values") for column, values in found.items()}
         return RawRows(columns=found, lines=row_numbers(frame.height))
 
     return RawTable(source=name, columns=columns, load=load)
