@@ -49,6 +49,7 @@ def check_fraction(name: str, value: float, *, open_below: bool = True) -> float
 def check_epsilons(value: float | Sequence[float]) -> tuple[float, ...]:
     """Return ε, one number or several, as a tuple of fractions in [0, 1)."""
     several = isinstance(value, Iterable) and not isinstance(value, str)
+    several = several and getattr(value, "ndim", 1) > 0
     values: tuple[Any, ...] = tuple(value) if several else (value,)  # type: ignore[arg-type]
     if not values:
         msg = "`epsilon` must hold at least one number, got an empty sequence."

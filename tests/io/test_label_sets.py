@@ -52,6 +52,14 @@ def test_other_text_is_unknown_and_told_the_way_out(read, cell):
         ("[a]|b", ["[a]", "b"]),
     ],
 )
+def test_between_separators_an_empty_cell_of_a_long_table_is_the_empty_set(read, labels_of):
+    long = read("item,annotator,label\n1,ann,\n1,bob,a\n", kind="multilabel", separator="|")
+    wide = read("item,ann,bob\n1,,a\n", kind="multilabel", separator="|")
+
+    assert labels_of(long) == {("1", "ann"): [], ("1", "bob"): ["a"]}
+    assert labels_of(wide) == {("1", "bob"): ["a"]}
+
+
 def test_a_separator_parts_labels(read, cell, labels):
     table = read(column([cell]), kind="multilabel", separator="|")
 

@@ -75,8 +75,8 @@ def sides_by_majority(
 
 def decide_outcome(
     panel: Panel,
+    annotators: Sequence[AnnotatorResult],
     *,
-    winning_rate: float,
     worst_case: WorstCase,
     controls: Sequence[ControlResult],
     min_items: int,
@@ -88,8 +88,10 @@ def decide_outcome(
     the interval of the annotators' α reaches down to .2.
     """
     reasons = []
-    if math.isnan(winning_rate):
+    if not annotators:
         reasons.append(f"no annotator has {min_items} items to compare")
+    elif all(math.isnan(row.p_value) for row in annotators):
+        reasons.append("no p-value is defined: a standard error needs two clusters")
     reasons += [
         f"a judge that always answers {control.label!r} passes too"
         for control in controls

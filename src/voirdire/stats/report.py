@@ -98,7 +98,7 @@ def _result(
     worst_case = _worst_case(run, judge, number)
     outcome, reasons = decide_outcome(
         run.panel,
-        winning_rate=winning_rate,
+        annotators,
         worst_case=worst_case,
         controls=controls,
         min_items=settings.min_items,

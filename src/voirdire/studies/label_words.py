@@ -59,7 +59,7 @@ class LabelReader:
         if kind is not None:
             check_choice("kind", kind, QuestionKind)
         self._kind = "scale" if numeric else "multilabel" if sets else kind
-        if kind not in (None, self._kind) and not (numeric and kind == "boolean"):
+        if kind not in (None, self._kind):
             need = "numbers" if numeric else "sets of labels"
             msg = f"`kind` must fit the alignment, which needs {need}, got {kind!r}."
             raise InputError(msg)
@@ -128,7 +128,13 @@ class LabelReader:
         if strange:
             shown = shorten(strange[0])
             return Word("unknown", reason=f"labels in a set must be text, got {shown}")
-        return Word("label", frozenset(raw), "set of labels")
+        labels = frozenset(raw)
+        if len(labels) == 1 and _is_cannot_tell(min(labels)) and not self._declares(labels):
+            return CANT_TELL
+        return Word("label", labels, "set of labels")
+
+    def _declares(self, labels: frozenset[str]) -> bool:
+        return self._declared is not None and labels <= self._declared
 
     def _text(self, raw: str) -> Word:
         if not raw.strip():

@@ -335,4 +335,4 @@ def _shaped(results: list[AltTestResult], *, several: bool, one_epsilon: bool) -
 
 
 def _is_sequence(epsilon: float | Sequence[float]) -> bool:
-    return hasattr(epsilon, "__iter__")
+    return hasattr(epsilon, "__iter__") and getattr(epsilon, "ndim", 1) > 0
