@@ -52,14 +52,6 @@ def test_other_text_is_unknown_and_told_the_way_out(read, cell):
         ("[a]|b", ["[a]", "b"]),
     ],
 )
-def test_between_separators_an_empty_cell_of_a_long_table_is_the_empty_set(read, labels_of):
-    long = read("item,annotator,label\n1,ann,\n1,bob,a\n", kind="multilabel", separator="|")
-    wide = read("item,ann,bob\n1,,a\n", kind="multilabel", separator="|")
-
-    assert labels_of(long) == {("1", "ann"): [], ("1", "bob"): ["a"]}
-    assert labels_of(wide) == {("1", "bob"): ["a"]}
-
-
 def test_a_separator_parts_labels(read, cell, labels):
     table = read(column([cell]), kind="multilabel", separator="|")
 
@@ -147,3 +139,11 @@ def test_a_set_of_nothing_but_not_being_able_to_tell_is_no_answer(read):
 
     assert table.frame["label"].to_list() == [["a", "cannot tell"]]
     assert [drop.reason for drop in table.dropped] == ["can't tell"] * 2
+
+
+def test_between_separators_an_empty_cell_of_a_long_table_is_the_empty_set(read, labels_of):
+    long = read("item,annotator,label\n1,ann,\n1,bob,a\n", kind="multilabel", separator="|")
+    wide = read("item,ann,bob\n1,,a\n", kind="multilabel", separator="|")
+
+    assert labels_of(long) == {("1", "ann"): [], ("1", "bob"): ["a"]}
+    assert labels_of(wide) == {("1", "bob"): ["a"]}

@@ -164,7 +164,7 @@ def test_the_lower_bound_of_agreement_must_exceed_two_tenths(low, outcome):
 
     decided, _ = decide_outcome(
         Panel(sides=None, agreement=replace(agreement, low=low)),
-        winning_rate=1.0,
+        alt_test(*panel()).annotators,
         worst_case=worst,
         controls=(),
         min_items=30,
@@ -230,6 +230,17 @@ def test_with_gold_labels_weak_annotators_are_no_obstacle():
     assert result.outcome == "passed"
 
 
+def test_one_cluster_has_no_p_value_and_so_no_evidence():
+    gold, humans = panel(n_items=200, noise=0.4)
+    one = dict.fromkeys(gold, "all of one source")
+
+    result = alt_test(gold, humans, gold=gold, clusters=one)
+
+    assert all(math.isnan(row.p_value) for row in result.annotators)
+    assert result.outcome == "no_evidence"
+    assert result.outcome_reasons == ("no p-value is defined: a standard error needs two clusters",)
+
+
 def test_reasons_come_together():
     panel_ = Panel(
         sides=(3, 57),
@@ -245,7 +256,7 @@ def test_reasons_come_together():
 
     outcome, reasons = decide_outcome(
         panel_,
-        winning_rate=math.nan,
+        [],
         worst_case=worst,
         controls=(constant, vote),
         min_items=30,
