@@ -123,7 +123,22 @@ def test_gold_labels_are_read_as_the_question_is(read, study, tmp_path):
     assert labels_of(found.gold) == {("gold", item): truths[label] for item, label in gold.items()}
 
 
-def test_a_stream_is_read_once_for_several_questions(read, study, monkeypatch):
+def test_files_without_questions_are_not_taken_for_several(read, study):
+    with pytest.raises(InputError, match="`--question` must be given once"):
+        read(questions=("a", "b"))
+
+
+def test_a_stream_is_read_once_for_several_questions(read, study, tmp_path, monkeypatch):
+    people = [
+        {"item": item, "annotator": name, "question": question, "label": label}
+        for question in ("a", "b")
+        for name, labels in study["humans"].items()
+        for item, label in labels.items()
+    ]
+    for number, row in enumerate(people):
+        row["label"] = row["label"] if number % 7 else "other"
+    lines = "".join(json.dumps(row) + "\n" for row in people)
+    (tmp_path / "humans.jsonl").write_text(lines)
     rows = [
         {"item": item, "judge": "good", "question": question, "label": label}
         for question in ("a", "b", "c")
@@ -132,7 +147,7 @@ def test_a_stream_is_read_once_for_several_questions(read, study, monkeypatch):
     data = "".join(json.dumps(row) + "\n" for row in rows).encode()
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
 
-    found = read(judges=["-"], questions=("a", "b"))
+    found = read(humans=[str(tmp_path / "humans.jsonl")], judges=["-"], questions=("a", "b"))
 
     assert {"a", "b"} <= set(found.judges.frame["question"])
     assert found.judge_names == ["good"]

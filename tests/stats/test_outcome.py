@@ -165,6 +165,7 @@ def test_the_lower_bound_of_agreement_must_exceed_two_tenths(low, outcome):
     decided, _ = decide_outcome(
         Panel(sides=None, agreement=replace(agreement, low=low)),
         alt_test(*panel()).annotators,
+        passed=True,
         worst_case=worst,
         controls=(),
         min_items=30,
@@ -257,6 +258,7 @@ def test_reasons_come_together():
     outcome, reasons = decide_outcome(
         panel_,
         [],
+        passed=True,
         worst_case=worst,
         controls=(constant, vote),
         min_items=30,

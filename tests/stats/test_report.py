@@ -124,4 +124,4 @@ def test_a_users_alignment_is_shown_by_its_name():
     [named] = stats.alt_test(JUDGES[:, 0], HUMANS, alignment=closeness, values=[0, 1, 2])
 
     assert named.alignment == "closeness"
-    assert named.human_agreement is None
+    assert named.human_agreement.level == "nominal"

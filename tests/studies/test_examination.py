@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import voirdire
-from voirdire import stats
+from voirdire import DegenerateDataWarning, alt_test, stats
 from voirdire._types import AlignmentName
 from voirdire.errors import InputError
 from voirdire.studies.examination import TestPlan as Plan
@@ -194,3 +194,73 @@ def test_an_unknown_alignment_is_refused(strange):
 )
 def test_labels_have_a_text(label, text):
     assert label_text(label) == text
+
+
+def test_a_judge_asked_about_one_side_only_is_no_evidence():
+    rows = [f"i{row}" for row in range(600)]
+    truth = {item: "yes" if row % 2 else "no" for row, item in enumerate(rows)}
+    slips = {"ann": 7, "bob": 11, "eve": 13}
+    humans = {
+        name: {
+            item: ("no" if label == "yes" else "yes") if row % step == 0 else label
+            for row, (item, label) in enumerate(truth.items())
+        }
+        for name, step in slips.items()
+    }
+    one_sided = {item: "no" for item, label in truth.items() if label == "no"}
+
+    result = alt_test(one_sided, humans)
+
+    assert result.passed
+    assert result.outcome == "no_evidence"
+    assert "not_judged" in [caution.code for caution in result.cautions]
+
+
+def test_failures_cannot_make_a_pass():
+    items = range(200)
+    humans = {
+        name: {i: i % 2 if i % 9 != k else 1 - i % 2 for i in items} for k, name in enumerate("abc")
+    }
+    judge = {i: 1 - i % 2 for i in range(29)} | dict.fromkeys(range(29, 31))
+
+    with pytest.warns(DegenerateDataWarning):
+        result = alt_test(judge, humans)
+
+    assert result.outcome != "passed"
+
+
+def test_the_empty_set_is_tried_as_a_constant():
+    rng = np.random.default_rng(1)
+    labels = [f"l{k}" for k in range(9)]
+    humans = {
+        name: {i: [label for label in labels if rng.random() < 0.06] for i in range(120)}
+        for name in ("ann", "bob", "eve")
+    }
+    judge = {i: [] for i in range(120)}
+
+    result = alt_test(judge, humans, alignment="hamming", labels=labels)
+
+    constant = next(control for control in result.controls if control.control == "constant")
+    assert constant.label == "{}"
+    assert constant.winning_rate == result.winning_rate
+
+
+def test_a_column_that_is_no_annotator_is_noticed():
+    humans = {
+        name: {i: "yn"[(i + (i % 10 == k)) % 2] for i in range(60)} for k, name in enumerate("abc")
+    }
+    humans["text"] = {i: f"text {i}" for i in range(60)}
+
+    result = alt_test({i: "yn"[i % 2] for i in range(60)}, humans)
+
+    [caution] = [row for row in result.cautions if row.code == "strange_annotators"]
+    assert "'text'" in caution.sentence
+
+
+def test_settings_are_not_shared_between_results():
+    humans = {name: {i: (i + (i % 10 == k)) % 2 for i in range(60)} for k, name in enumerate("abc")}
+
+    first, second = alt_test({i: i % 2 for i in range(60)}, humans, epsilon=[0.1, 0.2])
+    first.settings["seed"] = 99
+
+    assert second.settings["seed"] == 0

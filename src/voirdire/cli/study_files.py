@@ -113,7 +113,17 @@ def _read(sources: Sequence[str], reading: Reading, **settings: Any) -> LabelTab
         for source in sources
         for question in (questions or (None,))
     ]
+    _check_apart(tables, questions)
     return tables[0] if len(tables) == 1 else join_tables(tables)
+
+
+def _check_apart(tables: Sequence[LabelTable], questions: Sequence[str]) -> None:
+    """Refuse to take one file without questions for several: its labels would count twice."""
+    if len(questions) > 1 and len(tables) > 1:
+        first, second = (table.frame.drop("question") for table in tables[:2])
+        if first.equals(second):
+            msg = "`--question` must be given once for files without a column `question`."
+            raise InputError(msg)
 
 
 def _columns(reading: Reading, *, rater: str) -> dict[str, str]:

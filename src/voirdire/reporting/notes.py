@@ -29,6 +29,8 @@ _TOPICS = {
     "weak_annotators": "the annotators agree weakly, which lets weak judges pass",
     "undeclared_labels": "the label universe was not declared: it is the union of all labels used",
     "strange_labels": "no label of the judge is ever used by an annotator: are they written alike?",
+    "strange_annotators": "an annotator shares no label with any other: is it one at all?",
+    "no_controls": "no controls were run: whether a constant judge passes too is not known",
     "not_judged": "not every annotated item was judged",
 }
 

@@ -213,7 +213,9 @@ def _pooled_table(examination: Examination) -> Table:
     for head in ("judge", "alignment"):
         table.add_column(head, overflow="fold", max_width=_NAME_WIDTH)
     table.add_column("ε", justify="right")
-    questions = [row.question for row in examination.pooled[0].questions]
+    questions = list(
+        dict.fromkeys(row.question for pooled in examination.pooled for row in pooled.questions)
+    )
     for question in questions:
         table.add_column(f"ω {escape(shorten(question, width=20))}", justify="right")
     for pooled in examination.pooled:
@@ -222,7 +224,10 @@ def _pooled_table(examination: Examination) -> Table:
             escape(shorten(pooled.judge, width=_NAME_WIDTH)),
             pooled.alignment,
             f"{pooled.epsilon:g}",
-            *[_number(rates[question].winning_rate) for question in questions],
+            *[
+                _number(rates[question].winning_rate) if question in rates else "–"
+                for question in questions
+            ],
         )
     return table
 

@@ -209,30 +209,41 @@ class SquaredErrorScorer(_CodeScorer):
 
 
 class FunctionScorer(_CodeScorer):
-    """A function of label codes, called once for each distinct ordered pair of labels."""
+    """A function of label codes, called once for each distinct ordered pair that meets."""
 
     symmetric = False
 
-    def __init__(self, function: VectorizedScore, n_codes: int) -> None:
+    def __init__(self, function: VectorizedScore, n_codes: int, *, name: str) -> None:
         self._function = function
         self._n_codes = n_codes
+        self._name = name
         self._known: dict[int, float] = {}
 
+    def prepare(self, labels: NDArray[Any], present: NDArray[np.bool_]) -> NDArray[Any]:
+        return np.where(present, labels, -1).astype(np.int64)
+
     def score(self, a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
-        pairs = a.astype(np.int64) * self._n_codes + b
+        both = (a >= 0) & (b >= 0)
+        pairs = (a * self._n_codes + b)[both]
         distinct, inverse = np.unique(pairs, return_inverse=True)
         new = [pair for pair in distinct.tolist() if pair not in self._known]
         if new:
             first, second = np.divmod(np.asarray(new), self._n_codes)
             self._known.update(zip(new, self._call(first, second).tolist(), strict=True))
-        scores = np.asarray([self._known[pair] for pair in distinct.tolist()])
-        return scores[inverse].reshape(pairs.shape)
+        scores = np.zeros(both.shape)
+        scores[both] = np.array([self._known[pair] for pair in distinct.tolist()])[inverse]
+        return scores
+
+    def tolerance(self, labels: NDArray[Any]) -> float:
+        """Relative to the largest score: a user's scores may have any unit."""
+        del labels
+        return TOLERANCE * max((abs(score) for score in self._known.values()), default=1.0)
 
     def _call(self, first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArray[np.float64]:
         scores = np.asarray(self._function(first, second), float)
         if scores.shape != first.shape or not np.isfinite(scores).all():
             msg = (
-                f"`alignment` must return one finite score per pair, got shape {scores.shape} "
+                f"`{self._name}` must return one finite score per pair, got shape {scores.shape} "
                 f"for {len(first)} pairs. It is given two arrays of labels of equal length."
             )
             raise InputError(msg)
@@ -258,7 +269,8 @@ def make_scorer(
     function = alignment if callable(alignment) else similarity
     labels = _required("values", values)
     scores = cosine_of_codes(labels) if function is None else _of_labels(function, labels)
-    return FunctionScorer(scores, len(labels))
+    name = "alignment" if callable(alignment) else "similarity"
+    return FunctionScorer(scores, len(labels), name=name)
 
 
 def _scale_of(numbers: NDArray[np.float64]) -> tuple[float, bool]:

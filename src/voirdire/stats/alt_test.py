@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from voirdire._types import EpsilonMode, Method, WeightScheme
+from voirdire._types import AlignmentName, EpsilonMode, Method, WeightScheme
 from voirdire._validation import check_choice, check_count, check_epsilons, check_fraction
 from voirdire.errors import DegenerateDataWarning, InputError
 from voirdire.stats.alignment import make_scorer
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from voirdire._types import AlignmentName, Normalization
+    from voirdire._types import Normalization
     from voirdire.stats.alignment import VectorizedScore
     from voirdire.stats.controls import Control
     from voirdire.stats.label_distance import Level
@@ -163,6 +163,11 @@ def alt_test(
     >>> result.winning_rate, result.outcome
     (1.0, 'passed')
     """
+    if not callable(alignment):
+        check_choice("alignment", alignment, AlignmentName)
+    if weights is not None and normalize is not None:
+        msg = f"`weights` must be None with `normalize`, got {weights!r} and {normalize!r}."
+        raise InputError(msg)
     settings = _make_settings(
         epsilon=epsilon,
         epsilon_mode=epsilon_mode,
@@ -196,11 +201,14 @@ def alt_test(
         ),
         quality=settings.quality,
         min_annotators=check_count("min_annotators", min_annotators, minimum=2),
-        n_codes=universe.n_codes if raters.codes is None else int(raters.codes.max(initial=0)) + 1,
+        n_codes=raters.n_weight_codes(),
+        excluded=expert,
     )
     panel = _describe_panel(raters, universe, alignment, min_annotators=min_annotators)
     seed = check_count("seed", seed, minimum=0)
-    control_judges = make_controls(raters.humans, seed=seed) if controls else []
+    control_judges = (
+        make_controls(raters.humans, seed=seed, label_sets=universe.label_sets) if controls else []
+    )
     run = _run(comparison, raters, settings, panel, control_judges)
     if np.isnan(run.figures.winning_rate).any():
         msg = f"ω is undefined: no annotator has {min_items} items to compare with some judge."
@@ -327,8 +335,12 @@ def _describe_panel(
     level: Level | None = None
     if universe.label_sets is not None:
         level = "sets"
-    elif alignment in ("accuracy", "neg_rmse"):
-        level = "nominal" if alignment == "accuracy" else "interval"
+    elif alignment == "neg_rmse":
+        level = "interval"
+    elif alignment == "accuracy" or (
+        callable(alignment) and not _mostly_distinct(humans, universe.n_codes)
+    ):
+        level = "nominal"
     if level == "nominal" and universe.label_sets is None:
         sides = _sides(raters, universe, min_annotators=min_annotators)
     agreement = None
@@ -337,6 +349,11 @@ def _describe_panel(
             humans, level=level, label_sets=universe.label_sets, clusters=raters.clusters
         )
     return Panel(sides=sides, agreement=agreement, has_reference=raters.reference is not None)
+
+
+def _mostly_distinct(codes: NDArray[Any], n_codes: int) -> bool:
+    """Tell free text, on which agreement word by word means nothing, by its many labels."""
+    return bool(n_codes > np.count_nonzero(codes >= 0) / 2)
 
 
 def _sides(raters: Raters, universe: _Universe, *, min_annotators: int) -> tuple[int, int] | None:

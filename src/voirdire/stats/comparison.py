@@ -62,6 +62,11 @@ class Raters:
         given = (self.humans, self.judges, self.reference)
         return 1 + max(int(labels.max(initial=-1)) for labels in given if labels is not None)
 
+    def n_weight_codes(self) -> int:
+        """One more than the largest code that imbalance weights count; 0 without weights."""
+        given = (self.codes, self.reference_codes)
+        return 1 + max((int(x.max(initial=-1)) for x in given if x is not None), default=-1)
+
     def sorted_by_cluster(self) -> Raters:
         """Order the items so that every cluster is one run."""
         if self.clusters is None:
@@ -114,12 +119,15 @@ class Comparison:
         Fewest annotators on an item.
     n_codes : int
         Number of label codes, for imbalance weights.
+    excluded : int or None
+        The expert, whose own items do not count.
     """
 
     scorer: Scorer
     quality: NDArray[np.float64] | None
     min_annotators: int
     n_codes: int
+    excluded: int | None = None
 
     def run(self, raters: Raters, controls: Sequence[Control]) -> RunSums:
         """Compare everyone; partitions of the items are summed as they come."""
@@ -156,7 +164,10 @@ class Comparison:
             answers = np.ascontiguousarray(raters.judges[:, number])
             outcomes = block.outcomes(answers)
             judges.append(self._sum(outcomes, raters))
-            n_items.append(np.count_nonzero((outcomes >= 0).any(axis=0)))
+            compared = outcomes >= 0
+            if self.excluded is not None:
+                compared[self.excluded] = False
+            n_items.append(np.count_nonzero(compared.any(axis=0)))
             failed = None if raters.failed is None else raters.failed[:, number]
             if failed is None or not failed.any():
                 worst.append(judges[-1])

@@ -13,6 +13,8 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from voirdire.stats.label_sets import LabelSets
+
 __all__ = ["Control", "make_controls"]
 
 MAX_CONSTANTS = 10
@@ -38,7 +40,9 @@ class Control:
     constant: Any = None
 
 
-def make_controls(humans: NDArray[Any], *, seed: int) -> list[Control]:
+def make_controls(
+    humans: NDArray[Any], *, seed: int, label_sets: LabelSets | None = None
+) -> list[Control]:
     """Make the controls for a label matrix.
 
     Parameters
@@ -47,6 +51,9 @@ def make_controls(humans: NDArray[Any], *, seed: int) -> list[Control]:
         Codes with -1 for missing, or numbers with nan for missing.
     seed : int
         Of the random control.
+    label_sets : LabelSets, optional
+        The sets behind the codes: the empty set, and the set of the labels that most labels of
+        annotators hold, are tried as constants too, where there is a code for them.
 
     Returns
     -------
@@ -57,6 +64,9 @@ def make_controls(humans: NDArray[Any], *, seed: int) -> list[Control]:
     n_items = len(humans)
     rng = np.random.default_rng(seed)
     constants, pool = _frequent(humans, rng)
+    if label_sets is not None:
+        typical = label_sets.find_typical(pool)
+        constants += [code for code in typical if code not in constants]
     controls = [
         Control(control="constant", answers=np.broadcast_to(value, (n_items,)), constant=value)
         for value in constants

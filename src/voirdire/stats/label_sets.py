@@ -58,6 +58,18 @@ class LabelSets:
         positions = [np.flatnonzero(row).tolist() for row in matrix]
         return LabelSets.from_positions(positions, n_labels=matrix.shape[1])
 
+    def find_typical(self, codes: NDArray[Any]) -> list[int]:
+        """Codes of the empty set and of the set of labels that most of `codes` hold, if any."""
+        as_bytes = np.ascontiguousarray(self.words).view(np.uint8)
+        share = np.zeros(as_bytes.shape[1] * 8)
+        used, counts = np.unique(codes, return_counts=True)
+        for code, count in zip(used.tolist(), counts.tolist(), strict=True):
+            share += float(count) * np.unpackbits(as_bytes[code], bitorder="little")
+        most = np.packbits(share * 2 > counts.sum(), bitorder="little").view(self.words.dtype)
+        wanted = (np.zeros_like(most), most)
+        places = [np.flatnonzero((self.words == words).all(axis=1)) for words in wanted]
+        return [int(found[0]) for found in places if found.size]
+
     def __len__(self) -> int:
         return len(self.words)
 

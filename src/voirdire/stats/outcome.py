@@ -77,15 +77,16 @@ def decide_outcome(
     panel: Panel,
     annotators: Sequence[AnnotatorResult],
     *,
+    passed: bool,
     worst_case: WorstCase,
     controls: Sequence[ControlResult],
     min_items: int,
 ) -> tuple[Outcome, tuple[str, ...]]:
     """Decide between passed, failed and no evidence; the reasons go with the last.
 
-    A pass counts with the judge's failures lost. There is no evidence when no annotator could be
-    tested, a constant control passes, a two-label question has fewer than ten items on a side, or
-    the interval of the annotators' α reaches down to .2.
+    A pass must hold with the judge's failures left out and with them lost. There is no evidence
+    when no annotator could be tested, a constant control passes, a two-label question has fewer
+    than ten items on a side, or the interval of the annotators' α reaches down to .2.
     """
     reasons = []
     if not annotators:
@@ -107,7 +108,7 @@ def decide_outcome(
         reasons.append(_weak_agreement(agreement))
     if reasons:
         return "no_evidence", tuple(reasons)
-    return ("passed" if worst_case.passed else "failed"), ()
+    return ("passed" if passed and worst_case.passed else "failed"), ()
 
 
 def find_cautions(
@@ -118,6 +119,7 @@ def find_cautions(
     winning_rate: float,
     winning_rate_bh: float,
     worst_case: WorstCase,
+    has_controls: bool,
     method: str,
     min_items: int,
 ) -> tuple[Caution, ...]:
@@ -150,6 +152,9 @@ def find_cautions(
             f"Benjamini-Yekutieli, {winning_rate_bh:.2f} under Benjamini-Hochberg"
         )
         found.append(Caution(code="correction", sentence=sentence))
+    if not has_controls:
+        sentence = "no controls were run: whether a constant judge passes too is not known"
+        found.append(Caution(code="no_controls", sentence=sentence))
     if worst_case.n_failures:
         sentence = (
             f"the judge failed on {worst_case.n_failures} items; counted as lost the winning rate "

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from voirdire.errors import InputError
 from voirdire.stats.outcome import Panel, decide_outcome, find_cautions
 from voirdire.stats.results import AltTestResult, AnnotatorResult, ControlResult, WorstCase
 
@@ -70,6 +71,13 @@ class Run:
 
 def report(run: Run, names: Names, *, alignment: str) -> list[AltTestResult]:
     """Build one result per judge and ε, judge by judge."""
+    for what, given, wanted in (
+        ("judges", names.judges, run.figures.tested.shape[0]),
+        ("annotators", names.annotators, run.figures.tested.shape[1]),
+    ):
+        if len(given) != wanted:
+            msg = f"`names.{what}` must name all {wanted} of them, got {len(given)} names."
+            raise InputError(msg)
     controls = [_control_rows(run, names, number) for number in range(len(run.settings.epsilons))]
     results = []
     for judge in range(len(names.judges)):
@@ -99,6 +107,7 @@ def _result(
     outcome, reasons = decide_outcome(
         run.panel,
         annotators,
+        passed=bool(figures.passed[judge, number]),
         worst_case=worst_case,
         controls=controls,
         min_items=settings.min_items,
@@ -108,6 +117,7 @@ def _result(
         annotators,
         untested=untested,
         worst_case=worst_case,
+        has_controls=bool(run.controls),
         method=settings.method,
         min_items=settings.min_items,
         winning_rate=winning_rate,
@@ -135,7 +145,7 @@ def _result(
         controls=controls,
         human_agreement=run.panel.agreement,
         cautions=cautions,
-        settings=names.settings,
+        settings=dict(names.settings),
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from voirdire.stats.exact_test import exact_p_value
@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from voirdire.stats.krippendorff import KrippendorffResult
 
 __all__ = ["AltTestResult", "AnnotatorResult", "Caution", "ControlResult", "WorstCase"]
+
+
+MOST_ITEMS_FOR_EXACT = 2_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,13 +70,16 @@ class AnnotatorResult:
 
     @property
     def has_exact_p_value(self) -> bool:
-        """Whether the exact test applies: not under weights or clusters."""
-        return self._exact is not None
+        """Whether the exact test is computed: not under weights, clusters, or for many items."""
+        return self._exact is not None and self.n_items <= MOST_ITEMS_FOR_EXACT
 
     @property
     def exact_p_value(self) -> float:
-        """The exact test's p-value, computed when asked for; nan under weights or clusters."""
-        if self._exact is None:
+        """The exact test's p-value, computed when asked for.
+
+        nan under weights or clusters, and above 2,000 items, where the t-test's size is right.
+        """
+        if self._exact is None or not self.has_exact_p_value:
             return math.nan
         epsilon, mode = self._exact
         return exact_p_value(
@@ -179,7 +185,7 @@ class Caution:
     code : str
         One of ``few_annotators``, ``untested_annotators``, ``many_ties``, ``correction``,
         ``failures``, ``weak_annotators``, ``undeclared_labels``, ``strange_labels``,
-        ``not_judged``.
+        ``strange_annotators``, ``not_judged``, ``no_controls``.
     sentence : str
         What it is, with its figures.
     """
@@ -222,7 +228,7 @@ class AltTestResult:
     outcome_reasons : tuple of str
         Why there is no evidence.
     annotators : tuple of AnnotatorResult
-        One per tested annotator, in the order given.
+        One per tested annotator, in the order of the columns.
     untested : tuple of str
         Annotators with too few items.
     worst_case : WorstCase
@@ -268,3 +274,36 @@ class AltTestResult:
     def warnings(self) -> tuple[str, ...]:
         """What a reader should know before trusting the figures, in sentences."""
         return tuple(caution.sentence for caution in self.cautions)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Every figure under the names of the JSON; nan stays nan."""
+        agreement = self.human_agreement
+        figures = {name: getattr(self, name) for name in _RESULT_FIELDS}
+        return figures | {
+            "outcome_reasons": list(self.outcome_reasons),
+            "annotators": [row.as_dict() for row in self.annotators],
+            "untested": list(self.untested),
+            "worst_case": self.worst_case.as_dict(),
+            "controls": [row.as_dict() for row in self.controls],
+            "human_agreement": None if agreement is None else asdict(agreement),
+            "warnings": list(self.warnings),
+            "settings": dict(self.settings),
+        }
+
+
+_RESULT_FIELDS = (
+    "question",
+    "judge",
+    "alignment",
+    "epsilon",
+    "epsilon_mode",
+    "method",
+    "n_items",
+    "n_annotators",
+    "winning_rate",
+    "winning_rate_bh",
+    "passed",
+    "outcome",
+    "advantage_probability",
+    "human_advantage",
+)

@@ -6,7 +6,6 @@ import hashlib
 import json
 import math
 import platform
-from dataclasses import asdict
 from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
@@ -104,31 +103,7 @@ def result_as_dict(result: AltTestResult) -> dict[str, Any]:
     dict
         Plain values; nan stays nan.
     """
-    agreement = result.human_agreement
-    return {
-        "question": result.question,
-        "judge": result.judge,
-        "alignment": result.alignment,
-        "epsilon": result.epsilon,
-        "epsilon_mode": result.epsilon_mode,
-        "method": result.method,
-        "n_items": result.n_items,
-        "n_annotators": result.n_annotators,
-        "winning_rate": result.winning_rate,
-        "winning_rate_bh": result.winning_rate_bh,
-        "passed": result.passed,
-        "outcome": result.outcome,
-        "outcome_reasons": list(result.outcome_reasons),
-        "advantage_probability": result.advantage_probability,
-        "human_advantage": result.human_advantage,
-        "annotators": [row.as_dict() for row in result.annotators],
-        "untested": list(result.untested),
-        "worst_case": result.worst_case.as_dict(),
-        "controls": [row.as_dict() for row in result.controls],
-        "human_agreement": None if agreement is None else _agreement(agreement),
-        "warnings": list(result.warnings),
-        "settings": result.settings,
-    }
+    return result.as_dict()
 
 
 def canonical_json(content: Any) -> bytes:
@@ -158,10 +133,6 @@ def hash_labels(frame: pl.DataFrame) -> str:
         digest.update(canonical_json(row))
         digest.update(b"\n")
     return f"sha256:{digest.hexdigest()}"
-
-
-def _agreement(agreement: Any) -> dict[str, Any]:
-    return asdict(agreement)
 
 
 def _order(figures: Mapping[str, Any]) -> tuple[Any, ...]:

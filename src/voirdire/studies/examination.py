@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +15,9 @@ from voirdire.records import Dropped
 from voirdire.studies.label_words import LabelReader
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
 
     from voirdire._types import EpsilonMode, Method, Normalization, WeightScheme
     from voirdire.stats import AltTestResult
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
 __all__ = ["TestPlan", "check_alignment", "examine_matrix", "kind_of", "make_reader"]
 
 SET_ALIGNMENTS = ("jaccard", "jaccard_macro", "jaccard_slots", "hamming")
+_FEWEST_TO_COMPARE = 3
+_MOST_LABELS_LISTED = 100
 UNIVERSE_ALIGNMENTS = ("jaccard_macro", "jaccard_slots", "hamming")
 
 
@@ -49,10 +53,14 @@ class TestPlan:
     controls: bool = True
     seed: int = 0
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", check_epsilons(self.epsilon))
+
     def as_settings(self) -> dict[str, Any]:
         """Return the plan as plain values, for results and certificates."""
-        plain = asdict(replace(self, similarity=None))
-        plain["quality"] = None if self.quality is None else dict(self.quality)
+        plain = {each.name: getattr(self, each.name) for each in fields(self)}
+        weights = self.quality
+        plain["quality"] = None if weights is None else {str(x): w for x, w in weights.items()}
         plain["similarity"] = getattr(self.similarity, "__name__", None)
         plain["epsilon"] = list(check_epsilons(self.epsilon))
         return plain
@@ -98,7 +106,68 @@ def examine_matrix(
 ) -> list[AltTestResult]:
     """Run the test on an aligned matrix: one result per judge and ε, judge by judge."""
     check_alignment(alignment)
-    results = stats.alt_test(
+    if plan.normalize is not None and plan.weights is None and matrix.humans.dtype.kind == "f":
+        matrix = _normalized(matrix, plan.normalize)
+    results = [
+        result
+        for part in _by_coverage(matrix)
+        for result in _examine_part(part, plan, alignment=alignment, question=question)
+    ]
+    order = {judge: place for place, judge in enumerate(matrix.judges)}
+    results.sort(key=lambda result: order[result.judge])
+    dropped = matrix.dropped + _thin_items(matrix, plan, question)
+    shared = _panel_cautions(matrix, alignment)
+    cautions = {judge: shared + _cautions(matrix, alignment, judge) for judge in matrix.judges}
+    judges = frozenset(matrix.judges)
+    common = tuple(row for row in dropped if _concerns_all(row, judges))
+    drops = {
+        judge: common
+        + tuple(row for row in dropped if row.rater == judge and not _concerns_all(row, judges))
+        for judge in matrix.judges
+    }
+    return [_completed(row, cautions[row.judge], drops[row.judge]) for row in results]
+
+
+def _normalized(matrix: LabelMatrix, method: Normalization) -> LabelMatrix:
+    """Rescale every rater over all items that the rater labelled, whoever else did."""
+
+    def rescaled(labels: NDArray[Any]) -> NDArray[Any]:
+        columns = [stats.normalize_scale(column, method=method) for column in labels.T]
+        return np.stack(columns, axis=1)
+
+    gold = matrix.gold
+    return replace(
+        matrix,
+        humans=rescaled(matrix.humans),
+        answers=rescaled(matrix.answers),
+        gold=None if gold is None else stats.normalize_scale(gold, method=method),
+    )
+
+
+def _by_coverage(matrix: LabelMatrix) -> Iterator[LabelMatrix]:
+    """Split off judges who were not asked about every item, each with the items asked about.
+
+    Controls, sides and agreement then rest on the items on which that judge is compared.
+    """
+    whole = [judge for judge in matrix.judges if judge not in matrix.n_unjudged]
+    if len(whole) == len(matrix.judges):
+        yield matrix
+        return
+    numbers = matrix.answers.dtype.kind == "f"
+    for judge in matrix.judges:
+        one = matrix.judge(judge)
+        known = ~np.isnan(one.answers[:, 0]) if numbers else one.answers[:, 0] >= 0
+        yield one if judge in whole else one.rows(known | one.failed[:, 0])
+
+
+def _examine_part(
+    matrix: LabelMatrix,
+    plan: TestPlan,
+    *,
+    alignment: AlignmentName | VectorizedScore,
+    question: str,
+) -> list[AltTestResult]:
+    return stats.alt_test(
         matrix.answers,
         matrix.humans,
         alignment=alignment,
@@ -114,7 +183,9 @@ def examine_matrix(
         quality=_quality(matrix, plan),
         expert=_expert(matrix, plan),
         gold=matrix.gold,
-        normalize=plan.normalize,
+        normalize=None
+        if matrix.humans.dtype.kind == "f" and plan.weights is None
+        else plan.normalize,
         clusters=matrix.clusters,
         min_items=plan.min_items,
         min_annotators=plan.min_annotators,
@@ -129,13 +200,6 @@ def examine_matrix(
             settings=_settings(plan, matrix),
         ),
     )
-    dropped = matrix.dropped + _thin_items(matrix, plan, question)
-    cautions = {judge: _cautions(matrix, alignment, judge) for judge in matrix.judges}
-    drops = {
-        judge: tuple(row for row in dropped if _concerns(row, judge, matrix))
-        for judge in matrix.judges
-    }
-    return [_completed(row, cautions[row.judge], drops[row.judge]) for row in results]
 
 
 def _completed(
@@ -157,9 +221,9 @@ def _thin_items(matrix: LabelMatrix, plan: TestPlan, question: str) -> tuple[Dro
     return (Dropped(reason=reason, source="humans", question=question),) if n_thin else ()
 
 
-def _concerns(row: Dropped, judge: str, matrix: LabelMatrix) -> bool:
-    """Whether a drop belongs to this judge's results: not if it is another judge's."""
-    return row.source == "humans" or row.rater == judge or row.rater not in matrix.judges
+def _concerns_all(row: Dropped, judges: frozenset[str]) -> bool:
+    """Whether a drop belongs to every judge's results: not if it is one judge's own."""
+    return row.source in ("humans", "gold") or row.rater not in judges
 
 
 def _declared_codes(matrix: LabelMatrix) -> int | None:
@@ -176,7 +240,11 @@ def _quality(matrix: LabelMatrix, plan: TestPlan) -> list[float] | None:
     if lost:
         msg = f"`quality` must name every annotator, got no weight for {shorten(lost[0])!r}."
         raise InputError(msg)
-    return [float(weights[name]) for name in matrix.annotators]
+    try:
+        return [float(weights[name]) for name in matrix.annotators]
+    except (TypeError, ValueError) as error:
+        msg = f"`quality` must map annotators to numbers, got {shorten(dict(plan.quality))}."
+        raise InputError(msg) from error
 
 
 def _expert(matrix: LabelMatrix, plan: TestPlan) -> int | None:
@@ -210,16 +278,18 @@ def _settings(plan: TestPlan, matrix: LabelMatrix) -> dict[str, Any]:
     told_apart = {"epsilon", "epsilon_mode", "method"}
     fixed = {name: value for name, value in plan.as_settings().items() if name not in told_apart}
     return fixed | {
-        "labels": None if universe is None else list(universe),
+        "labels": list(universe) if universe and len(universe) <= _MOST_LABELS_LISTED else None,
+        "n_labels": None if universe is None else len(universe),
         "labels_declared": matrix.declared,
         "gold": matrix.gold is not None,
         "n_clusters": None if matrix.clusters is None else int(matrix.clusters.max()) + 1,
     }
 
 
-def _cautions(
-    matrix: LabelMatrix, alignment: AlignmentName | VectorizedScore, judge: str
+def _panel_cautions(
+    matrix: LabelMatrix, alignment: AlignmentName | VectorizedScore
 ) -> tuple[stats.Caution, ...]:
+    """Find what weakens every judge's figures."""
     found = []
     if not matrix.declared and alignment in UNIVERSE_ALIGNMENTS:
         sentence = (
@@ -228,8 +298,20 @@ def _cautions(
             "with `labels`"
         )
         found.append(stats.Caution(code="undeclared_labels", sentence=sentence))
-    words = alignment == "accuracy" or alignment in SET_ALIGNMENTS
-    strange = _strange_labels(matrix, judge) if words else None
+    strangers = _strange_annotators(matrix) if _is_word_by_word(alignment) else []
+    if strangers:
+        names = ", ".join(repr(shorten(name)) for name in strangers[:5])
+        sentence = f"share no label with any other annotator: {names}; are they annotators at all?"
+        found.append(stats.Caution(code="strange_annotators", sentence=sentence))
+    return tuple(found)
+
+
+def _cautions(
+    matrix: LabelMatrix, alignment: AlignmentName | VectorizedScore, judge: str
+) -> tuple[stats.Caution, ...]:
+    """Find what weakens one judge's figures."""
+    found = []
+    strange = _strange_labels(matrix, judge) if _is_word_by_word(alignment) else None
     if strange is not None:
         found.append(stats.Caution(code="strange_labels", sentence=strange))
     unjudged = matrix.n_unjudged.get(judge, 0)
@@ -237,6 +319,23 @@ def _cautions(
         sentence = f"{unjudged} of {len(matrix.items)} annotated items were not judged"
         found.append(stats.Caution(code="not_judged", sentence=sentence))
     return tuple(found)
+
+
+def _is_word_by_word(alignment: AlignmentName | VectorizedScore) -> bool:
+    return alignment == "accuracy" or alignment in SET_ALIGNMENTS
+
+
+def _strange_annotators(matrix: LabelMatrix) -> list[str]:
+    """Name annotators whose labels nobody else uses, such as a column taken for one."""
+    if matrix.humans.dtype.kind == "f" or len(matrix.annotators) < _FEWEST_TO_COMPARE:
+        return []
+    used = [np.unique(column[column >= 0]) for column in matrix.humans.T]
+    n_users = np.bincount(np.concatenate(used), minlength=len(matrix.categories) + 1)
+    return [
+        name
+        for name, codes in zip(matrix.annotators, used, strict=True)
+        if codes.size and (n_users[codes] == 1).all()
+    ]
 
 
 def _strange_labels(matrix: LabelMatrix, judge: str) -> str | None:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from voirdire._validation import shorten
 from voirdire.errors import DroppedRowsWarning, InputError
 from voirdire.records import Failure
 
@@ -132,6 +133,11 @@ def _read(
     source = "humans" if role == "annotator" else "judge"
     table = table_from_frame(frame, role=role, kind=kind, source_name=source, rater_name=name)
     dropped += table.dropped
+    questions = table.frame["question"].unique(maintain_order=True).to_list()
+    if len(questions) > 1:
+        shown = ", ".join(repr(shorten(question)) for question in questions[:5])
+        msg = f"`{source}` must hold one question, got {shown}. Filter, or use voirdire.examine."
+        raise InputError(msg)
     found: dict[str, dict[str, Any]] = {}
     rows = table.frame.select("rater", "item", "label", "failure").iter_rows()
     for rater, item, label, failure in rows:

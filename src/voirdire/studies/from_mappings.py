@@ -13,7 +13,7 @@ from voirdire._validation import shorten
 from voirdire.errors import InputError, NoDataError
 from voirdire.records import Dropped
 from voirdire.stats import LabelSets
-from voirdire.studies.label_matrix import LabelMatrix
+from voirdire.studies.label_matrix import LabelMatrix, with_typical_sets
 from voirdire.studies.label_words import plain
 
 if TYPE_CHECKING:
@@ -98,7 +98,12 @@ def matrix_from_mappings(
     n_humans, n_judges = len(humans), len(judges)
     answers = matrix[:, n_humans : n_humans + n_judges]
     shown = _as_numbers(matrix, coder.categories) if numeric else np.maximum(matrix, MISSING)
-    universe, label_sets = (None, None) if numeric else _universe(coder.categories, reader)
+    categories = coder.categories
+    if categories and isinstance(categories[0], frozenset):
+        given = matrix[:, :n_humans]
+        counts = np.bincount(given[given >= 0], minlength=len(categories))
+        categories = with_typical_sets(categories, counts.tolist())
+    universe, label_sets = (None, None) if numeric else _universe(categories, reader)
     return LabelMatrix(
         items=tuple(
             str(item) for item, kept in zip(index, annotated.tolist(), strict=True) if kept
@@ -110,7 +115,7 @@ def matrix_from_mappings(
         failed=answers < MISSING,
         gold=shown[:, -1] if gold is not None else None,
         clusters=units,
-        categories=() if numeric else tuple(coder.categories),
+        categories=() if numeric else tuple(categories),
         label_sets=label_sets,
         universe=universe,
         declared=reader.declared is not None,

@@ -10,7 +10,7 @@ from voirdire._validation import shorten
 from voirdire.errors import InputError, NoDataError
 from voirdire.records import Dropped
 from voirdire.stats import LabelSets
-from voirdire.studies.label_matrix import LabelMatrix
+from voirdire.studies.label_matrix import LabelMatrix, with_typical_sets
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -82,13 +82,19 @@ def matrix_from_tables(
         if parts[-1].is_empty():
             msg = "`gold` must share items with `humans`, got none in common."
             raise NoDataError(msg)
-    _check_common(parts[1], judge_names)
+    _check_common(parts[1], judge_names, question)
     codes, categories = _coded(parts, humans.kind)
     sizes = [len(names), len(judge_names), 1][: len(parts)]
     filled = [
         _filled(part, code, (items.height, width))
         for part, code, width in zip(parts, codes, sizes, strict=True)
     ]
+    if labels is not None:
+        labels = list(dict.fromkeys(labels))
+    if humans.kind == "multilabel":
+        given = filled[0][filled[0] >= 0]
+        counts = np.bincount(given, minlength=len(categories))
+        categories = with_typical_sets(categories, counts.tolist())
     if numeric:
         filled = [_numbers(matrix, categories) for matrix in filled]
     sets, universe = _sets(categories, labels) if humans.kind == "multilabel" else (None, labels)
@@ -105,7 +111,8 @@ def matrix_from_tables(
         label_sets=sets,
         universe=None if universe is None else tuple(universe),
         declared=labels is not None,
-        dropped=_unannotated(machines, parts[1], question),
+        dropped=_unannotated(machines, parts[1], question)
+        + (() if truth is None else _unusable_gold(truth, parts[2], question)),
         n_unjudged=_unjudged(parts[1], items.height),
     )
 
@@ -136,9 +143,12 @@ def _placed(frame: pl.DataFrame, items: pl.DataFrame, raters: Sequence[str]) -> 
     )
 
 
-def _check_common(judged: pl.DataFrame, judges: Sequence[str]) -> None:
+def _check_common(judged: pl.DataFrame, judges: Sequence[str], question: str) -> None:
     if not judges:
-        msg = "`judges` must hold at least one label for this question, got none."
+        msg = (
+            "`judges` must hold at least one label for the question "
+            f"{shorten(question)!r}, got none."
+        )
         raise NoDataError(msg)
     known = set(judged["rater"].unique().to_list())
     lost = [name for name in judges if name not in known]
@@ -207,6 +217,13 @@ def _sets(
         tuple(labels) if labels is not None else tuple(sorted(frozenset().union(*categories)))
     )
     position = {label: place for place, label in enumerate(universe)}
+    strange = frozenset().union(*categories) - position.keys()
+    if strange:
+        msg = (
+            f"`labels` must hold every label of the tables, got none {shorten(min(strange))!r}. "
+            "Declare the same labels where they are read."
+        )
+        raise InputError(msg)
     positions = [[position[label] for label in category] for category in categories]
     return LabelSets.from_positions(positions, n_labels=len(universe)), universe
 
@@ -260,4 +277,19 @@ def _unannotated(given: pl.DataFrame, placed: pl.DataFrame, question: str) -> tu
         )
         for rater, total, source in counts.iter_rows()
         if total > kept.get(rater, 0)
+    )
+
+
+def _unusable_gold(truth: pl.DataFrame, placed: pl.DataFrame, question: str) -> tuple[Dropped, ...]:
+    """Count gold rows about items that nobody annotated, and those without a label."""
+    n_lost = truth.height - placed.height
+    n_missing = placed["label"].null_count()
+    found = (
+        (n_lost, "items that nobody annotated"),
+        (n_missing, "gold labels are missing or cannot be read"),
+    )
+    return tuple(
+        Dropped(reason=f"{count} {what}", source="gold", rater="gold", question=question)
+        for count, what in found
+        if count
     )

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import numpy as np
     from numpy.typing import NDArray
 
     from voirdire.records import Dropped
     from voirdire.stats import LabelSets
 
-__all__ = ["LabelMatrix"]
+__all__ = ["LabelMatrix", "with_typical_sets"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,3 +63,46 @@ class LabelMatrix:
     declared: bool = False
     dropped: tuple[Dropped, ...] = ()
     n_unjudged: dict[str, int] = field(default_factory=dict)
+
+    def rows(self, kept: NDArray[np.bool_]) -> LabelMatrix:
+        """Return the matrix of some items only."""
+        return replace(
+            self,
+            items=tuple(item for item, keep in zip(self.items, kept.tolist(), strict=True) if keep),
+            humans=self.humans[kept],
+            answers=self.answers[kept],
+            failed=self.failed[kept],
+            gold=None if self.gold is None else self.gold[kept],
+            clusters=None if self.clusters is None else self.clusters[kept],
+        )
+
+    def judge(self, name: str) -> LabelMatrix:
+        """Return the matrix of one judge only."""
+        column = self.judges.index(name)
+        return replace(
+            self,
+            judges=(name,),
+            answers=self.answers[:, column : column + 1],
+            failed=self.failed[:, column : column + 1],
+        )
+
+
+def with_typical_sets(
+    categories: Sequence[frozenset[str]], counts: Sequence[int]
+) -> list[frozenset[str]]:
+    """Add the empty set and the labels that most answers hold: constants worth trying.
+
+    Parameters
+    ----------
+    categories : sequence of frozenset of str
+        The sets that occur.
+    counts : sequence of int
+        How often annotators gave each.
+    """
+    held: dict[str, int] = {}
+    for labels, count in zip(categories, counts, strict=True):
+        for label in labels:
+            held[label] = held.get(label, 0) + count
+    half = sum(counts) / 2
+    majority = frozenset(label for label, count in held.items() if count > half)
+    return list(dict.fromkeys([*categories, frozenset(), majority]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -30,6 +31,9 @@ class Word:
     family: Family | None = None
     reason: str = ""
 
+
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?|nan|[+-]?inf(inity)?", re.A | re.I)
+"""What tables read as a number too: no underscores, no other digits."""
 
 MISSING = Word("missing", reason="missing label")
 CANT_TELL = Word("missing", reason="can't tell")
@@ -191,10 +195,10 @@ def _is_cannot_tell(raw: Any) -> bool:
 
 
 def _parsed_number(raw: str) -> Word:
-    try:
-        number = float(raw)
-    except ValueError:
+    text = raw.strip()
+    if not _NUMBER.fullmatch(text):
         return Word("unknown", reason="not a number")
+    number = float(text)
     if math.isnan(number):
         return MISSING
     if math.isinf(number):

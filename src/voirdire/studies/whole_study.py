@@ -7,17 +7,17 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from voirdire._validation import shorten
-from voirdire.errors import NoDataError
-from voirdire.studies.examination import TestPlan, check_alignment, examine_matrix
+from voirdire.errors import InputError, NoDataError
+from voirdire.records import Dropped
+from voirdire.studies.examination import TestPlan, check_alignment, examine_matrix, kind_of
 from voirdire.studies.from_tables import matrix_from_tables
 from voirdire.studies.pooling import PooledResult, pool_questions
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from voirdire._types import AlignmentName
     from voirdire.io import LabelTable
-    from voirdire.records import Dropped
     from voirdire.stats import AltTestResult
 
 __all__ = ["Examination", "examine"]
@@ -107,8 +107,7 @@ def examine(
     1.0
     """
     plan = plan or TestPlan()
-    for alignment in alignments:
-        check_alignment(alignment)
+    _check_fit(humans, judges, gold, alignments)
     asked = _questions(humans, questions)
     results: list[AltTestResult] = []
     for question in asked:
@@ -117,6 +116,7 @@ def examine(
         ):
             results += examine_matrix(matrix, plan, alignment=alignment, question=question)
     unmatched = dict.fromkeys(chain.from_iterable(row.dropped for row in results))
+    unmatched |= dict.fromkeys(_unanswered(judges, asked, results))
     return Examination(
         results=tuple(results),
         pooled=_pooled(results, plan) if len(asked) > 1 else (),
@@ -134,6 +134,46 @@ def examine(
             "clustered": clustered,
         },
     )
+
+
+def _check_fit(
+    humans: LabelTable,
+    judges: LabelTable,
+    gold: LabelTable | None,
+    alignments: Sequence[AlignmentName],
+) -> None:
+    kinds = {humans.kind, judges.kind} | ({gold.kind} if gold is not None else set())
+    if len(kinds) > 1:
+        msg = f"`humans`, `judges` and `gold` must be of one kind, got {sorted(kinds)!r}."
+        raise InputError(msg)
+    if not alignments:
+        msg = "`alignments` must name at least one alignment, got none."
+        raise InputError(msg)
+    for alignment in alignments:
+        check_alignment(alignment)
+        needed = kind_of(alignment)
+        if needed not in ("choice", "text", humans.kind):
+            msg = f"`alignments` must suit a {humans.kind} question, got {alignment!r}."
+            raise InputError(msg)
+
+
+def _unanswered(
+    judges: LabelTable, asked: Sequence[str], results: Sequence[AltTestResult]
+) -> Iterator[Dropped]:
+    """List judges who were not asked a question, and questions that no annotator answered."""
+    import polars as pl
+
+    names = judges.frame["rater"].cast(pl.String).unique(maintain_order=True).to_list()
+    examined = {(row.judge, row.question) for row in results}
+    for question in asked:
+        for name in names:
+            if (name, question) not in examined:
+                reason = f"judge without labels for {shorten(question)!r}: not examined on it"
+                yield Dropped(reason=reason, source="judge", rater=name, question=question)
+    counts = judges.frame.group_by("question", maintain_order=True).len()
+    for question, count in counts.filter(~pl.col("question").is_in(list(asked))).iter_rows():
+        reason = f"{count} labels of judges for a question that is not examined"
+        yield Dropped(reason=reason, source="judge", question=question)
 
 
 def _questions(humans: LabelTable, wanted: Sequence[str] | None) -> list[str]:
