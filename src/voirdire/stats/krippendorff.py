@@ -28,6 +28,7 @@ from voirdire._validation import check_choice, check_fraction
 from voirdire.errors import DegenerateDataWarning, InputError
 from voirdire.stats.label_distance import CodedMetric, Level, make_metric
 from voirdire.stats.label_sets import LabelSets
+from voirdire.stats.slots import pack_slots
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -239,8 +240,12 @@ def _disagreements(
     n_labels = np.zeros(len(matrix), dtype=np.int64)
     for start in range(0, len(matrix), _ITEMS_AT_ONCE):
         block = slice(start, start + _ITEMS_AT_ONCE)
-        present = _present(matrix[block], level)
-        values = metric.encode(matrix[block], present)
+        labels, present = matrix[block], _present(matrix[block], level)
+        slots = pack_slots(present.T)
+        if slots is not None:
+            labels = np.take_along_axis(labels, slots.T, axis=1)
+            present = _present(labels, level)
+        values = metric.encode(labels, present)
         n_labels[block] = np.count_nonzero(present, axis=1)
         observed[block] = _pair_sums(metric, values, present) / np.maximum(n_labels[block] - 1, 1)
         per_item[block] = (metric.spread(values) * present).sum(axis=1)

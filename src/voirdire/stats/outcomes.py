@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from voirdire.stats.slots import pack_slots
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -61,7 +63,13 @@ class HumanBlock:
         self._scorer = scorer
         self._quality = None if quality is None else quality[:, np.newaxis]
         columns = np.ascontiguousarray(labels.T)
+        self._n_annotators = len(columns)
         self.present = scorer.is_present(columns)
+        self._slots = pack_slots(self.present)
+        if self._slots is not None:
+            columns = np.take_along_axis(columns, self._slots, axis=0)
+            self.present = scorer.is_present(columns)
+            self._quality = None if quality is None else quality[self._slots]
         self._labels = scorer.prepare(columns, self.present)
         if reference is None:
             self._reference = None
@@ -97,9 +105,17 @@ class HumanBlock:
         result = self._compare(self._score_judge(prepared, exact=exact), exact=exact)
         if failed is None:
             result[~(self.compared & known)] = NO_OUTCOME
-            return result
+            return self._by_annotator(result)
         result[:, failed] = HUMAN_WINS
         result[~(self.compared & (known | failed))] = NO_OUTCOME
+        return self._by_annotator(result)
+
+    def _by_annotator(self, outcomes: NDArray[np.int8]) -> NDArray[np.int8]:
+        """Put the outcomes of slots back into the annotators' rows."""
+        if self._slots is None:
+            return outcomes
+        result = np.full((self._n_annotators, outcomes.shape[1]), NO_OUTCOME, dtype=np.int8)
+        np.put_along_axis(result, self._slots, outcomes, axis=0)
         return result
 
     def medoid(self) -> NDArray[np.intp]:
@@ -111,7 +127,10 @@ class HumanBlock:
         if not self._scorer.larger_is_closer:
             score = -score
         score[~self.present] = -np.inf
-        return score.argmax(axis=0)
+        best = score.argmax(axis=0)
+        if self._slots is None:
+            return best
+        return np.take_along_axis(self._slots, best[np.newaxis], axis=0)[0]
 
     def _score_humans(self) -> NDArray[Any]:
         """Sum the scores of each annotator with the others: shape (n_annotators, n_items)."""
