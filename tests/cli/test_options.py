@@ -5,7 +5,7 @@ import math
 import pytest
 import typer
 
-from voirdire.cli.options import as_labels, as_mapping, as_weights
+from voirdire.cli.options import as_labels, as_mapping, as_text, as_weights
 
 
 @pytest.mark.parametrize(
@@ -86,3 +86,10 @@ def test_weights_are_numbers_or_nothing():
 def test_a_weight_that_is_no_number_is_a_usage_error(pair):
     with pytest.raises(typer.BadParameter, match="`--quality` must be ANNOTATOR=NUMBER, got"):
         as_weights([pair])
+
+
+def test_text_that_no_file_can_hold_is_a_usage_error():
+    assert as_text("专家", option="--epsilon-reason") == "专家"
+    assert as_text(None, option="--epsilon-reason") is None
+    with pytest.raises(typer.BadParameter, match="must be UTF-8 text"):
+        as_text("\udcff", option="--epsilon-reason")

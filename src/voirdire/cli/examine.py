@@ -16,7 +16,7 @@ from voirdire._types import (
     WeightScheme,
 )
 from voirdire.cli.gate import check_gates, closed_gates
-from voirdire.cli.options import as_labels, as_mapping, as_weights
+from voirdire.cli.options import as_labels, as_mapping, as_text, as_weights
 from voirdire.cli.printing import check_overwrite, print_examination, progress
 from voirdire.cli.study_files import Reading, read_study
 
@@ -243,6 +243,7 @@ def examine_command(
         msg = "standard input (-) can be read once, got it twice."
         raise typer.BadParameter(msg)
     weight_of = as_weights(quality)
+    reason = as_text(epsilon_reason, option="--epsilon-reason")
     if certificate is not None:
         check_overwrite(certificate)
     with progress("reading"):
@@ -266,7 +267,7 @@ def examine_command(
             seed=seed,
         )
     if certificate is not None:
-        _write_certificate(certificate, examination, study, reading, epsilon_reason)
+        _write_certificate(certificate, examination, study, reading, reason)
     print_examination(examination, as_json=as_json, details=details)
     closed = closed_gates(examination, gate, study.judge_names)
     if closed:

@@ -10,7 +10,7 @@ import typer
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["as_labels", "as_mapping", "as_weights"]
+__all__ = ["as_labels", "as_mapping", "as_text", "as_weights"]
 
 
 def as_labels(text: str | None, *, numeric: bool) -> list[Any] | None:
@@ -28,6 +28,16 @@ def as_labels(text: str | None, *, numeric: bool) -> list[Any] | None:
         msg = f"`--labels` must be words between commas or a JSON array of them, got {text!r}."
         raise typer.BadParameter(msg)
     return labels
+
+
+def as_text(text: str | None, *, option: str) -> str | None:
+    """Refuse text that is not valid UTF-8, which no file could hold."""
+    try:
+        (text or "").encode()
+    except UnicodeEncodeError as error:
+        msg = f"`{option}` must be UTF-8 text, got {text!a}."
+        raise typer.BadParameter(msg) from error
+    return text
 
 
 def as_mapping(pairs: Sequence[str], *, option: str) -> dict[str, str]:

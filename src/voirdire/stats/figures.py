@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from voirdire.stats.outcome_sums import OutcomeSums
     from voirdire.stats.paired_test import MeanDifference
 
-__all__ = ["Figures", "TestSettings", "compute_figures"]
+__all__ = ["Figures", "TestSettings", "compute_figures", "passes"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,7 +81,12 @@ class Figures:
     @property
     def passed(self) -> NDArray[np.bool_]:
         """Whether ω is at least .5 (to rounding); never where it is undefined."""
-        return self.winning_rate >= 0.5 - 1e-12
+        return passes(self.winning_rate)
+
+
+def passes(winning_rate: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Tell whether ω is at least .5, to the rounding of sums of weights; never where it is nan."""
+    return winning_rate >= 0.5 - 1e-12
 
 
 def compute_figures(sums: OutcomeSums, settings: TestSettings) -> Figures:

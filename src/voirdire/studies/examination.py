@@ -12,6 +12,7 @@ from voirdire._types import AlignmentName, QuestionKind
 from voirdire._validation import check_choice, check_epsilons, shorten
 from voirdire.errors import InputError
 from voirdire.records import Dropped
+from voirdire.stats.alignment import SET_ALIGNMENTS
 from voirdire.studies.label_words import LabelReader
 
 if TYPE_CHECKING:
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 
 __all__ = ["TestPlan", "check_alignment", "examine_matrix", "kind_of", "make_reader"]
 
-SET_ALIGNMENTS = ("jaccard", "jaccard_macro", "jaccard_slots", "hamming")
 _FEWEST_TO_COMPARE = 3
 _MOST_LABELS_LISTED = 100
 UNIVERSE_ALIGNMENTS = ("jaccard_macro", "jaccard_slots", "hamming")

@@ -6,8 +6,11 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from voirdire.errors import InputError
 from voirdire.stats import benjamini_yekutieli
+from voirdire.stats.figures import passes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -155,5 +158,5 @@ def _question(result: AltTestResult, rejected: Sequence[bool]) -> PooledQuestion
         question=result.question,
         winning_rate=winning_rate,
         winning_rate_alone=result.winning_rate,
-        passed=winning_rate >= 0.5,
+        passed=bool(passes(np.asarray(winning_rate))),
     )
