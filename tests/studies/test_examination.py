@@ -264,3 +264,24 @@ def test_settings_are_not_shared_between_results():
     first.settings["seed"] = 99
 
     assert second.settings["seed"] == 0
+
+
+def test_clusters_are_counted_on_the_items_of_each_judge():
+    humans = {name: {i: (i + (i % 10 == k)) % 2 for i in range(80)} for k, name in enumerate("abc")}
+    clusters = {i: f"source {i // 2}" for i in range(80)}
+    judges = {
+        "whole": {i: i % 2 for i in range(80)},
+        "half": {i: i % 2 for i in range(40, 80)},
+    }
+
+    found = alt_test(judges=judges, humans=humans, clusters=clusters)
+
+    assert found["whole"].settings["n_clusters"] == 40
+    assert found["half"].settings["n_clusters"] == 20
+
+
+def test_clusters_that_cannot_be_told_apart_are_refused():
+    humans = {name: {i: i % 2 for i in range(40)} for name in "abc"}
+
+    with pytest.raises(InputError, match="`clusters` must map items to words or numbers"):
+        alt_test(humans["a"], humans, clusters={i: [1] for i in range(40)})

@@ -44,8 +44,7 @@ VectorizedScore: TypeAlias = "Callable[[NDArray[Any], NDArray[Any]], NDArray[np.
 SET_ALIGNMENTS = frozenset({"jaccard", "jaccard_macro", "jaccard_slots", "hamming"})
 
 TOLERANCE = 1e-9
-"""Scores closer than this are equal (design: ties are ties)."""
-
+"""Scores closer than this are equal: ties are ties."""
 
 _ROUNDING = 1e-14
 """Rounding of a root of a mean of squares, relative to the size of the labels."""
@@ -218,6 +217,7 @@ class FunctionScorer(_CodeScorer):
         self._n_codes = n_codes
         self._name = name
         self._known: dict[int, float] = {}
+        self._largest = 0.0
 
     def prepare(self, labels: NDArray[Any], present: NDArray[np.bool_]) -> NDArray[Any]:
         return np.where(present, labels, -1).astype(np.int64)
@@ -237,7 +237,7 @@ class FunctionScorer(_CodeScorer):
     def tolerance(self, labels: NDArray[Any]) -> float:
         """Relative to the largest score: a user's scores may have any unit."""
         del labels
-        return TOLERANCE * max((abs(score) for score in self._known.values()), default=1.0)
+        return TOLERANCE * self._largest
 
     def _call(self, first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArray[np.float64]:
         scores = np.asarray(self._function(first, second), float)
@@ -247,6 +247,7 @@ class FunctionScorer(_CodeScorer):
                 f"for {len(first)} pairs. It is given two arrays of labels of equal length."
             )
             raise InputError(msg)
+        self._largest = max(self._largest, float(np.abs(scores).max(initial=0.0)))
         return scores
 
 

@@ -30,9 +30,6 @@ TIE = 1
 HUMAN_WINS = 2
 """W^f = 0, W^h = 1, d = +1."""
 
-MISSING = -1
-"""The code of a label that is not there."""
-
 
 class HumanBlock:
     """A block of items as the annotators labelled them, ready to meet any number of judges.

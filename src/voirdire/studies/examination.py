@@ -106,12 +106,15 @@ def examine_matrix(
 ) -> list[AltTestResult]:
     """Run the test on an aligned matrix: one result per judge and ε, judge by judge."""
     check_alignment(alignment)
-    if plan.normalize is not None and plan.weights is None and matrix.humans.dtype.kind == "f":
-        matrix = _normalized(matrix, plan.normalize)
+    normalize = plan.normalize
+    if normalize is not None and plan.weights is None and matrix.humans.dtype.kind == "f":
+        matrix, normalize = _normalized(matrix, normalize), None
     results = [
         result
         for part in _by_coverage(matrix)
-        for result in _examine_part(part, plan, alignment=alignment, question=question)
+        for result in _examine_part(
+            part, plan, alignment=alignment, normalize=normalize, question=question
+        )
     ]
     order = {judge: place for place, judge in enumerate(matrix.judges)}
     results.sort(key=lambda result: order[result.judge])
@@ -165,6 +168,7 @@ def _examine_part(
     plan: TestPlan,
     *,
     alignment: AlignmentName | VectorizedScore,
+    normalize: Normalization | None,
     question: str,
 ) -> list[AltTestResult]:
     return stats.alt_test(
@@ -183,9 +187,7 @@ def _examine_part(
         quality=_quality(matrix, plan),
         expert=_expert(matrix, plan),
         gold=matrix.gold,
-        normalize=None
-        if matrix.humans.dtype.kind == "f" and plan.weights is None
-        else plan.normalize,
+        normalize=normalize,
         clusters=matrix.clusters,
         min_items=plan.min_items,
         min_annotators=plan.min_annotators,
@@ -282,7 +284,7 @@ def _settings(plan: TestPlan, matrix: LabelMatrix) -> dict[str, Any]:
         "n_labels": None if universe is None else len(universe),
         "labels_declared": matrix.declared,
         "gold": matrix.gold is not None,
-        "n_clusters": None if matrix.clusters is None else int(matrix.clusters.max()) + 1,
+        "n_clusters": None if matrix.clusters is None else len(np.unique(matrix.clusters)),
     }
 
 

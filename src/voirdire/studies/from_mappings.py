@@ -278,8 +278,8 @@ def _place(
 ) -> NDArray[np.int32]:
     matrix = np.full((len(columns), n_items), MISSING, dtype=np.int32)
     for row, (column, codes) in enumerate(zip(columns, coded, strict=True)):
-        unusable = column.role == "humans" or column.role == "gold"
-        matrix[row, column.rows] = np.maximum(codes, MISSING) if unusable else codes
+        is_judge = column.role == "judge"
+        matrix[row, column.rows] = codes if is_judge else np.maximum(codes, MISSING)
     return matrix.T
 
 
@@ -297,7 +297,12 @@ def _units(clusters: Mapping[Any, Any], index: Mapping[Any, int]) -> NDArray[np.
         )
         raise InputError(msg)
     numbers: dict[Any, int] = {}
-    return np.array([numbers.setdefault(clusters[item], len(numbers)) for item in index], np.intp)
+    try:
+        units = [numbers.setdefault(clusters[item], len(numbers)) for item in index]
+    except TypeError as error:
+        msg = f"`clusters` must map items to words or numbers, got {shorten(dict(clusters))}."
+        raise InputError(msg) from error
+    return np.array(units, np.intp)
 
 
 def _is_no_cluster(unit: Any) -> bool:
