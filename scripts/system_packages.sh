@@ -3,12 +3,14 @@
 # where this runs as root and apt-get exists, and name it where not.
 set -eu
 
-# One line each: the program, and the Debian package that brings it. Nothing is needed yet.
+# One line each: the program (or a file), and the Debian package that brings it.
 needed='
+chromium chromium
+/usr/share/fonts/truetype/wqy/wqy-microhei.ttc fonts-wqy-microhei
 '
 
 missing=$(echo "$needed" | while read -r program package; do
-    [ -z "$program" ] || command -v "$program" >/dev/null 2>&1 || echo "$package"
+    [ -z "$program" ] || [ -e "$program" ] || command -v "$program" >/dev/null 2>&1 || echo "$package"
 done)
 [ -n "$missing" ] || exit 0
 

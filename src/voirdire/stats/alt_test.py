@@ -3,39 +3,35 @@ r"""The alternative annotator test on arrays: any number of judges and ε in one
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from voirdire._types import AlignmentName, EpsilonMode, Method, WeightScheme
-from voirdire._validation import check_choice, check_count, check_epsilons, check_fraction
-from voirdire.errors import DegenerateDataWarning, InputError
-from voirdire.stats.alignment import make_scorer
-from voirdire.stats.comparison import Comparison, Raters
+from voirdire._validation import check_count, check_fraction
+from voirdire.errors import DegenerateDataWarning
 from voirdire.stats.controls import make_controls
-from voirdire.stats.figures import TestSettings, compute_figures
-from voirdire.stats.krippendorff import measure_agreement
-from voirdire.stats.label_arrays import gather_raters
-from voirdire.stats.label_sets import LabelSets
-from voirdire.stats.outcome import Panel, sides_by_majority
+from voirdire.stats.figures import compute_figures
+from voirdire.stats.outcome_units import UnitCollector
+from voirdire.stats.panel_evidence import describe_panel
+from voirdire.stats.preparation import prepare
 from voirdire.stats.report import Names, Run, report
+from voirdire.stats.smallest_epsilon import smallest_epsilons
+from voirdire.stats.uncertainty import Resampling, bootstrap_judge
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
-    from voirdire._types import Normalization
+    from voirdire._types import AlignmentName, EpsilonMode, Method, Normalization, WeightScheme
     from voirdire.stats.alignment import VectorizedScore
     from voirdire.stats.controls import Control
-    from voirdire.stats.label_distance import Level
-    from voirdire.stats.paired_test import Design
+    from voirdire.stats.label_sets import LabelSets
+    from voirdire.stats.outcome import Panel
+    from voirdire.stats.preparation import Prepared
     from voirdire.stats.results import AltTestResult
 
 __all__ = ["alt_test"]
-
-_ITEMS_AT_ONCE = 16_384
 
 
 def alt_test(
@@ -61,6 +57,8 @@ def alt_test(
     min_annotators: int = 2,
     false_discovery_rate: float = 0.05,
     controls: bool = True,
+    n_resamples: int = 0,
+    confidence_level: float = 0.95,
     seed: int = 0,
     names: Names | None = None,
 ) -> list[AltTestResult]:
@@ -120,8 +118,13 @@ def alt_test(
     controls : bool, optional
         Whether to run the constant, random and majority-vote controls; without them `outcome`
         cannot see a constant judge pass.
+    n_resamples : int, optional
+        Bootstrap resamples of items (or clusters) for the interval of ρ and the stability of ω;
+        0 for none, and then `smallest_epsilon` is not searched either.
+    confidence_level : float, optional
+        Nominal coverage of that interval, in (0, 1).
     seed : int, optional
-        Of the random control.
+        Of the random control and of the resamples.
     names : Names, optional
         Names for the results; positions otherwise.
 
@@ -163,216 +166,89 @@ def alt_test(
     >>> result.winning_rate, result.outcome
     (1.0, 'passed')
     """
-    if not callable(alignment):
-        check_choice("alignment", alignment, AlignmentName)
-    if weights is not None and normalize is not None:
-        msg = f"`weights` must be None with `normalize`, got {weights!r} and {normalize!r}."
-        raise InputError(msg)
-    settings = _make_settings(
+    seed = check_count("seed", seed, minimum=0)
+    resampling = _check_resampling(n_resamples, confidence_level, seed)
+    prepared = prepare(
+        judges,
+        humans,
+        alignment=alignment,
         epsilon=epsilon,
         epsilon_mode=epsilon_mode,
         method=method,
-        design=_choose_design(method, weights=weights, clusters=clusters),
-        false_discovery_rate=false_discovery_rate,
-        min_items=min_items,
-        expert=expert,
-    )
-    raters = gather_raters(
-        judges,
-        humans,
-        numeric=alignment == "neg_rmse",
+        label_sets=label_sets,
+        values=values,
+        similarity=similarity,
+        n_codes=n_codes,
         failed=failed,
+        weights=weights,
+        quality=quality,
         expert=expert,
         gold=gold,
         normalize=normalize,
         clusters=clusters,
-        weighted=weights is not None,
+        min_items=min_items,
+        min_annotators=min_annotators,
+        false_discovery_rate=false_discovery_rate,
     )
-    universe = _Universe.of(raters, n_codes=n_codes, label_sets=label_sets, values=values)
-    settings = replace(settings, quality=_check_quality(quality, raters.humans.shape[1]))
-    comparison = Comparison(
-        scorer=make_scorer(
-            alignment,
-            humans=raters.humans,
-            n_codes=universe.n_codes,
-            label_sets=universe.label_sets,
-            values=values,
-            similarity=similarity,
-        ),
-        quality=settings.quality,
-        min_annotators=check_count("min_annotators", min_annotators, minimum=2),
-        n_codes=raters.n_weight_codes(),
-        excluded=expert,
+    raters, universe = prepared.raters, prepared.universe
+    names = names or Names.positions(raters)
+    panel = describe_panel(
+        raters, universe, alignment, min_annotators=min_annotators, label=names.label
     )
-    panel = _describe_panel(raters, universe, alignment, min_annotators=min_annotators)
-    seed = check_count("seed", seed, minimum=0)
     control_judges = (
         make_controls(raters.humans, seed=seed, label_sets=universe.label_sets) if controls else []
     )
-    run = _run(comparison, raters, settings, panel, control_judges)
+    run = _run(prepared, panel, control_judges, resampling)
     if np.isnan(run.figures.winning_rate).any():
         msg = f"ω is undefined: no annotator has {min_items} items to compare with some judge."
         warnings.warn(msg, DegenerateDataWarning, stacklevel=2)
     shown = alignment if isinstance(alignment, str) else getattr(alignment, "__name__", "custom")
-    return report(run, names or Names.positions(raters), alignment=shown)
-
-
-@dataclass(frozen=True)
-class _Universe:
-    """The labels that there are."""
-
-    n_codes: int
-    label_sets: LabelSets | None
-    declared: bool
-
-    @staticmethod
-    def of(
-        raters: Raters,
-        *,
-        n_codes: int | None,
-        label_sets: ArrayLike | LabelSets | None,
-        values: Sequence[Any] | None,
-    ) -> _Universe:
-        sets = label_sets
-        if sets is not None and not isinstance(sets, LabelSets):
-            sets = LabelSets.from_membership(sets)
-        seen = raters.n_codes_seen()
-        sizes = {
-            "n_codes": n_codes,
-            "label_sets": None if sets is None else len(sets),
-            "values": None if values is None else len(values),
-        }
-        for name, size in sizes.items():
-            if size is not None and size < seen:
-                msg = f"`{name}` must cover every code, got {size} for codes up to {seen - 1}."
-                raise InputError(msg)
-        declared = n_codes is not None
-        return _Universe(n_codes=max(seen, n_codes or 0), label_sets=sets, declared=declared)
+    return report(run, names, alignment=shown)
 
 
 def _run(
-    comparison: Comparison,
-    raters: Raters,
-    settings: TestSettings,
-    panel: Panel,
-    controls: Sequence[Control],
+    prepared: Prepared, panel: Panel, controls: Sequence[Control], resampling: Resampling | None
 ) -> Run:
-    sums = comparison.run(raters, controls)
+    raters, settings = prepared.raters, prepared.settings
+    n_judges = raters.judges.shape[1]
+    failed = raters.failed
+    n_failures = np.zeros(n_judges, np.int64) if failed is None else failed.sum(axis=0)
+    collectors = []
+    if resampling is not None:
+        collectors = [UnitCollector(seed=resampling.seed, lost=count > 0) for count in n_failures]
+    sums = prepared.comparison.run(raters, controls, collectors)
     figures = compute_figures(sums.judges, settings)
     return Run(
         sums=sums,
         settings=settings,
         figures=figures,
-        worst=figures if raters.failed is None else compute_figures(sums.worst, settings),
+        worst=figures if failed is None else compute_figures(sums.worst, settings),
         control_figures=None if sums.controls is None else compute_figures(sums.controls, settings),
         controls=controls,
         panel=panel,
-        n_failures=np.zeros(raters.judges.shape[1], np.int64)
-        if raters.failed is None
-        else np.count_nonzero(raters.failed, axis=0),
+        n_failures=n_failures,
+        smallest_epsilons=()
+        if resampling is None
+        else smallest_epsilons(
+            [sums.judges, sums.worst] if n_failures.any() else [sums.judges], settings
+        ),
+        uncertainties=[
+            bootstrap_judge(
+                collector.units(),
+                tested=figures.tested[judge],
+                settings=settings,
+                resampling=resampling,
+                lost=collector.lost,
+            )
+            for judge, collector in enumerate(collectors)
+            if resampling is not None
+        ],
     )
 
 
-def _choose_design(method: Method, *, weights: WeightScheme | None, clusters: object) -> Design:
-    check_choice("method", method, Method)
-    if weights is not None:
-        check_choice("weights", weights, WeightScheme)
-    if method == "exact" and (weights is not None or clusters is not None):
-        reason = "clusters" if weights is None else "weights"
-        msg = (
-            f"`method` must be 't' with {reason}, got 'exact'. "
-            "The exact test needs independent, equally weighted items."
-        )
-        raise InputError(msg)
-    if clusters is not None:
-        return "clustered"
-    return "items" if weights is None else "weighted"
-
-
-def _make_settings(
-    *,
-    epsilon: float | Sequence[float],
-    epsilon_mode: EpsilonMode,
-    method: Method,
-    design: Design,
-    false_discovery_rate: float,
-    min_items: int,
-    expert: int | None,
-) -> TestSettings:
-    return TestSettings(
-        epsilons=np.asarray(check_epsilons(epsilon)),
-        mode=check_choice("epsilon_mode", epsilon_mode, EpsilonMode),
-        method=method,
-        design=design,
-        false_discovery_rate=check_fraction("false_discovery_rate", false_discovery_rate),
-        min_items=check_count("min_items", min_items, minimum=2),
-        excluded=expert,
-    )
-
-
-def _check_quality(quality: ArrayLike | None, n_annotators: int) -> NDArray[np.float64] | None:
-    if quality is None:
+def _check_resampling(n_resamples: int, confidence_level: float, seed: int) -> Resampling | None:
+    check_count("n_resamples", n_resamples, minimum=0)
+    check_fraction("confidence_level", confidence_level)
+    if not n_resamples:
         return None
-    weights = np.asarray(quality, dtype=np.float64)
-    if weights.shape != (n_annotators,) or not (np.isfinite(weights) & (weights > 0)).all():
-        msg = (
-            f"`quality` must hold one positive number for each of {n_annotators} annotators, "
-            f"got {weights.tolist()!r}."
-        )
-        raise InputError(msg)
-    return weights
-
-
-def _describe_panel(
-    raters: Raters,
-    universe: _Universe,
-    alignment: AlignmentName | VectorizedScore,
-    *,
-    min_annotators: int,
-) -> Panel:
-    humans = raters.humans
-    sides: tuple[int, int] | None = None
-    level: Level | None = None
-    if universe.label_sets is not None:
-        level = "sets"
-    elif alignment == "neg_rmse":
-        level = "interval"
-    elif alignment == "accuracy" or (
-        callable(alignment) and not _mostly_distinct(humans, universe.n_codes)
-    ):
-        level = "nominal"
-    if level == "nominal" and universe.label_sets is None:
-        sides = _sides(raters, universe, min_annotators=min_annotators)
-    agreement = None
-    if level is not None:
-        agreement = measure_agreement(
-            humans, level=level, label_sets=universe.label_sets, clusters=raters.clusters
-        )
-    return Panel(sides=sides, agreement=agreement, has_reference=raters.reference is not None)
-
-
-def _mostly_distinct(codes: NDArray[Any], n_codes: int) -> bool:
-    """Tell free text, on which agreement word by word means nothing, by its many labels."""
-    return bool(n_codes > np.count_nonzero(codes >= 0) / 2)
-
-
-def _sides(raters: Raters, universe: _Universe, *, min_annotators: int) -> tuple[int, int] | None:
-    """Items on either side of a question with two labels, whatever words a judge uses."""
-    labels = raters.humans if raters.reference is None else raters.reference[:, np.newaxis]
-    if universe.declared and universe.n_codes != 2:
-        return None
-    used = _labels_in_use(labels, universe.n_codes)
-    if len(used) > 2:
-        return None
-    fewest = min_annotators if raters.reference is None else 1
-    return sides_by_majority(labels, used, min_annotators=fewest)
-
-
-def _labels_in_use(labels: NDArray[Any], n_codes: int) -> NDArray[np.intp]:
-    """Codes that occur, or the first three found: more are not told apart."""
-    used = np.zeros(n_codes + 1, dtype=np.bool_)
-    for start in range(0, len(labels), _ITEMS_AT_ONCE):
-        used[labels[start : start + _ITEMS_AT_ONCE] + 1] = True
-        if np.count_nonzero(used[1:]) > 2:
-            break
-    return np.flatnonzero(used[1:])
+    return Resampling(n_resamples=n_resamples, confidence_level=confidence_level, seed=seed)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from voirdire.stats.alignment import Scorer
     from voirdire.stats.controls import Control
+    from voirdire.stats.outcome_units import UnitCollector
 
 __all__ = ["Comparison", "Raters", "RunSums"]
 
@@ -129,14 +130,22 @@ class Comparison:
     n_codes: int
     excluded: int | None = None
 
-    def run(self, raters: Raters, controls: Sequence[Control]) -> RunSums:
-        """Compare everyone; partitions of the items are summed as they come."""
+    def run(
+        self,
+        raters: Raters,
+        controls: Sequence[Control],
+        collectors: Sequence[UnitCollector] = (),
+    ) -> RunSums:
+        """Compare everyone; partitions of the items are summed as they come.
+
+        With one collector per judge these gather the judges' units in passing.
+        """
         total: RunSums | None = None
         raters = raters.sorted_by_cluster()
         for items in self._blocks(raters):
-            part = self._run_block(raters.rows(items), controls, items)
+            part = self._run_block(raters.rows(items), controls, items, collectors)
             total = part if total is None else _added(total, part)
-        return self._run_block(raters, controls, slice(None)) if total is None else total
+        return self._run_block(raters, controls, slice(None), ()) if total is None else total
 
     def _blocks(self, raters: Raters) -> Iterator[slice]:
         n_items, n_annotators = raters.humans.shape
@@ -151,14 +160,24 @@ class Comparison:
         for start, stop in zip(edges, [*edges[1:], n_items], strict=True):
             yield slice(int(start), int(stop))
 
-    def _run_block(self, raters: Raters, controls: Sequence[Control], items: slice) -> RunSums:
-        block = HumanBlock(
+    def block(self, raters: Raters) -> HumanBlock:
+        """Make a block of some items' annotators, ready to meet judges."""
+        return HumanBlock(
             raters.humans,
             scorer=self.scorer,
             quality=self.quality,
             reference=raters.reference,
             min_annotators=self.min_annotators,
         )
+
+    def _run_block(
+        self,
+        raters: Raters,
+        controls: Sequence[Control],
+        items: slice,
+        collectors: Sequence[UnitCollector],
+    ) -> RunSums:
+        block = self.block(raters)
         judges, worst, n_items = [], [], []
         for number in range(raters.judges.shape[1]):
             answers = np.ascontiguousarray(raters.judges[:, number])
@@ -169,10 +188,12 @@ class Comparison:
                 compared[self.excluded] = False
             n_items.append(np.count_nonzero(compared.any(axis=0)))
             failed = None if raters.failed is None else raters.failed[:, number]
-            if failed is None or not failed.any():
-                worst.append(judges[-1])
-            else:
-                worst.append(self._sum(block.outcomes(answers, failed=failed), raters))
+            lost = outcomes
+            if failed is not None and failed.any():
+                lost = block.outcomes(answers, failed=failed)
+            worst.append(judges[-1] if lost is outcomes else self._sum(lost, raters))
+            if collectors:
+                self._collect(collectors[number], outcomes, lost, raters)
         others = [
             self._sum(block.outcomes(self._answers(control, block, raters, items)), raters)
             for control in controls
@@ -185,15 +206,33 @@ class Comparison:
         )
 
     def _sum(self, outcomes: NDArray[np.int8], raters: Raters) -> OutcomeSums:
-        weights = None
-        if raters.codes is not None:
-            weights = imbalance_weights(
-                raters.codes.T,
-                outcomes >= 0,
-                n_codes=self.n_codes,
-                reference=raters.reference_codes,
-            )
+        weights = self.weights(outcomes, raters)
         return sum_outcomes(outcomes, weights=weights, clusters=raters.clusters)
+
+    def weights(self, outcomes: NDArray[np.int8], raters: Raters) -> NDArray[np.float64] | None:
+        """Weigh comparisons by the rarity of their labels, where that was asked for."""
+        if raters.codes is None:
+            return None
+        return imbalance_weights(
+            raters.codes.T,
+            outcomes >= 0,
+            n_codes=self.n_codes,
+            reference=raters.reference_codes,
+        )
+
+    def _collect(
+        self,
+        collector: UnitCollector,
+        outcomes: NDArray[np.int8],
+        lost: NDArray[np.int8],
+        raters: Raters,
+    ) -> None:
+        weights = self.weights(outcomes, raters)
+        if collector.lost:
+            if weights is not None:
+                weights = np.concatenate([weights, self.weights(lost, raters)])
+            outcomes = np.concatenate([outcomes, lost])
+        collector.add(outcomes, weights=weights, clusters=raters.clusters)
 
     def _answers(
         self, control: Control, block: HumanBlock, raters: Raters, items: slice

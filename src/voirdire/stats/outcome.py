@@ -1,4 +1,4 @@
-"""Whether passing would mean anything, and what a reader should know before trusting figures."""
+"""Whether passing would mean anything."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from voirdire.stats.results import Caution
+from voirdire.stats.cautions import caution
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,15 +17,12 @@ if TYPE_CHECKING:
 
     from voirdire._types import Outcome
     from voirdire.stats.krippendorff import KrippendorffResult
-    from voirdire.stats.results import AnnotatorResult, ControlResult, WorstCase
+    from voirdire.stats.results import AnnotatorResult, Caution, ControlResult, WorstCase
 
-__all__ = ["Panel", "decide_outcome", "find_cautions", "listed", "sides_by_majority"]
+__all__ = ["Panel", "decide_outcome", "sides_by_majority"]
 
 MIN_ITEMS_PER_SIDE = 10
 MIN_ALPHA = 0.2
-MANY_TIES = 0.6
-FEW_ANNOTATORS = 3
-WEAK_ALPHA = 0.4
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,11 +39,21 @@ class Panel:
     has_reference : bool
         Whether an expert's or gold labels stand for the others: then it is they, and not the
         annotators' agreement, that carry the evidence.
+    n_clusters : int or None
+        Independent units, where items are clustered.
+    top_share : float
+        Share of the most frequent label among all of the annotators'; nan where labels are not
+        words.
+    top_label : str or None
+        That label.
     """
 
     sides: tuple[int, int] | None
     agreement: KrippendorffResult | None
     has_reference: bool = False
+    n_clusters: int | None = None
+    top_share: float = math.nan
+    top_label: str | None = None
 
 
 def sides_by_majority(
@@ -81,7 +88,7 @@ def decide_outcome(
     worst_case: WorstCase,
     controls: Sequence[ControlResult],
     min_items: int,
-) -> tuple[Outcome, tuple[str, ...]]:
+) -> tuple[Outcome, tuple[Caution, ...]]:
     """Decide between passed, failed and no evidence; the reasons go with the last.
 
     A pass must hold with the judge's failures left out and with them lost. There is no evidence
@@ -90,18 +97,28 @@ def decide_outcome(
     """
     reasons = []
     if not annotators:
-        reasons.append(f"no annotator has {min_items} items to compare")
+        sentence = f"no annotator has {min_items} items to compare"
+        reasons.append(caution("untestable", sentence, min_items=min_items))
     elif all(math.isnan(row.p_value) for row in annotators):
-        reasons.append("no p-value is defined: a standard error needs two clusters")
+        sentence = "no p-value is defined: a standard error needs two clusters"
+        reasons.append(caution("no_p_values", sentence))
     reasons += [
-        f"a judge that always answers {control.label!r} passes too"
+        caution(
+            "constant_passes",
+            f"a judge that always answers {control.label!r} passes too",
+            label=control.label,
+        )
         for control in controls
         if control.control == "constant" and control.passed
     ]
     if panel.sides is not None and min(panel.sides) < MIN_ITEMS_PER_SIDE:
-        reasons.append(
-            f"the majority puts {panel.sides[0]} and {panel.sides[1]} items on the two "
+        one, other = panel.sides
+        sentence = (
+            f"the majority puts {one} and {other} items on the two "
             f"sides; {MIN_ITEMS_PER_SIDE} on each are needed"
+        )
+        reasons.append(
+            caution("one_sided", sentence, one=one, other=other, needed=MIN_ITEMS_PER_SIDE)
         )
     agreement = None if panel.has_reference else panel.agreement
     if agreement is not None and not agreement.low > MIN_ALPHA:
@@ -111,75 +128,12 @@ def decide_outcome(
     return ("passed" if passed and worst_case.passed else "failed"), ()
 
 
-def find_cautions(
-    panel: Panel,
-    annotators: Sequence[AnnotatorResult],
-    *,
-    untested: Sequence[str],
-    winning_rate: float,
-    winning_rate_bh: float,
-    worst_case: WorstCase,
-    has_controls: bool,
-    method: str,
-    min_items: int,
-) -> tuple[Caution, ...]:
-    """Say in sentences what weakens the figures."""
-    found = []
-    if len(annotators) < FEW_ANNOTATORS:
-        sentence = (
-            f"{len(annotators)} annotators were tested; with fewer than {FEW_ANNOTATORS} the "
-            "winning rate says little"
-        )
-        found.append(Caution(code="few_annotators", sentence=sentence))
-    if untested:
-        sentence = f"not tested, fewer than {min_items} items each: {listed(untested)}"
-        found.append(Caution(code="untested_annotators", sentence=sentence))
-    tied = [row.annotator for row in annotators if row.tie_share > MANY_TIES]
-    if tied and method == "t":
-        way_out = (
-            "compare the exact p-values, or use method='exact'"
-            if annotators[0].has_exact_p_value
-            else "take p-values near the limit with care"
-        )
-        sentence = (
-            f"more than {MANY_TIES:.0%} of the items are ties for {listed(tied)}: with few items "
-            f"the t-test rejects too often there; {way_out}"
-        )
-        found.append(Caution(code="many_ties", sentence=sentence))
-    if (winning_rate >= 0.5) != (winning_rate_bh >= 0.5):
-        sentence = (
-            f"the result depends on the correction: winning rate {winning_rate:.2f} under "
-            f"Benjamini-Yekutieli, {winning_rate_bh:.2f} under Benjamini-Hochberg"
-        )
-        found.append(Caution(code="correction", sentence=sentence))
-    if not has_controls:
-        sentence = "no controls were run: whether a constant judge passes too is not known"
-        found.append(Caution(code="no_controls", sentence=sentence))
-    if worst_case.n_failures:
-        sentence = (
-            f"the judge failed on {worst_case.n_failures} items; counted as lost the winning rate "
-            f"is {worst_case.winning_rate:.2f}, and the outcome uses that"
-        )
-        found.append(Caution(code="failures", sentence=sentence))
-    if panel.agreement is not None and panel.agreement.alpha < WEAK_ALPHA:
-        sentence = (
-            f"the annotators agree weakly (α = {panel.agreement.alpha:.2f}); weak annotators let "
-            "weak judges pass"
-        )
-        found.append(Caution(code="weak_annotators", sentence=sentence))
-    return tuple(found)
-
-
-def _weak_agreement(agreement: KrippendorffResult) -> str:
+def _weak_agreement(agreement: KrippendorffResult) -> Caution:
     if agreement.reason is not None:
-        return f"how far the annotators agree is undefined: {agreement.reason}"
-    return (
+        sentence = f"how far the annotators agree is undefined: {agreement.reason}"
+        return caution("undefined_agreement", sentence, reason=agreement.reason)
+    sentence = (
         f"agreement among the annotators may be as low as α = {agreement.low:.2f}; "
         f"its lower bound must exceed {MIN_ALPHA}"
     )
-
-
-def listed(names: Sequence[str], *, most: int = 5) -> str:
-    """Name the first few, and count the rest."""
-    shown = ", ".join(repr(name) for name in names[:most])
-    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
+    return caution("weak_agreement", sentence, low=agreement.low, needed=MIN_ALPHA)

@@ -65,6 +65,25 @@ class OutcomeSums:
         """Items compared, shape (..., n_annotators)."""
         return self.counts.sum(axis=-1)
 
+    def columns(self, kept: slice) -> OutcomeSums:
+        """Return the sums of some annotators only."""
+        return OutcomeSums(
+            counts=self.counts[..., kept, :],
+            weights=self.weights[..., kept, :],
+            squares=self.squares[..., kept, :, :],
+            n_units=self.n_units[..., kept],
+        )
+
+    def judge(self, number: int) -> OutcomeSums:
+        """Return the sums of one judge, the first axis kept."""
+        only = slice(number, number + 1)
+        return OutcomeSums(
+            counts=self.counts[only],
+            weights=self.weights[only],
+            squares=self.squares[only],
+            n_units=self.n_units[only],
+        )
+
     @staticmethod
     def stack(parts: Iterable[OutcomeSums]) -> OutcomeSums:
         """Put the sums of several judges along a new first axis."""

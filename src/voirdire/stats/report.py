@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from voirdire.errors import InputError
-from voirdire.stats.outcome import Panel, decide_outcome, find_cautions
+from voirdire.stats.cautions import find_cautions, find_instability
+from voirdire.stats.outcome import Panel, decide_outcome
 from voirdire.stats.results import AltTestResult, AnnotatorResult, ControlResult, WorstCase
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from voirdire.stats.comparison import Raters, RunSums
     from voirdire.stats.controls import Control
     from voirdire.stats.figures import Figures, TestSettings
+    from voirdire.stats.results import Uncertainty
 
 __all__ = ["Names", "Run", "report"]
 
@@ -67,6 +69,8 @@ class Run:
     controls: Sequence[Control]
     panel: Panel
     n_failures: NDArray[np.int64]
+    smallest_epsilons: Sequence[float | None] = ()
+    uncertainties: Sequence[Sequence[Uncertainty]] = ()
 
 
 def report(run: Run, names: Names, *, alignment: str) -> list[AltTestResult]:
@@ -123,6 +127,8 @@ def _result(
         winning_rate=winning_rate,
         winning_rate_bh=winning_rate_bh,
     )
+    uncertainty = run.uncertainties[judge][number] if run.uncertainties else None
+    cautions += find_instability(uncertainty)
     return AltTestResult(
         question=names.question,
         judge=names.judges[judge],
@@ -138,7 +144,7 @@ def _result(
         human_advantage=float(figures.human_advantage[judge]),
         passed=bool(figures.passed[judge, number]),
         outcome=outcome,
-        outcome_reasons=reasons,
+        reasons=reasons,
         annotators=annotators,
         untested=untested,
         worst_case=worst_case,
@@ -146,6 +152,8 @@ def _result(
         human_agreement=run.panel.agreement,
         cautions=cautions,
         settings=dict(names.settings),
+        smallest_epsilon=run.smallest_epsilons[judge] if run.smallest_epsilons else None,
+        uncertainty=uncertainty,
     )
 
 

@@ -13,7 +13,16 @@ if TYPE_CHECKING:
     from voirdire.records import Dropped
     from voirdire.stats.krippendorff import KrippendorffResult
 
-__all__ = ["AltTestResult", "AnnotatorResult", "Caution", "ControlResult", "WorstCase"]
+__all__ = [
+    "CAUTION_CODES",
+    "REASON_CODES",
+    "AltTestResult",
+    "AnnotatorResult",
+    "Caution",
+    "ControlResult",
+    "Uncertainty",
+    "WorstCase",
+]
 
 
 MOST_ITEMS_FOR_EXACT = 2_000
@@ -178,20 +187,96 @@ class WorstCase:
 
 @dataclass(frozen=True, kw_only=True)
 class Caution:
-    """Something that weakens the figures.
+    """Something that weakens the figures, or takes their meaning away.
 
     Attributes
     ----------
     code : str
-        One of ``few_annotators``, ``untested_annotators``, ``many_ties``, ``correction``,
-        ``failures``, ``weak_annotators``, ``undeclared_labels``, ``strange_labels``,
-        ``strange_annotators``, ``not_judged``, ``no_controls``.
+        One of `CAUTION_CODES`, or of `REASON_CODES` where there is no evidence.
     sentence : str
         What it is, with its figures.
+    figures : dict
+        The same figures, counts and names by name: for other languages, and for machines.
     """
 
     code: str
     sentence: str
+    figures: dict[str, Any] = field(default_factory=dict, hash=False)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return code, sentence and figures under these names."""
+        return {"code": self.code, "sentence": self.sentence, "figures": dict(self.figures)}
+
+
+CAUTION_CODES = (
+    "correction",
+    "failures",
+    "few_annotators",
+    "few_clusters",
+    "few_items",
+    "many_ties",
+    "no_controls",
+    "not_judged",
+    "skewed_labels",
+    "strange_annotators",
+    "strange_labels",
+    "undeclared_labels",
+    "unstable",
+    "untested_annotators",
+    "weak_annotators",
+)
+"""What a reader should mind."""
+
+REASON_CODES = (
+    "constant_passes",
+    "no_p_values",
+    "one_sided",
+    "undefined_agreement",
+    "untestable",
+    "weak_agreement",
+)
+"""Why there is no evidence."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Uncertainty:
+    """How much ω and ρ owe to the items that happened to be drawn.
+
+    Attributes
+    ----------
+    advantage_low, advantage_high : float
+        Ends of the interval of ρ, in [0, 1]; nan where undefined.
+    human_advantage_low, human_advantage_high : float
+        The same for the mean of the annotators' own advantage.
+    stability : float
+        Share of the resamples in which the judge passes, failures lost, in [0, 1]; nan under the
+        exact test. Not a p-value: ω is a decision, and this is how often it would be made again.
+    confidence_level : float
+        Nominal coverage, in (0, 1).
+    n_resamples : int
+        Bootstrap resamples.
+    n_units : int
+        What was resampled: items, or clusters.
+    clustered : bool
+        Whether it was clusters.
+    reason : str or None
+        Why a figure is nan.
+    """
+
+    advantage_low: float
+    advantage_high: float
+    human_advantage_low: float
+    human_advantage_high: float
+    stability: float
+    confidence_level: float
+    n_resamples: int
+    n_units: int
+    clustered: bool
+    reason: str | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Every figure under the names of the JSON."""
+        return asdict(self)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -225,8 +310,14 @@ class AltTestResult:
         ω ≥ .5, nothing else.
     outcome : {"passed", "failed", "no_evidence"}
         What to act on: failed items lost, and ``"no_evidence"`` where passing would mean nothing.
-    outcome_reasons : tuple of str
-        Why there is no evidence.
+    reasons : tuple of Caution
+        Why there is no evidence; `outcome_reasons` has the sentences.
+    smallest_epsilon : float or None
+        The smallest margin, in steps of .001, at which the judge passes with failures dropped and
+        lost; None where there is none below 1, or without resamples. Found on these labels, it
+        describes them: the ε of a test is fixed before.
+    uncertainty : Uncertainty or None
+        Interval of ρ and stability of ω; None without resamples.
     annotators : tuple of AnnotatorResult
         One per tested annotator, in the order of the columns.
     untested : tuple of str
@@ -260,7 +351,7 @@ class AltTestResult:
     human_advantage: float
     passed: bool
     outcome: Outcome
-    outcome_reasons: tuple[str, ...]
+    reasons: tuple[Caution, ...]
     annotators: tuple[AnnotatorResult, ...] = field(repr=False)
     untested: tuple[str, ...] = field(repr=False)
     worst_case: WorstCase = field(repr=False)
@@ -269,6 +360,13 @@ class AltTestResult:
     cautions: tuple[Caution, ...] = field(repr=False)
     dropped: tuple[Dropped, ...] = field(default=(), repr=False)
     settings: dict[str, Any] = field(default_factory=dict, repr=False, hash=False)
+    smallest_epsilon: float | None = field(default=None, repr=False)
+    uncertainty: Uncertainty | None = field(default=None, repr=False)
+
+    @property
+    def outcome_reasons(self) -> tuple[str, ...]:
+        """Why there is no evidence, in sentences."""
+        return tuple(reason.sentence for reason in self.reasons)
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -281,6 +379,10 @@ class AltTestResult:
         figures = {name: getattr(self, name) for name in _RESULT_FIELDS}
         return figures | {
             "outcome_reasons": list(self.outcome_reasons),
+            "reasons": [row.as_dict() for row in self.reasons],
+            "cautions": [row.as_dict() for row in self.cautions],
+            "smallest_epsilon": self.smallest_epsilon,
+            "uncertainty": None if self.uncertainty is None else self.uncertainty.as_dict(),
             "annotators": [row.as_dict() for row in self.annotators],
             "untested": list(self.untested),
             "worst_case": self.worst_case.as_dict(),

@@ -25,7 +25,15 @@ if TYPE_CHECKING:
     from voirdire.stats.alignment import VectorizedScore
     from voirdire.studies.label_matrix import LabelMatrix
 
-__all__ = ["TestPlan", "check_alignment", "examine_matrix", "kind_of", "make_reader"]
+__all__ = [
+    "TestPlan",
+    "check_alignment",
+    "comparison_settings",
+    "examine_matrix",
+    "kind_of",
+    "label_text",
+    "make_reader",
+]
 
 _FEWEST_TO_COMPARE = 3
 _MOST_LABELS_LISTED = 100
@@ -51,6 +59,8 @@ class TestPlan:
     min_annotators: int = 2
     false_discovery_rate: float = 0.05
     controls: bool = True
+    n_resamples: int = 1_000
+    confidence_level: float = 0.95
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -174,25 +184,13 @@ def _examine_part(
     return stats.alt_test(
         matrix.answers,
         matrix.humans,
-        alignment=alignment,
         epsilon=plan.epsilon,
         epsilon_mode=plan.epsilon_mode,
         method=plan.method,
-        label_sets=matrix.label_sets,
-        values=matrix.categories or None,
-        similarity=plan.similarity,
-        n_codes=_declared_codes(matrix),
-        failed=matrix.failed,
-        weights=plan.weights,
-        quality=_quality(matrix, plan),
-        expert=_expert(matrix, plan),
-        gold=matrix.gold,
-        normalize=normalize,
-        clusters=matrix.clusters,
-        min_items=plan.min_items,
-        min_annotators=plan.min_annotators,
         false_discovery_rate=plan.false_discovery_rate,
         controls=plan.controls,
+        n_resamples=plan.n_resamples,
+        confidence_level=plan.confidence_level,
         seed=plan.seed,
         names=stats.Names(
             judges=matrix.judges,
@@ -201,7 +199,30 @@ def _examine_part(
             label=_label_namer(matrix),
             settings=_settings(plan, matrix),
         ),
+        **comparison_settings(matrix, plan, alignment) | {"normalize": normalize},
     )
+
+
+def comparison_settings(
+    matrix: LabelMatrix, plan: TestPlan, alignment: AlignmentName | VectorizedScore
+) -> dict[str, Any]:
+    """Return the arguments of `voirdire.stats` that say how labels are compared."""
+    return {
+        "alignment": alignment,
+        "label_sets": matrix.label_sets,
+        "values": matrix.categories or None,
+        "similarity": plan.similarity,
+        "n_codes": _declared_codes(matrix),
+        "failed": matrix.failed,
+        "weights": plan.weights,
+        "quality": _quality(matrix, plan),
+        "expert": _expert(matrix, plan),
+        "gold": matrix.gold,
+        "normalize": plan.normalize,
+        "clusters": matrix.clusters,
+        "min_items": plan.min_items,
+        "min_annotators": plan.min_annotators,
+    }
 
 
 def _completed(
@@ -299,12 +320,14 @@ def _panel_cautions(
             f"{len(matrix.universe or ())} labels that annotators and judges used; declare it "
             "with `labels`"
         )
-        found.append(stats.Caution(code="undeclared_labels", sentence=sentence))
+        figures: dict[str, Any] = {"n_labels": len(matrix.universe or ())}
+        found.append(stats.Caution(code="undeclared_labels", sentence=sentence, figures=figures))
     strangers = _strange_annotators(matrix) if _is_word_by_word(alignment) else []
     if strangers:
         names = ", ".join(repr(shorten(name)) for name in strangers[:5])
         sentence = f"share no label with any other annotator: {names}; are they annotators at all?"
-        found.append(stats.Caution(code="strange_annotators", sentence=sentence))
+        figures = {"annotators": strangers[:5], "n": len(strangers)}
+        found.append(stats.Caution(code="strange_annotators", sentence=sentence, figures=figures))
     return tuple(found)
 
 
@@ -315,11 +338,17 @@ def _cautions(
     found = []
     strange = _strange_labels(matrix, judge) if _is_word_by_word(alignment) else None
     if strange is not None:
-        found.append(stats.Caution(code="strange_labels", sentence=strange))
+        sentence = (
+            "no label of the judge is ever used by an annotator (such as "
+            f"{strange['label']!r} beside {strange['human_label']!r}): "
+            "check that both write labels alike"
+        )
+        found.append(stats.Caution(code="strange_labels", sentence=sentence, figures=strange))
     unjudged = matrix.n_unjudged.get(judge, 0)
     if unjudged:
         sentence = f"{unjudged} of {len(matrix.items)} annotated items were not judged"
-        found.append(stats.Caution(code="not_judged", sentence=sentence))
+        figures = {"n_unjudged": unjudged, "n_items": len(matrix.items)}
+        found.append(stats.Caution(code="not_judged", sentence=sentence, figures=figures))
     return tuple(found)
 
 
@@ -340,7 +369,7 @@ def _strange_annotators(matrix: LabelMatrix) -> list[str]:
     ]
 
 
-def _strange_labels(matrix: LabelMatrix, judge: str) -> str | None:
+def _strange_labels(matrix: LabelMatrix, judge: str) -> dict[str, str] | None:
     """Notice a judge whose words no annotator ever uses, such as '3.0' beside '3'."""
     if matrix.humans.dtype.kind == "f":
         return None
@@ -350,7 +379,4 @@ def _strange_labels(matrix: LabelMatrix, judge: str) -> str | None:
     if not used.size or np.isin(used, known).any():
         return None
     mine, theirs = (shorten(label_text(matrix.categories[code[0]])) for code in (used, known))
-    return (
-        f"no label of the judge is ever used by an annotator (such as {mine!r} beside {theirs!r}): "
-        "check that both write labels alike"
-    )
+    return {"label": mine, "human_label": theirs}

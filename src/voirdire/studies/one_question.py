@@ -55,6 +55,8 @@ class _Settings(TypedDict, total=False):
     min_annotators: int
     false_discovery_rate: float
     controls: bool
+    n_resamples: int
+    confidence_level: float
     seed: int
     question: str
 
@@ -97,6 +99,8 @@ def alt_test(
     min_annotators: int = 2,
     false_discovery_rate: float = 0.05,
     controls: bool = True,
+    n_resamples: int = 1_000,
+    confidence_level: float = 0.95,
     seed: int = 0,
     question: str = "label",
 ) -> Any:
@@ -160,8 +164,13 @@ def alt_test(
         q of Benjamini-Yekutieli over annotators, in (0, 1).
     controls : bool, optional
         Whether to examine constant, random and majority-vote judges beside.
+    n_resamples : int, optional
+        Bootstrap resamples of items (or clusters) behind `uncertainty`: the interval of ρ and
+        how often the judge passes; 0 for none.
+    confidence_level : float, optional
+        Nominal coverage of that interval, in (0, 1).
     seed : int, optional
-        Of the random control.
+        Of the random control and of the resamples.
     question : str, optional
         Name of the question, for the results.
 
@@ -224,6 +233,8 @@ def alt_test(
         min_annotators=min_annotators,
         false_discovery_rate=false_discovery_rate,
         controls=controls,
+        n_resamples=n_resamples,
+        confidence_level=confidence_level,
         seed=seed,
     )
     check_alignment(alignment)

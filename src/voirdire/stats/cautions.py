@@ -1,0 +1,202 @@
+"""What a reader should mind before trusting the figures, each thing with its numbers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from voirdire.stats.results import Caution
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from voirdire.stats.outcome import Panel
+    from voirdire.stats.results import AnnotatorResult, Uncertainty, WorstCase
+
+__all__ = ["caution", "find_cautions", "find_instability", "listed"]
+
+MANY_TIES = 0.6
+FEW_ANNOTATORS = 3
+WEAK_ALPHA = 0.4
+FEW_ITEMS = 50
+FEW_CLUSTERS = 20
+SKEWED = 0.9
+UNSTABLE = 0.1
+MOST_NAMED = 5
+
+
+def find_cautions(
+    panel: Panel,
+    annotators: Sequence[AnnotatorResult],
+    *,
+    untested: Sequence[str],
+    winning_rate: float,
+    winning_rate_bh: float,
+    worst_case: WorstCase,
+    has_controls: bool,
+    method: str,
+    min_items: int,
+) -> tuple[Caution, ...]:
+    """Say in sentences what weakens the figures."""
+    found = [
+        _few_annotators(annotators),
+        _untested(untested, min_items),
+        _few_items(annotators),
+        _few_clusters(panel),
+        _skewed(panel),
+        _many_ties(annotators) if method == "t" else None,
+        _correction(winning_rate, winning_rate_bh),
+        None
+        if has_controls
+        else caution(
+            "no_controls",
+            "no controls were run: whether a constant judge passes too is not known",
+        ),
+        _failures(worst_case),
+        _weak_annotators(panel),
+    ]
+    return tuple(caution for caution in found if caution is not None)
+
+
+def find_instability(uncertainty: Uncertainty | None) -> tuple[Caution, ...]:
+    """Notice a judge that passes on some resamples of the items and fails on many others."""
+    if uncertainty is None or not UNSTABLE <= uncertainty.stability <= 1 - UNSTABLE:
+        return ()
+    what = "clusters" if uncertainty.clustered else "items"
+    sentence = (
+        f"drawn again, the {what} let the judge pass in {uncertainty.stability:.0%} of "
+        f"{uncertainty.n_resamples:,} resamples: the result hangs on which {what} were labelled"
+    )
+    found = caution(
+        "unstable",
+        sentence,
+        stability=uncertainty.stability,
+        n_resamples=uncertainty.n_resamples,
+        clustered=uncertainty.clustered,
+    )
+    return (found,)
+
+
+def caution(code: str, sentence: str, **figures: Any) -> Caution:
+    """Make a caution with its figures by name."""
+    return Caution(code=code, sentence=sentence, figures=figures)
+
+
+def _few_annotators(annotators: Sequence[AnnotatorResult]) -> Caution | None:
+    if len(annotators) >= FEW_ANNOTATORS:
+        return None
+    sentence = (
+        f"{len(annotators)} annotators were tested; with fewer than {FEW_ANNOTATORS} the "
+        "winning rate says little"
+    )
+    return caution("few_annotators", sentence, n_annotators=len(annotators), needed=FEW_ANNOTATORS)
+
+
+def _untested(untested: Sequence[str], min_items: int) -> Caution | None:
+    if not untested:
+        return None
+    sentence = f"not tested, fewer than {min_items} items each: {listed(untested)}"
+    shown = list(untested[:MOST_NAMED])
+    return caution(
+        "untested_annotators", sentence, annotators=shown, n=len(untested), min_items=min_items
+    )
+
+
+def _few_items(annotators: Sequence[AnnotatorResult]) -> Caution | None:
+    few = [row.annotator for row in annotators if row.n_items < FEW_ITEMS]
+    if not few:
+        return None
+    fewest = min(row.n_items for row in annotators)
+    sentence = (
+        f"fewer than {FEW_ITEMS} items for {listed(few)}, the fewest {fewest}: the test has little "
+        "power, and a judge that fails may be fit"
+    )
+    return caution(
+        "few_items", sentence, annotators=few[:MOST_NAMED], n=len(few), fewest=fewest, few=FEW_ITEMS
+    )
+
+
+def _few_clusters(panel: Panel) -> Caution | None:
+    if panel.n_clusters is None or panel.n_clusters >= FEW_CLUSTERS:
+        return None
+    sentence = (
+        f"the items come from {panel.n_clusters} clusters; with fewer than {FEW_CLUSTERS} "
+        "cluster-robust errors are themselves uncertain"
+    )
+    return caution("few_clusters", sentence, n_clusters=panel.n_clusters, needed=FEW_CLUSTERS)
+
+
+def _skewed(panel: Panel) -> Caution | None:
+    if not panel.top_share >= SKEWED:
+        return None
+    sentence = (
+        f"{panel.top_share:.0%} of the annotators' labels are one and the same, {panel.top_label!r}"
+        ": a judge that always gives it is often right"
+    )
+    return caution("skewed_labels", sentence, share=panel.top_share, label=panel.top_label)
+
+
+def _many_ties(annotators: Sequence[AnnotatorResult]) -> Caution | None:
+    tied = [row.annotator for row in annotators if row.tie_share > MANY_TIES]
+    if not tied:
+        return None
+    has_exact = annotators[0].has_exact_p_value
+    way_out = (
+        "compare the exact p-values, or use method='exact'"
+        if has_exact
+        else "take p-values near the limit with care"
+    )
+    sentence = (
+        f"more than {MANY_TIES:.0%} of the items are ties for {listed(tied)}: with few items "
+        f"the t-test rejects too often there; {way_out}"
+    )
+    return caution(
+        "many_ties",
+        sentence,
+        share=MANY_TIES,
+        annotators=tied[:MOST_NAMED],
+        n=len(tied),
+        has_exact=has_exact,
+    )
+
+
+def _correction(winning_rate: float, winning_rate_bh: float) -> Caution | None:
+    if (winning_rate >= 0.5) == (winning_rate_bh >= 0.5):
+        return None
+    sentence = (
+        f"the result depends on the correction: winning rate {winning_rate:.2f} under "
+        f"Benjamini-Yekutieli, {winning_rate_bh:.2f} under Benjamini-Hochberg"
+    )
+    return caution(
+        "correction", sentence, winning_rate=winning_rate, winning_rate_bh=winning_rate_bh
+    )
+
+
+def _failures(worst_case: WorstCase) -> Caution | None:
+    if not worst_case.n_failures:
+        return None
+    sentence = (
+        f"the judge failed on {worst_case.n_failures} items; counted as lost the winning rate "
+        f"is {worst_case.winning_rate:.2f}, and the outcome uses that"
+    )
+    return caution(
+        "failures",
+        sentence,
+        n_failures=worst_case.n_failures,
+        winning_rate=worst_case.winning_rate,
+    )
+
+
+def _weak_annotators(panel: Panel) -> Caution | None:
+    if panel.agreement is None or not panel.agreement.alpha < WEAK_ALPHA:
+        return None
+    sentence = (
+        f"the annotators agree weakly (α = {panel.agreement.alpha:.2f}); weak annotators let "
+        "weak judges pass"
+    )
+    return caution("weak_annotators", sentence, alpha=panel.agreement.alpha)
+
+
+def listed(names: Sequence[str], *, most: int = MOST_NAMED) -> str:
+    """Name the first few, and count the rest."""
+    shown = ", ".join(repr(name) for name in names[:most])
+    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"

@@ -1,0 +1,238 @@
+r"""Which of two judges is closer to the annotators: a paired test of their ρ.
+
+On the items that both judges answered, :math:`\rho_a - \rho_b` is the mean over annotators of the
+mean difference :math:`W^a_{ij} - W^b_{ij}`. Its standard error follows from what each item (or
+cluster) contributes, summed over annotators: the same item is never counted as several.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.special import stdtr, stdtrit
+
+from voirdire._validation import check_fraction
+from voirdire.stats.outcomes import HUMAN_WINS
+from voirdire.stats.preparation import prepare
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from voirdire.stats.preparation import Prepared
+
+__all__ = ["JudgeDifference", "compare_judges"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgeDifference:
+    """Two judges on the items that both answered.
+
+    Attributes
+    ----------
+    judge_a, judge_b : str
+        Who is compared.
+    alignment : str
+        Under which alignment.
+    advantage_a, advantage_b : float
+        ρ of each on the common items, in [0, 1].
+    difference : float
+        ρ_a - ρ_b, in [-1, 1]; nan where undefined.
+    low, high : float
+        Ends of its interval.
+    p_value : float
+        Two-sided, of no difference.
+    p_adjusted : float
+        The same after Holm's correction over all pairs.
+    confidence_level : float
+        Nominal coverage of the interval of this pair, in (0, 1).
+    n_items : int
+        Items that both answered.
+    reason : str or None
+        Why figures are nan.
+    """
+
+    judge_a: str
+    judge_b: str
+    alignment: str
+    advantage_a: float
+    advantage_b: float
+    difference: float
+    low: float
+    high: float
+    p_value: float
+    p_adjusted: float
+    confidence_level: float
+    n_items: int
+    reason: str | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Every figure under the names of the JSON."""
+        return asdict(self)
+
+
+def compare_judges(
+    judges: ArrayLike,
+    humans: ArrayLike,
+    *,
+    names: Sequence[str] | None = None,
+    confidence_level: float = 0.95,
+    **settings: Any,
+) -> list[JudgeDifference]:
+    r"""Test every pair of judges for a difference in ρ on the items that both answered.
+
+    Parameters
+    ----------
+    judges : array_like, shape (n_items, n_judges)
+        Labels of the judges, in the form of `humans`.
+    humans : array_like, shape (n_items, n_annotators)
+        As in `voirdire.stats.alt_test`.
+    names : sequence of str, optional
+        Names of the judges; positions otherwise.
+    confidence_level : float, optional
+        Nominal coverage, in (0, 1).
+    **settings
+        The arguments of `voirdire.stats.alt_test` that say how labels are compared: `alignment`,
+        `label_sets`, `values`, `similarity`, `n_codes`, `failed`, `weights`, `quality`, `expert`,
+        `gold`, `normalize`, `clusters`, `min_items`, `min_annotators`. Margins do not enter.
+
+    Returns
+    -------
+    list of JudgeDifference
+        One per pair, in the order of the columns; empty with one judge.
+
+    Raises
+    ------
+    InputError
+        If shapes, codes or settings break a rule of `voirdire.stats.alt_test`.
+
+    Notes
+    -----
+    A judge's failures are left out. Annotators count if both judges share `min_items` items with
+    them. With :math:`c_{ij}` the weight of a comparison and :math:`\delta_j` annotator j's mean
+    difference, item i contributes
+    :math:`z_i = \frac1m \sum_j c_{ij} (W^a_{ij} - W^b_{ij} - \delta_j) / \sum_i c_{ij}`, summed
+    within clusters; the t distribution has one degree of freedom less than there are units.
+    Memory is O(n_judges * n_annotators * n_items) bytes.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> truth = rng.integers(0, 2, 200)
+    >>> humans = np.where(rng.random((200, 3)) < 0.8, truth[:, None], 1 - truth[:, None])
+    >>> guesses = rng.integers(0, 2, 200)
+    >>> [pair] = compare_judges(np.stack([truth, guesses], axis=1), humans)
+    >>> pair.difference > 0.3, pair.p_value < 0.001
+    (True, True)
+    """
+    check_fraction("confidence_level", confidence_level)
+    prepared = prepare(judges, humans, **settings)
+    n_judges = prepared.raters.judges.shape[1]
+    shown = [str(number) for number in range(n_judges)] if names is None else list(names)
+    alignment = settings.get("alignment", "accuracy")
+    if not isinstance(alignment, str):
+        alignment = getattr(alignment, "__name__", "custom")
+    pairs = list(combinations(range(n_judges), 2))
+    outcomes = _outcomes(prepared) if pairs else []
+    figures = [_figures(outcomes[a], outcomes[b], prepared, confidence_level) for a, b in pairs]
+    adjusted = _holm(np.array([row["p_value"] for row in figures]))
+    return [
+        JudgeDifference(
+            judge_a=shown[a],
+            judge_b=shown[b],
+            alignment=alignment,
+            confidence_level=confidence_level,
+            p_adjusted=float(p_value),
+            **row,
+        )
+        for (a, b), row, p_value in zip(pairs, figures, adjusted, strict=True)
+    ]
+
+
+def _outcomes(prepared: Prepared) -> list[NDArray[np.int8]]:
+    block = prepared.comparison.block(prepared.raters)
+    columns = prepared.raters.judges.T
+    return [block.outcomes(np.ascontiguousarray(column)) for column in columns]
+
+
+def _figures(
+    first: NDArray[np.int8],
+    second: NDArray[np.int8],
+    prepared: Prepared,
+    confidence_level: float,
+) -> dict[str, Any]:
+    """Compare the outcomes of two judges, each of shape (n_annotators, n_items)."""
+    settings = prepared.settings
+    both = (first >= 0) & (second >= 0)
+    tested = np.count_nonzero(both, axis=1) >= settings.min_items
+    if settings.excluded is not None:
+        tested[settings.excluded] = False
+    n_items = int(np.count_nonzero(both[tested].any(axis=0)))
+    if not tested.any():
+        return _undefined(n_items, f"no annotator has {settings.min_items} items to compare")
+    weights = prepared.comparison.weights(np.where(both, first, -1), prepared.raters)
+    mass = both[tested] if weights is None else weights[tested] * both[tested]
+    total = mass.sum(axis=1)
+    won = [((labels[tested] < HUMAN_WINS) * mass).sum(axis=1) / total for labels in (first, second)]
+    gap = (first[tested] < HUMAN_WINS).astype(np.int8) - (second[tested] < HUMAN_WINS)
+    share = 1 / (total * len(total))
+    items = share @ (gap * mass) - (share * (won[0] - won[1])) @ mass
+    units = _by_unit(items, both[tested].any(axis=0), prepared.raters.clusters)
+    advantages = (float(won[0].mean()), float(won[1].mean()))
+    return _tested(advantages, units, n_items, confidence_level)
+
+
+def _by_unit(
+    items: NDArray[np.float64], taken: NDArray[np.bool_], clusters: NDArray[np.intp] | None
+) -> NDArray[np.float64]:
+    if clusters is None:
+        return items[taken]
+    _, place = np.unique(clusters[taken], return_inverse=True)
+    return np.bincount(place, weights=items[taken]).astype(np.float64)
+
+
+def _tested(
+    advantages: tuple[float, float],
+    units: NDArray[np.float64],
+    n_items: int,
+    confidence_level: float,
+) -> dict[str, Any]:
+    n_units = len(units)
+    difference = advantages[0] - advantages[1]
+    figures = {
+        "advantage_a": advantages[0],
+        "advantage_b": advantages[1],
+        "difference": difference,
+        "n_items": n_items,
+    }
+    if n_units < 2:
+        return _undefined(n_items, "a standard error needs two items, or two clusters") | figures
+    error = float(np.sqrt(n_units / (n_units - 1) * (units**2).sum()))
+    if error < 1e-12:
+        what = "the judges fare alike on every item" if difference == 0 else "all items are alike"
+        return _undefined(n_items, what) | figures
+    half = float(stdtrit(n_units - 1, (1 + confidence_level) / 2)) * error
+    return figures | {
+        "low": difference - half,
+        "high": difference + half,
+        "p_value": float(2 * stdtr(n_units - 1, -abs(difference) / error)),
+    }
+
+
+def _undefined(n_items: int, reason: str) -> dict[str, Any]:
+    names = ("advantage_a", "advantage_b", "difference", "low", "high", "p_value")
+    return dict.fromkeys(names, float("nan")) | {"n_items": n_items, "reason": reason}
+
+
+def _holm(p_values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Adjust by Holm's step-down procedure; undefined p-values stay so and do not count."""
+    adjusted = p_values.copy()
+    known = np.flatnonzero(~np.isnan(p_values))
+    order = known[np.argsort(p_values[known], kind="stable")]
+    steps = p_values[order] * (len(order) - np.arange(len(order)))
+    adjusted[order] = np.minimum(np.maximum.accumulate(steps), 1.0)
+    return adjusted

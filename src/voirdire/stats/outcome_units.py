@@ -1,0 +1,226 @@
+r"""The independent units of an examination, so that they can be drawn again.
+
+Everything the test needs is linear in the units: with :math:`u_g \in \mathbb{R}^3` the weight
+that unit :math:`g` puts on each outcome of an annotator, a resample that draws the unit
+:math:`c_g` times has the sums :math:`\sum_g c_g u_g` and :math:`\sum_g c_g u_g u_g^\top`. Units
+with the same outcomes are one row with its number of copies: an examination of a million items has
+a few thousand of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from voirdire.stats.outcome_sums import OutcomeSums
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["OutcomeUnits", "UnitCollector"]
+
+MOST_ROWS = 4_096
+"""Above it rows are added up at random, which leaves variances what they are."""
+
+MANY_COLUMNS = 100
+"""With more annotators a quarter as many, to bound memory."""
+
+_PER_WORD = 32
+
+
+@dataclass(frozen=True, kw_only=True)
+class OutcomeUnits:
+    """Distinct units, what each adds to the sums, and how often it occurs.
+
+    Attributes
+    ----------
+    weights : ndarray of float, shape (n_rows, n_annotators, 3)
+        Weight per outcome: the judge wins, tie, the human wins.
+    squares : ndarray of float, shape (n_rows, n_annotators, 3, 3)
+        Second moments of the units in the row.
+    n_units : ndarray of float, shape (n_rows, n_annotators)
+        Units in the row in which the annotator takes part.
+    copies : ndarray of int, shape (n_rows,)
+        How often the row occurs.
+    n_independent : int
+        Items or clusters, before any were added up.
+    """
+
+    weights: NDArray[np.float64]
+    squares: NDArray[np.float64]
+    n_units: NDArray[np.float64]
+    copies: NDArray[np.int64]
+    n_independent: int
+
+    def columns(self, kept: NDArray[np.bool_]) -> OutcomeUnits:
+        """Return the units of some annotators only."""
+        return OutcomeUnits(
+            weights=self.weights[:, kept],
+            squares=self.squares[:, kept],
+            n_units=self.n_units[:, kept],
+            copies=self.copies,
+            n_independent=self.n_independent,
+        )
+
+    def drawn(self, times: NDArray[np.float64]) -> OutcomeSums:
+        """Sum resamples.
+
+        Parameters
+        ----------
+        times : ndarray of float, shape (n_resamples, n_rows)
+            How often each row is drawn.
+
+        Returns
+        -------
+        OutcomeSums
+            Of shape (n_resamples, n_annotators); its `counts` hold the number of units.
+        """
+        n_rows, n_annotators, _ = self.weights.shape
+        shape = (len(times), n_annotators)
+        n_units = np.rint(times @ self.n_units).astype(np.int64)
+        counts = np.zeros((*shape, 3), dtype=np.int64)
+        counts[..., 0] = n_units
+        return OutcomeSums(
+            counts=counts,
+            weights=(times @ self.weights.reshape(n_rows, -1)).reshape(*shape, 3),
+            squares=(times @ self.squares.reshape(n_rows, -1)).reshape(*shape, 3, 3),
+            n_units=n_units,
+        )
+
+
+class UnitCollector:
+    """Gathers the units of one judge, a block of items at a time.
+
+    Parameters
+    ----------
+    seed : int
+        Of the random sums where there are too many distinct units.
+    lost : bool
+        Whether the judge failed anywhere: then every block comes twice side by side, with the
+        failures left out and with them lost.
+    """
+
+    def __init__(self, *, seed: int = 0, lost: bool = False) -> None:
+        self.lost = lost
+        self._seed = seed
+        self._n_columns = 0
+        self._words: list[NDArray[Any]] = []
+        self._copies: list[NDArray[np.int64]] = []
+        self._rows: list[NDArray[np.float64]] = []
+
+    def add(
+        self,
+        outcomes: NDArray[np.int8],
+        *,
+        weights: NDArray[np.float64] | None,
+        clusters: NDArray[np.intp] | None,
+    ) -> None:
+        """Take a block, shape (n_columns, n_items); its clusters are whole and ascending."""
+        self._n_columns = len(outcomes)
+        if weights is None and clusters is None:
+            words, copies = _distinct(_packed(outcomes))
+            self._words.append(words)
+            self._copies.append(copies)
+            return
+        mass = np.ones(outcomes.shape) if weights is None else weights
+        rows = np.stack([mass * (outcomes == kind) for kind in range(3)], axis=-1)
+        if clusters is not None and clusters.size:
+            starts = np.flatnonzero(np.concatenate([[True], clusters[1:] != clusters[:-1]]))
+            rows = np.add.reduceat(rows, starts, axis=1)
+        self._rows.append(np.swapaxes(rows, 0, 1))
+
+    def units(self) -> OutcomeUnits:
+        """Return what was gathered."""
+        if not self._words:
+            rows = np.concatenate(self._rows or [np.zeros((0, self._n_columns, 3))])
+            if len(rows) > self._most_rows:
+                return self._grouped(rows)
+            # sorted, so that the order and names of clusters decide nothing
+            flat, copies = np.unique(rows.reshape(len(rows), -1), axis=0, return_counts=True)
+            return _units(flat.reshape(-1, *rows.shape[1:]), copies)
+        words, copies = _distinct(np.concatenate(self._words), np.concatenate(self._copies))
+        outcomes = _unpacked(words, self._n_columns)
+        if len(outcomes) > self._most_rows:
+            return self._grouped_items(outcomes, copies)
+        return _units((outcomes[..., np.newaxis] == np.arange(3)).astype(np.float64), copies)
+
+    @property
+    def _most_rows(self) -> int:
+        return MOST_ROWS if self._n_columns <= MANY_COLUMNS else MOST_ROWS // 4
+
+    def _deal(self, n_units: int) -> NDArray[np.int64]:
+        """Deal units into equal groups at random: sums of groups vary as their units do."""
+        return np.random.default_rng(self._seed).permutation(n_units) % self._most_rows
+
+    def _grouped(self, rows: NDArray[np.float64]) -> OutcomeUnits:
+        order = np.argsort(group := self._deal(len(rows)), kind="stable")
+        starts = np.searchsorted(group[order], np.arange(self._most_rows))
+        single = _units(rows[order])
+        return OutcomeUnits(
+            weights=np.add.reduceat(single.weights, starts, axis=0),
+            squares=np.add.reduceat(single.squares, starts, axis=0),
+            n_units=np.add.reduceat(single.n_units, starts, axis=0),
+            copies=np.ones(self._most_rows, dtype=np.int64),
+            n_independent=len(rows),
+        )
+
+    def _grouped_items(self, outcomes: NDArray[np.int8], copies: NDArray[np.int64]) -> OutcomeUnits:
+        """Group items that weigh 1 by counting, without a row of floats for each."""
+        rows = np.repeat(np.arange(len(copies)), copies)
+        group = self._deal(len(rows))
+        shape = (self._most_rows, self._n_columns, 3)
+        weights = np.zeros(shape)
+        for column in range(self._n_columns):
+            kind = outcomes[rows, column]
+            here = kind >= 0
+            cell = group[here] * 3 + kind[here]
+            weights[:, column] = np.bincount(cell, minlength=shape[0] * 3).reshape(shape[0], 3)
+        return OutcomeUnits(
+            weights=weights,
+            squares=weights[..., np.newaxis] * np.eye(3),
+            n_units=weights.sum(axis=-1),
+            copies=np.ones(self._most_rows, dtype=np.int64),
+            n_independent=len(rows),
+        )
+
+
+def _units(rows: NDArray[np.float64], copies: NDArray[np.int64] | None = None) -> OutcomeUnits:
+    copies = np.ones(len(rows), dtype=np.int64) if copies is None else copies
+    return OutcomeUnits(
+        weights=rows,
+        squares=rows[..., :, np.newaxis] * rows[..., np.newaxis, :],
+        n_units=(rows.sum(axis=-1) > 0).astype(np.float64),
+        copies=copies,
+        n_independent=int(copies.sum()),
+    )
+
+
+def _packed(outcomes: NDArray[np.int8]) -> NDArray[Any]:
+    """Write the outcomes of each item as one number, or as one string of bytes if they are many."""
+    n_columns, n_items = outcomes.shape
+    if n_columns <= _PER_WORD:
+        words = np.zeros(n_items, dtype=np.uint64)
+        for column, row in enumerate(outcomes):
+            words |= (row + 1).astype(np.uint64) << np.uint64(2 * column)
+        return words
+    rows = np.ascontiguousarray(outcomes.T + 1).astype(np.uint8)
+    return rows.view(np.dtype((np.void, n_columns)))[:, 0]
+
+
+def _unpacked(words: NDArray[Any], n_columns: int) -> NDArray[np.int8]:
+    if words.dtype.kind == "V":
+        return words.view(np.uint8).reshape(len(words), n_columns).astype(np.int8) - 1
+    shifts = np.arange(n_columns, dtype=np.uint64) * np.uint64(2)
+    return ((words[:, np.newaxis] >> shifts) & np.uint64(3)).astype(np.int8) - 1
+
+
+def _distinct(
+    words: NDArray[Any], copies: NDArray[np.int64] | None = None
+) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Return distinct words and how often each occurs."""
+    if copies is None:
+        return np.unique(words, return_counts=True)
+    distinct, where = np.unique(words, return_inverse=True)
+    return distinct, np.bincount(where, weights=copies, minlength=len(distinct)).astype(np.int64)

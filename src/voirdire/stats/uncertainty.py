@@ -1,0 +1,246 @@
+r"""How much ω and ρ owe to the items that happened to be drawn: the bootstrap over units.
+
+Items, or clusters where they are declared, are drawn with replacement, as many as there are. The
+interval of ρ is bias-corrected and accelerated (BCa [1]_), its tails widened as the t distribution
+is wider than the normal [2]_; ω is a decision and has no interval, but the share of resamples in
+which it would be made again.
+
+References
+----------
+.. [1] B. Efron, "Better Bootstrap Confidence Intervals", Journal of the American Statistical
+   Association 82(397), 1987.
+.. [2] T. Hesterberg, "What Teachers Should Know About the Bootstrap", The American Statistician
+   69(4), 2015, section 3.4.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.special import ndtr, ndtri, stdtrit
+
+from voirdire.stats.figures import compute_figures
+from voirdire.stats.results import Uncertainty
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from voirdire.stats.figures import TestSettings
+    from voirdire.stats.outcome_units import OutcomeUnits
+
+__all__ = ["Resampling", "bootstrap_judge"]
+
+_WINS = (slice(None, 2), slice(1, None))
+"""Outcomes that count for the judge, and for the human; ties for both."""
+
+_CELLS_AT_ONCE = 1 << 17
+"""Resamples times annotators times margins whose tests are computed at once."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Resampling:
+    """How to resample.
+
+    Attributes
+    ----------
+    n_resamples : int
+        At least 1.
+    confidence_level : float
+        Nominal coverage, in (0, 1).
+    seed : int
+        Of the draws.
+    """
+
+    n_resamples: int
+    confidence_level: float
+    seed: int
+
+
+def bootstrap_judge(
+    units: OutcomeUnits,
+    *,
+    tested: NDArray[np.bool_],
+    settings: TestSettings,
+    resampling: Resampling,
+    lost: bool,
+) -> list[Uncertainty]:
+    """Resample the units of one judge.
+
+    Parameters
+    ----------
+    units : OutcomeUnits
+        The judge's outcomes against every annotator; where `lost`, these columns are followed by
+        those with the judge's failures lost.
+    tested : ndarray of bool, shape (n_annotators,)
+        Who is tested; the others are left out.
+    settings : TestSettings
+        What determines the test.
+    resampling : Resampling
+        How many resamples, at which level.
+    lost : bool
+        Whether the second half of the columns is there.
+
+    Returns
+    -------
+    list of Uncertainty
+        One per ε.
+    """
+    n_units, n_epsilons = units.n_independent, len(settings.epsilons)
+    reason = _why_not(n_units, tested)
+    if reason is not None:
+        blank = [_blank(reason, n_units, settings, resampling)]
+        return blank * n_epsilons
+    tested_twice = np.tile(tested, 2) if lost else tested
+    kept = units.columns(tested_twice)
+    n_tested = int(np.count_nonzero(tested))
+    plain = _without_exclusion(settings, tested)
+    estimates = _advantages(kept, n_tested)
+    draws, passes = _resample(kept, n_tested, plain, resampling)
+    intervals = [
+        _interval(
+            estimates[which], draws[which], _influence(kept, n_tested, which), kept, resampling
+        )
+        for which in range(2)
+    ]
+    return [
+        Uncertainty(
+            advantage_low=intervals[0][0],
+            advantage_high=intervals[0][1],
+            human_advantage_low=intervals[1][0],
+            human_advantage_high=intervals[1][1],
+            stability=float(passes[number]),
+            confidence_level=resampling.confidence_level,
+            n_resamples=resampling.n_resamples,
+            n_units=n_units,
+            clustered=settings.design == "clustered",
+            reason=_what_is_missing(intervals, passes[number]),
+        )
+        for number in range(n_epsilons)
+    ]
+
+
+def _why_not(n_units: int, tested: NDArray[np.bool_]) -> str | None:
+    if not tested.any():
+        return "no annotator has enough items"
+    return "fewer than two units to resample" if n_units < 2 else None
+
+
+def _what_is_missing(intervals: list[tuple[float, float]], passes: float) -> str | None:
+    if np.isnan(intervals[0]).any():
+        return "all units have the same outcomes"
+    return "stability is not computed under the exact test" if np.isnan(passes) else None
+
+
+def _blank(
+    reason: str, n_units: int, settings: TestSettings, resampling: Resampling
+) -> Uncertainty:
+    undefined = float("nan")
+    return Uncertainty(
+        advantage_low=undefined,
+        advantage_high=undefined,
+        human_advantage_low=undefined,
+        human_advantage_high=undefined,
+        stability=undefined,
+        confidence_level=resampling.confidence_level,
+        n_resamples=resampling.n_resamples,
+        n_units=n_units,
+        clustered=settings.design == "clustered",
+        reason=reason,
+    )
+
+
+def _without_exclusion(settings: TestSettings, tested: NDArray[np.bool_]) -> TestSettings:
+    """Test whoever is left: who that is was decided on the whole data."""
+    quality = None if settings.quality is None else settings.quality[tested]
+    return replace(settings, quality=quality, excluded=None, min_items=1)
+
+
+def _advantages(units: OutcomeUnits, n_tested: int) -> tuple[float, float]:
+    """ρ of the judge and the mean ρ of the annotators, on all units."""
+    sums = np.tensordot(units.copies.astype(np.float64), units.weights[:, :n_tested], axes=1)
+    judge, human = (
+        float((sums[:, kinds].sum(axis=-1) / sums.sum(axis=-1)).mean()) for kinds in _WINS
+    )
+    return judge, human
+
+
+def _resample(
+    units: OutcomeUnits, n_tested: int, settings: TestSettings, resampling: Resampling
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Draw: ρ of judge and humans per resample, and the share of resamples that pass per ε."""
+    rng = np.random.default_rng(resampling.seed)
+    n_units = int(units.copies.sum())
+    shares = units.copies / n_units
+    n_columns, n_epsilons = units.weights.shape[1], len(settings.epsilons)
+    step = max(1, _CELLS_AT_ONCE // (n_columns * n_epsilons), 1 + 64 // n_epsilons)
+    draws: list[NDArray[Any]] = []
+    n_passed = np.zeros(n_epsilons)
+    for start in range(0, resampling.n_resamples, step):
+        size = min(step, resampling.n_resamples - start)
+        times = rng.multinomial(n_units, shares, size=size).astype(np.float64)
+        sums = units.drawn(times)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            mass = sums.weights[:, :n_tested].sum(axis=-1)
+            drawn = np.count_nonzero(mass, axis=1)
+            won = [sums.weights[:, :n_tested, kinds].sum(axis=-1) for kinds in _WINS]
+            shares_won = [np.where(mass > 0, wins / mass, 0.0).sum(axis=1) / drawn for wins in won]
+        draws.append(np.stack(shares_won))
+        n_passed += _n_passed(sums, n_tested, settings)
+    return np.concatenate(draws, axis=1), n_passed / resampling.n_resamples
+
+
+def _n_passed(sums: Any, n_tested: int, settings: TestSettings) -> NDArray[np.float64]:
+    """Count the resamples that pass at each ε, with failures dropped and lost."""
+    if settings.method == "exact":
+        return np.full(len(settings.epsilons), np.nan)
+    halves = [slice(0, n_tested), slice(n_tested, None)]
+    passed = compute_figures(sums.columns(halves[0]), settings).passed
+    if sums.weights.shape[1] > n_tested:
+        passed &= compute_figures(sums.columns(halves[1]), settings).passed
+    return np.count_nonzero(passed, axis=0).astype(np.float64)
+
+
+def _influence(units: OutcomeUnits, n_tested: int, which: int) -> NDArray[np.float64]:
+    """Differentiate ρ of the judge (0) or the annotators (1) by each row's number of copies."""
+    weights = units.weights[:, :n_tested]
+    mass = weights.sum(axis=-1)
+    won = weights[..., _WINS[which]].sum(axis=-1)
+    copies = units.copies.astype(np.float64)
+    total = copies @ mass
+    return ((won - mass * (copies @ won / total)) / total).mean(axis=1)
+
+
+def _interval(
+    estimate: float,
+    draws: NDArray[np.float64],
+    influence: NDArray[np.float64],
+    units: OutcomeUnits,
+    resampling: Resampling,
+) -> tuple[float, float]:
+    """BCa interval with widened tails; one-sided where every unit agrees with every other."""
+    n_units = int(units.copies.sum())
+    tail = (1 - resampling.confidence_level) / 2
+    copies = units.copies.astype(np.float64)
+    spread = float(copies @ influence**2)
+    if spread <= 1e-24:
+        return _without_variance(estimate, n_units, tail)
+    wide = max(ndtr(np.sqrt(n_units / (n_units - 1)) * stdtrit(n_units - 1, tail)), 1e-12)
+    draws = draws[~np.isnan(draws)]  # a draw without any comparison says nothing
+    below = np.mean(draws < estimate - 1e-12) + 0.5 * np.mean(np.abs(draws - estimate) <= 1e-12)
+    bias = ndtri(np.clip(below, 0.5 / len(draws), 1 - 0.5 / len(draws)))
+    skew = float(copies @ influence**3) / (6 * spread**1.5)
+    normal = ndtri(np.array([wide, 1 - wide]))
+    adjusted = ndtr(bias + (bias + normal) / (1 - skew * (bias + normal)))
+    low, high = np.quantile(draws, adjusted)
+    return float(min(low, estimate)), float(max(high, estimate))
+
+
+def _without_variance(estimate: float, n_units: int, tail: float) -> tuple[float, float]:
+    """Bound a share that is 0 or 1 in every unit, as Clopper and Pearson do."""
+    if estimate >= 1 - 1e-12:
+        return float(tail ** (1 / n_units)), 1.0
+    if estimate <= 1e-12:
+        return 0.0, float(1 - tail ** (1 / n_units))
+    return float("nan"), float("nan")
