@@ -48,7 +48,9 @@ def bench_data_set(folder, alignment):
 
     humans = json.loads((folder / "human_annotations.json").read_text(encoding="utf-8"))
     judges = json.loads((folder / "llm_annotations.json").read_text(encoding="utf-8"))
-    test = partial(voirdire.alt_test, humans=humans, alignment=alignment, epsilon=EPSILONS)
+    test = partial(
+        voirdire.alt_test, humans=humans, alignment=alignment, epsilon=EPSILONS, n_resamples=0
+    )  # the loops have no bootstrap either
     start = time.perf_counter()
     plain_loops(judges, humans, alignment)
     plain = time.perf_counter() - start

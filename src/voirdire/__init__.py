@@ -5,8 +5,9 @@ Everything here is loaded when it is first used.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from voirdire import _lazy
 
 if TYPE_CHECKING:
     from voirdire.errors import (
@@ -16,10 +17,23 @@ if TYPE_CHECKING:
         NoDataError,
         VoirdireError,
     )
-    from voirdire.io import read_labels
+    from voirdire.io import read_labels, read_metadata
     from voirdire.records import Certificate, Dropped, Failure
-    from voirdire.stats import AltTestResult, AnnotatorResult, krippendorff_alpha
-    from voirdire.studies import alt_test, examine, outperforms_humans
+    from voirdire.reporting import plot
+    from voirdire.stats import (
+        AltTestResult,
+        AnnotatorResult,
+        PowerResult,
+        krippendorff_alpha,
+        power,
+    )
+    from voirdire.studies import (
+        Examination,
+        alt_test,
+        examine,
+        outperforms_humans,
+        power_from_pilot,
+    )
 
 __version__ = "0.1.0"
 
@@ -30,15 +44,21 @@ __all__ = [
     "DegenerateDataWarning",
     "Dropped",
     "DroppedRowsWarning",
+    "Examination",
     "Failure",
     "InputError",
     "NoDataError",
+    "PowerResult",
     "VoirdireError",
     "alt_test",
     "examine",
     "krippendorff_alpha",
     "outperforms_humans",
+    "plot",
+    "power",
+    "power_from_pilot",
     "read_labels",
+    "read_metadata",
 ]
 
 _HOME = {
@@ -48,26 +68,22 @@ _HOME = {
     "DegenerateDataWarning": "errors",
     "Dropped": "records",
     "DroppedRowsWarning": "errors",
+    "Examination": "studies",
     "Failure": "records",
     "InputError": "errors",
     "NoDataError": "errors",
+    "PowerResult": "stats",
     "VoirdireError": "errors",
     "alt_test": "studies",
     "examine": "studies",
     "krippendorff_alpha": "stats",
     "outperforms_humans": "studies",
+    "plot": "reporting",
+    "power": "stats",
+    "power_from_pilot": "studies",
     "read_labels": "io",
+    "read_metadata": "io",
 }
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        msg = f"module 'voirdire' has no attribute {name!r}"
-        raise AttributeError(msg)
-    value = getattr(import_module(f"voirdire.{_HOME[name]}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return [*__all__, "__version__"]
+__getattr__, __dir__ = _lazy.lazy_names(__name__, _HOME)

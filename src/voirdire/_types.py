@@ -10,6 +10,7 @@ __all__ = [
     "AlignmentName",
     "EpsilonMode",
     "Label",
+    "Language",
     "Method",
     "Normalization",
     "Outcome",
@@ -42,3 +43,6 @@ FALSE_WORDS = ("false", "no", "0", "否")
 
 CANNOT_TELL = ("can't tell", "cant tell", "can not tell", "cannot tell", "无法判断")
 """Answers that mean "no answer", in any case, unless they are declared as labels."""
+
+Language: TypeAlias = Literal["en", "zh"]
+"""English or Simplified Chinese."""

@@ -10,6 +10,7 @@ import pytest
 
 from voirdire.cli.demo import ALIGNMENTS, EPSILONS
 
+WRITTEN = {"examination.json", "report.html", "report.zh.html"}
 COPIED = {"texts.jsonl", "annotations.jsonl", "judges.jsonl", "dataset.json", "README.md"}
 
 
@@ -29,7 +30,7 @@ def test_it_writes_its_folder_where_it_is_run(demonstration):
     assert (done.returncode, done.stderr) == (0, b"")
     assert [path.name for path in folder.iterdir()] == ["voirdire-demo"]
     written = {path.name for path in (folder / "voirdire-demo").iterdir()}
-    assert written == COPIED | {"examination.json"}
+    assert written == COPIED | WRITTEN
     for name in COPIED:
         bundled = (package_files("voirdire") / "data" / "demo" / name).read_bytes()
         assert (folder / "voirdire-demo" / name).read_bytes() == bundled
@@ -39,7 +40,8 @@ def test_it_says_that_everybody_is_simulated(demonstration):
     folder, done = demonstration
 
     text = done.stdout.decode()
-    assert text.startswith("SIMULATED DATA")
+    assert text.splitlines()[0].startswith("Report: voirdire-demo/report.html")
+    assert text.splitlines()[2].startswith("SIMULATED DATA")
     assert "simulated judges" in text
     written = json.loads((folder / "voirdire-demo" / "examination.json").read_text())
     assert written["settings"]["simulated"] is True
@@ -149,7 +151,7 @@ def test_the_folder_we_are_in_will_do(call, tmp_path, monkeypatch):
     done = call("demo", "--output", ".")
 
     assert done.code == 0
-    assert {path.name for path in tmp_path.iterdir()} == COPIED | {"examination.json"}
+    assert {path.name for path in tmp_path.iterdir()} == COPIED | WRITTEN
     assert re.search(r"\bare in \.\s", done.out) or "are in ./" in done.out
 
 
@@ -158,4 +160,4 @@ def test_through_typers_runner(invoke, tmp_path):
     done = invoke("demo", "--output", tmp_path)
 
     assert (done.exit_code, done.stderr) == (0, "")
-    assert done.stdout.startswith("SIMULATED DATA")
+    assert done.stdout.startswith(f"Report: {tmp_path}")

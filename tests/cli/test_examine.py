@@ -814,7 +814,7 @@ def test_json_is_alone_on_stdout(call, invoke, files, extra):
 
     assert done.err == typed.stderr
     assert done.err.count("\n") == len(extra[:1]) * (extra == ["--gate"])
-    assert done.json.keys() == {"examinations", "pooled", "dropped", "settings"}
+    assert done.json.keys() == {"examinations", "pooled", "questions", "dropped", "settings"}
     assert json.loads(typed.stdout) == done.json
 
 

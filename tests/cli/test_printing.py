@@ -7,7 +7,8 @@ import warnings
 import pytest
 
 import voirdire
-from voirdire.cli.printing import print_examination, progress, write_text
+from voirdire.cli.printing import print_examination, progress
+from voirdire.cli.written_files import write_text
 from voirdire.errors import DegenerateDataWarning, InputError
 from voirdire.studies import Examination
 

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import os
 import shlex
+import sys
+import webbrowser
 from importlib.resources import as_file, files
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from voirdire.cli.printing import print_examination, progress, write_text
+from voirdire.cli.printing import print_examination, progress
+from voirdire.cli.written_files import check_report, write_report, write_text
 
 if TYPE_CHECKING:
-    from voirdire._types import AlignmentName
+    from collections.abc import Sequence
+
+    from voirdire._types import AlignmentName, Language
     from voirdire.studies import Examination
 
 __all__ = ["demo_command"]
@@ -24,6 +30,7 @@ ALIGNMENTS: dict[str, tuple[AlignmentName, ...]] = {
     "severity": ("neg_rmse",),
 }
 _COPIED = ("texts.jsonl", "annotations.jsonl", "judges.jsonl", "dataset.json", "README.md")
+REPORTS: dict[str, Language] = {"report.html": "en", "report.zh.html": "zh"}
 _INTRODUCTION = """\
 SIMULATED DATA: 50 short texts in English and Chinese, six simulated annotators (one of them
 careless), eight simulated judges (one always gives the same answer). May a judge replace the
@@ -36,35 +43,70 @@ def demo_command(
     output: Annotated[
         Path, typer.Option("--output", "-o", help="Folder for data and results.", metavar="DIR")
     ] = Path("voirdire-demo"),
+    browse: Annotated[
+        bool,
+        typer.Option(
+            "--open/--no-open", help="Open the report in the browser, where there is a screen."
+        ),
+    ] = True,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Examine eight simulated judges against six simulated annotators, on bundled data."""
-    from dataclasses import replace
-
     from voirdire.reporting import examination_to_json
 
     _copy_data(output)
     with progress("examining"):
         parts = [_examined(output, question) for question in ALIGNMENTS]
-    whole = replace(
-        parts[0],
-        results=tuple(row for part in parts for row in part.results),
-        dropped=tuple(dict.fromkeys(row for part in parts for row in part.dropped)),
-        settings={"simulated": True, "questions": [part.settings for part in parts]},
-    )
+    whole = _together(parts)
     write_text(output / "examination.json", examination_to_json(whole) + "\n")
+    with progress("writing the report"):
+        for name, language in REPORTS.items():
+            check_report(output / name, option="--output")
+            write_report(output / name, whole, language=language)
     if as_json:
         print_examination(whole, as_json=True, details=False)
         return
+    typer.echo(f"Report: {output / 'report.html'}  (中文: {output / 'report.zh.html'})\n")
     typer.echo(_INTRODUCTION)
     for part in parts:
         print_examination(part, as_json=False, details=False)
-    annotations, judges = (shlex.quote(str(output / name)) for name in _COPIED[1:3])
+    _say_how(output)
+    if browse:
+        _open_page(output / "report.html")
+
+
+def _together(parts: Sequence[Examination]) -> Examination:
+    """Put the examinations of several kinds of question into one."""
+    from voirdire.studies import Examination
+
+    return Examination(
+        results=tuple(row for part in parts for row in part.results),
+        dropped=tuple(dict.fromkeys(row for part in parts for row in part.dropped)),
+        settings={"simulated": True, "questions": [part.settings for part in parts]},
+        questions=tuple(row for part in parts for row in part.questions),
+    )
+
+
+def _say_how(output: Path) -> None:
+    annotations, judges, texts = (
+        shlex.quote(str(output / name))
+        for name in ("annotations.jsonl", "judges.jsonl", "texts.jsonl")
+    )
     typer.echo(
         f"\nData and every figure (examination.json) are in {output}/\nThe same from files:\n\n"
         f"  voirdire examine --humans {annotations} \\\n"
-        f"    --judges {judges} --question needs_review --kind boolean --epsilon 0.2\n"
+        f"    --judges {judges} --question needs_review --kind boolean --epsilon 0.2 \\\n"
+        f"    --items {texts} --slice language --report report.html\n"
     )
+
+
+def _open_page(page: Path) -> None:
+    """Show the report, where somebody sits in front of a screen."""
+    has_screen = sys.platform in ("darwin", "win32") or any(
+        os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY")
+    )
+    if sys.stdout.isatty() and has_screen and not os.environ.get("CI"):
+        webbrowser.open(page.resolve().as_uri())
 
 
 def _copy_data(output: Path) -> None:
@@ -83,7 +125,7 @@ def _copy_data(output: Path) -> None:
 
 
 def _examined(folder: Path, question: str) -> Examination:
-    from voirdire.io import read_labels
+    from voirdire.io import read_labels, read_metadata
     from voirdire.studies import TestPlan, examine
 
     readings: dict[str, dict[str, Any]] = {
@@ -102,6 +144,7 @@ def _examined(folder: Path, question: str) -> Examination:
         alignments=ALIGNMENTS[question],
         plan=TestPlan(epsilon=EPSILONS),
         labels=reading.get("labels"),
+        metadata=read_metadata(folder / "texts.jsonl", columns=["language"]),
     )
 
 

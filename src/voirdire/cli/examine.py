@@ -10,6 +10,7 @@ import typer
 from voirdire._types import (
     AlignmentName,
     EpsilonMode,
+    Language,
     Method,
     Normalization,
     QuestionKind,
@@ -17,11 +18,14 @@ from voirdire._types import (
 )
 from voirdire.cli.gate import check_gates, closed_gates
 from voirdire.cli.options import as_labels, as_mapping, as_text, as_weights
-from voirdire.cli.printing import check_overwrite, print_examination, progress
-from voirdire.cli.study_files import Reading, read_study
+from voirdire.cli.printing import print_examination, progress
+from voirdire.cli.study_files import Reading, read_items, read_study
+from voirdire.cli.written_files import check_certificate, check_report, write_report, write_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    import polars as pl
 
     from voirdire.cli.study_files import Study
     from voirdire.studies import Examination
@@ -52,6 +56,15 @@ def examine_command(
         typer.Option(
             help="Gold labels that stand for the other annotators; ε defaults to 0: does the "
             "judge outperform the humans?",
+            metavar="FILE",
+            rich_help_panel=FILES,
+        ),
+    ] = None,
+    items: Annotated[
+        str | None,
+        typer.Option(
+            help="What is known about the items: a column item (or id), and one per property to "
+            "slice by.",
             metavar="FILE",
             rich_help_panel=FILES,
         ),
@@ -197,7 +210,28 @@ def examine_command(
     false_discovery_rate: Annotated[
         float, typer.Option(help="q of Benjamini-Yekutieli.", rich_help_panel=TEST)
     ] = 0.05,
-    seed: Annotated[int, typer.Option(help="Of the random control.", rich_help_panel=TEST)] = 0,
+    slices: Annotated[
+        list[str],
+        typer.Option(
+            "--slice",
+            help="Slice by this column of --items only; repeatable.",
+            metavar="COLUMN",
+            rich_help_panel=TEST,
+        ),
+    ] = [],  # noqa: B006
+    resamples: Annotated[
+        int,
+        typer.Option(
+            help="Bootstrap resamples for the interval of ρ and the stability of ω; 0: none.",
+            rich_help_panel=TEST,
+        ),
+    ] = 1_000,
+    confidence_level: Annotated[
+        float, typer.Option(help="Of every interval, in (0, 1).", rich_help_panel=TEST)
+    ] = 0.95,
+    seed: Annotated[
+        int, typer.Option(help="Of the random control and the resamples.", rich_help_panel=TEST)
+    ] = 0,
     gate: Annotated[
         list[str],
         typer.Option(
@@ -207,6 +241,17 @@ def examine_command(
             rich_help_panel=OUTPUT,
         ),
     ] = [],  # noqa: B006
+    report: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write everything to this HTML file, to be read without a statistician.",
+            metavar="FILE",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = None,
+    language: Annotated[
+        Language, typer.Option(help="Of the report.", rich_help_panel=OUTPUT)
+    ] = "en",
     certificate: Annotated[
         Path | None,
         typer.Option(
@@ -239,15 +284,19 @@ def examine_command(
         questions=question,
         streamed="-" in [*humans, *judges, gold],
     )
-    if [*humans, *judges, gold].count("-") > 1:
+    if [*humans, *judges, gold, items].count("-") > 1:
         msg = "standard input (-) can be read once, got it twice."
+        raise typer.BadParameter(msg)
+    if slices and items is None:
+        msg = "`--slice` must name a column of `--items`, which is not given."
         raise typer.BadParameter(msg)
     weight_of = as_weights(quality)
     reason = as_text(epsilon_reason, option="--epsilon-reason")
-    if certificate is not None:
-        check_overwrite(certificate)
+    check_certificate(certificate)
+    check_report(report)
     with progress("reading"):
         study = read_study(humans, judges, gold, reading=reading, only=judge)
+        metadata = read_items(items, reading, slices)
     check_gates(gate, study.judge_names)
     with progress("examining"):
         examination = _examine(
@@ -264,10 +313,16 @@ def examine_command(
             min_items=min_items,
             min_annotators=min_annotators,
             false_discovery_rate=false_discovery_rate,
+            n_resamples=resamples,
+            confidence_level=confidence_level,
             seed=seed,
+            metadata=metadata,
         )
     if certificate is not None:
         _write_certificate(certificate, examination, study, reading, reason)
+    if report is not None:
+        with progress("writing the report"):
+            write_report(report, examination, language=language)
     print_examination(examination, as_json=as_json, details=details)
     closed = closed_gates(examination, gate, study.judge_names)
     if closed:
@@ -302,7 +357,12 @@ def _declared_kind(kind: QuestionKind | None, alignments: Sequence[AlignmentName
 
 
 def _examine(
-    study: Study, alignments: Sequence[AlignmentName], reading: Reading, **plan: Any
+    study: Study,
+    alignments: Sequence[AlignmentName],
+    reading: Reading,
+    *,
+    metadata: pl.DataFrame | None,
+    **plan: Any,
 ) -> Examination:
     from voirdire.studies import TestPlan, examine
 
@@ -315,6 +375,7 @@ def _examine(
         labels=reading.labels,
         gold=study.gold,
         clustered=reading.cluster is not None,
+        metadata=metadata,
     )
 
 
@@ -325,7 +386,6 @@ def _write_certificate(
     reading: Reading,
     epsilon_reason: str | None,
 ) -> None:
-    from voirdire.cli.printing import write_text
     from voirdire.reporting import certificate_to_json
     from voirdire.studies import certify
 

@@ -14,6 +14,8 @@ from voirdire.cli.demo import demo_command
 from voirdire.cli.examine import examine_command
 from voirdire.cli.gate import GatedCommand
 from voirdire.cli.messages import in_options
+from voirdire.cli.power import power_command
+from voirdire.cli.report import report_command
 from voirdire.errors import VoirdireError
 
 __all__ = ["app", "run"]
@@ -29,6 +31,8 @@ app = typer.Typer(
 )
 app.command("demo")(demo_command)
 app.command("examine", cls=GatedCommand)(examine_command)
+app.command("power")(power_command)
+app.command("report")(report_command)
 
 
 def _print_version(*, wanted: bool) -> None:

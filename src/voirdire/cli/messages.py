@@ -6,16 +6,32 @@ import re
 
 __all__ = ["in_options"]
 
-_RENAMED = {"clusters": "cluster", "columns": "column", "raters": "rater", "labels": "labels"}
+_RENAMED = {
+    "n_annotators": "annotators",
+    "n_categories": "categories",
+    "n_items": "items",
+    "n_resamples": "resamples",
+    "n_simulations": "simulations",
+    "prevalences": "prevalence",
+    "wanted_power": "power",
+    "clusters": "cluster",
+    "columns": "column",
+    "raters": "rater",
+    "labels": "labels",
+}
 _SAME = (
     "alignment",
+    "confidence_level",
     "epsilon",
     "epsilon_mode",
     "expert",
     "false_discovery_rate",
     "format",
     "gold",
+    "human_noise",
     "humans",
+    "judge",
+    "judge_noise",
     "judges",
     "kind",
     "method",
@@ -24,6 +40,7 @@ _SAME = (
     "missing",
     "normalize",
     "quality",
+    "question",
     "seed",
     "separator",
     "threshold",

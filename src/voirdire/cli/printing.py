@@ -8,28 +8,21 @@ import signal
 import sys
 import threading
 import warnings
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING
 
-from voirdire.errors import DegenerateDataWarning, InputError
-from voirdire.records import CERTIFICATE_SCHEMA
+from voirdire.errors import DegenerateDataWarning
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from voirdire.studies import Examination
 
 __all__ = [
-    "check_overwrite",
     "listen_for_interrupts",
     "print_examination",
     "progress",
-    "write_text",
 ]
-
-_HEAD_BYTES = 200
-"""A certificate names its schema first."""
 
 
 @contextmanager
@@ -72,30 +65,3 @@ def print_examination(examination: Examination, *, as_json: bool, details: bool)
     width = None if sys.stdout.isatty() or "COLUMNS" in os.environ else 120
     console = Console(width=width, highlight=False)
     console.print(ExaminationTables(examination, details=details))
-
-
-def check_overwrite(certificate: Path) -> None:
-    """Refuse to replace a file by a certificate, unless it is one."""
-    if not certificate.is_file():
-        return
-    with certificate.open("rb") as file:
-        start = file.read(_HEAD_BYTES)
-    if CERTIFICATE_SCHEMA.split("/", 1)[0].encode() not in start:
-        msg = f"`--certificate` must not replace {str(certificate)!r}, which is no certificate."
-        raise InputError(msg)
-
-
-def write_text(path: Path, text: str) -> None:
-    """Write a file whole or not at all."""
-    temporary = path.parent / f".{path.name}.partial"
-    try:
-        if not path.name or path.is_dir():
-            msg = f"{path}: must be a file, got a folder. Name a file in it."
-            raise InputError(msg)
-        temporary.write_text(text, encoding="utf-8")
-        temporary.replace(path)
-    except OSError as error:
-        with suppress(OSError):
-            temporary.unlink()
-        msg = f"{path}: cannot be written ({error.strerror}). Name a file in a folder that exists."
-        raise InputError(msg) from error

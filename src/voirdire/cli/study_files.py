@@ -12,10 +12,12 @@ from voirdire.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    import polars as pl
+
     from voirdire._types import QuestionKind
     from voirdire.io import LabelTable
 
-__all__ = ["Reading", "Study", "read_study"]
+__all__ = ["Reading", "Study", "read_items", "read_study"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,6 +85,20 @@ def read_study(
             only,
         ),
         gold=_read_gold(gold, reading) if gold else None,
+    )
+
+
+def read_items(items: str | None, reading: Reading, slices: Sequence[str]) -> pl.DataFrame | None:
+    """Read what is known about the items, if anything; of the columns only those to slice by."""
+    if items is None:
+        return None
+    from voirdire.io import read_metadata
+
+    return read_metadata(
+        items,
+        item=reading.columns.get("item"),
+        columns=slices or None,
+        format=reading.format_of(items),  # type: ignore[arg-type]  # checked where it is read
     )
 
 

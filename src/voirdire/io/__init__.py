@@ -5,11 +5,13 @@ Nothing heavy is imported here: polars arrives with the first name that is used.
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from voirdire import _lazy
 
 if TYPE_CHECKING:
     from voirdire.io.frames import table_from_frame
+    from voirdire.io.metadata import metadata_from_frame, read_metadata
     from voirdire.io.reading import read_labels
     from voirdire.io.request import FileFormat, Role
     from voirdire.io.table import LabelTable, join_tables
@@ -19,7 +21,9 @@ __all__ = [
     "LabelTable",
     "Role",
     "join_tables",
+    "metadata_from_frame",
     "read_labels",
+    "read_metadata",
     "table_from_frame",
 ]
 
@@ -28,17 +32,11 @@ _HOMES = {
     "LabelTable": "table",
     "Role": "request",
     "join_tables": "table",
+    "metadata_from_frame": "metadata",
     "read_labels": "reading",
+    "read_metadata": "metadata",
     "table_from_frame": "frames",
 }
 
 
-def __getattr__(name: str) -> object:
-    if name not in _HOMES:
-        message = f"module {__name__!r} has no attribute {name!r}"
-        raise AttributeError(message)
-    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = _lazy.lazy_names(__name__, _HOMES)

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = ["exact_p_value"]
 
-_SAME = 1e-9
+SAME = 1e-9
 """Statistics closer than this are the same table order."""
 _GRID = 129
 _LARGEST_GRID = 1025
@@ -117,14 +117,14 @@ def exact_p_value(
 
 @lru_cache(maxsize=4096)
 def _p_value(n_minus: int, n_ties: int, n_plus: int, epsilon: float, mode: EpsilonMode) -> float:
-    boundary = _Boundary(epsilon, mode)
+    boundary = Boundary(epsilon, mode)
     n_items = n_minus + n_ties + n_plus
     observed = float(boundary.statistic(np.array(n_minus), np.array(n_ties), np.array(n_plus)))
     cuts = _cuts(boundary, n_items, observed)
     return min(1.0, _largest_probability(boundary, n_items, cuts))
 
 
-class _Boundary:
+class Boundary:
     """The multinomial distributions at the edge of the null hypothesis."""
 
     def __init__(self, epsilon: float, mode: EpsilonMode) -> None:
@@ -172,10 +172,10 @@ class _Boundary:
         distance = mean - self._target
         with np.errstate(divide="ignore", invalid="ignore"):
             score = distance * np.sqrt(n_items / variance)
-        return np.where(np.abs(distance) < _SAME, 0.0, score)
+        return np.where(np.abs(distance) < SAME, 0.0, score)
 
 
-def _cuts(boundary: _Boundary, n_items: int, observed: float) -> NDArray[np.int64]:
+def _cuts(boundary: Boundary, n_items: int, observed: float) -> NDArray[np.int64]:
     """For each number of ties the most human wins that are as extreme as `observed`, or -1."""
     n_ties = np.arange(n_items + 1)
     most = n_items - n_ties
@@ -183,13 +183,13 @@ def _cuts(boundary: _Boundary, n_items: int, observed: float) -> NDArray[np.int6
     high = most.copy()
     while (low < high).any():
         middle = (low + high + 1) // 2
-        inside = boundary.statistic(most - middle, n_ties, middle) <= observed + _SAME
+        inside = boundary.statistic(most - middle, n_ties, middle) <= observed + SAME
         low = np.where(inside, middle, low)
         high = np.where(inside, high, middle - 1)
     return low
 
 
-def _largest_probability(boundary: _Boundary, n_items: int, cuts: NDArray[np.int64]) -> float:
+def _largest_probability(boundary: Boundary, n_items: int, cuts: NDArray[np.int64]) -> float:
     """Maximise the probability of the region over the tie share.
 
     The probability has several hills; the highest hilltops of a grid are climbed by finer grids.
@@ -217,7 +217,7 @@ def _hilltops(height: NDArray[np.float64]) -> NDArray[np.bool_]:
 
 
 def _probabilities(
-    boundary: _Boundary, n_items: int, cuts: NDArray[np.int64], tie_shares: NDArray[Any]
+    boundary: Boundary, n_items: int, cuts: NDArray[np.int64], tie_shares: NDArray[Any]
 ) -> NDArray[np.float64]:
     """Probability of the region at each tie share."""
     if len(tie_shares) * (n_items + 1) <= _AT_ONCE:
@@ -228,7 +228,7 @@ def _probabilities(
 
 
 def _near_the_mean(
-    boundary: _Boundary, n_items: int, cuts: NDArray[np.int64], tie_share: NDArray[np.float64]
+    boundary: Boundary, n_items: int, cuts: NDArray[np.int64], tie_share: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Probability at one tie share from the tie counts that have any."""
     share = float(tie_share[0])
@@ -239,7 +239,7 @@ def _near_the_mean(
 
 
 def _tail_sums(
-    boundary: _Boundary,
+    boundary: Boundary,
     n_items: int,
     cuts: NDArray[np.int64],
     tie_shares: NDArray[np.float64],

@@ -5,49 +5,55 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from voirdire import _lazy
 
 if TYPE_CHECKING:
     from voirdire.studies.certificate import certify, result_as_dict
+    from voirdire.studies.diagnosis import Diagnosis, diagnose
     from voirdire.studies.examination import TestPlan
+    from voirdire.studies.findings import LabelShare, QuestionFindings
     from voirdire.studies.one_question import alt_test, outperforms_humans
+    from voirdire.studies.pilot import power_from_pilot
     from voirdire.studies.pooling import PooledQuestion, PooledResult, pool_questions
     from voirdire.studies.whole_study import Examination, examine
 
 __all__ = [
+    "Diagnosis",
     "Examination",
+    "LabelShare",
     "PooledQuestion",
     "PooledResult",
+    "QuestionFindings",
     "TestPlan",
     "alt_test",
     "certify",
+    "diagnose",
     "examine",
     "outperforms_humans",
     "pool_questions",
+    "power_from_pilot",
     "result_as_dict",
 ]
 
 _HOME = {
+    "Diagnosis": "diagnosis",
     "Examination": "whole_study",
+    "LabelShare": "findings",
     "PooledQuestion": "pooling",
     "PooledResult": "pooling",
+    "QuestionFindings": "findings",
     "TestPlan": "examination",
     "alt_test": "one_question",
     "certify": "certificate",
+    "diagnose": "diagnosis",
     "examine": "whole_study",
     "outperforms_humans": "one_question",
     "pool_questions": "pooling",
+    "power_from_pilot": "pilot",
     "result_as_dict": "certificate",
 }
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        msg = f"module {__name__!r} has no attribute {name!r}"
-        raise AttributeError(msg)
-    return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = _lazy.lazy_names(__name__, _HOME)

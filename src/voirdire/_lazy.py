@@ -1,0 +1,37 @@
+"""Names that are loaded when they are first used (PEP 562), so that importing costs nothing."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+__all__ = ["lazy_names"]
+
+
+def lazy_names(
+    package: str, homes: Mapping[str, str]
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """Make `__getattr__` and `__dir__` of a package.
+
+    Parameters
+    ----------
+    package : str
+        Its `__name__`.
+    homes : mapping of str to str
+        For every public name the module below the package that holds it.
+    """
+
+    def load(name: str) -> Any:
+        if name not in homes:
+            msg = f"module {package!r} has no attribute {name!r}"
+            raise AttributeError(msg)
+        return getattr(import_module(f"{package}.{homes[name]}"), name)
+
+    def names() -> list[str]:
+        return sorted({*vars(sys.modules[package]), *homes})
+
+    return load, names

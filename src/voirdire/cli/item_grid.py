@@ -1,0 +1,37 @@
+"""`--items`, as numbers between commas or as START:STOP:STEP."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import typer
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["as_sizes"]
+
+_MOST = 1_000
+
+
+def as_sizes(words: Sequence[str]) -> list[int]:
+    """Read sizes of study: `50`, `30,50,100`, or `30:200:10` with both ends."""
+    sizes = [size for word in words for part in word.split(",") for size in _read(part, words)]
+    if len(sizes) > _MOST:
+        msg = f"`--items` must be at most {_MOST:,} sizes, got {len(sizes):,}."
+        raise typer.BadParameter(msg)
+    return sizes
+
+
+def _read(part: str, words: Sequence[str]) -> Sequence[int]:
+    try:
+        numbers = [int(number) for number in part.split(":")]
+        if len(numbers) == 1:
+            return numbers
+        start, stop, step = numbers
+        if step > 0 and start <= stop:
+            return range(start, stop + 1, step)
+    except ValueError:
+        pass
+    msg = f"`--items` must be numbers, as 30,50,100 or START:STOP:STEP, got {' '.join(words)!r}."
+    raise typer.BadParameter(msg)

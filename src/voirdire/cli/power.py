@@ -1,0 +1,343 @@
+"""`voirdire power`."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from voirdire._types import (  # noqa: TC001  # typer reads them when it runs
+    AlignmentName,
+    EpsilonMode,
+    Method,
+    QuestionKind,
+)
+from voirdire.cli.item_grid import as_sizes
+from voirdire.cli.options import as_labels, as_mapping
+from voirdire.cli.printing import progress
+from voirdire.cli.study_files import Reading, read_study
+from voirdire.errors import InputError
+
+if TYPE_CHECKING:
+    from voirdire.stats.planning.result import PowerResult
+
+__all__ = ["power_command"]
+
+_PICTURES = (".svg", ".png", ".pdf")
+
+ASSUMED, PILOT, SIZES, TEST, OUTPUT = (
+    "Without a pilot",
+    "From a pilot",
+    "Sizes of study",
+    "The test",
+    "Output",
+)
+
+
+def power_command(
+    human_noise: Annotated[
+        float | None,
+        typer.Option(
+            help="Probability in [0, 1] that an annotator's label is a blind guess: .1, .3, .5 "
+            "stand for a kappa of .81, .49, .25 between annotators.",
+            rich_help_panel=ASSUMED,
+        ),
+    ] = None,
+    judge_noise: Annotated[
+        float | None,
+        typer.Option(help="The same for the judge's label.", rich_help_panel=ASSUMED),
+    ] = None,
+    categories: Annotated[
+        int | None,
+        typer.Option(
+            help="Number of labels. Default 2.", rich_help_panel=ASSUMED, show_default=False
+        ),
+    ] = None,
+    prevalence: Annotated[
+        list[float],
+        typer.Option(
+            help="Share of a label; repeatable, once for each label. Default: drawn anew for "
+            "every study.",
+            metavar="SHARE",
+            rich_help_panel=ASSUMED,
+        ),
+    ] = [],  # noqa: B006  # typer copies it
+    humans: Annotated[
+        list[str],
+        typer.Option(
+            help="Annotations of a pilot study, as `voirdire examine` reads them.",
+            metavar="FILE",
+            rich_help_panel=PILOT,
+        ),
+    ] = [],  # noqa: B006
+    judges: Annotated[
+        list[str],
+        typer.Option(help="Judge labels of the pilot.", metavar="FILE", rich_help_panel=PILOT),
+    ] = [],  # noqa: B006
+    judge: Annotated[
+        str | None,
+        typer.Option(help="Which judge, where there are several.", rich_help_panel=PILOT),
+    ] = None,
+    question: Annotated[
+        str | None,
+        typer.Option(help="Which question, where there are several.", rich_help_panel=PILOT),
+    ] = None,
+    kind: Annotated[
+        QuestionKind | None,
+        typer.Option(
+            help="What the question asks for. Default: what the alignment needs; accuracy: choice.",
+            rich_help_panel=PILOT,
+        ),
+    ] = None,
+    alignment: Annotated[
+        AlignmentName, typer.Option(help="How close two labels are.", rich_help_panel=PILOT)
+    ] = "accuracy",
+    labels: Annotated[
+        str | None,
+        typer.Option(
+            help="The label universe, as a,b,c or a JSON array.",
+            metavar="LABELS",
+            rich_help_panel=PILOT,
+        ),
+    ] = None,
+    file_format: Annotated[
+        str | None,
+        typer.Option(
+            "--format", help="Instead of the file's ending, as in examine.", rich_help_panel=PILOT
+        ),
+    ] = None,
+    column: Annotated[
+        list[str],
+        typer.Option(
+            help="Your name for a column, as OURS=YOURS; repeatable.",
+            metavar="OURS=YOURS",
+            rich_help_panel=PILOT,
+        ),
+    ] = [],  # noqa: B006
+    rater: Annotated[
+        list[str],
+        typer.Option(
+            help="Wide annotations: a column that is an annotator; repeatable. Default: all.",
+            metavar="COLUMN",
+            rich_help_panel=PILOT,
+        ),
+    ] = [],  # noqa: B006
+    separator: Annotated[
+        str | None,
+        typer.Option(help="What parts the labels of a set in one cell.", rich_help_panel=PILOT),
+    ] = None,
+    missing: Annotated[
+        list[str],
+        typer.Option(
+            help="A word that means no answer; repeatable.", metavar="WORD", rich_help_panel=PILOT
+        ),
+    ] = [],  # noqa: B006
+    threshold: Annotated[
+        float,
+        typer.Option(
+            help="Boolean judges given as probabilities: true from here on.", rich_help_panel=PILOT
+        ),
+    ] = 0.5,
+    cluster: Annotated[
+        str | None,
+        typer.Option(
+            help="Column of the annotations that names what an item shares its source with: "
+            "whole clusters are then drawn.",
+            metavar="COLUMN",
+            rich_help_panel=PILOT,
+        ),
+    ] = None,
+    items: Annotated[
+        list[str],
+        typer.Option(
+            help="Numbers of items to look at, as 30,50,100 or START:STOP:STEP; repeatable. "
+            "Default: from 30 to 400.",
+            metavar="SIZES",
+            rich_help_panel=SIZES,
+        ),
+    ] = [],  # noqa: B006
+    annotators: Annotated[
+        list[int],
+        typer.Option(
+            help="Number of annotators to look at; repeatable. Default: 3, or the pilot's.",
+            metavar="NUMBER",
+            rich_help_panel=SIZES,
+        ),
+    ] = [],  # noqa: B006
+    power: Annotated[
+        float, typer.Option(help="The power that is wanted.", rich_help_panel=SIZES)
+    ] = 0.8,
+    epsilon: Annotated[
+        list[float],
+        typer.Option(
+            help="Cost-benefit margin in [0, 1); repeatable. Default .1, .15 and .2.",
+            metavar="NUMBER",
+            rich_help_panel=TEST,
+            show_default=False,
+        ),
+    ] = [],  # noqa: B006
+    epsilon_mode: Annotated[
+        EpsilonMode, typer.Option(help="How ε enters.", rich_help_panel=TEST)
+    ] = "additive",
+    method: Annotated[
+        Method, typer.Option(help="The t-test, or the exact test.", rich_help_panel=TEST)
+    ] = "t",
+    false_discovery_rate: Annotated[
+        float, typer.Option(help="q of Benjamini-Yekutieli.", rich_help_panel=TEST)
+    ] = 0.05,
+    min_items: Annotated[
+        int, typer.Option(help="Fewest items of a tested annotator.", rich_help_panel=TEST)
+    ] = 30,
+    simulations: Annotated[
+        int,
+        typer.Option(help="Studies to simulate.", rich_help_panel=TEST),
+    ] = 1_000,
+    seed: Annotated[int, typer.Option(help="Of the simulation.", rich_help_panel=TEST)] = 0,
+    plot: Annotated[
+        Path | None,
+        typer.Option(
+            help="Draw the power curves into this file (.svg, .png, .pdf).",
+            metavar="FILE",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object.", rich_help_panel=OUTPUT)
+    ] = False,
+) -> None:
+    """Plan a study: how many items and annotators until a judge probably passes."""
+    if plot is not None and plot.suffix.lower() not in _PICTURES:
+        msg = f"`--plot` must end in {', '.join(_PICTURES)}, got {str(plot)!r}."
+        raise typer.BadParameter(msg)
+    asked: dict[str, Any] = {
+        "epsilon_mode": epsilon_mode,
+        "method": method,
+        "false_discovery_rate": false_discovery_rate,
+        "min_items": min_items,
+        "wanted_power": power,
+        "n_simulations": simulations,
+        "seed": seed,
+    }
+    chosen = {"n_items": as_sizes(items), "n_annotators": annotators, "epsilon": epsilon}
+    asked |= {name: numbers for name, numbers in chosen.items() if numbers}
+    assumed = {
+        "human_noise": human_noise,
+        "judge_noise": judge_noise,
+        "n_categories": categories,
+        "prevalences": prevalence or None,
+    }
+    if not humans and not judges:
+        result = _from_assumptions(assumed, asked)
+    else:
+        _check_pilot(humans, judges, assumed)
+        declared = _declared_kind(kind, alignment)
+        reading = Reading(
+            kind=declared,
+            file_format=file_format,
+            columns=as_mapping(column, option="--column"),
+            raters=rater,
+            labels=as_labels(labels, numeric=declared == "scale"),
+            separator=separator,
+            missing=missing,
+            threshold=threshold,
+            cluster=cluster,
+            questions=[question] if question is not None else [],
+            streamed="-" in [*humans, *judges],
+        )
+        asked |= {"judge": judge, "question": question, "alignment": alignment}
+        result = _from_pilot(humans, judges, reading, asked)
+    if plot is not None:
+        _draw(result, plot)
+    _print(result, as_json=as_json)
+
+
+def _from_assumptions(assumed: dict[str, Any], asked: dict[str, Any]) -> PowerResult:
+    from voirdire.stats.planning.assumptions import power
+
+    if assumed["human_noise"] is None or assumed["judge_noise"] is None:
+        msg = "give `--human-noise` and `--judge-noise`, or a pilot with `--humans` and `--judges`."
+        raise typer.BadParameter(msg)
+    shares, number = assumed["prevalences"], assumed["n_categories"]
+    if shares is not None and number is not None and len(shares) != number:
+        msg = f"`--prevalence` must be given once for each of {number} labels, got {len(shares)}."
+        raise typer.BadParameter(msg)
+    with progress("simulating"):
+        return power(**{name: x for name, x in assumed.items() if x is not None}, **asked)
+
+
+def _from_pilot(
+    humans: list[str], judges: list[str], reading: Reading, asked: dict[str, Any]
+) -> PowerResult:
+    with progress("reading"):
+        from voirdire.studies.pilot import power_from_pilot
+
+        only = [] if asked["judge"] is None else [asked["judge"]]
+        study = read_study(humans, judges, None, reading=reading, only=only)
+    with progress("simulating"):
+        return power_from_pilot(
+            study.humans,
+            study.judges,
+            labels=reading.labels,
+            clustered=reading.cluster is not None,
+            **asked,
+        )
+
+
+def _check_pilot(humans: list[str], judges: list[str], assumed: dict[str, Any]) -> None:
+    if not humans or not judges:
+        msg = "a pilot needs both `--humans` and `--judges`."
+        raise typer.BadParameter(msg)
+    if [*humans, *judges].count("-") > 1:
+        msg = "standard input (-) can be read once, got it twice."
+        raise typer.BadParameter(msg)
+    if any(value is not None for value in assumed.values()):
+        msg = "noise, categories and prevalences come from the pilot: leave their options out."
+        raise typer.BadParameter(msg)
+
+
+def _declared_kind(kind: QuestionKind | None, alignment: AlignmentName) -> QuestionKind:
+    from voirdire.studies.examination import kind_of
+
+    needed = kind_of(alignment)
+    if kind is None or needed in ("choice", kind):
+        return kind or needed
+    msg = f"`--kind` must be {needed} for {alignment}, got {kind}."
+    raise typer.BadParameter(msg)
+
+
+def _draw(result: PowerResult, path: Path) -> None:
+    """Draw the whole figure before anything is written."""
+    from voirdire.reporting.power_picture import power_picture
+
+    ending = path.suffix.lower().removeprefix(".")
+    picture = power_picture(result, file_format=ending)  # type: ignore[arg-type]  # was checked
+    temporary = path.parent / f".{path.name}.partial"
+    try:
+        temporary.write_bytes(picture)
+        temporary.replace(path)
+    except OSError as error:
+        with suppress(OSError):
+            temporary.unlink()
+        msg = f"{path}: cannot be written ({error.strerror}). Name a file in a folder that exists."
+        raise InputError(msg) from error
+
+
+def _print(result: PowerResult, *, as_json: bool) -> None:
+    if as_json:
+        from voirdire.reporting.power_json import power_to_json
+
+        if isinstance(sys.stdout, io.TextIOWrapper):
+            sys.stdout.reconfigure(encoding="utf-8", errors="strict")
+        sys.stdout.write(power_to_json(result) + "\n")
+        return
+    from rich.console import Console
+
+    from voirdire.reporting.power_tables import PowerTables
+
+    width = None if sys.stdout.isatty() or "COLUMNS" in os.environ else 120
+    Console(width=width, highlight=False).print(PowerTables(result))

@@ -1,0 +1,30 @@
+"""A power simulation as one JSON object."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from voirdire.studies.certificate import without_nan
+
+if TYPE_CHECKING:
+    from voirdire.stats.planning.result import PowerResult
+
+__all__ = ["power_to_json"]
+
+
+def power_to_json(result: PowerResult) -> str:
+    """Write a result as indented JSON; an undefined figure is null.
+
+    Parameters
+    ----------
+    result : PowerResult
+        What was found.
+
+    Returns
+    -------
+    str
+        One object with the keys of `PowerResult.as_dict`.
+    """
+    content = without_nan(result.as_dict())
+    return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)

@@ -1,0 +1,262 @@
+r"""A model of how raters err: their label is the truth, or with some probability a blind guess.
+
+Item :math:`i` has a true label drawn from the prevalences :math:`\pi`; a rater with noise
+:math:`\eta` gives a label from :math:`(1-\eta)\,\mathbf 1_{truth} + \eta\,\pi`, independently of
+everyone else [1]_. Everybody's labels then have the prevalences :math:`\pi`, and the expected
+Cohen kappa of two raters is the product of their :math:`1 - \eta`: two raters agree by more than
+chance exactly where both give the truth.
+
+References
+----------
+.. [1] N. Calderon, R. Reichart and R. Dror, "The Alternative Annotator Test for LLM-as-a-Judge:
+   How to Statistically Justify Replacing Human Annotators with LLMs", ACL 2025,
+   arXiv 2501.10970, the simulation of how many items are needed.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from voirdire._validation import check_count, shorten
+from voirdire.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["NoiseModel", "SimulatedLabels", "fit_noise_model", "human_kappa", "judge_kappa"]
+
+_WHOLE = 1e-6
+"""How far from 1 the sum of prevalences may be, for those who write .33 three times and round."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SimulatedLabels:
+    """Labels of simulated studies.
+
+    Attributes
+    ----------
+    humans : ndarray of int8 or int16, shape (n_studies, n_items, n_annotators)
+        Codes from 0.
+    judge : ndarray, shape (n_studies, n_items)
+        In the same codes.
+    """
+
+    humans: NDArray[Any]
+    judge: NDArray[Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoiseModel:
+    """How annotators and a judge label items.
+
+    Attributes
+    ----------
+    human_noise, judge_noise : float
+        η, the probability of a blind guess, in [0, 1].
+    n_categories : int
+        Number of labels K, at least 2.
+    prevalences : tuple of float, or None
+        Share of each label, K numbers that sum to 1; None draws them anew for every study,
+        uniformly (from a Dirichlet distribution with all parameters 1).
+
+    Raises
+    ------
+    InputError
+        If a number is out of its range.
+
+    Examples
+    --------
+    >>> NoiseModel(human_noise=0.3, judge_noise=0.2).human_kappa
+    0.49
+    """
+
+    human_noise: float
+    judge_noise: float
+    n_categories: int = 2
+    prevalences: tuple[float, ...] | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("human_noise", "judge_noise"):
+            object.__setattr__(self, name, _check_share(name, getattr(self, name)))
+        object.__setattr__(
+            self, "n_categories", check_count("n_categories", self.n_categories, minimum=2)
+        )
+        if self.prevalences is not None:
+            shares = _check_prevalences(self.prevalences, self.n_categories)
+            object.__setattr__(self, "prevalences", shares)
+
+    @property
+    def human_kappa(self) -> float:
+        """Expected Cohen kappa of two annotators, (1 - η_h)², in [0, 1]."""
+        return round((1 - self.human_noise) ** 2, 12)
+
+    @property
+    def judge_kappa(self) -> float:
+        """Expected Cohen kappa of the judge and an annotator, (1 - η_h)(1 - η_f), in [0, 1]."""
+        return round((1 - self.human_noise) * (1 - self.judge_noise), 12)
+
+    def draw(
+        self, rng: np.random.Generator, *, n_studies: int, n_items: int, n_annotators: int
+    ) -> SimulatedLabels:
+        """Simulate studies.
+
+        Annotators are drawn last and one by one, so that fewer of them are the first of more.
+
+        Parameters
+        ----------
+        rng : numpy.random.Generator
+            Where randomness comes from.
+        n_studies, n_items, n_annotators : int
+            How many. Memory is O(n_studies * n_items * n_annotators).
+
+        Returns
+        -------
+        SimulatedLabels
+        """
+        shape = (n_studies, n_items)
+        bounds = self._cumulative(rng, n_studies)
+        truth = _draw_labels(rng, bounds, shape)
+        judge = _draw_rater(rng, truth, bounds, self.judge_noise)
+        humans = np.empty((*shape, n_annotators), dtype=truth.dtype)
+        for column in range(n_annotators):
+            humans[..., column] = _draw_rater(rng, truth, bounds, self.human_noise)
+        return SimulatedLabels(humans=humans, judge=judge)
+
+    def _cumulative(self, rng: np.random.Generator, n_studies: int) -> NDArray[np.float32]:
+        """Upper ends of all labels' shares but the last's, shape (n_studies, K - 1)."""
+        if self.prevalences is None:
+            shares = rng.dirichlet(np.ones(self.n_categories), n_studies)
+        else:
+            shares = np.broadcast_to(self.prevalences, (n_studies, self.n_categories))
+        return np.cumsum(shares[:, :-1], axis=1).astype(np.float32)
+
+
+def fit_noise_model(judge: ArrayLike, humans: ArrayLike) -> NoiseModel:
+    r"""Fit the noise model to the labels of a pilot study.
+
+    With :math:`\bar\kappa_{hh}` the mean Cohen kappa of pairs of annotators and
+    :math:`\bar\kappa_{fh}` that of the judge and an annotator,
+    :math:`\eta_h = 1 - \sqrt{\bar\kappa_{hh}}` and
+    :math:`\eta_f = 1 - \bar\kappa_{fh} / \sqrt{\bar\kappa_{hh}}`, the latter held in [0, 1].
+
+    Parameters
+    ----------
+    judge : array_like of int, shape (n_items,)
+        The judge's labels, -1 for missing.
+    humans : array_like of int, shape (n_items, n_annotators)
+        The annotators' labels, -1 for missing; two annotators or more.
+
+    Returns
+    -------
+    NoiseModel
+        With the prevalences of the annotators' labels.
+
+    Raises
+    ------
+    InputError
+        If annotators do not agree by more than chance, or kappa is undefined.
+
+    Examples
+    --------
+    >>> truth = np.arange(400) % 2
+    >>> slip = lambda place: np.where(np.arange(400) // 2 % 10 == place, 1 - truth, truth)
+    >>> model = fit_noise_model(truth, np.stack([slip(0), slip(1), slip(2)], axis=1))
+    >>> round(model.human_noise, 2), round(model.judge_noise, 2), model.prevalences
+    (0.23, 0.0, (0.5, 0.5))
+    """
+    answers, labels = np.asarray(judge), np.asarray(humans)
+    human, machine = human_kappa(labels), judge_kappa(answers, labels)
+    if math.isnan(human) or math.isnan(machine) or human <= 0:
+        got = f"a mean kappa of {human:.3g} among annotators and of {machine:.3g} with the judge"
+        msg = (
+            "`humans` must agree by more than chance on labels that vary for a noise model, "
+            f"got {got}. Plan from assumptions instead."
+        )
+        raise InputError(msg)
+    n_categories = max(2, 1 + int(max(answers.max(), labels.max())))
+    counts = np.bincount(labels[labels >= 0].astype(np.int64), minlength=n_categories)
+    root = math.sqrt(human)
+    return NoiseModel(
+        human_noise=1 - root,
+        judge_noise=min(max(1 - machine / root, 0.0), 1.0),
+        n_categories=n_categories,
+        prevalences=tuple((counts / counts.sum()).tolist()),
+    )
+
+
+def human_kappa(humans: NDArray[Any]) -> float:
+    """Mean Cohen kappa of pairs of annotators, -1 being missing; nan where none is defined."""
+    return _mean_kappa(combinations(humans.T, 2))
+
+
+def judge_kappa(judge: NDArray[Any], humans: NDArray[Any]) -> float:
+    """Mean Cohen kappa of the judge and an annotator, likewise."""
+    return _mean_kappa((judge, column) for column in humans.T)
+
+
+def _mean_kappa(pairs: Iterable[tuple[NDArray[Any], NDArray[Any]]]) -> float:
+    """Average Cohen's kappa over pairs of raters, leaving out pairs for which it is undefined."""
+    kappas = [kappa for a, b in pairs if not math.isnan(kappa := _cohen_kappa(a, b))]
+    return sum(kappas) / len(kappas) if kappas else math.nan
+
+
+def _cohen_kappa(a: NDArray[Any], b: NDArray[Any]) -> float:
+    both = (a >= 0) & (b >= 0)
+    a, b = a[both].astype(np.int64), b[both].astype(np.int64)
+    if not len(a):
+        return math.nan
+    n_codes = 1 + int(max(a.max(), b.max()))
+    share_a, share_b = (np.bincount(x, minlength=n_codes) / len(x) for x in (a, b))
+    chance = float(share_a @ share_b)
+    if chance >= 1:
+        return math.nan
+    return (float(np.mean(a == b)) - chance) / (1 - chance)
+
+
+def _draw_labels(
+    rng: np.random.Generator, bounds: NDArray[np.float32], shape: tuple[int, int]
+) -> NDArray[Any]:
+    """Draw labels with the prevalences of each study."""
+    where = rng.random(shape, dtype=np.float32)
+    labels = np.zeros(shape, dtype=np.min_scalar_type(-bounds.shape[1] - 2))
+    for bound in bounds.T:
+        labels += where >= bound[:, np.newaxis]
+    return labels
+
+
+def _draw_rater(
+    rng: np.random.Generator, truth: NDArray[Any], bounds: NDArray[np.float32], noise: float
+) -> NDArray[Any]:
+    guesses = _draw_labels(rng, bounds, truth.shape)
+    guessed = rng.random(truth.shape, dtype=np.float32) < noise
+    return np.where(guessed, guesses, truth)
+
+
+def _check_share(name: str, value: float) -> float:
+    """Return `value` if it is a number in [0, 1]."""
+    try:
+        number = math.nan if isinstance(value, str | bool) else float(value)
+    except (TypeError, ValueError):
+        number = math.nan
+    if not 0 <= number <= 1:
+        msg = f"`{name}` must be a number in [0, 1], got {shorten(repr(value))}."
+        raise InputError(msg)
+    return number
+
+
+def _check_prevalences(prevalences: Any, n_categories: int) -> tuple[float, ...]:
+    shares = tuple(_check_share("prevalences", share) for share in prevalences)
+    if len(shares) != n_categories or abs(sum(shares) - 1) > _WHOLE:
+        msg = (
+            f"`prevalences` must be {n_categories} shares that sum to 1, one per category, "
+            f"got {shorten(list(prevalences))}."
+        )
+        raise InputError(msg)
+    return shares

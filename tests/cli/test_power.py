@@ -1,0 +1,307 @@
+"""`voirdire power`: planning a study, from assumptions and from a pilot."""
+
+import os
+import pty
+import subprocess
+
+import polars as pl
+import pytest
+from rich.cells import cell_len
+
+from voirdire.io import read_labels
+from voirdire.stats.planning.assumptions import power
+from voirdire.studies.pilot import power_from_pilot
+
+ASSUMED = ["power", "--human-noise", 0.3, "--judge-noise", 0.2]
+QUICK = ["--simulations", 100, "--items", "30,60"]
+
+
+@pytest.fixture
+def pilot(files):
+    """Give the options of a pilot with two judges."""
+    return ["power", *files, *QUICK]
+
+
+# From assumptions ---------------------------------------------------------------------------------
+
+
+def test_assumptions_give_the_figures_of_the_library(call):
+    done = call(
+        *ASSUMED,
+        *("--categories", 3, "--annotators", 3, "--annotators", 5, "--items", "30:60:15"),
+        *("--epsilon", 0.1, "--epsilon", 0.2, "--epsilon-mode", "multiplicative"),
+        *("--power", 0.6, "--simulations", 200, "--seed", 4, "--min-items", 20),
+        *("--false-discovery-rate", 0.1, "--json"),
+    )
+
+    expected = power(
+        human_noise=0.3,
+        judge_noise=0.2,
+        n_categories=3,
+        n_annotators=[3, 5],
+        n_items=[30, 45, 60],
+        epsilon=[0.1, 0.2],
+        epsilon_mode="multiplicative",
+        wanted_power=0.6,
+        n_simulations=200,
+        seed=4,
+        min_items=20,
+        false_discovery_rate=0.1,
+    )
+    assert (done.code, done.err) == (0, "")
+    assert done.json == expected.as_dict()
+
+
+def test_prevalences_are_given_one_by_one(call):
+    done = call(*ASSUMED, *QUICK, "--prevalence", 0.2, "--prevalence", 0.8, "--json")
+
+    assert done.json["settings"]["prevalences"] == [0.2, 0.8]
+
+
+def test_defaults_are_those_of_the_library(call):
+    done = call(*ASSUMED, "--json")
+
+    assert done.json == power(human_noise=0.3, judge_noise=0.2).as_dict()
+
+
+def test_the_table_fits_eighty_columns_and_names_the_smallest_plan(execute):
+    done = execute(
+        *(*ASSUMED, *QUICK, "--annotators", 3, "--annotators", 5, "--annotators", 8), COLUMNS="80"
+    )
+
+    assert (done.code, done.err) == (0, "")
+    assert max(cell_len(line.rstrip()) for line in done.out.splitlines()) <= 80
+    assert "At ε = .2 the smallest plan is" in done.out
+    assert "seed 0" in done.out
+    assert "\x1b" not in done.out
+
+
+def test_few_items_are_said_to_be_never_tested(call):
+    done = call(*ASSUMED, "--items", "20,40", "--simulations", 50)
+
+    assert done.code == 0
+    assert "–: fewer than 30 items, so that nobody is tested: never passed." in done.out
+
+
+def test_on_a_terminal_work_in_progress_is_shown_on_stderr_alone(program, environment):
+    ours, theirs = pty.openpty()
+    done = subprocess.run(
+        [*program, *map(str, ASSUMED), "--json"],
+        stdout=subprocess.PIPE,
+        stderr=theirs,
+        env=environment | {"TERM": "xterm"},
+        timeout=60,
+        check=True,
+    )
+    os.close(theirs)
+    seen = os.read(ours, 10_000).decode()
+
+    assert done.stdout.startswith(b"{")
+    assert "simulating" in seen
+
+
+# From a pilot -------------------------------------------------------------------------------------
+
+
+def test_a_pilot_gives_the_figures_of_the_library(call, pilot, tmp_path):
+    done = call(*pilot, "--judge", "good", "--annotators", 2, "--annotators", 4, "--json")
+
+    humans = read_labels(tmp_path / "humans.csv", role="annotator", kind="choice")
+    judges = read_labels(tmp_path / "judges.csv", role="judge", kind="choice")
+    expected = power_from_pilot(
+        humans,
+        judges,
+        judge="good",
+        n_items=[30, 60],
+        n_annotators=[2, 4],
+        n_simulations=100,
+    )
+    assert (done.code, done.err) == (0, "")
+    assert done.json == expected.as_dict()
+    assert {row["route"] for row in done.json["rows"]} == {"resampling", "noise_model"}
+
+
+def test_a_better_judge_has_more_power(call, pilot):
+    good, bad = (call(*pilot, "--judge", name, "--json").json for name in ("good", "bad"))
+
+    assert good["rows"][-1]["power"] > 0.9
+    assert bad["rows"][-1]["power"] == 0
+
+
+def test_a_pilot_says_where_its_figures_come_from(call, pilot):
+    done = call(*pilot, "--judge", "good", "--annotators", 3, "--annotators", 5)
+
+    assert "pilot of good: 60 items, 3 annotators, accuracy; noise" in done.out
+    assert "With 3 annotators: drawn from the pilot's labels." in done.out
+    assert "With 5 annotators: simulated from noise fitted to the pilot." in done.out
+
+
+def test_clusters_and_scales_are_read_as_examine_reads_them(call, tmp_path, study):
+    names = ("ann", "bob", "eve")
+    rows = [
+        {
+            "text": item,
+            "who": name,
+            "stars": 4 if study["humans"][name][item] == "yes" else 1,
+            "doc": f"d{int(item[1:]) // 3}",
+        }
+        for name in names
+        for item in study["humans"][name]
+    ]
+    pl.DataFrame(rows).write_csv(tmp_path / "pilot.csv")
+    judged = [
+        {"text": item, "stars": 4 if label == "yes" else 1}
+        for item, label in study["judges"]["good"].items()
+    ]
+    pl.DataFrame(judged).write_ndjson(tmp_path / "judge.jsonl")
+    columns = ["--column", "item=text", "--column", "annotator=who", "--column", "label=stars"]
+
+    done = call(
+        *("power", "--humans", tmp_path / "pilot.csv", "--judges", tmp_path / "judge.jsonl"),
+        *(*columns, "--alignment", "neg_rmse", "--cluster", "doc", *QUICK, "--json"),
+    )
+
+    assert (done.code, done.err) == (0, "")
+    settings = done.json["settings"]
+    assert (settings["clustered"], settings["pilot_clusters"]) == (True, 20)
+    assert settings["alignment"] == "neg_rmse"
+    assert done.json["human_kappa"] is None
+
+
+def test_labels_are_read_from_standard_input(call, files, tmp_path):
+    done = call(
+        *("power", "--humans", "-", *files[2:], "--format", "csv", "--judge", "good", *QUICK),
+        stdin=(tmp_path / "humans.csv").read_bytes(),
+    )
+
+    assert (done.code, done.err) == (0, "")
+
+
+# The plot -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "start"), [("p.svg", b"<?xml"), ("p.PNG", b"\x89PNG"), ("p.pdf", b"%PDF")]
+)
+def test_curves_are_drawn_into_a_file(call, tmp_path, name, start):
+    pytest.importorskip("voirdire.reporting.plots")
+    first, again = tmp_path / name, tmp_path / f"again{name[1:]}"
+
+    for path in (first, again):
+        done = call(*ASSUMED, *QUICK, "--plot", path)
+        assert (done.code, done.err) == (0, "")
+
+    assert first.read_bytes().startswith(start)
+    assert first.read_bytes() == again.read_bytes()
+
+
+def test_a_plot_that_cannot_be_written_is_one_line(call, tmp_path, assert_one_line):
+    pytest.importorskip("voirdire.reporting.plots")
+
+    done = call(*ASSUMED, *QUICK, "--plot", tmp_path / "missing" / "p.svg")
+
+    assert_one_line(done, "cannot be written", "Name a file in a folder that exists")
+    assert list(tmp_path.iterdir()) == []
+
+
+# What goes wrong ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--human-noise", 1.3], ["noise", "must be a number in [0, 1], got 1.3"]),
+        (["--judge-noise", -1], ["noise", "must be a number in [0, 1], got -1.0"]),
+        (["--annotators", 1], ["annotators", "must be a whole number of at least 2, got 1"]),
+        (["--items", "1"], ["items", "must be a whole number of at least 2, got 1"]),
+        (["--power", 80], ["power", "must be in the interval (0, 1), got 80"]),
+        (["--epsilon", 1], ["`--epsilon` must be in the interval [0, 1), got 1.0"]),
+        (["--categories", 1], ["categories", "must be a whole number of at least 2, got 1"]),
+        (["--prevalence", 0.5, "--prevalence", 0.4], ["prevalence", "sum to 1"]),
+        (["--simulations", 0], ["simulations", "must be a whole number of at least 1, got 0"]),
+        (["--min-items", 1], ["`--min-items` must be a whole number of at least 2, got 1"]),
+    ],
+)
+def test_numbers_out_of_range_are_one_line(call, assert_one_line, options, words):
+    assert_one_line(call(*ASSUMED, *QUICK, *options), *words)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ([], "give `--human-noise` and `--judge-noise`, or a pilot"),
+        (["--human-noise", 0.3], "give `--human-noise` and `--judge-noise`, or a pilot"),
+        (["--humans", "h.csv"], "a pilot needs both `--humans` and `--judges`"),
+        (["--judges", "j.csv"], "a pilot needs both `--humans` and `--judges`"),
+        (["--humans", "-", "--judges", "-"], "standard input (-) can be read once"),
+        (
+            ["--humans", "h.csv", "--judges", "j.csv", "--human-noise", 0.3],
+            "noise, categories and prevalences come from the pilot",
+        ),
+        (
+            ["--humans", "h.csv", "--judges", "j.csv", "--kind", "scale", "--alignment", "jaccard"],
+            "`--kind` must be multilabel for jaccard, got scale",
+        ),
+        ([*ASSUMED[1:], "--items", "30-60"], "`--items` must be numbers"),
+        ([*ASSUMED[1:], "--plot", "power.txt"], "`--plot` must end in .svg, .png, .pdf"),
+        (
+            [*ASSUMED[1:], "--categories", 3, "--prevalence", 0.4, "--prevalence", 0.6],
+            "`--prevalence` must be given once for each of 3 labels, got 2",
+        ),
+        ([*ASSUMED[1:], "--method", "wilcoxon"], "wilcoxon"),
+    ],
+)
+def test_wrong_usage_exits_2(execute, arguments, words):
+    done = execute("power", *arguments, TYPER_USE_RICH="0", COLUMNS="300")
+
+    assert done.code == 2
+    assert done.out == ""
+    assert words in " ".join(done.err.split())
+    assert "Traceback" not in done.err
+
+
+def test_one_of_several_judges_must_be_named(call, pilot, assert_one_line):
+    assert_one_line(call(*pilot), "must name one of 'good', 'bad', got 2 to choose from")
+
+
+def test_an_unknown_judge_is_one_line(call, pilot, assert_one_line):
+    assert_one_line(call(*pilot, "--judge", "other"), "`--judge` must be one of", "got 'other'")
+
+
+def test_an_unknown_question_is_one_line(call, files, tmp_path, assert_one_line):
+    for name in ("humans.csv", "judges.csv"):
+        lines = (tmp_path / name).read_text().splitlines()
+        asked = [f"{lines[0]},question", *[f"{line},polite" for line in lines[1:]]]
+        (tmp_path / name).write_text("\n".join(asked))
+
+    done = call("power", *files, "--judge", "good", "--question", "rude")
+
+    assert_one_line(done, "polite", "rude")
+
+
+def test_an_empty_file_is_one_line(call, files, tmp_path, assert_one_line):
+    (tmp_path / "humans.csv").write_text("")
+
+    assert_one_line(call("power", *files, "--judge", "good"), "humans.csv")
+
+
+def test_one_annotator_is_one_line(call, files, tmp_path, assert_one_line):
+    lines = (tmp_path / "humans.csv").read_text().splitlines()
+    (tmp_path / "humans.csv").write_text("\n".join([lines[0], *lines[1:61]]))
+
+    done = call("power", *files, "--judge", "good")
+
+    assert_one_line(done, "must hold labels of at least 2 annotators, got 1")
+
+
+def test_more_annotators_on_a_scale_are_one_line(call, tmp_path, assert_one_line):
+    for name, role, raters in (("h", "annotator", "abc"), ("j", "judge", "m")):
+        rows = [f"{i},{r},{i % 5}" for r in raters for i in range(60)]
+        (tmp_path / f"{name}.csv").write_text(f"item,{role},label\n" + "\n".join(rows))
+
+    done = call(
+        *("power", "--humans", tmp_path / "h.csv", "--judges", tmp_path / "j.csv"),
+        *("--alignment", "neg_rmse", "--annotators", 5),
+    )
+
+    assert_one_line(done, "must be at most the 3 of the pilot", "Ask about fewer annotators")

@@ -1,0 +1,428 @@
+"""The power simulation against plain loops, and what it reports."""
+
+import math
+from dataclasses import FrozenInstanceError
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+import power_oracle as oracle
+from voirdire import stats
+from voirdire.errors import InputError
+from voirdire.stats.alignment import AccuracyScorer
+from voirdire.stats.figures import TestSettings as Settings
+from voirdire.stats.figures import compute_figures, passes
+from voirdire.stats.outcome_sums import OutcomeSums, sum_outcomes
+from voirdire.stats.outcomes import HumanBlock
+from voirdire.stats.planning.assumptions import power
+from voirdire.stats.planning.noise_model import NoiseModel
+from voirdire.stats.planning.planned_sums import sums_at_sizes, sums_at_sizes_by_cluster
+from voirdire.stats.planning.result import PowerResult, PowerRow
+from voirdire.stats.planning.tally import winning_rates
+
+SIZES = (10, 25, 40, 60)
+EPSILONS = (0.0, 0.1, 0.2)
+
+
+def settings(**changed):
+    plain = {
+        "epsilons": np.array(EPSILONS),
+        "mode": "additive",
+        "method": "t",
+        "design": "items",
+        "false_discovery_rate": 0.05,
+        "min_items": 2,
+    }
+    return Settings(**plain | changed)
+
+
+def simulated(model, *, n_studies, n_annotators, seed=0):
+    """Labels as the simulation draws them in its first block."""
+    return model.draw(
+        np.random.default_rng([seed, 0]),
+        n_studies=n_studies,
+        n_items=SIZES[-1],
+        n_annotators=n_annotators,
+    )
+
+
+def outcomes_of(labels, n_annotators, n_categories):
+    block = HumanBlock(
+        labels.humans[..., :n_annotators].reshape(-1, n_annotators),
+        scorer=AccuracyScorer(n_categories, n_annotators),
+    )
+    return block.outcomes(labels.judge.ravel()).reshape(n_annotators, *labels.judge.shape)
+
+
+def rates_in_loops(labels, n_annotators, epsilon, size, **options):
+    return [
+        oracle.winning_rate(
+            study[:size, :n_annotators].T.tolist(), answers[:size].tolist(), epsilon, **options
+        )
+        for study, answers in zip(labels.humans, labels.judge, strict=True)
+    ]
+
+
+# Against plain loops ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", ["additive", "multiplicative"])
+@pytest.mark.parametrize("n_annotators", [2, 3, 5])
+def test_decisions_are_those_of_plain_loops_on_the_same_labels(mode, n_annotators):
+    model = NoiseModel(human_noise=0.3, judge_noise=0.25, n_categories=3)
+    labels = simulated(model, n_studies=30, n_annotators=5)
+
+    sums = sums_at_sizes(outcomes_of(labels, n_annotators, 3), SIZES)
+    rates = winning_rates(sums, settings(mode=mode))
+
+    for place, size in enumerate(SIZES):
+        for position, epsilon in enumerate(EPSILONS):
+            expected = rates_in_loops(labels, n_annotators, epsilon, size, mode=mode, min_items=2)
+            assert rates[:, place, position].tolist() == expected
+    assert 0 < passes(rates).mean() < 1
+
+
+def test_power_is_the_share_of_those_decisions():
+    model = NoiseModel(human_noise=0.3, judge_noise=0.3, n_categories=4)
+    labels = simulated(model, n_studies=60, n_annotators=4, seed=7)
+
+    result = power(
+        human_noise=0.3,
+        judge_noise=0.3,
+        n_categories=4,
+        n_items=SIZES,
+        n_annotators=[3, 4],
+        epsilon=EPSILONS,
+        min_items=25,
+        n_simulations=60,
+        seed=7,
+    )
+
+    for row in result.rows:
+        rates = rates_in_loops(labels, row.n_annotators, row.epsilon, row.n_items, min_items=25)
+        n_passed = sum(rate is not None and rate >= 0.5 for rate in rates)
+        assert row.power == n_passed / 60
+        if row.n_items >= 25:
+            assert row.winning_rate == pytest.approx(sum(rates) / 60)
+            assert row.reason is None
+
+
+@pytest.mark.parametrize("method", ["t", "exact"])
+def test_a_simulated_study_is_examined_as_any_study_is(method):
+    model = NoiseModel(human_noise=0.2, judge_noise=0.4)
+    labels = simulated(model, n_studies=4, n_annotators=3)
+    sums = sums_at_sizes(outcomes_of(labels, 3, 2), [40])
+
+    rates = winning_rates(sums, settings(method=method, min_items=30))
+
+    for study in range(4):
+        examined = stats.alt_test(
+            labels.judge[study, :40],
+            labels.humans[study, :40],
+            epsilon=EPSILONS,
+            method=method,
+            controls=False,
+        )
+        assert rates[study, 0].tolist() == [each.winning_rate for each in examined]
+
+
+def test_studies_with_gaps_are_decided_as_the_examination_decides_them():
+    rng = np.random.default_rng(5)
+    outcomes = rng.choice([-1, 0, 1, 2], p=[0.4, 0.2, 0.3, 0.1], size=(4, 50, 60)).astype(np.int8)
+    outcomes[0, :10] = -1
+    outcomes[:, 10] = -1
+    test = settings(min_items=30)
+
+    rates = winning_rates(sums_at_sizes(outcomes, [60]), test)
+
+    judges = OutcomeSums.stack(sum_outcomes(outcomes[:, study]) for study in range(50))
+    expected = compute_figures(judges, test).winning_rate
+    assert np.array_equal(rates[:, 0], expected, equal_nan=True)
+    assert np.isnan(rates[10]).all()
+
+
+# Sums at several sizes ----------------------------------------------------------------------------
+
+
+def test_sums_of_first_items_are_those_of_a_smaller_study():
+    rng = np.random.default_rng(0)
+    outcomes = rng.integers(-1, 3, size=(3, 5, 70)).astype(np.int8)
+
+    sums = sums_at_sizes(outcomes, [2, 30, 64])
+
+    for study in range(5):
+        for place, size in enumerate([2, 30, 64]):
+            alone = sum_outcomes(outcomes[:, study, :size])
+            for name in ("counts", "weights", "squares", "n_units"):
+                assert np.array_equal(getattr(sums, name)[study, place], getattr(alone, name))
+
+
+def test_clusters_of_one_item_change_no_decision():
+    rng = np.random.default_rng(1)
+    outcomes = rng.choice([0, 1, 2], p=[0.3, 0.5, 0.2], size=(3, 20, 60)).astype(np.int8)
+    single = np.tile(np.arange(60), (20, 1))
+
+    clustered = winning_rates(
+        sums_at_sizes_by_cluster(outcomes, single, SIZES), settings(design="clustered")
+    )
+
+    assert np.array_equal(clustered, winning_rates(sums_at_sizes(outcomes, SIZES), settings()))
+
+
+# What power depends on ----------------------------------------------------------------------------
+
+
+def test_a_judge_on_the_boundary_of_the_null_seldom_passes():
+    # Annotators never err, so each is the others. The judge errs where it guesses another label:
+    # half of its guesses. Then rho_h = 1, rho_f = 1 - noise / 2 = 1 - epsilon with noise .4.
+    result = power(
+        human_noise=0.0,
+        judge_noise=0.4,
+        prevalences=(0.5, 0.5),
+        n_items=[200, 400],
+        n_annotators=[3, 5],
+        epsilon=0.2,
+        n_simulations=2_000,
+    )
+
+    for row in result.rows:
+        assert row.power <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / 2_000)
+        assert row.power > 0
+
+
+def test_a_much_worse_judge_never_passes():
+    result = power(
+        human_noise=0.05,
+        judge_noise=0.9,
+        prevalences=(0.5, 0.5),
+        epsilon=0.1,
+        n_simulations=300,
+    )
+
+    assert max(row.power for row in result.rows) == 0
+
+
+def test_a_judge_that_guesses_blindly_passes_where_labels_are_skewed():
+    guessing = {"human_noise": 0.1, "judge_noise": 1.0, "epsilon": 0.2, "n_simulations": 300}
+
+    skewed = power(**guessing, prevalences=(0.97, 0.03), n_items=200)
+    even = power(**guessing, prevalences=(0.5, 0.5), n_items=200)
+
+    assert skewed.rows[0].power > 0.9
+    assert even.rows[0].power == 0
+
+
+def test_power_rises_with_items_and_with_the_margin():
+    result = power(human_noise=0.3, judge_noise=0.3, prevalences=(0.4, 0.6), n_simulations=1_000)
+
+    for epsilon in result.epsilons:
+        curve = [row.power for row in result.curve(n_annotators=3, epsilon=epsilon)]
+        assert all(later >= earlier - 0.03 for earlier, later in pairwise(curve))
+        assert curve[-1] > 0.95
+    for size in result.sizes:
+        powers = [row.power for row in result.rows if row.n_items == size]
+        assert powers == sorted(powers)
+
+
+def test_the_exact_test_has_less_power_where_the_t_test_exceeds_its_size():
+    plan = {
+        "human_noise": 0.3,
+        "judge_noise": 0.3,
+        "n_items": [30, 60],
+        "epsilon": 0.2,
+        "n_simulations": 300,
+    }
+
+    exact, t = power(**plan, method="exact"), power(**plan)
+
+    assert exact.rows[0].power < t.rows[0].power
+    assert exact.rows[1].power == pytest.approx(t.rows[1].power, abs=0.1)
+    assert exact.settings["method"] == "exact"
+
+
+# Seeds ----------------------------------------------------------------------------------------
+
+
+def test_a_seed_gives_the_same_figures():
+    plan = {"human_noise": 0.2, "judge_noise": 0.3, "n_simulations": 200}
+
+    assert power(**plan, seed=3) == power(**plan, seed=3)
+    assert power(**plan, seed=3).rows != power(**plan, seed=4).rows
+
+
+def test_figures_do_not_depend_on_what_else_is_asked():
+    plan = {"human_noise": 0.2, "judge_noise": 0.3, "n_simulations": 2_000}
+
+    alone = power(**plan, n_items=[50, 200], n_annotators=3, epsilon=0.1)
+    together = power(**plan, n_items=[50, 100, 200], n_annotators=[3, 6], epsilon=[0.2, 0.1])
+
+    assert alone.rows == tuple(
+        row
+        for row in together.rows
+        if (row.n_annotators, row.epsilon) == (3, 0.1) and row.n_items != 100
+    )
+
+
+def test_blocks_bound_memory(peak_memory):
+    def simulate():
+        power(human_noise=0.2, judge_noise=0.2, n_items=1_000, epsilon=0.1, n_simulations=2_000)
+
+    # all labels at once would take 2,000 * 1,000 * 5 raters, and several times that to draw
+    assert peak_memory(simulate) < 10e6
+
+
+# What is reported ---------------------------------------------------------------------------------
+
+
+def test_too_few_items_to_be_tested_are_never_passed():
+    result = power(
+        human_noise=0.0, judge_noise=0.0, n_items=[20, 30], epsilon=0.1, n_simulations=20
+    )
+
+    small, enough = result.rows
+    assert (small.power, small.standard_error) == (0.0, 0.0)
+    assert math.isnan(small.winning_rate)
+    assert small.reason == "no annotator has the 30 items of `min_items`"
+    assert (enough.power, enough.winning_rate, enough.reason) == (1.0, 1.0, None)
+
+
+def test_standard_errors_are_binomial():
+    result = power(human_noise=0.3, judge_noise=0.3, n_items=60, epsilon=0.1, n_simulations=400)
+
+    [row] = result.rows
+    assert 0.2 < row.power < 0.9
+    assert row.standard_error == pytest.approx(math.sqrt(row.power * (1 - row.power) / 400))
+
+
+def made(powers, *, wanted=0.8):
+    """A result with given powers, `{(m, ε): {n: power}}`."""
+    rows = tuple(
+        PowerRow(
+            n_items=n,
+            n_annotators=m,
+            epsilon=epsilon,
+            power=share,
+            standard_error=0.0,
+            winning_rate=share,
+            n_simulations=10,
+            route="assumptions",
+        )
+        for (m, epsilon), curve in powers.items()
+        for n, share in curve.items()
+    )
+    return PowerResult(
+        rows=rows,
+        wanted_power=wanted,
+        human_kappa=0.5,
+        judge_kappa=0.5,
+        human_noise=0.3,
+        judge_noise=0.3,
+    )
+
+
+def test_the_smallest_size_stays_above_what_is_wanted():
+    result = made({(3, 0.1): {30: 0.85, 50: 0.7, 100: 0.8, 150: 0.9}})
+
+    [size] = result.smallest_sizes
+
+    assert (size.n_items, size.n_labels, size.power) == (100, 300, 0.8)
+
+
+def test_a_size_that_is_not_reached_is_none():
+    result = made({(3, 0.1): {30: 0.9, 50: 0.7}})
+
+    [size] = result.smallest_sizes
+    [plan] = result.smallest_plans
+
+    assert (size.n_items, size.n_labels, size.power) == (None, None, None)
+    assert plan == size
+
+
+def test_the_smallest_plan_has_the_fewest_labels_for_its_margin():
+    result = made(
+        {
+            (3, 0.1): {30: 0.1, 60: 0.2, 90: 0.7},
+            (3, 0.2): {30: 0.1, 60: 0.9, 90: 1.0},
+            (5, 0.1): {30: 0.5, 60: 0.9, 90: 1.0},
+            (5, 0.2): {30: 0.9, 60: 0.9, 90: 1.0},
+        }
+    )
+
+    narrow, wide = result.smallest_plans
+
+    # ε .1 is only reached by five annotators; at ε .2 5 * 30 labels are fewer than 3 * 60
+    assert (narrow.epsilon, narrow.n_annotators, narrow.n_items, narrow.n_labels) == (
+        0.1,
+        5,
+        60,
+        300,
+    )
+    assert (wide.epsilon, wide.n_annotators, wide.n_items, wide.n_labels) == (0.2, 5, 30, 150)
+
+
+def test_the_dict_holds_every_figure():
+    result = power(human_noise=0.3, judge_noise=0.2, n_annotators=[3, 4], n_simulations=50, seed=5)
+
+    plain = result.as_dict()
+
+    assert len(plain["rows"]) == 12 * 2 * 3
+    first = plain["rows"][0]
+    assert first == result.rows[0].as_dict()
+    assert first["n_labels"] == first["n_items"] * first["n_annotators"]
+    assert plain["human_kappa"] == pytest.approx(0.49)
+    assert plain["judge_kappa"] == pytest.approx(0.56)
+    assert len(plain["smallest_sizes"]) == 2 * 3
+    assert len(plain["smallest_plans"]) == 3
+    assert plain["settings"]["seed"] == 5
+    assert plain["settings"]["prevalences"] is None
+    assert plain["settings"]["n_annotators"] == [3, 4]
+
+
+def test_results_are_frozen():
+    result = power(human_noise=0.3, judge_noise=0.2, n_items=30, n_simulations=5)
+
+    with pytest.raises(FrozenInstanceError):
+        result.wanted_power = 0.5
+
+
+# What is refused ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("wrong", "match"),
+    [
+        ({"human_noise": 2}, r"`human_noise` must be a number in \[0, 1\], got 2\."),
+        ({"judge_noise": math.nan}, r"`judge_noise` must be .*, got nan\."),
+        ({"n_annotators": 1}, r"`n_annotators` must be a whole number of at least 2, got 1\."),
+        ({"n_annotators": [3, 1]}, r"`n_annotators` must be .* at least 2, got 1\."),
+        ({"n_items": []}, r"`n_items` must hold at least one number, got \[\]\."),
+        ({"n_items": 50.5}, r"`n_items` must be a whole number of at least 2, got 50\.5\."),
+        ({"epsilon": 1.0}, r"`epsilon` must be in the interval \[0, 1\), got 1\.0"),
+        ({"epsilon_mode": "both"}, r"`epsilon_mode` must be one of"),
+        ({"method": "wilcoxon"}, r"`method` must be one of 't', 'exact', got 'wilcoxon'"),
+        ({"wanted_power": 80}, r"`wanted_power` must be in the interval \(0, 1\), got 80"),
+        ({"n_simulations": 0}, r"`n_simulations` must be a whole number of at least 1, got 0"),
+        ({"min_items": 1}, r"`min_items` must be a whole number of at least 2, got 1"),
+        ({"seed": -1}, r"`seed` must be a whole number of at least 0, got -1"),
+        ({"false_discovery_rate": 0}, r"`false_discovery_rate` must be in the interval"),
+        ({"prevalences": [0.2, 0.2]}, r"`prevalences` must be 2 shares that sum to 1"),
+    ],
+)
+def test_settings_out_of_range_are_refused(wrong, match):
+    with pytest.raises(InputError, match=match):
+        power(**{"human_noise": 0.2, "judge_noise": 0.2} | wrong)
+
+
+def test_arrays_of_sizes_are_taken():
+    result = power(
+        human_noise=0.2,
+        judge_noise=0.2,
+        n_items=np.arange(30, 60, 10),
+        n_annotators=np.int64(3),
+        epsilon=np.array([0.1]),
+        n_simulations=5,
+    )
+
+    assert result.sizes == (30, 40, 50)
+    assert all(type(size) is int for size in result.sizes)
