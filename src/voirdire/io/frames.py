@@ -96,10 +96,10 @@ def table_from_frame(
         why = " ".join(str(error).split())
         message = f"{source_name}: columns must have unique names, got: {why}. Rename one."
         raise InputError(message) from error
-    return assemble(_raw(known, source_name), request)
+    return assemble(open_frame(known, source_name), request)
 
 
-def _raw(frame: nw.DataFrame[Any], source: str) -> RawTable:
+def open_frame(frame: nw.DataFrame[Any], source: str) -> RawTable:
     names: tuple[object, ...] = tuple(frame.columns)
     for name in names:
         if not isinstance(name, str):

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from voirdire.records import Certificate
     from voirdire.studies import Examination
 
-__all__ = ["certificate_to_json", "examination_to_json"]
+__all__ = ["certificate_to_json", "examination_as_dict", "examination_to_json"]
 
 
 def examination_to_json(examination: Examination) -> str:
@@ -26,15 +26,31 @@ def examination_to_json(examination: Examination) -> str:
     Returns
     -------
     str
-        One object with the keys `examinations`, `pooled`, `dropped` and `settings`.
+        One object with the keys `examinations`, `pooled`, `questions`, `dropped` and `settings`.
     """
-    content = {
+    return _written(examination_as_dict(examination))
+
+
+def examination_as_dict(examination: Examination) -> dict[str, Any]:
+    """Give every figure of an examination under the names of the JSON; nan stays nan.
+
+    Parameters
+    ----------
+    examination : Examination
+        What was found.
+
+    Returns
+    -------
+    dict
+        What `examination_to_json` writes, before undefined figures become null.
+    """
+    return {
         "examinations": [result_as_dict(row) for row in examination.results],
         "pooled": [row.as_dict() for row in examination.pooled],
+        "questions": [row.as_dict() for row in examination.questions],
         "dropped": [asdict(row) for row in examination.dropped],
         "settings": examination.settings,
     }
-    return _written(content)
 
 
 def certificate_to_json(certificate: Certificate) -> str:

@@ -14,13 +14,25 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from voirdire.records import Dropped
-    from voirdire.stats import AltTestResult
+    from voirdire.stats import AgreementResult, AltTestResult
+    from voirdire.studies import QuestionFindings
 
-__all__ = ["agreement_note", "annotators_note", "dropped_note", "footnotes", "legend"]
+__all__ = [
+    "agreement_note",
+    "annotators_note",
+    "ceiling_note",
+    "dropped_note",
+    "footnotes",
+    "legend",
+]
 
 _NAME_WIDTH = 32
 _TOPICS = {
     "few_annotators": "fewer than three annotators were tested: the winning rate says little",
+    "few_items": "fewer than 50 items: little power, and a judge that fails may be fit",
+    "few_clusters": "fewer than 20 clusters: cluster-robust errors are themselves uncertain",
+    "skewed_labels": "nearly all labels are one and the same: always giving it is often right",
+    "unstable": "on other draws of the same items the result may turn: read the stability",
     "untested_annotators": "some annotators have too few items to be tested",
     "many_ties": "ties on more than 60% of the items: with few items the t-test rejects too "
     "often; --details prints exact p-values where they apply",
@@ -35,9 +47,11 @@ _TOPICS = {
 }
 
 
-def footnotes(rows: Sequence[AltTestResult]) -> Text:
+def footnotes(rows: Sequence[AltTestResult], findings: QuestionFindings | None = None) -> Text:
     """Say each reason and caution once, with whom it concerns; single results get the figures."""
     text = Text(annotators_note(rows) + agreement_note(rows[0]), style="dim")
+    if findings is not None:
+        text.append(ceiling_note(findings), style="dim")
     for reason, concerned in _grouped((row, row.outcome_reasons) for row in rows).items():
         text.append(f"  no evidence: {shorten(reason, width=300)}", style="yellow")
         text.append(f"{_whom(concerned, rows)}\n", style="yellow")
@@ -45,7 +59,9 @@ def footnotes(rows: Sequence[AltTestResult]) -> Text:
         for sentence in rows[0].warnings:
             text.append(f"  note: {shorten(sentence, width=400)}\n", style="dim")
     else:
-        codes = ((row, [caution.code for caution in row.cautions]) for row in rows)
+        # near the margin where a judge begins to pass it is always unstable: no news
+        hidden = "unstable" if len({row.epsilon for row in rows}) > 1 else None
+        codes = ((row, [c.code for c in row.cautions if c.code != hidden]) for row in rows)
         for code, concerned in _grouped(codes).items():
             text.append(f"  note: {_TOPICS[code]}{_whom(concerned, rows)}\n", style="dim")
     text.rstrip()
@@ -104,12 +120,37 @@ def agreement_note(row: AltTestResult) -> str:
     return f"  annotators agree with Krippendorff's α = {agreement.alpha:.2f}{interval}\n"
 
 
+def ceiling_note(findings: QuestionFindings) -> str:
+    """Put every judge's κ with the annotators beside theirs with each other."""
+    if findings.agreement is None:
+        return ""
+    among = _kappa(findings.agreement.ceiling)
+    judges = [
+        (row.judge, kappa)
+        for row in findings.agreement.judges
+        if (kappa := _kappa(row.coefficients)) is not None
+    ]
+    if among is None or not judges:
+        return ""
+    judges.sort(key=lambda pair: -pair[1])
+    named = [f"{shorten(name, width=_NAME_WIDTH)} {kappa:.2f}" for name, kappa in judges]
+    return f"  mean Cohen's κ: annotators among themselves {among:.2f}; {_listed(named, most=8)}\n"
+
+
+def _kappa(coefficients: Sequence[AgreementResult]) -> float | None:
+    for row in coefficients:
+        if row.coefficient == "cohen_kappa" and math.isfinite(row.estimate):
+            return row.estimate
+    return None
+
+
 def legend() -> Text:
     """Say what the columns mean."""
     return Text(
         "ω: share of the annotators that the judge may replace; it passes at .5. "
         "ρ: how often the judge is at least as close to the other annotators as the one left out; "
-        "ρ human: the same for the one left out.",
+        "ρ human: the same for the one left out. interval: of ρ, were the items drawn again. "
+        "from ε: the smallest margin at which the judge passes, known only afterwards.",
         style="dim",
     )
 

@@ -27,8 +27,11 @@ _STYLES = {"passed": "bold green", "failed": "red", "no_evidence": "yellow"}
 _MARKS = {"passed": "✓", "failed": "✗", "no_evidence": "?"}
 _WORDS = {"passed": "✓ passed", "failed": "✗ failed", "no_evidence": "? no evidence"}
 _NAME_WIDTH = 32
-_WIDE = 100
-_FEW_EPSILONS = 3
+_INTERVAL = "interval"
+_SMALLEST = "from ε"
+_FIGURES = {"ρ": 5, "ρ human": 8, "items": 7, "failed": 7, _INTERVAL: 13, _SMALLEST: 7}
+"""Columns beside ω with the room that they take, the more important ones first."""
+_ORDER = (_SMALLEST, "ρ", _INTERVAL, "ρ human", "items", "failed")
 
 
 class ExaminationTables:
@@ -54,9 +57,10 @@ class ExaminationTables:
         self, console: Console, options: ConsoleOptions
     ) -> Iterator[RenderableType]:
         """Yield tables and notes that fit the width of the console."""
+        asked = {row.question: row for row in self._examination.questions}
         for rows in _families(self._examination.results):
-            yield _judge_table(rows, wide=options.max_width >= _WIDE)
-            yield footnotes(rows)
+            yield _judge_table(rows, width=options.max_width)
+            yield footnotes(rows, asked.get(rows[0].question))
             yield ""
             if self._details or len(rows) == 1:
                 for row in rows:
@@ -77,7 +81,7 @@ def _families(results: Iterable[AltTestResult]) -> list[list[AltTestResult]]:
     return list(found.values())
 
 
-def _judge_table(rows: Sequence[AltTestResult], *, wide: bool) -> Table:
+def _judge_table(rows: Sequence[AltTestResult], *, width: int) -> Table:
     epsilons = sorted({row.epsilon for row in rows})
     table = _table(_title(rows[0]), "bold")
     table.add_column("judge", overflow="ellipsis", max_width=_NAME_WIDTH, min_width=14, ratio=1)
@@ -86,16 +90,47 @@ def _judge_table(rows: Sequence[AltTestResult], *, wide: bool) -> Table:
     for epsilon in epsilons:
         head = f"ω at ε {epsilon:g}" if len(epsilons) == 1 else f"ε {_margin(epsilon)}"
         table.add_column(head, justify="right", no_wrap=True)
-    wide = wide or len(epsilons) <= _FEW_EPSILONS
-    for head in ("ρ", "ρ human", "items", "failed") if wide else ("ρ",):
+    kept = _kept_figures(rows, width - 21 - 7 * len(epsilons))
+    for head in kept:
         table.add_column(head, justify="right", no_wrap=True)
-    n_columns = len(table.columns)
     for judge, by_epsilon in _ranked(rows):
-        table.add_row(*_judge_cells(judge, by_epsilon, epsilons)[:n_columns])
+        figures = _figures(next(iter(by_epsilon.values())))
+        cells = _judge_cells(judge, by_epsilon, epsilons)
+        table.add_row(*cells, *(figures[head] for head in kept))
     table.add_section()
-    for cells in _control_cells(rows, epsilons):
-        table.add_row(*cells[:n_columns], style="dim")
+    for cells, advantage in _control_cells(rows, epsilons):
+        table.add_row(*cells, *(advantage if head == "ρ" else "" for head in kept), style="dim")
     return table
+
+
+def _kept_figures(rows: Sequence[AltTestResult], room: int) -> list[str]:
+    """Choose the columns that fit, the more important ones first, and put them in order."""
+    kept = []
+    for head, width in _FIGURES.items():
+        resampled = any(row.uncertainty for row in rows)
+        useless = head in (_INTERVAL, _SMALLEST) and not resampled
+        useless |= head == "failed" and not any(row.worst_case.n_failures for row in rows)
+        if not useless and (head == "ρ" or room >= width):
+            kept.append(head)
+            room -= width
+    return sorted(kept, key=list(_ORDER).index)
+
+
+def _figures(row: AltTestResult) -> dict[str, str]:
+    """Write the figures of a judge that do not depend on ε."""
+    failures, found = row.worst_case.n_failures, row.uncertainty
+    interval = ""
+    if found is not None and math.isfinite(found.advantage_low):
+        interval = f"{found.advantage_low:.2f} to {found.advantage_high:.2f}"
+    smallest = row.smallest_epsilon
+    return {
+        _SMALLEST: "" if smallest is None else f"{smallest:.3f}",
+        "ρ": _number(row.advantage_probability),
+        _INTERVAL: interval,
+        "ρ human": _number(row.human_advantage),
+        "items": f"{row.n_items:,}",
+        "failed": f"{failures:,}" if failures else "",
+    }
 
 
 def _table(title: str, style: str) -> Table:
@@ -148,14 +183,7 @@ def _judge_cells(
         cells.append(_number(first.winning_rate))
     else:
         cells += [_marked(by_epsilon[epsilon]) for epsilon in epsilons]
-    failures = first.worst_case.n_failures
-    return [
-        *cells,
-        _number(first.advantage_probability),
-        _number(first.human_advantage),
-        f"{first.n_items:,}",
-        f"{failures:,}" if failures else "",
-    ]
+    return cells
 
 
 def _marked(row: AltTestResult) -> Text:
@@ -163,7 +191,9 @@ def _marked(row: AltTestResult) -> Text:
     return Text(text, style=_STYLES[row.outcome])
 
 
-def _control_cells(rows: Sequence[AltTestResult], epsilons: Sequence[float]) -> list[list[Any]]:
+def _control_cells(
+    rows: Sequence[AltTestResult], epsilons: Sequence[float]
+) -> list[tuple[list[Any], str]]:
     by_epsilon: dict[float, dict[str, ControlResult]] = {}
     for row in rows:
         by_epsilon.setdefault(row.epsilon, {c.control: c for c in row.controls})
@@ -179,7 +209,7 @@ def _control_cells(rows: Sequence[AltTestResult], epsilons: Sequence[float]) -> 
             cells += ["! passes" if _alarming(found[0]) else "", _number(found[0].winning_rate)]
         else:
             cells += rates
-        lines.append([*cells, _number(found[-1].advantage_probability), "", "", ""])
+        lines.append((cells, _number(found[-1].advantage_probability)))
     return lines
 
 

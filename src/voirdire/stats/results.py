@@ -363,6 +363,17 @@ class AltTestResult:
     smallest_epsilon: float | None = field(default=None, repr=False)
     uncertainty: Uncertainty | None = field(default=None, repr=False)
 
+    def __str__(self) -> str:
+        from voirdire.stats.display import result_as_text
+
+        return result_as_text(self)
+
+    def _repr_html_(self) -> str:
+        """Show the result in a notebook."""
+        from voirdire.stats.display import result_as_html
+
+        return result_as_html(self)
+
     @property
     def outcome_reasons(self) -> tuple[str, ...]:
         """Why there is no evidence, in sentences."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -9,12 +10,16 @@ from typing import TYPE_CHECKING, Any
 from voirdire._validation import shorten
 from voirdire.errors import InputError, NoDataError
 from voirdire.records import Dropped
+from voirdire.stats.display import html_table, summary_rows, text_table
 from voirdire.studies.examination import TestPlan, check_alignment, examine_matrix, kind_of
+from voirdire.studies.findings import QuestionFindings, find_around
 from voirdire.studies.from_tables import matrix_from_tables
 from voirdire.studies.pooling import PooledResult, pool_questions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+
+    import polars as pl
 
     from voirdire._types import AlignmentName
     from voirdire.io import LabelTable
@@ -37,12 +42,30 @@ class Examination:
         Every label that was set aside, with its reason.
     settings : dict
         What was fixed before the labels were looked at.
+    questions : tuple of QuestionFindings
+        What stands around the test, per question: agreement, differences of judges, diagnosis.
     """
 
     results: tuple[AltTestResult, ...]
     pooled: tuple[PooledResult, ...] = ()
     dropped: tuple[Dropped, ...] = field(default=(), repr=False)
     settings: dict[str, Any] = field(default_factory=dict, repr=False)
+    questions: tuple[QuestionFindings, ...] = field(default=(), repr=False)
+
+    def __str__(self) -> str:
+        return text_table(summary_rows(self._ranked())) if self.results else "no results"
+
+    def _repr_html_(self) -> str:
+        """Show the results in a notebook, best judges first."""
+        return html_table(summary_rows(self._ranked()))
+
+    def _ranked(self) -> list[AltTestResult]:
+        """Results by ρ; undefined ones last."""
+
+        def rank(row: AltTestResult) -> tuple[bool, float]:
+            return math.isnan(row.advantage_probability), -row.advantage_probability
+
+        return sorted(self.results, key=rank)
 
     def of_judge(self, judge: str) -> tuple[AltTestResult, ...]:
         """Return one judge's results."""
@@ -64,6 +87,9 @@ def examine(
     labels: Sequence[Any] | None = None,
     gold: LabelTable | None = None,
     clustered: bool = False,
+    metadata: pl.DataFrame | None = None,
+    slices: Sequence[str] | None = None,
+    around: bool = True,
 ) -> Examination:
     """Examine the judges of a study against its annotators.
 
@@ -83,6 +109,13 @@ def examine(
         Gold labels that stand for "the others".
     clustered : bool, optional
         Whether the tables' clusters are the independent units.
+    metadata : polars.DataFrame, optional
+        What is known about the items, as `voirdire.io.read_metadata` gives it: slices by its
+        columns.
+    slices : sequence of str, optional
+        Which of these columns; by default all.
+    around : bool, optional
+        Whether to find what stands around the test too, in `Examination.questions`.
 
     Returns
     -------
@@ -110,11 +143,26 @@ def examine(
     _check_fit(humans, judges, gold, alignments)
     asked = _questions(humans, questions)
     results: list[AltTestResult] = []
+    findings: list[QuestionFindings] = []
     for question in asked:
-        for alignment, matrix in _matrices(
-            humans, judges, question, alignments, labels=labels, gold=gold, clustered=clustered
-        ):
+        matrices = list(
+            _matrices(
+                humans, judges, question, alignments, labels=labels, gold=gold, clustered=clustered
+            )
+        )
+        for alignment, matrix in matrices:
             results += examine_matrix(matrix, plan, alignment=alignment, question=question)
+        if around:
+            findings.append(
+                find_around(
+                    matrices,
+                    plan,
+                    question=question,
+                    kind=humans.kind,
+                    metadata=metadata,
+                    slices=slices,
+                )
+            )
     unmatched = dict.fromkeys(chain.from_iterable(row.dropped for row in results))
     unmatched |= dict.fromkeys(_unanswered(judges, asked, results))
     return Examination(
@@ -133,6 +181,7 @@ def examine(
             "gold": gold is not None,
             "clustered": clustered,
         },
+        questions=tuple(findings),
     )
 
 

@@ -1,0 +1,205 @@
+"""What stands around the test of one question: agreement, differences of judges, diagnosis."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from voirdire import stats
+from voirdire._validation import shorten
+from voirdire.studies.diagnosis import diagnose
+from voirdire.studies.examination import comparison_settings, label_text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import polars as pl
+
+    from voirdire._types import AlignmentName, QuestionKind
+    from voirdire.stats import JudgeDifference, PanelAgreement
+    from voirdire.studies.diagnosis import Diagnosis
+    from voirdire.studies.examination import TestPlan
+    from voirdire.studies.label_matrix import LabelMatrix
+
+__all__ = ["LabelShare", "QuestionFindings", "find_around"]
+
+MOST_LABELS = 30
+MOST_COMPARED = 60
+"""More judges are not compared pair by pair."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LabelShare:
+    """How often annotators gave one label.
+
+    Attributes
+    ----------
+    label : str
+        The label.
+    n_human : int
+        Annotations with it (or, for sets, that hold it).
+    share : float
+        Of all annotations, in [0, 1].
+    """
+
+    label: str
+    n_human: int
+    share: float
+
+    def as_dict(self) -> dict[str, Any]:
+        """Every figure under the names of the JSON."""
+        return {"label": self.label, "n_human": self.n_human, "share": self.share}
+
+
+@dataclass(frozen=True, kw_only=True)
+class QuestionFindings:
+    """What stands around the test of one question.
+
+    Attributes
+    ----------
+    question, kind : str
+        What was asked, and how it was answered.
+    n_items : int
+        Items with an annotation.
+    annotators, judges : tuple of str
+        Names.
+    labels : tuple of LabelShare
+        The most frequent labels of annotators, at most 30; empty for texts and numbers.
+    n_labels : int
+        Distinct labels of annotators.
+    agreement : PanelAgreement or None
+        Among annotators, and of each judge with them beside the human ceiling; None for texts.
+    comparisons : tuple of JudgeDifference
+        Pairs of judges, per alignment; empty with one judge, or more than 60.
+    diagnosis : Diagnosis or None
+        Outlier annotators, opposed items, confusion, slices.
+    """
+
+    question: str
+    kind: QuestionKind
+    n_items: int
+    annotators: tuple[str, ...]
+    judges: tuple[str, ...]
+    labels: tuple[LabelShare, ...] = field(repr=False)
+    n_labels: int
+    agreement: PanelAgreement | None = field(repr=False)
+    comparisons: tuple[JudgeDifference, ...] = field(repr=False)
+    diagnosis: Diagnosis | None = field(repr=False)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Every figure under the names of the JSON; nan stays nan."""
+        return {
+            "question": self.question,
+            "kind": self.kind,
+            "n_items": self.n_items,
+            "annotators": list(self.annotators),
+            "judges": list(self.judges),
+            "labels": [row.as_dict() for row in self.labels],
+            "n_labels": self.n_labels,
+            "agreement": None if self.agreement is None else self.agreement.as_dict(),
+            "comparisons": [row.as_dict() for row in self.comparisons],
+            "diagnosis": None if self.diagnosis is None else self.diagnosis.as_dict(),
+        }
+
+
+def find_around(
+    matrices: Sequence[tuple[AlignmentName, LabelMatrix]],
+    plan: TestPlan,
+    *,
+    question: str,
+    kind: QuestionKind,
+    metadata: pl.DataFrame | None = None,
+    slices: Sequence[str] | None = None,
+) -> QuestionFindings:
+    """Find what stands around the test of one question.
+
+    Parameters
+    ----------
+    matrices : sequence of (alignment, LabelMatrix)
+        The labels of the question in the form that each alignment needs; the first is the main
+        one.
+    plan : TestPlan
+        What was fixed in advance.
+    question : str
+        What was asked.
+    kind : str
+        How it was answered.
+    metadata : polars.DataFrame, optional
+        A column `item` and what is known about items.
+    slices : sequence of str, optional
+        Which columns to slice by; by default all.
+
+    Returns
+    -------
+    QuestionFindings
+    """
+    alignment, matrix = matrices[0]
+    labels, n_labels = _label_shares(matrix, kind)
+    return QuestionFindings(
+        question=question,
+        kind=kind,
+        n_items=len(matrix.items),
+        annotators=matrix.annotators,
+        judges=matrix.judges,
+        labels=labels,
+        n_labels=n_labels,
+        agreement=_agreement(matrix, kind, plan),
+        comparisons=tuple(
+            pair for name, labelled in matrices for pair in _comparisons(labelled, plan, name)
+        ),
+        diagnosis=diagnose(
+            matrix, alignment=alignment, plan=plan, kind=kind, metadata=metadata, columns=slices
+        ),
+    )
+
+
+def _agreement(matrix: LabelMatrix, kind: QuestionKind, plan: TestPlan) -> PanelAgreement | None:
+    if kind == "text" or not hasattr(stats, "measure_panel"):
+        return None
+    level = {"scale": "interval", "multilabel": "sets"}.get(kind, "nominal")
+    return stats.measure_panel(
+        matrix.humans,
+        matrix.answers,
+        level=level,
+        label_sets=matrix.label_sets,
+        clusters=matrix.clusters,
+        confidence_level=plan.confidence_level,
+        annotators=matrix.annotators,
+        judge_names=matrix.judges,
+    )
+
+
+def _comparisons(
+    matrix: LabelMatrix, plan: TestPlan, alignment: AlignmentName
+) -> list[JudgeDifference]:
+    if not 1 < len(matrix.judges) <= MOST_COMPARED:
+        return []
+    return stats.compare_judges(
+        matrix.answers,
+        matrix.humans,
+        names=matrix.judges,
+        confidence_level=plan.confidence_level,
+        **comparison_settings(matrix, plan, alignment),
+    )
+
+
+def _label_shares(matrix: LabelMatrix, kind: QuestionKind) -> tuple[tuple[LabelShare, ...], int]:
+    """Count annotators' labels; of a set every label in it."""
+    if kind == "text" or not matrix.categories:
+        numbers = matrix.humans[~np.isnan(matrix.humans)] if not matrix.categories else []
+        return (), len(np.unique(numbers))
+    codes = matrix.humans[matrix.humans >= 0]
+    counts = np.bincount(codes, minlength=len(matrix.categories)).tolist()
+    held: Counter[str] = Counter()
+    for label, count in zip(matrix.categories, counts, strict=True):
+        for word in label if isinstance(label, frozenset) else (label_text(label),):
+            held[word] += count
+    used = [(label, count) for label, count in held.most_common() if count]
+    shares = (
+        LabelShare(label=shorten(label), n_human=count, share=count / max(len(codes), 1))
+        for label, count in used[:MOST_LABELS]
+    )
+    return tuple(shares), len(used)

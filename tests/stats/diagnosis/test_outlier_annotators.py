@@ -1,0 +1,261 @@
+"""Annotators who stand apart: plain loops over pairs, scipy's t-test, and small panels by hand."""
+
+import math
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from alt_test_oracle import benjamini
+from voirdire.errors import InputError
+from voirdire.stats.diagnosis import panel_blocks as blocks
+from voirdire.stats.diagnosis.outlier_annotators import outlier_annotators
+
+MEMBERSHIP = (np.arange(8)[:, np.newaxis] >> np.arange(3)) % 2 == 1
+
+
+def agree(a, b, level, span):
+    if level == "nominal":
+        return float(a == b)
+    if level == "interval":
+        return 1 - (a - b) ** 2 / span**2 if span else 1.0
+    first, second = (set(np.flatnonzero(MEMBERSHIP[int(x)])) for x in (a, b))
+    return len(first & second) / len(first | second) if first | second else 1.0
+
+
+def oracle(labels, level, clusters=None, *, min_items):
+    """Per annotator: items, agreement, that of the others, and the p-value."""
+    known = [[k for k, x in enumerate(row) if x == x and x != -1] for row in labels.tolist()]
+    values = [row[k] for row, who in zip(labels.tolist(), known, strict=True) for k in who]
+    span = max(values, default=0) - min(values, default=0)
+    rows = []
+    for j in range(labels.shape[1]):
+        own, others, units = [], [], []
+        for i, who in enumerate(known):
+            if j not in who or len(who) < 3:
+                continue
+            rest = [labels[i, k] for k in who if k != j]
+            own.append(np.mean([agree(labels[i, j], x, level, span) for x in rest]))
+            others.append(np.mean([agree(x, y, level, span) for x, y in combinations(rest, 2)]))
+            units.append(i if clusters is None else clusters[i])
+        d = np.subtract(own, others)
+        p = math.nan if len(d) < max(min_items, 1) else t_test(d, units)
+        rows.append((len(d), own, others, p))
+    return rows
+
+
+def t_test(d, units):
+    names = sorted(set(units))
+    if len(names) < 2:
+        return math.nan
+    sums = np.array(
+        [sum(x - d.mean() for x, u in zip(d, units, strict=True) if u == g) for g in names]
+    )
+    error = math.sqrt(len(names) / (len(names) - 1) * (sums**2).sum()) / len(d)
+    if error < 1e-9:
+        if np.ptp(d) > 1e-9:
+            return math.nan
+        return 0.0 if d.mean() < -1e-9 else 1.0
+    return float(stats.t.cdf(d.mean() / error, len(names) - 1))
+
+
+def panel(seed, *, n_items, n_annotators, level, missing):
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(0, 8, n_items)[:, np.newaxis]
+    noise = rng.random((n_items, n_annotators)) < rng.choice([0.1, 0.4, 0.9], n_annotators)
+    codes = np.where(noise, rng.integers(0, 8, noise.shape), truth)
+    gone = rng.random(codes.shape) < missing
+    return np.where(gone, np.nan, codes - 2.5) if level == "interval" else np.where(gone, -1, codes)
+
+
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    n_items=st.integers(1, 30),
+    n_annotators=st.integers(1, 9),
+    level=st.sampled_from(("nominal", "interval", "sets")),
+    missing=st.sampled_from((0.0, 0.2, 0.7)),
+    n_clusters=st.sampled_from((None, 1, 2, 8)),
+)
+def test_the_figures_are_those_of_plain_loops(
+    seed, n_items, n_annotators, level, missing, n_clusters
+):
+    labels = panel(seed, n_items=n_items, n_annotators=n_annotators, level=level, missing=missing)
+    clusters = None if n_clusters is None else np.arange(n_items) * 7 % n_clusters
+
+    found = outlier_annotators(
+        labels, level=level, label_sets=MEMBERSHIP, clusters=clusters, min_items=3
+    )
+    expected = oracle(labels, level, clusters, min_items=3)
+
+    for j, (n, own, others, p) in enumerate(expected):
+        assert found.n_items[j] == n
+        assert found.agreement[j] == pytest.approx(np.mean(own) if n else math.nan, nan_ok=True)
+        assert found.agreement_of_others[j] == pytest.approx(
+            np.mean(others) if n else math.nan, nan_ok=True
+        )
+        assert found.p_value[j] == pytest.approx(p, nan_ok=True, abs=1e-9)
+        assert (found.reasons[j] is None) == (not math.isnan(p))
+    rejected = benjamini([p for *_, p in expected if not math.isnan(p)], 0.05, yekutieli=True)
+    tested = [j for j, (*_, p) in enumerate(expected) if not math.isnan(p)]
+    for j, is_rejected in zip(tested, rejected, strict=True):
+        assert found.outlier[j] == (is_rejected and found.difference[j] <= -0.1)
+
+
+def test_without_clusters_it_is_the_paired_t_test():
+    labels = panel(3, n_items=80, n_annotators=4, level="nominal", missing=0.0)
+    equal = labels[:, :, np.newaxis] == labels[:, np.newaxis, :]
+    own = equal[:, 0, 1:].mean(axis=1)
+    others = (equal[:, 1, 2:].sum(axis=1) + equal[:, 2, 3]) / 3
+
+    found = outlier_annotators(labels)
+
+    expected = stats.ttest_rel(own, others, alternative="less")
+    assert found.p_value[0] == pytest.approx(expected.pvalue)
+
+
+def test_blocks_and_slots_do_not_change_the_figures(monkeypatch):
+    rng = np.random.default_rng(4)
+    labels = np.full((700, 60), -1)
+    for row in labels:
+        row[rng.choice(60, 5, replace=False)] = rng.integers(0, 3, 5)
+    clusters = rng.integers(0, 50, 700)
+    whole = outlier_annotators(labels, clusters=clusters)
+
+    monkeypatch.setattr(blocks, "_CELLS_AT_ONCE", 1)
+    monkeypatch.setattr(blocks, "pack_slots", lambda present: None)
+    parts = outlier_annotators(labels, clusters=clusters)
+
+    np.testing.assert_allclose(parts.agreement, whole.agreement)
+    np.testing.assert_allclose(parts.p_value, whole.p_value)
+
+
+def test_clusters_are_names_of_any_kind_in_any_order():
+    labels = panel(6, n_items=60, n_annotators=4, level="nominal", missing=0.1)
+    clusters = np.arange(60) % 7
+
+    numbers = outlier_annotators(labels, clusters=clusters)
+    texts = outlier_annotators(labels, clusters=[f"c{9 - x}" for x in clusters])
+
+    np.testing.assert_allclose(texts.p_value, numbers.p_value)
+
+
+def test_a_careless_annotator_is_found_and_nobody_else():
+    rng = np.random.default_rng(1)
+    truth = rng.integers(0, 3, 200)[:, np.newaxis]
+    careful = np.where(rng.random((200, 5)) < 0.15, rng.integers(0, 3, (200, 5)), truth)
+    labels = np.column_stack([careful, rng.integers(0, 3, 200)])
+
+    found = outlier_annotators(labels)
+
+    assert found.outlier.tolist() == [False] * 5 + [True]
+    assert found.difference[5] < -0.3
+
+
+def test_a_small_shortfall_is_no_outlier_however_sure():
+    rng = np.random.default_rng(1)
+    truth = np.zeros((20_000, 1), int)
+    labels = np.column_stack([truth, truth, truth, rng.random(20_000) < 0.05])
+
+    found = outlier_annotators(labels.astype(int))
+
+    assert found.p_value[3] < 1e-6
+    assert not found.outlier.any()
+
+
+def test_two_annotators_cannot_be_told_apart():
+    found = outlier_annotators(np.arange(40).reshape(20, 2) % 3)
+
+    assert found.n_items.tolist() == [0, 0]
+    assert np.isnan(found.agreement).all()
+    assert np.isnan(found.p_value).all()
+    assert found.reasons == ("no item has three labels",) * 2
+    assert not found.outlier.any()
+
+
+def test_few_items_are_not_tested():
+    labels = np.tile([0, 0, 1], (9, 1))
+
+    found = outlier_annotators(labels)
+
+    assert found.reasons == ("fewer than 10 items with three labels",) * 3
+    assert found.difference[2] == -1
+    assert np.isnan(found.p_value).all()
+
+
+def test_an_annotator_who_is_always_alone_is_an_outlier_without_variance():
+    found = outlier_annotators(np.tile([0, 0, 1], (10, 1)))
+
+    # Each of the two others agrees with one of two, and the two they are beside never do.
+    assert found.difference.tolist() == [0.5, 0.5, -1.0]
+    assert found.p_value.tolist() == [1.0, 1.0, 0.0]
+    assert found.outlier.tolist() == [False, False, True]
+
+
+def test_everyone_alike_has_nobody_apart():
+    found = outlier_annotators(np.zeros((30, 4)) + 0.1, level="interval")
+
+    assert found.agreement.tolist() == [1.0] * 4
+    assert found.p_value.tolist() == [1.0] * 4
+
+
+def test_clusters_that_cancel_out_are_no_certainty():
+    # Two clusters with the same number of slips each: no variance between them, but within.
+    labels = np.zeros((20, 3), int)
+    labels[[0, 10], 2] = 1
+
+    found = outlier_annotators(labels, clusters=np.arange(20) // 10)
+
+    assert found.reasons[2] == "the clusters leave no variance to test with"
+    assert np.isnan(found.p_value[2])
+
+
+def test_one_cluster_has_no_test():
+    found = outlier_annotators(np.tile([0, 0, 1], (20, 1)), clusters=np.zeros(20))
+
+    assert found.reasons == ("fewer than two clusters",) * 3
+
+
+def test_the_largest_numbers_do_not_overflow():
+    labels = np.tile([-1.7e308, -1.7e308, 1.7e308], (12, 1))
+
+    found = outlier_annotators(labels, level="interval")
+
+    assert found.agreement.tolist() == [0.5, 0.5, 0.0]
+
+
+def test_relabelling_changes_nothing():
+    labels = panel(9, n_items=50, n_annotators=5, level="nominal", missing=0.2)
+    renamed = np.where(labels < 0, -1, (labels * 3 + 1) % 8)
+
+    np.testing.assert_allclose(
+        outlier_annotators(renamed).p_value, outlier_annotators(labels).p_value
+    )
+
+
+@pytest.mark.parametrize(
+    ("changed", "match"),
+    [
+        ({"level": "ordinal"}, "`level` must be one of"),
+        ({"level": "sets"}, "`label_sets` must be given"),
+        ({"level": "sets", "label_sets": MEMBERSHIP[:1]}, "a set for every code, got 1"),
+        ({"min_items": 1}, "`min_items` must be a whole number of at least 2"),
+        ({"least_effect": 0}, "`least_effect` must be in"),
+        ({"false_discovery_rate": 5}, "`false_discovery_rate` must be in"),
+        ({"clusters": [1, 2]}, "`clusters` must have the shape"),
+    ],
+)
+def test_settings_are_checked(changed, match):
+    with pytest.raises(InputError, match=match):
+        outlier_annotators(np.array([[0, 1, 1]] * 3), **changed)
+
+
+def test_a_crowd_is_no_square_of_its_annotators(peak_memory):
+    rng = np.random.default_rng(4)
+    labels = np.full((2_000, 800), -1, np.int8)
+    for row in labels:
+        row[rng.choice(800, 5, replace=False)] = rng.integers(0, 3, 5)
+
+    assert peak_memory(lambda: outlier_annotators(labels)) < 40e6
