@@ -157,7 +157,7 @@ def find_around(
 
 
 def _agreement(matrix: LabelMatrix, kind: QuestionKind, plan: TestPlan) -> PanelAgreement | None:
-    if kind == "text" or not hasattr(stats, "measure_panel"):
+    if kind == "text":
         return None
     level = {"scale": "interval", "multilabel": "sets"}.get(kind, "nominal")
     return stats.measure_panel(
@@ -167,7 +167,7 @@ def _agreement(matrix: LabelMatrix, kind: QuestionKind, plan: TestPlan) -> Panel
         label_sets=matrix.label_sets,
         clusters=matrix.clusters,
         confidence_level=plan.confidence_level,
-        annotators=matrix.annotators,
+        annotator_names=matrix.annotators,
         judge_names=matrix.judges,
     )
 

@@ -1,0 +1,160 @@
+"""The figure that is handed out: shows itself in notebooks, and finds fonts for what it says.
+
+This module loads matplotlib; others import it where they draw.
+"""
+
+from __future__ import annotations
+
+import io
+import warnings
+from contextlib import contextmanager
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from matplotlib import font_manager
+from matplotlib.figure import Figure
+from matplotlib.text import Text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+__all__ = ["MISSING_GLYPH", "PAD_PX", "Plot"]
+
+PAD_PX = 12.0
+_DPI = 144
+"""Two dots a pixel: sharp on today's screens."""
+
+_FALLBACKS = (
+    "Noto Sans CJK SC",
+    "Source Han Sans SC",
+    "Source Han Sans CN",
+    "Noto Sans SC",
+    "PingFang SC",
+    "Hiragino Sans GB",
+    "Microsoft YaHei",
+    "SimHei",
+    "WenQuanYi Micro Hei",
+    "WenQuanYi Zen Hei",
+    "Droid Sans Fallback",
+    "Arial Unicode MS",
+    "Noto Sans CJK JP",
+    "Noto Sans CJK KR",
+    "Segoe UI Symbol",
+)
+MISSING_GLYPH = "Glyph .* missing from"
+
+
+class Plot(Figure):
+    """A matplotlib figure that needs no pyplot to be seen.
+
+    Attributes
+    ----------
+    alt : str
+        What the figure shows, in a sentence.
+    inner_px : tuple of float
+        Width and height without the margin of `PAD_PX`, which a page does not need.
+    heading : Text or None
+        The line above it.
+    heading_px : float
+        Height of that line; a page with headings of its own cuts it off.
+    min_width_px : float or None
+        Width below which a page should let readers scroll rather than make the figure smaller.
+    drawn_by_browser : bool
+        Whether the fonts of a browser will write the text; then none is looked for here.
+    """
+
+    def __init__(self, *, width: float, height: float, alt: str) -> None:
+        size = ((width + 2 * PAD_PX) / 72, (height + 2 * PAD_PX) / 72)
+        super().__init__(figsize=size, dpi=_DPI, facecolor="white")
+        self.inner_px = (width, height)
+        self.alt = alt
+        self.heading: Text | None = None
+        self.heading_px = 0.0
+        self.min_width_px: float | None = None
+        self.drawn_by_browser = False
+        self._warned = False
+
+    def draw(self, renderer: Any) -> None:
+        """Draw with a font that has the characters, or say in plain words that there is none."""
+        with self._with_fonts():
+            super().draw(renderer)
+
+    def get_tightbbox(self, *args: Any, **kwargs: Any) -> Any:
+        """Measure with the same fonts."""
+        with self._with_fonts():
+            return super().get_tightbbox(*args, **kwargs)
+
+    @contextmanager
+    def _with_fonts(self) -> Iterator[None]:
+        given = [] if self.drawn_by_browser else self._find_fonts()
+        try:
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", message=MISSING_GLYPH)
+                yield
+        finally:
+            for text, families, weight in given:
+                text.set_fontfamily(families)
+                text.set_fontweight(weight)
+
+    def _find_fonts(self) -> list[tuple[Text, Any, Any]]:
+        """Give texts fonts that have their characters; return what they had before."""
+        given, unwritten = [], set()
+        for text in self.findobj(Text):
+            families, missing = _families_for(text.get_text())
+            unwritten |= missing
+            if families:
+                given.append((text, text.get_fontfamily(), text.get_fontweight()))
+                text.set_fontfamily([*text.get_fontfamily(), *families])
+                if not any(_is_bold_there(family) for family in families):
+                    text.set_fontweight("normal")
+        self._warn_of(unwritten)
+        return given
+
+    def _warn_of(self, unwritten: set[str]) -> None:
+        if unwritten and not self._warned:
+            self._warned = True
+            some = "".join(sorted(unwritten)[:10])
+            message = (
+                f"No font on this machine has the characters {some!r}: they are drawn as boxes. "
+                "Install one that has, such as Noto Sans CJK."
+            )
+            warnings.warn(message, UserWarning, stacklevel=2)
+
+    def _repr_png_(self) -> tuple[bytes, dict[str, int]]:
+        """Show the figure in a notebook, with or without its inline backend."""
+        buffer = io.BytesIO()
+        self.savefig(buffer, format="png", dpi=_DPI, bbox_inches=None)
+        width, height = self.get_size_inches() * 72
+        return buffer.getvalue(), {"width": round(width), "height": round(height)}
+
+
+def _families_for(text: str) -> tuple[list[str], set[str]]:
+    """Return the installed families that a text needs besides the usual one, and what none has."""
+    if text.isascii():
+        return [], set()
+    missing = {letter for letter in text if ord(letter) not in _characters("DejaVu Sans")}
+    missing = {letter for letter in missing if letter.isprintable()}
+    families = []
+    for family in _installed(_FALLBACKS) if missing else ():
+        found = {letter for letter in missing if ord(letter) in _characters(family)}
+        if found:
+            families.append(family)
+            missing -= found
+    return families, missing
+
+
+@cache
+def _characters(family: str) -> frozenset[int]:
+    path = font_manager.findfont(family, fallback_to_default=False)
+    return frozenset(font_manager.get_font(path).get_charmap())
+
+
+@cache
+def _is_bold_there(family: str) -> bool:
+    fonts = [font for font in font_manager.fontManager.ttflist if font.name == family]
+    return any(str(font.weight) in ("600", "700", "800", "bold") for font in fonts)
+
+
+def _installed(families: Iterable[str]) -> list[str]:
+    known = {font.name for font in font_manager.fontManager.ttflist}
+    return [family for family in families if family in known]

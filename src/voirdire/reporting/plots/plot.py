@@ -1,0 +1,161 @@
+"""One call for every figure: choose what is drawn, and hand it to the file of that kind."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from voirdire._validation import check_choice
+from voirdire.errors import InputError
+from voirdire.reporting.plots.power import draw_power_curves, is_power
+from voirdire.reporting.plots.rows import sheet_of
+from voirdire.reporting.plots.style import drawing_settings
+from voirdire.reporting.plots.words import Language, words_in
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from voirdire.reporting.plots.rows import Sheet
+    from voirdire.reporting.plots.words import Words
+
+__all__ = ["PlotKind", "draw_power", "plot"]
+
+PlotKind: TypeAlias = Literal[
+    "advantage",
+    "agreement",
+    "ceiling",
+    "confusion",
+    "controls",
+    "power",
+    "scatter",
+    "slices",
+    "winning_rate",
+]
+"""What a figure shows."""
+
+_NEEDS_EXAMINATIONS = ("advantage", "controls", "scatter", "winning_rate")
+
+
+def plot(
+    result: Any,
+    *,
+    kind: PlotKind = "advantage",
+    epsilon: float | None = None,
+    alignment: str | None = None,
+    question: str | None = None,
+    judge: str | Sequence[str] | None = None,
+    coefficient: str | None = None,
+    language: Language = "en",
+    ax: Axes | None = None,
+) -> Figure:
+    """Draw a result.
+
+    Parameters
+    ----------
+    result : AltTestResult, sequence, mapping, Examination or PowerResult
+        What `alt_test` returns for one judge or several, what `examine` returns, or the parsed
+        JSON of ``voirdire examine --json``. A power analysis is always drawn as ``"power"``.
+    kind : str, optional
+        ``"advantage"``: ρ of every judge with its interval, and the annotators' own advantage.
+        ``"winning_rate"``: ω against ε. ``"scatter"``: the judge's advantage against each
+        annotator's own. ``"controls"``: ω beside judges that know nothing. ``"agreement"``: κ of
+        every two raters. ``"ceiling"``: agreement with the annotators beside theirs with each
+        other. ``"slices"``: where the judge is worse. ``"confusion"``: its labels against theirs.
+        ``"power"``: power against the number of items.
+    epsilon : float, optional
+        Which margin, of several; by default .2 where it is among them, else the first.
+    alignment, question : str, optional
+        Which, of several; by default the first.
+    judge : str or sequence of str, optional
+        Only these judges.
+    coefficient : str, optional
+        Of ``"ceiling"``; by default Cohen's κ where it is defined.
+    language : {"en", "zh"}, optional
+        Of the words in the figure.
+    ax : matplotlib.axes.Axes, optional
+        Draw on these axes, laid out by the caller; several judges then share one panel.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        Made without pyplot: it shows itself in notebooks, and nothing needs to be closed.
+
+    Raises
+    ------
+    InputError
+        If an argument breaks a rule, or the result has not what the figure shows.
+
+    Warns
+    -----
+    UserWarning
+        When the figure is drawn, if no installed font has a character of its text.
+
+    Examples
+    --------
+    >>> import voirdire
+    >>> from voirdire.reporting.plots import plot
+    >>> humans = {name: {item: item % 2 for item in range(40)} for name in ("ann", "bob", "eve")}
+    >>> result = voirdire.alt_test({item: item % 2 for item in range(40)}, humans)
+    >>> figure = plot(result, kind="scatter")
+    >>> [text.get_text() for text in figure.axes[0].texts]
+    ['ann', 'bob', 'eve']
+    """
+    check_choice("kind", kind, PlotKind)
+    say = words_in(language)
+    if is_power(result) and kind == "advantage":
+        kind = "power"
+    if kind == "power":
+        return _drawn(lambda: draw_power_curves(result, say=say, ax=ax))
+    if is_power(result):
+        msg = f"`kind` must be 'power' for a power analysis, got {kind!r}."
+        raise InputError(msg)
+    sheet = sheet_of(result, question=question, alignment=alignment, epsilon=epsilon, judge=judge)
+    if not sheet.rows and kind in _NEEDS_EXAMINATIONS:
+        msg = f"`kind` {kind!r} needs at least one examination, got a result without."
+        raise InputError(msg)
+    options = {"coefficient": coefficient} if kind == "ceiling" else {}
+    return _drawn(lambda: _draw(kind, sheet, say=say, ax=ax, **options))
+
+
+def draw_power(result: Any, *, language: Language = "en", ax: Axes | None = None) -> Figure:
+    """Draw a power analysis: power against the number of items.
+
+    Parameters
+    ----------
+    result : PowerResult or mapping
+        The analysis, or its dict.
+    language : {"en", "zh"}, optional
+        Of the words in the figure.
+    ax : matplotlib.axes.Axes, optional
+        Draw on these axes, laid out by the caller.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        One curve per number of annotators and ε, with the wanted power.
+
+    Raises
+    ------
+    InputError
+        If the result is no power analysis.
+    """
+    say = words_in(language)
+    return _drawn(lambda: draw_power_curves(result, say=say, ax=ax))
+
+
+def _draw(kind: str, sheet: Sheet, *, say: Words, ax: Axes | None, **options: Any) -> Figure:
+    module = import_module(f"voirdire.reporting.plots.{kind}")
+    figure: Figure = getattr(module, f"draw_{kind}")(sheet, say=say, ax=ax, **options)
+    return figure
+
+
+def _drawn(draw: Any) -> Figure:
+    """Draw with matplotlib's defaults, and leave the user's settings as they were."""
+    import matplotlib as mpl
+
+    with mpl.rc_context(drawing_settings()):
+        figure: Figure = draw()
+    return figure

@@ -1,0 +1,144 @@
+"""Colours and sizes, and the CSS variables that stand for the colours on a page.
+
+Every role has a colour of its own, so that `svg.to_svg` can put the role's variable in the place
+of the colour. The series are Okabe and Ito's [1]_ for readers who tell few colours apart, darkened
+until they stand out from white, and lightened until they stand out from black.
+
+References
+----------
+.. [1] M. Okabe and K. Ito, "Color Universal Design", 2008, https://jfly.uni-koeln.de/color/.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+__all__ = [
+    "DARK",
+    "FONT_CSS",
+    "FONT_PX",
+    "LIGHT",
+    "N_SERIES",
+    "SMALL_PX",
+    "WIDTH_PX",
+    "drawing_settings",
+    "series",
+    "theme_css",
+]
+
+LIGHT = {
+    "ink": "#1c2126",
+    "muted": "#59636e",
+    "grid": "#dde2e7",
+    "paper": "#ffffff",
+    "series-1": "#0072b2",
+    "series-2": "#d55e00",
+    "series-3": "#008f68",
+    "series-4": "#b8528f",
+    "series-5": "#a87400",
+    "series-6": "#2f8fce",
+    "series-7": "#7353ba",
+    "series-8": "#454d56",
+    "pass": "#00724d",
+    "fail": "#b3261e",
+    "unsure": "#806000",
+    "region-1": "#d8efe4",
+    "region-2": "#fbeecb",
+    "heat-1": "#2f90cf",
+    "heat-2": "#e07b39",
+}
+"""The colours of the roles on white: of pictures, and of pages in light."""
+
+DARK = {
+    "ink": "#e7eaee",
+    "muted": "#a3adb8",
+    "grid": "#343c45",
+    "paper": "#14181d",
+    "series-1": "#56b4e9",
+    "series-2": "#ff8c42",
+    "series-3": "#2fc79a",
+    "series-4": "#e394c4",
+    "series-5": "#e6b322",
+    "series-6": "#9ad4f5",
+    "series-7": "#b49cf0",
+    "series-8": "#c5cdd6",
+    "pass": "#4fd1a1",
+    "fail": "#ff8a80",
+    "unsure": "#e3c04d",
+    "region-1": "#173b2e",
+    "region-2": "#40361a",
+    "heat-1": "#2478b0",
+    "heat-2": "#b0561c",
+}
+"""The same on black: of pages in dark."""
+
+N_SERIES = 8
+
+WIDTH_PX = 600
+"""Width of most figures: on a narrow telephone letters are still eight pixels high."""
+
+FONT_PX = 15.0
+SMALL_PX = 14.0
+
+FONT_CSS = (
+    "var(--font,system-ui,-apple-system,'Segoe UI',Roboto,'Noto Sans','PingFang SC',"
+    "'Microsoft YaHei','Noto Sans CJK SC','Source Han Sans SC',sans-serif)"
+)
+"""What browsers write a figure's text in: the page's `--font`, or the system's."""
+
+_DRAWN = {
+    "axes",
+    "errorbar",
+    "figure",
+    "font",
+    "grid",
+    "hatch",
+    "image",
+    "lines",
+    "markers",
+    "patch",
+    "path",
+    "text",
+    "xtick",
+    "ytick",
+}
+
+
+def series(number: int) -> str:
+    """Return the colour of a series, counted from 0."""
+    return LIGHT[f"series-{number % N_SERIES + 1}"]
+
+
+def drawing_settings() -> Any:
+    """Return matplotlib's own defaults for all that is drawn: a user's style changes no figure."""
+    import matplotlib as mpl
+
+    return {
+        name: value
+        for name, value in mpl.rcParamsDefault.items()
+        if name.partition(".")[0] in _DRAWN
+    } | {"hatch.linewidth": 0.8, "hatch.color": LIGHT["muted"]}
+
+
+def theme_css() -> str:
+    """Write the variables of the figures as CSS, for light, dark and paper.
+
+    Returns
+    -------
+    str
+        Rules that set ``--ink``, ``--muted``, ``--grid``, ``--paper``, ``--series-1`` to
+        ``--series-8``, ``--pass``, ``--fail``, ``--unsure``, ``--region-1``, ``--region-2``,
+        ``--heat-1`` and ``--heat-2`` on ``:root``. A page that sets them itself needs none of this.
+
+    Examples
+    --------
+    >>> from voirdire.reporting.plots import theme_css
+    >>> theme_css()[:20]
+    ':root{--ink:#1c2126;'
+    """
+    light, dark = _rule(LIGHT), _rule(DARK)
+    return f"{light}\n@media (prefers-color-scheme: dark){{{dark}}}\n@media print{{{light}}}\n"
+
+
+def _rule(colours: dict[str, str]) -> str:
+    return ":root{" + "".join(f"--{role}:{colour};" for role, colour in colours.items()) + "}"

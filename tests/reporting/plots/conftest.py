@@ -1,0 +1,199 @@
+"""Made-up results in the shape of `voirdire examine --json`, for figures."""
+
+import math
+
+import numpy as np
+import pytest
+
+CONTROLS = (
+    ("constant", "no", 0.0, 0.61),
+    ("random", None, 0.0, 0.45),
+    ("majority_vote", None, 1.0, 1.0),
+)
+COEFFICIENTS = ("raw_agreement", "cohen_kappa", "gwet_ac", "majority_agreement", "majority_kappa")
+
+
+def examination(judge, points, *, epsilon=0.2, outcome=None, mode="additive", **given):
+    """Make one examination from (annotator, ρ of the judge, ρ of the annotator, rejected)."""
+    judge_mean = float(np.mean([point[1] for point in points]))
+    human_mean = float(np.mean([point[2] for point in points]))
+    rate = float(np.mean([point[3] for point in points]))
+    names = ("annotator", "advantage_judge", "advantage_human", "rejected")
+    controls = ("control", "label", "winning_rate", "advantage_probability")
+    return {
+        "question": "polite",
+        "judge": judge,
+        "alignment": "accuracy",
+        "epsilon": epsilon,
+        "epsilon_mode": mode,
+        "winning_rate": rate,
+        "outcome": outcome or ("passed" if rate >= 0.5 else "failed"),
+        "advantage_probability": judge_mean,
+        "human_advantage": human_mean,
+        "annotators": [dict(zip(names, point, strict=True)) for point in points],
+        "controls": [dict(zip(controls, row, strict=True)) for row in CONTROLS],
+        "uncertainty": {
+            "advantage_low": judge_mean - 0.05,
+            "advantage_high": judge_mean + 0.04,
+            "confidence_level": 0.95,
+        },
+    } | given
+
+
+def coefficient(name, estimate):
+    return {
+        "coefficient": name,
+        "estimate": estimate,
+        "low": None if estimate is None else estimate - 0.1,
+        "high": None if estimate is None else estimate + 0.1,
+        "confidence_level": 0.95,
+        "reason": None,
+    }
+
+
+def confusion_table(labels):
+    counts = [
+        [10 * (row == column) + 1 for column in range(len(labels))] for row in range(len(labels))
+    ]
+    return {"labels": list(labels), "counts": counts, "n_other": 0, "per_label": None}
+
+
+def slice_of(value, difference, *, worse=False):
+    return {
+        "column": "language",
+        "value": value,
+        "difference": difference,
+        "low": difference - 0.1,
+        "high": difference + 0.1,
+        "confidence_level": 0.95,
+        "worse": worse,
+    }
+
+
+def findings(judges, annotators, *, labels=("no", "yes"), question="polite"):
+    """Make what is found on a question; κ of raters i and j is (i + j) / 100."""
+    raters = [{"name": name, "role": "annotator"} for name in annotators]
+    raters += [{"name": name, "role": "judge"} for name in judges]
+    n = len(raters)
+    matrix = [[1.0 if i == j else (i + j) / 100 for j in range(n)] for i in range(n)]
+    return {
+        "question": question,
+        "kind": "choice",
+        "annotators": list(annotators),
+        "judges": list(judges),
+        "agreement": {
+            "ceiling": [coefficient(name, 0.6) for name in COEFFICIENTS],
+            "judges": [
+                {
+                    "judge": name,
+                    "coefficients": [coefficient(c, 0.5 + place / 100) for c in COEFFICIENTS],
+                }
+                for place, name in enumerate(judges)
+            ],
+            "matrix": {"coefficient": "cohen_kappa", "raters": raters, "values": matrix},
+        },
+        "diagnosis": {
+            "annotators": [],
+            "judges": [
+                {
+                    "judge": name,
+                    "confusion": confusion_table(labels),
+                    "slices": [slice_of("en", 0.1), slice_of("zh", -0.3, worse=True)],
+                }
+                for name in judges
+            ],
+        },
+    }
+
+
+@pytest.fixture
+def make_study():
+    """Make an object like `examine --json` prints: judges that get worse one by one."""
+
+    def make(
+        judges=("best", "fair", "poor"),
+        annotators=("ann", "bob", "eve", "kim"),
+        *,
+        epsilons=(0.1, 0.2, 0.3),
+        labels=("no", "yes"),
+        question="polite",
+        mode="additive",
+    ):
+        rows = []
+        for place, judge in enumerate(judges):
+            ours = 0.95 - 0.5 * place / max(len(judges), 2)
+            for epsilon in epsilons:
+                points = []
+                for which, name in enumerate(annotators):
+                    theirs = 0.7 + 0.2 * which / len(annotators)
+                    judged = ours - 0.01 * which
+                    points.append((name, judged, theirs, judged > theirs - epsilon))
+                rows.append(
+                    examination(judge, points, epsilon=epsilon, mode=mode, question=question)
+                )
+        found = findings(judges, annotators, labels=labels, question=question)
+        return {
+            "examinations": rows,
+            "pooled": [],
+            "questions": [found],
+            "dropped": [],
+            "settings": {},
+        }
+
+    return make
+
+
+@pytest.fixture
+def make_examination_of():
+    """Make one examination from (annotator, ρ of the judge, ρ of the annotator, rejected)."""
+    return examination
+
+
+@pytest.fixture
+def make_power():
+    """Make the dict of a power analysis: 3 annotators at two ε."""
+
+    def make(wanted=0.8):
+        rows = [
+            {
+                "n_items": n_items,
+                "n_annotators": 3,
+                "epsilon": epsilon,
+                "power": min(n_items / 100 + epsilon, 1.0),
+                "standard_error": 0.02,
+            }
+            for epsilon in (0.1, 0.2)
+            for n_items in (20, 50, 80)
+        ]
+        return {"wanted_power": wanted, "rows": rows, "smallest_sizes": [], "settings": {}}
+
+    return make
+
+
+@pytest.fixture
+def by_gid():
+    """Find the artists of axes by the start of their id, in the order of the ids' numbers."""
+
+    def find(axes, prefix):
+        found = {}
+        for artist in axes.findobj(lambda each: str(each.get_gid() or "").startswith(prefix)):
+            found[artist.get_gid()] = artist
+        number = lambda gid: int(gid.rpartition("-")[2]) if gid[-1].isdigit() else math.inf  # noqa: E731
+        return [found[gid] for gid in sorted(found, key=number)]
+
+    return find
+
+
+@pytest.fixture
+def written():
+    """List every text of a figure that can be seen."""
+    from matplotlib.text import Text
+
+    def list_texts(figure):
+        return [
+            text.get_text()
+            for text in figure.findobj(Text)
+            if text.get_visible() and text.get_text()
+        ]
+
+    return list_texts
