@@ -106,11 +106,13 @@ def test_every_figure_is_that_of_the_result(make_examination):
             "controls": [asdict(control) for control in result.controls],
             "worst_case": asdict(result.worst_case),
             "warnings": result.warnings,
+            "outcome_reasons": result.outcome_reasons,
+            "cautions": [asdict(caution) for caution in result.cautions],
+            "reasons": [asdict(reason) for reason in result.reasons],
+            "uncertainty": asdict(result.uncertainty),
             "human_agreement": row["human_agreement"],
         }
-        assert_equal_but_for_nan(
-            row, {name: plain[name] for name in plain if name not in ("cautions", "dropped")}
-        )
+        assert_equal_but_for_nan(row, {name: plain[name] for name in plain if name != "dropped"})
         agreement = result.human_agreement
         for name, value in row["human_agreement"].items():
             assert value == getattr(agreement, name), name

@@ -7,17 +7,24 @@ from dataclasses import replace
 import pytest
 
 from voirdire.records import Dropped
-from voirdire.reporting.notes import agreement_note, dropped_note, footnotes, legend
+from voirdire.reporting.notes import (
+    agreement_note,
+    ceiling_note,
+    dropped_note,
+    footnotes,
+    legend,
+)
 from voirdire.stats import Caution
+from voirdire.stats.results import CAUTION_CODES
 
-CODES = re.findall(r"``(\w+)``", Caution.__doc__)
+CODES = CAUTION_CODES
 
 
 @pytest.fixture(scope="module")
 def results(make_examination):
     """Give three judges at two margins."""
     found = make_examination(epsilon=[0.1, 0.2]).results
-    return [replace(row, cautions=(), outcome_reasons=()) for row in found]
+    return [replace(row, cautions=(), reasons=()) for row in found]
 
 
 def marked(row, *codes):
@@ -30,7 +37,8 @@ def test_there_are_codes():
 
 @pytest.mark.parametrize("code", CODES)
 def test_every_caution_has_words_for_several_results_and_for_one(results, code):
-    several = footnotes([marked(results[0], code), *results[1:]]).plain
+    at_one_margin = [row for row in results if row.epsilon == 0.1]
+    several = footnotes([marked(at_one_margin[0], code), *at_one_margin[1:]]).plain
     one = footnotes([marked(results[0], code)]).plain
 
     assert several.count("  note: ") == 1
@@ -64,7 +72,8 @@ def test_a_long_list_of_judges_is_counted(results):
 
 
 def test_reasons_for_no_evidence_are_said_once(results):
-    noted = [replace(row, outcome_reasons=("a constant passes",)) for row in results]
+    reason = Caution(code="constant_passes", sentence="a constant passes")
+    noted = [replace(row, reasons=(reason,)) for row in results]
 
     assert footnotes(noted).plain.count("no evidence: a constant passes") == 1
 
@@ -116,7 +125,11 @@ def test_notes_of_hostile_rows_are_inert_and_short(results, shown, hostile):
     row = replace(
         results[0],
         judge=hostile,
-        outcome_reasons=(f"a judge that always answers {hostile} passes",),
+        reasons=(
+            Caution(
+                code="constant_passes", sentence=f"a judge that always answers {hostile} passes"
+            ),
+        ),
         cautions=(Caution(code="failures", sentence=f"{hostile} failed"),),
     )
 
@@ -133,3 +146,22 @@ def test_the_legend_says_what_the_columns_mean():
     assert "ω" in text
     assert "ρ human" in text
     assert ".5" in text
+
+
+def test_near_the_margin_where_judges_begin_to_pass_instability_is_no_news(results):
+    everywhere = [marked(row, "unstable") for row in results]
+
+    assert "note:" not in footnotes(everywhere).plain
+
+
+def test_kappa_with_annotators_stands_beside_theirs_with_each_other(make_examination):
+    [findings] = make_examination(epsilon=0.2).questions
+
+    text = ceiling_note(findings)
+
+    coefficients = {row.judge: row.coefficients for row in findings.agreement.judges}
+    for name, found in [("good", coefficients["good"]), ("themselves", findings.agreement.ceiling)]:
+        [kappa] = [row.estimate for row in found if row.coefficient == "cohen_kappa"]
+        assert f"{name} {kappa:.2f}" in text
+    assert text.index("good") < text.index("fair") < text.index("poor")
+    assert ceiling_note(replace(findings, agreement=None)) == ""

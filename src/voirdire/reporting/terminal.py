@@ -27,9 +27,10 @@ _STYLES = {"passed": "bold green", "failed": "red", "no_evidence": "yellow"}
 _MARKS = {"passed": "✓", "failed": "✗", "no_evidence": "?"}
 _WORDS = {"passed": "✓ passed", "failed": "✗ failed", "no_evidence": "? no evidence"}
 _NAME_WIDTH = 32
+_OUTCOME_WIDTH, _RATE_WIDTH = 28, 7
 _INTERVAL = "interval"
 _SMALLEST = "from ε"
-_FIGURES = {"ρ": 5, "ρ human": 8, "items": 7, "failed": 7, _INTERVAL: 13, _SMALLEST: 7}
+_FIGURES = {"ρ": 6, "ρ human": 9, "items": 7, "failed": 8, _INTERVAL: 14, _SMALLEST: 8}
 """Columns beside ω with the room that they take, the more important ones first."""
 _ORDER = (_SMALLEST, "ρ", _INTERVAL, "ρ human", "items", "failed")
 
@@ -90,7 +91,10 @@ def _judge_table(rows: Sequence[AltTestResult], *, width: int) -> Table:
     for epsilon in epsilons:
         head = f"ω at ε {epsilon:g}" if len(epsilons) == 1 else f"ε {_margin(epsilon)}"
         table.add_column(head, justify="right", no_wrap=True)
-    kept = _kept_figures(rows, width - 21 - 7 * len(epsilons))
+    longest = max(len(shorten(row.judge, width=_NAME_WIDTH)) for row in rows)
+    taken = max(14, min(longest, _NAME_WIDTH)) + 2
+    taken += _OUTCOME_WIDTH if len(epsilons) == 1 else _RATE_WIDTH * len(epsilons)
+    kept = _kept_figures(rows, width - taken)
     for head in kept:
         table.add_column(head, justify="right", no_wrap=True)
     for judge, by_epsilon in _ranked(rows):
