@@ -4,6 +4,7 @@ import hashlib
 import json
 import re
 from importlib.resources import files as package_files
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -930,3 +931,85 @@ def test_one_run_prints_the_table_ranked_by_advantage(call, toxicity):
             rates = [float(rate) for rate, _ in MARKED.findall(line)]
             expected = [found[judge, epsilon]["winning_rate"] for epsilon in EPSILONS]
             assert rates == pytest.approx(expected, abs=0.005)
+
+
+# The report, and what is known about the items -------------------------------------------------
+
+
+@pytest.fixture
+def known(tmp_path, files):
+    """Know two things about every item of the annotations."""
+    items = read_labels(files[1], role="annotator", kind="choice").frame["item"].unique().to_list()
+    rows = [
+        json.dumps({"item": item, "language": "en" if place % 2 else "zh", "length": place})
+        for place, item in enumerate(sorted(items))
+    ]
+    path = tmp_path / "items.jsonl"
+    path.write_text("\n".join(rows) + "\n", encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_a_report_is_one_page_in_the_language_asked_for(call, files, tmp_path, language):
+    page = tmp_path / "report.html"
+
+    done = call("examine", *files, "--report", page, "--language", language)
+
+    assert (done.code, done.err) == (0, "")
+    text = page.read_text(encoding="utf-8")
+    assert text.lower().startswith("<!doctype html>")
+    assert f'<html lang="{language}' in text
+    assert ("标注" in text) == (language == "zh")
+
+
+def test_a_report_never_replaces_somebodys_data(call, files, tmp_path, assert_one_line):
+    labels = Path(files[1])
+    before = labels.read_bytes()
+
+    done = call("examine", *files, "--report", labels)
+
+    assert_one_line(done, "`--report` must not replace", "which is no HTML page")
+    assert labels.read_bytes() == before
+
+
+def test_a_report_replaces_a_report(call, files, tmp_path):
+    page = tmp_path / "report.html"
+
+    first, second = (call("examine", *files, "--report", page) for _ in range(2))
+
+    assert (first.code, second.code) == (0, 0)
+
+
+def test_items_are_sliced_by_what_is_known_about_them(call, files, known):
+    all_columns = call("examine", *files, "--items", known, "--json").json
+    one = call("examine", *files, "--items", known, "--slice", "language", "--json").json
+
+    def columns(found):
+        [question] = found["questions"][:1]
+        return {
+            row["column"] for judge in question["diagnosis"]["judges"] for row in judge["slices"]
+        }
+
+    assert columns(one) <= {"language"}
+    assert columns(all_columns) <= {"language", "length"}
+    assert "examinations" in one
+
+
+def test_a_slice_needs_items(call, files):
+    done = call("examine", *files, "--slice", "language")
+
+    assert done.code == 2
+    assert "`--items`" in done.err
+
+
+def test_a_column_to_slice_by_must_exist(call, files, known, assert_one_line):
+    assert_one_line(
+        call("examine", *files, "--items", known, "--slice", "tone"), "column `tone` must exist"
+    )
+
+
+def test_without_resamples_there_are_no_intervals(call, files):
+    found = call("examine", *files, "--resamples", "0", "--json").json
+
+    assert all(row["uncertainty"] is None for row in found["examinations"])
+    assert call("examine", *files, "--resamples", "-1").code == 1
