@@ -5,12 +5,13 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from voirdire._types import Language
 from voirdire._validation import check_choice
 from voirdire.errors import InputError
 from voirdire.reporting.plots.power import draw_power_curves, is_power
 from voirdire.reporting.plots.rows import sheet_of
 from voirdire.reporting.plots.style import drawing_settings
-from voirdire.reporting.plots.words import Language, words_in
+from voirdire.reporting.plots.words import words_in
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
+from voirdire._types import Language
 from voirdire._validation import check_choice
 
 __all__ = ["Language", "Words", "count_judges", "name_coefficient", "words_in"]
 
-Language: TypeAlias = Literal["en", "zh"]
 
 _WORDS: dict[str, tuple[str, str]] = {
     # axes

@@ -1,0 +1,211 @@
+"""Make the page: one self-contained HTML file without scripts and without requests."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from voirdire._validation import shorten
+from voirdire.errors import InputError
+from voirdire.reporting.page.appendix import drop_reasons, family_tables, settings_rows
+from voirdire.reporting.page.differences import is_clear
+from voirdire.reporting.page.figures import Drawer, figures_css
+from voirdire.reporting.page.grouping import question_parts
+from voirdire.reporting.page.numerals import percent
+from voirdire.reporting.page.paper import alignment_words
+from voirdire.reporting.page.reading import plain_content, read_report
+from voirdire.reporting.page.speech import (
+    Count,
+    Interval,
+    Label,
+    Name,
+    Speaker,
+    Verbatim,
+    say,
+)
+from voirdire.reporting.page.views import question_view
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+    from voirdire._types import Language
+    from voirdire.reporting.page.content import Report
+    from voirdire.reporting.page.grouping import QuestionPart
+    from voirdire.studies import Examination
+
+__all__ = ["html_report"]
+
+_FOLDER = "templates"
+_CONTROL_OF_TITLE = 200
+_GLOSSARY = (
+    "alternative_annotator_test",
+    "item",
+    "annotator",
+    "judge",
+    "alignment",
+    "epsilon",
+    "advantage_probability",
+    "winning_rate",
+    "outcome",
+    "tie",
+    "control",
+    "ceiling",
+    "kappa",
+    "alpha",
+    "gwet_ac",
+    "false_discovery_rate",
+    "interval",
+    "stability",
+)
+
+
+def html_report(
+    content: dict[str, Any] | Examination | str | bytes,
+    *,
+    language: Language = "en",
+    title: str | None = None,
+    created: str | None = None,
+    source: str = "report.json",
+) -> str:
+    """Write an examination as one HTML page that can be read without a statistician.
+
+    Parameters
+    ----------
+    content : dict, Examination, str or bytes
+        An examination, or what `voirdire examine --json` prints: as text, bytes or decoded.
+        Missing newer keys are allowed.
+    language : {"en", "zh"}, optional
+        English or Simplified Chinese.
+    title : str, optional
+        Heading of the page.
+    created : str, optional
+        Date to show; none by default, so that the same examination gives the same bytes.
+    source : str, optional
+        What errors call the content.
+
+    Returns
+    -------
+    str
+        A document of its own: no script, no font, picture or style from elsewhere.
+
+    Raises
+    ------
+    InputError
+        If the content is not the JSON of an examination; the message names the place.
+    NoDataError
+        If it has no examination.
+
+    Notes
+    -----
+    Names, labels and items are shortened, escaped and isolated; nothing in the content can act on
+    the page. Figures are rounded on the page only.
+
+    Examples
+    --------
+    >>> import voirdire
+    >>> from voirdire.studies import Examination
+    >>> judge = {i: i % 2 for i in range(60)}
+    >>> humans = {
+    ...     name: {i: 1 - x if i % 12 == slip else x for i, x in judge.items()}
+    ...     for slip, name in enumerate(["ann", "bob", "eve"])
+    ... }
+    >>> result = voirdire.alt_test(judge, humans)
+    >>> html_report(Examination(results=(result,)))[:15]
+    '<!doctype html>'
+    """
+    speaker = Speaker(language)
+    _check_text("title", title)
+    _check_text("created", created)
+    plain = plain_content(content, source=source)
+    report = read_report(plain, source=source)
+    parts = question_parts(report)
+    template = _environment().get_template("page.html.j2")
+    return template.render(
+        **_context(report, parts, speaker),
+        t=speaker,
+        draw=Drawer(report, speaker.language),
+        css=figures_css() + _style(),
+        title=None if title is None else shorten(title, width=_CONTROL_OF_TITLE),
+        created=None if created is None else shorten(created, width=60),
+    )
+
+
+def _check_text(name: str, value: object) -> None:
+    if value is not None and not isinstance(value, str):
+        msg = f"`{name}` must be text, got {shorten(value)}."
+        raise InputError(msg)
+
+
+def _environment() -> Environment:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        autoescape=True,
+        loader=PackageLoader("voirdire.reporting.page", _FOLDER),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.globals |= {
+        "say": say,
+        "Name": Name,
+        "Label": Label,
+        "Count": Count,
+        "Verbatim": Verbatim,
+        "Interval": Interval,
+        "is_clear": is_clear,
+        "percent": percent,
+        "alignment_words": alignment_words,
+    }
+    return environment
+
+
+def _context(report: Report, parts: tuple[QuestionPart, ...], speaker: Speaker) -> dict[str, Any]:
+    from voirdire import __version__
+
+    reasons, n_other_reasons = drop_reasons(report.dropped)
+    return {
+        "report": report,
+        "version": __version__,
+        "views": [question_view(part, report, version=__version__) for part in parts],
+        "judges": _all_judges(parts),
+        "n_annotators": len(_all_annotators(parts)),
+        "n_items": _numbers_of_items(parts),
+        "tables": family_tables(parts),
+        "drop_reasons": reasons,
+        "n_other_reasons": n_other_reasons,
+        "run_settings": settings_rows(report.settings),
+        "glossary": _GLOSSARY,
+        "space": speaker.phrases["sentence.space"],
+        "most_pooled": 200,
+        "most_drawn": 3,
+        "language": {"en": "en", "zh": "zh-Hans"}[speaker.language],
+        "simulated": report.settings.get("simulated") is True,
+    }
+
+
+def _all_judges(parts: tuple[QuestionPart, ...]) -> list[str]:
+    return list(dict.fromkeys(judge.judge for part in parts for judge in part.main.judges))
+
+
+def _all_annotators(parts: tuple[QuestionPart, ...]) -> list[str]:
+    names = (
+        name
+        for part in parts
+        for judge in part.main.judges
+        for name in (*(row.annotator for row in judge.rows[0].annotators), *judge.rows[0].untested)
+    )
+    return list(dict.fromkeys(names))
+
+
+def _numbers_of_items(parts: tuple[QuestionPart, ...]) -> int:
+    """Return the most items of a question: one study asks all of its questions about them."""
+    found = [row.rows[0].n_items for part in parts for row in part.main.judges]
+    return max([*found, *(part.found.n_items for part in parts)])
+
+
+def _style() -> Any:
+    from markupsafe import Markup
+
+    text = files("voirdire.reporting.page").joinpath(_FOLDER, "report.css").read_text("utf-8")
+    return Markup(text)  # noqa: S704  # ours, and no other

@@ -1,0 +1,224 @@
+"""What the verdict rests on, in words."""
+
+import pytest
+
+from voirdire.reporting.page.content import AnnotatorDiagnosis, PanelCounts
+from voirdire.reporting.page.diagnoses import outlier_sentences, panel_sentences
+from voirdire.reporting.page.differences import difference_sentences
+from voirdire.reporting.page.evidence import (
+    agreement_sentences,
+    control_sentences,
+    fixed_bar_sentences,
+)
+
+
+@pytest.mark.parametrize(
+    ("alpha", "word"),
+    [(0.85, "strong"), (0.7, "fair"), (0.568, "moderate"), (0.3, "weak"), (0.1, "hardly any")],
+)
+def test_alpha_comes_with_a_plain_word(make_part, make_row, said, alpha, word):
+    agreement = make_row()["human_agreement"] | {"alpha": alpha, "low": 0.1, "high": 0.9}
+
+    spoken = said(agreement_sentences(make_part(make_row(human_agreement=agreement))))
+
+    assert f"Krippendorff’s α is {alpha:.2f}".replace("0.", ".") in spoken
+    assert f"(95% interval .10–.90): {word} agreement." in spoken
+
+
+@pytest.mark.parametrize("agreement", [None, {"alpha": None, "reason": "one label"}])
+def test_undefined_agreement_is_said(make_part, make_row, said, agreement):
+    spoken = said(agreement_sentences(make_part(make_row(human_agreement=agreement))))
+
+    assert "coefficient of agreement" in spoken or "undefined" in spoken
+
+
+def test_a_pass_below_the_bar_is_explained_by_the_people(make_part, make_row, make_question, said):
+    part = make_part(make_row(), questions=[make_question(human=0.57, judges={"gpt": 0.53})])
+
+    assert said(fixed_bar_sentences(part)) == (
+        "Measured against the usual bar of κ ≥ .6, one would have turned down a judge that passes: "
+        "gpt (κ = .53, ε = .15). But the annotators agree with each other only at κ = .57: by that "
+        "bar they themselves would have to go, and the test asks for no more than closeness to "
+        "them, within the margin. gpt is about as close to them as they are to each other. A fixed "
+        "bar compares a judge with an ideal; this test compares it with the people whom it would "
+        "replace."
+    )
+
+
+def test_a_judge_that_the_margin_carries_is_not_called_close(
+    make_part, make_row, make_question, said
+):
+    question = make_question(human=0.57, judges={"gpt": 0.3})
+
+    spoken = said(fixed_bar_sentences(make_part(make_row(), questions=[question])))
+
+    assert (
+        "gpt is further from them, by more than .1 in κ, and passes because the margin is wide"
+        in spoken
+    )
+    assert "about as close" not in spoken
+
+
+def test_a_failure_above_the_bar_is_explained_too(make_part, make_row, make_question, said):
+    question = make_question(human=0.85, judges={"gpt": 0.65})
+
+    spoken = said(fixed_bar_sentences(make_part(make_row(won=0), questions=[question])))
+
+    assert "one would have accepted a judge that has not been shown fit: gpt (κ = .65" in spoken
+    assert "But the annotators agree with each other at κ = .85" in spoken
+
+
+@pytest.mark.parametrize(("won", "kappa"), [(3, 0.7), (0, 0.4)])
+def test_where_bar_and_test_agree_nothing_is_said(make_part, make_row, make_question, won, kappa):
+    question = make_question(human=0.57, judges={"gpt": kappa})
+
+    assert fixed_bar_sentences(make_part(make_row(won=won), questions=[question])) == ()
+
+
+def test_a_figure_beside_the_bar_gets_a_third_digit(make_part, make_row, make_question, said):
+    question = make_question(human=0.57, judges={"gpt": 0.5983})
+
+    spoken = said(fixed_bar_sentences(make_part(make_row(), questions=[question])))
+
+    assert "κ = .598" in spoken
+
+
+def test_controls_that_fail_are_what_one_gets_for_nothing(make_part, make_row, said):
+    spoken = said(control_sentences(make_part(make_row()).main))
+
+    assert spoken == (
+        "A judge that always answers “no” does not pass, not even at ε = .15 (ω = .00, ρ = .73). "
+        "Its ρ is what one gets for knowing nothing about the items. A judge that answers at "
+        "random, as often as people give each label, does not pass, not even at ε = .15 (ω = .00, "
+        "ρ = .66). The majority vote of the annotators themselves passes at ε = .15 (ω = 1.00, "
+        "ρ = 1.00 at .15): a judge that is good enough can pass this test."
+    )
+
+
+def test_controls_that_pass_take_the_meaning_away(make_part, make_row, said):
+    controls = [
+        control | {"passed": control["control"] != "majority_vote"}
+        for control in make_row()["controls"]
+    ]
+
+    spoken = said(control_sentences(make_part(make_row(controls=controls)).main))
+
+    assert "A judge that always answers “no” passes at ε = .15" in spoken
+    assert "A judge that answers at random passes at ε = .15" in spoken
+    assert "Not even the majority vote of the annotators passes" in spoken
+
+
+def test_without_controls_that_is_said(make_part, make_row, said):
+    assert "No controls were run" in said(control_sentences(make_part(make_row(controls=[])).main))
+
+
+def pair(a, b, difference, p):
+    return {
+        "judge_a": a,
+        "judge_b": b,
+        "alignment": "accuracy",
+        "difference": difference,
+        "low": difference - 0.02,
+        "high": difference + 0.02,
+        "p_value": p,
+        "p_adjusted": p,
+    }
+
+
+def test_the_best_judge_is_named_with_those_not_told_apart(
+    make_part, make_row, make_question, said
+):
+    rows = [
+        make_row(name, advantage_probability=rho)
+        for name, rho in (("a", 0.9), ("b", 0.88), ("c", 0.6))
+    ]
+    pairs = [pair("a", "b", 0.02, 0.4), pair("c", "a", -0.3, 0.0001), pair("b", "c", 0.28, 0.0002)]
+
+    spoken = said(
+        difference_sentences(make_part(*rows, questions=[make_question(comparisons=pairs)]))
+    )
+
+    assert spoken == (
+        "Of 3 pairs of judges, 2 differ in ρ beyond chance (p < .05 after Holm’s correction). "
+        "a has the highest ρ, but is not told apart from b."
+    )
+
+
+@pytest.mark.parametrize(
+    ("difference", "p", "words"),
+    [
+        (
+            -0.1,
+            0.003,
+            (
+                "b is closer to the annotators than a: ρ is higher by .10 (95% interval .08–.12, "
+                "p = .003)."
+            ),
+        ),
+        (
+            0.01,
+            0.6,
+            ("a and b are not told apart: ρ differs by .01 (95% interval −.01 to .03, p = .600)."),
+        ),
+    ],
+)
+def test_two_judges_are_compared_in_one_sentence(
+    make_part, make_row, make_question, said, difference, p, words
+):
+    question = make_question(comparisons=[pair("a", "b", difference, p)])
+
+    assert said(difference_sentences(make_part(make_row("a"), questions=[question]))) == words
+
+
+def test_an_annotator_who_stands_apart_is_named(said):
+    row = AnnotatorDiagnosis(
+        annotator="eve", agreement=0.61, agreement_of_others=0.83, p_value=0.0004, outlier=True
+    )
+
+    spoken = said(outlier_sentences([row]))
+
+    assert spoken.startswith(
+        "eve stands apart: agreement with the others is .61, where these agree among themselves "
+        "at .83 (p < .001)."
+    )
+
+
+def test_nobody_standing_apart_is_said(said):
+    spoken = said(outlier_sentences([AnnotatorDiagnosis(annotator="eve")]))
+
+    assert spoken.startswith("No annotator stands apart")
+
+
+def test_opposing_people_who_agree_is_held_against_what_people_do(said):
+    panel = PanelCounts(
+        n_unanimous=100,
+        n_opposed=20,
+        n_split=40,
+        n_split_with_majority=25,
+        n_split_with_tied=5,
+        n_human_chances=320,
+        n_human_opposed=16,
+        n_judge_opposed=64,
+    )
+
+    # 16/320 = 5%, 64/320 = 20%
+    assert said(panel_sentences(panel)) == (
+        "Of 100 items on which all annotators agree, it departs from them on 20 (20%). Where the "
+        "others all agree, it opposes them in 20% of cases, an annotator in 5%: look at these "
+        "items first. On 40 items on which people split, it gives the most frequent label on 30, "
+        "and always a label that somebody gave."
+    )
+
+
+def test_a_difference_within_noise_is_not_called_one(said):
+    panel = PanelCounts(
+        n_unanimous=17, n_opposed=2, n_human_chances=100, n_human_opposed=8, n_judge_opposed=13
+    )
+
+    assert "in 13% of cases, an annotator in 8%." in said(panel_sentences(panel))
+
+
+def test_older_panels_count_what_was_agreed(said):
+    panel = PanelCounts(n_unanimous=100, n_unanimous_agreed=90)
+
+    assert "it departs from them on 10 (10%)" in said(panel_sentences(panel))

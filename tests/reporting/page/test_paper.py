@@ -1,0 +1,100 @@
+"""The paragraph for a paper: what was done, in the words of its settings."""
+
+import pytest
+
+from voirdire.reporting.page.paper import alignment_words, write_paper
+
+
+@pytest.fixture
+def paper_of(make_part, said):
+    def paper(*rows):
+        found = write_paper(make_part(*rows), version="1.2.3", false_discovery_rate=0.05)
+        return said(found.method), said(found.results), found.references
+
+    return paper
+
+
+def test_the_plain_examination(paper_of, make_row):
+    method, results, references = paper_of(make_row())
+
+    assert method == (
+        "We examined whether gpt may stand in for a human annotator with the alternative "
+        "annotator test (Calderon et al., 2025), for the question label, on 60 items labelled"
+        " by 4 annotators. Each annotator with at least 30 items was left out in turn; judge "
+        "and annotator were compared by their alignment with the remaining annotators "
+        "(accuracy: the share of the others who gave the same label). For each annotator, the"
+        " null hypothesis was that the judge’s advantage probability, the share of items on "
+        "which it is aligned at least as well, is lower than the annotator’s by ε or more. It"
+        " was tested with one-sided paired t-tests, controlling the false discovery rate over"
+        " annotators at q = .05 (Benjamini & Yekutieli, 2001); the winning rate ω is the "
+        "share of annotators for whom it was rejected, and a judge passes at ω ≥ .5, with "
+        "failed calls counted as lost. The margin ε = .15 was fixed before the labels were "
+        "examined because [reason]; chosen afterwards, it would decide nothing. The "
+        "computations were done with voirdire 1.2.3."
+    )
+    assert results == (
+        "The annotators agreed at Krippendorff’s α = .57 (95% interval .54–.59). For gpt, ρ = .91 "
+        "(95% interval .89–.93), against .93 for the annotators themselves; ω = .75 at ε = .15 (3 "
+        "of 4, passed). Intervals of ρ are bias-corrected and accelerated bootstrap intervals "
+        "(1,000 resamples of the items). Under the same test at ε = .15, a judge that always "
+        "answers “no” reached ω = .00, random labels ω = .00, and the majority vote ω = 1.00."
+    )
+    assert references == ("calderon", "benjamini")
+
+
+@pytest.mark.parametrize(
+    ("figures", "settings", "words"),
+    [
+        ({"method": "exact"}, {}, "an exact unconditional one-sided test on wins, ties and losses"),
+        ({"epsilon_mode": "multiplicative"}, {}, "is at most (1 − ε) times the annotator’s"),
+        ({}, {"n_clusters": 12}, "standard errors robust to 12 clusters (Liang & Zeger, 1986)"),
+        ({}, {"weights": "imbalance"}, "weighted by the inverse frequency of their majority"),
+        ({}, {"quality": {"ann-1": 2}}, "Annotators were weighted by their quality"),
+        ({}, {"normalize": "rank"}, "numbers were replaced by their ranks"),
+        ({}, {"normalize": "zscore"}, "numbers were standardised"),
+        ({}, {"gold": True}, "compared with the judge by their alignment with the gold labels"),
+        ({"epsilon": 0.0}, {"gold": True}, "a test of superiority over the annotators"),
+        ({}, {"expert": "eve"}, "their alignment with the expert eve"),
+        ({}, {"min_items": 20}, "Each annotator with at least 20 items"),
+    ],
+)
+def test_variants_are_named(paper_of, make_row, figures, settings, words):
+    row = make_row(**figures)
+    row["settings"] = row["settings"] | settings
+
+    method, _, references = paper_of(row)
+
+    assert words in method
+    assert ("liang" in references) is ("n_clusters" in settings)
+
+
+def test_failures_are_said(paper_of, make_row):
+    worst = {"n_failures": 1, "winning_rate": 0.5, "advantage_probability": 0.9, "passed": True}
+
+    _, results, _ = paper_of(make_row(worst_case=worst))
+
+    assert "these figures leave 1 failed call out" in results
+
+
+def test_many_margins_become_a_series(paper_of, make_row):
+    rows = [make_row(won=won, epsilon=e) for won, e in ((0, 0), (1, 0.1), (2, 0.2), (4, 0.3))]
+
+    method, results, _ = paper_of(*rows)
+
+    assert "The margin ε = [one of 0, .1, .2 and .3] was fixed before" in method
+    assert "ω = .00, .25, .50 and 1.00 at ε = 0, .1, .2 and .3, passed at .2 and .3." in results
+
+
+def test_many_judges_are_cut_and_counted(paper_of, make_row):
+    rows = [make_row(f"j{place}", advantage_probability=1 - place / 100) for place in range(13)]
+
+    method, results, _ = paper_of(*rows)
+
+    assert "j8, j9 and 3 more may stand in" in method
+    assert "For j9," in results
+    assert "For j10," not in results
+    assert "The figures of a further 3 judges are in the supplement." in results
+
+
+def test_an_alignment_of_ones_own_is_called_that(said):
+    assert said(alignment_words("mine")) == "mine: a function of the user’s own"

@@ -1,0 +1,334 @@
+"""The whole page: its form, its numbers, and names that would like to do something."""
+
+import random
+import re
+from html.parser import HTMLParser
+from itertools import pairwise
+
+import pytest
+
+from voirdire.errors import InputError
+from voirdire.reporting.page import html_report
+
+HOSTILE = [
+    "<script>alert(1)</script>",
+    '"><img src=x onerror=alert(1)>',
+    "{{7*7}}{% raw %}",
+    "{0.__class__}",
+    "</style></svg><script>alert(2)</script>",
+    "a\u202eb\u2066c\u2069",
+    "\ud800",
+    "\x00\x1b[31m",
+    "' onmouseover='alert(3)",
+    "标注员 שלום",
+    "<!--",
+]
+VOID = {"meta", "link", "br", "img", "hr", "input", "col", "wbr"}
+
+
+class Page(HTMLParser):
+    """What a browser would see: elements, attributes and ids."""
+
+    def __init__(self, page):
+        super().__init__(convert_charrefs=True)
+        self.elements, self.ids, self.open, self.attributes = [], [], [], []
+        self.feed(page)
+        self.close()
+
+    def handle_starttag(self, tag, attrs):
+        self.elements.append(tag)
+        self.attributes += [(tag, name, value) for name, value in attrs]
+        self.ids += [value for name, value in attrs if name == "id"]
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.handle_starttag(tag, attrs)
+        if tag not in VOID:
+            self.open.pop()
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+@pytest.fixture(scope="module")
+def full(make_row, make_content, make_question):
+    """Give a run with everything in it."""
+    rows = [
+        make_row(judge, won=won, epsilon=epsilon, alignment=alignment, smallest_epsilon=0.12)
+        for alignment in ("accuracy", "hamming")
+        for judge in ("gpt", "llama")
+        for won, epsilon in ((1, 0.1), (3, 0.2))
+    ]
+    comparison = {
+        "judge_a": "gpt",
+        "judge_b": "llama",
+        "difference": 0.0417,
+        "low": 0.01,
+        "high": 0.07,
+        "p_value": 0.004,
+        "p_adjusted": 0.004,
+    }
+    diagnosis = {
+        "annotators": [{"annotator": "ann-1", "n_items": 60, "agreement": 0.7, "outlier": True}],
+        "judges": [
+            {
+                "judge": "gpt",
+                "panel": {"n_unanimous": 40, "n_opposed": 4, "n_split": 20},
+                "opposed": [
+                    {"item": "i1", "panel_label": "no", "judge_label": "yes", "n_annotators": 4}
+                ],
+                "n_opposed": 4,
+                "confusion": {"labels": ["no", "yes"], "counts": [[30, 5], [5, 20]], "n_other": 0},
+                "slices": [
+                    {"column": "lang", "value": "zh", "n_items": 20, "gap": 0.1, "worse": True,
+                     "gap_elsewhere": 0.0, "difference": 0.1, "low": 0.02, "high": 0.18,
+                     "p_value": 0.01, "p_adjusted": 0.02}
+                ],
+            }
+        ],
+    }  # fmt: skip
+    question = make_question(
+        judges={"gpt": 0.53, "llama": 0.4}, comparisons=[comparison], diagnosis=diagnosis
+    )
+    pooled = {
+        "judge": "gpt",
+        "alignment": "accuracy",
+        "epsilon": 0.1,
+        "n_tests": 8,
+        "questions": [{"question": "label", "winning_rate": 0.5, "passed": True}],
+    }
+    dropped = [{"reason": "unknown label", "source": "labels.csv", "line": 7, "value": "maybe"}]
+    return make_content(*rows, questions=[question], pooled=[pooled], dropped=dropped)
+
+
+@pytest.fixture(params=["en", "zh"])
+def language(request):
+    return request.param
+
+
+def test_the_page_is_well_formed(full, language):
+    page = Page(html_report(full, language=language))
+
+    assert page.open == []
+    assert len(page.ids) == len(set(page.ids))
+    links = [value for tag, name, value in page.attributes if (tag, name) == ("a", "href")]
+    assert links
+    assert {link.removeprefix("#") for link in links} <= set(page.ids)
+
+
+def test_the_page_needs_nothing_from_elsewhere(full, language):
+    page = html_report(full, language=language)
+    found = Page(page)
+
+    assert not {"script", "iframe", "object", "embed", "form", "img"} & set(found.elements)
+    assert not [name for _, name, _ in found.attributes if name.startswith("on")]
+    sources = [
+        value
+        for tag, name, value in found.attributes
+        if name in ("src", "srcset", "xlink:href", "data") or (name == "href" and tag != "a")
+    ]
+    assert all(value.startswith(("data:", "#")) for value in sources)
+    assert not re.findall(r"url\((?!['\"]?(?:#|data:))", page)
+    assert "@import" not in page
+    assert "default-src 'none'; style-src 'unsafe-inline'; img-src data:" in page
+
+
+def test_the_language_is_declared(full):
+    assert '<html lang="en">' in html_report(full)
+    assert '<html lang="zh-Hans">' in html_report(full, language="zh")
+
+
+def test_headings_do_not_skip_a_level(full, language):
+    levels = [int(tag[1]) for tag in Page(html_report(full, language=language)).elements
+              if re.fullmatch("h[1-6]", tag)]  # fmt: skip
+
+    assert levels[0] == 1
+    assert levels.count(1) == 1
+    assert all(after - before <= 1 for before, after in pairwise(levels))
+
+
+def test_every_table_heading_has_a_scope(full, language):
+    page = html_report(full, language=language)
+
+    assert page.count("<th ") == len(re.findall(r"<th scope=", page))
+    assert "<th>" not in page
+
+
+def test_the_numbers_are_those_of_the_json(full, page_text):
+    text = page_text(full)
+
+    for shown in (
+        "gpt .25 ✗ failed .75 ✓ passed .91 .89–.93 .93 .91–.95 .12 60",
+        "always “no” .00 .00 .73",
+        "Annotators among themselves .80 .76–.84 .57 .53–.61",
+        "gpt llama – – .04 .01–.07 .004 yes",
+        "gpt ann-1 60 4/51/5 .910 .930 .020 .031 59 .012 ✓ .023 .012 ✓ .023",
+        "gpt .1 ✗ failed .250 .250 .910 .930 .250 .910 0 97% 60 4",
+        "1 unknown label labels.csv:7",
+        "i1 “no” (4 annotators) “yes”",
+    ):
+        assert shown in text
+
+
+def test_chinese_says_the_same_numbers(full, page_text):
+    text = page_text(full, language="zh")
+
+    assert "gpt 0.25 ✗ 未通过 0.75 ✓ 通过 0.91 0.89–0.93 0.93 0.91–0.95 0.12 60" in text
+    assert "标注员之间的 Krippendorff α 为 0.57（95% 区间 0.54–0.59）：中等一致。" in text
+
+
+def test_undefined_figures_are_dashes(make_row, make_content, page_text):
+    row = make_row(of=0, won=0, outcome="no_evidence", advantage_probability=None)
+    row |= {"human_advantage": None, "human_agreement": None, "controls": [], "uncertainty": None}
+
+    text = page_text(make_content(row))
+
+    assert "gpt – ? no evidence – – 60" in text
+    assert "nan" not in text.casefold().split()
+    assert "None" not in text
+
+
+@pytest.fixture(scope="module")
+def plain(full):
+    """Give what a browser sees of the page with tame names."""
+    return Page(html_report(full, title="x", created="x"))
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_names_are_only_ever_text(full, plain, name):
+    def renamed(value):
+        if isinstance(value, dict):
+            return {key: renamed(each) for key, each in value.items()}
+        if isinstance(value, list):
+            return [renamed(each) for each in value]
+        changes = ("gpt", "ann-1", "label", "no", "i1", "lang", "unknown label", "accuracy")
+        return f"{name}{value}" if value in changes else value
+
+    page = html_report(renamed(full), title=name, created=name)
+
+    found = Page(page)
+    page.encode()
+    assert {"script", "img"} & set(found.elements) == set()
+    assert not [each for _, each, _ in found.attributes if each.startswith("on")]
+    assert [tag for tag in found.elements if tag not in _DRAWN] == [
+        tag for tag in plain.elements if tag not in _DRAWN
+    ]
+    assert not re.search("[\x00-\x08\x0b\x0c\x0e-\x1f\u202a-\u202e\u2066-\u2069]", page)
+
+
+_DRAWN = {"svg", "g", "path", "text", "tspan", "defs", "use", "clippath", "rect", "title", "desc",
+          "style", "image", "circle", "line", "polygon", "polyline", "lineargradient", "stop",
+          "metadata", "li", "span"}  # fmt: skip
+"""Elements of figures, which depend on how long a name is."""
+
+
+def test_a_label_of_a_million_letters_is_shortened(make_row, make_content):
+    row = make_row("x" * 1_000_000)
+    row["controls"][0]["label"] = "y" * 1_000_000
+
+    assert len(html_report(make_content(row))) < 300_000
+
+
+def test_the_title_and_the_date_are_shown(full, page_text):
+    text = page_text(full, title="Judges of <spring>", created="2025-05-01")
+
+    assert "Judges of <spring> 2 judges examined against 4 annotators" in text
+    assert "on 60 items · 2025-05-01 · voirdire" in text
+
+
+@pytest.mark.parametrize("argument", ["title", "created"])
+def test_title_and_date_are_text(full, argument):
+    with pytest.raises(InputError, match=f"`{argument}` must be text, got 7"):
+        html_report(full, **{argument: 7})
+
+
+def test_another_language_is_refused(full):
+    with pytest.raises(InputError, match="`language` must be one of 'en', 'zh', got 'fr'"):
+        html_report(full, language="fr")
+
+
+def test_the_same_examination_gives_the_same_page(full, language):
+    assert html_report(full, language=language) == html_report(full, language=language)
+
+
+def test_simulated_data_are_called_that(full, page_text):
+    text = page_text(full | {"settings": {"simulated": True}})
+
+    assert "Simulated data: no person and no model gave these labels." in text
+
+
+def test_many_judges_become_a_list_with_folded_sentences(make_row, make_content):
+    rows = [make_row(f"judge-{place}", uncertainty=None) for place in range(12)]
+
+    page = html_report(make_content(*rows))
+
+    assert '<ol class="ranks"' in page
+    assert "The sentences about the other 9 judges" in page
+    assert page.count("<strong>") >= 12
+
+
+def test_long_tables_are_cut_and_say_so(make_row, make_content, page_text, monkeypatch):
+    from voirdire.reporting.page import appendix
+
+    monkeypatch.setattr(appendix, "MOST_ROWS", 5)
+    rows = [make_row(f"judge-{place}") for place in range(4)]
+
+    text = page_text(make_content(*rows))
+
+    assert "5 rows of 16 are shown; the JSON has all 16." in text
+
+
+def test_several_questions_start_with_a_table_of_all(make_row, make_content, page_text):
+    rows = [make_row(name, question=q) for q in ("polite", "true") for name in ("a", "b")]
+
+    text = page_text(make_content(*rows))
+
+    assert "At a glance: verdict by judge and question Judge polite true a ✓ may stand in" in text
+
+
+@pytest.mark.parametrize("values", [[], [[1.0]], [[None, 0.5], [0.2]]])
+def test_a_matrix_of_a_wrong_shape_is_refused(full, values):
+    [question] = full["questions"]
+    matrix = question["agreement"]["matrix"] | {"values": values}
+    content = full | {
+        "questions": [question | {"agreement": question["agreement"] | {"matrix": matrix}}]
+    }
+
+    place = r"\$\.questions\[0\]\.agreement\.matrix\.values must be a table of 4 x 4"
+    with pytest.raises(InputError, match=place):
+        html_report(content)
+
+
+def places(value, path=()):
+    """List the places of a JSON object."""
+    yield path
+    keys = value if isinstance(value, dict) else range(len(value) if isinstance(value, list) else 0)
+    for key, each in ((key, value[key]) for key in keys):
+        yield from places(each, (*path, key))
+
+
+def replaced(value, path, new):
+    if not path:
+        return new
+    inner = replaced(value[path[0]], path[1:], new)
+    if isinstance(value, dict):
+        return value | {path[0]: inner}
+    return [inner if place == path[0] else each for place, each in enumerate(value)]
+
+
+def page_or_error(content):
+    try:
+        return html_report(content)
+    except InputError as error:
+        return str(error)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("new", [None, [], {}, "x", -1, 0.5, 1e308, True, [None], 10**30])
+def test_whatever_stands_anywhere_gives_a_page_or_one_line(full, new):
+    rng = random.Random(str(new))
+    for path in rng.sample(sorted(places(full), key=str), 20):
+        said = page_or_error(replaced(full, path, new))
+
+        assert said.rstrip().endswith("</html>") or "\n" not in said
