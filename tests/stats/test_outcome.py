@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from voirdire import DegenerateDataWarning, Failure, alt_test, outperforms_humans
-from voirdire.stats.krippendorff import measure_agreement
 from voirdire.stats.cautions import listed
+from voirdire.stats.krippendorff import measure_agreement
 from voirdire.stats.outcome import Panel, decide_outcome, sides_by_majority
 from voirdire.stats.results import ControlResult, WorstCase
 

@@ -15,6 +15,7 @@ import numpy as np
 from scipy.special import stdtr, stdtrit
 
 from voirdire._validation import check_fraction
+from voirdire.errors import InputError
 from voirdire.stats.outcomes import HUMAN_WINS
 from voirdire.stats.preparation import prepare
 
@@ -108,7 +109,8 @@ def compare_judges(
     Raises
     ------
     InputError
-        If shapes, codes or settings break a rule of `voirdire.stats.alt_test`.
+        If shapes, codes or settings break a rule of `voirdire.stats.alt_test`, or `names` does
+        not name every judge.
 
     Notes
     -----
@@ -133,6 +135,9 @@ def compare_judges(
     prepared = prepare(judges, humans, **settings)
     n_judges = prepared.raters.judges.shape[1]
     shown = [str(number) for number in range(n_judges)] if names is None else list(names)
+    if len(shown) != n_judges:
+        msg = f"`names` must name all {n_judges} judges, got {len(shown)} names."
+        raise InputError(msg)
     alignment = settings.get("alignment", "accuracy")
     if not isinstance(alignment, str):
         alignment = getattr(alignment, "__name__", "custom")
@@ -213,7 +218,8 @@ def _tested(
         return _undefined(n_items, "a standard error needs two items, or two clusters") | figures
     error = float(np.sqrt(n_units / (n_units - 1) * (units**2).sum()))
     if error < 1e-12:
-        what = "the judges fare alike on every item" if difference == 0 else "all items are alike"
+        same = abs(difference) < 1e-12
+        what = "the judges fare alike on every item" if same else "all items are alike"
         return _undefined(n_items, what) | figures
     half = float(stdtrit(n_units - 1, (1 + confidence_level) / 2)) * error
     return figures | {

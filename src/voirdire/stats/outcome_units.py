@@ -29,6 +29,9 @@ MANY_COLUMNS = 100
 
 _PER_WORD = 32
 
+_DECIMALS = 9
+"""Rows that are the same to so many decimals are the same: sums of weights are rounded."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class OutcomeUnits:
@@ -45,7 +48,7 @@ class OutcomeUnits:
     copies : ndarray of int, shape (n_rows,)
         How often the row occurs.
     n_independent : int
-        Items or clusters, before any were added up.
+        Items or clusters that somebody meets, before any were added up.
     """
 
     weights: NDArray[np.float64]
@@ -55,13 +58,15 @@ class OutcomeUnits:
     n_independent: int
 
     def columns(self, kept: NDArray[np.bool_]) -> OutcomeUnits:
-        """Return the units of some annotators only."""
+        """Return the units of some annotators only; units that none of them meets are left out."""
+        met = self.n_units[:, kept].any(axis=1)
+        share = self.copies[met].sum() / max(int(self.copies.sum()), 1)
         return OutcomeUnits(
-            weights=self.weights[:, kept],
-            squares=self.squares[:, kept],
-            n_units=self.n_units[:, kept],
-            copies=self.copies,
-            n_independent=self.n_independent,
+            weights=self.weights[:, kept][met],
+            squares=self.squares[:, kept][met],
+            n_units=self.n_units[:, kept][met],
+            copies=self.copies[met],
+            n_independent=round(self.n_independent * share),  # exact unless units were added up
         )
 
     def drawn(self, times: NDArray[np.float64]) -> OutcomeSums:
@@ -77,15 +82,14 @@ class OutcomeUnits:
         OutcomeSums
             Of shape (n_resamples, n_annotators); its `counts` hold the number of units.
         """
-        n_rows, n_annotators, _ = self.weights.shape
-        shape = (len(times), n_annotators)
+        shape = (len(times), self.weights.shape[1])
         n_units = np.rint(times @ self.n_units).astype(np.int64)
         counts = np.zeros((*shape, 3), dtype=np.int64)
         counts[..., 0] = n_units
         return OutcomeSums(
             counts=counts,
-            weights=(times @ self.weights.reshape(n_rows, -1)).reshape(*shape, 3),
-            squares=(times @ self.squares.reshape(n_rows, -1)).reshape(*shape, 3, 3),
+            weights=(times @ _flat(self.weights)).reshape(*shape, 3),
+            squares=(times @ _flat(self.squares)).reshape(*shape, 3, 3),
             n_units=n_units,
         )
 
@@ -132,16 +136,20 @@ class UnitCollector:
         self._rows.append(np.swapaxes(rows, 0, 1))
 
     def units(self) -> OutcomeUnits:
-        """Return what was gathered."""
+        """Return what was gathered, without the items or clusters that nobody meets."""
         if not self._words:
             rows = np.concatenate(self._rows or [np.zeros((0, self._n_columns, 3))])
+            rows = rows[rows.any(axis=(1, 2))]
             if len(rows) > self._most_rows:
                 return self._grouped(rows)
             # sorted, so that the order and names of clusters decide nothing
-            flat, copies = np.unique(rows.reshape(len(rows), -1), axis=0, return_counts=True)
-            return _units(flat.reshape(-1, *rows.shape[1:]), copies)
+            flat = _flat(rows).round(_DECIMALS)
+            _, first, copies = np.unique(flat, axis=0, return_index=True, return_counts=True)
+            return _units(rows[first], copies)
         words, copies = _distinct(np.concatenate(self._words), np.concatenate(self._copies))
         outcomes = _unpacked(words, self._n_columns)
+        met = (outcomes >= 0).any(axis=1)
+        outcomes, copies = outcomes[met], copies[met]
         if len(outcomes) > self._most_rows:
             return self._grouped_items(outcomes, copies)
         return _units((outcomes[..., np.newaxis] == np.arange(3)).astype(np.float64), copies)
@@ -155,7 +163,12 @@ class UnitCollector:
         return np.random.default_rng(self._seed).permutation(n_units) % self._most_rows
 
     def _grouped(self, rows: NDArray[np.float64]) -> OutcomeUnits:
-        order = np.argsort(group := self._deal(len(rows)), kind="stable")
+        # dealt in the order of a random projection: the order of items and clusters decides nothing
+        flat = _flat(rows)
+        key = flat @ np.random.default_rng(self._seed).random(flat.shape[1])
+        group = np.empty(len(rows), dtype=np.int64)
+        group[np.argsort(key.round(_DECIMALS), kind="stable")] = self._deal(len(rows))
+        order = np.argsort(group, kind="stable")
         starts = np.searchsorted(group[order], np.arange(self._most_rows))
         single = _units(rows[order])
         return OutcomeUnits(
@@ -184,6 +197,10 @@ class UnitCollector:
             copies=np.ones(self._most_rows, dtype=np.int64),
             n_independent=len(rows),
         )
+
+
+def _flat(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    return rows.reshape(len(rows), int(np.prod(rows.shape[1:])))  # -1 fails without rows
 
 
 def _units(rows: NDArray[np.float64], copies: NDArray[np.int64] | None = None) -> OutcomeUnits:

@@ -38,6 +38,9 @@ _WINS = (slice(None, 2), slice(1, None))
 _CELLS_AT_ONCE = 1 << 17
 """Resamples times annotators times margins whose tests are computed at once."""
 
+_DRAWS_AT_ONCE = 1 << 20
+"""Resamples times rows that are drawn at once."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Resampling:
@@ -87,20 +90,25 @@ def bootstrap_judge(
     list of Uncertainty
         One per ε.
     """
-    n_units, n_epsilons = units.n_independent, len(settings.epsilons)
+    n_epsilons = len(settings.epsilons)
+    kept = units.columns(np.tile(tested, 2) if lost else tested)
+    n_units = kept.n_independent
     reason = _why_not(n_units, tested)
     if reason is not None:
-        blank = [_blank(reason, n_units, settings, resampling)]
-        return blank * n_epsilons
-    tested_twice = np.tile(tested, 2) if lost else tested
-    kept = units.columns(tested_twice)
+        return [_blank(reason, n_units, settings, resampling)] * n_epsilons
     n_tested = int(np.count_nonzero(tested))
     plain = _without_exclusion(settings, tested)
     estimates = _advantages(kept, n_tested)
     draws, passes = _resample(kept, n_tested, plain, resampling)
+    shares = _shares(kept, n_tested)
     intervals = [
         _interval(
-            estimates[which], draws[which], _influence(kept, n_tested, which), kept, resampling
+            estimates[which],
+            draws[which],
+            influence=_influence(kept, n_tested, which),
+            shares=shares,
+            units=kept,
+            resampling=resampling,
         )
         for which in range(2)
     ]
@@ -128,7 +136,7 @@ def _why_not(n_units: int, tested: NDArray[np.bool_]) -> str | None:
 
 
 def _what_is_missing(intervals: list[tuple[float, float]], passes: float) -> str | None:
-    if np.isnan(intervals[0]).any():
+    if np.isnan(intervals).any():
         return "all units have the same outcomes"
     return "stability is not computed under the exact test" if np.isnan(passes) else None
 
@@ -175,6 +183,7 @@ def _resample(
     shares = units.copies / n_units
     n_columns, n_epsilons = units.weights.shape[1], len(settings.epsilons)
     step = max(1, _CELLS_AT_ONCE // (n_columns * n_epsilons), 1 + 64 // n_epsilons)
+    step = min(step, max(64, _DRAWS_AT_ONCE // len(shares)))
     draws: list[NDArray[Any]] = []
     n_passed = np.zeros(n_epsilons)
     for start in range(0, resampling.n_resamples, step):
@@ -212,20 +221,29 @@ def _influence(units: OutcomeUnits, n_tested: int, which: int) -> NDArray[np.flo
     return ((won - mass * (copies @ won / total)) / total).mean(axis=1)
 
 
+def _shares(units: OutcomeUnits, n_tested: int) -> NDArray[np.float64]:
+    """How much of ρ one unit of each row decides; over all units these sum to 1."""
+    mass = units.weights[:, :n_tested].sum(axis=-1)
+    return (mass / (units.copies.astype(np.float64) @ mass)).mean(axis=1)
+
+
 def _interval(
     estimate: float,
     draws: NDArray[np.float64],
+    *,
     influence: NDArray[np.float64],
+    shares: NDArray[np.float64],
     units: OutcomeUnits,
     resampling: Resampling,
 ) -> tuple[float, float]:
     """BCa interval with widened tails; one-sided where every unit agrees with every other."""
-    n_units = int(units.copies.sum())
     tail = (1 - resampling.confidence_level) / 2
     copies = units.copies.astype(np.float64)
     spread = float(copies @ influence**2)
     if spread <= 1e-24:
-        return _without_variance(estimate, n_units, tail)
+        grouped = units.n_independent / copies.sum()  # units that one copy of a row stands for
+        return _without_variance(estimate, grouped / float(shares.max()), tail)
+    n_units = copies[shares > 0].sum()  # failures say nothing here
     wide = max(ndtr(np.sqrt(n_units / (n_units - 1)) * stdtrit(n_units - 1, tail)), 1e-12)
     draws = draws[~np.isnan(draws)]  # a draw without any comparison says nothing
     below = np.mean(draws < estimate - 1e-12) + 0.5 * np.mean(np.abs(draws - estimate) <= 1e-12)
@@ -237,8 +255,12 @@ def _interval(
     return float(min(low, estimate)), float(max(high, estimate))
 
 
-def _without_variance(estimate: float, n_units: int, tail: float) -> tuple[float, float]:
-    """Bound a share that is 0 or 1 in every unit, as Clopper and Pearson do."""
+def _without_variance(estimate: float, n_units: float, tail: float) -> tuple[float, float]:
+    """Bound a share that is 0 or 1 in every unit, as Clopper and Pearson do.
+
+    Where units decide unequal shares of ρ, there are as many as would fit of the weightiest: more
+    would promise too much.
+    """
     if estimate >= 1 - 1e-12:
         return float(tail ** (1 / n_units)), 1.0
     if estimate <= 1e-12:

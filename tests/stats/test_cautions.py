@@ -1,0 +1,347 @@
+"""Cautions and reasons: every code is known, and every number of a sentence stands beside it."""
+
+import ast
+import math
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import voirdire
+from voirdire import alt_test, stats
+from voirdire.stats.cautions import find_instability
+from voirdire.stats.results import CAUTION_CODES, REASON_CODES, Uncertainty
+
+SOURCE = Path(voirdire.__file__).parent
+QUOTED = re.compile(r"(?<!\w)'([^']*)'")  # not the apostrophe of "annotators' labels"
+
+
+def survey(seed=0, *, n_items=120, prevalence=0.5, noise=0.1, names="abc"):
+    """Annotators of a yes/no question, and what is true."""
+    rng = np.random.default_rng(seed)
+    truth = rng.random(n_items) < prevalence
+    humans = {
+        name: dict(enumerate((truth ^ (rng.random(n_items) < noise)).tolist())) for name in names
+    }
+    return dict(enumerate(truth.tolist())), humans
+
+
+def examine(judge, humans, **options):
+    return alt_test(judge, humans, **({"n_resamples": 0} | options))
+
+
+def clusters_of(judge, n):
+    return {item: f"source {item % n}" for item in judge}
+
+
+def alone(result, code):
+    """Return the one caution or reason of a code, or None."""
+    found = [row for row in (*result.cautions, *result.reasons) if row.code == code]
+    assert len(found) <= 1
+    return found[0] if found else None
+
+
+# Where each of them comes up ---------------------------------------------------------------------
+
+
+def _correction():
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        humans = {f"h{k}": dict(enumerate(rng.integers(0, 2, 60).tolist())) for k in range(6)}
+        judge = dict(enumerate(rng.integers(0, 2, 60).tolist()))
+        result = examine(judge, humans, controls=False)
+        if alone(result, "correction"):
+            return result
+    raise AssertionError
+
+
+def _failures():
+    judge, humans = survey()
+    return examine(judge | dict.fromkeys(range(14)), humans)
+
+
+def _untested():
+    judge, humans = survey()
+    humans |= {f"rare {k}": dict.fromkeys(range(10), True) for k in range(7)}
+    return examine(judge, humans)
+
+
+def _unstable():
+    judge, humans = survey(5, noise=0.2)
+    wrong = {item: label ^ (item % 5 == 0) for item, label in judge.items()}
+    return examine(wrong, humans, epsilon=0.1, n_resamples=1_500)
+
+
+def _undeclared():
+    rng = np.random.default_rng(0)
+    labels = {
+        name: dict(enumerate([["x"], ["y"], []][k] for k in rng.integers(0, 3, 60)))
+        for name in "abcd"
+    }
+    judge = labels.pop("d")
+    return examine(judge, labels, alignment="jaccard_macro")
+
+
+def _strange_annotators():
+    judge, humans = survey()
+    words = {
+        name: {i: "yes" if x else "no" for i, x in row.items()} for name, row in humans.items()
+    }
+    words |= {f"row {k}": {i: f"{k}-{i}" for i in range(120)} for k in range(6)}
+    return examine({i: "yes" if x else "no" for i, x in judge.items()}, words, controls=False)
+
+
+def _strange_labels():
+    judge, humans = survey()
+    words = {name: {i: str(int(x)) for i, x in row.items()} for name, row in humans.items()}
+    return examine({i: f"{int(x)}.0" for i, x in judge.items()}, words, kind="choice")
+
+
+def _not_judged():
+    judge, humans = survey()
+    return examine({item: label for item, label in judge.items() if item >= 17}, humans)
+
+
+@pytest.mark.filterwarnings("ignore::voirdire.DegenerateDataWarning")
+def _untestable():
+    return examine(*survey(n_items=20))
+
+
+def _constant_passes():
+    return examine(*survey(1, n_items=1_000, prevalence=0.03, noise=0.02))
+
+
+def _no_p_values():
+    judge, humans = survey()
+    return examine(judge, humans, clusters=clusters_of(judge, 1))
+
+
+def _few_clusters():
+    judge, humans = survey()
+    return examine(judge, humans, clusters=clusters_of(judge, 19))
+
+
+def _undefined_agreement():
+    humans = {name: dict.fromkeys(range(40), "yes") for name in "abc"}
+    return examine(humans["a"], humans, controls=False)
+
+
+SCENES = {
+    "correction": _correction,
+    "failures": _failures,
+    "few_annotators": lambda: examine(*survey(names="ab")),
+    "few_clusters": _few_clusters,
+    "few_items": lambda: examine(*survey(n_items=40, names="abcdefg")),
+    "many_ties": lambda: examine(*survey(noise=0.05)),
+    "no_controls": lambda: examine(*survey(), controls=False),
+    "not_judged": _not_judged,
+    "skewed_labels": lambda: examine(*survey(n_items=300, prevalence=0.03, noise=0.02)),
+    "strange_annotators": _strange_annotators,
+    "strange_labels": _strange_labels,
+    "undeclared_labels": _undeclared,
+    "unstable": _unstable,
+    "untested_annotators": _untested,
+    "weak_annotators": lambda: examine(*survey(noise=0.3)),
+    "constant_passes": _constant_passes,
+    "no_p_values": _no_p_values,
+    "one_sided": lambda: examine(*survey(prevalence=0.05, noise=0.01), controls=False),
+    "undefined_agreement": _undefined_agreement,
+    "untestable": _untestable,
+    "weak_agreement": lambda: examine(*survey(3, noise=0.4)),
+}
+
+
+def numbers_in(sentence):
+    """Read the numbers of a sentence outside quotation marks, with half a unit of their last digit.
+
+    Percentages are fractions.
+    """
+    bare = QUOTED.sub("", sentence)
+    for text, percent in re.findall(r"(-?\d[\d,]*(?:\.\d+)?)(%?)", bare):
+        digits = text.replace(",", "")
+        scale = 0.01 if percent else 1.0
+        unit = 10.0 ** -len(digits.partition(".")[2])
+        yield float(digits) * scale, 0.5 * unit * scale + 1e-9
+
+
+def quoted_in(sentence):
+    return QUOTED.findall(sentence)
+
+
+@pytest.mark.filterwarnings("ignore::voirdire.DegenerateDataWarning")
+@pytest.mark.parametrize("code", SCENES)
+def test_every_number_and_name_of_a_sentence_is_a_figure(code):
+    found = alone(SCENES[code](), code)
+
+    values = list(found.figures.values())
+    flat = [x for value in values for x in (value if isinstance(value, list) else [value])]
+    figures = [x for x in flat if isinstance(x, int | float) and not isinstance(x, bool)]
+    texts = [str(x) for x in flat if isinstance(x, str)]
+    # "and 2 more" follows from how many there are and how many are named
+    if "n" in found.figures:
+        figures.append(found.figures["n"] - len(found.figures["annotators"]))
+    for number, half_unit in numbers_in(found.sentence):
+        assert any(abs(number - figure) <= half_unit for figure in figures), (number, found)
+    for text in quoted_in(found.sentence):
+        if text != "exact":  # method='exact' is advice
+            assert text in texts
+    assert found.as_dict() == {
+        "code": code,
+        "sentence": found.sentence,
+        "figures": found.figures,
+    }
+
+
+def test_every_code_has_a_scene():
+    assert sorted(SCENES) == sorted((*CAUTION_CODES, *REASON_CODES))
+
+
+def test_the_codes_that_the_source_can_emit_are_the_codes_that_are_known():
+    emitted = set()
+    for path in SOURCE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call):
+                emitted |= set(codes_given(node))
+
+    assert emitted == {*CAUTION_CODES, *REASON_CODES}
+
+
+def codes_given(call):
+    """Name the code that `caution(...)` or `Caution(...)` gives; it must be written out."""
+    name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+    if name not in ("caution", "Caution"):
+        return
+    code = next((word.value for word in call.keywords if word.arg == "code"), None)
+    code = call.args[0] if code is None and call.args else code
+    if isinstance(code, ast.Name) and code.id == "code":
+        return  # `caution` itself hands its code on
+    assert isinstance(code, ast.Constant), ast.unparse(call)
+    yield code.value
+
+
+def test_cautions_and_reasons_have_different_codes_in_order():
+    assert not set(CAUTION_CODES) & set(REASON_CODES)
+    assert list(CAUTION_CODES) == sorted(set(CAUTION_CODES))
+    assert list(REASON_CODES) == sorted(set(REASON_CODES))
+
+
+@pytest.mark.filterwarnings("ignore::voirdire.DegenerateDataWarning")
+@pytest.mark.parametrize("code", SCENES)
+def test_reasons_stand_beside_no_evidence_and_cautions_beside_anything(code):
+    result = SCENES[code]()
+
+    assert {row.code for row in result.cautions} <= set(CAUTION_CODES)
+    assert {row.code for row in result.reasons} <= set(REASON_CODES)
+    assert (result.outcome == "no_evidence") == bool(result.reasons)
+
+
+# The limits --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("n_items", "few"), [(49, True), (50, False)])
+def test_fewer_than_fifty_items_are_few(n_items, few):
+    found = alone(examine(*survey(n_items=n_items)), "few_items")
+
+    assert (found is not None) == few
+    if few:
+        expected = {"annotators": ["a", "b", "c"], "n": 3, "fewest": 49, "few": 50}
+        assert found.figures == expected
+
+
+def test_only_annotators_with_few_items_are_named():
+    judge, humans = survey()
+    humans["c"] = {item: humans["c"][item] for item in range(31)}
+
+    found = alone(examine(judge, humans), "few_items")
+
+    assert found.figures == {"annotators": ["c"], "n": 1, "fewest": 31, "few": 50}
+    assert "for 'c', the fewest 31" in found.sentence
+
+
+@pytest.mark.parametrize(("n", "few"), [(19, True), (20, False)])
+def test_fewer_than_twenty_clusters_are_few(n, few):
+    judge, humans = survey()
+
+    found = alone(examine(judge, humans, clusters=clusters_of(judge, n)), "few_clusters")
+
+    assert (found is not None) == few
+    if few:
+        assert found.figures == {"n_clusters": 19, "needed": 20}
+    assert alone(examine(judge, humans), "few_clusters") is None
+
+
+@pytest.mark.parametrize(("n_rare", "skewed"), [(10, True), (11, False)])
+def test_nine_tenths_of_one_label_are_skewed(n_rare, skewed):
+    # 300 labels, three of each rare item: 30 of 300 are a tenth.
+    row = {item: "rare" if item < n_rare else "often" for item in range(100)}
+
+    found = alone(examine(row, dict.fromkeys("abc", row), controls=False), "skewed_labels")
+
+    assert (found is not None) == skewed
+    if skewed:
+        assert found.figures == {"share": 0.9, "label": "often"}
+
+
+def test_only_annotators_labels_are_skewed_and_only_words():
+    rng = np.random.default_rng(0)
+    humans = rng.integers(0, 2, (100, 3))
+
+    [constant] = stats.alt_test(np.zeros(100, dtype=int), humans)
+    [numbers] = stats.alt_test(np.full(100, 3.0), np.full((100, 3), 3.0), alignment="neg_rmse")
+
+    assert alone(constant, "skewed_labels") is None
+    assert alone(numbers, "skewed_labels") is None
+
+
+def of(stability, *, clustered=False):
+    return Uncertainty(
+        advantage_low=0.1,
+        advantage_high=0.2,
+        human_advantage_low=0.1,
+        human_advantage_high=0.2,
+        stability=stability,
+        confidence_level=0.95,
+        n_resamples=12_345,
+        n_units=10,
+        clustered=clustered,
+    )
+
+
+@pytest.mark.parametrize(
+    ("stability", "unstable"),
+    [
+        (0.0, False),
+        (0.0999, False),
+        (0.1, True),
+        (0.5, True),
+        (0.9, True),
+        (0.9001, False),
+        (1.0, False),
+        (math.nan, False),
+    ],
+)
+def test_between_a_tenth_and_nine_tenths_a_judge_is_unstable(stability, unstable):
+    found = find_instability(of(stability))
+
+    assert bool(found) == unstable
+
+
+def test_what_was_drawn_again_is_said():
+    [items] = find_instability(of(0.256))
+    [clusters] = find_instability(of(0.256, clustered=True))
+
+    assert items.sentence == (
+        "drawn again, the items let the judge pass in 26% of 12,345 resamples: the result hangs on "
+        "which items were labelled"
+    )
+    assert clusters.sentence == items.sentence.replace("items", "clusters")
+    assert items.figures == {"stability": 0.256, "n_resamples": 12_345, "clustered": False}
+    assert find_instability(None) == ()
+
+
+def test_figures_of_one_caution_do_not_change_its_identity():
+    [one] = find_instability(of(0.5))
+
+    assert hash(one) == hash(replace(one, figures={}))
