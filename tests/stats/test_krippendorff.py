@@ -108,7 +108,7 @@ def test_alpha_by_hand():
     assert (result.n_items, result.n_labels, result.n_clusters) == (3, 6, 3)
 
 
-def test_the_interval_is_the_delta_method_on_log_disagreement():
+def test_the_interval_follows_from_what_each_item_moves():
     rng = np.random.default_rng(5)
     truth = rng.choice(3, (60, 1), p=[0.8, 0.15, 0.05])
     labels = np.where(rng.random((60, 4)) < 0.3, rng.integers(0, 3, (60, 4)), truth)
@@ -116,29 +116,45 @@ def test_the_interval_is_the_delta_method_on_log_disagreement():
 
     result = krippendorff_alpha(labels, confidence_level=0.9)
 
-    # The same derivative by brute force: alpha with item i weighted a little more.
-    def log_disagreement(weights):
+    # The derivatives by brute force: both disagreements with item i weighted a little more.
+    def log_disagreements(weights):
         m = (labels >= 0).sum(axis=1)
         use = m >= 2
         counts = np.stack([(labels == c).sum(axis=1) for c in range(3)], axis=1) * use[:, None]
         observed = (weights * (m**2 - (counts**2).sum(axis=1)) / np.maximum(m - 1, 1))[use].sum()
         totals = (weights[:, None] * counts).sum(axis=0)
         n = totals.sum()
-        return math.log(observed / n) - math.log((n**2 - (totals**2).sum()) / (n * (n - 1)))
+        return np.log([observed / n, (n**2 - (totals**2).sum()) / (n * (n - 1))])
 
     n_items = result.n_items
-    use = np.flatnonzero((labels >= 0).sum(axis=1) >= 2)
     step = 1e-6
-    influence = []
-    for i in use:
+    moved = []
+    for i in np.flatnonzero((labels >= 0).sum(axis=1) >= 2):
         up, down = np.ones(60), np.ones(60)
         up[i] += step
         down[i] -= step
-        influence.append((log_disagreement(up) - log_disagreement(down)) / (2 * step))
-    error = np.std(influence, ddof=1) * math.sqrt(n_items)
-    half = stats.t.ppf(0.95, n_items - 1) * error
-    assert result.low == pytest.approx(1 - (1 - result.alpha) * math.exp(half), abs=1e-6)
-    assert result.high == pytest.approx(1 - (1 - result.alpha) * math.exp(-half), abs=1e-6)
+        observed, expected = (log_disagreements(up) - log_disagreements(down)) / (2 * step)
+        moved.append((1 - result.alpha) * (expected - observed) / (1 - expected))
+    error = np.std(moved, ddof=1) * math.sqrt(n_items)
+    # Satterthwaite: the variance is uncertain by its kurtosis, less what goes with the estimate.
+    excess = stats.kurtosis(moved, fisher=False) - 1 - stats.skew(moved) ** 2
+    half = stats.t.ppf(0.95, min(n_items - 1, 2 * n_items / excess)) * error
+    half /= 1 - result.alpha**2
+    assert result.low == pytest.approx(math.tanh(math.atanh(result.alpha) - half), abs=1e-4)
+    assert result.high == pytest.approx(math.tanh(math.atanh(result.alpha) + half), abs=1e-4)
+
+
+def test_the_interval_is_nearly_that_of_the_jackknife():
+    rng = np.random.default_rng(2)
+    truth = rng.choice(2, (100, 1), p=[0.9, 0.1])
+    labels = np.where(rng.random((100, 3)) < 0.2, rng.integers(0, 2, (100, 3)), truth)
+
+    result = krippendorff_alpha(labels, confidence_level=0.68)
+
+    without = [krippendorff_alpha(np.delete(labels, i, axis=0)).alpha for i in range(100)]
+    half = stats.t.ppf(0.84, 99) * np.std(without) * 99 / math.sqrt(99)
+    width = math.atanh(result.high) - math.atanh(result.low)
+    assert width == pytest.approx(2 * half / (1 - result.alpha**2), rel=0.02)
 
 
 @given(sparse_matrices(), st.sampled_from(("nominal", "ordinal", "interval")))

@@ -1,13 +1,17 @@
 """Numbers in, frozen results out: no files, models, clocks or global randomness."""
 
+from voirdire.stats.agreement_result import AgreementResult
 from voirdire.stats.alt_test import alt_test
 from voirdire.stats.exact_test import exact_p_value
 from voirdire.stats.fdr import benjamini_hochberg, benjamini_yekutieli
 from voirdire.stats.judge_difference import JudgeDifference, compare_judges
 from voirdire.stats.krippendorff import KrippendorffResult, krippendorff_alpha
 from voirdire.stats.label_sets import LabelSets
+from voirdire.stats.many_raters import fleiss_kappa, gwet_ac, raw_agreement
 from voirdire.stats.normalization import normalize_scale
 from voirdire.stats.outcome_sums import OutcomeSums, sum_outcomes
+from voirdire.stats.panel_agreement import measure_panel
+from voirdire.stats.panel_results import PanelAgreement
 from voirdire.stats.planning import (
     NoiseModel,
     PowerResult,
@@ -26,8 +30,10 @@ from voirdire.stats.results import (
     WorstCase,
 )
 from voirdire.stats.text_similarity import character_cosine
+from voirdire.stats.two_raters import cohen_kappa
 
 __all__ = [
+    "AgreementResult",
     "AltTestResult",
     "AnnotatorResult",
     "Caution",
@@ -38,6 +44,7 @@ __all__ = [
     "Names",
     "NoiseModel",
     "OutcomeSums",
+    "PanelAgreement",
     "PowerResult",
     "PowerRow",
     "SmallestSize",
@@ -47,11 +54,16 @@ __all__ = [
     "benjamini_hochberg",
     "benjamini_yekutieli",
     "character_cosine",
+    "cohen_kappa",
     "compare_judges",
     "exact_p_value",
     "fit_noise_model",
+    "fleiss_kappa",
+    "gwet_ac",
     "krippendorff_alpha",
+    "measure_panel",
     "normalize_scale",
     "power",
+    "raw_agreement",
     "sum_outcomes",
 ]

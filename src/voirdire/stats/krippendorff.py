@@ -7,8 +7,8 @@ With :math:`m_i \ge 2` labels on item i, n labels in all and :math:`\delta` the 
    D_e = \frac{1}{n(n-1)} \sum_{a \ne b} \delta(a, b),
 
 the second sum over all pairs of labels whatever their item [1]_. Both are smooth functions of sums
-over items, so the standard error of :math:`\log(1 - \alpha) = \log D_o - \log D_e` follows from
-each item's influence on them (the delta method), summed within clusters where there are any.
+over items, so the standard error of α follows from each item's influence on them, summed within
+clusters where there are any; `agreement_interval` makes the interval from it, in Fisher's z.
 
 References
 ----------
@@ -22,10 +22,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.special import stdtrit
 
 from voirdire._validation import check_choice, check_fraction
 from voirdire.errors import DegenerateDataWarning, InputError
+from voirdire.stats.agreement_interval import make_interval
 from voirdire.stats.label_distance import CodedMetric, Level, make_metric
 from voirdire.stats.label_sets import LabelSets
 from voirdire.stats.slots import pack_slots
@@ -297,16 +297,21 @@ def _interval(
         return 1 - ratio, float("nan"), float("nan")
     if ratio == 0:
         return 1.0, 1.0, 1.0
-    # d log(1 - α): D_o is linear in the items; D_e is quadratic, hence the 2; n enters both.
-    influence = (
-        observed / observed.sum()
-        - 2 * expected.per_item / expected.total
-        + expected.n_labels / (n_labels - 1)
+    # d log D_e: D_e is quadratic in the items, hence the 2, over n (n - 1).
+    reach = (
+        2 * expected.per_item / expected.total
+        - expected.n_labels / n_labels
+        - expected.n_labels / (n_labels - 1)
     )
-    if units is not None:
-        _, index = np.unique(units, return_inverse=True)
-        influence = np.bincount(index, weights=influence)
-    centred = influence - influence.mean()
-    error = np.sqrt(n_clusters / (n_clusters - 1) * (centred**2).sum())
-    half = stdtrit(n_clusters - 1, (1 + confidence_level) / 2) * error
-    return 1 - ratio, float(1 - ratio * np.exp(half)), float(1 - ratio * np.exp(-half))
+    # d log D_o: D_o is linear in the items, over n; and d α = -(1 - α) (d log D_o - d log D_e).
+    linear = observed / observed.sum() - expected.n_labels / n_labels
+    interval = make_interval(
+        1 - ratio,
+        ratio * (reach - linear),
+        reach=reach,
+        compared=expected.n_labels > 0,
+        units=None if units is None else np.unique(units, return_inverse=True)[1],
+        confidence_level=confidence_level,
+        least=-1.0,
+    )
+    return 1 - ratio, interval.low, interval.high

@@ -8,7 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from voirdire.stats.diagnosis.confusion import NumberBins, bin_codes, confusion_counts, confusion_of_sets
+from voirdire.stats.diagnosis.confusion import (
+    NumberBins,
+    bin_codes,
+    confusion_counts,
+    confusion_of_sets,
+)
 from voirdire.studies.examination import label_text
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ import numpy as np
 from voirdire.stats.diagnosis.gaps import item_gaps
 from voirdire.stats.diagnosis.outlier_annotators import outlier_annotators
 from voirdire.stats.diagnosis.panel_items import panel_items
-from voirdire.stats.preparation import prepare
 from voirdire.stats.diagnosis.slices import compare_slices
+from voirdire.stats.preparation import prepare
 from voirdire.studies.confusion_tables import ConfusionTable, confusion_tables, label_namer
 from voirdire.studies.examination import TestPlan, comparison_settings
 from voirdire.studies.slice_columns import SkippedColumn, Slicing, slice_items

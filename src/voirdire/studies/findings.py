@@ -20,12 +20,14 @@ if TYPE_CHECKING:
 
     from voirdire._types import AlignmentName, QuestionKind
     from voirdire.stats import JudgeDifference, PanelAgreement
+    from voirdire.stats.panel_agreement import PanelLevel
     from voirdire.studies.diagnosis import Diagnosis
     from voirdire.studies.examination import TestPlan
     from voirdire.studies.label_matrix import LabelMatrix
 
 __all__ = ["LabelShare", "QuestionFindings", "find_around"]
 
+_LEVELS: dict[str, PanelLevel] = {"scale": "interval", "multilabel": "sets"}
 MOST_LABELS = 30
 MOST_COMPARED = 60
 """More judges are not compared pair by pair."""
@@ -159,11 +161,10 @@ def find_around(
 def _agreement(matrix: LabelMatrix, kind: QuestionKind, plan: TestPlan) -> PanelAgreement | None:
     if kind == "text":
         return None
-    level = {"scale": "interval", "multilabel": "sets"}.get(kind, "nominal")
     return stats.measure_panel(
         matrix.humans,
         matrix.answers,
-        level=level,
+        level=_LEVELS.get(kind, "nominal"),
         label_sets=matrix.label_sets,
         clusters=matrix.clusters,
         confidence_level=plan.confidence_level,

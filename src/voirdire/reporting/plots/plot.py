@@ -5,7 +5,6 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from voirdire._types import Language
 from voirdire._validation import check_choice
 from voirdire.errors import InputError
 from voirdire.reporting.plots.power import draw_power_curves, is_power
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from voirdire._types import Language
     from voirdire.reporting.plots.rows import Sheet
     from voirdire.reporting.plots.words import Words
 

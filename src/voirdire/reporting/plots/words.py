@@ -7,7 +7,7 @@ from typing import Any
 from voirdire._types import Language
 from voirdire._validation import check_choice
 
-__all__ = ["Language", "Words", "count_judges", "name_coefficient", "words_in"]
+__all__ = ["Words", "count_judges", "name_coefficient", "words_in"]
 
 
 _WORDS: dict[str, tuple[str, str]] = {

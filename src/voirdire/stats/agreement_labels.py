@@ -1,0 +1,214 @@
+"""Labels of several raters as codes of the distinct labels, one small number each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from voirdire.errors import InputError
+from voirdire.stats.agreement_weights import (
+    Disagreement,
+    Linear,
+    Quadratic,
+    SetDisagreement,
+    measure_distances,
+)
+from voirdire.stats.label_sets import LabelSets
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from voirdire.stats.agreement_weights import Weights
+
+__all__ = ["CodedLabels", "code_labels"]
+
+_WIDEST_LOOKUP = 1 << 24
+"""Integers that span less are coded by looking them up, others by sorting."""
+
+_ITEMS_AT_ONCE = 1 << 15
+"""Rows that are turned into columns at once, while they are in the cache."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CodedLabels:
+    """Labels as codes.
+
+    Attributes
+    ----------
+    codes : ndarray of int, shape (n_raters, n_items)
+        Codes from 0, in the smallest type that holds them; -1 where missing.
+    values : ndarray, shape (n_labels,) or (n_labels, n_words)
+        What each code stands for: ascending numbers, or packed label sets.
+    weights : {"linear", "quadratic", "jaccard"} or None
+        How unequal labels agree in part.
+    declared : bool
+        Whether `values` were declared, and not found among the labels.
+    """
+
+    codes: NDArray[Any]
+    values: NDArray[Any]
+    weights: Weights | None
+    declared: bool
+
+    @property
+    def n_labels(self) -> int:
+        """How many distinct labels there are."""
+        return len(self.values)
+
+    @property
+    def numbers(self) -> NDArray[np.float64]:
+        """The labels as numbers, nan where missing, shape (n_items, n_raters)."""
+        return np.append(self.values.astype(np.float64), np.nan)[self.codes.T]
+
+    def disagreement(self, raters: slice | list[int]) -> Disagreement:
+        """Make the disagreement whose categories are declared, or the labels of some raters."""
+        categories = np.arange(self.n_labels)
+        if not self.declared:
+            categories = np.flatnonzero(self._used[raters].any(axis=0))
+        if self.weights is None:
+            return Disagreement(categories)
+        if self.weights == "jaccard":
+            return SetDisagreement(categories, self.values, self._distances)
+        return (Linear if self.weights == "linear" else Quadratic)(categories, self.values)
+
+    @cached_property
+    def _used(self) -> NDArray[np.bool_]:
+        """Which rater uses which label."""
+        used = np.zeros((len(self.codes), self.n_labels + 1), dtype=np.bool_)
+        for row, column in zip(used, self.codes, strict=True):
+            row[column] = True  # -1 marks the one beyond the end
+        return used[:, :-1]
+
+    @cached_property
+    def _distances(self) -> NDArray[np.float64] | None:
+        return measure_distances(self.values)
+
+
+def code_labels(
+    labels: ArrayLike,
+    *,
+    weights: Weights | None,
+    label_sets: ArrayLike | LabelSets | None = None,
+    categories: ArrayLike | None = None,
+) -> CodedLabels:
+    """Check labels of shape (n_items, n_raters) and code them.
+
+    Integers are codes with -1 for missing; floats, for weights by number only, have nan there.
+    """
+    matrix = np.asarray(labels)
+    if matrix.ndim != 2:
+        msg = f"`labels` must have the shape (n_items, n_raters), got {matrix.shape}."
+        raise InputError(msg)
+    matrix = _check_type(matrix, weights)
+    if weights == "jaccard":
+        if categories is not None:
+            msg = "`categories` must be None for the weights 'jaccard'; those that occur count."
+            raise InputError(msg)
+        return _code_sets(matrix, label_sets)
+    if label_sets is not None:
+        msg = f"`label_sets` must be None unless `weights` is 'jaccard', got {weights!r}."
+        raise InputError(msg)
+    distinct = _find_distinct(matrix)
+    declared = None if categories is None else _check_categories(categories, distinct)
+    values = distinct if declared is None else declared
+    return CodedLabels(
+        codes=_look_up(matrix, values),
+        values=values,
+        weights=weights,
+        declared=declared is not None,
+    )
+
+
+def _check_type(matrix: NDArray[Any], weights: Weights | None) -> NDArray[Any]:
+    kind = matrix.dtype.kind
+    if kind in "iu":
+        if matrix.min(initial=0) < -1:
+            msg = f"`labels` must be codes from 0, -1 where missing, got {int(matrix.min())}."
+            raise InputError(msg)
+        return matrix.astype(np.int64) if kind == "u" else matrix
+    if kind != "f" or weights in (None, "jaccard"):
+        numbers = ", or numbers with nan" if weights in ("linear", "quadratic") else ""
+        msg = f"`labels` must be integer codes, -1 where missing{numbers}, got {matrix.dtype}."
+        raise InputError(msg)
+    if np.isinf(matrix).any():
+        msg = "`labels` must be finite numbers, nan where missing, got inf."
+        raise InputError(msg)
+    return matrix
+
+
+def _find_distinct(matrix: NDArray[Any]) -> NDArray[Any]:
+    if matrix.dtype.kind == "f":
+        return _find_numbers(matrix)
+    if int(matrix.max(initial=-1)) >= _WIDEST_LOOKUP:
+        return np.unique(matrix[matrix >= 0])
+    seen = np.zeros(int(matrix.max(initial=-1)) + 2, dtype=np.bool_)
+    for start in range(0, len(matrix), _ITEMS_AT_ONCE):
+        seen[matrix[start : start + _ITEMS_AT_ONCE]] = True  # -1 marks the last, no label
+    return np.flatnonzero(seen[:-1])
+
+
+def _find_numbers(matrix: NDArray[Any]) -> NDArray[np.float64]:
+    """Sort what is new in each column: on a scale of a few numbers, nothing after the first."""
+    distinct = np.zeros(0)
+    for column in matrix.T:
+        numbers = column[~np.isnan(column)].astype(np.float64)
+        if distinct.size:
+            place = np.minimum(np.searchsorted(distinct, numbers), len(distinct) - 1)
+            numbers = numbers[distinct[place] != numbers]
+        distinct = np.union1d(distinct, numbers)
+    return distinct
+
+
+def _check_categories(categories: ArrayLike, distinct: NDArray[Any]) -> NDArray[Any]:
+    declared = np.asarray(categories)
+    if declared.ndim != 1 or declared.dtype.kind not in "iuf":
+        msg = f"`categories` must be a sequence of codes or numbers, got {categories!r}."
+        raise InputError(msg)
+    declared = np.unique(declared)
+    unknown = np.setdiff1d(distinct, declared)
+    if unknown.size:
+        msg = f"`categories` must hold every label, got none for {unknown[0].item()!r}."
+        raise InputError(msg)
+    return declared
+
+
+def _look_up(matrix: NDArray[Any], values: NDArray[Any]) -> NDArray[Any]:
+    """Replace each label by its place among the ascending values."""
+    kind = np.min_scalar_type(-max(len(values), 1) - 1)
+    codes = np.empty(matrix.T.shape, dtype=kind)
+    by_table = matrix.dtype.kind != "f" and values.max(initial=-1) < _WIDEST_LOOKUP
+    if by_table:
+        table = np.full(int(values.max(initial=-1)) + 2, -1, dtype=kind)
+        whole = values[(values == np.floor(values)) & (values >= 0)]
+        table[whole.astype(np.int64)] = np.searchsorted(values, whole)
+    for start in range(0, len(matrix), _ITEMS_AT_ONCE):
+        block = np.ascontiguousarray(matrix[start : start + _ITEMS_AT_ONCE].T)
+        if by_table:
+            found = table[block]
+        else:
+            missing = np.isnan(block) if matrix.dtype.kind == "f" else block < 0
+            found = np.where(missing, -1, np.searchsorted(values, block))
+        codes[:, start : start + _ITEMS_AT_ONCE] = found
+    return codes
+
+
+def _code_sets(matrix: NDArray[Any], label_sets: ArrayLike | LabelSets | None) -> CodedLabels:
+    if label_sets is None:
+        msg = "`label_sets` must be given for the weights 'jaccard', got None."
+        raise InputError(msg)
+    known = label_sets
+    sets = known if isinstance(known, LabelSets) else LabelSets.from_membership(np.asarray(known))
+    highest = int(matrix.max(initial=-1))
+    if highest >= len(sets):
+        msg = f"`label_sets` must hold a set for every code, got {len(sets)} for code {highest}."
+        raise InputError(msg)
+    used = _find_distinct(matrix)
+    # Codes of equal sets become one.
+    words, same = np.unique(sets.words[used], axis=0, return_inverse=True)
+    table = np.full(highest + 2, -1, dtype=np.min_scalar_type(-max(len(words), 1) - 1))
+    table[used] = same.reshape(-1)
+    codes = np.ascontiguousarray(table[matrix].T)
+    return CodedLabels(codes=codes, values=words, weights="jaccard", declared=False)
