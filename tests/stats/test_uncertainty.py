@@ -13,6 +13,7 @@ from voirdire import stats
 from voirdire.stats import outcome_units, uncertainty
 from voirdire.stats.outcome_units import UnitCollector
 from voirdire.stats.preparation import prepare
+from voirdire.stats.uncertainty import draw_times
 
 
 def labels(seed, *, n_items=100, n_annotators=3, skill=0.7, share=0.5, missing=0.0):
@@ -108,7 +109,8 @@ def test_on_sparse_labels_it_is_the_bca_of_scipy_over_units(clustered):
         confidence_level=nominal(0.95, len(units)),
     )
 
-    allowed = 0.2 * expected.standard_error
+    # scipy takes the skew from a jackknife, we from the influence of each unit
+    allowed = 0.25 * expected.standard_error
     found = result.uncertainty
     assert found.advantage_low == pytest.approx(expected.confidence_interval.low, abs=allowed)
     assert found.advantage_high == pytest.approx(expected.confidence_interval.high, abs=allowed)
@@ -284,9 +286,7 @@ def test_stability_is_the_share_of_repeated_data_sets_that_pass(name):
     units = collector.units()
     kept = np.tile(kept, 1 if failed is None else 2)
     rows = np.flatnonzero(units.n_units[:, kept].any(axis=1))
-    draws = np.random.default_rng(5).multinomial(
-        found.n_units, units.copies[rows] / found.n_units, size=150
-    )
+    draws = draw_times(np.random.default_rng(5), units.copies[rows], 150).astype(int)
     block = prepared.comparison.block(prepared.raters)
     outcomes = block.outcomes(prepared.raters.judges[:, 0])
     if failed is not None:
@@ -462,3 +462,18 @@ def test_each_judge_has_an_interval_of_its_own(judges):
         )
         for one, two in zip(together[2 * k : 2 * k + 2], alone, strict=True):
             assert one.uncertainty == two.uncertainty
+
+
+@pytest.mark.parametrize("copies", [[1] * 40, [3, 0, 37], [400, 600]])
+def test_rows_are_drawn_as_often_as_they_occur(copies):
+    n_draws = 4_000
+
+    times = draw_times(np.random.default_rng(0), np.array(copies), n_draws)
+
+    n_units = sum(copies)
+    assert (times.sum(axis=1) == n_units).all()
+    share = np.array(copies) / n_units
+    error = np.sqrt(n_units * share * (1 - share) / n_draws)
+    assert (np.abs(times.mean(axis=0) - np.array(copies)) <= 4 * error + 1e-12).all()
+    spread = times.var(axis=0)
+    assert spread == pytest.approx(n_units * share * (1 - share), rel=0.15)

@@ -218,11 +218,12 @@ def _run(
         collectors = [UnitCollector(seed=resampling.seed, lost=count > 0) for count in n_failures]
     sums = prepared.comparison.run(raters, controls, collectors)
     figures = compute_figures(sums.judges, settings)
+    worst = figures if failed is None else compute_figures(sums.worst, settings)
     return Run(
         sums=sums,
         settings=settings,
         figures=figures,
-        worst=figures if failed is None else compute_figures(sums.worst, settings),
+        worst=worst,
         control_figures=None if sums.controls is None else compute_figures(sums.controls, settings),
         controls=controls,
         panel=panel,
@@ -236,9 +237,9 @@ def _run(
             bootstrap_judge(
                 collector.units(),
                 tested=figures.tested[judge],
+                tested_lost=worst.tested[judge] if collector.lost else None,
                 settings=settings,
                 resampling=resampling,
-                lost=collector.lost,
             )
             for judge, collector in enumerate(collectors)
             if resampling is not None

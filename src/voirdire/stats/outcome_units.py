@@ -10,6 +10,7 @@ a few thousand of them.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -83,15 +84,22 @@ class OutcomeUnits:
             Of shape (n_resamples, n_annotators); its `counts` hold the number of units.
         """
         shape = (len(times), self.weights.shape[1])
-        n_units = np.rint(times @ self.n_units).astype(np.int64)
+        weights = (times @ _flat(self.weights)).reshape(*shape, 3)
+        if self._weigh_one:
+            units, squares = weights.sum(axis=-1), weights[..., np.newaxis] * np.eye(3)
+        else:
+            units = times @ self.n_units
+            squares = (times @ _flat(self.squares)).reshape(*shape, 3, 3)
+        n_units = np.rint(units).astype(np.int64)
         counts = np.zeros((*shape, 3), dtype=np.int64)
         counts[..., 0] = n_units
-        return OutcomeSums(
-            counts=counts,
-            weights=(times @ _flat(self.weights)).reshape(*shape, 3),
-            squares=(times @ _flat(self.squares)).reshape(*shape, 3, 3),
-            n_units=n_units,
-        )
+        return OutcomeSums(counts=counts, weights=weights, squares=squares, n_units=n_units)
+
+    @cached_property
+    def _weigh_one(self) -> bool:
+        """Whether every unit is one outcome that weighs 1: its square is then itself."""
+        apart = np.array_equal(self.squares, self.weights[..., np.newaxis] * np.eye(3))
+        return apart and np.array_equal(self.n_units, self.weights.sum(axis=-1))
 
 
 class UnitCollector:

@@ -25,18 +25,24 @@ from voirdire.stats.figures import compute_figures
 from voirdire.stats.results import Uncertainty
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from voirdire.stats.figures import TestSettings
+    from voirdire.stats.outcome_sums import OutcomeSums
     from voirdire.stats.outcome_units import OutcomeUnits
 
-__all__ = ["Resampling", "bootstrap_judge"]
+__all__ = ["Resampling", "bootstrap_judge", "draw_times"]
 
 _WINS = (slice(None, 2), slice(1, None))
 """Outcomes that count for the judge, and for the human; ties for both."""
 
 _CELLS_AT_ONCE = 1 << 17
 """Resamples times annotators times margins whose tests are computed at once."""
+
+_UNITS_PER_ROW = 10
+"""With more copies of a row than this, binomials are faster than draws one by one."""
 
 _DRAWS_AT_ONCE = 1 << 20
 """Resamples times rows that are drawn at once."""
@@ -65,25 +71,25 @@ def bootstrap_judge(
     units: OutcomeUnits,
     *,
     tested: NDArray[np.bool_],
+    tested_lost: NDArray[np.bool_] | None,
     settings: TestSettings,
     resampling: Resampling,
-    lost: bool,
 ) -> list[Uncertainty]:
     """Resample the units of one judge.
 
     Parameters
     ----------
     units : OutcomeUnits
-        The judge's outcomes against every annotator; where `lost`, these columns are followed by
-        those with the judge's failures lost.
+        The judge's outcomes against every annotator; with `tested_lost` these columns are followed
+        by those with the judge's failures lost.
     tested : ndarray of bool, shape (n_annotators,)
         Who is tested; the others are left out.
+    tested_lost : ndarray of bool, shape (n_annotators,), or None
+        Who is tested with failures lost; None where the judge never failed.
     settings : TestSettings
         What determines the test.
     resampling : Resampling
         How many resamples, at which level.
-    lost : bool
-        Whether the second half of the columns is there.
 
     Returns
     -------
@@ -91,14 +97,15 @@ def bootstrap_judge(
         One per ε.
     """
     n_epsilons = len(settings.epsilons)
-    kept = units.columns(np.tile(tested, 2) if lost else tested)
+    halves = [tested] if tested_lost is None else [tested, tested_lost]
+    kept = units.columns(np.concatenate(halves))
     n_units = kept.n_independent
     reason = _why_not(n_units, tested)
     if reason is not None:
         return [_blank(reason, n_units, settings, resampling)] * n_epsilons
     n_tested = int(np.count_nonzero(tested))
-    plain = _without_exclusion(settings, tested)
     estimates = _advantages(kept, n_tested)
+    plain = [_without_exclusion(settings, who) for who in halves]
     draws, passes = _resample(kept, n_tested, plain, resampling)
     shares = _shares(kept, n_tested)
     intervals = [
@@ -175,20 +182,21 @@ def _advantages(units: OutcomeUnits, n_tested: int) -> tuple[float, float]:
 
 
 def _resample(
-    units: OutcomeUnits, n_tested: int, settings: TestSettings, resampling: Resampling
+    units: OutcomeUnits,
+    n_tested: int,
+    settings: Sequence[TestSettings],
+    resampling: Resampling,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Draw: ρ of judge and humans per resample, and the share of resamples that pass per ε."""
     rng = np.random.default_rng(resampling.seed)
-    n_units = int(units.copies.sum())
-    shares = units.copies / n_units
-    n_columns, n_epsilons = units.weights.shape[1], len(settings.epsilons)
+    n_columns, n_epsilons = units.weights.shape[1], len(settings[0].epsilons)
     step = max(1, _CELLS_AT_ONCE // (n_columns * n_epsilons), 1 + 64 // n_epsilons)
-    step = min(step, max(64, _DRAWS_AT_ONCE // len(shares)))
+    step = min(step, max(64, _DRAWS_AT_ONCE // int(units.copies.sum())))
     draws: list[NDArray[Any]] = []
     n_passed = np.zeros(n_epsilons)
     for start in range(0, resampling.n_resamples, step):
         size = min(step, resampling.n_resamples - start)
-        times = rng.multinomial(n_units, shares, size=size).astype(np.float64)
+        times = draw_times(rng, units.copies, size)
         sums = units.drawn(times)
         with np.errstate(divide="ignore", invalid="ignore"):
             mass = sums.weights[:, :n_tested].sum(axis=-1)
@@ -200,15 +208,32 @@ def _resample(
     return np.concatenate(draws, axis=1), n_passed / resampling.n_resamples
 
 
-def _n_passed(sums: Any, n_tested: int, settings: TestSettings) -> NDArray[np.float64]:
+def draw_times(
+    rng: np.random.Generator, copies: NDArray[np.int64], size: int
+) -> NDArray[np.float64]:
+    """Draw as many units as there are, with replacement, and count the draws of every row."""
+    n_units, n_rows = int(copies.sum()), len(copies)
+    if n_units > _UNITS_PER_ROW * n_rows:
+        return rng.multinomial(n_units, copies / n_units, size=size).astype(np.float64)
+    # unit by unit is faster than a binomial per row where rows have few copies
+    row_of_unit = np.repeat(np.arange(n_rows), copies)
+    rows = row_of_unit[rng.integers(n_units, size=(size, n_units))]
+    rows += np.arange(size)[:, np.newaxis] * n_rows
+    return np.bincount(rows.ravel(), minlength=size * n_rows).reshape(size, n_rows).astype(float)
+
+
+def _n_passed(
+    sums: OutcomeSums, n_tested: int, settings: Sequence[TestSettings]
+) -> NDArray[np.float64]:
     """Count the resamples that pass at each ε, with failures dropped and lost."""
-    if settings.method == "exact":
-        return np.full(len(settings.epsilons), np.nan)
-    halves = [slice(0, n_tested), slice(n_tested, None)]
-    passed = compute_figures(sums.columns(halves[0]), settings).passed
-    if sums.weights.shape[1] > n_tested:
-        passed &= compute_figures(sums.columns(halves[1]), settings).passed
-    return np.count_nonzero(passed, axis=0).astype(np.float64)
+    if settings[0].method == "exact":
+        return np.full(len(settings[0].epsilons), np.nan)
+    halves = (slice(0, n_tested), slice(n_tested, None))
+    passed = [
+        compute_figures(sums.columns(half), plan).passed
+        for half, plan in zip(halves, settings, strict=False)
+    ]
+    return np.count_nonzero(np.all(passed, axis=0), axis=0).astype(np.float64)
 
 
 def _influence(units: OutcomeUnits, n_tested: int, which: int) -> NDArray[np.float64]:
