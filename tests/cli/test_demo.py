@@ -10,7 +10,7 @@ import pytest
 
 from voirdire.cli.demo import ALIGNMENTS, EPSILONS
 
-WRITTEN = {"examination.json", "report.html", "report.zh.html"}
+WRITTEN = {"examination.json", "report.html"}
 COPIED = {"texts.jsonl", "annotations.jsonl", "judges.jsonl", "dataset.json", "README.md"}
 
 
@@ -161,3 +161,11 @@ def test_through_typers_runner(invoke, tmp_path):
 
     assert (done.exit_code, done.stderr) == (0, "")
     assert done.stdout.startswith(f"Report: {tmp_path}")
+
+
+@pytest.mark.usefixtures("brief")
+def test_the_report_speaks_chinese_if_asked(call, tmp_path):
+    call("demo", "--output", tmp_path, "--language", "zh", "--json")
+
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert '<html lang="zh' in page

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from voirdire._types import Language
 from voirdire.cli.printing import print_examination, progress
 from voirdire.cli.written_files import check_report, write_report, write_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from voirdire._types import AlignmentName, Language
+    from voirdire._types import AlignmentName
     from voirdire.studies import Examination
 
 __all__ = ["demo_command"]
@@ -30,7 +31,7 @@ ALIGNMENTS: dict[str, tuple[AlignmentName, ...]] = {
     "severity": ("neg_rmse",),
 }
 _COPIED = ("texts.jsonl", "annotations.jsonl", "judges.jsonl", "dataset.json", "README.md")
-REPORTS: dict[str, Language] = {"report.html": "en", "report.zh.html": "zh"}
+REPORT = "report.html"
 _INTRODUCTION = """\
 SIMULATED DATA: 50 short texts in English and Chinese, six simulated annotators (one of them
 careless), eight simulated judges (one always gives the same answer). May a judge replace the
@@ -43,6 +44,7 @@ def demo_command(
     output: Annotated[
         Path, typer.Option("--output", "-o", help="Folder for data and results.", metavar="DIR")
     ] = Path("voirdire-demo"),
+    language: Annotated[Language, typer.Option(help="Of the report.")] = "en",
     browse: Annotated[
         bool,
         typer.Option(
@@ -60,19 +62,18 @@ def demo_command(
     whole = _together(parts)
     write_text(output / "examination.json", examination_to_json(whole) + "\n")
     with progress("writing the report"):
-        for name, language in REPORTS.items():
-            check_report(output / name, option="--output")
-            write_report(output / name, whole, language=language)
+        check_report(output / REPORT, option="--output")
+        write_report(output / REPORT, whole, language=language)
     if as_json:
         print_examination(whole, as_json=True, details=False)
         return
-    typer.echo(f"Report: {output / 'report.html'}  (中文: {output / 'report.zh.html'})\n")
+    typer.echo(f"Report: {output / REPORT}\n")
     typer.echo(_INTRODUCTION)
     for part in parts:
         print_examination(part, as_json=False, details=False)
     _say_how(output)
     if browse:
-        _open_page(output / "report.html")
+        _open_page(output / REPORT)
 
 
 def _together(parts: Sequence[Examination]) -> Examination:
