@@ -25,7 +25,18 @@ MODULES = sorted(
 )
 # What users import from: the package, its public packages, and the two public modules.
 FACES = ["voirdire", *(name for name in MODULES if re.fullmatch(r"voirdire\.[a-z]\w*", name))]
-HEAVY = {"jinja2", "matplotlib", "numpy", "pandas", "polars", "pyarrow", "rich", "scipy", "sklearn", "typer"}
+HEAVY = {
+    "jinja2",
+    "matplotlib",
+    "numpy",
+    "pandas",
+    "polars",
+    "pyarrow",
+    "rich",
+    "scipy",
+    "sklearn",
+    "typer",
+}
 
 
 def exports(face: str) -> dict[str, object]:

@@ -57,8 +57,8 @@ def test_few_large_influences_take_degrees_of_freedom():
 
     widths = []
     for influence in (even, few):
-        influence = influence / math.sqrt((influence**2).sum()) / 20
-        result = interval(0.0, influence, least=-1.0)
+        scaled = influence / math.sqrt((influence**2).sum()) / 20
+        result = interval(0.0, scaled, least=-1.0)
         widths.append(math.atanh(result.high))
 
     # Kurtosis 1: all 199 degrees. Kurtosis 200 / 4 = 50: 2 * 200 / 49 degrees.

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from voirdire._types import (  # noqa: TC001  # typer reads them when it runs
+from voirdire._types import (  # typer reads them when it runs
     AlignmentName,
     EpsilonMode,
     Method,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from voirdire._types import Language  # noqa: TC001  # typer reads it
+from voirdire._types import Language
 from voirdire.cli.options import as_text
 from voirdire.cli.printing import progress
 from voirdire.cli.written_files import check_report, write_text

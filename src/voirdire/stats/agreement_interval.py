@@ -15,10 +15,21 @@ with a the least value that κ can have: Fisher's z for κ (a = -1), the logit f
 degrees of freedom are Satterthwaite's, at most one less than there are units: a standard error that
 rests on a few items, as with rare labels, is itself uncertain.
 
-Coverage at .95 in 20,000 samples of panels of three annotators and a judge, of whom each knows an
-item's truth 7 times in 10 and guesses otherwise, and lacks one label in ten:
+Coverage at .95 in 5,000 samples of three annotators who know an item's truth 7 times in 10, guess
+otherwise, and miss one label in ten; two labels, by the share of the rarer one (standard error
+.003). Few items with rare labels leave κ too narrow an interval; raw agreement is safe there:
 
-TABLE
+====================== ==== ==== ==== ==== ==== ==== ==== ==== ====
+items                  50             100            200
+---------------------- -------------- -------------- --------------
+rarer label            .5   .3   .1   .5   .3   .1   .5   .3   .1
+====================== ==== ==== ==== ==== ==== ==== ==== ==== ====
+raw agreement          .956 .961 .969 .958 .957 .953 .954 .951 .958
+Cohen's κ, mean        .953 .953 .832 .953 .952 .940 .951 .948 .950
+Fleiss' κ              .952 .957 .907 .957 .956 .957 .953 .947 .956
+Krippendorff's α       .955 .959 .897 .958 .954 .954 .953 .948 .953
+Gwet's AC1             .959 .960 .967 .960 .955 .954 .955 .950 .956
+====================== ==== ==== ==== ==== ==== ==== ==== ==== ====
 """
 
 from __future__ import annotations
@@ -129,8 +140,9 @@ def _degrees_of_freedom(sums: NDArray[np.float64], spread: float, n_units: int) 
     A variance that rests on a few large influences is itself uncertain. What of its error goes
     with the error of the estimate (the skewness) is what the scale of the interval is for.
     """
-    skewness = n_units * float((sums**3).sum()) ** 2 / spread**3
-    kurtosis = n_units * float((sums**4).sum()) / spread**2
+    squares = sums * sums
+    skewness = n_units * float(squares @ sums) ** 2 / spread**3
+    kurtosis = n_units * float(squares @ squares) / spread**2
     excess = max(kurtosis - 1 - skewness, _NO_SPREAD)
     return min(n_units - 1, 2 * n_units / excess)
 

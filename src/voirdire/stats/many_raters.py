@@ -136,7 +136,7 @@ def fleiss_kappa(
     Notes
     -----
     Equations of [1]_; with missing labels and weights as in [2]_, chapters 2 and 3. The interval
-    is symmetric in Fisher's z, by the delta method. With two raters this is Scott's π, not
+    is symmetric in Fisher's z (`agreement_interval`). With two raters this is Scott's π, not
     Cohen's κ. Reference values in the tests come from statsmodels, irrCAC and Fleiss' own table.
 
     References
@@ -206,8 +206,8 @@ def gwet_ac(
 
     Notes
     -----
-    Equations of [1]_, chapters 4 and 5. The interval is symmetric in Fisher's z, by the delta
-    method. Reference values in the tests come from irrCAC.
+    Equations of [1]_, chapters 4 and 5. The interval is symmetric in Fisher's z
+    (`agreement_interval`). Reference values in the tests come from irrCAC.
 
     References
     ----------

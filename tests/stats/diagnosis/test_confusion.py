@@ -10,7 +10,12 @@ from sklearn.metrics import confusion_matrix
 
 from voirdire.errors import InputError
 from voirdire.stats.diagnosis import confusion as module
-from voirdire.stats.diagnosis.confusion import NumberBins, bin_codes, confusion_counts, confusion_of_sets
+from voirdire.stats.diagnosis.confusion import (
+    NumberBins,
+    bin_codes,
+    confusion_counts,
+    confusion_of_sets,
+)
 from voirdire.stats.label_sets import LabelSets
 
 

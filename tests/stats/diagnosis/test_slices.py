@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from voirdire.errors import InputError
-from voirdire.stats.fdr import benjamini_yekutieli
 from voirdire.stats.diagnosis.slices import adjust_p_values, compare_slices, quartile_codes
+from voirdire.stats.fdr import benjamini_yekutieli
 
 
 def sample(seed, n_items, *, n_values=3, missing=0.1):

@@ -19,10 +19,15 @@ from scipy.special import stdtr
 
 from voirdire._validation import check_choice, check_count, check_fraction
 from voirdire.errors import InputError
+from voirdire.stats.diagnosis.panel_blocks import (
+    DiagnosisLevel,
+    count_same,
+    is_present,
+    panel_blocks,
+)
 from voirdire.stats.fdr import benjamini_yekutieli
 from voirdire.stats.label_arrays import check_clusters, check_humans
 from voirdire.stats.label_sets import LabelSets, intersection_and_union
-from voirdire.stats.diagnosis.panel_blocks import DiagnosisLevel, count_same, is_present, panel_blocks
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from voirdire._validation import check_count
-from voirdire.stats.label_arrays import check_humans, check_judges
 from voirdire.stats.diagnosis.panel_blocks import count_same, is_present, panel_blocks
+from voirdire.stats.label_arrays import check_humans, check_judges
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

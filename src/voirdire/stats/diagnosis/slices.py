@@ -26,8 +26,8 @@ from scipy.special import stdtr, stdtrit
 
 from voirdire._validation import check_count, check_fraction
 from voirdire.errors import InputError
-from voirdire.stats.label_arrays import check_clusters
 from voirdire.stats.diagnosis.slice_sums import sum_slices
+from voirdire.stats.label_arrays import check_clusters
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
