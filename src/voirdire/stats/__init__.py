@@ -1,17 +1,22 @@
 """Numbers in, frozen results out: no files, models, clocks or global randomness."""
 
-from voirdire.stats.agreement_result import AgreementResult
+from voirdire.stats.agreement import (
+    AgreementResult,
+    PanelAgreement,
+    cohen_kappa,
+    fleiss_kappa,
+    gwet_ac,
+    measure_panel,
+    raw_agreement,
+)
 from voirdire.stats.alt_test import alt_test
 from voirdire.stats.exact_test import exact_p_value
 from voirdire.stats.fdr import benjamini_hochberg, benjamini_yekutieli
 from voirdire.stats.judge_difference import JudgeDifference, compare_judges
 from voirdire.stats.krippendorff import KrippendorffResult, krippendorff_alpha
 from voirdire.stats.label_sets import LabelSets
-from voirdire.stats.many_raters import fleiss_kappa, gwet_ac, raw_agreement
 from voirdire.stats.normalization import normalize_scale
 from voirdire.stats.outcome_sums import OutcomeSums, sum_outcomes
-from voirdire.stats.panel_agreement import measure_panel
-from voirdire.stats.panel_results import PanelAgreement
 from voirdire.stats.planning import (
     NoiseModel,
     PowerResult,
@@ -30,7 +35,6 @@ from voirdire.stats.results import (
     WorstCase,
 )
 from voirdire.stats.text_similarity import character_cosine
-from voirdire.stats.two_raters import cohen_kappa
 
 __all__ = [
     "AgreementResult",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from voirdire.errors import InputError
-from voirdire.stats.agreement_weights import (
+from voirdire.stats.agreement.weights import (
     Disagreement,
     Linear,
     Quadratic,
@@ -21,7 +21,7 @@ from voirdire.stats.label_sets import LabelSets
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from voirdire.stats.agreement_weights import Weights
+    from voirdire.stats.agreement.weights import Weights
 
 __all__ = ["CodedLabels", "code_labels"]
 

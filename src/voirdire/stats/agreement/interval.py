@@ -116,7 +116,9 @@ def make_interval(
     Returns
     -------
     Interval
-        Closed on the estimate where all units have the same influence, as under perfect agreement.
+        Where all units have the same influence, as under perfect agreement, a coefficient that
+        divides by chance is closed on its estimate; a share of 0 or 1 is bounded as Clopper and
+        Pearson bound it.
     """
     n_units = _count_units(compared, units)
     if n_units < 2 or np.isnan(estimate):
@@ -127,11 +129,28 @@ def make_interval(
     spread = max(float(sums @ sums - sums.sum() ** 2 / n_units), 0.0)
     error = float(np.sqrt(n_units / (n_units - 1) * spread))
     if error <= _NO_SPREAD:
-        return Interval(low=estimate, high=estimate, n_units=n_units)
+        low, high = _without_spread(
+            float(estimate), n_units, confidence_level, is_share=reach is None
+        )
+        return Interval(low=low, high=high, n_units=n_units)
     degrees = _degrees_of_freedom(sums, spread, n_units)
     half = float(stdtrit(degrees, (1 + confidence_level) / 2)) * error
     low, high = _on_the_scale(estimate, half, least)
     return Interval(low=low, high=high, n_units=n_units)
+
+
+def _without_spread(
+    estimate: float,
+    n_units: int,
+    confidence_level: float,
+    is_share: bool,  # noqa: FBT001
+) -> tuple[float, float]:
+    tail = ((1 - confidence_level) / 2) ** (1 / n_units)
+    if is_share and estimate >= 1 - _NO_SPREAD:
+        return tail, estimate
+    if is_share and estimate <= _NO_SPREAD:
+        return estimate, 1 - tail
+    return estimate, estimate
 
 
 def _degrees_of_freedom(sums: NDArray[np.float64], spread: float, n_units: int) -> float:

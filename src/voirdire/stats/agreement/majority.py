@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from voirdire.stats.item_sums import Occurrences, OccurrenceSums, TablePairs, sum_tables
-from voirdire.stats.pair_figures import Entries
-from voirdire.stats.rater_pairs import MAX_CELLS
+from voirdire.stats.agreement.item_sums import Occurrences, OccurrenceSums, TablePairs, sum_tables
+from voirdire.stats.agreement.pair_figures import Entries
+from voirdire.stats.agreement.rater_pairs import MAX_CELLS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
-    from voirdire.stats.agreement_weights import Disagreement
-    from voirdire.stats.item_sums import ItemSums
-    from voirdire.stats.rater_pairs import RaterPairs
+    from voirdire.stats.agreement.item_sums import ItemSums
+    from voirdire.stats.agreement.rater_pairs import RaterPairs
+    from voirdire.stats.agreement.weights import Disagreement
 
 __all__ = ["compare_with_majority", "majority_reason"]
 
@@ -50,7 +50,7 @@ def majority_reason(pairs: RaterPairs) -> str | None:
 
 def compare_with_majority(
     pairs: RaterPairs, raters: Sequence[int | None], disagreements: Sequence[Disagreement]
-) -> list[ItemSums]:
+) -> Iterator[ItemSums]:
     """Compare raters with the majority of all annotators but one, for every one.
 
     Parameters
@@ -62,29 +62,28 @@ def compare_with_majority(
     disagreements : sequence of Disagreement
         For each of `raters`, how far labels disagree.
 
-    Returns
-    -------
-    list of ItemSums
+    Yields
+    ------
+    ItemSums
         For each of `raters`, one pair per annotator left out, on the items of that annotator.
     """
     if pairs.slots is None and pairs.labels.n_labels <= _MAX_MASK_LABELS:
         votes, shares = _find_votes(pairs.humans, pairs.labels.n_labels)
         if votes.shape[0] * (pairs.labels.n_labels + 1) * (len(shares) + 1) <= MAX_CELLS:
-            return [
-                _sum_votes(pairs, votes, shares, rater, disagreement)
-                for rater, disagreement in zip(raters, disagreements, strict=True)
-            ]
+            for rater, disagreement in zip(raters, disagreements, strict=True):
+                yield _sum_votes(pairs, votes, shares, rater, disagreement)
+            return
     sums = [
         OccurrenceSums(disagreement, n_labels=pairs.labels.n_labels, n_items=pairs.n_items)
         for disagreement in disagreements
     ]
-    for who, rater, item in pairs.label_chunks():
-        row, label, weight = _list_votes(pairs, rater, item)
+    for who, left_out, item in pairs.label_chunks():
+        row, label, weight = _list_votes(pairs, left_out, item)
         for number, each in zip(raters, sums, strict=True):
-            whose = rater if number is None else np.full(len(rater), number)
-            chunk = _occurrences(pairs, who, (whose[row], rater[row], item[row]), (label, weight))
-            each.add(chunk)
-    return [each.finish() for each in sums]
+            whose = left_out if number is None else np.full(len(left_out), number)
+            place = (whose[row], left_out[row], item[row])
+            each.add(_occurrences(pairs, who, place, (label, weight)))
+    yield from (each.finish() for each in sums)
 
 
 def _sum_votes(

@@ -9,8 +9,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from voirdire.stats.agreement_result import AgreementResult
-    from voirdire.stats.agreement_weights import Weights
+    from voirdire.stats.agreement.result import AgreementResult
+    from voirdire.stats.agreement.weights import Weights
 
 __all__ = ["AgreementMatrix", "JudgeAgreement", "MatrixRater", "PanelAgreement"]
 

@@ -24,16 +24,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from voirdire.stats.agreement_interval import make_interval
-from voirdire.stats.agreement_result import AgreementResult
-from voirdire.stats.agreement_weights import LabelKeys
+from voirdire.stats.agreement.interval import make_interval
+from voirdire.stats.agreement.result import AgreementResult
+from voirdire.stats.agreement.weights import LabelKeys
 from voirdire.stats.slots import pack_slots
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from voirdire.stats.agreement_labels import CodedLabels
-    from voirdire.stats.agreement_weights import Disagreement
+    from voirdire.stats.agreement.labels import CodedLabels
+    from voirdire.stats.agreement.weights import Disagreement
 
 __all__ = ["ItemAgreement"]
 

@@ -8,17 +8,17 @@ import numpy as np
 
 from voirdire._validation import check_choice, check_fraction
 from voirdire.errors import InputError
-from voirdire.stats.agreement_interval import check_units
-from voirdire.stats.agreement_labels import code_labels
-from voirdire.stats.agreement_weights import Weights
-from voirdire.stats.pair_figures import COHEN
-from voirdire.stats.pairwise_agreement import PairMeans
-from voirdire.stats.rater_pairs import RaterPairs
+from voirdire.stats.agreement.interval import check_units
+from voirdire.stats.agreement.labels import code_labels
+from voirdire.stats.agreement.pair_figures import COHEN
+from voirdire.stats.agreement.pairwise_agreement import PairMeans
+from voirdire.stats.agreement.rater_pairs import RaterPairs
+from voirdire.stats.agreement.weights import Weights
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from voirdire.stats.agreement_result import AgreementResult
+    from voirdire.stats.agreement.result import AgreementResult
     from voirdire.stats.label_sets import LabelSets
 
 __all__ = ["cohen_kappa"]

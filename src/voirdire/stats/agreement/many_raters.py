@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from voirdire._validation import check_choice, check_fraction
-from voirdire.stats.agreement_interval import check_units
-from voirdire.stats.agreement_labels import code_labels
-from voirdire.stats.agreement_weights import Weights
-from voirdire.stats.item_agreement import ItemAgreement
+from voirdire.stats.agreement.interval import check_units
+from voirdire.stats.agreement.item_agreement import ItemAgreement
+from voirdire.stats.agreement.labels import code_labels
+from voirdire.stats.agreement.weights import Weights
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from voirdire.stats.agreement_result import AgreementResult
+    from voirdire.stats.agreement.result import AgreementResult
     from voirdire.stats.label_sets import LabelSets
 
 __all__ = ["fleiss_kappa", "gwet_ac", "raw_agreement"]

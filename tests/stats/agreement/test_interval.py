@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from voirdire import InputError
-from voirdire.stats.agreement_interval import check_units, make_interval
+from voirdire.stats.agreement.interval import check_units, make_interval
 
 
 def interval(estimate, influence, **options):
@@ -97,8 +97,8 @@ def test_units_without_compared_items_do_not_count():
 
 
 @pytest.mark.parametrize("estimate", [0.0, 0.3, 1.0])
-def test_without_spread_the_interval_closes_on_the_estimate(estimate):
-    result = interval(estimate, np.zeros(5))
+def test_without_spread_a_coefficient_beyond_chance_closes_on_its_estimate(estimate):
+    result = interval(estimate, np.zeros(5), reach=np.zeros(5))
 
     assert (result.low, result.high) == (estimate, estimate)
 

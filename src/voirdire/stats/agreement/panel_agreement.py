@@ -3,37 +3,39 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import repeat
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
 from voirdire._validation import check_choice, check_fraction
 from voirdire.errors import InputError
-from voirdire.stats.agreement_interval import check_units
-from voirdire.stats.agreement_labels import code_labels
-from voirdire.stats.agreement_result import AgreementResult
-from voirdire.stats.item_agreement import ItemAgreement
-from voirdire.stats.krippendorff import measure_agreement
-from voirdire.stats.label_sets import LabelSets
-from voirdire.stats.majority import compare_with_majority, majority_reason
-from voirdire.stats.pair_figures import COHEN, GWET, RAW
-from voirdire.stats.pairwise_agreement import PairMeans
-from voirdire.stats.panel_results import (
+from voirdire.stats.agreement.interval import check_units
+from voirdire.stats.agreement.item_agreement import ItemAgreement
+from voirdire.stats.agreement.labels import code_labels
+from voirdire.stats.agreement.majority import compare_with_majority, majority_reason
+from voirdire.stats.agreement.pair_figures import COHEN, GWET, RAW
+from voirdire.stats.agreement.pairwise_agreement import PairMeans
+from voirdire.stats.agreement.panel_results import (
     AgreementMatrix,
     JudgeAgreement,
     MatrixRater,
     PanelAgreement,
 )
-from voirdire.stats.rater_pairs import RaterPairs
+from voirdire.stats.agreement.panel_vote import kappa_with_panel_vote
+from voirdire.stats.agreement.rater_pairs import RaterPairs
+from voirdire.stats.agreement.result import AgreementResult
+from voirdire.stats.krippendorff import measure_agreement
+from voirdire.stats.label_sets import LabelSets
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
-    from voirdire.stats.agreement_labels import CodedLabels
-    from voirdire.stats.agreement_weights import Disagreement, Weights
-    from voirdire.stats.item_sums import ItemSums
+    from voirdire.stats.agreement.item_sums import ItemSums
+    from voirdire.stats.agreement.labels import CodedLabels
+    from voirdire.stats.agreement.weights import Disagreement, Weights
 
 __all__ = ["PanelLevel", "measure_panel"]
 
@@ -111,6 +113,9 @@ def measure_panel(
     weighted by items. Leaving j out makes the two comparable: a majority in which j had a vote
     would flatter j. With three annotators the others are two, and all they disagree on is shared.
 
+    *Panel majority*: each judge, and no annotator, also against the vote of all annotators
+    (``"panel_majority_kappa"``, for unordered labels): the figure that is often published.
+
     *Categories*: Gwet's coefficient depends on how many there are, and raw agreement and Gwet's
     coefficient under quadratic weights on their range. On a scale whose ends are rare, declare
     them: otherwise these two depend on which ends happened to occur, which no interval accounts
@@ -181,6 +186,26 @@ def _check_names(name: str, names: Sequence[str] | None, count: int) -> list[str
 
 
 @dataclass(frozen=True, kw_only=True)
+class _Cells:
+    """Cells of the matrix: κ of pairs of raters, and their common items."""
+
+    raters: NDArray[np.intp]
+    kappa: NDArray[np.float64]
+    n_items: NDArray[np.int64]
+
+    @staticmethod
+    def of(sums: ItemSums | str) -> _Cells | None:
+        """Keep what the matrix needs; a text says why there is nothing."""
+        if isinstance(sums, str):
+            return None
+        return _Cells(
+            raters=sums.raters,
+            kappa=sums.figures.values[:, COHEN],
+            n_items=np.rint(sums.figures.n_items).astype(np.int64),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
 class _Measuring:
     pairs: RaterPairs
     means: PairMeans
@@ -192,22 +217,19 @@ class _Measuring:
         n_humans = self.pairs.n_humans
         everyone = [None, *range(n_humans, n_humans + len(self.judges))]
         among = [self._disagreement(rater) for rater in everyone]
-        compared = [
-            self.pairs.among_humans(among[0])
-            if rater is None
-            else self.pairs.with_judge(rater, disagreement)
-            for rater, disagreement in zip(everyone, among, strict=True)
-        ]
         why_not = majority_reason(self.pairs)
-        votes: Sequence[ItemSums | str] = (
-            [why_not] * len(everyone)
+        votes: Iterator[ItemSums | str] = (
+            repeat(why_not, len(everyone))
             if why_not
             else compare_with_majority(self.pairs, everyone, among)
         )
-        rows = [
-            self._ceiling(pairs, majority, besides=rater is not None)
-            for rater, pairs, majority in zip(everyone, compared, votes, strict=True)
-        ]
+        # One rater after the other: the sums of an item weigh more than its labels.
+        rows, cells = [], []
+        for rater, disagreement, majority in zip(everyone, among, votes, strict=True):
+            compared = self._compare(rater, disagreement)
+            row = self._ceiling(compared, majority, besides=rater is not None)
+            rows.append(row if rater is None else (*row, self._with_vote(rater)))
+            cells.append(_Cells.of(compared))
         return PanelAgreement(
             confidence_level=self.means.confidence_level,
             panel=self._panel(among[0], rows[0]),
@@ -216,8 +238,13 @@ class _Measuring:
                 JudgeAgreement(judge=name, coefficients=row)
                 for name, row in zip(self.judges, rows[1:], strict=True)
             ),
-            matrix=self._matrix(compared, among[0]),
+            matrix=self._matrix(cells, among[0]),
         )
+
+    def _compare(self, rater: int | None, disagreement: Disagreement) -> ItemSums | str:
+        if rater is None:
+            return self.pairs.among_humans(disagreement)
+        return self.pairs.with_judge(rater, disagreement)
 
     def _disagreement(self, rater: int | None) -> Disagreement:
         humans = list(range(self.pairs.n_humans))
@@ -236,6 +263,16 @@ class _Measuring:
         return tuple(
             self.means.measure(sums, column, name, besides=besides)
             for sums, column, name in figures
+        )
+
+    def _with_vote(self, judge: int) -> AgreementResult:
+        return kappa_with_panel_vote(
+            self.pairs.humans,
+            self.pairs.labels.codes[judge],
+            n_labels=self.pairs.labels.n_labels,
+            weights=self.pairs.labels.weights,
+            units=self.means.units,
+            confidence_level=self.means.confidence_level,
         )
 
     def _panel(
@@ -281,7 +318,7 @@ class _Measuring:
         )
 
     def _matrix(
-        self, compared: Sequence[ItemSums | str], disagreement: Disagreement
+        self, compared: Sequence[_Cells | None], disagreement: Disagreement
     ) -> AgreementMatrix | None:
         codes = self.pairs.labels.codes
         n_humans, n_raters = self.pairs.n_humans, len(codes)
@@ -289,15 +326,15 @@ class _Measuring:
             return None
         machines = range(n_humans, n_raters)
         between = [(a, b) for a in machines for b in machines if a < b]
-        parts = [*compared, self.pairs.of_columns(between, disagreement)]
+        parts = [*compared, _Cells.of(self.pairs.of_columns(between, disagreement))]
         values = np.full((n_raters, n_raters), np.nan)
         n_items = np.diag(np.count_nonzero(codes >= 0, axis=1)).astype(np.int64)
         for part in parts:
-            if isinstance(part, str):
+            if part is None:
                 return None
             for order in (part.raters.T, part.raters.T[::-1]):
-                values[tuple(order)] = part.figures.values[:, COHEN]
-                n_items[tuple(order)] = np.rint(part.figures.n_items)
+                values[tuple(order)] = part.kappa
+                n_items[tuple(order)] = part.n_items
         raters = [MatrixRater(name=name, role="annotator") for name in self.annotators]
         raters += [MatrixRater(name=name, role="judge") for name in self.judges]
         return AgreementMatrix(

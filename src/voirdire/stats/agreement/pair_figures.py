@@ -28,12 +28,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from voirdire.stats.agreement_weights import LabelKeys
+from voirdire.stats.agreement.weights import LabelKeys
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from voirdire.stats.agreement_weights import Disagreement
+    from voirdire.stats.agreement.weights import Disagreement
 
 __all__ = ["COHEN", "GWET", "RAW", "REACH", "Entries", "PairFigures", "estimate_pairs"]
 

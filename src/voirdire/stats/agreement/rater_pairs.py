@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from voirdire.stats.item_sums import Occurrences, OccurrenceSums, TablePairs, sum_tables
-from voirdire.stats.pair_figures import Entries
+from voirdire.stats.agreement.item_sums import Occurrences, OccurrenceSums, TablePairs, sum_tables
+from voirdire.stats.agreement.pair_figures import Entries
 from voirdire.stats.slots import pack_slots
 
 if TYPE_CHECKING:
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from voirdire.stats.agreement_labels import CodedLabels
-    from voirdire.stats.agreement_weights import Disagreement
-    from voirdire.stats.item_sums import ItemSums
+    from voirdire.stats.agreement.item_sums import ItemSums
+    from voirdire.stats.agreement.labels import CodedLabels
+    from voirdire.stats.agreement.weights import Disagreement
 
 __all__ = ["MAX_CELLS", "RaterPairs"]
 

@@ -20,15 +20,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from voirdire.stats.agreement_interval import make_interval
-from voirdire.stats.agreement_result import AgreementResult
-from voirdire.stats.pair_figures import COHEN, GWET, RAW, REACH
+from voirdire.stats.agreement.interval import make_interval
+from voirdire.stats.agreement.pair_figures import COHEN, GWET, RAW, REACH
+from voirdire.stats.agreement.result import AgreementResult
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from voirdire.stats.agreement_weights import Weights
-    from voirdire.stats.item_sums import ItemSums
+    from voirdire.stats.agreement.item_sums import ItemSums
+    from voirdire.stats.agreement.weights import Weights
 
 __all__ = ["PairMeans", "undefined"]
 

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from voirdire.stats.pair_figures import COHEN, Entries, PairFigures, estimate_pairs
+from voirdire.stats.agreement.pair_figures import COHEN, Entries, PairFigures, estimate_pairs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from voirdire.stats.agreement_weights import Disagreement
+    from voirdire.stats.agreement.weights import Disagreement
 
 __all__ = ["ItemSums", "OccurrenceSums", "Occurrences", "TablePairs", "sum_tables"]
 

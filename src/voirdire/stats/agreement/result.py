@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from voirdire.errors import DegenerateDataWarning
 
 if TYPE_CHECKING:
-    from voirdire.stats.agreement_weights import Weights
+    from voirdire.stats.agreement.weights import Weights
 
 __all__ = ["AgreementResult"]
 

@@ -1,0 +1,28 @@
+"""How far raters agree: coefficients with intervals, and the human ceiling beside every judge."""
+
+from voirdire.stats.agreement.many_raters import fleiss_kappa, gwet_ac, raw_agreement
+from voirdire.stats.agreement.panel_agreement import PanelLevel, measure_panel
+from voirdire.stats.agreement.panel_results import (
+    AgreementMatrix,
+    JudgeAgreement,
+    MatrixRater,
+    PanelAgreement,
+)
+from voirdire.stats.agreement.result import AgreementResult
+from voirdire.stats.agreement.two_raters import cohen_kappa
+from voirdire.stats.agreement.weights import Weights
+
+__all__ = [
+    "AgreementMatrix",
+    "AgreementResult",
+    "JudgeAgreement",
+    "MatrixRater",
+    "PanelAgreement",
+    "PanelLevel",
+    "Weights",
+    "cohen_kappa",
+    "fleiss_kappa",
+    "gwet_ac",
+    "measure_panel",
+    "raw_agreement",
+]
