@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from voirdire._types import AlignmentName, QuestionKind
     from voirdire.stats import JudgeDifference, PanelAgreement
-    from voirdire.stats.panel_agreement import PanelLevel
+    from voirdire.stats.agreement.panel_agreement import PanelLevel
     from voirdire.studies.diagnosis import Diagnosis
     from voirdire.studies.examination import TestPlan
     from voirdire.studies.label_matrix import LabelMatrix

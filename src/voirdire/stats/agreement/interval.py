@@ -130,7 +130,7 @@ def make_interval(
     error = float(np.sqrt(n_units / (n_units - 1) * spread))
     if error <= _NO_SPREAD:
         low, high = _without_spread(
-            float(estimate), n_units, confidence_level, is_share=reach is None
+            float(estimate), n_units, confidence_level, is_share=reach is None and least >= 0
         )
         return Interval(low=low, high=high, n_units=n_units)
     degrees = _degrees_of_freedom(sums, spread, n_units)
