@@ -141,7 +141,17 @@ def test_a_folder_that_cannot_be_made_is_our_error(call, tmp_path, assert_one_li
 def test_a_file_that_cannot_be_written_is_our_error(call, tmp_path, assert_one_line):
     (tmp_path / "texts.jsonl").mkdir()
 
-    assert_one_line(call("demo", "--output", tmp_path), "texts.jsonl: must be a file, got a folder")
+    assert_one_line(call("demo", "--output", tmp_path), "must not hold other files", "texts.jsonl")
+
+
+@pytest.mark.parametrize("name", sorted(COPIED | WRITTEN))
+def test_nobodys_files_are_replaced(call, tmp_path, assert_one_line, name):
+    (tmp_path / name).write_text("mine")
+
+    assert_one_line(call("demo", "--output", tmp_path), "`--output` must not", name)
+
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+    assert (tmp_path / name).read_text() == "mine"
 
 
 @pytest.mark.usefixtures("brief")

@@ -30,6 +30,11 @@ def test_anything_else_is_refused_with_the_forms_that_are_read(word):
         as_sizes([word])
 
 
-def test_a_grid_of_a_million_sizes_is_refused():
-    with pytest.raises(typer.BadParameter, match=r"at most 1,000 sizes, got 999,971"):
-        as_sizes(["30:1000000:1"])
+@pytest.mark.parametrize("words", [["30:1000000:1"], ["30,2:10000000000000000000000:1"]])
+def test_a_grid_of_more_than_a_thousand_sizes_is_refused_unread(words):
+    with pytest.raises(typer.BadParameter, match=r"at most 1,000 sizes, got more"):
+        as_sizes(words)
+
+
+def test_a_thousand_sizes_are_read():
+    assert as_sizes(["2:1001:1"]) == list(range(2, 1_002))

@@ -126,7 +126,7 @@ def test_rows_are_aligned_and_escaped():
 
 
 def test_a_summary_has_one_row_per_result(run):
-    results = [run(judge, n_resamples=50) for judge in ("one", "two")]
+    results = [run(judge, n_resamples=100) for judge in ("one", "two")]
 
     head, *rows = summary_rows(results)
 

@@ -206,7 +206,8 @@ def test_clusters_by_hand():
     error = math.sqrt(3 / 2 * 248) / 64
     assert pair.difference == 1 / 8
     assert pair.p_value == pytest.approx(2 * t_distribution.sf(1 / 8 / error, 2))
-    assert pair.high - pair.low == pytest.approx(2 * t_distribution.ppf(0.975, 2) * error)
+    half = t_distribution.ppf(0.975, 2) * error
+    assert (pair.low, pair.high) == (max(1 / 8 - half, -1), min(1 / 8 + half, 1))  # ρ is in [0, 1]
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(0, 12))
@@ -321,12 +322,12 @@ def test_failures_are_left_out():
     assert flagged == missing
 
 
-def test_margins_and_the_method_are_irrelevant():
+@pytest.mark.parametrize("setting", ["epsilon", "method", "foo"])
+def test_what_does_not_enter_is_refused(setting):
     judges, humans = labels(11)
 
-    assert compare_judges(judges, humans, epsilon=0.3, method="exact") == compare_judges(
-        judges, humans
-    )
+    with pytest.raises(InputError, match=f"`{setting}` must be one of alignment"):
+        compare_judges(judges, humans, **{setting: 0.3})
 
 
 # Undefined ---------------------------------------------------------------------------------------
@@ -350,8 +351,9 @@ def test_a_judge_that_is_better_on_every_item_leaves_no_variance():
     [pair] = compare_judges(judges, humans)
 
     assert (pair.advantage_a, pair.advantage_b, pair.difference) == (1, 0, 1)
-    assert math.isnan(pair.p_value)
-    assert pair.reason == "all items are alike"
+    assert (pair.p_value, pair.p_adjusted) == (0, 0)  # as the test of one judge has it
+    assert math.isnan(pair.low)
+    assert pair.reason == "all items are alike: the interval is undefined"
 
 
 def test_judges_who_share_no_item_cannot_be_compared():
@@ -425,8 +427,11 @@ def test_a_callable_is_called_by_its_name():
     ("options", "message"),
     [
         ({"confidence_level": 95}, "`confidence_level` must be in the interval"),
-        ({"names": ["one"]}, "`names` must name all 2 judges, got 1 names"),
-        ({"names": ["one", "two", "three"]}, "`names` must name all 2 judges, got 3 names"),
+        ({"names": ["one"]}, "`names` must name all 2 judges, each once, got 1 names"),
+        (
+            {"names": ["one", "two", "three"]},
+            "`names` must name all 2 judges, each once, got 3 names",
+        ),
         ({"min_items": 1}, "`min_items` must be"),
         ({"clusters": [1, 2]}, "`clusters` must have the shape"),
     ],

@@ -367,7 +367,7 @@ def test_the_blocks_of_a_comparison_are_irrelevant(monkeypatch, clusters, failur
     options = {
         "failed": np.arange(1_100) % 700 == 5 if failures else None,  # none in the last block
         "clusters": None if clusters is None else rng.integers(0, clusters, 1_100),
-        "n_resamples": 50,
+        "n_resamples": 100,
         "epsilon": 0.05,
     }
 

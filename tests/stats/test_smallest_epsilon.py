@@ -59,7 +59,7 @@ def scan(judge, humans, options, *, margins=MARGINS):
 
 
 def found(judge, humans, options):
-    [result] = stats.alt_test(judge, humans, n_resamples=1, **options)
+    [result] = stats.alt_test(judge, humans, n_resamples=100, **options)
     return result.smallest_epsilon
 
 
@@ -118,7 +118,7 @@ def test_with_few_clusters_a_judge_may_fail_at_a_larger_share():
 @given(cases(items=(5, 12), annotators=(2, 3)))
 def test_under_the_exact_test_it_passes_and_fails_one_step_before(case):
     judge, humans, options = case
-    options = {name: options[name] for name in ("epsilon_mode", "controls")} | {"min_items": 3}
+    options = {name: options[name] for name in ("epsilon_mode", "controls")} | {"min_items": 2}
     margins = (np.arange(40) / 40).tolist()  # exact p-values are dear: forty margins
 
     with pytest.MonkeyPatch.context() as patch:
@@ -175,7 +175,7 @@ def test_each_judge_has_a_margin_of_its_own():
     failed = np.zeros(judges.shape, dtype=bool)
     failed[:7, 1] = True
 
-    together = stats.alt_test(judges, humans, failed=failed, n_resamples=1)
+    together = stats.alt_test(judges, humans, failed=failed, n_resamples=100)
 
     margins = [result.smallest_epsilon for result in together]
     assert margins == [found(judges[:, k], humans, {"failed": failed[:, k]}) for k in range(3)]
@@ -185,7 +185,7 @@ def test_each_judge_has_a_margin_of_its_own():
 def test_the_margins_of_the_test_are_irrelevant_and_none_is_sought_without_resamples():
     judge, humans = labels(np.random.default_rng(2), n_items=100, n_annotators=3, skill=0.9)
 
-    results = stats.alt_test(judge, humans, epsilon=[0.0, 0.1, 0.3], n_resamples=1)
+    results = stats.alt_test(judge, humans, epsilon=[0.0, 0.1, 0.3], n_resamples=100)
     [without] = stats.alt_test(judge, humans)
 
     assert len({result.smallest_epsilon for result in results}) == 1

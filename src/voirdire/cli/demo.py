@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 import sys
 import webbrowser
+from contextlib import suppress
 from importlib.resources import as_file, files
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -32,6 +34,7 @@ ALIGNMENTS: dict[str, tuple[AlignmentName, ...]] = {
 }
 _COPIED = ("texts.jsonl", "annotations.jsonl", "judges.jsonl", "dataset.json", "README.md")
 REPORT = "report.html"
+DATASET = "voirdire-demo"
 _INTRODUCTION = """\
 SIMULATED DATA: 50 short texts in English and Chinese, six simulated annotators (one of them
 careless), eight simulated judges (one always gives the same answer). May a judge replace the
@@ -56,13 +59,14 @@ def demo_command(
     """Examine eight simulated judges against six simulated annotators, on bundled data."""
     from voirdire.reporting import examination_to_json
 
+    _check_folder(output)
+    check_report(output / REPORT, option="--output")
     _copy_data(output)
     with progress("examining"):
         parts = [_examined(output, question) for question in ALIGNMENTS]
     whole = _together(parts)
     write_text(output / "examination.json", examination_to_json(whole) + "\n")
     with progress("writing the report"):
-        check_report(output / REPORT, option="--output")
         write_report(output / REPORT, whole, language=language)
     if as_json:
         print_examination(whole, as_json=True, details=False)
@@ -110,6 +114,20 @@ def _open_page(page: Path) -> None:
         webbrowser.open(page.resolve().as_uri())
 
 
+def _check_folder(output: Path) -> None:
+    """Refuse a folder that holds files of these names, unless a demo was written there before."""
+    from voirdire.errors import InputError
+
+    with suppress(OSError, ValueError):
+        card = json.loads((output / "dataset.json").read_text(encoding="utf-8"))
+        if isinstance(card, dict) and card.get("name") == DATASET:
+            return
+    for name in (*_COPIED, "examination.json"):
+        if (output / name).exists():
+            msg = f"`--output` must not hold other files, got {str(output / name)!r}. Name another."
+            raise InputError(msg)
+
+
 def _copy_data(output: Path) -> None:
     from voirdire.errors import InputError
 
@@ -150,7 +168,5 @@ def _examined(folder: Path, question: str) -> Examination:
 
 
 def _toxicity_labels(folder: Path) -> list[str]:
-    import json
-
     card = json.loads((folder / "dataset.json").read_text(encoding="utf-8"))
     return list(card["labels"])

@@ -20,7 +20,13 @@ from voirdire.cli.gate import check_gates, closed_gates
 from voirdire.cli.options import as_labels, as_mapping, as_text, as_weights
 from voirdire.cli.printing import print_examination, progress
 from voirdire.cli.study_files import Reading, read_items, read_study
-from voirdire.cli.written_files import check_certificate, check_report, write_report, write_text
+from voirdire.cli.written_files import (
+    check_apart,
+    check_certificate,
+    check_report,
+    write_report,
+    write_text,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -292,6 +298,7 @@ def examine_command(
         raise typer.BadParameter(msg)
     weight_of = as_weights(quality)
     reason = as_text(epsilon_reason, option="--epsilon-reason")
+    check_apart(report=report, certificate=certificate)
     check_certificate(certificate)
     check_report(report)
     with progress("reading"):

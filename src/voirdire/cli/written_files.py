@@ -2,22 +2,34 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from voirdire.errors import InputError
 from voirdire.records import CERTIFICATE_SCHEMA
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from voirdire._types import Language
     from voirdire.studies import Examination
 
-__all__ = ["check_certificate", "check_report", "write_report", "write_text"]
+__all__ = [
+    "check_apart",
+    "check_certificate",
+    "check_picture",
+    "check_report",
+    "write_bytes",
+    "write_report",
+    "write_text",
+]
 
-_HEAD_BYTES = 200
-"""A certificate names its schema first, a page what it is."""
+_HEAD_BYTES = 2_048
+"""A certificate names its schema first, a page and a picture what they are."""
+
+_REPORT_SIGN = b'content="voirdire'
+_PICTURE_SIGNS = (b"<svg", b"<?xml", b"\x89png", b"%pdf")
 
 
 def check_certificate(path: Path | None) -> None:
@@ -29,22 +41,51 @@ def check_certificate(path: Path | None) -> None:
 
 
 def check_report(path: Path | None, *, option: str = "--report") -> None:
-    """Refuse to replace a file by a report, unless it is a page."""
-    if path is not None and not _may_replace(path, b"<!doctype html"):
-        msg = f"`{option}` must not replace {str(path)!r}, which is no HTML page."
+    """Refuse to replace a file by a report, unless it is one of ours."""
+    if path is not None and not _may_replace(path, _REPORT_SIGN):
+        msg = f"`{option}` must not replace {str(path)!r}, which is no HTML page of voirdire."
         raise InputError(msg)
 
 
-def _may_replace(path: Path, sign: bytes) -> bool:
-    if not path.is_file():
+def check_picture(path: Path | None, *, option: str = "--plot") -> None:
+    """Refuse to replace a file by a picture, unless it is a picture."""
+    if path is not None and not _may_replace(path, *_PICTURE_SIGNS):
+        msg = f"`{option}` must not replace {str(path)!r}, which is no picture."
+        raise InputError(msg)
+
+
+def check_apart(**paths: Path | None) -> None:
+    """Refuse to write two results to one file; the names are those of the options."""
+    seen: dict[Path, str] = {}
+    for name, path in paths.items():
+        if path is None:
+            continue
+        other = seen.setdefault(path.resolve(), name)
+        if other != name:
+            msg = f"`--{other}` and `--{name}` must be different files, got {str(path)!r} twice."
+            raise InputError(msg)
+
+
+def _may_replace(path: Path, *signs: bytes) -> bool:
+    _check_regular(path)
+    if not path.exists():
         return True
     try:
         with path.open("rb") as file:
-            start = file.read(_HEAD_BYTES)
+            start = file.read(_HEAD_BYTES).lower()
     except OSError as error:
         msg = f"{path}: cannot be written ({error.strerror}). Name another file."
         raise InputError(msg) from error
-    return not start or sign in start.lower()
+    return not start or any(sign in start for sign in signs)
+
+
+def _check_regular(path: Path) -> None:
+    if not path.name or path.is_dir():
+        msg = f"{path}: must be a file, got a folder. Name a file in it."
+        raise InputError(msg)
+    if path.exists() and not path.is_file():
+        msg = f"{path}: must be a regular file, got a device or a pipe. Name another file."
+        raise InputError(msg)
 
 
 def write_report(path: Path, examination: Examination, *, language: Language) -> None:
@@ -56,15 +97,36 @@ def write_report(path: Path, examination: Examination, *, language: Language) ->
 
 def write_text(path: Path, text: str) -> None:
     """Write a file whole or not at all."""
-    temporary = path.parent / f".{path.name}.partial"
+    write_bytes(path, text.encode("utf-8"))
+
+
+def write_bytes(path: Path, content: bytes) -> None:
+    """Write a file whole or not at all; a link is followed, and the mode of a file is kept."""
+    temporary = None
     try:
-        if not path.name or path.is_dir():
-            msg = f"{path}: must be a file, got a folder. Name a file in it."
-            raise InputError(msg)
-        temporary.write_text(text, encoding="utf-8")
-        temporary.replace(path)
+        _check_regular(path)
+        target = path.resolve()
+        handle, name = tempfile.mkstemp(
+            dir=target.parent, prefix=f".{target.name[:80]}.", suffix=".partial"
+        )
+        temporary = Path(name)
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+        temporary.chmod(_mode(target))
+        temporary.replace(target)
     except OSError as error:
-        with suppress(OSError):
-            temporary.unlink()
         msg = f"{path}: cannot be written ({error.strerror}). Name a file in a folder that exists."
         raise InputError(msg) from error
+    finally:
+        if temporary is not None:
+            with suppress(OSError):
+                temporary.unlink()
+
+
+def _mode(target: Path) -> int:
+    """Mode of the file that is replaced, or of a new one."""
+    with suppress(OSError):
+        return target.stat().st_mode & 0o777
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask

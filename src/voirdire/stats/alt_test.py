@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from voirdire._validation import check_count, check_fraction
-from voirdire.errors import DegenerateDataWarning
+from voirdire.errors import DegenerateDataWarning, InputError
 from voirdire.stats.controls import make_controls
 from voirdire.stats.figures import compute_figures
 from voirdire.stats.outcome_units import UnitCollector
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from voirdire.stats.results import AltTestResult
 
 __all__ = ["alt_test"]
+
+FEWEST_RESAMPLES = 100
 
 
 def alt_test(
@@ -119,8 +121,8 @@ def alt_test(
         Whether to run the constant, random and majority-vote controls; without them `outcome`
         cannot see a constant judge pass.
     n_resamples : int, optional
-        Bootstrap resamples of items (or clusters) for the interval of ρ and the stability of ω;
-        0 for none, and then `smallest_epsilon` is not searched either.
+        Bootstrap resamples of items (or clusters) for the interval of ρ and the stability of ω,
+        at least 100; 0 for none, and then `smallest_epsilon` is not searched either.
     confidence_level : float, optional
         Nominal coverage of that interval, in (0, 1).
     seed : int, optional
@@ -252,4 +254,10 @@ def _check_resampling(n_resamples: int, confidence_level: float, seed: int) -> R
     check_fraction("confidence_level", confidence_level)
     if not n_resamples:
         return None
+    if n_resamples < FEWEST_RESAMPLES:
+        msg = (
+            f"`n_resamples` must be 0 or at least {FEWEST_RESAMPLES}, got {n_resamples}. "
+            "The ends of an interval are rare resamples."
+        )
+        raise InputError(msg)
     return Resampling(n_resamples=n_resamples, confidence_level=confidence_level, seed=seed)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from voirdire._validation import shorten
+from voirdire.stats.figures import passes
 from voirdire.stats.results import Caution
 
 if TYPE_CHECKING:
@@ -95,7 +97,7 @@ def _untested(untested: Sequence[str], min_items: int) -> Caution | None:
     if not untested:
         return None
     sentence = f"not tested, fewer than {min_items} items each: {listed(untested)}"
-    shown = list(untested[:MOST_NAMED])
+    shown = _named(untested)
     return caution(
         "untested_annotators", sentence, annotators=shown, n=len(untested), min_items=min_items
     )
@@ -111,7 +113,7 @@ def _few_items(annotators: Sequence[AnnotatorResult]) -> Caution | None:
         "power, and a judge that fails may be fit"
     )
     return caution(
-        "few_items", sentence, annotators=few[:MOST_NAMED], n=len(few), fewest=fewest, few=FEW_ITEMS
+        "few_items", sentence, annotators=_named(few), n=len(few), fewest=fewest, few=FEW_ITEMS
     )
 
 
@@ -128,11 +130,12 @@ def _few_clusters(panel: Panel) -> Caution | None:
 def _skewed(panel: Panel) -> Caution | None:
     if not panel.top_share >= SKEWED:
         return None
+    label = shorten(panel.top_label)
     sentence = (
-        f"{panel.top_share:.0%} of the annotators' labels are one and the same, {panel.top_label!r}"
+        f"{panel.top_share:.0%} of the annotators' labels are one and the same, {label!r}"
         ": a judge that always gives it is often right"
     )
-    return caution("skewed_labels", sentence, share=panel.top_share, label=panel.top_label)
+    return caution("skewed_labels", sentence, share=panel.top_share, label=label)
 
 
 def _many_ties(annotators: Sequence[AnnotatorResult]) -> Caution | None:
@@ -153,14 +156,14 @@ def _many_ties(annotators: Sequence[AnnotatorResult]) -> Caution | None:
         "many_ties",
         sentence,
         share=MANY_TIES,
-        annotators=tied[:MOST_NAMED],
+        annotators=_named(tied),
         n=len(tied),
         has_exact=has_exact,
     )
 
 
 def _correction(winning_rate: float, winning_rate_bh: float) -> Caution | None:
-    if (winning_rate >= 0.5) == (winning_rate_bh >= 0.5):
+    if passes(winning_rate) == passes(winning_rate_bh):
         return None
     sentence = (
         f"the result depends on the correction: winning rate {winning_rate:.2f} under "
@@ -196,7 +199,11 @@ def _weak_annotators(panel: Panel) -> Caution | None:
     return caution("weak_annotators", sentence, alpha=panel.agreement.alpha)
 
 
+def _named(names: Sequence[str]) -> list[str]:
+    return [shorten(name) for name in names[:MOST_NAMED]]
+
+
 def listed(names: Sequence[str], *, most: int = MOST_NAMED) -> str:
     """Name the first few, and count the rest."""
-    shown = ", ".join(repr(name) for name in names[:most])
+    shown = ", ".join(repr(shorten(name)) for name in names[:most])
     return shown if len(names) <= most else f"{shown} and {len(names) - most} more"

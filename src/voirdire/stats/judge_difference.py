@@ -28,6 +28,23 @@ if TYPE_CHECKING:
 
 __all__ = ["JudgeDifference", "compare_judges"]
 
+_SETTINGS = (
+    "alignment",
+    "clusters",
+    "expert",
+    "failed",
+    "gold",
+    "label_sets",
+    "min_annotators",
+    "min_items",
+    "n_codes",
+    "normalize",
+    "quality",
+    "similarity",
+    "values",
+    "weights",
+)
+
 
 @dataclass(frozen=True, kw_only=True)
 class JudgeDifference:
@@ -99,7 +116,7 @@ def compare_judges(
     **settings
         The arguments of `voirdire.stats.alt_test` that say how labels are compared: `alignment`,
         `label_sets`, `values`, `similarity`, `n_codes`, `failed`, `weights`, `quality`, `expert`,
-        `gold`, `normalize`, `clusters`, `min_items`, `min_annotators`. Margins do not enter.
+        `gold`, `normalize`, `clusters`, `min_items`, `min_annotators`; nothing else is known.
 
     Returns
     -------
@@ -132,11 +149,15 @@ def compare_judges(
     (True, True)
     """
     check_fraction("confidence_level", confidence_level)
+    for name in settings:
+        if name not in _SETTINGS:
+            msg = f"`{name}` must be one of {', '.join(_SETTINGS)}: it is no setting of this."
+            raise InputError(msg)
     prepared = prepare(judges, humans, **settings)
     n_judges = prepared.raters.judges.shape[1]
     shown = [str(number) for number in range(n_judges)] if names is None else list(names)
-    if len(shown) != n_judges:
-        msg = f"`names` must name all {n_judges} judges, got {len(shown)} names."
+    if isinstance(names, str) or not len(shown) == len(set(shown)) == n_judges:
+        msg = f"`names` must name all {n_judges} judges, each once, got {len(set(shown))} names."
         raise InputError(msg)
     alignment = settings.get("alignment", "accuracy")
     if not isinstance(alignment, str):
@@ -218,13 +239,15 @@ def _tested(
         return _undefined(n_items, "a standard error needs two items, or two clusters") | figures
     error = float(np.sqrt(n_units / (n_units - 1) * (units**2).sum()))
     if error < 1e-12:
-        same = abs(difference) < 1e-12
-        what = "the judges fare alike on every item" if same else "all items are alike"
-        return _undefined(n_items, what) | figures
+        if abs(difference) < 1e-12:
+            return _undefined(n_items, "the judges fare alike on every item") | figures
+        # as in the test of one judge: without variance the sign of the difference is certain
+        reason = "all items are alike: the interval is undefined"
+        return _undefined(n_items, reason) | figures | {"p_value": 0.0}
     half = float(stdtrit(n_units - 1, (1 + confidence_level) / 2)) * error
     return figures | {
-        "low": difference - half,
-        "high": difference + half,
+        "low": max(difference - half, -1.0),
+        "high": min(difference + half, 1.0),
         "p_value": float(2 * stdtr(n_units - 1, -abs(difference) / error)),
     }
 

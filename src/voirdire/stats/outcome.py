@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from voirdire._validation import shorten
 from voirdire.stats.cautions import caution
 
 if TYPE_CHECKING:
@@ -105,8 +106,8 @@ def decide_outcome(
     reasons += [
         caution(
             "constant_passes",
-            f"a judge that always answers {control.label!r} passes too",
-            label=control.label,
+            f"a judge that always answers {shorten(control.label)!r} passes too",
+            label=shorten(control.label),
         )
         for control in controls
         if control.control == "constant" and control.passed

@@ -268,7 +268,7 @@ def _interval(
     if spread <= 1e-24:
         grouped = units.n_independent / copies.sum()  # units that one copy of a row stands for
         return _without_variance(estimate, grouped / float(shares.max()), tail)
-    n_units = copies[shares > 0].sum()  # failures say nothing here
+    n_units = max(1 / float(copies @ shares**2), 2.0)  # as many equal units; failures are none
     wide = max(ndtr(np.sqrt(n_units / (n_units - 1)) * stdtrit(n_units - 1, tail)), 1e-12)
     draws = draws[~np.isnan(draws)]  # a draw without any comparison says nothing
     below = np.mean(draws < estimate - 1e-12) + 0.5 * np.mean(np.abs(draws - estimate) <= 1e-12)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -138,7 +138,7 @@ def find_around(
     -------
     QuestionFindings
     """
-    alignment, matrix = matrices[0]
+    alignment, matrix = _main_matrix(matrices, kind)
     labels, n_labels = _label_shares(matrix, kind)
     return QuestionFindings(
         question=question,
@@ -158,6 +158,25 @@ def find_around(
     )
 
 
+def _main_matrix(
+    matrices: Sequence[tuple[AlignmentName, LabelMatrix]], kind: QuestionKind
+) -> tuple[AlignmentName, LabelMatrix]:
+    """Take the first alignment; a scale needs its labels as numbers, whichever comes first."""
+    if kind != "scale":
+        return matrices[0]
+    for alignment, matrix in matrices:
+        if matrix.humans.dtype.kind == "f":
+            return alignment, matrix
+    alignment, matrix = matrices[0]
+    values = np.asarray([*matrix.categories, np.nan], dtype=np.float64)
+    numbers = {
+        "humans": values[matrix.humans],  # code -1 is the last value
+        "answers": values[matrix.answers],
+        "gold": None if matrix.gold is None else values[matrix.gold],
+    }
+    return "neg_rmse", replace(matrix, categories=(), label_sets=None, **numbers)
+
+
 def _agreement(matrix: LabelMatrix, kind: QuestionKind, plan: TestPlan) -> PanelAgreement | None:
     if kind == "text":
         return None
@@ -166,11 +185,25 @@ def _agreement(matrix: LabelMatrix, kind: QuestionKind, plan: TestPlan) -> Panel
         matrix.answers,
         level=_LEVELS.get(kind, "nominal"),
         label_sets=matrix.label_sets,
+        categories=_declared_categories(matrix, kind),
         clusters=matrix.clusters,
         confidence_level=plan.confidence_level,
         annotator_names=matrix.annotators,
         judge_names=matrix.judges,
     )
+
+
+def _declared_categories(matrix: LabelMatrix, kind: QuestionKind) -> list[Any] | None:
+    """All labels that could have been given, where they were declared: chance depends on them."""
+    universe = ("false", "true") if kind == "boolean" else matrix.universe
+    if universe is None or kind == "multilabel" or not (matrix.declared or kind == "boolean"):
+        return None
+    if kind == "scale":
+        return [float(label) for label in universe]
+    code_of = {label_text(label): code for code, label in enumerate(matrix.categories)}
+    unused = iter(range(len(matrix.categories), len(matrix.categories) + len(universe)))
+    shown = (label_text(label) for label in universe)
+    return sorted({code_of[label] if label in code_of else next(unused) for label in shown})
 
 
 def _comparisons(

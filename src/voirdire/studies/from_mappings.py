@@ -77,7 +77,8 @@ def matrix_from_mappings(
     """
     _check_mappings("humans", humans)
     _check_mappings("judges", judges)
-    # in order of their names, so that the order of items changes no figure
+    humans = dict(sorted(humans.items(), key=lambda pair: str(pair[0])))
+    # in order of their names, so that the order of items and annotators changes no figure
     items = sorted(dict.fromkeys(chain(*humans.values())), key=str)
     index = {item: row for row, item in enumerate(items)}
     if not index:

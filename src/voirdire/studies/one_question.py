@@ -166,7 +166,7 @@ def alt_test(
         Whether to examine constant, random and majority-vote judges beside.
     n_resamples : int, optional
         Bootstrap resamples of items (or clusters) behind `uncertainty`: the interval of ρ and
-        how often the judge passes; 0 for none.
+        how often the judge passes; at least 100, or 0 for none.
     confidence_level : float, optional
         Nominal coverage of that interval, in (0, 1).
     seed : int, optional

@@ -140,7 +140,13 @@ def examine(
     1.0
     """
     plan = plan or TestPlan()
+    alignments = _distinct("alignments", alignments)
     _check_fit(humans, judges, gold, alignments)
+    if slices is not None:
+        slices = _distinct("slices", slices)
+        if metadata is None:
+            msg = f"`slices` must name columns of `metadata`, got {slices!r} without metadata."
+            raise InputError(msg)
     asked = _questions(humans, questions)
     results: list[AltTestResult] = []
     findings: list[QuestionFindings] = []
@@ -180,9 +186,18 @@ def examine(
             "labels": None if labels is None else list(labels),
             "gold": gold is not None,
             "clustered": clustered,
+            "slices": _sliced_by(metadata, slices),
         },
         questions=tuple(findings),
     )
+
+
+def _distinct(name: str, given: Sequence[Any]) -> list[Any]:
+    """Take each of several names once; a text is not a sequence of names."""
+    if isinstance(given, str):
+        msg = f"`{name}` must be a list of names, got {given!r}. Write [{given!r}]."
+        raise InputError(msg)
+    return list(dict.fromkeys(given))
 
 
 def _check_fit(
@@ -223,6 +238,12 @@ def _unanswered(
     for question, count in counts.filter(~pl.col("question").is_in(list(asked))).iter_rows():
         reason = f"{count} labels of judges for a question that is not examined"
         yield Dropped(reason=reason, source="judge", question=question)
+
+
+def _sliced_by(metadata: pl.DataFrame | None, slices: Sequence[str] | None) -> list[str] | None:
+    if metadata is None:
+        return None
+    return list(slices or [name for name in metadata.columns if name != "item"])
 
 
 def _questions(humans: LabelTable, wanted: Sequence[str] | None) -> list[str]:

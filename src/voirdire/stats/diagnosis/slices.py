@@ -235,7 +235,7 @@ def _tested(found: SliceSums, level: float) -> SliceResult:
         p_value = max(_two_sided(difference, *welch), _two_sided(difference, *pooled))
         error, freedom = pooled if 0 in (inside.squares, elsewhere.squares) else welch
         half = float(stdtrit(freedom, (1 + level) / 2)) * error
-        low, high = difference - half, difference + half
+        low, high = max(difference - half, -2.0), min(difference + half, 2.0)
     return SliceResult(
         column=found.column,
         value=found.value,
