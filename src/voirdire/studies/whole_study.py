@@ -14,6 +14,7 @@ from voirdire.stats.display import html_table, summary_rows, text_table
 from voirdire.studies.examination import TestPlan, check_alignment, examine_matrix, kind_of
 from voirdire.studies.findings import QuestionFindings, find_around
 from voirdire.studies.from_tables import matrix_from_tables
+from voirdire.studies.given_labels import kind_of_given, take_labels
 from voirdire.studies.pooling import PooledResult, pool_questions
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from voirdire._types import AlignmentName
+    from voirdire._types import AlignmentName, QuestionKind
     from voirdire.io import LabelTable
     from voirdire.stats import AltTestResult
 
@@ -78,14 +79,15 @@ class Examination:
 
 
 def examine(
-    humans: LabelTable,
-    judges: LabelTable,
+    humans: Any,
+    judges: Any,
     *,
+    kind: QuestionKind | None = None,
     alignments: Sequence[AlignmentName] = ("accuracy",),
     plan: TestPlan | None = None,
     questions: Sequence[str] | None = None,
     labels: Sequence[Any] | None = None,
-    gold: LabelTable | None = None,
+    gold: Any = None,
     clustered: bool = False,
     metadata: pl.DataFrame | None = None,
     slices: Sequence[str] | None = None,
@@ -95,8 +97,12 @@ def examine(
 
     Parameters
     ----------
-    humans, judges : LabelTable
-        As `voirdire.io.read_labels` gives them; of one kind.
+    humans, judges : LabelTable, data frame, path, or mapping
+        Labels as `voirdire.io.read_labels` gives them; or what it, or
+        `voirdire.io.table_from_frame`, can read without further settings; or
+        ``{rater: {item: label}}``, for one judge also ``{item: label}``.
+    kind : {"boolean", "choice", "multilabel", "scale", "text"}, optional
+        How labels that are in no table yet are read; by default as the alignments imply.
     alignments : sequence of str, optional
         See `voirdire.alt_test`.
     plan : TestPlan, optional
@@ -105,7 +111,7 @@ def examine(
         Which questions; by default all that annotators answered.
     labels : sequence, optional
         The declared label universe.
-    gold : LabelTable, optional
+    gold : LabelTable, data frame, path, or mapping, optional
         Gold labels that stand for "the others".
     clustered : bool, optional
         Whether the tables' clusters are the independent units.
@@ -131,16 +137,19 @@ def examine(
     Examples
     --------
     >>> import polars as pl
-    >>> from voirdire.io import table_from_frame
-    >>> wide = pl.DataFrame({"item": range(40), **{n: [0, 1] * 20 for n in ("ann", "bob", "eve")}})
-    >>> humans = table_from_frame(wide, role="annotator", kind="choice", source_name="humans")
-    >>> frame = pl.DataFrame({"item": range(40), "label": [0, 1] * 20})
-    >>> judges = table_from_frame(frame, role="judge", kind="choice", source_name="mine")
-    >>> examine(humans, judges).results[0].winning_rate
-    1.0
+    >>> wide = pl.DataFrame({"item": range(60), **{n: [0, 1] * 30 for n in ("ann", "bob", "eve")}})
+    >>> mine = {item: item % 2 for item in range(60)}
+    >>> judges = {"mine": mine, "yours": dict.fromkeys(range(60), 1)}
+    >>> found = examine(wide, judges)
+    >>> [(row.judge, row.winning_rate) for row in found.results]
+    [('mine', 1.0), ('yours', 0.0)]
     """
     plan = plan or TestPlan()
     alignments = _distinct("alignments", alignments)
+    kind = kind_of_given((humans, judges, gold), kind, alignments)
+    humans = take_labels(humans, role="annotator", kind=kind, labels=labels)
+    judges = take_labels(judges, role="judge", kind=kind, labels=labels)
+    gold = None if gold is None else take_labels(gold, role="judge", kind=kind, labels=labels)
     _check_fit(humans, judges, gold, alignments)
     if slices is not None:
         slices = _distinct("slices", slices)
