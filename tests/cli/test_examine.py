@@ -955,7 +955,7 @@ def test_a_report_is_one_page_in_the_language_asked_for(call, files, tmp_path, l
 
     done = call("examine", *files, "--report", page, "--language", language)
 
-    assert (done.code, done.err) == (0, "")
+    assert (done.code, done.err) == (0, f"report: {page}\n")
     text = page.read_text(encoding="utf-8")
     assert text.lower().startswith("<!doctype html>")
     assert f'<html lang="{language}' in text

@@ -200,8 +200,42 @@ def test_a_plot_that_cannot_be_written_is_one_line(call, tmp_path, assert_one_li
 
     done = call(*ASSUMED, *QUICK, "--plot", tmp_path / "missing" / "p.svg")
 
-    assert_one_line(done, "cannot be written", "Name a file in a folder that exists")
+    assert_one_line(done, "p.svg", "missing", "folder")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "old"),
+    [
+        ("p.svg", b"<svg xmlns='http://www.w3.org/2000/svg'></svg>"),
+        ("p.svg", b"<?xml version='1.0'?><svg></svg>"),
+        ("p.png", b"\x89PNG\r\n"),
+        ("p.pdf", b"%PDF-1.4"),
+        ("p.pdf", b""),
+    ],
+)
+def test_a_picture_is_replaced(call, tmp_path, name, old):
+    pytest.importorskip("voirdire.reporting.plots")
+    path = tmp_path / name
+    path.write_bytes(old)
+
+    done = call(*ASSUMED, *QUICK, "--plot", path)
+
+    assert (done.code, done.err) == (0, "")
+    assert path.read_bytes() != old
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("name", ["p.svg", "p.png", "p.pdf"])
+def test_a_file_that_is_no_picture_is_kept(call, tmp_path, assert_one_line, name):
+    path = tmp_path / name
+    path.write_bytes(b"item,label\n1,yes\n")
+
+    done = call(*ASSUMED, *QUICK, "--plot", path)
+
+    assert_one_line(done, "`--plot` must not replace", name, "which is no picture")
+    assert path.read_bytes() == b"item,label\n1,yes\n"
+    assert done.out == ""
 
 
 # What goes wrong ----------------------------------------------------------------------------------
@@ -219,6 +253,8 @@ def test_a_plot_that_cannot_be_written_is_one_line(call, tmp_path, assert_one_li
         (["--categories", 1], ["categories", "must be a whole number of at least 2, got 1"]),
         (["--prevalence", 0.5, "--prevalence", 0.4], ["prevalence", "sum to 1"]),
         (["--simulations", 0], ["simulations", "must be a whole number of at least 1, got 0"]),
+        (["--items", 10**12], ["times", "must be at most 100,000,000, got 1,000,000,000,000"]),
+        (["--annotators", 10**8], ["times", "must be at most 100,000,000", "100,000,000"]),
         (["--min-items", 1], ["`--min-items` must be a whole number of at least 2, got 1"]),
     ],
 )
@@ -258,6 +294,44 @@ def test_wrong_usage_exits_2(execute, arguments, words):
     assert done.out == ""
     assert words in " ".join(done.err.split())
     assert "Traceback" not in done.err
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        ("--judge", "good"),
+        ("--question", "polite"),
+        ("--kind", "scale"),
+        ("--alignment", "neg_rmse"),
+        ("--labels", "yes,no"),
+        ("--format", "csv"),
+        ("--column", "item=text"),
+        ("--rater", "ann"),
+        ("--separator", ";"),
+        ("--missing", "NA"),
+        ("--threshold", 0.6),
+        ("--cluster", "doc"),
+    ],
+)
+def test_options_of_a_pilot_need_one(execute, option, value):
+    done = execute(*ASSUMED, option, value, *QUICK, TYPER_USE_RICH="0", COLUMNS="300")
+
+    assert (done.code, done.out) == (2, "")
+    assert f"`{option}` belongs to a pilot: give `--humans` and `--judges` too." in done.err
+
+
+def test_the_first_option_that_needs_a_pilot_is_named(execute):
+    done = execute(*ASSUMED, "--cluster", "doc", "--kind", "scale", TYPER_USE_RICH="0")
+
+    assert done.code == 2
+    assert "`--kind` belongs to a pilot" in done.err
+    assert "--cluster" not in done.err
+
+
+def test_what_a_pilot_would_take_anyway_may_be_said(call):
+    done = call(*ASSUMED, *QUICK, "--alignment", "accuracy", "--threshold", 0.5)
+
+    assert (done.code, done.err) == (0, "")
 
 
 def test_one_of_several_judges_must_be_named(call, pilot, assert_one_line):

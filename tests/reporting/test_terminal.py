@@ -7,6 +7,8 @@ from dataclasses import replace
 import pytest
 from rich.cells import cell_len
 
+from voirdire.reporting.notes import findings_note
+
 EPSILONS = (0.0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3)
 MARKS = {"✓": "passed", "✗": "failed", "?": "no_evidence"}
 MARKED = re.compile(r"(\d?\.\d+|\d|–) ([✓✗?])")
@@ -54,7 +56,8 @@ def test_every_winning_rate_is_whole_with_its_verdict(make_examination, shown, w
         results = examination.of_judge(judge)
         assert [MARKS[mark] for _, mark in cells] == [row.outcome for row in results]
         rates = [float(rate) for rate, _ in cells]
-        assert rates == pytest.approx([row.winning_rate for row in results], abs=0.005)
+        deciding = [min(row.winning_rate, row.worst_case.winning_rate) for row in results]
+        assert rates == pytest.approx(deciding, abs=0.005)
         assert f"{results[0].advantage_probability:.2f}" in line_of(text, judge)
 
 
@@ -69,7 +72,8 @@ def test_one_margin_says_the_outcome_in_words(make_examination, shown, width):
     for row in examination.results:
         line = line_of(text, row.judge)
         assert words[row.outcome] in line
-        figures = (row.winning_rate, row.advantage_probability, row.human_advantage)
+        deciding = min(row.winning_rate, row.worst_case.winning_rate)
+        figures = (deciding, row.advantage_probability, row.human_advantage)
         assert all(f"{figure:.2f}" in line for figure in figures)
         assert re.search(r"\b56 +4\s*$", line)
 
@@ -298,3 +302,36 @@ def test_a_terminal_gets_colours_that_say_nothing_new(make_examination, shown):
 
     assert "\x1b[" in coloured
     assert re.sub(r"\x1b\[[\d;]*m", "", coloured) == shown(examination)
+
+
+def test_the_legend_explains_the_columns_that_are_there(make_examination, shown):
+    examination = make_examination(epsilon=EPSILONS)
+
+    narrow, wide = (shown(examination, width=width) for width in (80, 140))
+
+    for head in ("interval", "from ε", "ρ human"):
+        assert (f"{head}:" in narrow) == (head in line_of(narrow, "judge"))
+        assert f"{head}:" in wide
+    assert "ω:" in narrow
+
+
+def test_details_say_how_often_a_judge_passes_again(make_examination, shown):
+    examination = make_examination(epsilon=0.1)
+
+    text = " ".join(shown(examination, details=True).split())  # titles wrap
+
+    for row in examination.results:
+        assert f"passes in {row.uncertainty.stability:.0%} of 1,000 resamples" in text
+
+
+def test_judges_who_differ_and_slices_are_named(make_examination):
+    examination = make_examination(epsilon=0.1)
+    [findings] = examination.questions
+
+    text = findings_note(findings)
+
+    clear = [pair for pair in findings.comparisons if pair.p_adjusted <= 0.05]
+    assert "good > poor" in text
+    assert f"of {len(findings.comparisons)} pairs" in text
+    assert text.count(" > ") == min(len(clear), 4)
+    assert findings_note(replace(findings, comparisons=(), diagnosis=None)) == ""

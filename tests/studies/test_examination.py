@@ -285,3 +285,30 @@ def test_clusters_that_cannot_be_told_apart_are_refused():
 
     with pytest.raises(InputError, match="`clusters` must map items to words or numbers"):
         alt_test(humans["a"], humans, clusters={i: [1] for i in range(40)})
+
+
+@pytest.mark.parametrize("slip", ["Yes", "yes ", "YES"])
+def test_a_word_that_differs_in_case_or_spaces_only_is_noticed_at_once(slip):
+    labels = {i: "yes" if i % 2 else "no" for i in range(60)}
+    humans = {name: dict(labels) for name in ("ann", "bob", "eve")}
+
+    result = voirdire.alt_test(labels | {1: slip}, humans)
+
+    [found] = [caution for caution in result.cautions if caution.code == "strange_labels"]
+    assert found.figures == {
+        "label": slip,
+        "human_label": "yes",
+        "n_strange": 1,
+        "n_answers": 60,
+    }
+
+
+def test_rare_words_of_an_open_set_are_no_news():
+    labels = {i: f"topic {i % 5}" for i in range(100)}
+    humans = {name: dict(labels) for name in ("ann", "bob", "eve")}
+
+    few = voirdire.alt_test(labels | dict.fromkeys(range(9), "other"), humans)
+    many = voirdire.alt_test(labels | dict.fromkeys(range(10), "other"), humans)
+
+    assert "strange_labels" not in [caution.code for caution in few.cautions]
+    assert "strange_labels" in [caution.code for caution in many.cautions]

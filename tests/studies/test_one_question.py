@@ -670,7 +670,7 @@ def test_labels_pass_through_whatever_they_hold():
     result = voirdire.alt_test(judge, humans, labels=labels)
 
     assert result.advantage_probability == 1.0
-    assert [row.annotator for row in result.annotators] == ["<b>", "[/]", "\x1b[0m"]
+    assert [row.annotator for row in result.annotators] == ["\x1b[0m", "<b>", "[/]"]
     assert result.settings["labels"] == labels
     assert len(repr(result)) < 1000
 

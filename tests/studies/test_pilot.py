@@ -2,14 +2,17 @@
 
 import math
 import random
+from dataclasses import replace
 
 import numpy as np
+import polars as pl
 import pytest
 
 import power_oracle as oracle
 from voirdire.errors import InputError, NoDataError
 from voirdire.io import read_labels
 from voirdire.stats.alignment import AccuracyScorer
+from voirdire.stats.planning import pooled_kappa
 from voirdire.stats.planning.assumptions import power
 from voirdire.stats.planning.pilot_resampling import PilotLabels, _draw_items, _draw_panels
 from voirdire.studies.pilot import power_from_pilot
@@ -157,8 +160,107 @@ def test_gaps_and_failures_are_told(make_survey, table):
     )
 
     gaps, failures = result.cautions
-    assert gaps.startswith("annotators of the pilot labelled 100% of its items on average")
+    # 239 of 240 labels: never 100%
+    assert gaps == (
+        "annotators of the pilot labelled 99% of its items on average, and studies have as many "
+        "gaps"
+    )
     assert failures.startswith("the judge failed on 1 of 60 items")
+
+
+@pytest.fixture
+def every_fourth_missing(pilot):
+    """Give the tables of a pilot of 400 items by four people, each of whom labelled 300."""
+
+    def tables(**survey):
+        made, humans, judges = pilot(n_items=400, humans=(0.2,) * 4, **survey)
+        item = pl.col("item").str.slice(1).cast(pl.Int64)
+        person = pl.col("rater").cast(pl.String).str.slice(3).cast(pl.Int64)
+        kept = humans.frame.filter((item + person) % 4 != 0)
+        return made, replace(humans, frame=kept), judges
+
+    return tables
+
+
+def test_labels_that_nobody_gives_are_not_counted(every_fourth_missing):
+    _, humans, judges = every_fourth_missing()
+
+    result = power_from_pilot(
+        humans, judges, n_items=[60, 101], n_annotators=[3, 4, 6], epsilon=0.1, n_simulations=200
+    )
+
+    assert {row.label_share for row in result.rows} == {0.75}
+    # 101 * 3 * .75 = 227.25
+    labels = {(row.n_annotators, row.n_items): row.n_labels for row in result.rows}
+    assert labels == {(3, 60): 135, (3, 101): 227, (4, 60): 180, (4, 101): 303} | {
+        (6, 60): 270,
+        (6, 101): 454,
+    }
+    assert (
+        "annotators of the pilot labelled 75% of its items on average, and studies have as many "
+        "gaps; where noise is simulated, they are at random"
+    ) in result.cautions
+
+
+def test_simulated_studies_have_as_many_gaps_as_the_pilot(every_fourth_missing):
+    _, humans, judges = every_fourth_missing()
+    plan = {"n_items": [30, 60], "n_annotators": [4, 5], "epsilon": 0.1, "n_simulations": 400}
+
+    result = power_from_pilot(humans, judges, **plan)
+
+    drawn = result.curve(n_annotators=4, epsilon=0.1)
+    simulated = result.curve(n_annotators=5, epsilon=0.1)
+    # nobody labels all of 30 items, of which everyone labels three quarters
+    assert (drawn[0].power, simulated[0].power) == (0, 0)
+    assert simulated[1].power > 0.2
+    assert simulated[1].power == pytest.approx(drawn[1].power, abs=0.15)
+
+
+def test_simulated_judges_fail_as_often_as_the_pilots(make_survey, table):
+    survey = make_survey(judges=(0.2,), n_items=400, humans=(0.2,) * 3)
+    for item in list(survey.judges["judge0"])[::4]:
+        survey.judges["judge0"][item] = None
+
+    result = power_from_pilot(
+        table(survey.humans, "annotator", "choice"),
+        table(survey.judges, "judge", "choice"),
+        n_items=[30, 60],
+        n_annotators=4,
+        epsilon=0.2,
+        n_simulations=100,
+    )
+
+    few, enough = result.rows
+    # a judge that answers three quarters of 30 items is compared on fewer than 30
+    assert few.power == 0
+    assert enough.power > 0.5
+    # annotators have to label those items all the same
+    assert (few.label_share, few.n_labels) == (1.0, 120)
+
+
+def test_a_pilot_without_gaps_has_none_in_its_studies(pilot):
+    _, humans, judges = pilot(n_items=400, humans=(0.3, 0.3, 0.3))
+
+    result = power_from_pilot(humans, judges, n_items=40, n_annotators=[3, 5], n_simulations=20)
+
+    assert {row.label_share for row in result.rows} == {1.0}
+    assert not any("gaps" in caution for caution in result.cautions)
+
+
+def test_kappas_are_computed_once(pilot, monkeypatch):
+    _, humans, judges = pilot()
+    seen = []
+    for name in ("human_kappa", "judge_kappa"):
+        function = getattr(pooled_kappa, name)
+        monkeypatch.setattr(
+            pooled_kappa,
+            name,
+            lambda *labels, name=name, function=function: seen.append(name) or function(*labels),
+        )
+
+    power_from_pilot(humans, judges, n_items=30, n_annotators=[3, 5], n_simulations=5)
+
+    assert sorted(seen) == ["human_kappa", "judge_kappa"]
 
 
 # Simulated from fitted noise ----------------------------------------------------------------------
@@ -311,3 +413,5 @@ def test_a_published_data_set_can_be_a_pilot(shared_dir):
     assert result.rows[0].power < result.rows[1].power
     assert result.rows[1].power > 0.9
     assert result.settings["pilot_annotators"] == 4
+    # each item of the data set has labels of three of its four annotators
+    assert [row.n_labels for row in result.rows] == [180, 450]

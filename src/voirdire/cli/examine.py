@@ -330,6 +330,7 @@ def examine_command(
     if report is not None:
         with progress("writing the report"):
             write_report(report, examination, language=language)
+        typer.echo(f"report: {report}", err=True)
     print_examination(examination, as_json=as_json, details=details)
     closed = closed_gates(examination, gate, study.judge_names)
     if closed:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 import typer
@@ -16,9 +17,11 @@ _MOST = 1_000
 
 def as_sizes(words: Sequence[str]) -> list[int]:
     """Read sizes of study: `50`, `30,50,100`, or `30:200:10` with both ends."""
-    sizes = [size for word in words for part in word.split(",") for size in _read(part, words)]
+    parts = (_read(part, words) for word in words for part in word.split(","))
+    # a grid can be longer than memory: it is not read beyond what is allowed
+    sizes = list(islice(chain.from_iterable(parts), _MOST + 1))
     if len(sizes) > _MOST:
-        msg = f"`--items` must be at most {_MOST:,} sizes, got {len(sizes):,}."
+        msg = f"`--items` must be at most {_MOST:,} sizes, got more."
         raise typer.BadParameter(msg)
     return sizes
 

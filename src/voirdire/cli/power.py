@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import os
 import sys
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -21,7 +20,7 @@ from voirdire.cli.item_grid import as_sizes
 from voirdire.cli.options import as_labels, as_mapping
 from voirdire.cli.printing import progress
 from voirdire.cli.study_files import Reading, read_study
-from voirdire.errors import InputError
+from voirdire.cli.written_files import check_picture, write_bytes
 
 if TYPE_CHECKING:
     from voirdire.stats.planning.result import PowerResult
@@ -40,6 +39,7 @@ ASSUMED, PILOT, SIZES, TEST, OUTPUT = (
 
 
 def power_command(
+    context: typer.Context,
     human_noise: Annotated[
         float | None,
         typer.Option(
@@ -214,6 +214,7 @@ def power_command(
     if plot is not None and plot.suffix.lower() not in _PICTURES:
         msg = f"`--plot` must end in {', '.join(_PICTURES)}, got {str(plot)!r}."
         raise typer.BadParameter(msg)
+    check_picture(plot)
     asked: dict[str, Any] = {
         "epsilon_mode": epsilon_mode,
         "method": method,
@@ -232,6 +233,7 @@ def power_command(
         "prevalences": prevalence or None,
     }
     if not humans and not judges:
+        _check_no_pilot(context)
         result = _from_assumptions(assumed, asked)
     else:
         _check_pilot(humans, judges, assumed)
@@ -288,6 +290,15 @@ def _from_pilot(
         )
 
 
+def _check_no_pilot(context: typer.Context) -> None:
+    """Refuse what only a pilot's files can be read with: it would do nothing."""
+    for option in context.command.params:
+        asked = context.params.get(option.name or "")
+        if getattr(option, "rich_help_panel", None) == PILOT and asked != option.default:
+            msg = f"`{option.opts[0]}` belongs to a pilot: give `--humans` and `--judges` too."
+            raise typer.BadParameter(msg)
+
+
 def _check_pilot(humans: list[str], judges: list[str], assumed: dict[str, Any]) -> None:
     if not humans or not judges:
         msg = "a pilot needs both `--humans` and `--judges`."
@@ -316,15 +327,7 @@ def _draw(result: PowerResult, path: Path) -> None:
 
     ending = path.suffix.lower().removeprefix(".")
     picture = power_picture(result, file_format=ending)  # type: ignore[arg-type]  # was checked
-    temporary = path.parent / f".{path.name}.partial"
-    try:
-        temporary.write_bytes(picture)
-        temporary.replace(path)
-    except OSError as error:
-        with suppress(OSError):
-            temporary.unlink()
-        msg = f"{path}: cannot be written ({error.strerror}). Name a file in a folder that exists."
-        raise InputError(msg) from error
+    write_bytes(path, picture)
 
 
 def _print(result: PowerResult, *, as_json: bool) -> None:

@@ -49,7 +49,7 @@ def check_report(path: Path | None, *, option: str = "--report") -> None:
 
 def check_picture(path: Path | None, *, option: str = "--plot") -> None:
     """Refuse to replace a file by a picture, unless it is a picture."""
-    if path is not None and not _may_replace(path, *_PICTURE_SIGNS):
+    if path is not None and not _may_replace(path, *_PICTURE_SIGNS, at_start=True):
         msg = f"`{option}` must not replace {str(path)!r}, which is no picture."
         raise InputError(msg)
 
@@ -66,9 +66,14 @@ def check_apart(**paths: Path | None) -> None:
             raise InputError(msg)
 
 
-def _may_replace(path: Path, *signs: bytes) -> bool:
+def _may_replace(path: Path, *signs: bytes, at_start: bool = False) -> bool:
     _check_regular(path)
     if not path.exists():
+        folder = path.resolve().parent
+        if not os.access(folder, os.W_OK):
+            what = "cannot be written to" if folder.is_dir() else "does not exist"
+            msg = f"{path}: must be in a folder that can be written to; {folder} {what}."
+            raise InputError(msg)
         return True
     try:
         with path.open("rb") as file:
@@ -76,6 +81,8 @@ def _may_replace(path: Path, *signs: bytes) -> bool:
     except OSError as error:
         msg = f"{path}: cannot be written ({error.strerror}). Name another file."
         raise InputError(msg) from error
+    if at_start:
+        return not start or start.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(signs)
     return not start or any(sign in start for sign in signs)
 
 
@@ -115,7 +122,7 @@ def write_bytes(path: Path, content: bytes) -> None:
         temporary.chmod(_mode(target))
         temporary.replace(target)
     except OSError as error:
-        msg = f"{path}: cannot be written ({error.strerror}). Name a file in a folder that exists."
+        msg = f"{path}: cannot be written ({error.strerror}). Name a file that can be."
         raise InputError(msg) from error
     finally:
         if temporary is not None:

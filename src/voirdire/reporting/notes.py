@@ -11,10 +11,10 @@ from rich.text import Text
 from voirdire._validation import shorten
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from voirdire.records import Dropped
-    from voirdire.stats import AgreementResult, AltTestResult
+    from voirdire.stats import AgreementResult, AltTestResult, JudgeDifference
     from voirdire.studies import QuestionFindings
 
 __all__ = [
@@ -22,17 +22,19 @@ __all__ = [
     "annotators_note",
     "ceiling_note",
     "dropped_note",
+    "findings_note",
     "footnotes",
     "legend",
 ]
 
 _NAME_WIDTH = 32
+_CLEAR = 0.05
 _TOPICS = {
     "few_annotators": "fewer than three annotators were tested: the winning rate says little",
-    "few_items": "fewer than 50 items: little power, and a judge that fails may be fit",
+    "few_items": "some annotators have fewer than 50 items: a judge that fails may be fit",
     "few_clusters": "fewer than 20 clusters: cluster-robust errors are themselves uncertain",
     "skewed_labels": "nearly all labels are one and the same: always giving it is often right",
-    "unstable": "on other draws of the same items the result may turn: read the stability",
+    "unstable": "drawn again, the items may turn the result; --details prints how often",
     "untested_annotators": "some annotators have too few items to be tested",
     "many_ties": "ties on more than 60% of the items: with few items the t-test rejects too "
     "often; --details prints exact p-values where they apply",
@@ -40,7 +42,7 @@ _TOPICS = {
     "failures": "failed calls: the outcome counts them as lost",
     "weak_annotators": "the annotators agree weakly, which lets weak judges pass",
     "undeclared_labels": "the label universe was not declared: it is the union of all labels used",
-    "strange_labels": "no label of the judge is ever used by an annotator: are they written alike?",
+    "strange_labels": "the judge uses labels that no annotator ever uses: are they written alike?",
     "strange_annotators": "an annotator shares no label with any other: is it one at all?",
     "no_controls": "no controls were run: whether a constant judge passes too is not known",
     "not_judged": "not every annotated item was judged",
@@ -51,7 +53,7 @@ def footnotes(rows: Sequence[AltTestResult], findings: QuestionFindings | None =
     """Say each reason and caution once, with whom it concerns; single results get the figures."""
     text = Text(annotators_note(rows) + agreement_note(rows[0]), style="dim")
     if findings is not None:
-        text.append(ceiling_note(findings), style="dim")
+        text.append(ceiling_note(findings) + findings_note(findings), style="dim")
     for reason, concerned in _grouped((row, row.outcome_reasons) for row in rows).items():
         text.append(f"  no evidence: {shorten(reason, width=300)}", style="yellow")
         text.append(f"{_whom(concerned, rows)}\n", style="yellow")
@@ -133,7 +135,10 @@ def ceiling_note(findings: QuestionFindings) -> str:
     if among is None or not judges:
         return ""
     judges.sort(key=lambda pair: -pair[1])
-    named = [f"{shorten(name, width=_NAME_WIDTH)} {kappa:.2f}" for name, kappa in judges]
+    named = [
+        f"{shorten(name, width=_NAME_WIDTH)} {round(kappa, 2) + 0:.2f}"  # + 0: never -0.00
+        for name, kappa in judges
+    ]
     return f"  mean Cohen's κ: annotators among themselves {among:.2f}; {_listed(named, most=8)}\n"
 
 
@@ -144,15 +149,53 @@ def _kappa(coefficients: Sequence[AgreementResult]) -> float | None:
     return None
 
 
-def legend() -> Text:
-    """Say what the columns mean."""
-    return Text(
-        "ω: share of the annotators that the judge may replace; it passes at .5. "
-        "ρ: how often the judge is at least as close to the other annotators as the one left out; "
-        "ρ human: the same for the one left out. interval: of ρ, were the items drawn again. "
-        "from ε: the smallest margin at which the judge passes, known only afterwards.",
-        style="dim",
-    )
+def findings_note(findings: QuestionFindings) -> str:
+    """Name outlier annotators, slices where a judge is worse, and judges who clearly differ."""
+    lines = []
+    diagnosis = findings.diagnosis
+    if diagnosis is not None and diagnosis.outliers:
+        lines.append(f"agree less than the other annotators do: {_listed(diagnosis.outliers)}")
+    worse = [
+        f"{shorten(judge.judge, width=_NAME_WIDTH)} where {shorten(row.column, width=_NAME_WIDTH)} "
+        f"is {shorten(row.value, width=_NAME_WIDTH)} ({row.difference:+.2f})"
+        for judge in (() if diagnosis is None else diagnosis.judges)
+        for row in judge.slices
+        if row.worse
+    ]
+    if worse:
+        lines.append(f"worse on a slice than elsewhere: {_listed(worse)}")
+    main = findings.comparisons[0].alignment if findings.comparisons else None
+    apart = [
+        _in_order(pair)
+        for pair in sorted(findings.comparisons, key=lambda pair: pair.p_adjusted)
+        if pair.alignment == main and pair.p_adjusted <= _CLEAR
+    ]
+    if main is not None:
+        n_pairs = sum(pair.alignment == main for pair in findings.comparisons)
+        said = _listed(apart) if apart else "none"
+        lines.append(f"of {n_pairs} pairs of judges whose ρ differs beyond chance (Holm): {said}")
+    return "".join(f"  {line}\n" for line in lines)
+
+
+def _in_order(pair: JudgeDifference) -> str:
+    better, worse = (pair.judge_a, pair.judge_b)[:: 1 if pair.difference > 0 else -1]
+    return f"{shorten(better, width=_NAME_WIDTH)} > {shorten(worse, width=_NAME_WIDTH)}"
+
+
+_LEGEND = {
+    "ω": "ω: share of the annotators that the judge may replace, its failed calls counted as lost; "
+    "it passes at .5.",
+    "ρ": "ρ: how often the judge is at least as close to the other annotators as the one left out.",
+    "ρ human": "ρ human: the same for the one left out.",
+    "interval": "interval: of ρ, were the items drawn again.",
+    "from ε": "from ε: the smallest margin at which the judge passes, known only afterwards.",
+}
+
+
+def legend(heads: Collection[str] = tuple(_LEGEND)) -> Text:
+    """Say what the columns mean that are shown; ω always is."""
+    said = (meaning for head, meaning in _LEGEND.items() if head == "ω" or head in heads)
+    return Text(" ".join(said), style="dim")
 
 
 def dropped_note(rows: Sequence[Dropped]) -> Text:

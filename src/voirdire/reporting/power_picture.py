@@ -35,12 +35,11 @@ def power_picture(result: PowerResult, *, file_format: PictureFormat) -> bytes:
     bytes
         The whole file.
     """
-    import matplotlib as mpl
-
     from voirdire.reporting.plots import draw_power
+    from voirdire.reporting.plots.style import settings
 
     figure = draw_power(result)
     picture = io.BytesIO()
-    with mpl.rc_context({"svg.hashsalt": "voirdire"}):  # ids that do not change from run to run
+    with settings({"svg.hashsalt": "voirdire"}):  # ids that do not change from run to run
         figure.savefig(picture, format=file_format, metadata=_METADATA[file_format])
     return picture.getvalue()

@@ -59,8 +59,11 @@ class ExaminationTables:
     ) -> Iterator[RenderableType]:
         """Yield tables and notes that fit the width of the console."""
         asked = {row.question: row for row in self._examination.questions}
+        shown: set[str] = set()
         for rows in _families(self._examination.results):
-            yield _judge_table(rows, width=options.max_width)
+            table = _judge_table(rows, width=options.max_width)
+            shown |= {str(column.header) for column in table.columns}
+            yield table
             yield footnotes(rows, asked.get(rows[0].question))
             yield ""
             if self._details or len(rows) == 1:
@@ -70,7 +73,7 @@ class ExaminationTables:
         if self._examination.pooled:
             yield _pooled_table(self._examination)
             yield ""
-        yield legend()
+        yield legend(shown)
         if self._examination.dropped:
             yield dropped_note(self._examination.dropped)
 
@@ -184,14 +187,21 @@ def _judge_cells(
     cells: list[RenderableType] = [escape(shorten(judge, width=_NAME_WIDTH * 2))]
     if len(epsilons) == 1:
         cells.append(Text(_WORDS[first.outcome], style=_STYLES[first.outcome]))
-        cells.append(_number(first.winning_rate))
+        cells.append(_number(_deciding(first)))
     else:
         cells += [_marked(by_epsilon[epsilon]) for epsilon in epsilons]
     return cells
 
 
+def _deciding(row: AltTestResult) -> float:
+    """Take the ω that the outcome goes by: failures are dropped or lost, whichever is worse."""
+    if not row.worst_case.n_failures or math.isnan(row.winning_rate):
+        return row.winning_rate
+    return min(row.winning_rate, row.worst_case.winning_rate)
+
+
 def _marked(row: AltTestResult) -> Text:
-    text = f"{_short(row.winning_rate)} {_MARKS[row.outcome]}"
+    text = f"{_short(_deciding(row))} {_MARKS[row.outcome]}"
     return Text(text, style=_STYLES[row.outcome])
 
 
@@ -223,7 +233,11 @@ def _alarming(control: ControlResult) -> bool:
 
 def _annotator_table(row: AltTestResult) -> Table:
     judge = escape(shorten(row.judge, width=40))
-    table = _table(f"{judge} against each annotator, ε = {row.epsilon:g}", "dim")
+    found = row.uncertainty
+    again = ""
+    if found is not None and math.isfinite(found.stability):
+        again = f"; ω passes in {found.stability:.0%} of {found.n_resamples:,} resamples"
+    table = _table(f"{judge} against each annotator, ε = {row.epsilon:g}{again}", "dim")
     table.add_column("annotator", overflow="fold", max_width=_NAME_WIDTH)
     for head in ("items", "ρ judge", "ρ human", "ties", "p", "p exact"):
         table.add_column(head, justify="right", no_wrap=True)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from voirdire._validation import shorten
 from voirdire.stats.figures import passes
-from voirdire.stats.results import Caution
+from voirdire.stats.results import MOST_ITEMS_FOR_EXACT, Caution
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -139,10 +139,15 @@ def _skewed(panel: Panel) -> Caution | None:
 
 
 def _many_ties(annotators: Sequence[AnnotatorResult]) -> Caution | None:
-    tied = [row.annotator for row in annotators if row.tie_share > MANY_TIES]
+    # the t-test's size is right where items are many, whatever the share of ties
+    tied = [
+        row.annotator
+        for row in annotators
+        if row.tie_share > MANY_TIES and row.n_items <= MOST_ITEMS_FOR_EXACT
+    ]
     if not tied:
         return None
-    has_exact = annotators[0].has_exact_p_value
+    has_exact = any(row.has_exact_p_value for row in annotators)
     way_out = (
         "compare the exact p-values, or use method='exact'"
         if has_exact

@@ -98,13 +98,22 @@ def text_table(rows: Sequence[Row]) -> str:
 def _figures(result: AltTestResult) -> str:
     n_won = sum(row.rejected for row in result.annotators)
     said = [
-        f"ω = {_number(result.winning_rate)} ({n_won} of {result.n_annotators} annotators)",
+        f"ω = {_number(result.winning_rate)} ({n_won} of {result.n_annotators} annotators)"
+        + _lost(result),
         f"ρ = {_number(result.advantage_probability)}{_bracketed(result)}",
         f"annotators' own {_number(result.human_advantage)}",
     ]
     if result.smallest_epsilon is not None:
         said.append(f"passes from ε = {result.smallest_epsilon:g}")
     return ", ".join(said)
+
+
+def _lost(result: AltTestResult) -> str:
+    """Say which ω decides where the judge failed on items."""
+    worst = result.worst_case
+    if not worst.n_failures:
+        return ""
+    return f", ω = {_number(worst.winning_rate)} with {worst.n_failures} failures lost"
 
 
 def _bracketed(result: AltTestResult) -> str:

@@ -37,6 +37,7 @@ __all__ = [
 
 _FEWEST_TO_COMPARE = 3
 _MOST_LABELS_LISTED = 100
+_MANY_STRANGE = 0.1
 UNIVERSE_ALIGNMENTS = ("jaccard_macro", "jaccard_slots", "hamming")
 
 
@@ -339,9 +340,9 @@ def _cautions(
     strange = _strange_labels(matrix, judge) if _is_word_by_word(alignment) else None
     if strange is not None:
         sentence = (
-            "no label of the judge is ever used by an annotator (such as "
-            f"{strange['label']!r} beside {strange['human_label']!r}): "
-            "check that both write labels alike"
+            f"{strange['n_strange']} of {strange['n_answers']} answers of the judge are labels "
+            f"that no annotator ever uses (such as {strange['label']!r} beside "
+            f"{strange['human_label']!r}): check that both write labels alike"
         )
         found.append(stats.Caution(code="strange_labels", sentence=sentence, figures=strange))
     unjudged = matrix.n_unjudged.get(judge, 0)
@@ -369,14 +370,31 @@ def _strange_annotators(matrix: LabelMatrix) -> list[str]:
     ]
 
 
-def _strange_labels(matrix: LabelMatrix, judge: str) -> dict[str, str] | None:
-    """Notice a judge whose words no annotator ever uses, such as '3.0' beside '3'."""
+def _strange_labels(matrix: LabelMatrix, judge: str) -> dict[str, Any] | None:
+    """Notice words of a judge that no annotator ever uses, such as '3.0' beside '3'.
+
+    Always where they differ from an annotator's word in case or spaces only; otherwise where they
+    are a tenth of the judge's answers or more, for an open set of labels has rare ones.
+    """
     if matrix.humans.dtype.kind == "f":
         return None
     answers = matrix.answers[:, matrix.judges.index(judge)]
-    used = np.unique(answers[answers >= 0])
+    used, counts = np.unique(answers[answers >= 0], return_counts=True)
     known = np.unique(matrix.humans[matrix.humans >= 0])
-    if not used.size or np.isin(used, known).any():
+    strange = ~np.isin(used, known)
+    if not strange.any() or not known.size:
         return None
-    mine, theirs = (shorten(label_text(matrix.categories[code[0]])) for code in (used, known))
-    return {"label": mine, "human_label": theirs}
+    words = {code: label_text(matrix.categories[code]) for code in (*used, *known)}
+    alike = {words[code].strip().casefold(): code for code in known}
+    near = [code for code in used[strange] if words[code].strip().casefold() in alike]
+    n_strange = int(counts[strange].sum())
+    if not near and n_strange < _MANY_STRANGE * counts.sum():
+        return None
+    label = words[near[0] if near else used[strange][counts[strange].argmax()]]
+    twin = alike.get(label.strip().casefold(), known[0])
+    return {
+        "label": shorten(label),
+        "human_label": shorten(words[twin]),
+        "n_strange": n_strange,
+        "n_answers": int(counts.sum()),
+    }

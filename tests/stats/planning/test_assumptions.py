@@ -1,7 +1,8 @@
 """The power simulation against plain loops, and what it reports."""
 
 import math
-from dataclasses import FrozenInstanceError
+import time
+from dataclasses import FrozenInstanceError, replace
 from itertools import pairwise
 
 import numpy as np
@@ -15,7 +16,9 @@ from voirdire.stats.figures import TestSettings as Settings
 from voirdire.stats.figures import compute_figures, passes
 from voirdire.stats.outcome_sums import OutcomeSums, sum_outcomes
 from voirdire.stats.outcomes import HumanBlock
-from voirdire.stats.planning.assumptions import power
+from voirdire.stats.planning.assumptions import power, simulate_rows
+from voirdire.stats.planning.gaps import ShareGiven
+from voirdire.stats.planning.grid import PowerGrid
 from voirdire.stats.planning.noise_model import NoiseModel
 from voirdire.stats.planning.planned_sums import sums_at_sizes, sums_at_sizes_by_cluster
 from voirdire.stats.planning.result import PowerResult, PowerRow
@@ -158,6 +161,42 @@ def test_sums_of_first_items_are_those_of_a_smaller_study():
                 assert np.array_equal(getattr(sums, name)[study, place], getattr(alone, name))
 
 
+def test_sums_by_cluster_are_those_of_a_smaller_study_whatever_it_cuts_through():
+    rng = np.random.default_rng(2)
+    outcomes = rng.integers(-1, 3, size=(3, 6, 70)).astype(np.int8)
+    outcomes[0, :, 20:40] = -1  # whole clusters that an annotator did not label
+    clusters = np.sort(rng.integers(0, 25, size=(6, 70)), axis=1)
+    clusters[4], clusters[5] = 7, np.arange(70)  # all in one, and each for itself
+    sizes = [2, 3, 30, 31, 64]
+
+    sums = sums_at_sizes_by_cluster(outcomes, clusters, sizes)
+
+    for study in range(6):
+        for place, size in enumerate(sizes):
+            alone = sum_outcomes(outcomes[:, study, :size], clusters=clusters[study, :size])
+            for name in ("counts", "weights", "squares", "n_units"):
+                found = getattr(sums, name)[study, place]
+                assert np.array_equal(found, getattr(alone, name))
+                assert found.dtype == getattr(alone, name).dtype
+
+
+def test_clusters_are_summed_once_for_all_sizes():
+    rng = np.random.default_rng(3)
+    outcomes = rng.integers(-1, 3, size=(3, 100, 400)).astype(np.int8)
+    clusters = np.sort(rng.integers(0, 80, size=(100, 400)), axis=1)
+
+    def seconds(sizes):
+        times = []
+        for _ in range(3):
+            start = time.perf_counter()
+            sums_at_sizes_by_cluster(outcomes, clusters, sizes)
+            times.append(time.perf_counter() - start)
+        return min(times)
+
+    # eighty sizes took eighty times as long
+    assert seconds(range(5, 401, 5)) < 20 * seconds([400])
+
+
 def test_clusters_of_one_item_change_no_decision():
     rng = np.random.default_rng(1)
     outcomes = rng.choice([0, 1, 2], p=[0.3, 0.5, 0.2], size=(3, 20, 60)).astype(np.int8)
@@ -272,6 +311,23 @@ def test_blocks_bound_memory(peak_memory):
     assert peak_memory(simulate) < 10e6
 
 
+def test_blocks_bound_memory_however_many_annotators_there_are():
+    plan = {"epsilon": 0.1, "epsilon_mode": "additive", "method": "t", "min_items": 30}
+    plan |= {"false_discovery_rate": 0.05, "wanted_power": 0.8, "n_simulations": 3_000, "seed": 0}
+
+    for n_items in (30, 400, 100_000):
+        few, some, many = (
+            list(PowerGrid.of(n_items=n_items, n_annotators=m, **plan).blocks())
+            for m in (3, 32, 1_000)
+        )
+        # what a seed gives does not depend on the number of annotators up to 32
+        assert few == some
+        for blocks in (few, many):
+            assert sum(n_studies for _, n_studies in blocks) == 3_000
+        n_together = max(n_studies for _, n_studies in many)
+        assert n_together == 1 or n_together * n_items * 1_000 <= 32 * 2**17
+
+
 # What is reported ---------------------------------------------------------------------------------
 
 
@@ -295,8 +351,8 @@ def test_standard_errors_are_binomial():
     assert row.standard_error == pytest.approx(math.sqrt(row.power * (1 - row.power) / 400))
 
 
-def made(powers, *, wanted=0.8):
-    """A result with given powers, `{(m, ε): {n: power}}`."""
+def made(powers, *, wanted=0.8, shares=None):
+    """A result with given powers, `{(m, ε): {n: power}}`, and label shares, `{m: share}`."""
     rows = tuple(
         PowerRow(
             n_items=n,
@@ -307,6 +363,7 @@ def made(powers, *, wanted=0.8):
             winning_rate=share,
             n_simulations=10,
             route="assumptions",
+            label_share=(shares or {}).get(m, 1.0),
         )
         for (m, epsilon), curve in powers.items()
         for n, share in curve.items()
@@ -361,6 +418,51 @@ def test_the_smallest_plan_has_the_fewest_labels_for_its_margin():
     assert (wide.epsilon, wide.n_annotators, wide.n_items, wide.n_labels) == (0.2, 5, 30, 150)
 
 
+def test_the_smallest_plan_counts_the_labels_that_are_given():
+    powers = {(3, 0.1): {30: 0.5, 61: 0.9}, (4, 0.1): {30: 0.5, 61: 0.9}}
+
+    [plan] = made(powers, shares={3: 1.0, 4: 0.7}).smallest_plans
+
+    # 61 * 4 * .7 = 170.8, fewer than 61 * 3 = 183
+    assert (plan.n_annotators, plan.n_items, plan.n_labels) == (4, 61, 171)
+
+
+def test_gaps_leave_the_labels_that_are_given_as_they_were():
+    labels = simulated(NoiseModel(human_noise=0.3, judge_noise=0.3), n_studies=50, n_annotators=4)
+
+    def thinned(n_annotators):
+        few = replace(labels, humans=labels.humans[..., :n_annotators])
+        return ShareGiven(humans=0.75, judge=0.9).thin(few, np.random.default_rng(0))
+
+    gaps = thinned(4)
+
+    assert (gaps.humans >= 0).mean() == pytest.approx(0.75, abs=0.02)
+    assert (gaps.judge >= 0).mean() == pytest.approx(0.9, abs=0.03)
+    for thin, whole in ((gaps.humans, labels.humans), (gaps.judge, labels.judge)):
+        assert (thin[thin >= 0] == whole[thin >= 0]).all()
+        assert thin.min() == -1
+        assert thin.dtype == whole.dtype
+    # fewer annotators are the first of more
+    assert (thinned(2).humans == gaps.humans[..., :2]).all()
+
+
+def test_gaps_cost_power():
+    model = NoiseModel(human_noise=0.3, judge_noise=0.3)
+    plan = {"epsilon": 0.15, "epsilon_mode": "additive", "method": "t", "min_items": 30}
+    plan |= {"false_discovery_rate": 0.05, "wanted_power": 0.8, "n_simulations": 500, "seed": 0}
+    grid = PowerGrid.of(n_items=[30, 80], n_annotators=4, **plan)
+
+    whole = simulate_rows(model, grid, route="noise_model")
+    gaps = simulate_rows(model, grid, route="noise_model", given=ShareGiven(humans=0.7))
+
+    # nobody labels 30 of 30 items with every third missing
+    assert whole[0].power > gaps[0].power
+    assert gaps[0].power < 0.01
+    assert whole[1].power > gaps[1].power + 0.05
+    assert (whole[1].n_labels, gaps[1].n_labels) == (320, 224)
+    assert gaps[1].as_dict()["label_share"] == 0.7
+
+
 def test_the_dict_holds_every_figure():
     result = power(human_noise=0.3, judge_noise=0.2, n_annotators=[3, 4], n_simulations=50, seed=5)
 
@@ -407,6 +509,21 @@ def test_results_are_frozen():
         ({"seed": -1}, r"`seed` must be a whole number of at least 0, got -1"),
         ({"false_discovery_rate": 0}, r"`false_discovery_rate` must be in the interval"),
         ({"prevalences": [0.2, 0.2]}, r"`prevalences` must be 2 shares that sum to 1"),
+        ({"prevalences": 0.5}, r"`prevalences` must be a sequence of shares, got 0\.5\."),
+        ({"prevalences": np.array(0.5)}, r"`prevalences` must be a sequence of shares, got array"),
+        (
+            {"prevalences": [0.5, 0.5], "n_categories": 5},
+            r"`prevalences` must be 5 shares that sum to 1, one per category, got \[0\.5, 0\.5\]",
+        ),
+        ({"n_items": 10**12}, r"`n_items` times .* at most 100,000,000, got 1,000,000,000,000 ti"),
+        ({"n_annotators": 10**8}, r"`n_items` times `n_annotators` .*, got 400 times 100,000,000"),
+        ({"n_items": 10**300}, r"`n_items` times `n_annotators` must be at most 100,000,000, got"),
+        ({"n_items": range(2, 10**12)}, r"`n_items` must hold at most 1,000 numbers, got more"),
+        ({"n_annotators": range(2, 10**9)}, r"`n_annotators` must hold at most 1,000 numbers"),
+        (
+            {"n_items": range(2, 1_000), "n_annotators": 1_000, "epsilon": [0.1, 0.2]},
+            r"`n_items` must hold at most 1,000,000 numbers times .*, got 998 times 1,000 times 2",
+        ),
     ],
 )
 def test_settings_out_of_range_are_refused(wrong, match):
@@ -426,3 +543,35 @@ def test_arrays_of_sizes_are_taken():
 
     assert result.sizes == (30, 40, 50)
     assert all(type(size) is int for size in result.sizes)
+
+
+def test_as_many_labels_are_assumed_as_prevalences():
+    plan = {"human_noise": 0.2, "judge_noise": 0.2, "n_items": 30, "n_simulations": 5}
+
+    three = power(**plan, prevalences=[0.2, 0.3, 0.5])
+
+    assert three.settings["n_categories"] == 3
+    assert three == power(**plan, prevalences=(0.2, 0.3, 0.5), n_categories=3)
+    assert power(**plan).settings["n_categories"] == 2
+
+
+def test_a_result_prints_its_powers_and_its_smallest_plans():
+    result = power(
+        human_noise=0.3,
+        judge_noise=0.2,
+        n_items=[20, 60, 100],
+        epsilon=[0.05, 0.2],
+        n_simulations=200,
+    )
+
+    lines, page = str(result).splitlines(), result._repr_html_()
+
+    assert lines[0].split("  ")[0] == "items"
+    for line, size in zip(lines[1:4], result.sizes, strict=True):
+        powers = [row.power for row in result.rows if row.n_items == size]
+        assert line.split() == [str(size), *(f"{power:.2f}" for power in powers)]
+    [plan] = [plan for plan in result.smallest_plans if plan.epsilon == 0.2]
+    assert f"ε = 0.2: {plan.n_items} items by 3 annotators" in lines[-1]
+    assert "ε = 0.05: none reaches 0.8" in lines[-1]
+    assert "<table>" in page
+    assert lines[-1] in page

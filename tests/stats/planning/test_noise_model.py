@@ -5,12 +5,8 @@ import pytest
 
 from power_oracle import cohen_kappa
 from voirdire.errors import InputError
-from voirdire.stats.planning.noise_model import (
-    NoiseModel,
-    fit_noise_model,
-    human_kappa,
-    judge_kappa,
-)
+from voirdire.stats.planning.noise_model import NoiseModel, fit_noise_model
+from voirdire.stats.planning.pooled_kappa import human_kappa, judge_kappa
 
 
 def drawn(model, *, n_studies=1, n_items=20_000, n_annotators=3, seed=0):
@@ -39,8 +35,9 @@ def test_expected_kappas_are_products_of_what_is_not_noise(prevalences):
     with_judge = [cohen_kappa(judge.tolist(), humans[:, j].tolist()) for j in range(3)]
     assert np.mean(among) == pytest.approx(0.49, abs=0.03)
     assert np.mean(with_judge) == pytest.approx(0.63, abs=0.03)
-    assert human_kappa(humans) == pytest.approx(np.mean(among))
-    assert judge_kappa(judge, humans) == pytest.approx(np.mean(with_judge))
+    # without gaps, and with the same prevalences, pooling is nearly a mean over pairs
+    assert human_kappa(humans) == pytest.approx(np.mean(among), abs=1e-3)
+    assert judge_kappa(judge, humans) == pytest.approx(np.mean(with_judge), abs=1e-3)
 
 
 @pytest.mark.parametrize("noise", [0.0, 0.4, 1.0])
@@ -97,6 +94,59 @@ def test_a_fit_finds_the_noise_that_was_put_in(human, judge):
     assert found.prevalences == pytest.approx(shares, abs=0.01)
 
 
+def pilot_with_gaps(*, n_items, n_annotators, n_labels, seed):
+    """A pilot in which some annotators, drawn anew for each item, label it."""
+    model = NoiseModel(human_noise=0.3, judge_noise=0.2, prevalences=(0.5, 0.5))
+    labels = drawn(model, n_items=n_items, n_annotators=n_annotators, seed=seed)
+    there = np.tile(np.arange(n_annotators) < n_labels, (n_items, 1))
+    there = np.random.default_rng([seed, 1]).permuted(there, axis=1)
+    return labels.judge[0], np.where(there, labels.humans[0], -1)
+
+
+@pytest.mark.parametrize(
+    ("n_items", "n_annotators", "n_labels"), [(600, 3, 3), (1_000, 40, 3), (3_000, 400, 3)]
+)
+def test_a_fit_finds_the_noise_however_few_items_two_annotators_share(
+    n_items, n_annotators, n_labels
+):
+    pilots = [
+        pilot_with_gaps(n_items=n_items, n_annotators=n_annotators, n_labels=n_labels, seed=seed)
+        for seed in range(8)
+    ]
+
+    found = [fit_noise_model(judge, humans) for judge, humans in pilots]
+
+    # κ .49 among annotators and .56 with the judge; a mean over eight, for a pilot errs by chance
+    assert np.mean([model.human_noise for model in found]) == pytest.approx(0.3, abs=0.03)
+    assert np.mean([model.judge_noise for model in found]) == pytest.approx(0.2, abs=0.03)
+    assert np.mean([human_kappa(humans) for _, humans in pilots]) == pytest.approx(0.49, abs=0.03)
+    assert np.mean([judge_kappa(*pilot) for pilot in pilots]) == pytest.approx(0.56, abs=0.03)
+
+
+def test_the_judges_kappa_is_cohens_over_all_pairs_of_labels():
+    judge, humans = pilot_with_gaps(n_items=200, n_annotators=12, n_labels=4, seed=3)
+    judge[::7] = -1
+    humans[::11] = -1
+
+    pairs = [
+        (answer, label)
+        for answer, labels in zip(judge.tolist(), humans.tolist(), strict=True)
+        for label in labels
+        if answer >= 0 <= label
+    ]
+
+    expected = cohen_kappa(*map(list, zip(*pairs, strict=True)))
+    assert judge_kappa(judge, humans) == pytest.approx(expected, abs=1e-12)
+
+
+def test_kappas_of_one_label_or_of_no_pair_are_undefined():
+    ones, missing = np.ones((9, 3), dtype=int), np.full((9, 3), -1)
+
+    assert np.isnan([human_kappa(ones), human_kappa(missing), human_kappa(ones[:0])]).all()
+    assert np.isnan([judge_kappa(ones[:, 0], ones), judge_kappa(missing[:, 0], ones)]).all()
+    assert np.isnan(judge_kappa(ones[:, 0], missing))
+
+
 def test_a_fit_leaves_missing_labels_out():
     model = NoiseModel(human_noise=0.2, judge_noise=0.3, prevalences=(0.5, 0.5))
     labels = drawn(model, n_annotators=4)
@@ -132,6 +182,39 @@ def test_annotators_who_do_not_agree_have_no_noise_model(humans):
         fit_noise_model(np.arange(40) % 2, humans)
 
 
+FOUR = [[0, 0], [1, 1], [0, 1], [1, 1]]
+
+
+@pytest.mark.parametrize(
+    ("judge", "humans", "match"),
+    [
+        ([0, 1, 0, 1], [0, 1, 0, 1], r"`humans` must have the shape \(n_items, n_annotators\)"),
+        ([0, 1, 0], FOUR, r"`judge` must have the shape \(4,\), got \(3,\)"),
+        ([[0, 0]] * 4, FOUR, r"`judge` must have the shape \(4,\), got \(4, 2\)"),
+        ([0, 1, 0, np.nan], FOUR, r"must hold integer codes, -1 where missing, got float64"),
+        ([0, 1, 0, 1], np.array(FOUR) * 1.0, r"`humans` must hold integer codes.*got float64"),
+        ([0, 1, 0, 1], np.array(FOUR).astype(str), r"`humans` must hold integer codes"),
+        (list("0101"), FOUR, r"must hold integer codes, -1 where missing"),
+        ([0, 1, 0, -5], FOUR, r"must hold codes from 0, -1 where missing, got -5"),
+        ([0, 1, 0, 1], np.array(FOUR) - 5, r"`humans` must hold codes from 0.*got -5"),
+        ([0, 1, 0, 1], [[0], [1], [0], [1]], r"`humans` must agree by more than chance"),
+        ([], np.zeros((0, 3), dtype=int), r"must hold integer codes|must agree by more than"),
+    ],
+)
+def test_what_is_no_label_matrix_has_no_noise_model(judge, humans, match):
+    with pytest.raises(InputError, match=match):
+        fit_noise_model(judge, humans)
+
+
+def test_unsigned_codes_are_codes():
+    humans = np.array(FOUR * 5)
+    judge = humans[:, 0]
+
+    assert fit_noise_model(judge.astype(np.uint8), humans.astype(np.uint16)) == fit_noise_model(
+        judge, humans
+    )
+
+
 @pytest.mark.parametrize(
     ("wrong", "match"),
     [
@@ -141,8 +224,10 @@ def test_annotators_who_do_not_agree_have_no_noise_model(humans):
         ({"human_noise": float("nan")}, r"`human_noise` must be .*, got nan\."),
         ({"human_noise": None}, r"`human_noise` must be .*, got None\."),
         ({"n_categories": 1}, r"`n_categories` must be a whole number of at least 2, got 1\."),
+        ({"n_categories": 10**9}, r"`n_categories` must be at most 10,000, got 1,000,000,000\."),
         ({"prevalences": (0.5, 0.6)}, r"`prevalences` must be 2 shares that sum to 1.*0\.6"),
         ({"prevalences": (0.2, 0.3, 0.5)}, r"`prevalences` must be 2 shares that sum to 1"),
+        ({"prevalences": 0.5}, r"`prevalences` must be a sequence of shares, got 0\.5\."),
         ({"prevalences": (-0.5, 1.5)}, r"`prevalences` must be a number in \[0, 1\], got -0\.5"),
     ],
 )

@@ -8,8 +8,9 @@ import numpy as np
 
 from voirdire.stats.alignment import AccuracyScorer
 from voirdire.stats.outcomes import HumanBlock
+from voirdire.stats.planning.gaps import EVERYTHING, ShareGiven
 from voirdire.stats.planning.grid import DEFAULT_EPSILONS, DEFAULT_SIZES, PowerGrid
-from voirdire.stats.planning.noise_model import NoiseModel
+from voirdire.stats.planning.noise_model import NoiseModel, check_shares
 from voirdire.stats.planning.planned_sums import sums_at_sizes
 from voirdire.stats.planning.result import PowerResult
 from voirdire.stats.planning.tally import PowerTally
@@ -30,7 +31,7 @@ def power(
     *,
     human_noise: float,
     judge_noise: float,
-    n_categories: int = 2,
+    n_categories: int | None = None,
     prevalences: Sequence[float] | None = None,
     n_items: int | Sequence[int] = DEFAULT_SIZES,
     n_annotators: int | Sequence[int] = 3,
@@ -56,12 +57,13 @@ def power(
         the truth, in [0, 1]. Two annotators then have a Cohen kappa of (1 - η_h)², so that an
         annotator noise of .1, .3, .5 stands for a kappa of .81, .49, .25.
     n_categories : int, optional
-        Number of labels, at least 2; with `prevalences` their number.
+        Number of labels, 2 to 10,000; by default as many as `prevalences`, or 2 without them.
     prevalences : sequence of float, optional
         Share of each label, summing to 1. By default drawn anew for every simulated study,
         uniformly: power is then an average over skewed and even questions.
     n_items, n_annotators : int or sequence of int, optional
-        Sizes of study to look at, at least 2 each.
+        Sizes of study to look at, at least 2 each; at most 1,000 sizes, and at most 10⁸ labels
+        in the largest study.
     epsilon : float or sequence of float, optional
         Cost-benefit margins, fractions in [0, 1).
     epsilon_mode : {"additive", "multiplicative"}, optional
@@ -98,7 +100,7 @@ def power(
     annotators are the smaller studies, and one pass over cumulative outcomes gives all sizes and
     every ε. Rows are therefore dependent, and rise smoothly. Memory is bounded; time is
     O(n_simulations * n_items * n_annotators²). A seed gives the same figures for the same
-    largest `n_items`, whatever the other sizes and numbers of annotators.
+    largest `n_items`, whatever the other sizes and, up to 32, the numbers of annotators.
 
     The noise model lets everyone err independently of each other and alike on all items. Real
     items differ in difficulty, so that errors coincide; then a pilot study tells more, see
@@ -120,11 +122,13 @@ def power(
     >>> [(size.epsilon, size.n_items) for size in result.smallest_sizes]
     [(0.1, 125), (0.2, 30)]
     """
-    shares = None if prevalences is None else tuple(prevalences)
+    shares = None if prevalences is None else check_shares(prevalences)
+    if n_categories is None:
+        n_categories = 2 if shares is None else len(shares)
     model = NoiseModel(
         human_noise=human_noise,
         judge_noise=judge_noise,
-        n_categories=n_categories if shares is None else len(shares),
+        n_categories=n_categories,
         prevalences=shares,
     )
     grid = PowerGrid.of(
@@ -151,7 +155,12 @@ def power(
 
 
 def simulate_rows(
-    model: NoiseModel, grid: PowerGrid, *, route: Route, annotators: Sequence[int] | None = None
+    model: NoiseModel,
+    grid: PowerGrid,
+    *,
+    route: Route,
+    annotators: Sequence[int] | None = None,
+    given: ShareGiven = EVERYTHING,
 ) -> list[PowerRow]:
     """Simulate studies from a noise model.
 
@@ -165,6 +174,8 @@ def simulate_rows(
         What the rows say about where their labels come from.
     annotators : sequence of int, optional
         Instead of the grid's numbers of annotators.
+    given : ShareGiven, optional
+        Shares of the labels that are there; the others are missing at random.
 
     Returns
     -------
@@ -179,10 +190,16 @@ def simulate_rows(
             n_items=grid.sizes[-1],
             n_annotators=max(wanted),
         )
+        # another stream than that of the labels, which are the same with and without gaps
+        labels = given.thin(labels, np.random.default_rng([grid.seed, start, 1]))
         for n_annotators, tally in tallies.items():
             outcomes = _outcomes(labels, n_annotators, model.n_categories)
             tally.add(sums_at_sizes(outcomes, grid.sizes))
-    return [row for m, tally in tallies.items() for row in tally.rows(m, route=route)]
+    return [
+        row
+        for m, tally in tallies.items()
+        for row in tally.rows(m, route=route, label_share=given.humans)
+    ]
 
 
 def _outcomes(labels: SimulatedLabels, n_annotators: int, n_categories: int) -> NDArray[np.int8]:

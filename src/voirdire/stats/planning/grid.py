@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,6 +27,16 @@ DEFAULT_EPSILONS = (0.1, 0.15, 0.2)
 
 _ITEMS_AT_ONCE = 1 << 17
 """Items of all studies that are simulated together; bounds memory, and fixes what a seed gives."""
+
+_LABELS_AT_ONCE = 32 * _ITEMS_AT_ONCE
+"""Their labels: more than 32 annotators make blocks smaller."""
+
+_MOST_LABELS = 10**8
+"""Labels of one study, which is simulated as a whole."""
+
+_MOST_SIZES = 1_000
+_MOST_FIGURES = 10**6
+"""Sizes by annotators by ε of one study: each takes as much memory as a hundred labels."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,9 +92,11 @@ class PowerGrid:
             false_discovery_rate=check_fraction("false_discovery_rate", false_discovery_rate),
             min_items=check_count("min_items", min_items, minimum=2),
         )
+        sizes, annotators = _counts("n_items", n_items), _counts("n_annotators", n_annotators)
+        _check_memory(sizes, annotators, n_epsilons=len(test.epsilons))
         return PowerGrid(
-            sizes=_counts("n_items", n_items),
-            annotators=_counts("n_annotators", n_annotators),
+            sizes=sizes,
+            annotators=annotators,
             test=test,
             wanted_power=check_fraction("wanted_power", wanted_power),
             n_simulations=check_count("n_simulations", n_simulations, minimum=1),
@@ -97,7 +110,9 @@ class PowerGrid:
 
     def blocks(self) -> Iterator[tuple[int, int]]:
         """Split the simulations: number of the first, and how many, per block."""
-        step = max(1, _ITEMS_AT_ONCE // self.sizes[-1])
+        n_items, n_annotators = self.sizes[-1], self.annotators[-1]
+        step = min(_ITEMS_AT_ONCE // n_items, _LABELS_AT_ONCE // (n_items * n_annotators))
+        step = max(1, step)
         for start in range(0, self.n_simulations, step):
             yield start, min(step, self.n_simulations - start)
 
@@ -121,8 +136,28 @@ def _counts(name: str, value: int | Sequence[int]) -> tuple[int, ...]:
     """Return whole numbers of at least 2, ascending and each once."""
     given: tuple[Any, ...] = (value,)
     if isinstance(value, Iterable) and getattr(value, "ndim", 1) > 0:
-        given = tuple(value)
+        given = tuple(islice(value, _MOST_SIZES + 1))
     if not given:
         msg = f"`{name}` must hold at least one number, got {shorten(value)}."
         raise InputError(msg)
+    if len(given) > _MOST_SIZES:
+        msg = f"`{name}` must hold at most {_MOST_SIZES:,} numbers, got more."
+        raise InputError(msg)
     return tuple(sorted({check_count(name, count, minimum=2) for count in given}))
+
+
+def _check_memory(sizes: tuple[int, ...], annotators: tuple[int, ...], *, n_epsilons: int) -> None:
+    """Refuse studies that are too large to be simulated one at a time."""
+    if sizes[-1] * annotators[-1] > _MOST_LABELS:
+        msg = (
+            f"`n_items` times `n_annotators` must be at most {_MOST_LABELS:,}, got "
+            f"{shorten(f'{sizes[-1]:,} times {annotators[-1]:,}')}. Ask about smaller studies."
+        )
+        raise InputError(msg)
+    if len(sizes) * annotators[-1] * n_epsilons > _MOST_FIGURES:
+        msg = (
+            f"`n_items` must hold at most {_MOST_FIGURES:,} numbers times `n_annotators` times "
+            f"ε, got {len(sizes):,} times {annotators[-1]:,} times {n_epsilons:,}. "
+            "Ask about fewer at once."
+        )
+        raise InputError(msg)

@@ -17,23 +17,33 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from voirdire._validation import check_count, shorten
 from voirdire.errors import InputError
+from voirdire.stats.label_arrays import check_humans, check_judges
+from voirdire.stats.planning.pooled_kappa import pooled_kappas
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["NoiseModel", "SimulatedLabels", "fit_noise_model", "human_kappa", "judge_kappa"]
+    from voirdire.stats.planning.pooled_kappa import PooledKappas
+
+__all__ = [
+    "NoiseModel",
+    "SimulatedLabels",
+    "check_shares",
+    "fit_noise_model",
+    "noise_from_kappas",
+]
 
 _WHOLE = 1e-6
 """How far from 1 the sum of prevalences may be, for those who write .33 three times and round."""
+
+_MOST_CATEGORIES = 10_000
+"""Prevalences are drawn for many studies at once."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,7 +71,7 @@ class NoiseModel:
     human_noise, judge_noise : float
         η, the probability of a blind guess, in [0, 1].
     n_categories : int
-        Number of labels K, at least 2.
+        Number of labels K, 2 to 10,000.
     prevalences : tuple of float, or None
         Share of each label, K numbers that sum to 1; None draws them anew for every study,
         uniformly (from a Dirichlet distribution with all parameters 1).
@@ -85,9 +95,11 @@ class NoiseModel:
     def __post_init__(self) -> None:
         for name in ("human_noise", "judge_noise"):
             object.__setattr__(self, name, _check_share(name, getattr(self, name)))
-        object.__setattr__(
-            self, "n_categories", check_count("n_categories", self.n_categories, minimum=2)
-        )
+        n_categories = check_count("n_categories", self.n_categories, minimum=2)
+        if n_categories > _MOST_CATEGORIES:
+            msg = f"`n_categories` must be at most {_MOST_CATEGORIES:,}, got {n_categories:,}."
+            raise InputError(msg)
+        object.__setattr__(self, "n_categories", n_categories)
         if self.prevalences is not None:
             shares = _check_prevalences(self.prevalences, self.n_categories)
             object.__setattr__(self, "prevalences", shares)
@@ -141,17 +153,17 @@ class NoiseModel:
 def fit_noise_model(judge: ArrayLike, humans: ArrayLike) -> NoiseModel:
     r"""Fit the noise model to the labels of a pilot study.
 
-    With :math:`\bar\kappa_{hh}` the mean Cohen kappa of pairs of annotators and
-    :math:`\bar\kappa_{fh}` that of the judge and an annotator,
-    :math:`\eta_h = 1 - \sqrt{\bar\kappa_{hh}}` and
-    :math:`\eta_f = 1 - \bar\kappa_{fh} / \sqrt{\bar\kappa_{hh}}`, the latter held in [0, 1].
+    With :math:`\kappa_{hh}` the kappa of annotators pooled over all pairs of labels of an item,
+    which is nominal Krippendorff α, and :math:`\kappa_{fh}` that of the judge pooled over all its
+    pairs with an annotator, :math:`\eta_h = 1 - \sqrt{\kappa_{hh}}` and
+    :math:`\eta_f = 1 - \kappa_{fh} / \sqrt{\kappa_{hh}}`, the latter held in [0, 1].
 
     Parameters
     ----------
     judge : array_like of int, shape (n_items,)
-        The judge's labels, -1 for missing.
+        The judge's labels: codes from 0, -1 for missing.
     humans : array_like of int, shape (n_items, n_annotators)
-        The annotators' labels, -1 for missing; two annotators or more.
+        The annotators' labels in the same codes, -1 for missing; two annotators or more.
 
     Returns
     -------
@@ -161,7 +173,8 @@ def fit_noise_model(judge: ArrayLike, humans: ArrayLike) -> NoiseModel:
     Raises
     ------
     InputError
-        If annotators do not agree by more than chance, or kappa is undefined.
+        If labels are not integer codes of these shapes, if annotators do not agree by more than
+        chance, or if kappa is undefined.
 
     Examples
     --------
@@ -171,53 +184,38 @@ def fit_noise_model(judge: ArrayLike, humans: ArrayLike) -> NoiseModel:
     >>> round(model.human_noise, 2), round(model.judge_noise, 2), model.prevalences
     (0.23, 0.0, (0.5, 0.5))
     """
-    answers, labels = np.asarray(judge), np.asarray(humans)
-    human, machine = human_kappa(labels), judge_kappa(answers, labels)
-    if math.isnan(human) or math.isnan(machine) or human <= 0:
-        got = f"a mean kappa of {human:.3g} among annotators and of {machine:.3g} with the judge"
+    labels = check_humans(humans, numeric=False)
+    answers = np.asarray(judge)
+    if answers.shape != (len(labels),):
+        msg = f"`judge` must have the shape ({len(labels)},), got {answers.shape}."
+        raise InputError(msg)
+    answers = check_judges(answers, None, labels)[0][:, 0]
+    return noise_from_kappas(pooled_kappas(answers, labels), answers, labels)
+
+
+def noise_from_kappas(
+    kappas: PooledKappas, judge: NDArray[Any], humans: NDArray[Any]
+) -> NoiseModel:
+    """Fit the noise model to labels whose pooled kappas are known; see `fit_noise_model`."""
+    if math.isnan(kappas.human) or math.isnan(kappas.judge) or kappas.human <= 0:
+        got = (
+            f"a pooled kappa of {kappas.human:.3g} among annotators and of {kappas.judge:.3g} "
+            "with the judge"
+        )
         msg = (
             "`humans` must agree by more than chance on labels that vary for a noise model, "
             f"got {got}. Plan from assumptions instead."
         )
         raise InputError(msg)
-    n_categories = max(2, 1 + int(max(answers.max(), labels.max())))
-    counts = np.bincount(labels[labels >= 0].astype(np.int64), minlength=n_categories)
-    root = math.sqrt(human)
+    n_categories = max(2, 1 + int(max(judge.max(), humans.max())))
+    counts = np.bincount(humans[humans >= 0].astype(np.int64), minlength=n_categories)
+    root = math.sqrt(kappas.human)
     return NoiseModel(
         human_noise=1 - root,
-        judge_noise=min(max(1 - machine / root, 0.0), 1.0),
+        judge_noise=min(max(1 - kappas.judge / root, 0.0), 1.0),
         n_categories=n_categories,
         prevalences=tuple((counts / counts.sum()).tolist()),
     )
-
-
-def human_kappa(humans: NDArray[Any]) -> float:
-    """Mean Cohen kappa of pairs of annotators, -1 being missing; nan where none is defined."""
-    return _mean_kappa(combinations(humans.T, 2))
-
-
-def judge_kappa(judge: NDArray[Any], humans: NDArray[Any]) -> float:
-    """Mean Cohen kappa of the judge and an annotator, likewise."""
-    return _mean_kappa((judge, column) for column in humans.T)
-
-
-def _mean_kappa(pairs: Iterable[tuple[NDArray[Any], NDArray[Any]]]) -> float:
-    """Average Cohen's kappa over pairs of raters, leaving out pairs for which it is undefined."""
-    kappas = [kappa for a, b in pairs if not math.isnan(kappa := _cohen_kappa(a, b))]
-    return sum(kappas) / len(kappas) if kappas else math.nan
-
-
-def _cohen_kappa(a: NDArray[Any], b: NDArray[Any]) -> float:
-    both = (a >= 0) & (b >= 0)
-    a, b = a[both].astype(np.int64), b[both].astype(np.int64)
-    if not len(a):
-        return math.nan
-    n_codes = 1 + int(max(a.max(), b.max()))
-    share_a, share_b = (np.bincount(x, minlength=n_codes) / len(x) for x in (a, b))
-    chance = float(share_a @ share_b)
-    if chance >= 1:
-        return math.nan
-    return (float(np.mean(a == b)) - chance) / (1 - chance)
 
 
 def _draw_labels(
@@ -251,12 +249,22 @@ def _check_share(name: str, value: float) -> float:
     return number
 
 
+def check_shares(prevalences: Any) -> tuple[float, ...]:
+    """Return prevalences as a tuple of numbers in [0, 1]."""
+    try:
+        shares = tuple(prevalences)
+    except TypeError as error:
+        msg = f"`prevalences` must be a sequence of shares, got {shorten(repr(prevalences))}."
+        raise InputError(msg) from error
+    return tuple(_check_share("prevalences", share) for share in shares)
+
+
 def _check_prevalences(prevalences: Any, n_categories: int) -> tuple[float, ...]:
-    shares = tuple(_check_share("prevalences", share) for share in prevalences)
+    shares = check_shares(prevalences)
     if len(shares) != n_categories or abs(sum(shares) - 1) > _WHOLE:
         msg = (
             f"`prevalences` must be {n_categories} shares that sum to 1, one per category, "
-            f"got {shorten(list(prevalences))}."
+            f"got {shorten(list(shares))}."
         )
         raise InputError(msg)
     return shares

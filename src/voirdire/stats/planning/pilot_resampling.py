@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from voirdire.stats.outcomes import HumanBlock
+from voirdire.stats.planning.gaps import ShareGiven
 from voirdire.stats.planning.planned_sums import sums_at_sizes, sums_at_sizes_by_cluster
 from voirdire.stats.planning.tally import PowerTally
 
@@ -41,6 +42,14 @@ class PilotLabels:
     judge: NDArray[Any]
     scorer: Scorer
     clusters: NDArray[np.intp] | None = None
+
+    @property
+    def given(self) -> ShareGiven:
+        """How much of the pilot is labelled; studies that are drawn from it are alike."""
+        present = self.scorer.is_present
+        return ShareGiven(
+            humans=float(present(self.humans).mean()), judge=float(present(self.judge).mean())
+        )
 
     def outcomes(self, annotators: NDArray[np.intp]) -> NDArray[np.int8]:
         """Compare the judge with some annotators alone: shape (n_annotators, n_items)."""
@@ -80,7 +89,7 @@ def resample_rows(pilot: PilotLabels, grid: PowerGrid, *, n_annotators: int) -> 
             tally.add(sums_at_sizes(outcomes, grid.sizes))
         else:
             tally.add(sums_at_sizes_by_cluster(outcomes, clusters, grid.sizes))
-    return tally.rows(n_annotators, route="resampling")
+    return tally.rows(n_annotators, route="resampling", label_share=pilot.given.humans)
 
 
 def _draw_panels(

@@ -36,6 +36,9 @@ class PowerRow:
         Studies simulated.
     route : {"assumptions", "resampling", "noise_model"}
         Whence their labels came.
+    label_share : float
+        Share of the study's items that an annotator labels, in (0, 1]: below 1 where the pilot
+        has gaps.
     reason : str or None
         Why ω is undefined in all of them.
     """
@@ -48,12 +51,13 @@ class PowerRow:
     winning_rate: float
     n_simulations: int
     route: Route
+    label_share: float = 1.0
     reason: str | None = None
 
     @property
     def n_labels(self) -> int:
-        """Labels that annotators have to give, n_items * n_annotators."""
-        return self.n_items * self.n_annotators
+        """Labels that annotators give: n_items * n_annotators * label_share, rounded."""
+        return round(self.n_items * self.n_annotators * self.label_share)
 
     def as_dict(self) -> dict[str, Any]:
         """Every figure under the names of the JSON."""
@@ -74,7 +78,7 @@ class SmallestSize:
         With this many items, and with every larger number of the grid, the power reaches the
         wanted one; None where it does not with the largest.
     n_labels : int or None
-        Labels that annotators have to give, n_items * n_annotators.
+        Labels that annotators give there, less than n_items * n_annotators with gaps.
     power : float or None
         The power there.
     """
@@ -102,8 +106,8 @@ class PowerResult:
         In (0, 1).
     human_kappa, judge_kappa : float
         Cohen's kappa of two annotators, and of the judge and an annotator: as assumed (in
-        expectation), or the means in the pilot; nan where labels are not of a nominal question
-        or kappa is undefined.
+        expectation), or pooled over the pairs of labels in the pilot; nan where labels are not of
+        a nominal question or kappa is undefined.
     human_noise, judge_noise : float
         η, as assumed or as fitted to the pilot, in [0, 1]; nan where no noise model was fitted.
     cautions : tuple of str
@@ -161,6 +165,43 @@ class PowerResult:
             _fewest_labels([size for size in self.smallest_sizes if size.epsilon == epsilon])
             for epsilon in self.epsilons
         )
+
+    def __str__(self) -> str:
+        from voirdire.stats.display import text_table
+
+        return f"{text_table(self._table())}\n{self._plans()}"
+
+    def _repr_html_(self) -> str:
+        """Show the powers and the smallest plans in a notebook."""
+        from voirdire.stats.display import html_table
+
+        return f"<div>{html_table(self._table())}<p>{self._plans()}</p></div>"
+
+    def _table(self) -> list[tuple[str, ...]]:
+        """Give a head and a row per size, with a column per number of annotators and ε."""
+        columns = [(m, e) for m in self.annotators for e in self.epsilons]
+        head = ("items", *(f"{m} annotators, ε {e:g}" for m, e in columns))
+        powers = {(row.n_items, row.n_annotators, row.epsilon): row.power for row in self.rows}
+        return [
+            head,
+            *(
+                (f"{n:,}", *(f"{powers[n, m, e]:.2f}" for m, e in columns if (n, m, e) in powers))
+                for n in self.sizes
+            ),
+        ]
+
+    def _plans(self) -> str:
+        """Say the smallest plan at each margin."""
+        found = {plan.epsilon: plan for plan in self.smallest_plans}
+        said = []
+        for epsilon in self.epsilons:
+            plan = found.get(epsilon)
+            if plan is None or plan.n_items is None:
+                said.append(f"ε = {epsilon:g}: none reaches {self.wanted_power:g}")
+            else:
+                size = f"{plan.n_items:,} items by {plan.n_annotators:,} annotators"
+                said.append(f"ε = {epsilon:g}: {size}, power {plan.power:.2f}")
+        return "Smallest plans: " + "; ".join(said) + "."
 
     def as_dict(self) -> dict[str, Any]:
         """Every figure under the names of the JSON; undefined ones are nan."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -79,10 +80,10 @@ class PowerTally:
         self._n_defined += np.count_nonzero(~np.isnan(rates), axis=0)
         self._rate_sum += np.nansum(rates, axis=0)
 
-    def rows(self, n_annotators: int, *, route: Route) -> list[PowerRow]:
+    def rows(self, n_annotators: int, *, route: Route, label_share: float = 1.0) -> list[PowerRow]:
         """Report the counts, size by size."""
         return [
-            self._row(place, position, n_annotators, route)
+            replace(self._row(place, position, n_annotators, route), label_share=label_share)
             for place in range(len(self._grid.sizes))
             for position in range(len(self._grid.epsilons))
         ]
