@@ -60,7 +60,8 @@ def test_from_standard_input_to_standard_output(execute, examination):
 
 def test_an_older_page_is_replaced(call, examination, tmp_path):
     page = tmp_path / "page.html"
-    page.write_text("<!doctype html>\n<title>old</title>", encoding="utf-8")
+    ours = '<!doctype html>\n<meta name="generator" content="voirdire 0.1.0">\n<title>old</title>'
+    page.write_text(ours, encoding="utf-8")
 
     call("report", examination, "-o", page)
 
@@ -126,7 +127,7 @@ def test_a_wrong_value_is_one_line_with_its_place(call, examination, tmp_path, a
 def test_the_output_must_be_in_a_folder_that_exists(call, examination, tmp_path, assert_one_line):
     done = call("report", examination, "-o", tmp_path / "no" / "page.html")
 
-    assert_one_line(done, "cannot be written")
+    assert_one_line(done, "must be in a folder that can be written to")
 
 
 def test_another_language_is_wrong_usage(call, examination):

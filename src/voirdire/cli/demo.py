@@ -60,6 +60,7 @@ def demo_command(
     from voirdire.reporting import examination_to_json
 
     _check_folder(output)
+    _make_folder(output)
     check_report(output / REPORT, option="--output")
     _copy_data(output)
     with progress("examining"):
@@ -128,7 +129,7 @@ def _check_folder(output: Path) -> None:
             raise InputError(msg)
 
 
-def _copy_data(output: Path) -> None:
+def _make_folder(output: Path) -> None:
     from voirdire.errors import InputError
 
     try:
@@ -138,6 +139,9 @@ def _copy_data(output: Path) -> None:
             f"`--output` must be a folder that can be made, got {str(output)!r} ({error.strerror})."
         )
         raise InputError(msg) from error
+
+
+def _copy_data(output: Path) -> None:
     for name in _COPIED:
         with as_file(files("voirdire") / "data" / "demo" / name) as source:
             write_text(output / name, source.read_text(encoding="utf-8"))

@@ -164,7 +164,7 @@ def examine_command(
     epsilon_reason: Annotated[
         str | None,
         typer.Option(
-            help="Why this ε was fixed in advance; goes into the certificate.",
+            help="Why this ε was fixed in advance; goes into report and certificate.",
             metavar="TEXT",
             rich_help_panel=TEST,
         ),
@@ -324,6 +324,7 @@ def examine_command(
             confidence_level=confidence_level,
             seed=seed,
             metadata=metadata,
+            epsilon_reason=reason,
         )
     if certificate is not None:
         _write_certificate(certificate, examination, study, reading, reason)
@@ -370,6 +371,7 @@ def _examine(
     reading: Reading,
     *,
     metadata: pl.DataFrame | None,
+    epsilon_reason: str | None,
     **plan: Any,
 ) -> Examination:
     from voirdire.studies import TestPlan, examine
@@ -384,6 +386,7 @@ def _examine(
         gold=study.gold,
         clustered=reading.cluster is not None,
         metadata=metadata,
+        epsilon_reason=epsilon_reason,
     )
 
 

@@ -48,7 +48,7 @@ def certify(
     gold : LabelTable, optional
         Gold labels, where they stood for the annotators.
     epsilon_reason : str, optional
-        Why this ε was fixed in advance.
+        Why this ε was fixed in advance, if the examination does not say.
     reading : mapping, optional
         How labels were read from their files, such as the threshold of probabilities.
     fingerprints : mapping of str to str, optional
@@ -74,7 +74,9 @@ def certify(
             for name in sorted(examination.judges)
         },
         "rubric_hash": rubric_hash,
-        "settings": examination.settings | {"epsilon_reason": epsilon_reason} | dict(reading or {}),
+        "settings": examination.settings
+        | {"epsilon_reason": _first(epsilon_reason, examination.settings.get("epsilon_reason"))}
+        | dict(reading or {}),
         "examinations": tuple(
             sorted((result_as_dict(row) for row in examination.results), key=_order)
         ),
@@ -133,6 +135,10 @@ def hash_labels(frame: pl.DataFrame) -> str:
         digest.update(canonical_json(row))
         digest.update(b"\n")
     return f"sha256:{digest.hexdigest()}"
+
+
+def _first(said: str | None, settled: str | None) -> str | None:
+    return settled if said is None else said
 
 
 def _order(figures: Mapping[str, Any]) -> tuple[Any, ...]:

@@ -14,6 +14,11 @@ from voirdire.stats.diagnosis.slices import adjust_p_values, compare_slices, qua
 from voirdire.stats.fdr import benjamini_yekutieli
 
 
+def bounded(end):
+    """Expect an end of the interval of a difference of gaps, which lies in [-2, 2]."""
+    return pytest.approx(min(max(end, -2), 2), nan_ok=True)
+
+
 def sample(seed, n_items, *, n_values=3, missing=0.1):
     rng = np.random.default_rng(seed)
     gaps = rng.choice([-1.0, -0.5, 0.0, 0.25, 1.0], n_items, p=[0.1, 0.2, 0.4, 0.2, 0.1])
@@ -70,7 +75,7 @@ def test_the_figures_are_those_of_scipy(seed, n_items, n_values):
         student = stats.ttest_ind(first, second, equal_var=True)
         assert row.p_value == pytest.approx(max(welch.pvalue, student.pvalue))
         interval = welch.confidence_interval()
-        assert (row.low, row.high) == (pytest.approx(interval.low), pytest.approx(interval.high))
+        assert (row.low, row.high) == (bounded(interval.low), bounded(interval.high))
 
 
 @given(
@@ -94,7 +99,7 @@ def test_clusters_are_summed_as_plain_loops_do(seed, n_items, n_clusters, nested
             warnings.simplefilter("error")
             t, low, high, p = clustered(gaps[known], inside, units[known])
         assert row.difference == pytest.approx(t, abs=1e-12)
-        assert (row.low, row.high) == (pytest.approx(low), pytest.approx(high))
+        assert (row.low, row.high) == (bounded(low), bounded(high))
         assert row.p_value == pytest.approx(p, abs=1e-12)
 
 
