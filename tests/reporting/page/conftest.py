@@ -8,7 +8,7 @@ from markupsafe import Markup
 from voirdire.reporting.page import html_report
 from voirdire.reporting.page.grouping import question_parts
 from voirdire.reporting.page.reading import plain_content, read_report
-from voirdire.reporting.page.speech import Speaker
+from voirdire.reporting.page.speaker import Speaker
 
 
 def _annotator(place, *, won, **figures):

@@ -3,11 +3,12 @@
 import pytest
 
 from voirdire.reporting.page.content import AnnotatorDiagnosis, PanelCounts
+from voirdire.reporting.page.controls import control_sentences
 from voirdire.reporting.page.diagnoses import outlier_sentences, panel_sentences
 from voirdire.reporting.page.differences import difference_sentences
 from voirdire.reporting.page.evidence import (
     agreement_sentences,
-    control_sentences,
+    ceiling_rows,
     fixed_bar_sentences,
 )
 
@@ -90,8 +91,8 @@ def test_controls_that_fail_are_what_one_gets_for_nothing(make_part, make_row, s
         "A judge that always answers “no” does not pass, not even at ε = .15 (ω = .00, ρ = .73). "
         "Its ρ is what one gets for knowing nothing about the items. A judge that answers at "
         "random, as often as people give each label, does not pass, not even at ε = .15 (ω = .00, "
-        "ρ = .66). The majority vote of the annotators themselves passes at ε = .15 (ω = 1.00, "
-        "ρ = 1.00 at .15): a judge that is good enough can pass this test."
+        "ρ = .66). The majority vote of the annotators themselves passes at ε = .15 (at ε = .15, "
+        "ω = 1.00, ρ = 1.00): a judge that is good enough can pass this test."
     )
 
 
@@ -105,7 +106,7 @@ def test_controls_that_pass_take_the_meaning_away(make_part, make_row, said):
 
     assert "A judge that always answers “no” passes at ε = .15" in spoken
     assert "A judge that answers at random passes at ε = .15" in spoken
-    assert "Not even the majority vote of the annotators passes" in spoken
+    assert "The majority vote of the annotators does not pass" in spoken
 
 
 def test_without_controls_that_is_said(make_part, make_row, said):
@@ -184,7 +185,7 @@ def test_an_annotator_who_stands_apart_is_named(said):
 
 
 def test_nobody_standing_apart_is_said(said):
-    spoken = said(outlier_sentences([AnnotatorDiagnosis(annotator="eve")]))
+    spoken = said(outlier_sentences([AnnotatorDiagnosis(annotator="eve", p_value=0.4)]))
 
     assert spoken.startswith("No annotator stands apart")
 
@@ -222,3 +223,107 @@ def test_older_panels_count_what_was_agreed(said):
     panel = PanelCounts(n_unanimous=100, n_unanimous_agreed=90)
 
     assert "it departs from them on 10 (10%)" in said(panel_sentences(panel))
+
+
+def test_untested_annotators_are_not_reported_as_fine(said):
+    pair = [AnnotatorDiagnosis(annotator=name) for name in ("ann", "bob")]
+
+    assert said(outlier_sentences(pair)) == (
+        "Whether an annotator stands apart takes at least three who share items."
+    )
+    assert said(outlier_sentences(pair), "zh").startswith("至少要有三名标注员标注同一批条目")
+
+
+def test_some_untested_annotators_are_counted(said):
+    rows = [AnnotatorDiagnosis(annotator="ann", p_value=0.5), AnnotatorDiagnosis(annotator="bob")]
+
+    spoken = said(outlier_sentences(rows))
+
+    assert spoken.startswith("Of the annotators who could be tested, none stands apart")
+    assert "Of 2 annotators, 1 could not be tested" in spoken
+
+
+def undefined(row):
+    return [each | {"winning_rate": None, "advantage_probability": None, "passed": False}
+            for each in row["controls"]]  # fmt: skip
+
+
+def test_undefined_controls_are_not_said_to_fail(make_part, make_row, said):
+    row = make_row()
+
+    spoken = said(control_sentences(make_part(row | {"controls": undefined(row)}).main))
+
+    assert "What a judge that always answers “no” would get is undefined here." in spoken
+    assert "pass" not in spoken
+    assert "–" not in spoken
+
+
+def test_the_majority_vote_is_no_upper_bound_beside_gold_labels(make_part, make_row, said):
+    row = make_row(settings={"gold": True})
+    controls = [each | {"passed": False} for each in row["controls"]]
+
+    spoken = said(control_sentences(make_part(row | {"controls": controls}).main))
+
+    assert "The majority vote of the annotators does not pass (at ε = .15" in spoken
+    assert "as good as their majority" not in spoken
+
+
+def test_controls_are_taken_from_the_judge_on_whose_items_they_do_best(make_part, make_row, said):
+    other = make_row("llama", n_items=40)
+    other["controls"] = [
+        each | ({"winning_rate": 0.75, "passed": True} if each["control"] == "constant" else {})
+        for each in other["controls"]
+    ]
+
+    spoken = said(control_sentences(make_part(make_row("gpt"), other).main))
+
+    assert "A judge that always answers “no” passes at ε = .15 (at ε = .15, ω = .75" in spoken
+    assert "Judges did not answer the same items" in spoken
+
+
+def test_kappa_with_the_majority_of_all_is_given_beside_the_bar(
+    make_part, make_row, make_question, said
+):
+    question = make_question(human=0.57, judges={"gpt": 0.53})
+    [judge] = question["agreement"]["judges"]
+    judge["coefficients"].append(judge["coefficients"][1] | {"coefficient": "panel_majority_kappa",
+                                                             "estimate": 0.58})  # fmt: skip
+
+    part = make_part(make_row(), questions=[question])
+
+    assert (
+        "gpt (κ = .53 with single annotators, .58 with their majority, ε = .15). But the "
+        "annotators agree with each other only at κ = .57"
+    ) in said(fixed_bar_sentences(part))
+    columns, (people, row) = ceiling_rows(part)
+    assert columns[-1] == "panel_majority_kappa"
+    assert people.cells[-1] is None
+    assert row.cells[-1].estimate == 0.58
+
+
+def test_a_judge_above_the_bar_with_the_majority_was_not_turned_down(
+    make_part, make_row, make_question
+):
+    question = make_question(human=0.57, judges={"gpt": 0.53})
+    [judge] = question["agreement"]["judges"]
+    judge["coefficients"].append(judge["coefficients"][1] | {"coefficient": "panel_majority_kappa",
+                                                             "estimate": 0.63})  # fmt: skip
+
+    assert fixed_bar_sentences(make_part(make_row(), questions=[question])) == ()
+
+
+def test_weights_of_kappa_are_named_beside_the_bar(make_part, make_row, make_question, said):
+    question = make_question(human=0.57, judges={"gpt": 0.53})
+    for each in question["agreement"]["ceiling"]:
+        each["weights"] = "quadratic"
+
+    spoken = said(fixed_bar_sentences(make_part(make_row(), questions=[question])))
+
+    assert "κ is taken with quadratic weights here." in spoken
+
+
+def test_a_difference_that_is_undefined_has_a_reason(make_part, make_row, make_question, said):
+    undefined = {"judge_a": "a", "judge_b": "b", "difference": None, "reason": "no common item"}
+    part = make_part(make_row("a"), questions=[make_question(comparisons=[undefined])])
+
+    assert said(difference_sentences(part)) == "a and b cannot be compared: no common item."

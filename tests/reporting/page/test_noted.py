@@ -102,7 +102,7 @@ def test_a_warning_of_all_judges_names_none(make_part, make_row, said):
     assert warned.whom is None
     assert said(warned.what) == (
         "No controls were run, so it is not known whether a judge that always gives the same "
-        "answer passes too."
+        "answer would pass."
     )
     assert said(warned.todo) == "Run the examination with its controls."
 

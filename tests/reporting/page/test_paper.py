@@ -27,16 +27,17 @@ def test_the_plain_examination(paper_of, make_row):
         "which it is aligned at least as well, is lower than the annotator’s by ε or more. It"
         " was tested with one-sided paired t-tests, controlling the false discovery rate over"
         " annotators at q = .05 (Benjamini & Yekutieli, 2001); the winning rate ω is the "
-        "share of annotators for whom it was rejected, and a judge passes at ω ≥ .5, with "
-        "failed calls counted as lost. The margin ε = .15 was fixed before the labels were "
-        "examined because [reason]; chosen afterwards, it would decide nothing. The "
-        "computations were done with voirdire 1.2.3."
+        "share of annotators for whom it was rejected, and a judge passes at ω ≥ .5 both with "
+        "failed calls left out and with them lost. The margin was ε = .15 [fixed before the "
+        "labels were examined, because …]. The computations were done with voirdire 1.2.3."
     )
     assert results == (
-        "The annotators agreed at Krippendorff’s α = .57 (95% interval .54–.59). For gpt, ρ = .91 "
+        "The annotators agreed at Krippendorff’s α = .57 (95% interval .54–.59). Its interval is "
+        "symmetric in Fisher’s z, with an error from what each item contributes. For gpt, ρ = .91 "
         "(95% interval .89–.93), against .93 for the annotators themselves; ω = .75 at ε = .15 (3 "
-        "of 4, passed). Intervals of ρ are bias-corrected and accelerated bootstrap intervals "
-        "(1,000 resamples of the items). Under the same test at ε = .15, a judge that always "
+        "of 4; passed). Intervals of ρ are bias-corrected and accelerated (BCa) bootstrap "
+        "intervals (1,000 resamples of the items), their tails widened as the t distribution is "
+        "wider than the normal. Under the same test at ε = .15, a judge that always "
         "answers “no” reached ω = .00, random labels ω = .00, and the majority vote ω = 1.00."
     )
     assert references == ("calderon", "benjamini")
@@ -81,7 +82,7 @@ def test_many_margins_become_a_series(paper_of, make_row):
 
     method, results, _ = paper_of(*rows)
 
-    assert "The margin ε = [one of 0, .1, .2 and .3] was fixed before" in method
+    assert "The margin was ε = [0, .1, .2 or .3] [fixed before the labels" in method
     assert "ω = .00, .25, .50 and 1.00 at ε = 0, .1, .2 and .3, passed at .2 and .3." in results
 
 
@@ -96,5 +97,54 @@ def test_many_judges_are_cut_and_counted(paper_of, make_row):
     assert "The figures of a further 3 judges are in the supplement." in results
 
 
-def test_an_alignment_of_ones_own_is_called_that(said):
-    assert said(alignment_words("mine")) == "mine: a function of the user’s own"
+def test_an_alignment_of_ones_own_is_called_that(make_part, make_row, said):
+    family = make_part(make_row(alignment="mine")).main
+
+    assert said(alignment_words(family)) == "mine: a function of the user’s own"
+
+
+@pytest.mark.parametrize("settings", [{"gold": True}, {"expert": "eve"}])
+def test_with_a_reference_there_are_no_others(make_part, make_row, said, settings):
+    family = make_part(make_row(settings=settings)).main
+
+    assert said(alignment_words(family)) == "accuracy: whether the label equals the reference’s"
+
+
+def test_failed_calls_have_their_own_winning_rate(paper_of, make_row):
+    worst = {"n_failures": 9, "winning_rate": 0.25, "advantage_probability": 0.8, "passed": False}
+
+    _, results, _ = paper_of(make_row(won=2, outcome="failed", worst_case=worst))
+
+    assert "ω = .50 at ε = .15 (2 of 4; ω = .25 with failed calls lost; failed)" in results
+
+
+def test_margins_without_evidence_are_named_in_a_series(paper_of, make_row):
+    reason = {"code": "constant_passes", "sentence": "…", "figures": {"label": "no"}}
+    rows = [make_row(won=won, epsilon=e) for won, e in ((0, 0), (1, 0.1), (2, 0.2))]
+    rows.append(make_row(won=4, epsilon=0.3, outcome="no_evidence", reasons=[reason]))
+
+    _, results, _ = paper_of(*rows)
+
+    assert (
+        "passed at .2; no evidence at ε = .3 because a judge that always answers “no” would pass."
+    ) in results
+
+
+def test_a_weighted_share_is_called_that(paper_of, make_row):
+    row = make_row(won=1, of=3, winning_rate=0.6, passed=True, outcome="passed")
+    row["settings"] = row["settings"] | {"quality": {"ann-1": 3}}
+
+    method, results, _ = paper_of(row)
+
+    assert "the winning rate ω is the share by weight of annotators" in method
+    assert "ω = .60 at ε = .15 (passed)" in results
+
+
+def test_judges_that_left_items_out_are_named(make_part, make_row, make_question, said):
+    rows = [make_row("gpt"), make_row("llama", n_items=40)]
+    part = make_part(*rows, questions=[make_question(n_items=60)])
+
+    method = said(write_paper(part, version="1", false_discovery_rate=0.05).method)
+
+    assert "on 60 items labelled by 4 annotators. Not every judge answered all" in method
+    assert "of them: llama answered 40." in method

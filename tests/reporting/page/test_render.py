@@ -9,6 +9,10 @@ import pytest
 
 from voirdire.errors import InputError
 from voirdire.reporting.page import html_report
+from voirdire.reporting.page.content import Note
+from voirdire.reporting.page.noted import noted
+from voirdire.reporting.page.speaker import Speaker
+from voirdire.stats.results import CAUTION_CODES, REASON_CODES
 
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -53,7 +57,7 @@ class Page(HTMLParser):
 
 @pytest.fixture(scope="module")
 def full(make_row, make_content, make_question):
-    """Give a run with everything in it."""
+    """Give a run with everything in it, every caution and every reason too."""
     rows = [
         make_row(judge, won=won, epsilon=epsilon, alignment=alignment, smallest_epsilon=0.12)
         for alignment in ("accuracy", "hamming")
@@ -99,7 +103,22 @@ def full(make_row, make_content, make_question):
         "questions": [{"question": "label", "winning_rate": 0.5, "passed": True}],
     }
     dropped = [{"reason": "unknown label", "source": "labels.csv", "line": 7, "value": "maybe"}]
+    rows[0]["cautions"] = [note(code) for code in CAUTION_CODES]
+    rows[0]["reasons"] = [note(code) for code in REASON_CODES]
     return make_content(*rows, questions=[question], pooled=[pooled], dropped=dropped)
+
+
+def note(code):
+    return {"code": code, "sentence": "a sentence", "figures": FIGURES}
+
+
+FIGURES = {
+    "annotators": ["eve", "bob"], "clustered": False, "few": 50, "fewest": 31, "has_exact": True,
+    "human_label": "3", "label": "3.0", "low": 0.12, "min_items": 30, "n": 7, "n_annotators": 2,
+    "n_clusters": 12, "n_failures": 4, "n_items": 200, "n_labels": 5, "n_unjudged": 17,
+    "one": 90, "other": 4, "needed": 10, "alpha": 0.31, "reason": "one label only", "share": 0.93,
+    "stability": 0.41, "winning_rate": 0.25, "winning_rate_bh": 0.75,
+}  # fmt: skip
 
 
 @pytest.fixture(params=["en", "zh"])
@@ -263,7 +282,8 @@ def test_many_judges_become_a_list_with_folded_sentences(make_row, make_content)
 
     page = html_report(make_content(*rows))
 
-    assert '<ol class="ranks"' in page
+    assert '<ul class="ranks" aria-label="Judges, in the order of ρ"' in page
+    assert "best judge first" not in page
     assert "The sentences about the other 9 judges" in page
     assert page.count("<strong>") >= 12
 
@@ -332,3 +352,129 @@ def test_whatever_stands_anywhere_gives_a_page_or_one_line(full, new):
         said = page_or_error(replaced(full, path, new))
 
         assert said.rstrip().endswith("</html>") or "\n" not in said
+
+
+ODD = ["x", "90%", [1], {}, None, True, -1, 1e308, 10**400, "<b>" + "x" * 100_000 + "\u202e"]
+
+
+@pytest.mark.parametrize("new", ODD, ids=range(len(ODD)))
+def test_no_figure_of_a_note_breaks_its_sentence(new):
+    speaker = Speaker()
+    for code in (*CAUTION_CODES, *REASON_CODES):
+        for figure in FIGURES:
+            odd = Note(code=code, sentence="a sentence", figures=FIGURES | {figure: new})
+            said = speaker(noted(odd))
+
+            assert "\u202e" not in said
+            assert "<b>x" not in said
+            assert len(said) < 2_000
+
+
+@pytest.mark.parametrize("new", ODD, ids=range(len(ODD)))
+def test_odd_figures_do_not_break_the_page(make_row, make_content, new):
+    notes = [
+        note(code) | {"figures": dict.fromkeys(FIGURES, new)}
+        for code in (*CAUTION_CODES, *REASON_CODES)
+    ]
+    row = make_row(outcome="no_evidence", cautions=notes, reasons=notes, uncertainty=None)
+
+    assert html_report(make_content(row)).rstrip().endswith("</html>")
+
+
+def test_settings_are_bounded_in_depth_and_number(make_row, make_content, page_text):
+    deep = {}
+    for _ in range(400):
+        deep = {"in": deep}
+    settings = {"deep": deep} | {f"key-{place}": place for place in range(500)}
+
+    text = page_text(make_content(make_row(), settings=settings))
+
+    assert "deep.in.in an object of 1" in text
+    assert "key-298 298" in text
+    assert "key-299" not in text
+
+
+@pytest.mark.parametrize("argument", ["title", "created"])
+def test_an_empty_heading_is_refused(full, argument):
+    with pytest.raises(InputError, match=f"`{argument}` must be text, got ' '"):
+        html_report(full, **{argument: " "})
+
+
+def test_names_that_differ_at_the_end_look_different(make_row, make_content, page_text):
+    long = "models/" + "x" * 100
+    rows = [make_row(f"{long}-{end}") for end in ("base", "large")]
+
+    text = page_text(make_content(*rows))
+
+    assert "x-base may stand in" in text
+    assert "x-large may stand in" in text
+
+
+def test_names_that_differ_in_what_cannot_be_seen_look_different(make_row, make_content, page_text):
+    text = page_text(make_content(make_row("gpt"), make_row("g\u200bpt")))
+
+    assert "g\\u200bpt may stand in" in text
+
+
+def test_many_judges_are_cut_and_counted(make_row, make_content, page_text):
+    rows = [make_row(f"j{place}", uncertainty=None, annotators=[]) for place in range(103)]
+
+    text = page_text(make_content(*rows))
+
+    assert "The first 100 of 103 judges in the order of ρ are shown; the JSON has all" in text
+
+
+def test_many_margins_are_cut_and_counted(make_row, make_content, page_text):
+    rows = [make_row(epsilon=place / 100, uncertainty=None) for place in range(25)]
+
+    text = page_text(make_content(*rows))
+
+    assert "The 20 smallest of 25 margins are shown; the JSON has all 25." in text
+
+
+def test_many_warnings_are_cut_and_counted(make_row, make_content, page_text):
+    cautions = [{"code": f"code-{place}", "sentence": f"mind {place}"} for place in range(130)]
+
+    text = page_text(make_content(make_row(cautions=cautions)))
+
+    assert "The first 100 of 130 warnings are shown; the JSON has all 130 warnings." in text
+
+
+def test_figures_are_drawn_for_the_first_questions_only(make_row, make_content, monkeypatch):
+    from voirdire.reporting.page import views
+
+    monkeypatch.setattr(views, "_MOST_FIGURED", 1)
+    page = html_report(make_content(*(make_row(question=name) for name in ("a", "b", "c"))))
+
+    assert page.count("Figures are drawn for the first questions only") == 2
+    assert "q1-rho" in page
+    assert "q2-rho" not in page
+
+
+def test_gold_labels_are_told_without_anybody_left_out(make_row, make_content, page_text):
+    row = make_row(settings={"gold": True})
+    tale = page_text(make_content(row)).partition("Glossary Alternative")[0]
+
+    assert tale.startswith("Does a judge meet the gold labels as well as annotators do?")
+    assert "left out" not in tale.replace("failed calls left out", "")
+    assert "Gold labels stand for the truth here." in tale
+    assert "accuracy: whether the label equals the reference’s" in page_text(make_content(row))
+
+
+def test_untested_annotators_have_a_dash(full, page_text):
+    assert "ann-1 60 .70 – – – –" in page_text(full)
+
+
+def test_a_smallest_margin_without_evidence_is_marked(make_row, make_content, page_text):
+    text = page_text(make_content(make_row(outcome="no_evidence", smallest_epsilon=0.12)))
+
+    assert "A smallest ε with ? lies where these labels are no evidence" in text
+    assert ".12 ? no evidence" in text
+
+
+def test_several_things_to_do_are_a_list(make_row, make_content):
+    reasons = [note("one_sided"), note("weak_agreement")]
+
+    page = html_report(make_content(make_row(outcome="no_evidence", reasons=reasons)))
+
+    assert re.search(r'<ul class="more"><li>Annotate more items.*</li><li>Clarify the inst', page)

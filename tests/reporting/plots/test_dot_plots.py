@@ -26,7 +26,7 @@ def test_judges_are_drawn_at_their_advantage_the_best_first(make_study, by_gid):
 
     rows = {row["judge"]: row for row in study["examinations"]}
     best_first = sorted(rows, key=lambda name: -rows[name]["advantage_probability"])
-    assert labels_of(axes) == [*best_first, "always no", "random labels", "majority vote"]
+    assert labels_of(axes) == [*best_first, "always “no”", "at random", "majority vote"]
     expected = [rows[name]["advantage_probability"] for name in best_first]
     assert xs(by_gid(axes, "value-")) == pytest.approx([*expected, 0.61, 0.45, 1.0])
     humans = [rows[name]["human_advantage"] for name in best_first]
@@ -105,7 +105,7 @@ def test_the_coefficient_of_the_ceiling_can_be_chosen(make_study, written):
     study = make_study()
     ceiling = study["questions"][0]["agreement"]["ceiling"]
 
-    assert "polite: Gwet's AC" in written(plot(study, kind="ceiling", coefficient="gwet_ac"))
+    assert "polite: Gwet’s AC" in written(plot(study, kind="ceiling", coefficient="gwet_ac"))
     ceiling[1].update(estimate=None, low=None, high=None)  # Cohen's κ is undefined
     assert "polite: raw agreement" in written(plot(study, kind="ceiling"))
 

@@ -6,7 +6,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from voirdire.reporting.plots.canvas import nice_ticks
-from voirdire.reporting.plots.dot_rows import two_digits
 from voirdire.reporting.plots.marks import mark_style, spread
 from voirdire.reporting.plots.style import LIGHT
 
@@ -39,14 +38,6 @@ def test_outcomes_differ_in_shape_not_only_in_colour():
     assert passed["markerfacecolor"] == "#000000"
     assert failed["markerfacecolor"] == LIGHT["paper"]
     assert unsure["marker"] == "X"
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [(0.5, ".50"), (1, "1.00"), (-0.25, "−.25"), (-0.001, ".00"), (float("nan"), "–"), (0, ".00")],
-)
-def test_two_digits(value, text):
-    assert two_digits(value) == text
 
 
 def test_ticks_lie_within_the_scale():

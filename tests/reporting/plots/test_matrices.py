@@ -7,8 +7,9 @@ from matplotlib.colors import to_hex
 
 from voirdire.errors import InputError
 from voirdire.reporting.plots import plot, to_svg
-from voirdire.reporting.plots.heat import cell_colour
+from voirdire.reporting.plots.heat import cell_colour, heat_key
 from voirdire.reporting.plots.style import LIGHT
+from voirdire.reporting.plots.words import words_in
 
 
 def cells_of(axes):
@@ -111,13 +112,33 @@ def test_weights_are_named(make_study, written):
     agreement["matrix"]["weights"] = agreement["ceiling"][1]["weights"] = "quadratic"
 
     for kind in ("agreement", "ceiling"):
-        assert "polite: Cohen's κ, quadratic weights" in written(plot(study, kind=kind))
+        assert "polite: Cohen’s κ, quadratic weights" in written(plot(study, kind=kind))
 
 
 def test_below_chance_has_another_colour():
     assert cell_colour(0.5) == (LIGHT["heat-1"], 0.45)
     assert cell_colour(-0.5) == (LIGHT["heat-2"], 0.45)
     assert cell_colour(7)[1] == 0.9
+
+
+@pytest.mark.parametrize(
+    ("least", "steps"),
+    [
+        (0.1, ["0", ".2"]),
+        (-0.004, ["0", ".2"]),  # written .00
+        (-0.03, ["−.2", "0"]),
+        (-0.2, ["−.2", "0"]),
+        (-0.21, ["−.4", "−.2"]),
+        (-1.0, ["−1", "−.8"]),
+        (math.nan, ["0", ".2"]),
+    ],
+)
+def test_the_key_starts_no_lower_than_the_values(least, steps):
+    key = heat_key([0.5, least], title="κ", say=words_in("en"))
+
+    texts = [item.text for item in key]
+    assert texts[:3] == ["κ", *steps]
+    assert "1" in texts
 
 
 def test_a_question_without_a_matrix_says_so(make_study):
@@ -181,7 +202,7 @@ def test_label_sets_are_drawn_label_by_label(make_study, written):
 
     figure = plot(study, kind="confusion")
 
-    assert {"rude", "both", "judge only", "annotator only"} <= set(written(figure))
+    assert {"“rude”", "both", "only the judge", "only the annotator"} <= set(written(figure))
     assert list(numbers_of(figure.axes[0]).values()) == ["8", "1", "1"]
 
 
@@ -189,6 +210,6 @@ def test_of_many_judges_the_best_six_get_a_panel(make_study, written):
     figure = plot(make_study([f"j{n}" for n in range(9)]), kind="confusion")
 
     assert len(figure.axes) == 6
-    assert "polite: labels given, best 6 of 9 judges" in written(figure)
+    assert "polite: labels given, 6 of 9 judges, by ρ" in written(figure)
     assert "j5" in written(figure)
     assert "j6" not in written(figure)

@@ -56,7 +56,7 @@ def test_the_estimate_is_rarely_below_the_widest_common_font():
     """DejaVu Sans is about the widest font that browsers fall back to."""
     from matplotlib.textpath import TextPath
 
-    for text in ("judge-07-instruct", "GPT-4o mini (2024-07-18)", "annotators' own advantage"):
+    for text in ("judge-07-instruct", "GPT-4o mini (2024-07-18)", "annotators’ own advantage"):
         drawn = TextPath((0, 0), text, size=15).get_extents().width
 
         assert 0.95 * drawn < text_px(text, 15) < 1.25 * drawn

@@ -147,8 +147,8 @@ def test_missing_controls_are_said(make_study):
 def test_an_epsilon_of_point_two_is_drawn_unless_another_is_chosen(make_study, written):
     study = make_study(epsilons=(0.0, 0.2, 0.3))
 
-    assert "polite: accuracy, ε = 0.2" in written(plot(study))
-    assert "polite: accuracy, ε = 0.3" in written(plot(study, epsilon=0.1 + 0.2))
+    assert "polite: accuracy, ε = .2" in written(plot(study))
+    assert "polite: accuracy, ε = .3" in written(plot(study, epsilon=0.1 + 0.2))
     assert "polite: accuracy, ε = 0" in written(plot(make_study(epsilons=(0.0, 0.1))))
 
 
@@ -158,9 +158,9 @@ def test_one_of_several_questions_is_drawn(make_study, written):
     for part in ("examinations", "questions"):
         study[part] = study[part] + other[part]
 
-    assert "polite: accuracy, ε = 0.2" in written(plot(study))
+    assert "polite: accuracy, ε = .2" in written(plot(study))
     texts = written(plot(study, question="helpful", kind="ceiling"))
-    assert "helpful: Cohen's κ" in texts
+    assert "helpful: Cohen’s κ" in texts
     assert "only" in texts
 
 

@@ -48,7 +48,7 @@ def test_the_wanted_power_is_a_line(make_power, by_gid, written):
     (line,) = by_gid(figure.axes[0], "wanted")
     assert list(line.get_ydata()) == [0.9, 0.9]
     assert "wanted: 90%" in written(figure)
-    assert "3 annotators, ε 0.1" in written(figure)
+    assert "3 annotators, ε = .1" in written(figure)
 
 
 def test_a_result_and_its_dict_are_drawn_alike(make_power, written):
@@ -63,7 +63,7 @@ def test_a_result_and_its_dict_are_drawn_alike(make_power, written):
 
 
 def test_the_words_can_be_chinese(make_power, written):
-    assert "3 名标注员，ε 0.1" in written(draw_power(make_power(), language="zh"))
+    assert "3 名标注员，ε = 0.1" in written(draw_power(make_power(), language="zh"))
 
 
 def test_a_power_analysis_is_nothing_else(make_power):

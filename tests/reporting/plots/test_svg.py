@@ -117,8 +117,8 @@ def test_the_heading_can_be_left_to_the_page(make_study):
     figure = plot(make_study())
     with_heading, without = (to_svg(figure, name="x", heading=keep) for keep in (True, False))
 
-    assert "polite: accuracy, ε = 0.2" in texts_of(with_heading)
-    assert "polite: accuracy, ε = 0.2" not in texts_of(without)
+    assert "polite: accuracy, ε = .2" in texts_of(with_heading)
+    assert "polite: accuracy, ε = .2" not in texts_of(without)
     heights = [float(ET.fromstring(svg).get("height")) for svg in (with_heading, without)]
     assert heights[0] - heights[1] == figure.heading_px
 

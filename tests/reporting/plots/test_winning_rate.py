@@ -78,12 +78,12 @@ def test_controls_are_dashed(make_study, written):
 
     dashed = [line for line in figure.axes[0].lines if line.is_dashed()]
     assert [list(line.get_ydata()) for line in dashed] == [[0.0] * 3, [0.0] * 3, [1.0] * 3]
-    assert {"always no", "random labels", "majority vote"} <= set(written(figure))
+    assert {"always “no”", "at random", "majority vote"} <= set(written(figure))
 
 
 @pytest.mark.parametrize(
     ("mode", "title"),
-    [("additive", "margin ε"), ("multiplicative", "margin ε (share of the annotator's advantage)")],
+    [("additive", "margin ε"), ("multiplicative", "margin ε (share of the annotator’s advantage)")],
 )
 def test_the_axis_says_how_epsilon_enters(make_study, mode, title):
     axes = plot(make_study(mode=mode), kind="winning_rate").axes[0]

@@ -53,6 +53,8 @@ def clustered(gaps, inside, units):
         2 * stats.t.sf(abs(t) / error, freedom),
         2 * stats.t.sf(abs(t) / pooled_error, min(sum(g) - 2, most)),
     )
+    if min(squares) == 0:  # a side without variance: the interval takes the pooled one
+        error, freedom = pooled_error, min(sum(g) - 2, most)
     half = stats.t.ppf(0.975, freedom) * error
     return t, t - half, t + half, p
 
