@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING, Any, get_args
 
 import msgspec
 from markupsafe import Markup
 
 from voirdire.errors import InputError
+from voirdire.reporting.plots.rows import contents_of
 
 if TYPE_CHECKING:
     from voirdire._types import Language
@@ -29,7 +29,7 @@ class Drawer:
     """
 
     def __init__(self, report: Report, language: Language) -> None:
-        self._plain = msgspec.to_builtins(report)
+        self._contents = contents_of(msgspec.to_builtins(report))
         self._language = language
 
     def __call__(self, kind: str, *, name: str, **which: Any) -> Markup | None:
@@ -45,13 +45,13 @@ class Drawer:
             The question, alignment and judge.
         """
         from voirdire.reporting.plots import PlotKind, plot, to_svg
+        from voirdire.reporting.plots.style import DRAWING
 
         if kind not in get_args(PlotKind):
             return None
         try:
-            with warnings.catch_warnings():  # the browser has fonts that this machine may lack
-                warnings.simplefilter("ignore", UserWarning)
-                drawn = plot(self._plain, kind=kind, language=self._language, **which)  # type: ignore[arg-type]
+            with DRAWING:
+                drawn = plot(self._contents, kind=kind, language=self._language, **which)  # type: ignore[arg-type]
                 return Markup(to_svg(drawn, name=name))  # noqa: S704  # escaped there
         except InputError:
             return None

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 from voirdire.reporting.plots.dot_rows import DotRow, DotRows, draw_dot_rows
 from voirdire.reporting.plots.headings import heading_of
 from voirdire.reporting.plots.marks import KeyItem, outcome_key
-from voirdire.reporting.plots.names import distinct_labels, label
+from voirdire.reporting.plots.names import distinct_labels
 from voirdire.reporting.plots.rows import controls_of, number
 from voirdire.reporting.plots.style import LIGHT
-from voirdire.reporting.plots.words import count_judges
+from voirdire.reporting.plots.words import count_judges, name_control
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -41,6 +41,7 @@ def draw_advantage(sheet: Sheet, *, say: Words, ax: Axes | None) -> Figure:
             bounds=(0.0, 1.0),
             key=[*_key(found, rows, say), *outcome_key((r["outcome"] for r in found), say)],
         ),
+        say=say,
         ax=ax,
     )
 
@@ -61,7 +62,7 @@ def control_rows(found: Sequence[Mapping[str, Any]], figure: str, say: Words) ->
     """Return the rows of the controls, in grey."""
     return [
         DotRow(
-            label=say(control["control"], label=label(control["label"], width=14)),
+            label=name_control(control, say, width=14),
             value=number(control[figure]),
             outcome="control",
             colour=LIGHT["muted"],

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from voirdire.errors import InputError
 from voirdire.reporting.plots.canvas import add_axes, clear, figure_of, new_plot, write
-from voirdire.reporting.plots.dot_rows import two_digits
 from voirdire.reporting.plots.findings import part_of
 from voirdire.reporting.plots.heat import draw_cell, draw_raster, draw_undefined, heat_key
 from voirdire.reporting.plots.marks import draw_key, key_height, legend
@@ -71,7 +70,7 @@ def draw_agreement(sheet: Sheet, *, say: Words, ax: Axes | None) -> Figure:
     axes = _laid_out(matrix, key, heading=heading, alt=alt) if ax is None else ax
     if ax is not None:
         clear(axes)
-    _draw_cells(axes, matrix)
+    _draw_cells(axes, matrix, say)
     _draw_names(axes, matrix)
     axes.set_xlim(0, matrix.side)
     axes.set_ylim(matrix.side, 0)
@@ -162,7 +161,7 @@ def _label_size(matrix: _Matrix) -> float:
     return SMALL_PX if matrix.n <= MOST_CELLS_DRAWN else 11.5
 
 
-def _draw_cells(axes: Axes, matrix: _Matrix) -> None:
+def _draw_cells(axes: Axes, matrix: _Matrix, say: Words) -> None:
     undefined = [(i, j) for i, j in matrix.pairs() if math.isnan(matrix.values[i][j])]
     draw_undefined(axes, [(matrix.place(j), matrix.place(i)) for i, j in undefined])
     if matrix.n > MOST_CELLS_DRAWN:
@@ -177,7 +176,7 @@ def _draw_cells(axes: Axes, matrix: _Matrix) -> None:
                 x=matrix.place(j),
                 y=matrix.place(i),
                 value=value,
-                text=two_digits(value) if with_numbers else "",
+                text=say.two_digits(value) if with_numbers else "",
                 size=13.0,
                 gid=f"cell-{i}-{j}",
             )

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.transforms import Transform
 
     from voirdire.reporting.plots.figure import Plot
+    from voirdire.reporting.plots.words import Words
 
 __all__ = [
     "add_axes",
@@ -124,17 +125,25 @@ def note(figure: Plot, text: str, *, x: float, y: float, **style: Any) -> Text:
     return figure.text(x, y, text, transform=pixels(figure), **_LITERALLY, **(usual | style))
 
 
-def set_x_ticks(axes: Axes, values: Sequence[float], *, title: str, grid: bool = True) -> None:
+def set_x_ticks(
+    axes: Axes, values: Sequence[float], *, title: str, say: Words, grid: bool = True
+) -> None:
     """Put plain numbers below the axes, with lines at them and a title."""
-    _number_ticks(axes.xaxis, values, grid=grid)
+    _number_ticks(axes.xaxis, values, grid=grid, say=say)
     axes.set_xlabel(title, fontsize=SMALL_PX, color=LIGHT["muted"], labelpad=6, **_LITERALLY)
 
 
 def set_y_ticks(
-    axes: Axes, values: Sequence[float], *, title: str, grid: bool = True, is_ours: bool = True
+    axes: Axes,
+    values: Sequence[float],
+    *,
+    title: str,
+    say: Words,
+    grid: bool = True,
+    is_ours: bool = True,
 ) -> None:
     """Put plain numbers beside the axes and lines at them; the title above, if we laid them out."""
-    _number_ticks(axes.yaxis, values, grid=grid)
+    _number_ticks(axes.yaxis, values, grid=grid, say=say)
     style: dict[str, Any] = {"fontsize": SMALL_PX, "color": LIGHT["muted"]} | _LITERALLY
     if is_ours:
         axes.set_title(title, loc="left", pad=12, x=0, **style)
@@ -142,9 +151,8 @@ def set_y_ticks(
         axes.set_ylabel(title, labelpad=6, **style)
 
 
-def _number_ticks(axis: Any, values: Sequence[float], *, grid: bool) -> None:
-    texts = [f"{round(value, 9):g}".replace("-", "−") for value in values]
-    set_ticks(axis, values, texts, color=LIGHT["muted"])
+def _number_ticks(axis: Any, values: Sequence[float], *, grid: bool, say: Words) -> None:
+    set_ticks(axis, values, [say.digits(value) for value in values], color=LIGHT["muted"])
     if grid:
         axis.grid(visible=True, color=LIGHT["grid"], linewidth=1, linestyle="-", alpha=1)
 

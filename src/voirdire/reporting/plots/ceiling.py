@@ -57,6 +57,7 @@ def draw_ceiling(sheet: Sheet, *, say: Words, ax: Axes | None, coefficient: str 
             band=(number(ceiling["low"]), number(ceiling["high"])),
             key=_key(ceiling, say),
         ),
+        say=say,
         ax=ax,
     )
 

@@ -12,7 +12,7 @@ from voirdire.reporting.plots.heat import draw_cell, draw_undefined, heat_key
 from voirdire.reporting.plots.marks import KeyItem, draw_key, key_height, legend
 from voirdire.reporting.plots.names import distinct_labels, label, widest_px
 from voirdire.reporting.plots.style import FONT_PX, LIGHT, SMALL_PX, WIDTH_PX
-from voirdire.reporting.plots.words import count_judges
+from voirdire.reporting.plots.words import count_judges, quote
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -82,7 +82,7 @@ def _table(judge: Mapping[str, Any], say: Words) -> _Table | None:
         return None
     if given.get("per_label"):
         return _table_of_sets(judge["judge"], given["per_label"], say)
-    names = distinct_labels(given["labels"], width=14)
+    names = quote(distinct_labels(given["labels"], width=14), say)
     counts = [list(row) for row in given["counts"]]
     if len(counts) > len(names):  # the other labels together
         names = [*names, say("other_labels", n=given["n_other"])]
@@ -96,7 +96,7 @@ def _table_of_sets(judge: str, per_label: Sequence[Mapping[str, Any]], say: Word
     columns = ("both", "judge_only", "human_only")
     return _Table(
         judge=judge,
-        rows=distinct_labels((row["label"] for row in per_label), width=18),
+        rows=quote(distinct_labels((row["label"] for row in per_label), width=18), say),
         columns=[say(name) for name in columns],
         counts=[[int(row[name]) for name in columns] for row in per_label],
         is_of_sets=True,

@@ -51,5 +51,6 @@ def draw_controls(sheet: Sheet, *, say: Words, ax: Axes | None) -> Figure:
             line=0.5,
             key=[line, *outcome_key((row["outcome"] for row in found), say)],
         ),
+        say=say,
         ax=ax,
     )

@@ -32,7 +32,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["DotRow", "DotRows", "draw_dot_rows", "two_digits"]
+    from voirdire.reporting.plots.words import Words
+
+__all__ = ["DotRow", "DotRows", "draw_dot_rows"]
 
 _MANY = 14
 _GROUP_GAP = 0.7
@@ -105,9 +107,9 @@ class DotRows:
     key: Sequence[KeyItem] = ()
 
 
-def draw_dot_rows(content: DotRows, *, ax: Axes | None) -> Figure:
+def draw_dot_rows(content: DotRows, *, say: Words, ax: Axes | None) -> Figure:
     """Draw the rows on a figure as high as they need, or on given axes."""
-    axes = _laid_out(content) if ax is None else ax
+    axes = _laid_out(content, say) if ax is None else ax
     if ax is not None:
         clear(axes)
         axes.set_title(content.heading, parse_math=False)
@@ -118,7 +120,7 @@ def draw_dot_rows(content: DotRows, *, ax: Axes | None) -> Figure:
         _draw_row(axes, row, number=number, place=place)
     axes.set_xlim(low, high)
     axes.set_ylim(places[-1] + 0.6, places[0] - 0.6)
-    set_x_ticks(axes, nice_ticks(low, high), title=content.x_title)
+    set_x_ticks(axes, nice_ticks(low, high), title=content.x_title, say=say)
     set_ticks(axes.yaxis, places, [row.label for row in content.rows], fontsize=FONT_PX)
     _style_labels(axes, content.rows)
     if ax is not None:
@@ -126,7 +128,7 @@ def draw_dot_rows(content: DotRows, *, ax: Axes | None) -> Figure:
     return figure_of(axes)
 
 
-def _laid_out(content: DotRows) -> Axes:
+def _laid_out(content: DotRows, say: Words) -> Axes:
     rows = content.rows
     step = 26.0 if len(rows) <= _MANY else 21.0
     body = (_places(rows)[-1] + 1.2) * step
@@ -139,7 +141,7 @@ def _laid_out(content: DotRows) -> Axes:
         if not row.is_heading:
             write(
                 axes,
-                two_digits(row.value),
+                say.two_digits(row.value),
                 x=1 + _NUMBERS_PX / (WIDTH_PX - left - _NUMBERS_PX - 8),
                 y=place,
                 ha="right",
@@ -147,15 +149,6 @@ def _laid_out(content: DotRows) -> Axes:
                 transform=axes.get_yaxis_transform(),
             )
     return axes
-
-
-def two_digits(value: float) -> str:
-    """Two decimals without the leading zero, and a dash for what is undefined."""
-    if math.isnan(value):
-        return "–"
-    text = f"{abs(value):.2f}"
-    sign = "−" if value < 0 and float(text) else ""
-    return sign + (text.removeprefix("0") if abs(value) < 1 else text)
 
 
 def _places(rows: Sequence[DotRow]) -> list[float]:

@@ -15,6 +15,8 @@ from matplotlib import font_manager
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
+from voirdire.reporting.plots.style import DRAWING, without_warnings
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
@@ -74,6 +76,11 @@ class Plot(Figure):
         self.drawn_by_browser = False
         self._warned = False
 
+    def savefig(self, *args: Any, **kwargs: Any) -> None:
+        """Save without the settings of a page that another thread is drawing."""
+        with DRAWING:
+            super().savefig(*args, **kwargs)
+
     def draw(self, renderer: Any) -> None:
         """Draw with a font that has the characters, or say in plain words that there is none."""
         with self._with_fonts():
@@ -86,10 +93,12 @@ class Plot(Figure):
 
     @contextmanager
     def _with_fonts(self) -> Iterator[None]:
-        given = [] if self.drawn_by_browser else self._find_fonts()
+        if self.drawn_by_browser:
+            yield
+            return
+        given = self._find_fonts()
         try:
-            with warnings.catch_warnings():
-                warnings.filterwarnings("ignore", message=MISSING_GLYPH)
+            with without_warnings(MISSING_GLYPH):
                 yield
         finally:
             for text, families, weight in given:

@@ -22,5 +22,5 @@ def heading_of(sheet: Sheet, say: Words, *, with_epsilon: bool = True) -> str:
         alignment=label(sheet.alignment, width=20),
     )
     if with_epsilon and math.isfinite(sheet.epsilon):
-        return f"{text}, {say('at_epsilon', epsilon=f'{sheet.epsilon:g}')}"
+        return f"{text}, {say('at_epsilon', epsilon=say.digits(sheet.epsilon))}"
     return text

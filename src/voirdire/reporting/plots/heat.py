@@ -35,7 +35,8 @@ def draw_cell(
     from matplotlib.patches import Rectangle
 
     colour = cell_colour(value)
-    axes.add_patch(Rectangle((x, y), 1, 1, facecolor=colour, linewidth=0, gid=gid, zorder=1))
+    cell = Rectangle((x, y), 1, 1, facecolor=colour, linewidth=0, gid=gid, zorder=1, clip_on=False)
+    axes.add_artist(cell)  # `add_patch` takes as long to find limits, which we set ourselves
     if text:
         write(axes, text, x=x + 0.5, y=y + 0.5, ha="center", fontsize=size)
 
@@ -82,15 +83,14 @@ def draw_raster(axes: Axes, values: Sequence[Sequence[float]], *, x: float, y: f
 
 
 def heat_key(values: Iterable[float], *, title: str, say: Words) -> list[KeyItem]:
-    """Explain the colours of the values that occur."""
+    """Explain the colours of the values that occur, from the least fifth below them to 1."""
     found = list(values)
-    steps = [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]
-    if any(value < 0 for value in found):
-        steps = [-0.6, -0.3, *steps]
+    least = min((round(value, 2) for value in found if math.isfinite(value)), default=0.0)
+    steps = [step / 5 for step in range(max(math.floor(5 * min(least, 0.0)), -5), 6)]
     items = [KeyItem(text=title)]
     items += [
         KeyItem(
-            text=f"{step:g}".replace("-", "−"),
+            text=say.digits(step),
             style={"facecolor": cell_colour(step), "edgecolor": LIGHT["grid"], "linewidth": 0.8},
             box=True,
         )

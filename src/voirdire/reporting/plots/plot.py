@@ -9,7 +9,7 @@ from voirdire._validation import check_choice
 from voirdire.errors import InputError
 from voirdire.reporting.plots.power import draw_power_curves, is_power
 from voirdire.reporting.plots.rows import sheet_of
-from voirdire.reporting.plots.style import drawing_settings
+from voirdire.reporting.plots.style import settings
 from voirdire.reporting.plots.words import words_in
 
 if TYPE_CHECKING:
@@ -109,7 +109,8 @@ def plot(
     if is_power(result) and kind == "advantage":
         kind = "power"
     if kind == "power":
-        return _drawn(lambda: draw_power_curves(result, say=say, ax=ax))
+        with settings():
+            return draw_power_curves(result, say=say, ax=ax)
     if is_power(result):
         msg = f"`kind` must be 'power' for a power analysis, got {kind!r}."
         raise InputError(msg)
@@ -118,7 +119,8 @@ def plot(
         msg = f"`kind` {kind!r} needs at least one examination, got a result without."
         raise InputError(msg)
     options = {"coefficient": coefficient} if kind == "ceiling" else {}
-    return _drawn(lambda: _draw(kind, sheet, say=say, ax=ax, **options))
+    with settings():
+        return _draw(kind, sheet, say=say, ax=ax, **options)
 
 
 def draw_power(result: Any, *, language: Language = "en", ax: Axes | None = None) -> Figure:
@@ -144,19 +146,11 @@ def draw_power(result: Any, *, language: Language = "en", ax: Axes | None = None
         If the result is no power analysis.
     """
     say = words_in(language)
-    return _drawn(lambda: draw_power_curves(result, say=say, ax=ax))
+    with settings():
+        return draw_power_curves(result, say=say, ax=ax)
 
 
 def _draw(kind: str, sheet: Sheet, *, say: Words, ax: Axes | None, **options: Any) -> Figure:
     module = import_module(f"voirdire.reporting.plots.{kind}")
     figure: Figure = getattr(module, f"draw_{kind}")(sheet, say=say, ax=ax, **options)
-    return figure
-
-
-def _drawn(draw: Any) -> Figure:
-    """Draw with matplotlib's defaults, and leave the user's settings as they were."""
-    import matplotlib as mpl
-
-    with mpl.rc_context(drawing_settings()):
-        figure: Figure = draw()
     return figure

@@ -102,7 +102,7 @@ def _curves(rows: Sequence[Mapping[str, Any]]) -> dict[tuple[Any, Any], list[Map
 
 def _name(curve: tuple[Any, Any], say: Words) -> str:
     n_annotators, epsilon = curve
-    return say("power_curve", n_annotators=n_annotators, epsilon=f"{number(epsilon):g}")
+    return say("power_curve", n_annotators=n_annotators, epsilon=say.digits(number(epsilon)))
 
 
 def _laid_out(texts: Sequence[str], key: Sequence[KeyItem], say: Words) -> Axes:
@@ -125,8 +125,9 @@ def _set_scales(
     room = (high - low) * 0.04 or 1.0
     axes.set_xlim(low - room, high + room)
     axes.set_ylim(-0.03, 1.03)
-    set_x_ticks(axes, nice_ticks(low, high), title=say("items"), grid=False)
-    set_y_ticks(axes, [0, 0.2, 0.4, 0.6, 0.8, 1], title=say("power"), is_ours=is_ours)
+    set_x_ticks(axes, nice_ticks(low, high), title=say("items"), say=say, grid=False)
+    shares = [0, 0.2, 0.4, 0.6, 0.8, 1]
+    set_y_ticks(axes, shares, title=say("power"), say=say, is_ours=is_ours)
 
 
 def _draw_curve(

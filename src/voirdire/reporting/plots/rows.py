@@ -10,7 +10,7 @@ from typing import Any
 from voirdire._validation import shorten
 from voirdire.errors import InputError
 
-__all__ = ["Sheet", "controls_of", "number", "sheet_of"]
+__all__ = ["Contents", "Sheet", "contents_of", "controls_of", "number", "sheet_of"]
 
 _USUAL_EPSILON = 0.2
 
@@ -77,6 +77,49 @@ def controls_of(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     return next((list(row["controls"]) for row in rows if row["controls"]), [])
 
 
+class Contents:
+    """Whatever came, sorted by question, so that a figure reads no more than its own question.
+
+    Parameters
+    ----------
+    examinations : sequence
+        Results or their dicts.
+    findings : sequence, optional
+        `questions[]` of the JSON, or what becomes that.
+    """
+
+    def __init__(self, examinations: Sequence[Any], findings: Sequence[Any] = ()) -> None:
+        self._raw: dict[str, list[Any]] = {}
+        for row in examinations:
+            self._raw.setdefault(_get(row, "question"), []).append(row)
+        self._findings: dict[str, Any] = {}
+        for found in findings:
+            self._findings.setdefault(_get(found, "question"), found)
+        self._read: dict[tuple[str, str], list[dict[str, Any]]] = {}
+
+    @property
+    def questions(self) -> list[str]:
+        """Their names, those with examinations first."""
+        return list(dict.fromkeys([*self._raw, *self._findings]))
+
+    def alignments(self, question: str) -> list[str]:
+        """Return under which alignments a question was examined."""
+        return list(dict.fromkeys(_get(row, "alignment") for row in self._raw.get(question, ())))
+
+    def rows(self, question: str, alignment: str) -> list[dict[str, Any]]:
+        """Return the examinations of a question under an alignment; read once."""
+        at = (question, alignment)
+        if at not in self._read:
+            rows = self._raw.get(question, ())
+            self._read[at] = [_examination(r) for r in rows if _get(r, "alignment") == alignment]
+        return self._read[at]
+
+    def findings(self, question: str) -> dict[str, Any] | None:
+        """Return what was found on a question besides."""
+        found = self._findings.get(question)
+        return None if found is None else _plain(found)
+
+
 def sheet_of(
     result: Any,
     *,
@@ -85,15 +128,15 @@ def sheet_of(
     epsilon: float | None = None,
     judge: str | Sequence[str] | None = None,
 ) -> Sheet:
-    """Choose what is drawn.
+    """Choose what is drawn, of any result or of `Contents`.
 
     Without a choice it is the first question and its first alignment, and of several ε .2 where
     it is among them, else the first.
     """
-    rows, findings = _everything(result)
-    rows, question = _chosen(rows, "question", question, also=[f["question"] for f in findings])
-    found = next((each for each in findings if each["question"] == question), None)
-    rows, alignment = _chosen(rows, "alignment", alignment)
+    contents = result if isinstance(result, Contents) else contents_of(result)
+    question = _chosen(contents.questions, "question", question)
+    alignment = _chosen(contents.alignments(question), "alignment", alignment)
+    rows, found = contents.rows(question, alignment), contents.findings(question)
     if judge is not None:
         rows, found = _of_judges([judge] if isinstance(judge, str) else judge, rows, found)
     return Sheet(
@@ -105,27 +148,30 @@ def sheet_of(
     )
 
 
-def _everything(result: Any) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Return the examinations and the findings of whatever came."""
+def contents_of(result: Any) -> Contents:
+    """Sort whatever came: a result, several, an `Examination`, or the JSON of one.
+
+    Raises
+    ------
+    InputError
+        If it is none of these.
+    """
     if isinstance(result, Mapping):
-        if isinstance(result.get("examinations"), list) or isinstance(
-            result.get("questions"), list
-        ):
-            parts = (result.get("examinations") or [], result.get("questions") or [])
-            return [_examination(row) for row in parts[0]], [_plain(row) for row in parts[1]]
+        parts = (result.get("examinations"), result.get("questions"))
+        if any(isinstance(part, list) for part in parts):
+            return Contents(parts[0] or [], parts[1] or [])
         if "judge" in result and "winning_rate" in result:
-            return [_examination(result)], []
-        return _flat(list(result.values()), result), []
+            return Contents([result])
+        return Contents(_flat(list(result.values()), result))
     if hasattr(result, "results"):
-        findings = [_plain(row) for row in getattr(result, "questions", ())]
-        return [_examination(row) for row in result.results], findings
+        return Contents(result.results, getattr(result, "questions", ()))
     if isinstance(result, list | tuple):
-        return _flat(result, result), []
-    return _flat([result], result), []
+        return Contents(_flat(result, result))
+    return Contents(_flat([result], result))
 
 
-def _flat(parts: Sequence[Any], given: Any) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = []
+def _flat(parts: Sequence[Any], given: Any) -> list[Any]:
+    rows: list[Any] = []
     for part in parts:
         several = part if isinstance(part, list | tuple) else [part]
         for row in several:
@@ -135,7 +181,7 @@ def _flat(parts: Sequence[Any], given: Any) -> list[dict[str, Any]]:
                     f"of `voirdire examine --json`, got {shorten(given)}."
                 )
                 raise InputError(msg)
-            rows.append(_examination(row))
+            rows.append(row)
     if not rows:
         msg = f"`result` must hold at least one examination, got {shorten(given)}."
         raise InputError(msg)
@@ -173,15 +219,12 @@ def _plain(thing: Any) -> dict[str, Any]:
     raise InputError(msg)
 
 
-def _chosen(
-    rows: list[dict[str, Any]], name: str, wanted: str | None, *, also: Sequence[str] = ()
-) -> tuple[list[dict[str, Any]], str]:
-    known = list(dict.fromkeys([*(row[name] for row in rows), *also]))
+def _chosen(known: list[str], name: str, wanted: str | None) -> str:
     if wanted is None:
-        wanted = known[0] if known else ""
-    elif wanted not in known:
+        return known[0] if known else ""
+    if wanted not in known:
         raise InputError(_not_among(name, known, wanted))
-    return [row for row in rows if row[name] == wanted], wanted
+    return wanted
 
 
 def _not_among(name: str, known: Sequence[Any], wanted: Any) -> str:

@@ -143,17 +143,16 @@ def _draw_panels(
         _draw_plane(axes, plane)
         _draw_points(axes, _points(row), colour=LIGHT["series-1"], size=8)
         is_last = place + n_columns >= len(found)
-        _set_panel_scales(axes, plane, with_x=is_last, with_y=across == 0)
-        _write_panel_heading(axes, row, text)
+        _set_panel_scales(axes, plane, say, with_x=is_last, with_y=across == 0)
+        _write_panel_heading(axes, row, text, say)
     draw_key(figure, key)
     foot = key_height(key, width=WIDTH_PX)
     note(figure, say("judge_advantage"), x=(left + WIDTH_PX) / 2, y=foot + 14, ha="center")
     return figure
 
 
-def _write_panel_heading(axes: Axes, row: Mapping[str, Any], text: str) -> None:
-    rate = number(row["winning_rate"])
-    shown = "–" if math.isnan(rate) else f"{rate:.2f}"
+def _write_panel_heading(axes: Axes, row: Mapping[str, Any], text: str, say: Words) -> None:
+    shown = say.two_digits(number(row["winning_rate"]))
     style = {"transform": axes.transAxes, "va": "baseline"}
     write(axes, text, x=0, y=1.045, fontweight="bold", **style)
     write(axes, f"ω {shown}", x=1, y=1.045, ha="right", color=LIGHT["muted"], **style)
@@ -187,9 +186,9 @@ def _draw_plane(axes: Axes, plane: _Plane) -> None:
     """Shade where the judge is at least as good (x ≥ y), and where it is worse by less than ε."""
     low, top, epsilon = plane.low, _TOP, plane.epsilon
     good = [(low, low), (top, low), (top, top)]
-    axes.add_patch(_polygon(good, colour=LIGHT["region-1"], gid="region-1"))
+    axes.add_artist(_polygon(good, colour=LIGHT["region-1"], gid="region-1"))
     band = [(low, low), (top, top), *_margin_line(low, top, epsilon, plane.multiplicative)]
-    axes.add_patch(_polygon(band, colour=LIGHT["region-2"], gid="region-2"))
+    axes.add_artist(_polygon(band, colour=LIGHT["region-2"], gid="region-2"))
     axes.plot([low, top], [low, top], color=LIGHT["ink"], linewidth=1.2, zorder=1.5, gid="diagonal")
 
 
@@ -249,16 +248,16 @@ def _set_scales(axes: Axes, plane: _Plane, say: Words, *, is_ours: bool) -> None
     axes.set_ylim(plane.low, _TOP)
     axes.set_aspect("equal", adjustable="box")
     ticks = nice_ticks(max(plane.low, 0), 1)
-    set_x_ticks(axes, ticks, title=say("judge_advantage"), grid=False)
-    set_y_ticks(axes, ticks, title=say("human_advantage"), grid=False, is_ours=is_ours)
+    set_x_ticks(axes, ticks, title=say("judge_advantage"), say=say, grid=False)
+    set_y_ticks(axes, ticks, title=say("human_advantage"), say=say, grid=False, is_ours=is_ours)
 
 
-def _set_panel_scales(axes: Axes, plane: _Plane, *, with_x: bool, with_y: bool) -> None:
+def _set_panel_scales(axes: Axes, plane: _Plane, say: Words, *, with_x: bool, with_y: bool) -> None:
     axes.set_xlim(plane.low, _TOP)
     axes.set_ylim(plane.low, _TOP)
     ticks = nice_ticks(max(plane.low + 0.02, 0), 1, n=4)  # none in the corner, by the next panel
-    set_x_ticks(axes, ticks if with_x else [], title="", grid=False)
-    set_y_ticks(axes, ticks if with_y else [], title="", grid=False)
+    set_x_ticks(axes, ticks if with_x else [], title="", say=say, grid=False)
+    set_y_ticks(axes, ticks if with_y else [], title="", say=say, grid=False)
 
 
 def _key(say: Words) -> list[KeyItem]:

@@ -59,6 +59,7 @@ def draw_slices(sheet: Sheet, *, say: Words, ax: Axes | None) -> Figure:
             line=0.0,
             key=_key(worst, say),
         ),
+        say=say,
         ax=ax,
     )
 

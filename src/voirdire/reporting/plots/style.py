@@ -11,19 +11,27 @@ References
 
 from __future__ import annotations
 
-from typing import Any
+import threading
+import warnings
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 __all__ = [
     "DARK",
+    "DRAWING",
     "FONT_CSS",
     "FONT_PX",
     "LIGHT",
     "N_SERIES",
     "SMALL_PX",
     "WIDTH_PX",
-    "drawing_settings",
     "series",
+    "settings",
     "theme_css",
+    "without_warnings",
 ]
 
 LIGHT = {
@@ -72,6 +80,13 @@ DARK = {
 }
 """The same on black: of pages in dark."""
 
+DRAWING = threading.RLock()
+"""Held wherever matplotlib's settings or Python's filters of warnings are changed for a while.
+
+Both belong to the whole process: threads that draw at the same time would leave each other's
+settings behind.
+"""
+
 N_SERIES = 8
 
 WIDTH_PX = 600
@@ -109,8 +124,28 @@ def series(number: int) -> str:
     return LIGHT[f"series-{number % N_SERIES + 1}"]
 
 
-def drawing_settings() -> Any:
-    """Return matplotlib's own defaults for all that is drawn: a user's style changes no figure."""
+@contextmanager
+def settings(changed: dict[str, Any] | None = None) -> Iterator[None]:
+    """Draw with matplotlib's own defaults, one thread at a time; a user's style changes nothing.
+
+    With `changed`, only those settings differ from the user's.
+    """
+    import matplotlib as mpl
+
+    with DRAWING, mpl.rc_context(_defaults() if changed is None else changed):  # type: ignore[arg-type]
+        yield
+
+
+@contextmanager
+def without_warnings(*messages: str) -> Iterator[None]:
+    """Keep the warnings with these beginnings to ourselves, one thread at a time."""
+    with DRAWING, warnings.catch_warnings():
+        for message in messages:
+            warnings.filterwarnings("ignore", message=message, category=UserWarning)
+        yield
+
+
+def _defaults() -> Any:
     import matplotlib as mpl
 
     return {

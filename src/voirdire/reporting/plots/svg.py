@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import io
 import re
-import warnings
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from voirdire._validation import shorten
 from voirdire.errors import InputError
-from voirdire.reporting.plots.style import FONT_CSS, LIGHT
+from voirdire.reporting.plots.style import FONT_CSS, LIGHT, settings, without_warnings
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
@@ -26,6 +25,13 @@ _COLOUR = re.compile(r"#[0-9a-f]{6}\b")
 _URL = re.compile(r"url\(#([^)]+)\)")
 _LONG_NUMBER = re.compile(r"(?<![#\w])-?\d+\.\d{3,}")
 _GEOMETRY = ("d", "x", "y", "transform", "width", "height")
+_SETTINGS = {
+    "svg.fonttype": "none",
+    "svg.hashsalt": "voirdire",
+    "svg.id": None,
+    "savefig.bbox": None,
+    "path.simplify": False,
+}
 _NO_METADATA = dict.fromkeys(("Date", "Creator", "Format", "Type"))
 
 
@@ -77,27 +83,16 @@ def to_svg(figure: Figure, *, name: str, heading: bool = True) -> str:
         _adapt(element, name)
     _tell_ids_apart(root)
     _frame(root, figure, heading=heading)
-    ET.indent(root, space="")
-    text = ET.tostring(root, encoding="unicode").replace("\n", "")
+    text = ET.tostring(root, encoding="unicode")
     return text.replace("<svg", f'<svg xmlns="{_SVG}"', 1)
 
 
 def _drawn(figure: Figure, *, heading: bool) -> str:
-    import matplotlib as mpl
-
     from voirdire.reporting.plots.figure import MISSING_GLYPH
 
     title = getattr(figure, "heading", None)
     buffer = io.StringIO()
-    settings: Any = {
-        "svg.fonttype": "none",
-        "svg.hashsalt": "voirdire",
-        "svg.id": None,
-        "savefig.bbox": None,
-        "path.simplify": False,
-    }
-    with mpl.rc_context(settings), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message=MISSING_GLYPH)  # the browser has the fonts
+    with settings(_SETTINGS), without_warnings(MISSING_GLYPH):  # the browser has the fonts
         try:
             figure.drawn_by_browser = True  # type: ignore[attr-defined]
             if title is not None:
@@ -126,6 +121,9 @@ def _adapt(element: Element, name: str) -> None:
     """Give one element ids of this figure, variables for colours, and short numbers."""
     own_url = rf"url(#{name}-\1)"
     element.tag = element.tag.removeprefix(f"{{{_SVG}}}")
+    element.tail = None  # line breaks between elements
+    if element.text and element.text.isspace():
+        element.text = None
     if "id" in element.attrib:
         element.set("id", f"{name}-{element.attrib['id']}")
     link = element.attrib.pop(_XLINK, None)

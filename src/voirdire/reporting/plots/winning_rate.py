@@ -23,10 +23,10 @@ from voirdire.reporting.plots.marks import (
     mark_style,
     outcome_key,
 )
-from voirdire.reporting.plots.names import distinct_labels, label, widest_px
+from voirdire.reporting.plots.names import distinct_labels, widest_px
 from voirdire.reporting.plots.rows import controls_of, number
 from voirdire.reporting.plots.style import LIGHT, SMALL_PX, WIDTH_PX, series
-from voirdire.reporting.plots.words import count_judges
+from voirdire.reporting.plots.words import count_judges, name_control
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -88,8 +88,9 @@ def _set_scales(axes: Axes, sheet: Sheet, say: Words, *, is_ours: bool) -> None:
     axes.set_ylim(-0.04, 1.04)
     multiplicative = sheet.rows[0]["epsilon_mode"] == "multiplicative"
     title = say("epsilon_multiplicative" if multiplicative else "epsilon")
-    set_x_ticks(axes, _thinned(epsilons), title=title, grid=False)
-    set_y_ticks(axes, [0, 0.25, 0.5, 0.75, 1], title=say("winning_rate"), is_ours=is_ours)
+    set_x_ticks(axes, _thinned(epsilons), title=title, say=say, grid=False)
+    rates = [0, 0.25, 0.5, 0.75, 1]
+    set_y_ticks(axes, rates, title=say("winning_rate"), say=say, is_ours=is_ours)
     axes.axhline(0.5, color=LIGHT["ink"], linewidth=1.4, zorder=1.5, gid="threshold")
 
 
@@ -148,7 +149,7 @@ def _control_lines(sheet: Sheet, say: Words) -> dict[str, list[tuple[float, floa
             kinds.setdefault(control["control"], []).append(point)
     lines = {}
     for kind, points in kinds.items():
-        text = say(kind, label=label(points[-1][2], width=10))
+        text = name_control({"control": kind, "label": points[-1][2]}, say, width=10)
         finite = [(x, y) for x, y, _ in points if math.isfinite(y)]
         if finite:
             lines[text] = finite

@@ -1,32 +1,39 @@
-"""The words on the figures, in English and in Chinese."""
+"""The words on the figures, in English and in Chinese: those of the page around them."""
 
 from __future__ import annotations
 
-from typing import Any
+import math
+from typing import TYPE_CHECKING, Any
 
 from voirdire._types import Language
 from voirdire._validation import check_choice
+from voirdire.reporting.plots.names import label
 
-__all__ = ["Words", "count_judges", "name_coefficient", "words_in"]
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
 
+__all__ = ["Words", "count_judges", "name_coefficient", "name_control", "quote", "words_in"]
 
 _WORDS: dict[str, tuple[str, str]] = {
     # axes
-    "epsilon": ("margin ε", "允许的差距 ε"),
-    "epsilon_multiplicative": ("margin ε (share of the annotator's advantage)", "ε（按比例）"),
+    "epsilon": ("margin ε", "允许差距 ε"),
+    "epsilon_multiplicative": (
+        "margin ε (share of the annotator’s advantage)",
+        "允许差距 ε（按标注员优势的比例计）",
+    ),
     "winning_rate": ("winning rate ω", "胜率 ω"),
     "advantage": ("advantage probability ρ", "优势概率 ρ"),
-    "judge_advantage": ("judge's advantage ρᶠ", "评判员的优势 ρᶠ"),
-    "human_advantage": ("annotator's advantage ρʰ", "标注员的优势 ρʰ"),
+    "judge_advantage": ("judge’s advantage ρᶠ", "评判员的优势 ρᶠ"),
+    "human_advantage": ("annotator’s advantage ρʰ", "标注员的优势 ρʰ"),
     "items": ("annotated items", "标注条目数"),
     "power": ("power: chance that the judge passes", "功效：评判员通过的概率"),
     "slice_difference": (
-        "judge's lead over the annotators, here minus elsewhere",
-        "评判员对标注员的领先：此处减去别处",
+        "judge’s lead over the annotators, here minus elsewhere",
+        "对标注员的领先：此处减去其余条目",
     ),
     "both": ("both", "双方"),
-    "judge_only": ("judge only", "仅评判员"),
-    "human_only": ("annotator only", "仅标注员"),
+    "judge_only": ("only the judge", "只有评判员"),
+    "human_only": ("only the annotator", "只有标注员"),
     "share_of_row": ("share of the row", "占该行的比例"),
     "table_sides": ("rows: annotators, columns: judge", "行：标注员，列：评判员"),
     # marks
@@ -34,34 +41,35 @@ _WORDS: dict[str, tuple[str, str]] = {
     "failed": ("failed", "未通过"),
     "no_evidence": ("no evidence", "证据不足"),
     "control": ("control", "对照"),
-    "threshold": ("passes at .5", "达到 .5 即通过"),
-    "human_mark": ("annotators' own advantage", "标注员自身的优势"),
+    "threshold": ("passes from .5 on", "达到 0.5 即通过"),
+    "human_mark": ("ρ of people", "标注员的 ρ"),
     "interval": ("{level:.0%} interval", "{level:.0%} 区间"),
-    "wins": ("judge wins this annotator", "胜过该标注员"),
-    "wins_not": ("does not", "未胜过"),
-    "region_1": ("judge at least as good", "评判员不逊色"),
-    "region_2": ("worse by less than ε", "差距小于 ε"),
-    "ceiling": ("annotators among themselves", "标注员之间（人类上限）"),
+    "wins": ("judge wins this annotator", "不逊于该标注员，且超出偶然"),
+    "wins_not": ("does not", "未能证明"),
+    "region_1": ("judge at least as good", "评判员至少与人一样好"),
+    "region_2": ("worse, but by less than ε", "差一些，但差距小于 ε"),
+    "ceiling": ("annotators among themselves: the human ceiling", "标注员之间：人类上限"),
     "human_row": ("annotators", "标注员之间"),
     "simulation_error": ("95% interval of the simulation", "模拟的 95% 区间"),
-    "worse": ("judge is worse here", "评判员在此更差"),
-    "not_worse": ("no evidence of that", "无此证据"),
+    "worse": ("falls further behind here, beyond chance", "在此更落后于标注员，且超出偶然"),
+    "not_worse": ("not beyond chance", "未超出偶然"),
     "undefined": ("undefined", "无定义"),
     "wanted_power": ("wanted: {power:.0%}", "目标：{power:.0%}"),
     "others": ("{n} other judges", "其余 {n} 个评判员"),
-    # controls
+    # labels and controls
+    "quoted": ("“{label}”", "“{label}”"),
     "constant": ("always {label}", "总是 {label}"),
-    "random": ("random labels", "随机标签"),
+    "random": ("at random", "随机作答"),
     "majority_vote": ("majority vote", "多数票"),
     # power
     "power_curve": (
-        "{n_annotators} annotators, ε {epsilon}",
-        "{n_annotators} 名标注员，ε {epsilon}",
+        "{n_annotators} annotators, ε = {epsilon}",
+        "{n_annotators} 名标注员，ε = {epsilon}",
     ),
     # headings
     "of_question": ("{question}: {alignment}", "{question}：{alignment}"),
     "at_epsilon": ("ε = {epsilon}", "ε = {epsilon}"),
-    "best_of": ("best {n} of {total} judges", "{total} 个评判员中最好的 {n} 个"),
+    "best_of": ("{n} of {total} judges, by ρ", "{total} 个评判员中 ρ 最高的 {n} 个"),
     "worst_of": ("worst {n} of {total} slices", "{total} 个切片中最差的 {n} 个"),
     "agreement_title": ("{question}: {coefficient}", "{question}：{coefficient}"),
     "other_labels": ("{n} others", "其他 {n} 个"),
@@ -72,15 +80,22 @@ _WORDS: dict[str, tuple[str, str]] = {
         "{question}：标签对照",
     ),
     # coefficients
-    "cohen_kappa": ("Cohen's κ", "Cohen κ"),
-    "weighted": ("{coefficient}, {weights} weights", "{coefficient}，{weights}权重"),
-    "linear": ("linear", "线性"),
-    "quadratic": ("quadratic", "二次"),
-    "jaccard": ("Jaccard", "Jaccard "),
+    "cohen_kappa": ("Cohen’s κ", "Cohen κ"),
+    "weighted": ("{coefficient}, {weights}", "{coefficient}，{weights}"),
+    "linear": ("linear weights", "线性加权"),
+    "quadratic": ("quadratic weights", "二次加权"),
+    "jaccard": ("Jaccard weights", "Jaccard 加权"),
     "raw_agreement": ("raw agreement", "原始一致率"),
-    "gwet_ac": ("Gwet's AC", "Gwet AC"),
-    "majority_agreement": ("agreement with the majority", "与多数的一致率"),
-    "majority_kappa": ("κ with the majority", "与多数的 κ"),
+    "gwet_ac": ("Gwet’s AC", "Gwet AC"),
+    "majority_agreement": (
+        "with the others’ majority (one left out)",
+        "与其余人的多数一致（留出一名）",
+    ),
+    "majority_kappa": (
+        "κ with the others’ majority (one left out)",
+        "与其余人多数的 κ（留出一名）",
+    ),
+    "panel_majority_kappa": ("κ with the majority of all", "与全体多数的 κ"),
     "one_judge": ("one judge", "1 个评判员"),
     "n_judges": ("{n} judges", "{n} 个评判员"),
     # what a figure shows, for readers who do not see it
@@ -89,11 +104,11 @@ _WORDS: dict[str, tuple[str, str]] = {
         "{judges}的胜率 ω 随 ε 的变化。",
     ),
     "alt_advantage": (
-        "Advantage probability ρ of {judges}, the best first.",
-        "{judges}的优势概率 ρ,从高到低。",
+        "Advantage probability ρ of {judges}, the highest first.",
+        "{judges}的优势概率 ρ，从高到低。",
     ),
     "alt_scatter": (
-        "The judge's advantage against each annotator's own, for {judges}.",
+        "The judge’s advantage against each annotator’s own, for {judges}.",
         "{judges}的优势与每位标注员自身优势的对比。",
     ),
     "alt_agreement": (
@@ -113,7 +128,7 @@ _WORDS: dict[str, tuple[str, str]] = {
         "{judges}在哪些切片上更差。",
     ),
     "alt_confusion": (
-        "The labels of {judges} against the annotators'.",
+        "The labels of {judges} against the annotators’.",
         "{judges}与标注员标签的对照表。",
     ),
     "alt_power": (
@@ -128,12 +143,31 @@ class Words:
 
     def __init__(self, language: Language) -> None:
         self._column = 0 if check_choice("language", language, Language) == "en" else 1
+        self._has_zero = self._column == 1
 
     def __call__(self, key: str, **figures: Any) -> str:
         """Return the words of `key`; a key without words stands for itself."""
         if key not in _WORDS:
             return key
         return _WORDS[key][self._column].format(**figures)
+
+    def two_digits(self, value: float) -> str:
+        """Write a figure with two decimals, and a dash for what is undefined."""
+        if math.isnan(value):
+            return "–"
+        text = f"{value:.2f}"
+        return self._signed(text if float(text) else text.lstrip("-"))
+
+    def digits(self, value: float) -> str:
+        """Write a round number, such as ε or a tick, with the digits it has."""
+        return self._signed(f"{round(value, 9):,.10g}")
+
+    def _signed(self, text: str) -> str:
+        """Put a true minus sign, and leave out the leading zero where the page does: in English."""
+        sign, figure = ("−", text[1:]) if text.startswith("-") else ("", text)
+        if figure.startswith("0.") and not self._has_zero:
+            figure = figure[1:]
+        return sign + figure
 
 
 def count_judges(n: int, say: Words) -> str:
@@ -146,6 +180,17 @@ def name_coefficient(name: str, weights: str | None, say: Words) -> str:
     if weights is None:
         return say(name)
     return say("weighted", coefficient=say(name), weights=say(weights))
+
+
+def name_control(control: Mapping[str, Any], say: Words, *, width: int) -> str:
+    """Name a control, with the label of a constant one at `width` columns."""
+    shown = say("quoted", label=label(control["label"], width=width))
+    return say(control["control"], label=shown)
+
+
+def quote(labels: Iterable[str], say: Words) -> list[str]:
+    """Quote labels as the page does, so that a label is never taken for a word of ours."""
+    return [say("quoted", label=text) for text in labels]
 
 
 def words_in(language: Language) -> Words:
