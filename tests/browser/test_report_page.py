@@ -48,6 +48,7 @@ def chromium():
 
 
 def _row(judge, annotators, *, won, epsilon):
+    won = min(won, len(annotators))
     return {
         "question": annotators[0] if annotators[0] in HOSTILE else "label",
         "judge": judge,
@@ -123,6 +124,59 @@ def _content(judges, annotators):
 
 TAME = _content([f"judge-{place}" for place in range(8)], [f"ann-{place}" for place in range(5)])
 WILD = _content(HOSTILE, HOSTILE[::-1][:5])
+
+
+def _changed(content, **keys):
+    return content | {"examinations": [row | keys for row in content["examinations"]]}
+
+
+def _undefined(row):
+    return [each | {"winning_rate": None, "passed": False} for each in row["controls"]]
+
+
+LARGE = _content([f"judge-{place}" for place in range(50)], [f"ann-{place}" for place in range(20)])
+TWO = _content(["judge"], ["ann", "bob"])
+UNUSUAL = {
+    "large": LARGE,
+    "undefined controls": _changed(TAME, controls=_undefined(TAME["examinations"][0])),
+    "gold": _changed(
+        {"examinations": [_row("judge", ["ann", "bob", "eve"], won=2, epsilon=0.0)]},
+        settings={"gold": True},
+    ),
+    "two annotators": TWO
+    | {
+        "questions": [
+            TWO["questions"][0]
+            | {"diagnosis": {"annotators": [{"annotator": name} for name in ("ann", "bob")]}}
+        ]
+    },
+    "failures": _changed(
+        TAME,
+        outcome="failed",
+        passed=True,
+        worst_case={"n_failures": 14, "winning_rate": 0.2, "passed": False},
+    ),
+}
+WORDS = {
+    "large": "The sentences about the other 47 judges",
+    "undefined controls": "would get is undefined here.",
+    "gold": "judge outperforms 2 of the 3 annotators",
+    "two annotators": "takes at least three who share items.",
+    "failures": "with its 14 failed calls left out",
+}
+
+
+@pytest.mark.parametrize("case", UNUSUAL)
+@pytest.mark.parametrize("width", WIDTHS)
+def test_unusual_studies_fit_and_say_what_they_are(opened, tmp_path, case, width):
+    path = tmp_path / "report.html"
+    path.write_text(html_report(UNUSUAL[case]), encoding="utf-8")
+    page, done = opened(path, width=width)
+    page.evaluate("document.querySelectorAll('details').forEach(each => each.open = true)")
+
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert WORDS[case] in page.inner_text("body").replace("\N{NO-BREAK SPACE}", " ")
+    assert done["messages"] == []
 
 
 @pytest.fixture(scope="module", params=["tame", "wild", "chinese"])

@@ -119,7 +119,7 @@ def composed_keys():
 
 
 PART = "([a-z_.]+)"
-ENDINGS = re.compile(r"\.(reference|one|many|at|none|clusters)$")
+ENDINGS = re.compile(r"\.(reference|one|many|at|two|none|clusters)$")
 """Variants that `against`, counts and margins choose."""
 
 
@@ -132,7 +132,11 @@ def is_used(key, literal, composed):
         if match and all({part, *part.split(".")} & literal for part in match.groups()):
             return True
     base = ENDINGS.sub("", key)
-    return base != key and (is_used(base, literal, composed) or f"{base}.many" in literal)
+    return (
+        base != key
+        and "." in base
+        and (is_used(base, literal, composed) or f"{base}.many" in literal)
+    )
 
 
 def test_every_phrase_is_used():

@@ -265,6 +265,17 @@ def test_an_outcome_that_hangs_on_the_items_is_called_close(verdict_of, make_row
     assert said(verdict.more) == "Close: it passes in 43% of resamples of the items."
 
 
+def test_two_close_margins_share_a_sentence(verdict_of, make_row, said):
+    rows = [
+        row | {"uncertainty": row["uncertainty"] | {"stability": stability}}
+        for row, stability in ((make_row(won=1, epsilon=0.1), 0.3), (make_row(epsilon=0.2), 0.8))
+    ]
+
+    assert said(verdict_of(*rows).more[0]) == (
+        "Close: at ε = .2 it passes in 80% of resamples of the items, at ε = .1 in 30%."
+    )
+
+
 @pytest.mark.parametrize(("stability", "is_close"), [(0.09, False), (0.1, True), (0.91, False)])
 def test_close_starts_at_a_tenth(verdict_of, make_row, stability, is_close):
     row = make_row()

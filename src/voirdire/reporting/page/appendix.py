@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from voirdire._validation import shorten
+from voirdire.reporting.page.shown import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from voirdire.reporting.page.content import Annotator, Dropped, Examination
-    from voirdire.reporting.page.grouping import Family, QuestionPart
+    from voirdire.reporting.page.grouping import Family, JudgeRows, QuestionPart
 
 __all__ = [
     "AnnotatorRow",
@@ -27,6 +28,10 @@ MOST_ROWS = 1_500
 """Rows of one sort of table over the whole page: longer ones nobody reads; the JSON has all."""
 _MOST_REASONS = 50
 _VALUE_WIDTH = 200
+_MOST_SETTINGS = 300
+_MOST_LISTED = 20
+_DEEPEST = 3
+_MOST_SHOWN = 10**40
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,7 +71,7 @@ def family_tables(parts: Sequence[QuestionPart]) -> list[FamilyTables]:
     tables = []
     for family in families:
         rows = [row for judge in family.judges for row in judge.rows]
-        people = [row for judge in family.judges for row in _annotator_rows(family, judge.judge)]
+        people = [row for judge in family.judges for row in _annotator_rows(family, judge)]
         tables.append(
             FamilyTables(
                 family=family,
@@ -81,16 +86,18 @@ def family_tables(parts: Sequence[QuestionPart]) -> list[FamilyTables]:
     return tables
 
 
-def _annotator_rows(family: Family, judge: str) -> list[AnnotatorRow]:
-    rows = next(known.rows for known in family.judges if known.judge == judge)
-    by_margin = {row.epsilon: {one.annotator: one for one in row.annotators} for row in rows}
-    names = dict.fromkeys(name for people in by_margin.values() for name in people)
-    found = []
-    for name in names:
-        cells = tuple(by_margin.get(margin, {}).get(name) for margin in family.epsilons)
-        known = next(cell for cell in cells if cell is not None)
-        found.append(AnnotatorRow(judge=judge, annotator=name, any=known, cells=cells))
-    return found
+def _annotator_rows(family: Family, judge: JudgeRows) -> list[AnnotatorRow]:
+    by_margin = {row.epsilon: {one.annotator: one for one in row.annotators} for row in judge.rows}
+    known = {name: one for people in by_margin.values() for name, one in people.items()}
+    return [
+        AnnotatorRow(
+            judge=judge.judge,
+            annotator=name,
+            any=one,
+            cells=tuple(by_margin.get(margin, {}).get(name) for margin in family.margins),
+        )
+        for name, one in known.items()
+    ]
 
 
 def drop_reasons(dropped: Sequence[Dropped]) -> tuple[list[DropReason], int]:
@@ -105,25 +112,37 @@ def drop_reasons(dropped: Sequence[Dropped]) -> tuple[list[DropReason], int]:
 
 
 def settings_rows(settings: dict[str, Any]) -> list[tuple[str, str]]:
-    """List settings as text; nested ones under their names with dots."""
-    rows: list[tuple[str, str]] = []
-    for name, value in list(settings.items())[:_MOST_REASONS]:
-        if isinstance(value, dict):
-            inner = settings_rows(value)
-            rows += [(f"{shorten(name, width=40)}.{key}", text) for key, text in inner]
-        elif isinstance(value, list) and value and isinstance(value[0], dict):
-            for number, entry in enumerate(value[:_MOST_REASONS], start=1):
-                inner = settings_rows(entry) if isinstance(entry, dict) else []
-                rows += [(f"{shorten(name, width=40)}.{number}.{key}", text) for key, text in inner]
+    """List settings as text, the first 300; nested ones under their names with dots."""
+    return list(islice(_settings(settings, prefix="", depth=1), _MOST_SETTINGS))
+
+
+def _settings(value: Any, *, prefix: str, depth: int) -> Iterator[tuple[str, str]]:
+    for name, each in _entries(value):
+        here = f"{prefix}{one_line(str(name), width=40)}"
+        inner = isinstance(each, dict) or (isinstance(each, list) and _has_objects(each))
+        if inner and each and depth < _DEEPEST:
+            yield from _settings(each, prefix=f"{here}.", depth=depth + 1)
         else:
-            rows.append((shorten(name, width=40), _as_text(value)))
-    return rows
+            yield here, _as_text(each)
+
+
+def _entries(value: dict[str, Any] | list[Any]) -> Iterator[tuple[Any, Any]]:
+    return iter(value.items()) if isinstance(value, dict) else iter(enumerate(value, start=1))
+
+
+def _has_objects(value: list[Any]) -> bool:
+    return any(isinstance(each, dict) for each in value[:_MOST_LISTED])
 
 
 def _as_text(value: Any) -> str:
-    if isinstance(value, list):
-        shown = ", ".join(_as_text(each) for each in value[:_MOST_REASONS])
-        return shorten(shown, width=_VALUE_WIDTH)
+    if isinstance(value, list) and not any(isinstance(each, dict | list) for each in value):
+        shown = ", ".join(_as_text(each) for each in value[:_MOST_LISTED])
+        more = len(value) - _MOST_LISTED
+        return one_line(f"{shown}, … ({more:,})" if more > 0 else shown, width=_VALUE_WIDTH)
+    if isinstance(value, dict | list):
+        return f"an {'object' if isinstance(value, dict) else 'array'} of {len(value):,}"
     if isinstance(value, bool):
         return "true" if value else "false"
-    return "–" if value is None else shorten(str(value), width=_VALUE_WIDTH)
+    if isinstance(value, int) and abs(value) > _MOST_SHOWN:
+        return "…"
+    return "–" if value is None else one_line(str(value), width=_VALUE_WIDTH)

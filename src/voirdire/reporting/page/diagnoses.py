@@ -44,9 +44,16 @@ def outlier_sentences(rows: Sequence[AnnotatorDiagnosis]) -> tuple[Said, ...]:
     """Name the annotators who stand apart, and say what to do."""
     if not rows:
         return ()
+    untested = sum(row.p_value is None for row in rows)
+    if untested == len(rows):
+        return (say("outlier.untested"),)
+    rest: tuple[Said, ...] = ()
+    if untested:
+        all_of_them = Count(len(rows), "annotators")
+        rest = (say("outlier.some", n=Count(untested), annotators=all_of_them),)
     apart = [row for row in rows if row.outlier]
     if not apart:
-        return (say("outlier.nobody"),)
+        return (say("outlier.nobody.tested" if untested else "outlier.nobody"), *rest)
     named = [
         say(
             "outlier.one",
@@ -57,7 +64,7 @@ def outlier_sentences(rows: Sequence[AnnotatorDiagnosis]) -> tuple[Said, ...]:
         )
         for row in apart
     ]
-    return *named, say("outlier.todo")
+    return *named, say("outlier.todo"), *rest
 
 
 def panel_sentences(panel: PanelCounts | None) -> tuple[Said, ...]:

@@ -15,6 +15,7 @@ from voirdire.reporting.page.speech import (
     P,
     Percent,
     Said,
+    Verbatim,
     say,
 )
 
@@ -57,17 +58,21 @@ def is_clear(row: Comparison) -> bool:
 
 
 def _one_pair(row: Comparison) -> Said:
+    if row.difference is None:
+        reason = Verbatim(row.reason) if row.reason else say("reason.unknown")
+        names = {"better": Name(row.judge_a), "worse": Name(row.judge_b)}
+        return say("differences.one_undefined", reason=reason, **names)
     better, worse = (
-        (row.judge_a, row.judge_b) if defined(row.difference) >= 0 else (row.judge_b, row.judge_a)
+        (row.judge_a, row.judge_b) if row.difference >= 0 else (row.judge_b, row.judge_a)
     )
     ends = (row.low, row.high)
-    if row.difference is not None and row.difference < 0:
+    if row.difference < 0:
         ends = tuple(None if end is None else -end for end in reversed(ends))  # type: ignore[assignment]
     return say(
         "differences.one_clear" if is_clear(row) else "differences.one_unclear",
         better=Name(better),
         worse=Name(worse),
-        difference=Decimal(None if row.difference is None else abs(row.difference)),
+        difference=Decimal(abs(row.difference)),
         interval=Interval(*ends),
         level=Percent(row.confidence_level),
         p=P(row.p_adjusted),

@@ -1,4 +1,4 @@
-"""What the verdict rests on: the annotators' agreement, the human ceiling, the controls."""
+"""What the verdict rests on: the annotators' agreement and the human ceiling."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from voirdire.reporting.page.content import defined
 from voirdire.reporting.page.speech import (
     Decimal,
     Interval,
-    Label,
     Listing,
     Margin,
     Name,
@@ -22,22 +21,28 @@ from voirdire.reporting.page.speech import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from voirdire.reporting.page.content import Coefficient, Control, Examination
-    from voirdire.reporting.page.grouping import Family, QuestionPart
+    from voirdire.reporting.page.content import Coefficient, Examination
+    from voirdire.reporting.page.grouping import JudgeRows, QuestionPart
 
 __all__ = [
     "FIXED_BAR",
     "CeilingRow",
     "agreement_sentences",
     "ceiling_rows",
-    "control_sentences",
     "fixed_bar_sentences",
 ]
 
 FIXED_BAR = 0.6
 """The κ from which on agreement is often called good enough, whoever the annotators are."""
 _WORDS = ((0.8, "strong"), (0.667, "fair"), (0.4, "moderate"), (0.2, "weak"), (-math.inf, "hardly"))
-_COLUMNS = ("raw_agreement", "cohen_kappa", "gwet_ac", "majority_agreement", "majority_kappa")
+_COLUMNS = (
+    "raw_agreement",
+    "cohen_kappa",
+    "gwet_ac",
+    "majority_agreement",
+    "majority_kappa",
+    "panel_majority_kappa",
+)
 _MOST_NAMED = 6
 _ABOUT_AS_CLOSE = 0.1
 """A judge whose κ with people is lower than theirs by more than this is further from them."""
@@ -99,7 +104,7 @@ def ceiling_rows(part: QuestionPart) -> tuple[tuple[str, ...], tuple[CeilingRow,
     by_judge = {row.judge: _by_name(row.coefficients) for row in agreement.judges}
     known = [_by_name(agreement.ceiling), *by_judge.values()]
     columns = tuple(name for name in _COLUMNS if any(name in row for row in known))
-    order = [judge.judge for judge in part.main.judges if judge.judge in by_judge]
+    order = [judge.judge for judge in part.main.shown if judge.judge in by_judge]
     rows = [CeilingRow(judge=None, cells=tuple(known[0].get(name) for name in columns))]
     rows += [
         CeilingRow(judge=judge, cells=tuple(by_judge[judge].get(name) for name in columns))
@@ -117,48 +122,77 @@ def fixed_bar_sentences(part: QuestionPart) -> tuple[Said, ...]:
     agreement = part.found.agreement
     if agreement is None:
         return ()
-    human = _estimate(agreement.ceiling)
-    kappas = {row.judge: _estimate(row.coefficients) for row in agreement.judges}
+    human = _by_name(agreement.ceiling).get("cohen_kappa")
+    known = {row.judge: _by_name(row.coefficients) for row in agreement.judges}
     passed, failed = [], []
     for judge in part.main.judges:
-        kappa = kappas.get(judge.judge, math.nan)
-        passing = [row for row in judge.rows if row.outcome == "passed"]
-        if passing and kappa < FIXED_BAR:
-            passed.append((passing[0], kappa))
-        elif judge.rows[-1].outcome == "failed" and kappa >= FIXED_BAR:
-            failed.append((judge.rows[-1], kappa))
+        at_bar = _at_bar(judge, known.get(judge.judge, {}))
+        if at_bar.passes and _all_below(at_bar):
+            passed.append(at_bar)
+        elif at_bar.row.outcome == "failed" and at_bar.kappa >= FIXED_BAR:
+            failed.append(at_bar)
     return (*_misled("passed", passed, human), *_misled("failed", failed, human))
 
 
-def _misled(key: str, found: Sequence[tuple[Examination, float]], human: float) -> tuple[Said, ...]:
-    if not found or math.isnan(human):
+@dataclass(frozen=True, kw_only=True)
+class _AtBar:
+    """A judge beside the bar: κ with single annotators, and with the majority of all of them."""
+
+    row: Examination
+    passes: bool
+    kappa: float
+    majority: float
+
+
+def _at_bar(judge: JudgeRows, known: dict[str, Coefficient]) -> _AtBar:
+    passing = [row for row in judge.rows if row.outcome == "passed"]
+    return _AtBar(
+        row=(passing or judge.rows[-1:])[0],
+        passes=bool(passing),
+        kappa=_estimate(known.get("cohen_kappa")),
+        majority=_estimate(known.get("panel_majority_kappa")),
+    )
+
+
+def _all_below(judge: _AtBar) -> bool:
+    """Whether the bar turns it down, whichever κ is held against the bar."""
+    return judge.kappa < FIXED_BAR and not judge.majority >= FIXED_BAR
+
+
+def _misled(key: str, found: Sequence[_AtBar], people: Coefficient | None) -> tuple[Said, ...]:
+    human = _estimate(people)
+    if not found or people is None or math.isnan(human):
         return ()
-    named = [
-        say(
-            "bar.judge",
-            judge=Name(row.judge),
-            kappa=_near_the_bar(kappa),
-            epsilon=Margin(row.epsilon),
-        )
-        for row, kappa in found
-    ]
     side = "low" if human < FIXED_BAR else "high"
-    judges = Listing(tuple(named), most=_MOST_NAMED)
+    judges = Listing(tuple(_beside_bar(judge) for judge in found), most=_MOST_NAMED)
+    weighted = people.weights in ("linear", "quadratic", "jaccard")
     return (
         say(f"bar.{key}.{_number(found)}", judges=judges, bar=Decimal(FIXED_BAR, 1)),
+        *([say("bar.weights", weights=say(f"weights.{people.weights}"))] if weighted else []),
         say(f"bar.{key}.{side}", human=_near_the_bar(human), bar=Decimal(FIXED_BAR, 1)),
         *(_distances(found, human) if key == "passed" else ()),
         say("bar.why"),
     )
 
 
-def _distances(found: Sequence[tuple[Examination, float]], human: float) -> Iterator[Said]:
+def _beside_bar(judge: _AtBar) -> Said:
+    figures = {
+        "judge": Name(judge.row.judge),
+        "kappa": _near_the_bar(judge.kappa),
+        "epsilon": Margin(judge.row.epsilon),
+    }
+    if math.isnan(judge.majority):
+        return say("bar.judge", **figures)
+    return say("bar.judge.majority", majority=_near_the_bar(judge.majority), **figures)
+
+
+def _distances(found: Sequence[_AtBar], human: float) -> Iterator[Said]:
     """Tell judges that are as close to people as people are from those that the margin carries."""
-    close = [pair for pair in found if human - pair[1] <= _ABOUT_AS_CLOSE]
-    far = [pair for pair in found if human - pair[1] > _ABOUT_AS_CLOSE]
+    close = [judge for judge in found if human - judge.kappa <= _ABOUT_AS_CLOSE]
+    far = [judge for judge in found if human - judge.kappa > _ABOUT_AS_CLOSE]
     for key, group in (("close", close), ("far", far)):
         if group:
-            names = Listing(tuple(Name(row.judge) for row, _ in group), most=_MOST_NAMED)
+            names = Listing(tuple(Name(judge.row.judge) for judge in group), most=_MOST_NAMED)
             yield say(f"bar.{key}.{_number(group)}", judges=names)
 
 
@@ -171,33 +205,5 @@ def _near_the_bar(kappa: float) -> Decimal:
     return Decimal(kappa, 3 if round(kappa, 2) == FIXED_BAR != kappa else 2)
 
 
-def _estimate(coefficients: Sequence[Coefficient]) -> float:
-    found = _by_name(coefficients).get("cohen_kappa")
+def _estimate(found: Coefficient | None) -> float:
     return math.nan if found is None else defined(found.estimate)
-
-
-def control_sentences(family: Family) -> tuple[Said, ...]:
-    """Say what judges that know nothing, or everything, would get, and what that means."""
-    rows = family.fullest.rows
-    found = []
-    for name in ("constant", "random", "majority_vote"):
-        by_row = [
-            (row, control) for row in rows for control in row.controls if control.control == name
-        ]
-        if by_row:
-            found.append(_control(name, by_row))
-    return tuple(found) or (say("controls.none"),)
-
-
-def _control(name: str, found: Sequence[tuple[Examination, Control]]) -> Said:
-    passing = [row for row, control in found if control.passed]
-    row, control = found[-1]
-    figures = {
-        "omega": Decimal(control.winning_rate),
-        "rho": Decimal(control.advantage_probability),
-        "epsilon": Margin(row.epsilon),
-        "passing": Listing(tuple(Margin(each.epsilon) for each in passing), most=12),
-        "label": Label(control.label or ""),
-    }
-    fate = "passes" if passing else "fails"
-    return say(f"control.{name}.{fate}", **figures)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from voirdire.reporting.page.content import Examination, Question, defined
@@ -13,7 +14,12 @@ if TYPE_CHECKING:
 
     from voirdire.reporting.page.content import Report
 
-__all__ = ["Family", "JudgeRows", "QuestionPart", "question_parts"]
+__all__ = ["MOST_JUDGES", "MOST_MARGINS", "Family", "JudgeRows", "QuestionPart", "question_parts"]
+
+MOST_JUDGES = 100
+"""Judges of a question on the page; the JSON has all."""
+MOST_MARGINS = 20
+"""Margins with a column of their own; the JSON has all."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,9 +37,26 @@ class JudgeRows:
     judge: str
     rows: tuple[Examination, ...]
 
+    @cached_property
+    def _by_margin(self) -> dict[float, Examination]:
+        return {row.epsilon: row for row in self.rows}
+
     def at(self, epsilon: float) -> Examination | None:
         """Return the row of a margin."""
-        return next((row for row in self.rows if row.epsilon == epsilon), None)
+        return self._by_margin.get(epsilon)
+
+    @property
+    def smallest_is_silent(self) -> bool:
+        """Whether at the smallest margin with ω of one half there would be no evidence.
+
+        Nothing is known between the margins examined: the next wider one speaks for it, or else
+        the widest.
+        """
+        smallest = self.rows[0].smallest_epsilon
+        if smallest is None:
+            return False
+        wider = [row for row in self.rows if row.epsilon >= smallest]
+        return (wider[0] if wider else self.rows[-1]).outcome == "no_evidence"
 
     @property
     def advantage(self) -> float:
@@ -59,6 +82,16 @@ class Family:
     alignment: str
     judges: tuple[JudgeRows, ...]
     epsilons: tuple[float, ...]
+
+    @property
+    def shown(self) -> tuple[JudgeRows, ...]:
+        """The judges in tables and sentences."""
+        return self.judges[:MOST_JUDGES]
+
+    @property
+    def margins(self) -> tuple[float, ...]:
+        """The margins with a column of their own."""
+        return self.epsilons[:MOST_MARGINS]
 
     @property
     def first(self) -> Examination:
@@ -94,6 +127,11 @@ class QuestionPart:
     main: Family
     others: tuple[Family, ...]
     found: Question
+
+    @property
+    def n_asked(self) -> int:
+        """Items of the question, whether a judge answered them or not."""
+        return max(self.found.n_items, self.main.fullest.rows[0].n_items)
 
 
 def question_parts(report: Report) -> tuple[QuestionPart, ...]:

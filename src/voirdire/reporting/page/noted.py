@@ -5,29 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from voirdire.reporting.page.phrases import ENGLISH
-from voirdire.reporting.page.speech import (
-    Count,
-    Decimal,
-    Label,
-    Listing,
-    Margin,
-    Name,
-    Percent,
-    Said,
-    Verbatim,
-    say,
+from voirdire.reporting.page.note_figures import (
+    NOTE_FIGURES,
+    NotOfThisVersionError,
+    variant,
 )
+from voirdire.reporting.page.phrases import ENGLISH
+from voirdire.reporting.page.speech import Listing, Margin, Name, Said, Verbatim, say
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
     from voirdire.reporting.page.content import Examination, Note
     from voirdire.reporting.page.grouping import Family
 
 __all__ = ["Warned", "advice", "noted", "warned"]
-
-_MOST_NAMED = 5
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,12 +46,13 @@ def noted(note: Note) -> Said | Verbatim:
     """Say a reason or a caution with its figures; an unknown one in its own sentence."""
     topic = f"topic.{note.code}"
     verbatim = Verbatim(note.sentence, otherwise=topic if topic in ENGLISH else None)
-    figures = _FIGURES.get(note.code)
+    figures = NOTE_FIGURES.get(note.code)
     if figures is None:
         return verbatim
     try:
-        return say(f"note.{note.code}", **figures(note.figures))
-    except (KeyError, TypeError, ValueError, AttributeError):  # figures of another version
+        key = f"note.{note.code}"
+        return say(key + variant(note.code, note.figures), **figures(note.figures))
+    except NotOfThisVersionError:
         return verbatim
 
 
@@ -83,16 +76,18 @@ def warned(family: Family, *, extra: Sequence[tuple[Examination, Note]] = ()) ->
     list of Warned
         In the order of `_ORDER`, unknown ones last.
     """
-    rows = [row for judge in family.judges for row in judge.rows]
-    pairs = [(row, note) for row in rows for note in row.all_cautions]
+    pairs = [
+        (row, note) for judge in family.judges for row in judge.rows for note in row.all_cautions
+    ]
     grouped: dict[str, list[tuple[Examination, Note]]] = {}
     for row, note in [*pairs, *extra]:
         grouped.setdefault(note.code or note.sentence, []).append((row, note))
     ordered = sorted(grouped, key=lambda code: _ORDER.get(code, len(_ORDER)))
-    return [_warned(grouped[code], rows) for code in ordered]
+    n_rows = {judge.judge: len(judge.rows) for judge in family.judges}
+    return [_warned(grouped[code], n_rows) for code in ordered]
 
 
-def _warned(found: Sequence[tuple[Examination, Note]], rows: Sequence[Examination]) -> Warned:
+def _warned(found: Sequence[tuple[Examination, Note]], n_rows: dict[str, int]) -> Warned:
     code = found[0][1].code
     what = noted(found[0][1])
     n_versions = len({repr(noted(note)) for _, note in found})
@@ -103,31 +98,31 @@ def _warned(found: Sequence[tuple[Examination, Note]], rows: Sequence[Examinatio
         code=code,
         what=say("note", what=what),
         todo=advice(_advised(found[0][1])),
-        whom=_whom([row for row, _ in found], rows),
+        whom=_whom([row for row, _ in found], n_rows),
     )
 
 
 def _advised(note: Note) -> str:
     """Tell whether the usual advice applies."""
-    inexact = note.code == "many_ties" and note.figures.get("has_exact") is False
-    return "many_ties.inexact" if inexact else note.code
+    if note.code == "many_ties" and note.figures.get("has_exact") is False:
+        return "many_ties.inexact"
+    return "unstable.clusters" if variant(note.code, note.figures) == ".clusters" else note.code
 
 
-def _whom(concerned: Iterable[Examination], rows: Sequence[Examination]) -> Said | None:
+def _whom(concerned: Iterable[Examination], n_rows: dict[str, int]) -> Said | None:
     """Name the judges that a note concerns, with the margins unless it concerns all of theirs."""
-    margins: dict[str, list[float]] = {}
+    margins: dict[str, set[float]] = {}
     for row in concerned:
-        margins.setdefault(row.judge, []).append(row.epsilon)
-    n_rows = {judge: sum(row.judge == judge for row in rows) for judge in margins}
-    whole = [judge for judge, found in margins.items() if len(set(found)) == n_rows[judge]]
-    if len(whole) == len({row.judge for row in rows}):
+        margins.setdefault(row.judge, set()).add(row.epsilon)
+    whole = {judge: None for judge, found in margins.items() if len(found) == n_rows[judge]}
+    if len(whole) == len(n_rows):
         return None
     named: list[Any] = [Name(judge, width=40) for judge in whole]
     named += [
         say(
             "whom.at",
             judge=Name(judge, width=40),
-            epsilons=Listing(tuple(Margin(epsilon) for epsilon in sorted(set(found)))),
+            epsilons=Listing(tuple(Margin(epsilon) for epsilon in sorted(found))),
         )
         for judge, found in margins.items()
         if judge not in whole
@@ -135,62 +130,6 @@ def _whom(concerned: Iterable[Examination], rows: Sequence[Examination]) -> Said
     return say("whom", judges=Listing(tuple(named)))
 
 
-def _names(figures: dict[str, Any]) -> Listing:
-    """List names of which the JSON holds the first few, with how many there are."""
-    names = [Name(str(name), width=40) for name in figures["annotators"]][:_MOST_NAMED]
-    hidden = max(int(figures.get("n", len(names))) - len(names), 0)
-    return Listing(tuple(names), n_hidden=hidden)
-
-
-_FIGURES: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
-    "constant_passes": lambda f: {"label": Label(str(f["label"]))},
-    "correction": lambda f: {
-        "omega": Decimal(f["winning_rate"]),
-        "omega_bh": Decimal(f["winning_rate_bh"]),
-    },
-    "failures": lambda f: {
-        "failures": Count(f["n_failures"], "failed_calls"),
-        "omega": Decimal(f["winning_rate"]),
-    },
-    "few_annotators": lambda f: {"annotators": Count(f["n_annotators"], "annotators")},
-    "few_clusters": lambda f: {"clusters": Count(f["n_clusters"], "clusters")},
-    "few_items": lambda f: {
-        "annotators": _names(f),
-        "fewest": Count(f["fewest"], "items"),
-        "few": f["few"],
-    },
-    "many_ties": lambda f: {"annotators": _names(f), "share": Percent(f["share"])},
-    "near_margin": lambda f: {"smallest": Margin(f["smallest"]), "epsilon": Margin(f["epsilon"])},
-    "no_controls": lambda _: {},
-    "no_p_values": lambda _: {},
-    "not_judged": lambda f: {
-        "unjudged": Count(f["n_unjudged"]),
-        "items": Count(f["n_items"], "items"),
-    },
-    "one_sided": lambda f: {
-        "one": int(f["one"]),
-        "other": int(f["other"]),
-        "needed": int(f["needed"]),
-    },
-    "random_passes": lambda _: {},
-    "skewed_labels": lambda f: {"share": Percent(f["share"]), "label": Label(str(f["label"]))},
-    "some_margins": lambda _: {},
-    "strange_annotators": lambda f: {"annotators": _names(f)},
-    "strange_labels": lambda f: {
-        "mine": Label(str(f["label"])),
-        "theirs": Label(str(f["human_label"])),
-    },
-    "undeclared_labels": lambda f: {"labels": Count(f["n_labels"], "labels")},
-    "undefined_agreement": lambda f: {"reason": Verbatim(str(f["reason"]))},
-    "unstable": lambda f: {"stability": Percent(f["stability"])},
-    "untestable": lambda f: {"items": Count(f["min_items"], "items")},
-    "untested_annotators": lambda f: {
-        "annotators": _names(f),
-        "items": Count(f["min_items"], "items"),
-    },
-    "weak_agreement": lambda f: {"low": Decimal(f["low"])},
-    "weak_annotators": lambda f: {"alpha": Decimal(f["alpha"])},
-}
 _ORDER = {
     code: place
     for place, code in enumerate(

@@ -8,6 +8,7 @@ __all__ = ["decimal", "margin", "p_value", "percent", "whole"]
 
 _HUGE = 1e6
 _SMALLEST_P = 1e-3
+_HUNDREDTH = 0.01
 
 
 def decimal(value: float | None, *, digits: int = 2, leading_zero: bool = False) -> str:
@@ -42,8 +43,12 @@ def p_value(value: float | None, *, leading_zero: bool = False) -> str:
 
 
 def percent(value: float | None) -> str:
-    """Write a share as a whole percentage."""
-    return "–" if value is None or not math.isfinite(value) else f"{value:.0%}"
+    """Write a share as a whole percentage; 0% is none, and 100% is all."""
+    if value is None or not math.isfinite(value):
+        return "–"
+    if 0 < value < _HUNDREDTH:
+        return "<1%"
+    return ">99%" if 1 - _HUNDREDTH < value < 1 else f"{value:.0%}"
 
 
 def whole(value: int) -> str:

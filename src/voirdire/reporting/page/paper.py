@@ -6,8 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from voirdire.reporting.page.content import Uncertainty
+from voirdire.reporting.page.controls import worst_controls
 from voirdire.reporting.page.evidence import with_interval
+from voirdire.reporting.page.reference import against, asks_superiority, reference_of, the_others
 from voirdire.reporting.page.speech import (
+    Clauses,
     Count,
     Decimal,
     Label,
@@ -17,7 +20,7 @@ from voirdire.reporting.page.speech import (
     Said,
     say,
 )
-from voirdire.reporting.page.verdicts import the_others
+from voirdire.reporting.page.verdicts import reasons_of
 
 if TYPE_CHECKING:
     from voirdire.reporting.page.content import Examination
@@ -47,10 +50,11 @@ class Paper:
     references: tuple[str, ...]
 
 
-def alignment_words(name: str) -> Said:
-    """Say what an alignment measures."""
+def alignment_words(family: Family) -> Said:
+    """Say what the alignment of a family measures."""
+    name = family.alignment
     if name in _ALIGNMENTS:
-        return say(f"alignment.{name}", name=Name(name))
+        return say(against(f"alignment.{name}", family.first), name=Name(name))
     return say("alignment.own", name=Name(name))
 
 
@@ -72,39 +76,38 @@ def write_paper(part: QuestionPart, *, version: str, false_discovery_rate: float
     """
     row = part.main.fullest.rows[0]
     references = ["calderon", "benjamini"]
-    if row.settings.get("n_clusters"):
+    if _number(row.settings.get("n_clusters"), 0):
         references.append("liang")
     return Paper(
-        method=_method(part.main, row, version=version, rate=false_discovery_rate),
-        results=_results(part.main, row),
+        method=_method(part, row, version=version, rate=false_discovery_rate),
+        results=_results(part, row),
         references=tuple(references),
     )
 
 
-def _method(family: Family, row: Examination, *, version: str, rate: float) -> tuple[Said, ...]:
-    settings = row.settings
-    reference = (
-        "gold" if settings.get("gold") else "expert" if _has_expert(row) else "leave_one_out"
-    )
+def _method(part: QuestionPart, row: Examination, *, version: str, rate: float) -> tuple[Said, ...]:
+    settings, family = row.settings, part.main
     first = say(
         "paper.what",
         judges=_judge_names(family),
         question=Name(family.question),
-        items=Count(row.n_items, "items"),
+        items=Count(part.n_asked, "items"),
         annotators=Count(len(row.annotators) + len(row.untested), "annotators"),
     )
     second = say(
-        f"paper.design.{reference}",
-        alignment=alignment_words(family.alignment),
+        f"paper.design.{reference_of(row)}",
+        alignment=alignment_words(family),
         others=the_others(row),
         min_items=Count(int(_number(settings.get("min_items"), 30)), "items"),
     )
     null = say(f"paper.null.{row.epsilon_mode}")
-    tested = say("paper.test", test=_test(row), q=Decimal(rate))
+    share = say("paper.share.weight" if settings.get("quality") else "paper.share.count")
+    tested = say("paper.test", test=_test(row), q=Decimal(rate), share=share)
     variants = [say(f"paper.variant.{key}", **figures) for key, figures in _variants(row)]
-    margins = Listing(tuple(Margin(each) for each in family.epsilons), most=12)
+    margins = Listing(tuple(Margin(each) for each in family.epsilons), most=12, either=True)
     return (
         first,
+        *_answered(part),
         second,
         null,
         tested,
@@ -118,8 +121,16 @@ def _judge_names(family: Family) -> Listing:
     return Listing(tuple(Name(judge.judge) for judge in family.judges), most=_MOST_JUDGES)
 
 
-def _has_expert(row: Examination) -> bool:
-    return row.settings.get("expert") is not None
+def _answered(part: QuestionPart) -> tuple[Said, ...]:
+    """Say which judges did not answer every item."""
+    fewer = [
+        say("paper.answered.judge", judge=Name(judge.judge), n=Count(judge.rows[0].n_items))
+        for judge in part.main.judges
+        if judge.rows[0].n_items < part.n_asked
+    ]
+    if not fewer:
+        return ()
+    return (say("paper.answered", judges=Listing(tuple(fewer), most=_MOST_JUDGES)),)
 
 
 def _number(value: Any, default: float) -> float:
@@ -127,11 +138,11 @@ def _number(value: Any, default: float) -> float:
 
 
 def _test(row: Examination) -> Said:
-    clusters = row.settings.get("n_clusters")
+    clusters = _number(row.settings.get("n_clusters"), 0)
     if row.method == "exact":
         return say("paper.test.exact")
-    if isinstance(clusters, int):
-        return say("paper.test.clustered", clusters=Count(clusters, "clusters"))
+    if clusters:
+        return say("paper.test.clustered", clusters=Count(int(clusters), "clusters"))
     return say("paper.test.t")
 
 
@@ -144,13 +155,14 @@ def _variants(row: Examination) -> list[tuple[str, dict[str, Any]]]:
         found.append(("quality", {}))
     if settings.get("normalize") in ("zscore", "rank"):
         found.append((f"normalize.{settings['normalize']}", {}))
-    if settings.get("gold") and row.epsilon == 0:
+    if asks_superiority(row):
         found.append(("superiority", {}))
     return found
 
 
-def _results(family: Family, row: Examination) -> tuple[Said, ...]:
-    judges = [_result(judge) for judge in family.judges[:_MOST_JUDGES]]
+def _results(part: QuestionPart, row: Examination) -> tuple[Said, ...]:
+    family = part.main
+    judges = [_result(judge, n_asked=part.n_asked) for judge in family.judges[:_MOST_JUDGES]]
     hidden = len(family.judges) - len(judges)
     if hidden:
         judges.append(say("paper.result.more", n=Count(hidden, "judges")))
@@ -162,10 +174,17 @@ def _agreement(row: Examination) -> tuple[Said, ...]:
     if found is None or found.alpha is None:
         return ()
     alpha = with_interval(found.alpha, found.low, found.high, level=found.confidence_level)
-    return (say("paper.agreement", alpha=alpha),)
+    if found.low is None or found.high is None:
+        return (say("paper.agreement", alpha=alpha),)
+    key = "paper.interval.alpha.clusters" if _clustered(row) else "paper.interval.alpha"
+    return say("paper.agreement", alpha=alpha), say(key)
 
 
-def _result(judge: JudgeRows) -> Said:
+def _clustered(row: Examination) -> bool:
+    return _number(row.settings.get("n_clusters"), 0) > 0
+
+
+def _result(judge: JudgeRows, *, n_asked: int) -> Said:
     row = judge.rows[0]
     found = row.uncertainty or Uncertainty()
     rho = with_interval(
@@ -178,7 +197,7 @@ def _result(judge: JudgeRows) -> Said:
         "judge": Name(judge.judge),
         "rho": rho,
         "human": Decimal(row.human_advantage),
-        "rates": _rates(judge),
+        "rates": _rates(judge, n_asked=n_asked),
     }
     if not row.worst_case.n_failures:
         return say("paper.result", **figures)
@@ -186,28 +205,55 @@ def _result(judge: JudgeRows) -> Said:
     return say("paper.result.failures", failures=failures, **figures)
 
 
-def _rates(judge: JudgeRows) -> Said | Listing:
+def _rates(judge: JudgeRows, *, n_asked: int) -> Said | Listing | Clauses:
     """Say ω at each margin: in full where they are few, else as a series."""
     if len(judge.rows) <= _FEW_MARGINS:
-        return Listing(
-            tuple(
-                say(
-                    f"paper.result.{row.outcome}",
-                    epsilon=Margin(row.epsilon),
-                    omega=Decimal(row.winning_rate),
-                    won=Count(row.n_won),
-                    annotators=Count(len(row.annotators)),
-                )
-                for row in judge.rows
-            )
-        )
-    passing = tuple(Margin(row.epsilon) for row in judge.rows if row.outcome == "passed")
-    return say(
-        "paper.result.series" if passing else "paper.result.series.none",
+        return Listing(tuple(_rate(row) for row in judge.rows))
+    passing = _margins(judge, "passed")
+    series = say(
+        "paper.result.series" if passing.parts else "paper.result.series.none",
         omegas=Listing(tuple(Decimal(row.winning_rate) for row in judge.rows), most=12),
         epsilons=Listing(tuple(Margin(row.epsilon) for row in judge.rows), most=12),
-        **({"passing": Listing(passing, most=12)} if passing else {}),
+        **({"passing": passing} if passing.parts else {}),
     )
+    return Clauses((series, *_worst_series(judge), *_silent(judge, n_asked=n_asked)))
+
+
+def _margins(judge: JudgeRows, outcome: str) -> Listing:
+    return Listing(
+        tuple(Margin(row.epsilon) for row in judge.rows if row.outcome == outcome), most=12
+    )
+
+
+def _rate(row: Examination) -> Said:
+    details = [say(f"paper.outcome.{row.outcome}")]
+    if row.worst_case.n_failures:
+        details.insert(0, say("paper.worst", worst=Decimal(row.worst_case.winning_rate)))
+    if not row.settings.get("quality"):  # a count of annotators would not give a weighted share
+        counts = {"won": Count(row.n_won), "annotators": Count(len(row.annotators))}
+        details.insert(0, say("paper.won", **counts))
+    return say(
+        "paper.rate",
+        epsilon=Margin(row.epsilon),
+        omega=Decimal(row.winning_rate),
+        details=Clauses(tuple(details)),
+    )
+
+
+def _worst_series(judge: JudgeRows) -> tuple[Said, ...]:
+    if not judge.rows[0].worst_case.n_failures:
+        return ()
+    worst = tuple(Decimal(row.worst_case.winning_rate) for row in judge.rows)
+    return (say("paper.worst.series", omegas=Listing(worst, most=12)),)
+
+
+def _silent(judge: JudgeRows, *, n_asked: int) -> tuple[Said, ...]:
+    """Name the margins without evidence, and the reasons at the widest of them."""
+    silent = [row for row in judge.rows if row.outcome == "no_evidence"]
+    if not silent:
+        return ()
+    reasons = reasons_of(silent[-1], n_asked=n_asked)
+    return (say("paper.silent", epsilons=_margins(judge, "no_evidence"), reasons=reasons),)
 
 
 def _intervals(row: Examination) -> tuple[Said, ...]:
@@ -219,14 +265,13 @@ def _intervals(row: Examination) -> tuple[Said, ...]:
 
 
 def _controls(family: Family) -> tuple[Said, ...]:
-    rows = family.fullest.rows
-    found = {control.control: control for control in rows[-1].controls}
-    if not {"constant", "random", "majority_vote"} <= set(found):
+    found = {row.control: row.widest for row in worst_controls(family)}
+    if len(found) < 3:  # constant, random, majority vote
         return (say("paper.controls.none"),)
     return (
         say(
             "paper.controls",
-            epsilon=Margin(rows[-1].epsilon),
+            epsilon=Margin(family.epsilons[-1]),
             label=Label(found["constant"].label or ""),
             constant=Decimal(found["constant"].winning_rate),
             random=Decimal(found["random"].winning_rate),

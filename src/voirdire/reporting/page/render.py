@@ -8,21 +8,27 @@ from typing import TYPE_CHECKING, Any
 from voirdire._validation import shorten
 from voirdire.errors import InputError
 from voirdire.reporting.page.appendix import drop_reasons, family_tables, settings_rows
+from voirdire.reporting.page.controls import worst_controls
 from voirdire.reporting.page.differences import is_clear
 from voirdire.reporting.page.figures import Drawer, figures_css
-from voirdire.reporting.page.grouping import question_parts
+from voirdire.reporting.page.grouping import MOST_JUDGES, question_parts
 from voirdire.reporting.page.numerals import percent
 from voirdire.reporting.page.paper import alignment_words
 from voirdire.reporting.page.reading import plain_content, read_report
+from voirdire.reporting.page.reference import against, reference_of
+from voirdire.reporting.page.shown import one_line
+from voirdire.reporting.page.speaker import Speaker
 from voirdire.reporting.page.speech import (
     Count,
     Interval,
     Label,
+    Margin,
     Name,
-    Speaker,
+    Percent,
     Verbatim,
     say,
 )
+from voirdire.reporting.page.verdicts import is_close
 from voirdire.reporting.page.views import question_view
 
 if TYPE_CHECKING:
@@ -36,7 +42,7 @@ if TYPE_CHECKING:
 __all__ = ["html_report"]
 
 _FOLDER = "templates"
-_CONTROL_OF_TITLE = 200
+_TITLE_WIDTH = 200
 _GLOSSARY = (
     "alternative_annotator_test",
     "item",
@@ -125,14 +131,14 @@ def html_report(
         t=speaker,
         draw=Drawer(report, speaker.language),
         css=figures_css() + _style(),
-        title=None if title is None else shorten(title, width=_CONTROL_OF_TITLE),
-        created=None if created is None else shorten(created, width=60),
+        title=None if title is None else one_line(title, width=_TITLE_WIDTH),
+        created=None if created is None else one_line(created, width=60),
     )
 
 
 def _check_text(name: str, value: object) -> None:
-    if value is not None and not isinstance(value, str):
-        msg = f"`{name}` must be text, got {shorten(value)}."
+    if value is not None and (not isinstance(value, str) or not value.strip()):
+        msg = f"`{name}` must be text, got {shorten(repr(value))}."
         raise InputError(msg)
 
 
@@ -153,6 +159,11 @@ def _environment() -> Environment:
         "Count": Count,
         "Verbatim": Verbatim,
         "Interval": Interval,
+        "Margin": Margin,
+        "Percent": Percent,
+        "against": against,
+        "is_close": is_close,
+        "worst_controls": worst_controls,
         "is_clear": is_clear,
         "percent": percent,
         "alignment_words": alignment_words,
@@ -164,11 +175,16 @@ def _context(report: Report, parts: tuple[QuestionPart, ...], speaker: Speaker) 
     from voirdire import __version__
 
     reasons, n_other_reasons = drop_reasons(report.dropped)
+    judges = _all_judges(parts)
+    references: list[str] = list(dict.fromkeys(reference_of(part.main.first) for part in parts))
     return {
         "report": report,
         "version": __version__,
         "views": [question_view(part, report, version=__version__) for part in parts],
-        "judges": _all_judges(parts),
+        "judges": judges[:MOST_JUDGES],
+        "n_judges": len(judges),
+        "references": references,
+        "page_title": _page_title(references),
         "n_annotators": len(_all_annotators(parts)),
         "n_items": _numbers_of_items(parts),
         "tables": family_tables(parts),
@@ -182,6 +198,12 @@ def _context(report: Report, parts: tuple[QuestionPart, ...], speaker: Speaker) 
         "language": {"en": "en", "zh": "zh-Hans"}[speaker.language],
         "simulated": report.settings.get("simulated") is True,
     }
+
+
+def _page_title(references: list[str]) -> str:
+    """Give the key of the title: what all questions are held against, if it is the same."""
+    [first, *others] = references
+    return "page.title" if others or first == "leave_one_out" else f"page.title.{first}"
 
 
 def _all_judges(parts: tuple[QuestionPart, ...]) -> list[str]:

@@ -5,16 +5,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from voirdire.reporting.page.content import defined
+from voirdire.reporting.page.closeness import (
+    closeness,
+    failed_calls,
+    figures_of,
+    lost_by_failures,
+    shortfall,
+)
 from voirdire.reporting.page.noted import advice, noted
+from voirdire.reporting.page.reference import asks_superiority
 from voirdire.reporting.page.speech import (
     Clauses,
     Count,
     Decimal,
-    Interval,
     Listing,
     Margin,
-    Name,
+    Percent,
     Said,
     say,
 )
@@ -22,14 +28,19 @@ from voirdire.reporting.page.speech import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from voirdire.reporting.page.content import Examination
+    from voirdire.reporting.page.content import Examination, Note
     from voirdire.reporting.page.grouping import JudgeRows
 
-__all__ = ["State", "Verdict", "judge_verdict", "state_of", "the_others"]
+__all__ = ["State", "Verdict", "is_close", "judge_verdict", "reasons_of", "state_of"]
 
 State: TypeAlias = Literal["passed", "depends", "failed", "no_evidence"]
 
 _MOST_REASONS = 4
+_MOST_MARGINS = 12
+_CLOSE = 0.1
+"""A judge that passes in at least this share of the resamples, and fails in as many."""
+_FAULTS_OF_THE_LABELS = {"constant_passes", "one_sided", "undefined_agreement", "weak_agreement"}
+"""Reasons by which no judge could be told from a useless one; others may be the judge's own."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,32 +58,49 @@ class Verdict:
     sentence : Said
         The verdict.
     more : tuple of Said
-        What else belongs to it: other margins, failures, what to do.
+        What else belongs to it: other margins, failures, how often it would be made again.
+    todo : tuple of Said
+        What to do where there is no evidence.
+    is_close : bool
+        Whether it hangs on the items drawn.
     """
 
     judge: str
     state: State
     short: Said
     sentence: Said
-    more: tuple[Said, ...]
+    more: tuple[Said, ...] = ()
+    todo: tuple[Said, ...] = ()
+    is_close: bool = False
 
 
-def judge_verdict(judge: JudgeRows) -> Verdict:
+def judge_verdict(judge: JudgeRows, *, n_asked: int = 0) -> Verdict:
     """Say whether a judge may stand in for an annotator.
 
     Parameters
     ----------
     judge : JudgeRows
         Its rows under the main alignment.
+    n_asked : int, optional
+        Items of the question, whether the judge answered them or not; 0 where that is not known.
 
     Returns
     -------
     Verdict
     """
     state = state_of(judge)
+    short, close = _short(judge, state), _stability(judge)
+    if state == "no_evidence":
+        sentence, todo = _no_evidence(judge.rows[-1], n_asked)
+        return Verdict(judge=judge.judge, state=state, short=short, sentence=sentence, todo=todo)
     sentence, more = _SENTENCES[state](judge)
     return Verdict(
-        judge=judge.judge, state=state, short=_short(judge, state), sentence=sentence, more=more
+        judge=judge.judge,
+        state=state,
+        short=say("short.close", short=short) if close else short,
+        sentence=sentence,
+        more=(*close, *more),
+        is_close=bool(close),
     )
 
 
@@ -86,22 +114,17 @@ def state_of(judge: JudgeRows) -> State:
     return "no_evidence" if outcomes == {"no_evidence"} else "failed"
 
 
-def the_others(row: Examination) -> Said:
-    """Say with whom judge and annotator are compared."""
-    if row.settings.get("gold"):
-        return say("others.gold")
-    if row.settings.get("expert") is not None:
-        return say("others.expert", name=Name(str(row.settings["expert"])))
-    return say("others.annotators")
-
-
 def _short(judge: JudgeRows, state: State) -> Said:
-    if state != "depends":
-        return say(f"short.{state}")
-    passing = _with("passed", judge)
-    if _reaches_the_top(passing, judge):
-        return say("short.depends", epsilon=Margin(passing[0].epsilon))
-    return say("short.depends_listed", epsilons=_margins(passing))
+    if state == "depends":
+        passing = _with("passed", judge)
+        if _reaches_the_top(passing, judge):
+            return say("short.depends", epsilon=Margin(passing[0].epsilon))
+        return say("short.depends_listed", epsilons=_margins(passing, either=True))
+    better = asks_superiority(judge.rows[0]) and (state == "passed" or len(judge.rows) == 1)
+    return say(f"short.{state}.outperforms" if better and state in _BETTER else f"short.{state}")
+
+
+_BETTER = ("passed", "failed")
 
 
 def _with(outcome: str, judge: JudgeRows) -> list[Examination]:
@@ -112,52 +135,45 @@ def _reaches_the_top(passing: Sequence[Examination], judge: JudgeRows) -> bool:
     return list(judge.rows[len(judge.rows) - len(passing) :]) == list(passing)
 
 
-def _margins(rows: Sequence[Examination]) -> Listing:
-    return Listing(tuple(Margin(row.epsilon) for row in rows), most=12)
+def _margins(rows: Sequence[Examination], *, either: bool = False) -> Listing:
+    return Listing(tuple(Margin(row.epsilon) for row in rows), most=_MOST_MARGINS, either=either)
 
 
-def _figures(row: Examination) -> dict[str, Any]:
-    uncertainty = row.uncertainty
-    rho: Said | Decimal = Decimal(row.advantage_probability)
-    if uncertainty is not None and uncertainty.advantage_low is not None:
-        ends = Interval(uncertainty.advantage_low, uncertainty.advantage_high)
-        rho = say("figure.with_interval", value=rho, interval=ends)
-    return {
-        "judge": Name(row.judge),
-        "question": Name(row.question),
-        "epsilon": Margin(row.epsilon),
-        "won": _won(row),
-        "omega": Decimal(row.winning_rate),
-        "rho": rho,
-        "others": the_others(row),
-    }
+def _stability(judge: JudgeRows) -> tuple[Said, ...]:
+    """Say where the outcome would often have been another, at the margins that decide."""
+    deciding = [*_with("passed", judge)[:1], *_with("failed", judge)[-1:]]
+    found = [
+        (row.epsilon, Percent(row.uncertainty.stability), row.uncertainty.clustered)
+        for row in deciding
+        if row.uncertainty is not None
+        and row.uncertainty.stability is not None
+        and is_close(row.uncertainty.stability)
+    ]
+    if not found:
+        return ()
+    epsilon, share, clustered = found[0]
+    key = "verdict.close.clusters" if clustered else "verdict.close.items"
+    if len(judge.rows) == 1:
+        return (say(key, share=share),)
+    if len(found) == 1:
+        return (say(f"{key}.at", share=share, epsilon=Margin(epsilon)),)
+    below, share_below, _ = found[1]
+    figures = {"below": Margin(below), "share_below": share_below}
+    return (say(f"{key}.two", share=share, epsilon=Margin(epsilon), **figures),)
 
 
-def _won(row: Examination) -> Said:
-    n_won, n_all = row.n_won, len(row.annotators)
-    if n_all == 1:
-        return say("won.only" if n_won else "won.not_even")
-    key = "won.none" if not n_won else "won.all" if n_won == n_all else "won.some"
-    return say(key, won=Count(n_won), annotators=Count(n_all, "annotators"))
-
-
-def _closeness(row: Examination) -> Said:
-    """Say against how many annotators the judge holds its own, at this margin."""
-    if not row.annotators:
-        return say("close.untested")
-    key = "close.zero" if row.epsilon == 0 else f"close.{row.epsilon_mode}"
-    return say(key, **_figures(row))
+def is_close(stability: float) -> bool:
+    """Whether an outcome would be another in more than a few resamples."""
+    return _CLOSE <= stability <= 1 - _CLOSE
 
 
 def _passed(judge: JudgeRows) -> tuple[Said, tuple[Said, ...]]:
     row = judge.rows[0]
-    one = len(judge.rows) == 1
-    sentence = say(
-        "verdict.passed" if one else "verdict.passed_all",
-        close=_closeness(row),
-        all=_margins(judge.rows),
-        **_figures(row),
-    )
+    if asks_superiority(row):
+        key = "verdict.outperforms"
+    else:
+        key = "verdict.passed" if len(judge.rows) == 1 else "verdict.passed_all"
+    sentence = say(key, close=closeness(row), **figures_of(row))
     return sentence, _failures(row)
 
 
@@ -165,35 +181,73 @@ def _depends(judge: JudgeRows) -> tuple[Said, tuple[Said, ...]]:
     passing = _with("passed", judge)
     row = passing[0]
     key = "verdict.depends" if _reaches_the_top(passing, judge) else "verdict.depends_listed"
-    sentence = say(key, close=_closeness(row), all=_margins(passing), **_figures(row))
+    alternatives = _margins(passing, either=True)
+    sentence = say(key, close=closeness(row), all=alternatives, **figures_of(row))
     more = []
     failing = _with("failed", judge)
     if failing:
-        more.append(say("verdict.not_at", epsilons=_margins(failing), **_figures(failing[-1])))
+        key = "verdict.not_at.lost" if lost_by_failures(failing[-1]) else "verdict.not_at"
+        more.append(say(key, epsilons=_margins(failing), **figures_of(failing[-1])))
     return sentence, (*more, *_smallest(judge), *_silent(judge), *_failures(row))
 
 
 def _failed(judge: JudgeRows) -> tuple[Said, tuple[Said, ...]]:
     failing = _with("failed", judge)
     row = failing[-1]
-    key = "verdict.failed" if len(judge.rows) == 1 else "verdict.failed_all"
-    sentence = say(key, close=_closeness(row), all=_margins(failing), **_figures(row))
-    lost = _lost_by_failures(row)
-    return sentence, (*lost, *_smallest(judge), *_silent(judge), *(() if lost else _failures(row)))
+    sentence = say(
+        _failed_key(judge, failing), why=shortfall(row), all=_margins(failing), **figures_of(row)
+    )
+    failures = () if lost_by_failures(row) else _failures(row)
+    return sentence, (*_smallest(judge), *_silent(judge), *failures)
 
 
-def _no_evidence(judge: JudgeRows) -> tuple[Said, tuple[Said, ...]]:
-    row = judge.rows[-1]
-    sentence = say("verdict.no_evidence", reasons=_reasons(row), **_figures(row))
-    todo = dict.fromkeys(note.code for note in row.all_reasons)
-    return sentence, tuple(say("verdict.todo", what=advice(code)) for code in todo)
+def _failed_key(judge: JudgeRows, failing: Sequence[Examination]) -> str:
+    if len(judge.rows) == 1:
+        return "verdict.failed.outperforms" if asks_superiority(failing[0]) else "verdict.failed"
+    return "verdict.failed_all" if len(failing) == len(judge.rows) else "verdict.failed_at"
 
 
-def _reasons(row: Examination) -> Clauses | Said:
+def _no_evidence(row: Examination, n_asked: int) -> tuple[Said, tuple[Said, ...]]:
+    notes = row.all_reasons
+    blind = any(note.code in _FAULTS_OF_THE_LABELS for note in notes)
+    key = "verdict.no_evidence.labels" if blind else "verdict.no_evidence"
+    sentence = say(key, reasons=reasons_of(row, n_asked=n_asked), **figures_of(row))
+    todo = dict.fromkeys(_todo(note, row, n_asked) for note in notes)
+    return sentence, tuple(advice(code) for code in todo)
+
+
+def _todo(note: Note, row: Examination, n_asked: int) -> str:
+    """Name the advice: what an annotator cannot mend is not the annotators' to do."""
+    if _left_too_much_out(note, row, n_asked):
+        return "failures" if row.worst_case.n_failures else "not_judged"
+    return note.code
+
+
+def reasons_of(row: Examination, *, n_asked: int = 0) -> Clauses | Said:
+    """Say why there is no evidence.
+
+    Parameters
+    ----------
+    row : Examination
+        Which.
+    n_asked : int, optional
+        Items of the question.
+    """
     notes = row.all_reasons
     if not notes:
         return say("reason.unknown")
-    return Clauses(tuple(noted(note) for note in notes[:_MOST_REASONS]))
+    return Clauses(tuple(_reason(note, row, n_asked) for note in notes[:_MOST_REASONS]))
+
+
+def _reason(note: Note, row: Examination, n_asked: int) -> Any:
+    if not _left_too_much_out(note, row, n_asked):
+        return noted(note)
+    key = "reason.answered" if row.n_items else "reason.answered_none"
+    return say(key, n=Count(row.n_items), items=Count(n_asked, "items"))
+
+
+def _left_too_much_out(note: Note, row: Examination, n_asked: int) -> bool:
+    return note.code == "untestable" and row.n_items < n_asked
 
 
 def _silent(judge: JudgeRows) -> tuple[Said, ...]:
@@ -201,7 +255,7 @@ def _silent(judge: JudgeRows) -> tuple[Said, ...]:
     silent = _with("no_evidence", judge)
     if not silent:
         return ()
-    return (say("verdict.silent_at", epsilons=_margins(silent), reasons=_reasons(silent[-1])),)
+    return (say("verdict.silent_at", epsilons=_margins(silent), reasons=reasons_of(silent[-1])),)
 
 
 def _smallest(judge: JudgeRows) -> tuple[Said, ...]:
@@ -210,30 +264,21 @@ def _smallest(judge: JudgeRows) -> tuple[Said, ...]:
     examined = {row.epsilon for row in judge.rows if row.outcome == "passed"}
     if smallest is None or (examined and smallest >= min(examined)):
         return ()
-    return (say("verdict.smallest", epsilon=Margin(round(smallest, 3))),)
-
-
-def _lost_by_failures(row: Examination) -> tuple[Said, ...]:
-    if not (row.passed and not row.worst_case.passed and row.worst_case.n_failures):
-        return ()
-    figures = {"omega": Decimal(row.winning_rate), "worst": Decimal(row.worst_case.winning_rate)}
-    return (say("verdict.lost_by_failures", failures=_failed_calls(row), **figures),)
+    key = "verdict.smallest.silent" if judge.smallest_is_silent else "verdict.smallest"
+    return (say(key, epsilon=Margin(round(smallest, 3))),)
 
 
 def _failures(row: Examination) -> tuple[Said, ...]:
-    if not row.worst_case.n_failures:
+    """Say what failed calls change; nothing is said of an ω that is not defined."""
+    worst = row.worst_case
+    if not worst.n_failures:
         return ()
-    worst = Decimal(defined(row.worst_case.winning_rate))
-    return (say("verdict.failures", failures=_failed_calls(row), worst=worst),)
+    figures = {"failures": failed_calls(row), "worst": Decimal(worst.winning_rate)}
+    if worst.winning_rate is None:
+        return (say("verdict.failures.only", n=Count(worst.n_failures)),)
+    if row.outcome == "passed":
+        return (say("verdict.failures", n=Count(worst.n_failures), worst=figures["worst"]),)
+    return (say("verdict.failures.lost", **figures),)
 
 
-def _failed_calls(row: Examination) -> Count:
-    return Count(row.worst_case.n_failures, "failed_calls")
-
-
-_SENTENCES: dict[State, Any] = {
-    "passed": _passed,
-    "depends": _depends,
-    "failed": _failed,
-    "no_evidence": _no_evidence,
-}
+_SENTENCES: dict[State, Any] = {"passed": _passed, "depends": _depends, "failed": _failed}

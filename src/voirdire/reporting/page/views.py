@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from voirdire.reporting.page.controls import control_sentences
 from voirdire.reporting.page.diagnoses import (
     diagnosed_judges,
     outlier_sentences,
@@ -15,7 +17,6 @@ from voirdire.reporting.page.differences import comparisons_of, difference_sente
 from voirdire.reporting.page.evidence import (
     agreement_sentences,
     ceiling_rows,
-    control_sentences,
     fixed_bar_sentences,
 )
 from voirdire.reporting.page.paper import write_paper
@@ -43,6 +44,10 @@ __all__ = ["JudgeDiagnosisView", "QuestionView", "question_view"]
 
 _MOST_DIAGNOSED = 8
 """Judges whose diagnosis is on the page; the JSON has all."""
+_MOST_WARNINGS = 100
+"""Warnings of a question on the page; the JSON has all."""
+_MOST_FIGURED = 20
+"""Questions with figures: drawing takes longer than all the rest."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,6 +82,7 @@ class QuestionView:
     diagnosed: tuple[JudgeDiagnosisView, ...]
     n_undiagnosed: int
     warnings: tuple[Warned, ...]
+    n_warnings: int
     paper: Paper
 
     @property
@@ -88,6 +94,21 @@ class QuestionView:
     def main(self) -> Family:
         """The question under its first alignment."""
         return self.part.main
+
+    @cached_property
+    def by_judge(self) -> dict[str, Verdict]:
+        """The verdicts by judge."""
+        return {verdict.judge: verdict for verdict in self.verdicts}
+
+    @property
+    def is_drawn(self) -> bool:
+        """Whether the question has figures on the page."""
+        return self.part.number <= _MOST_FIGURED
+
+    @property
+    def has_silent_smallest(self) -> bool:
+        """Whether any judge's smallest margin lies where there is no evidence."""
+        return any(judge.smallest_is_silent for judge in self.main.shown)
 
     @property
     def has_uncertainty(self) -> bool:
@@ -111,10 +132,11 @@ def question_view(part: QuestionPart, report: Report, *, version: str) -> Questi
     diagnosed = [_diagnosed(row) for row in diagnosed_judges(part)]
     diagnosed = [view for view in diagnosed if not view.is_empty]
     annotators = part.found.diagnosis.annotators if part.found.diagnosis else []
+    warnings = warnings_of(part.main, _dropped_of(part, report.dropped))
     settings = part.main.first.settings
     return QuestionView(
         part=part,
-        verdicts=tuple(judge_verdict(judge) for judge in part.main.judges),
+        verdicts=tuple(judge_verdict(judge, n_asked=part.n_asked) for judge in part.main.shown),
         agreement=agreement_sentences(part),
         ceiling_columns=columns,
         ceiling=rows,
@@ -126,7 +148,8 @@ def question_view(part: QuestionPart, report: Report, *, version: str) -> Questi
         outliers=outlier_sentences(annotators),
         diagnosed=tuple(diagnosed[:_MOST_DIAGNOSED]),
         n_undiagnosed=max(len(diagnosed) - _MOST_DIAGNOSED, 0),
-        warnings=tuple(warnings_of(part.main, _dropped_of(part, report.dropped))),
+        warnings=tuple(warnings[:_MOST_WARNINGS]),
+        n_warnings=len(warnings),
         paper=write_paper(part, version=version, false_discovery_rate=_rate(settings)),
     )
 

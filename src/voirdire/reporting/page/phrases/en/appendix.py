@@ -28,7 +28,7 @@ PHRASES: dict[str, str] = {
     "glossary.alternative_annotator_test.word": "Alternative annotator test",
     "glossary.alternative_annotator_test": "A statistical test of whether a judge may take the "
     "place of one annotator: each is left out in turn, and judge and annotator are held against "
-    "the rest.",
+    "the rest, or against an expert or gold labels.",
     "glossary.item.word": "Item",
     "glossary.item": "What is judged: a text, or a prompt with a response.",
     "glossary.annotator.word": "Annotator",
@@ -38,17 +38,19 @@ PHRASES: dict[str, str] = {
     "language model, a classifier, a rule.",
     "glossary.alignment.word": "Alignment",
     "glossary.alignment": "The score of how close one rater’s label of an item is to those of the "
-    "other annotators.",
+    "other annotators, or to the reference’s.",
     "glossary.epsilon.word": "ε, the margin",
     "glossary.epsilon": "How much worse than an annotator a judge may be and still take the "
     "place, because it costs less. Usual values: .2 where annotators are experts, .15 where they "
     "are skilled, .1 for a crowd. Fixed before the labels are examined.",
     "glossary.advantage_probability.word": "ρ, the advantage probability",
-    "glossary.advantage_probability": "How often the judge is at least as close to the others as "
-    "the annotator left out, averaged over annotators. It ranks judges and decides nothing.",
+    "glossary.advantage_probability": "How often the judge is at least as close to the others (or "
+    "the reference) as an annotator, averaged over annotators. It ranks judges and decides "
+    "nothing.",
     "glossary.winning_rate.word": "ω, the winning rate",
     "glossary.winning_rate": "The share of annotators against whom the judge holds its own, after "
-    "correction for testing several. From .5 on the judge passes.",
+    "correction for testing several. From .5 on the judge passes, if it still does with failed "
+    "calls counted as lost.",
     "glossary.outcome.word": "Outcome",
     "glossary.outcome": "“Passed”: ω ≥ .5 on data where knowing nothing does not suffice. "
     "“Failed”: not shown to be good enough, which is not to say that it was shown to be bad. “No "
@@ -60,8 +62,8 @@ PHRASES: dict[str, str] = {
     "glossary.control": "A judge that knows nothing (one label for everything, or labels at "
     "random) or everything (the majority vote), under the same test.",
     "glossary.ceiling.word": "Human ceiling",
-    "glossary.ceiling": "How far each annotator agrees with the others, averaged: more cannot be "
-    "asked of a judge.",
+    "glossary.ceiling": "How far each annotator agrees with the others, averaged. It is what "
+    "people reach, not the most that can be reached.",
     "glossary.kappa.word": "Cohen’s κ",
     "glossary.kappa": "Agreement of two raters beyond chance: 0 is chance, 1 is perfect.",
     "glossary.alpha.word": "Krippendorff’s α",

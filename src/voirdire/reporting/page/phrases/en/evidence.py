@@ -10,6 +10,7 @@ _EVIDENCE = {
     "agreement.",
     "agreement.none": "No coefficient of agreement among the annotators applies to this question.",
     "agreement.undefined": "How far the annotators agree is undefined for these labels.",
+    "agreement.matrix": "Every two raters",
     "agreement.word.strong": "strong",
     "agreement.word.fair": "fair",
     "agreement.word.moderate": "moderate",
@@ -30,14 +31,18 @@ _EVIDENCE = {
     "coefficient.raw_agreement": "Raw agreement",
     "coefficient.cohen_kappa": "Cohen’s κ",
     "coefficient.gwet_ac": "Gwet’s AC",
-    "coefficient.majority_agreement": "With the majority",
-    "coefficient.majority_kappa": "κ with the majority",
+    "coefficient.majority_agreement": "With the others’ majority (one left out)",
+    "coefficient.majority_kappa": "κ with the others’ majority (one left out)",
+    "coefficient.panel_majority_kappa": "κ with the majority of all",
     "bar.title": "Why a fixed bar would have misled",
     "bar.judge": "{judge} (κ = {kappa}, ε = {epsilon})",
+    "bar.judge.majority": "{judge} (κ = {kappa} with single annotators, {majority} with their "
+    "majority, ε = {epsilon})",
     "bar.passed.one": "Measured against the usual bar of κ ≥ {bar}, one would have turned down a "
     "judge that passes: {judges}.",
     "bar.passed.many": "Measured against the usual bar of κ ≥ {bar}, one would have turned down "
     "judges that pass: {judges}.",
+    "bar.weights": "κ is taken with {weights} here.",
     "bar.passed.low": "But the annotators agree with each other only at κ = {human}: by that bar "
     "they themselves would have to go, and the test asks for no more than closeness to them, "
     "within the margin.",
@@ -47,8 +52,8 @@ _EVIDENCE = {
     "judge that has not been shown fit: {judges}.",
     "bar.failed.many": "Measured against the usual bar of κ ≥ {bar}, one would have accepted "
     "judges that have not been shown fit: {judges}.",
-    "bar.failed.low": "The annotators agree with each other at κ = {human}, yet when each is left "
-    "out in turn, the judge is not shown to come close enough to the rest.",
+    "bar.failed.low": "The annotators agree with each other at κ = {human}, yet the judge is not "
+    "shown to come close enough within the margin.",
     "bar.failed.high": "But the annotators agree with each other at κ = {human}: whoever puts "
     "such a judge in their place may lose quality that the bar does not see.",
     "bar.close.one": "{judges} is about as close to them as they are to each other.",
@@ -59,27 +64,36 @@ _EVIDENCE = {
     "margin is wide: there, the question is whether so wide a margin is a good bargain.",
     "bar.why": "A fixed bar compares a judge with an ideal; this test compares it with the people "
     "whom it would replace.",
-    "controls.title": "What a judge would get that knows nothing, or everything",
+    "controls.title": "What a judge would get that knows nothing, or that votes with the majority",
     "controls.lead": "Three controls take the same test. If one that knows nothing passes, "
     "passing means nothing.",
     "controls.none": "No controls were run: whether a judge that always gives the same answer "
     "would pass too is not known.",
+    "controls.differ": "Judges did not answer the same items; each control is given where it "
+    "tells most: one that knows nothing where it does best, the majority vote where it does worst.",
     "control.constant.fails": "A judge that always answers {label} does not pass, not even at ε = "
     "{epsilon} (ω = {omega}, ρ = {rho}). Its ρ is what one gets for knowing nothing about the "
     "items.",
     "control.constant.passes": "<b>A judge that always answers {label} passes at ε = "
-    "{passing}</b> (ω = {omega}, ρ = {rho} at {epsilon}). There, passing says nothing about any "
-    "judge, and no outcome is “passed”.",
+    "{passing}</b> (at ε = {epsilon}, ω = {omega}, ρ = {rho}). There, passing says nothing about "
+    "any judge, and no outcome is “passed”.",
+    "control.constant.undefined": "What a judge that always answers {label} would get is "
+    "undefined here.",
     "control.random.fails": "A judge that answers at random, as often as people give each label, "
     "does not pass, not even at ε = {epsilon} (ω = {omega}, ρ = {rho}).",
-    "control.random.passes": "<b>A judge that answers at random passes at ε = {passing}</b> (ω = "
-    "{omega}, ρ = {rho} at {epsilon}). There, passing takes no knowledge of the items.",
+    "control.random.passes": "<b>A judge that answers at random passes at ε = {passing}</b> (at ε "
+    "= {epsilon}, ω = {omega}, ρ = {rho}). There, passing takes no knowledge of the items.",
+    "control.random.undefined": "What a judge that answers at random would get is undefined here.",
     "control.majority_vote.passes": "The majority vote of the annotators themselves passes at ε = "
-    "{passing} (ω = {omega}, ρ = {rho} at {epsilon}): a judge that is good enough can pass this "
-    "test.",
-    "control.majority_vote.fails": "<b>Not even the majority vote of the annotators passes</b> (ω "
-    "= {omega}, ρ = {rho} at ε = {epsilon}): no judge could have been shown fit with these "
-    "labels. More items are needed.",
+    "{passing} (at ε = {epsilon}, ω = {omega}, ρ = {rho}): a judge that is good enough can pass "
+    "this test.",
+    "control.majority_vote.fails": "<b>The majority vote of the annotators does not pass</b> (at "
+    "ε = {epsilon}, ω = {omega}, ρ = {rho}): a judge as good as their majority would not have "
+    "been shown fit with these labels. More items are needed.",
+    "control.majority_vote.fails.reference": "The majority vote of the annotators does not pass "
+    "(at ε = {epsilon}, ω = {omega}, ρ = {rho}).",
+    "control.majority_vote.undefined": "What the majority vote of the annotators would get is "
+    "undefined here.",
     "control.name.constant": "always {label}",
     "control.name.random": "at random",
     "control.name.majority_vote": "majority vote",
@@ -96,6 +110,7 @@ _EVIDENCE = {
     "{difference} ({level} interval {interval}, {p}).",
     "differences.one_unclear": "{better} and {worse} are not told apart: ρ differs by "
     "{difference} ({level} interval {interval}, {p}).",
+    "differences.one_undefined": "{better} and {worse} cannot be compared: {reason}.",
     "differences.table": "The table of {n}",
     "table.differences": "ρ of A minus ρ of B on the items that both answered, with {level} "
     "intervals; the clearest differences first",
@@ -111,6 +126,11 @@ _DIAGNOSIS = {
     "diagnosis.cut": "The diagnosis of the remaining {n} is in the JSON.",
     "outlier.nobody": "No annotator stands apart: each agrees with the others about as much as "
     "the others agree among themselves.",
+    "outlier.nobody.tested": "Of the annotators who could be tested, none stands apart: each "
+    "agrees with the others about as much as the others agree among themselves.",
+    "outlier.untested": "Whether an annotator stands apart takes at least three who share items.",
+    "outlier.some": "Of {annotators}, {n} could not be tested: that takes items shared with at "
+    "least two others.",
     "outlier.one": "{annotator} stands apart: agreement with the others is {agreement}, where "
     "these agree among themselves at {others} ({p}).",
     "outlier.todo": "Look at that annotator’s labels before trusting the outcome. A careless "

@@ -6,10 +6,14 @@ __all__ = ["PHRASES"]
 
 PHRASES: dict[str, str] = {
     "paper.title": "For your paper",
-    "paper.lead": "A paragraph to paste. Put the reason for ε where the brackets are.",
+    "paper.lead": "A paragraph to paste. Fill in the brackets: when the margin ε was fixed, and "
+    "why.",
+    "paper.fold": "The paragraph",
     "paper.what": "We examined whether {judges} may stand in for a human annotator with the "
     "alternative annotator test (Calderon et al., 2025), for the question {question}, on {items} "
     "labelled by {annotators}.",
+    "paper.answered": "Not every judge answered all of them: {judges}.",
+    "paper.answered.judge": "{judge} answered {n}",
     "paper.design.leave_one_out": "Each annotator with at least {min_items} was left out in turn; "
     "judge and annotator were compared by their alignment with the remaining annotators "
     "({alignment}).",
@@ -24,9 +28,11 @@ PHRASES: dict[str, str] = {
     "advantage probability, the share of items on which it is aligned at least as well, is at "
     "most (1 − ε) times the annotator’s.",
     "paper.test": "It was tested with {test}, controlling the false discovery rate over "
-    "annotators at q = {q} (Benjamini &amp; Yekutieli, 2001); the winning rate ω is the share of "
-    "annotators for whom it was rejected, and a judge passes at ω ≥ .5, with failed calls counted "
-    "as lost.",
+    "annotators at q = {q} (Benjamini &amp; Yekutieli, 2001); the winning rate ω is {share} for "
+    "whom it was rejected, and a judge passes at ω ≥ .5 both with failed calls left out and with "
+    "them lost.",
+    "paper.share.count": "the share of annotators",
+    "paper.share.weight": "the share by weight of annotators",
     "paper.test.t": "one-sided paired t-tests",
     "paper.test.exact": "an exact unconditional one-sided test on wins, ties and losses",
     "paper.test.clustered": "one-sided paired t-tests with standard errors robust to {clusters} "
@@ -38,23 +44,34 @@ PHRASES: dict[str, str] = {
     "paper.variant.normalize.rank": "Each rater’s numbers were replaced by their ranks beforehand.",
     "paper.variant.superiority": "With ε = 0 and gold labels this is a test of superiority over "
     "the annotators.",
-    "paper.margin.one": "The margin ε = {all} was fixed before the labels were examined because "
-    "[reason]; chosen afterwards, it would decide nothing.",
-    "paper.margin.many": "The margin ε = [one of {all}] was fixed before the labels were examined "
-    "because [reason]; the other margins show how sensitive the outcome is.",
+    "paper.margin.one": "The margin was ε = {all} [fixed before the labels were examined, because "
+    "…].",
+    "paper.margin.many": "The margin was ε = [{all}] [fixed before the labels were examined, "
+    "because …]; the other margins show how sensitive the outcome is.",
     "paper.software": "The computations were done with voirdire {version}.",
     "paper.agreement": "The annotators agreed at Krippendorff’s α = {alpha}.",
-    "paper.interval.items": "Intervals of ρ are bias-corrected and accelerated bootstrap "
-    "intervals ({n} resamples of the items).",
-    "paper.interval.clusters": "Intervals of ρ are bias-corrected and accelerated bootstrap "
-    "intervals ({n} resamples of the clusters).",
+    "paper.interval.alpha": "Its interval is symmetric in Fisher’s z, with an error from what "
+    "each item contributes.",
+    "paper.interval.alpha.clusters": "Its interval is symmetric in Fisher’s z, with an error from "
+    "what each cluster contributes.",
+    "paper.interval.items": "Intervals of ρ are bias-corrected and accelerated (BCa) bootstrap "
+    "intervals ({n} resamples of the items), their tails widened as the t distribution is wider "
+    "than the normal.",
+    "paper.interval.clusters": "Intervals of ρ are bias-corrected and accelerated (BCa) bootstrap "
+    "intervals ({n} resamples of the clusters), their tails widened as the t distribution is "
+    "wider than the normal.",
     "paper.result": "For {judge}, ρ = {rho}, against {human} for the annotators themselves; "
     "{rates}.",
     "paper.result.failures": "For {judge}, ρ = {rho}, against {human} for the annotators "
     "themselves; {rates}; these figures leave {failures} out.",
-    "paper.result.passed": "ω = {omega} at ε = {epsilon} ({won} of {annotators}, passed)",
-    "paper.result.failed": "ω = {omega} at ε = {epsilon} ({won} of {annotators}, failed)",
-    "paper.result.no_evidence": "ω = {omega} at ε = {epsilon} ({won} of {annotators}, no evidence)",
+    "paper.rate": "ω = {omega} at ε = {epsilon} ({details})",
+    "paper.won": "{won} of {annotators}",
+    "paper.worst": "ω = {worst} with failed calls lost",
+    "paper.worst.series": "with failed calls lost, ω = {omegas}",
+    "paper.silent": "no evidence at ε = {epsilons} because {reasons}",
+    "paper.outcome.passed": "passed",
+    "paper.outcome.failed": "failed",
+    "paper.outcome.no_evidence": "no evidence",
     "paper.result.series": "ω = {omegas} at ε = {epsilons}, passed at {passing}",
     "paper.result.series.none": "ω = {omegas} at ε = {epsilons}, passed at none of them",
     "paper.result.more": "The figures of a further {n} are in the supplement.",

@@ -12,8 +12,10 @@ PHRASES: dict[str, str] = {
     "whom": "Concerns {judges}.",
     "whom.at": "{judge} (ε = {epsilons})",
     "reason.unknown": "the reason was not recorded",
+    "reason.answered": "it answered only {n} of {items}",
+    "reason.answered_none": "it answered none of {items}",
     "dropped.reason": "{n} × {reason}",
-    "note.constant_passes": "a judge that always answers {label} passes too",
+    "note.constant_passes": "a judge that always answers {label} would pass",
     "note.correction": "The outcome depends on the correction for several annotators: ω = {omega} "
     "under Benjamini-Yekutieli, {omega_bh} under Benjamini-Hochberg",
     "note.dropped": "{rows} were set aside and not used: {reasons}",
@@ -21,6 +23,7 @@ PHRASES: dict[str, str] = {
     "goes by that",
     "note.few_annotators": "Only {annotators} could be tested; with fewer than three the winning "
     "rate says little",
+    "note.few_annotators.none": "No annotator could be tested",
     "note.few_clusters": "The items come from only {clusters}: the errors that allow for this are "
     "themselves uncertain",
     "note.few_items": "Fewer than {few} items for {annotators} (the fewest: {fewest}): the test "
@@ -30,13 +33,13 @@ PHRASES: dict[str, str] = {
     "note.near_margin": "The judge passes at ε = {epsilon} but would not have passed below ε = "
     "{smallest}: the outcome is close",
     "note.no_controls": "No controls were run, so it is not known whether a judge that always "
-    "gives the same answer passes too",
+    "gives the same answer would pass",
     "note.no_p_values": "no p-value is defined, since a standard error needs two clusters",
     "note.not_judged": "{unjudged} of {items} with annotations were not judged: the outcome holds "
     "for the rest only",
     "note.one_sided": "by majority the annotators put {one} items on one side and {other} on the "
     "other, and {needed} on each are needed",
-    "note.random_passes": "A judge that answers at random passes too",
+    "note.random_passes": "A judge that answers at random would pass",
     "note.skewed_labels": "{share} of the annotators’ labels are one and the same, {label}: a "
     "judge that always gives it is often right",
     "note.some_margins": "The outcome depends on ε: the judge passes at some of the margins "
@@ -48,14 +51,16 @@ PHRASES: dict[str, str] = {
     "the {labels} that annotators and judges used",
     "note.undefined_agreement": "how far the annotators agree is undefined ({reason})",
     "note.unstable": "The outcome might have been another with other items: the judge passes in "
-    "{stability} of the resamples",
+    "{stability} of the resamples of the items",
+    "note.unstable.clusters": "The outcome might have been another with other clusters: the judge "
+    "passes in {stability} of the resamples of the clusters",
     "note.untestable": "no annotator has {items} to compare",
     "note.untested_annotators": "Not tested, with fewer than {items} each: {annotators}",
     "note.weak_agreement": "agreement among the annotators may be as low as α = {low}, and its "
     "lower bound must exceed .2",
     "note.weak_annotators": "The annotators agree weakly (α = {alpha}), and weak annotators let "
     "weak judges pass",
-    "topic.constant_passes": "a judge that always gives the same answer passes too",
+    "topic.constant_passes": "a judge that always gives the same answer would pass",
     "topic.correction": "The outcome depends on the correction for several annotators "
     "(Benjamini-Hochberg would decide otherwise)",
     "topic.failures": "The judge left calls without an answer; the outcome counts them as lost",
@@ -70,11 +75,11 @@ PHRASES: dict[str, str] = {
     "topic.near_margin": "The judge would not have passed at a slightly smaller margin: the "
     "outcome is close",
     "topic.no_controls": "No controls were run, so it is not known whether a judge that always "
-    "gives the same answer passes too",
+    "gives the same answer would pass",
     "topic.no_p_values": "no p-value is defined, since a standard error needs two clusters",
     "topic.not_judged": "Not every annotated item was judged: the outcome holds for the rest only",
     "topic.one_sided": "one of the two labels is the majority’s on too few items",
-    "topic.random_passes": "A judge that answers at random passes too",
+    "topic.random_passes": "A judge that answers at random would pass",
     "topic.skewed_labels": "Nearly all labels are one and the same: a judge that always gives it "
     "is often right",
     "topic.some_margins": "The outcome depends on ε: the judge passes at some of the margins "
@@ -99,9 +104,10 @@ PHRASES: dict[str, str] = {
     "todo.failures": "Find out why these calls failed. If the judge fails on hard items, only the "
     "figures with failures counted as lost are fair to quote.",
     "todo.few_annotators": "Have at least three people label the items; five are better.",
-    "todo.few_clusters": "Sample items from more sources: twenty or more.",
-    "todo.few_items": "Annotate more items before concluding that a judge is unfit; 50 to 100 per "
-    "annotator are usual.",
+    "todo.few_clusters": "Sample items from more sources, twenty or more; more items of the same "
+    "sources do not help.",
+    "todo.few_items": "Annotate more items before concluding that a judge is unfit: at least 50 "
+    "per annotator. <code>voirdire power</code> says how many a study needs.",
     "todo.many_ties": "Use the exact test (<code>--method exact</code>) where it applies; the "
     "appendix shows its p-values under the others.",
     "todo.many_ties.inexact": "The exact test does not apply here (weights, clusters, or more "
@@ -115,8 +121,9 @@ PHRASES: dict[str, str] = {
     "todo.one_sided": "Annotate more items with the rare label, at least ten on each side.",
     "todo.random_passes": "Choose a smaller margin for the next study, weigh labels by their "
     "rarity, or annotate more items; do not rely on this pass.",
-    "todo.skewed_labels": "Look at the controls above, declare <code>--weights imbalance</code> "
-    "for the next study, or annotate more items with the rare labels.",
+    "todo.skewed_labels": "Look at what the constant control gets. For the next study, declare "
+    "<code>--weights imbalance</code> if labels are true or false or a choice, or annotate more "
+    "items with the rare labels.",
     "todo.some_margins": "Go by the margin that was written down before the labels were examined. "
     "If none was, fix one now and confirm it on fresh labels.",
     "todo.strange_annotators": "Check whether this is an annotator at all: a column of the file "
@@ -128,7 +135,9 @@ PHRASES: dict[str, str] = {
     "todo.undefined_agreement": "See that items are labelled by at least two annotators and that "
     "more than one label occurs.",
     "todo.unknown": "See the documentation of voirdire.",
-    "todo.unstable": "Annotate more items; until then treat the outcome as open.",
+    "todo.unstable": "Annotate more items of the same sort; until then treat the outcome as open.",
+    "todo.unstable.clusters": "Annotate items from more clusters; until then treat the outcome as "
+    "open.",
     "todo.untestable": "Annotate more items: each annotator needs enough that others labelled too.",
     "todo.untested_annotators": "Have them label more items, or accept that nothing is said about "
     "them.",
