@@ -371,7 +371,6 @@ def _examine(
     reading: Reading,
     *,
     metadata: pl.DataFrame | None,
-    epsilon_reason: str | None,
     **plan: Any,
 ) -> Examination:
     from voirdire.studies import TestPlan, examine
@@ -386,7 +385,6 @@ def _examine(
         gold=study.gold,
         clustered=reading.cluster is not None,
         metadata=metadata,
-        epsilon_reason=epsilon_reason,
     )
 
 

@@ -45,10 +45,12 @@ UNIVERSE_ALIGNMENTS = ("jaccard_macro", "jaccard_slots", "hamming")
 class TestPlan:
     """What was fixed before the labels were looked at.
 
-    The attributes are those of `voirdire.alt_test`.
+    The attributes are those of `voirdire.alt_test`, and `epsilon_reason`: why this ε was fixed in
+    advance, for the report and the certificate.
     """
 
     epsilon: float | Sequence[float] = 0.2
+    epsilon_reason: str | None = None
     epsilon_mode: EpsilonMode = "additive"
     method: Method = "t"
     weights: WeightScheme | None = None

@@ -92,7 +92,6 @@ def examine(
     metadata: pl.DataFrame | None = None,
     slices: Sequence[str] | None = None,
     around: bool = True,
-    epsilon_reason: str | None = None,
 ) -> Examination:
     """Examine the judges of a study against its annotators.
 
@@ -123,8 +122,6 @@ def examine(
         Which of these columns; by default all.
     around : bool, optional
         Whether to find what stands around the test too, in `Examination.questions`.
-    epsilon_reason : str, optional
-        Why this ε was fixed in advance, for the report and the certificate.
 
     Returns
     -------
@@ -199,7 +196,6 @@ def examine(
             "gold": gold is not None,
             "clustered": clustered,
             "slices": _sliced_by(metadata, slices),
-            "epsilon_reason": epsilon_reason,
         },
         questions=tuple(findings),
     )

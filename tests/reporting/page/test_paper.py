@@ -1,8 +1,13 @@
 """The paragraph for a paper: what was done, in the words of its settings."""
 
+import re
+
 import pytest
 
+from voirdire.reporting.page import html_report
 from voirdire.reporting.page.paper import alignment_words, write_paper
+from voirdire.studies import TestPlan as Plan
+from voirdire.studies import examine
 
 
 @pytest.fixture
@@ -148,3 +153,18 @@ def test_judges_that_left_items_out_are_named(make_part, make_row, make_question
 
     assert "on 60 items labelled by 4 annotators. Not every judge answered all" in method
     assert "of them: llama answered 40." in method
+
+
+def test_the_reason_for_the_margin_is_said_where_it_is_known():
+    humans = {name: {i: i % 2 for i in range(60)} for name in ("ann", "bob", "eve")}
+    judge = {i: i % 2 for i in range(60)}
+    plan = Plan(epsilon=0.15, epsilon_reason="the annotators are <b>skilled</b>.")
+
+    page = html_report(examine(humans, judge, plan=plan))
+    chinese = html_report(examine(humans, judge, plan=plan), language="zh")
+    without = html_report(examine(humans, judge, plan=Plan(epsilon=0.15)))
+
+    said = "fixed before the labels were examined: the annotators are &lt;b&gt;skilled&lt;/b&gt;."
+    assert said in " ".join(re.sub(r"</?bdi[^>]*>", "", page).split())
+    assert "the annotators are &lt;b&gt;skilled" in chinese
+    assert "because …" in without

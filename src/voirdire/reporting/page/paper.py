@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Paper", "alignment_words", "write_paper"]
 
+_LONGEST_REASON = 300
 _MOST_JUDGES = 10
 _FEW_MARGINS = 3
 _ALIGNMENTS = (
@@ -112,9 +113,19 @@ def _method(part: QuestionPart, row: Examination, *, version: str, rate: float) 
         null,
         tested,
         *variants,
-        say("paper.margin.one" if len(family.epsilons) == 1 else "paper.margin.many", all=margins),
+        _margin(margins, settings, one=len(family.epsilons) == 1),
         say("paper.software", version=version),
     )
+
+
+def _margin(margins: Listing, settings: dict[str, Any], *, one: bool) -> Said:
+    """Say the margin and why it was fixed, where that is known; else leave room for it."""
+    reason = settings.get("epsilon_reason")
+    if one and isinstance(reason, str) and reason.strip():
+        return say(
+            "paper.margin.reason", all=margins, reason=Verbatim(reason.strip().rstrip(".。"))
+        )
+    return say("paper.margin.one" if one else "paper.margin.many", all=margins)
 
 
 def _judge_names(family: Family) -> Listing:

@@ -46,6 +46,8 @@ PHRASES: dict[str, str] = {
     "the annotators.",
     "paper.margin.one": "The margin was ε = {all} [fixed before the labels were examined, because "
     "…].",
+    "paper.margin.reason": "The margin ε = {all} was fixed before the labels were examined: "
+    "{reason}.",
     "paper.margin.many": "The margin was ε = [{all}] [fixed before the labels were examined, "
     "because …]; the other margins show how sensitive the outcome is.",
     "paper.software": "The computations were done with voirdire {version}.",

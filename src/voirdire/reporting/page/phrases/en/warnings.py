@@ -45,8 +45,8 @@ PHRASES: dict[str, str] = {
     "note.some_margins": "The outcome depends on ε: the judge passes at some of the margins "
     "examined and not at others",
     "note.strange_annotators": "{annotators} share no label with any other annotator",
-    "note.strange_labels": "No label of the judge is ever used by an annotator (such as {mine} "
-    "beside {theirs})",
+    "note.strange_labels": "Answers of the judge are labels that no annotator ever uses (such "
+    "as {mine} beside {theirs})",
     "note.undeclared_labels": "The set of possible labels was not declared; it was taken to be "
     "the {labels} that annotators and judges used",
     "note.undefined_agreement": "how far the annotators agree is undefined ({reason})",
@@ -85,7 +85,7 @@ PHRASES: dict[str, str] = {
     "topic.some_margins": "The outcome depends on ε: the judge passes at some of the margins "
     "examined and not at others",
     "topic.strange_annotators": "An annotator shares no label with any other",
-    "topic.strange_labels": "No label of the judge is ever used by an annotator",
+    "topic.strange_labels": "The judge uses labels that no annotator ever uses",
     "topic.undeclared_labels": "The set of possible labels was not declared; it was taken to be "
     "all that annotators and judges used",
     "topic.undefined_agreement": "how far the annotators agree is undefined",
@@ -128,8 +128,8 @@ PHRASES: dict[str, str] = {
     "If none was, fix one now and confirm it on fresh labels.",
     "todo.strange_annotators": "Check whether this is an annotator at all: a column of the file "
     "may have been taken for one (<code>--rater</code> names those that are).",
-    "todo.strange_labels": "Check that judge and annotators write labels alike, such as “3” and "
-    "“3.0”.",
+    "todo.strange_labels": "Check that judge and annotators write labels alike: case, spaces, “3” "
+    "and “3.0”.",
     "todo.undeclared_labels": "Declare the labels (<code>--labels</code>), so that the figures do "
     "not depend on which judges are examined together.",
     "todo.undefined_agreement": "See that items are labelled by at least two annotators and that "

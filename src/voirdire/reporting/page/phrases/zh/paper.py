@@ -37,6 +37,7 @@ PHRASES: dict[str, str] = {
     "paper.variant.superiority": "ε = 0 且以标准答案为参照，因此这是优效性检验（评判员是否优于标注"
     "员）。",
     "paper.margin.one": "差距为 ε = {all}［在查看标签之前定下，理由是……］。",
+    "paper.margin.reason": "差距 ε = {all} 在查看标签之前定下：{reason}。",
     "paper.margin.many": "差距为 ε =［{all}］［在查看标签之前定下，理由是……］；其余各档差距说明结"
     "论的敏感程度。",
     "paper.software": "计算使用 voirdire {version}。",

@@ -40,7 +40,7 @@ PHRASES: dict[str, str] = {
     "note.some_margins": "结论取决于 ε：在考察的差距中，评判员在一些档次上通过，在另一些档次上不通"
     "过",
     "note.strange_annotators": "{annotators} 与其他任何标注员都没有相同的标签",
-    "note.strange_labels": "评判员的标签没有一个被标注员用过（例如{mine}与{theirs}）",
+    "note.strange_labels": "评判员给出了标注员从未用过的标签（例如{mine}与{theirs}）",
     "note.undeclared_labels": "没有声明可能的标签有哪些，于是取标注员和评判员用过的全部 {labels}",
     "note.undefined_agreement": "标注员之间的一致性无定义（{reason}）",
     "note.unstable": "换一批条目，结论可能不同：评判员在 {stability} 的条目重抽样中通过",
@@ -67,7 +67,7 @@ PHRASES: dict[str, str] = {
     "topic.some_margins": "结论取决于 ε：在考察的差距中，评判员在一些档次上通过，在另一些档次上不"
     "通过",
     "topic.strange_annotators": "有标注员与其他任何人都没有相同的标签",
-    "topic.strange_labels": "评判员的标签没有一个被标注员用过",
+    "topic.strange_labels": "评判员用了标注员从未用过的标签",
     "topic.undeclared_labels": "没有声明可能的标签有哪些，于是取标注员和评判员用过的全部标签",
     "topic.undefined_agreement": "标注员之间的一致性无定义",
     "topic.unstable": "换一批同类条目，结论可能不同",
@@ -104,7 +104,7 @@ PHRASES: dict[str, str] = {
     "加以确认。",
     "todo.strange_annotators": "查一查这究竟是不是标注员：文件中的某一列可能被误当作标注员（用"
     " <code>--rater</code> 指明哪些列才是）。",
-    "todo.strange_labels": "查一查评判员与标注员的标签写法是否一致，例如“3”与“3.0”。",
+    "todo.strange_labels": "查一查评判员与标注员的标签写法是否一致：大小写、空格、“3”与“3.0”。",
     "todo.undeclared_labels": "声明有哪些标签（<code>--labels</code>），这样数字就不取决于一起考察"
     "的是哪些评判员。",
     "todo.undefined_agreement": "确保每个条目至少有两名标注员，而且出现的标签不止一种。",
