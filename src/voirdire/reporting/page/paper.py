@@ -122,9 +122,8 @@ def _margin(margins: Listing, settings: dict[str, Any], *, one: bool) -> Said:
     """Say the margin and why it was fixed, where that is known; else leave room for it."""
     reason = settings.get("epsilon_reason")
     if one and isinstance(reason, str) and reason.strip():
-        return say(
-            "paper.margin.reason", all=margins, reason=Verbatim(reason.strip().rstrip(".。"))
-        )
+        why = Name(reason.strip().rstrip(".。"), width=_LONGEST_REASON)
+        return say("paper.margin.reason", all=margins, reason=why)
     return say("paper.margin.one" if one else "paper.margin.many", all=margins)
 
 
