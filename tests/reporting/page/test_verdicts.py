@@ -274,6 +274,8 @@ def test_two_close_margins_share_a_sentence(verdict_of, make_row, said):
     assert said(verdict_of(*rows).more[0]) == (
         "Close: at ε = .2 it passes in 80% of resamples of the items, at ε = .1 in 30%."
     )
+    assert not verdict.is_close  # with several margins, where a judge begins to pass is no news
+    assert "close" not in said(verdict.short)
 
 
 @pytest.mark.parametrize(("stability", "is_close"), [(0.09, False), (0.1, True), (0.91, False)])

@@ -94,13 +94,15 @@ def judge_verdict(judge: JudgeRows, *, n_asked: int = 0) -> Verdict:
         sentence, todo = _no_evidence(judge.rows[-1], n_asked)
         return Verdict(judge=judge.judge, state=state, short=short, sentence=sentence, todo=todo)
     sentence, more = _SENTENCES[state](judge)
+    # with several margins some are always close to where the judge begins to pass: no news
+    marked = bool(close) and len(judge.rows) == 1
     return Verdict(
         judge=judge.judge,
         state=state,
-        short=say("short.close", short=short) if close else short,
+        short=say("short.close", short=short) if marked else short,
         sentence=sentence,
         more=(*close, *more),
-        is_close=bool(close),
+        is_close=marked,
     )
 
 
