@@ -271,7 +271,9 @@ def test_two_close_margins_share_a_sentence(verdict_of, make_row, said):
         for row, stability in ((make_row(won=1, epsilon=0.1), 0.3), (make_row(epsilon=0.2), 0.8))
     ]
 
-    assert said(verdict_of(*rows).more[0]) == (
+    verdict = verdict_of(*rows)
+
+    assert said(verdict.more[0]) == (
         "Close: at ε = .2 it passes in 80% of resamples of the items, at ε = .1 in 30%."
     )
     assert not verdict.is_close  # with several margins, where a judge begins to pass is no news
