@@ -7,17 +7,35 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa  # type: ignore[import-untyped]
+from matplotlib.figure import Figure
 from numpy.typing import NDArray
 from rich.console import Console
 
 import voirdire
-from voirdire import AltTestResult, AnnotatorResult, Certificate, Dropped, Failure
+from voirdire import AltTestResult, AnnotatorResult, Certificate, Dropped, Failure, stats
 from voirdire.io import LabelTable, join_tables, read_labels, table_from_frame
-from voirdire.reporting import ExaminationTables, certificate_to_json, examination_to_json
-from voirdire.stats import Caution, ControlResult, KrippendorffResult, WorstCase
+from voirdire.reporting import (
+    ExaminationTables,
+    certificate_to_json,
+    examination_to_json,
+    html_report,
+)
+from voirdire.stats import (
+    AgreementResult,
+    Caution,
+    ControlResult,
+    JudgeDifference,
+    KrippendorffResult,
+    PanelAgreement,
+    PowerResult,
+    PowerRow,
+    Uncertainty,
+    WorstCase,
+)
 from voirdire.studies import (
     Examination,
     PooledResult,
+    QuestionFindings,
     TestPlan,
     certify,
     examine,
@@ -154,3 +172,35 @@ def catch(error: voirdire.VoirdireError) -> None:
     assert_type(Failure().reason, str)
     assert_type(Dropped(reason="r", source="s").place(), str)
     del as_value, ours, error
+
+
+def around_the_test(found: Examination, result: AltTestResult) -> None:
+    assert_type(voirdire.examine(humans, {"mine": judge}, kind="choice"), Examination)
+    [question] = found.questions
+    assert_type(question, QuestionFindings)
+    assert_type(question.comparisons, tuple[JudgeDifference, ...])
+    if question.agreement is not None:
+        assert_type(question.agreement.ceiling, tuple[AgreementResult, ...])
+    assert_type(result.reasons, tuple[Caution, ...])
+    assert_type(result.smallest_epsilon, float | None)
+    assert_type(result.uncertainty, Uncertainty | None)
+    assert_type(html_report(found, language="zh"), str)
+    assert_type(voirdire.plot(found, kind="ceiling"), Figure)
+    voirdire.plot(found, kind="pie")  # type: ignore[arg-type]
+
+
+def plan() -> None:
+    planned = voirdire.power(human_noise=0.3, judge_noise=0.2, n_annotators=[3, 4])
+    assert_type(planned, PowerResult)
+    assert_type(planned.rows, tuple[PowerRow, ...])
+    voirdire.power(judge_noise=0.2)  # type: ignore[call-arg]
+
+
+def coefficients(labels: NDArray[np.int64]) -> None:
+    assert_type(stats.cohen_kappa(labels[:, 0], labels[:, 1], weights="linear"), AgreementResult)
+    assert_type(stats.gwet_ac(labels), AgreementResult)
+    assert_type(stats.fleiss_kappa(labels), AgreementResult)
+    assert_type(stats.raw_agreement(labels), AgreementResult)
+    panel = stats.measure_panel(labels, labels[:, 0], level="nominal")
+    assert_type(panel, PanelAgreement)
+    assert_type(stats.compare_judges(labels, labels), list[JudgeDifference])

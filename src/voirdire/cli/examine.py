@@ -333,11 +333,16 @@ def examine_command(
             write_report(report, examination, language=language)
         typer.echo(f"report: {report}", err=True)
     print_examination(examination, as_json=as_json, details=details)
-    closed = closed_gates(examination, gate, study.judge_names)
-    if closed:
-        more = f"; and {len(closed) - _MOST_SAID} more" if len(closed) > _MOST_SAID else ""
-        typer.echo(f"voirdire: gate not passed: {'; '.join(closed[:_MOST_SAID])}{more}", err=True)
-        raise typer.Exit(GATE_NOT_PASSED)
+    _leave_if_closed(closed_gates(examination, gate, study.judge_names))
+
+
+def _leave_if_closed(closed: Sequence[str]) -> None:
+    """Leave with status 3, and say which gates are not passed."""
+    if not closed:
+        return
+    more = f"; and {len(closed) - _MOST_SAID} more" if len(closed) > _MOST_SAID else ""
+    typer.echo(f"voirdire: gate not passed: {'; '.join(closed[:_MOST_SAID])}{more}", err=True)
+    raise typer.Exit(GATE_NOT_PASSED)
 
 
 def _checked_alignments(names: Sequence[str]) -> list[AlignmentName]:
