@@ -99,7 +99,7 @@ def test_the_interval_of_rho_covers_as_often_as_it_says(share):
     assert abs(coverage(share, n_runs) - LEVEL) <= allowance(n_runs)
 
 
-@pytest.mark.parametrize("share", [0.1, 0.5])
+@pytest.mark.parametrize("share", [0.1, 0.3, 0.5, 0.7, 0.9])
 def test_the_interval_of_rho_over_clusters_covers_as_often_as_it_says(share):
     n_runs = 1_000
 
@@ -132,7 +132,7 @@ def test_where_units_are_few_and_rho_is_near_one_coverage_is_what_the_docs_say(
     assert abs(coverage(share, n_runs, **shape) - measured) <= allowance(n_runs, measured)
 
 
-@pytest.mark.parametrize("share", [0.1, 0.5])
+@pytest.mark.parametrize("share", [0.1, 0.3, 0.5, 0.7, 0.9])
 def test_the_interval_of_a_difference_covers_as_often_as_it_says(share):
     n_runs = 4_000
 
@@ -141,10 +141,14 @@ def test_the_interval_of_a_difference_covers_as_often_as_it_says(share):
     assert abs(covered - LEVEL) <= allowance(n_runs)
 
 
-def test_the_interval_of_a_difference_over_clusters_covers_as_often_as_it_says():
-    n_runs = 4_000
+@pytest.mark.parametrize(
+    ("share", "n_clusters"), [(0.5, 60), (0.1, 200), (0.3, 200), (0.5, 200), (0.7, 200), (0.9, 200)]
+)
+def test_the_interval_of_a_difference_over_clusters_covers_as_often_as_it_says(share, n_clusters):
+    n_runs = 4_000 if n_clusters == 60 else 2_000
 
-    covered, _ = compared(0.5, n_runs, noises=(0.2, 0.4), n_clusters=60, per_cluster=4)
+    shape = {"n_clusters": n_clusters, "per_cluster": 4}
+    covered, _ = compared(share, n_runs, noises=(0.2, 0.4), **shape)
 
     assert abs(covered - LEVEL) <= allowance(n_runs)
 
