@@ -22,7 +22,7 @@ from voirdire._validation import check_fraction
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["benjamini_hochberg", "benjamini_yekutieli"]
+__all__ = ["adjust_p_values", "benjamini_hochberg", "benjamini_yekutieli"]
 
 
 def benjamini_yekutieli(
@@ -84,6 +84,34 @@ def benjamini_hochberg(
     [True, True, False]
     """
     return _step_up(np.asarray(p_values, dtype=np.float64), false_discovery_rate, harmonic=False)
+
+
+def adjust_p_values(p_values: ArrayLike) -> NDArray[np.float64]:
+    r"""Adjust p-values after Benjamini-Yekutieli: to reject at q, compare with q.
+
+    Parameters
+    ----------
+    p_values : array_like of float, shape (n_hypotheses,)
+        In [0, 1]; nan is a hypothesis that was not tested, and stays nan.
+
+    Returns
+    -------
+    ndarray of float, shape (n_hypotheses,)
+        :math:`\min_{k \ge i} p_{(k)} m H_m / k`, at most 1.
+
+    Examples
+    --------
+    >>> adjust_p_values([0.001, 0.02, 0.3]).round(4).tolist()
+    [0.0055, 0.055, 0.55]
+    """
+    p = np.asarray(p_values, dtype=np.float64)
+    result = np.full(p.shape, np.nan)
+    tested = np.flatnonzero(~np.isnan(p))
+    order = tested[np.argsort(p[tested], kind="stable")]
+    ranks = np.arange(1, len(order) + 1)
+    raised = p[order] * len(order) * (1 / ranks).sum() / ranks
+    result[order] = np.minimum(np.minimum.accumulate(raised[::-1])[::-1], 1.0)
+    return result
 
 
 def _step_up(p_values: NDArray[np.float64], rate: float, *, harmonic: bool) -> NDArray[np.bool_]:

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from voirdire.errors import InputError
-from voirdire.stats.diagnosis.slices import adjust_p_values, compare_slices, quartile_codes
-from voirdire.stats.fdr import benjamini_yekutieli
+from voirdire.stats.diagnosis.slices import compare_slices, quartile_codes
+from voirdire.stats.fdr import adjust_p_values, benjamini_yekutieli
 
 
 def bounded(end):

@@ -27,6 +27,7 @@ from scipy.special import stdtr, stdtrit
 from voirdire._validation import check_count, check_fraction
 from voirdire.errors import InputError
 from voirdire.stats.diagnosis.slice_sums import sum_slices
+from voirdire.stats.fdr import adjust_p_values
 from voirdire.stats.label_arrays import check_clusters
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 
     from voirdire.stats.diagnosis.slice_sums import SliceSums
 
-__all__ = ["SliceResult", "adjust_p_values", "compare_slices", "quartile_codes"]
+__all__ = ["SliceResult", "compare_slices", "quartile_codes"]
 
 _ROUNDING = 1e-13
 """Squares of gaps below it, relative to the number of items, are rounding."""
@@ -165,34 +166,6 @@ def compare_slices(
         replace(row, p_adjusted=p, worse=bool(p <= rate and row.difference < 0))
         for row, p in zip(rows, adjusted.tolist(), strict=True)
     ]
-
-
-def adjust_p_values(p_values: ArrayLike) -> NDArray[np.float64]:
-    r"""Adjust p-values after Benjamini-Yekutieli: to reject at q, compare with q.
-
-    Parameters
-    ----------
-    p_values : array_like of float, shape (n_hypotheses,)
-        In [0, 1]; nan is a hypothesis that was not tested, and stays nan.
-
-    Returns
-    -------
-    ndarray of float, shape (n_hypotheses,)
-        :math:`\min_{k \ge i} p_{(k)} m H_m / k`, at most 1.
-
-    Examples
-    --------
-    >>> adjust_p_values([0.001, 0.02, 0.3]).round(4).tolist()
-    [0.0055, 0.055, 0.55]
-    """
-    p = np.asarray(p_values, dtype=np.float64)
-    result = np.full(p.shape, np.nan)
-    tested = np.flatnonzero(~np.isnan(p))
-    order = tested[np.argsort(p[tested], kind="stable")]
-    ranks = np.arange(1, len(order) + 1)
-    raised = p[order] * len(order) * (1 / ranks).sum() / ranks
-    result[order] = np.minimum(np.minimum.accumulate(raised[::-1])[::-1], 1.0)
-    return result
 
 
 def quartile_codes(numbers: ArrayLike) -> NDArray[np.int64]:
