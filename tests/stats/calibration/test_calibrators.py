@@ -1,0 +1,94 @@
+import json
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from voirdire.errors import InputError
+from voirdire.stats.calibration import (
+    IsotonicCalibrator,
+    PlattCalibrator,
+    TemperatureCalibrator,
+    calibrator_from_dict,
+)
+
+CALIBRATORS = [
+    PlattCalibrator(slope=0.7, intercept=-1.25),
+    PlattCalibrator(slope=0.0, intercept=0.5),
+    TemperatureCalibrator(temperature=2.5),
+    TemperatureCalibrator(temperature=math.inf),
+    IsotonicCalibrator(points=(0.1, 0.4, 0.9), values=(0.0, 0.5, 0.5)),
+    IsotonicCalibrator(points=(0.3,), values=(0.2,)),
+]
+each = pytest.mark.parametrize("calibrator", CALIBRATORS, ids=repr)
+
+
+@each
+def test_it_reads_back_from_json(calibrator):
+    text = json.dumps(calibrator.to_dict(), allow_nan=False)
+
+    assert calibrator_from_dict(json.loads(text)) == calibrator
+
+
+@each
+@given(probabilities=st.lists(st.floats(0, 1), min_size=1, max_size=20))
+def test_the_order_of_items_stays(calibrator, probabilities):
+    calibrated = calibrator.apply(sorted(probabilities))
+
+    assert (np.diff(calibrated) >= 0).all()
+    assert ((calibrated >= 0) & (calibrated <= 1)).all()
+
+
+def test_a_platt_calibrator_moves_the_log_odds():
+    # 3/4 has odds of 3; to the power of 2 that is 9, and times e^0 it stays
+    assert PlattCalibrator(slope=2.0, intercept=0.0).apply([0.75])[0] == pytest.approx(9 / 10)
+    assert PlattCalibrator(slope=1.0, intercept=math.log(2)).apply([0.5])[0] == pytest.approx(2 / 3)
+
+
+def test_a_temperature_leaves_a_half_where_it_is():
+    calibrated = TemperatureCalibrator(temperature=2.0).apply([0.5, 0.9])
+
+    np.testing.assert_allclose(calibrated, [0.5, 3 / 4])  # the odds of 9 become 3
+
+
+def test_between_its_points_an_isotonic_one_is_a_straight_line():
+    calibrator = IsotonicCalibrator(points=(0.2, 0.6), values=(0.1, 0.3))
+
+    np.testing.assert_allclose(
+        calibrator.apply([0.0, 0.2, 0.4, 0.6, 1.0]), [0.1, 0.1, 0.2, 0.3, 0.3]
+    )
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        {},
+        {"method": "magic"},
+        {"method": "platt", "slope": 1.0},
+        {"method": "platt", "slope": -1.0, "intercept": 0.0},
+        {"method": "platt", "slope": "1", "intercept": 0.0},
+        {"method": "platt", "slope": math.nan, "intercept": 0.0},
+        {"method": "platt", "slope": 1.0, "intercept": 0.0, "more": 1},
+        {"method": "temperature", "temperature": 0},
+        {"method": "temperature", "temperature": -1},
+        {"method": "isotonic", "points": [], "values": []},
+        {"method": "isotonic", "points": [0.1, 0.1], "values": [0, 1]},
+        {"method": "isotonic", "points": [0.1, 0.2], "values": [1, 0]},
+        {"method": "isotonic", "points": [0.1, 2.0], "values": [0, 1]},
+        {"method": "isotonic", "points": [0.1], "values": [0, 1]},
+        {"method": "isotonic", "points": 3, "values": [0, 1]},
+    ],
+    ids=repr,
+)
+def test_anything_else_is_refused(content):
+    with pytest.raises(InputError, match="`content` must be what a calibrator's `to_dict` gives"):
+        calibrator_from_dict(content)
+
+
+@pytest.mark.parametrize("wrong", [[1.5], [-0.1], [math.nan], [[0.5]], ["high"]], ids=repr)
+@each
+def test_only_probabilities_are_calibrated(calibrator, wrong):
+    with pytest.raises(InputError, match="`probabilities` must"):
+        calibrator.apply(wrong)
