@@ -47,9 +47,11 @@ def page() -> str:
     """Render the whole page."""
     overview = help_of()
     sections = [f"## voirdire\n\n```text\n{overview}\n```\n"]
-    sections += [
-        f"## voirdire {name}\n\n```text\n{help_of(name)}\n```\n" for name in commands(overview)
-    ]
+    for name in commands(overview):
+        own = help_of(name)
+        for words in ((name,), *((name, part) for part in commands(own))):
+            text = own if len(words) == 1 else help_of(*words)
+            sections.append(f"## voirdire {' '.join(words)}\n\n```text\n{text}\n```\n")
     return "\n".join([HEAD, *sections])
 
 

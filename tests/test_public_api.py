@@ -28,14 +28,17 @@ FACES = ["voirdire", *(name for name in MODULES if re.fullmatch(r"voirdire\.[a-z
 HEAVY = {
     "jinja2",
     "matplotlib",
+    "msgspec",
     "numpy",
     "pandas",
     "polars",
     "pyarrow",
+    "pydantic",
     "rich",
     "scipy",
     "sklearn",
     "typer",
+    "yaml",
 }
 
 

@@ -8,13 +8,18 @@ __all__ = [
     "FALSE_WORDS",
     "TRUE_WORDS",
     "AlignmentName",
+    "ClassRule",
+    "DemandWord",
     "EpsilonMode",
+    "Judged",
     "Label",
     "Language",
     "Method",
     "Normalization",
     "Outcome",
+    "ProbabilitySource",
     "QuestionKind",
+    "RubricKind",
     "WeightScheme",
 ]
 
@@ -46,3 +51,21 @@ CANNOT_TELL = ("can't tell", "cant tell", "can not tell", "cannot tell", "无法
 
 Language: TypeAlias = Literal["en", "zh"]
 """English or Simplified Chinese."""
+
+RubricKind: TypeAlias = Literal["boolean", "choice", "multilabel", "scale", "text", "pairwise"]
+"""What a question of a rubric asks for: a `QuestionKind`, or which of two responses is better."""
+
+DemandWord: TypeAlias = Literal[
+    "required", "desired", "allowed", "undesired", "unacceptable", "illogical", "disallowed"
+]
+"""What a behavior says of a proposition."""
+
+ClassRule: TypeAlias = Literal["exact", "product"]
+"""How completion classes get their probabilities."""
+
+ProbabilitySource: TypeAlias = Literal["logprob", "stated", "vote", "classifier", "derived"]
+"""Where a probability comes from; `derived` ones are computed from those of propositions."""
+
+Judged: TypeAlias = Literal["final_answer", "with_reasoning", "whole_turn"]
+"""What of a response is judged: its last message without ``<think>`` blocks; that message whole;
+or everything after the prompt, tool calls and their results included."""

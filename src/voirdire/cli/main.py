@@ -11,12 +11,15 @@ import typer
 
 import voirdire
 from voirdire.cli.demo import demo_command
+from voirdire.cli.distill import distill_command
 from voirdire.cli.examine import examine_command
 from voirdire.cli.gate import GatedCommand
+from voirdire.cli.judge import judge_command
 from voirdire.cli.messages import in_options
 from voirdire.cli.power import power_command
 from voirdire.cli.report import report_command
-from voirdire.errors import VoirdireError
+from voirdire.cli.rubric import rubric_app
+from voirdire.errors import RubricError, VoirdireError
 
 __all__ = ["app", "run"]
 
@@ -30,9 +33,12 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("demo")(demo_command)
+app.command("distill")(distill_command)
 app.command("examine", cls=GatedCommand)(examine_command)
+app.command("judge")(judge_command)
 app.command("power")(power_command)
 app.command("report")(report_command)
+app.add_typer(rubric_app, name="rubric")
 
 
 def _print_version(*, wanted: bool) -> None:
@@ -64,7 +70,9 @@ def run() -> None:
     try:
         app()
     except VoirdireError as error:
-        message = in_options(" ".join(str(error).splitlines()))
+        message = " ".join(str(error).splitlines())
+        if not isinstance(error, RubricError):  # that is about keys of a file, not about options
+            message = in_options(message)
         sys.stderr.write(f"voirdire: {message}\n")
         sys.exit(1)
     except SystemExit as left:

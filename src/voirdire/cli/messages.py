@@ -9,6 +9,7 @@ __all__ = ["in_options"]
 _RENAMED = {
     "n_annotators": "annotators",
     "n_categories": "categories",
+    "n_folds": "folds",
     "n_items": "items",
     "n_resamples": "resamples",
     "n_simulations": "simulations",
@@ -21,6 +22,8 @@ _RENAMED = {
 }
 _SAME = (
     "alignment",
+    "behavior",
+    "calibrator",
     "confidence_level",
     "epsilon",
     "epsilon_mode",
@@ -32,19 +35,24 @@ _SAME = (
     "humans",
     "judge",
     "judge_noise",
+    "judged",
     "judges",
     "kind",
+    "layout",
     "method",
     "min_annotators",
     "min_items",
     "missing",
     "normalize",
+    "output",
     "quality",
     "question",
+    "rubric",
     "seed",
     "separator",
     "threshold",
     "weights",
+    "workers",
 )
 _OPTIONS = {name: f"--{name.replace('_', '-')}" for name in _SAME} | {
     ours: f"--{typed}" for ours, typed in _RENAMED.items()
@@ -59,6 +67,7 @@ _KEYWORD = re.compile(rf"""\b({_NAMES})=(['"])([^'"]*)\2""")
 def in_options(message: str) -> str:
     """Rewrite what a message says about arguments."""
     message = _COLUMNS.sub(r"--column \2=YOURS", message)
+    message = message.replace("columns={...}", "--column OURS=YOURS")
     message = _RATERS.sub("--rater COLUMN", message)
     message = _KEYWORD.sub(lambda found: f"{_OPTIONS[found[1]]} {found[3]!r}", message)
     return _ARGUMENT.sub(lambda found: f"`{_OPTIONS[found[1]]}`", message)

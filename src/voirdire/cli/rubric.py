@@ -1,0 +1,237 @@
+"""`voirdire rubric`: list, show, check and start rubrics."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from voirdire._types import Language, RubricKind  # typer reads them when it runs
+from voirdire.cli.options import as_text
+from voirdire.cli.written_files import write_text
+from voirdire.errors import InputError, RubricError
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from voirdire.rubrics import Rubric
+
+__all__ = ["rubric_app"]
+
+rubric_app = typer.Typer(
+    help="List, show, check and start rubrics: the questions that judges answer.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+)
+
+_JSON = typer.Option("--json", help="Print one JSON object.")
+
+
+@rubric_app.command("list")
+def list_command(as_json: Annotated[bool, _JSON] = False) -> None:
+    """List the rubrics that come with voirdire."""
+    from voirdire.reporting.rubric_tables import RubricList
+    from voirdire.rubrics import built_in_rubrics, load_rubric
+
+    rubrics = [load_rubric(name) for name in built_in_rubrics()]
+    if as_json:
+        _print_json({"rubrics": [_summary(rubric) for rubric in rubrics]})
+    else:
+        _print(RubricList(rubrics))
+
+
+@rubric_app.command("show")
+def show_command(
+    name: Annotated[str, typer.Argument(help="A built-in rubric, or a YAML file.", metavar="NAME")],
+    language: Annotated[
+        Language | None,
+        typer.Option(help="Default: English where there is English.", show_default=False),
+    ] = None,
+    as_json: Annotated[bool, _JSON] = False,
+    as_yaml: Annotated[
+        bool, typer.Option("--yaml", help="Print it as a YAML file, in all its languages.")
+    ] = False,
+) -> None:
+    """Show a rubric: questions with examples, what behaviors demand, completion classes."""
+    from voirdire.reporting.rubric_tables import RubricTables
+    from voirdire.rubrics import load_rubric, rubric_to_yaml
+    from voirdire.rubrics.hashing import rubric_document
+
+    if as_json and as_yaml:
+        msg = "`--json` and `--yaml` exclude each other."
+        raise typer.BadParameter(msg)
+    rubric = load_rubric(name)
+    if as_yaml:
+        _print_text(rubric_to_yaml(rubric))
+    elif as_json:
+        _print_json(rubric_document(rubric) | {"content_hash": rubric.content_hash})
+    else:
+        _print(RubricTables(rubric, language=language))
+
+
+@rubric_app.command("check")
+def check_command(
+    files: Annotated[
+        list[str], typer.Argument(help="YAML files; - reads standard input.", metavar="FILE...")
+    ],
+    as_json: Annotated[bool, _JSON] = False,
+) -> None:
+    """Check rubric files: every problem on a line, with file, line and column; exit 1 if any."""
+    checked = [_checked(file) for file in files]
+    if as_json:
+        _print_json({"files": checked})
+    else:
+        _print_text("".join(f"{line}\n" for row in checked for line in _lines(row)))
+    if not all(row["valid"] for row in checked):
+        raise typer.Exit(1)
+
+
+@rubric_app.command("new")
+def new_command(
+    file: Annotated[str, typer.Argument(help="The file to write; - prints it.", metavar="FILE")],
+    kind: Annotated[
+        RubricKind | None,
+        typer.Option(help="What the question asks for. Default: boolean.", show_default=False),
+    ] = None,
+    start: Annotated[
+        str | None,
+        typer.Option(
+            "--from",
+            help="Copy a built-in rubric, or a YAML file, also in the layout of the authors of "
+            "rule-based rewards.",
+            metavar="NAME",
+        ),
+    ] = None,
+    our_names: Annotated[
+        bool,
+        typer.Option(
+            "--our-names",
+            help="In that layout: call propositions as the safety rubric calls them.",
+        ),
+    ] = False,
+) -> None:
+    """Write a small commented rubric to edit, or a copy of another; no file is replaced."""
+    from voirdire.rubrics.names import name_of_file
+
+    if start is not None and kind is not None:
+        msg = "`--kind` and `--from` exclude each other."
+        raise typer.BadParameter(msg)
+    if our_names and start is None:
+        msg = "`--our-names` needs `--from`."
+        raise typer.BadParameter(msg)
+    name = as_text(file, option="FILE") or ""
+    if name == "-":
+        _print_text(_new_text("my-rubric", kind, start, our_names=our_names))
+        return
+    path = Path(name)
+    if path.exists() or path.is_symlink():
+        msg = f"`FILE` must not exist yet, got {name!r}. Name another."
+        raise InputError(msg)
+    own = name_of_file(name, otherwise="my-rubric")
+    write_text(path, _new_text(own, kind, start, our_names=our_names))
+    typer.echo(f"{name}: written. Edit it, then: voirdire rubric check {name}")
+
+
+def _new_text(name: str, kind: RubricKind | None, start: str | None, *, our_names: bool) -> str:
+    from voirdire.rubrics import (
+        OUR_NAMES,
+        built_in_rubrics,
+        load_rubric,
+        rubric_from_rbr_layout,
+        rubric_to_yaml,
+    )
+    from voirdire.rubrics.built_in import built_in_text
+    from voirdire.rubrics.starter import starter_rubric
+
+    if start is None:
+        return starter_rubric(kind or "boolean", name=name)
+    if our_names:
+        return rubric_to_yaml(rubric_from_rbr_layout(start, names=OUR_NAMES))
+    if start in built_in_rubrics():
+        return built_in_text(start)
+    return rubric_to_yaml(load_rubric(start))
+
+
+def _checked(file: str) -> dict[str, Any]:
+    """Check one file; what is wrong is a result here, and no error."""
+    from voirdire.rubrics import load_rubric
+
+    try:
+        rubric = _from_stdin() if file == "-" else load_rubric(file)
+    except RubricError as error:
+        problems = [
+            {"line": row.line, "column": row.column, "message": row.message, "text": str(row)}
+            for row in error.problems
+        ]
+    except InputError as error:  # there is no such file
+        problems = [{"line": None, "column": None, "message": str(error), "text": str(error)}]
+    else:
+        return {"file": file, "valid": True, "problems": []} | _summary(rubric)
+    return {"file": file, "valid": False, "problems": problems}
+
+
+def _from_stdin() -> Rubric:
+    from voirdire.rubrics import rubric_from_text
+    from voirdire.rubrics.source_text import MOST_BYTES
+
+    return rubric_from_text(sys.stdin.buffer.read(MOST_BYTES + 1), source="<stdin>")
+
+
+def _lines(row: dict[str, Any]) -> list[str]:
+    from voirdire._validation import shorten
+
+    if not row["valid"]:
+        return [problem["text"] for problem in row["problems"]]
+    languages = ", ".join(row["languages"])
+    file, name, version = (shorten(row[key]) for key in ("file", "name", "version"))
+    return [
+        f"{file}: {name} {version}, {_count(row['n_questions'], 'question')}, in {languages}",
+        *(
+            f"  {name}: {_count(counts['propositions'], 'proposition')}, "
+            f"{_count(counts['features'], 'feature')}"
+            for name, counts in row["behaviors"].items()
+        ),
+        f"  {row['content_hash']}",
+    ]
+
+
+def _count(number: int, word: str) -> str:
+    return f"{number} {word}{'s'[: number != 1]}"
+
+
+def _summary(rubric: Rubric) -> dict[str, Any]:
+    return {
+        "name": rubric.name,
+        "version": rubric.version,
+        "description": dict(rubric.description),
+        "languages": list(rubric.languages),
+        "n_questions": len(rubric.questions),
+        "behaviors": {
+            row.id: {"propositions": len(row.propositions), "features": len(row.features)}
+            for row in rubric.behaviors
+        },
+        "content_hash": rubric.content_hash,
+    }
+
+
+def _print(shown: RenderableType) -> None:
+    from rich.console import Console
+
+    width = None if sys.stdout.isatty() or "COLUMNS" in os.environ else 120
+    Console(width=width, highlight=False).print(shown)
+
+
+def _print_json(value: dict[str, Any]) -> None:
+    _print_text(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def _print_text(text: str) -> None:
+    """Print what programs read: in UTF-8, whatever the terminal is in."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8")
+    sys.stdout.write(text)

@@ -1,0 +1,64 @@
+"""What a judge is asked about: a prompt with one response."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping  # noqa: TC003  # msgspec reads the annotation
+from typing import Any
+
+import msgspec
+
+__all__ = ["Item", "Message"]
+
+
+class Message(msgspec.Struct, frozen=True, kw_only=True):
+    """One message of a conversation.
+
+    Attributes
+    ----------
+    role : str
+        ``"system"``, ``"user"``, ``"assistant"``, ``"tool"`` or whatever the file says.
+    content : str
+        Its text.
+    """
+
+    role: str
+    content: str
+
+
+class Item(msgspec.Struct, frozen=True, kw_only=True):
+    """A prompt with one response: what a judge is asked about.
+
+    A million of these exist at once in some runs, so it is a struct and not a dataclass.
+
+    Attributes
+    ----------
+    id : str
+        Its name, unique within a file.
+    prompt : tuple of Message
+        The conversation before the response, usually with the user's text last; may be empty.
+    response : str
+        The text that is judged. Empty text is a response.
+    behavior : str or None
+        The behavior that the prompt deserves, where it is known.
+    group : str or None
+        The prompt that it shares with other items.
+    cluster : str or None
+        What it is statistically dependent with.
+    metadata : mapping of str to object
+        Everything else that the file says of it.
+    """
+
+    id: str
+    prompt: tuple[Message, ...] = ()
+    response: str
+    behavior: str | None = None
+    group: str | None = None
+    cluster: str | None = None
+    metadata: Mapping[str, Any] = {}
+
+    def content_hash(self) -> bytes:
+        """SHA-256 over what a judge sees: prompt, response and behavior, not the id."""
+        seen = [[message.role, message.content] for message in self.prompt]
+        content = msgspec.json.encode([seen, self.response, self.behavior])
+        return hashlib.sha256(content).digest()

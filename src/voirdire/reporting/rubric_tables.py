@@ -1,0 +1,200 @@
+"""A rubric as it is read by people: questions, demands and classes, for a terminal."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich import box
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from voirdire._validation import shorten
+from voirdire.errors import InputError
+from voirdire.rubrics.demands import write_demand
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from rich.console import Console, ConsoleOptions, RenderableType
+
+    from voirdire._types import Language
+    from voirdire.rubrics.rubric import Behavior, Demand, Question, Rubric
+
+__all__ = ["RubricList", "RubricTables"]
+
+_ALL = 1_000_000
+"""Width at which nothing is cut: a rubric is bounded, and its text must be read whole."""
+
+_HASH_DIGITS = 12
+_GROUPS = (
+    "core",
+    "required",
+    "desired",
+    "undesired",
+    "unacceptable",
+    "illogical",
+    "disallowed",
+    "allowed",
+)
+
+
+class RubricList:
+    """Several rubrics, one on a line, laid out for `rich`.
+
+    Parameters
+    ----------
+    rubrics : sequence of Rubric
+        What to list.
+    """
+
+    def __init__(self, rubrics: Sequence[Rubric]) -> None:
+        self._rubrics = rubrics
+
+    def __rich_console__(
+        self, console: Console, options: ConsoleOptions
+    ) -> Iterator[RenderableType]:
+        """Yield the table."""
+        table = _table("name", "version", "questions", "behaviors", "languages", "hash")
+        for row in self._rubrics:
+            digits = row.content_hash.partition(":")[2][:_HASH_DIGITS]
+            cells = (row.name, row.version, f"{len(row.questions)}", f"{len(row.behaviors)}")
+            table.add_row(*map(_inert, cells), " ".join(row.languages), digits)
+        yield table
+
+
+class RubricTables:
+    """A whole rubric in one language, laid out for `rich`.
+
+    Parameters
+    ----------
+    rubric : Rubric
+        What to show.
+    language : {"en", "zh"}, optional
+        In which of its languages; by default English, or else the one it has.
+
+    Raises
+    ------
+    InputError
+        If its questions are not in that language.
+    """
+
+    def __init__(self, rubric: Rubric, *, language: Language | None = None) -> None:
+        if language is not None and language not in rubric.languages:
+            words = ", ".join(repr(each) for each in rubric.languages)
+            msg = f"`language` must be one of rubric {rubric.name!r} ({words}), got {language!r}."
+            raise InputError(msg)
+        self._rubric = rubric
+        known: tuple[Language, ...] = rubric.languages or ("en",)
+        self._language: Language = known[0] if language is None else language
+
+    def __rich_console__(
+        self, console: Console, options: ConsoleOptions
+    ) -> Iterator[RenderableType]:
+        """Yield headings, texts and tables."""
+        rubric = self._rubric
+        yield Text.assemble((shorten(rubric.name), "bold"), f" {shorten(rubric.version)}")
+        yield Text(rubric.content_hash, style="dim")
+        if rubric.description:
+            yield self._text(rubric.description)
+        yield from self._questions()
+        if rubric.behaviors:
+            yield _heading("What behaviors demand")
+            yield self._demands()
+        for behavior in rubric.behaviors:
+            yield from self._behavior(behavior)
+        yield from self._rest()
+
+    def _text(self, texts: Mapping[Language, str]) -> Text:
+        """Show a text in the wanted language, or in the one it has."""
+        return _inert(texts.get(self._language) or next(iter(texts.values()), ""))
+
+    def _questions(self) -> Iterator[RenderableType]:
+        yield _heading("Questions")
+        for row in self._rubric.questions:
+            yield Text.assemble((shorten(row.id), "bold"), "  ", (_sort(row), "dim"))
+            yield Padding(self._text(row.text), (0, 0, 0, 2))
+            yield from (Padding(line, (0, 0, 0, 4)) for line in self._details(row))
+            yield ""
+
+    def _details(self, row: Question) -> Iterator[Text]:
+        for word, examples in (("yes", row.yes_examples), ("no", row.no_examples)):
+            for example in examples.get(self._language, ()):
+                yield Text.assemble((f"{word:<4}", "dim"), _inert(example))
+        for label, text in row.labels.items():
+            yield Text.assemble((shorten(label), "bold"), "  " * bool(text), self._text(text))
+        for level, text in sorted(row.levels.items()):
+            yield Text.assemble((f"{level:g}", "bold"), "  ", self._text(text))
+
+    def _demands(self) -> Table:
+        behaviors = self._rubric.behaviors
+        table = _table("proposition", *(row.id for row in behaviors))
+        for name in self._rubric.propositions:
+            table.add_row(name, *(_demand(row.demands.get(name)) for row in behaviors))
+        counts = (f"{len(row.propositions)} / {len(row.features)}" for row in behaviors)
+        table.add_section()
+        table.add_row("propositions / features", *counts)
+        return table
+
+    def _behavior(self, row: Behavior) -> Iterator[RenderableType]:
+        """Classes in order of precedence, then who is in the groups that they speak of."""
+        yield _heading(f"Classes of {row.id}, the first that holds")
+        if row.description:
+            yield self._text(row.description)
+        table = Table.grid(padding=(0, 2, 0, 0))
+        for each in row.classes:
+            table.add_row(Text(each.name, style="bold"), _inert(each.when))
+        spoken = " ".join(each.when for each in row.classes)
+        for group in _GROUPS:
+            members = _members(row, group)
+            if f"({group}" in spoken and members:
+                table.add_row(Text(f"  {group}", style="dim"), Text(members, style="dim"))
+        yield table
+
+    def _rest(self) -> Iterator[RenderableType]:
+        rubric = self._rubric
+        if rubric.expressions:
+            yield _heading("Named expressions")
+            table = Table.grid(padding=(0, 2, 0, 0))
+            for name, text in rubric.expressions.items():
+                table.add_row(Text(name, style="bold"), _inert(text))
+            yield table
+        if rubric.behaviors or rubric.propositions:
+            yield ""
+            rule = f"; class probabilities by the {rubric.class_rule} rule" * bool(rubric.behaviors)
+            yield Text(f"A proposition is true from {rubric.threshold:g} on{rule}.", style="dim")
+
+
+def _heading(words: str) -> RenderableType:
+    return Padding(Text(words, style="bold underline"), (1, 0, 0, 0))
+
+
+def _table(*columns: str) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 2, 0, 0))
+    for column in columns:
+        table.add_column(column)
+    return table
+
+
+def _inert(text: str) -> Text:
+    """Show a text whole, with nothing in it that could act on the terminal."""
+    return Text(shorten(text, width=_ALL))
+
+
+def _sort(row: Question) -> str:
+    if row.minimum is None or row.maximum is None:
+        return row.kind
+    return f"{row.kind} from {row.minimum:g} to {row.maximum:g}"
+
+
+def _demand(demand: Demand | None) -> str:
+    return "" if demand is None else write_demand(demand)
+
+
+def _members(row: Behavior, group: str) -> str:
+    """List a group; `required false` is a demand for the absence."""
+    return ", ".join(
+        f"not {name}" if write_demand(demand).endswith(" false") else name
+        for name, demand in row.demands.items()
+        if (demand.core if group == "core" else demand.word == group)
+    )

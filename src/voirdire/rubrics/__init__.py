@@ -1,0 +1,90 @@
+"""Rubrics: questions, the behaviors that prompts deserve, and the logic of completion classes.
+
+Nothing heavy is imported here: the YAML reader and numpy arrive with the first name that needs
+them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from voirdire import _lazy
+
+if TYPE_CHECKING:
+    from voirdire.rubrics.built_in import built_in_rubrics
+    from voirdire.rubrics.logic import (
+        ClassProbabilities,
+        Expression,
+        check_logic,
+        class_probabilities,
+        expression_holds,
+        expression_probability,
+        hard_classes,
+        parse_expression,
+        render_expression,
+    )
+    from voirdire.rubrics.problems import Problem
+    from voirdire.rubrics.rbr_layout import OUR_NAMES, rubric_from_rbr_layout
+    from voirdire.rubrics.reading import load_rubric, rubric_from_text
+    from voirdire.rubrics.rubric import (
+        RUBRIC_SCHEMA,
+        Behavior,
+        CompletionClass,
+        Demand,
+        Question,
+        Rubric,
+    )
+    from voirdire.rubrics.writing import rubric_to_yaml
+
+__all__ = [
+    "OUR_NAMES",
+    "RUBRIC_SCHEMA",
+    "Behavior",
+    "ClassProbabilities",
+    "CompletionClass",
+    "Demand",
+    "Expression",
+    "Problem",
+    "Question",
+    "Rubric",
+    "built_in_rubrics",
+    "check_logic",
+    "class_probabilities",
+    "expression_holds",
+    "expression_probability",
+    "hard_classes",
+    "load_rubric",
+    "parse_expression",
+    "render_expression",
+    "rubric_from_rbr_layout",
+    "rubric_from_text",
+    "rubric_to_yaml",
+]
+
+_HOMES = {
+    "OUR_NAMES": "rbr_layout",
+    "RUBRIC_SCHEMA": "rubric",
+    "Behavior": "rubric",
+    "ClassProbabilities": "logic",
+    "CompletionClass": "rubric",
+    "Demand": "rubric",
+    "Expression": "logic",
+    "Problem": "problems",
+    "Question": "rubric",
+    "Rubric": "rubric",
+    "built_in_rubrics": "built_in",
+    "check_logic": "logic",
+    "class_probabilities": "logic",
+    "expression_holds": "logic",
+    "expression_probability": "logic",
+    "hard_classes": "logic",
+    "load_rubric": "reading",
+    "parse_expression": "logic",
+    "render_expression": "logic",
+    "rubric_from_rbr_layout": "rbr_layout",
+    "rubric_from_text": "reading",
+    "rubric_to_yaml": "writing",
+}
+
+
+__getattr__, __dir__ = _lazy.lazy_names(__name__, _HOMES)

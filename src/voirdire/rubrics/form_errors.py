@@ -1,0 +1,139 @@
+"""What pydantic finds wrong, in our words and at its line and column."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from voirdire._validation import shorten
+from voirdire.rubrics.form import LABEL_FORMS
+from voirdire.rubrics.names import did_you_mean
+from voirdire.rubrics.yaml_nodes import ListNode, MappingNode, plain
+
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
+
+    from voirdire.rubrics.findings import Findings, Path
+    from voirdire.rubrics.yaml_nodes import Node
+
+__all__ = ["read_form", "shown"]
+
+F = TypeVar("F", bound=BaseModel)
+
+_KEY = "[key]"
+_SHOWN_WIDTH = 60
+
+_RULES = {
+    "string_type": "be text",
+    "list_type": "be a list",
+    "dict_type": "be a mapping",
+    "model_type": "be a mapping",
+    "bool_type": "be true or false",
+    "float_type": "be a number",
+    "finite_number": "be a finite number",
+    "greater_than": "be more than {gt:g}",
+    "less_than": "be less than {lt:g}",
+    "too_short": "hold at least one entry",
+    "too_long": "hold at most {max_length:,} entries",
+    "rule": "{rule}",
+    "literal_error": "be one of {words}",
+}
+"""For each type of error of pydantic what must be; a test breaks every value in every way."""
+
+_UNKNOWN = "be of another form"
+
+
+def read_form(form: type[F], findings: Findings, *, path: Path, what: str) -> F | None:
+    """Read the value at a path by a form; None, with findings, where it breaks a rule.
+
+    Parameters
+    ----------
+    form : type
+        A pydantic model.
+    findings : Findings
+        Gets what is wrong.
+    path : tuple
+        Where the value stands.
+    what : str
+        What it is, such as ``a question``.
+    """
+    try:
+        return form.model_validate(plain(findings.place(path)))
+    except ValidationError as error:
+        for detail in error.errors(include_url=False):
+            _report(detail, form, findings, path=path, what=what)
+        return None
+
+
+def shown(node: Node) -> str:
+    """Say what stands at a place, such as ``'yes'``, ``the number 1.0`` or ``a list``."""
+    if isinstance(node, MappingNode):
+        return "a mapping" if node.pairs else "an empty mapping"
+    if isinstance(node, ListNode):
+        return "a list" if node.items else "an empty list"
+    if node.value is None:
+        return "nothing"
+    if isinstance(node.value, bool):
+        return str(node.value).lower()
+    if isinstance(node.value, str):
+        return repr(shorten(node.value, width=_SHOWN_WIDTH))
+    return f"the number {shorten(node.value, width=_SHOWN_WIDTH)}"
+
+
+def _report(
+    detail: ErrorDetails, form: type[BaseModel], findings: Findings, *, path: Path, what: str
+) -> None:
+    kind = detail["type"]
+    inner = tuple(step for step in detail["loc"] if step not in LABEL_FORMS)
+    at_key = inner[-1:] == (_KEY,) or kind in ("extra_forbidden", "invalid_key")
+    inner = tuple(step for step in inner if step != _KEY)
+    whole = (*path, *inner)
+    if kind == "missing":
+        message = f"{what} must have the key `{inner[-1]}`. Add it."
+    elif kind == "extra_forbidden":
+        known = [field.alias or name for name, field in form.model_fields.items()]
+        word = repr(shorten(inner[-1], width=_SHOWN_WIDTH))
+        hint = did_you_mean(inner[-1], known) or f" It has {', '.join(f'`{x}`' for x in known)}."
+        message = f"{what} has no key {word}.{hint}"
+    elif at_key:
+        key = findings.place(whole, at_key=True)
+        message = f"a key of {_called(inner[:-1], what)} must {_rule(detail)}, got {shown(key)}."
+        message += _hint(detail, key)
+    else:
+        value = findings.place(whole)
+        message = f"{_called(inner, what)} must {_rule(detail)}, got {shown(value)}."
+        message += _hint(detail, value)
+    findings.add(whole, message, at_key=at_key)
+
+
+def _called(inner: Path, what: str) -> str:
+    """Name a value by the keys that lead to it; entries of lists have the name of the list."""
+    if not inner:
+        return what
+    keys = ".".join(shorten(step, width=40) for step in inner if isinstance(step, str))
+    return f"an entry of `{keys}`" if isinstance(inner[-1], int) else f"`{keys}`"
+
+
+def _rule(detail: ErrorDetails) -> str:
+    kind, context = detail["type"], detail.get("ctx", {})
+    if kind == "empty":
+        return "not be empty"
+    if kind == "invalid_key":
+        return "be text"
+    words = ", ".join(_words(context))
+    return _RULES.get(kind, _UNKNOWN).format(**context, rule=detail["msg"], words=words)
+
+
+def _words(context: dict[str, Any]) -> list[str]:
+    """Take the allowed words out of pydantic's sentence about them."""
+    expected = str(context.get("expected", "")).replace(" or ", ", ")
+    return [word.strip("'") for word in expected.split(", ")]
+
+
+def _hint(detail: ErrorDetails, node: Node) -> str:
+    value = getattr(node, "value", None)
+    if detail["type"] == "literal_error":
+        return did_you_mean(value, _words(detail.get("ctx", {})))
+    is_word = value is not None and not isinstance(value, str)
+    return " Put it in quotes." if detail["type"] == "string_type" and is_word else ""

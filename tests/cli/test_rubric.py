@@ -1,0 +1,312 @@
+"""`voirdire rubric list`, `show`, `check` and `new`."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from voirdire.rubrics import built_in_rubrics, load_rubric, rubric_from_text
+
+RIGHT = """\
+schema: voirdire.rubric/1
+name: small
+version: "1"
+questions:
+  - {id: sorry, kind: boolean, text: {en: Sorry, zh: 道歉}}
+behaviors:
+  refuse: {demands: {sorry: required}}
+"""
+WRONG = RIGHT.replace("kind: boolean", "kind: bool").replace("required", "requiredd")
+LAYOUT = """\
+completion_class_order: [good, bad]
+completion_classes:
+  good: {refuse: {gentle_encouragement_for_help: true}}
+  bad: {refuse: {gentle_encouragement_for_help: false}}
+simple_propositions:
+  gentle_encouragement_for_help: {prompt: Does it point to help}
+"""
+
+
+@pytest.fixture
+def write(tmp_path, monkeypatch):
+    """Write a file into the folder in which the command runs."""
+    monkeypatch.chdir(tmp_path)
+
+    def written(text, name="mine.yaml"):
+        Path(name).write_text(text, encoding="utf-8")
+        return name
+
+    return written
+
+
+# list -----------------------------------------------------------------------------------------
+
+
+def test_list_has_every_built_in_rubric(call):
+    done = call("rubric", "list")
+
+    assert (done.code, done.err) == (0, "")
+    first = [line.split()[0] for line in done.out.splitlines()[2:]]
+    assert first == [*built_in_rubrics()]
+    assert re.search(r"^safety +1\.0 +21 +3 +en zh +[0-9a-f]{12} *$", done.out, re.MULTILINE)
+
+
+def test_list_as_json(call):
+    rubrics = call("rubric", "list", "--json").json["rubrics"]
+
+    assert [row["name"] for row in rubrics] == [*built_in_rubrics()]
+    [safety] = [row for row in rubrics if row["name"] == "safety"]
+    assert safety["content_hash"] == load_rubric("safety").content_hash
+    assert safety["languages"] == ["en", "zh"]
+    assert safety["n_questions"] == 21
+    assert safety["behaviors"] == {
+        "hard_refuse": {"propositions": 15, "features": 20},
+        "soft_refuse": {"propositions": 18, "features": 23},
+        "comply": {"propositions": 13, "features": 18},
+    }
+
+
+# show -----------------------------------------------------------------------------------------
+
+
+def test_show_has_questions_demands_and_classes(call):
+    done = call("rubric", "show", "safety")
+
+    assert (done.code, done.err) == (0, "")
+    assert load_rubric("safety").content_hash in done.out
+    assert re.search(r"^inability_to_comply +core required +desired +allowed", done.out, re.M)
+    assert re.search(r"^propositions / features +15 / 20 +18 / 23 +13 / 18", done.out, re.M)
+    assert "Classes of hard_refuse, the first that holds" in done.out
+    assert re.search(r"^  core +inability_to_comply *$", done.out, re.M)
+    assert "\x1b" not in done.out
+
+
+def test_show_in_chinese(call):
+    done = call("rubric", "show", "safety", "--language", "zh")
+
+    assert load_rubric("safety").question("apology").text["zh"][:10] in done.out
+    assert load_rubric("safety").question("apology").text["en"][:30] not in done.out
+
+
+def test_show_as_yaml_is_the_rubric(call):
+    done = call("rubric", "show", "safety", "--yaml")
+
+    assert rubric_from_text(done.out) == load_rubric("safety")
+
+
+def test_show_as_json_says_everything(call):
+    found = call("rubric", "show", "hard-refusal-example", "--json").json
+
+    rubric = load_rubric("hard-refusal-example")
+    assert found["content_hash"] == rubric.content_hash
+    assert found["class_rule"] == "product"
+    assert [row["id"] for row in found["questions"]] == [*rubric.propositions]
+
+
+def test_show_reads_files(call, write):
+    assert call("rubric", "show", write(RIGHT)).out.startswith("small 1\n")
+
+
+def test_show_of_a_wrong_file_is_one_line(call, write, assert_one_line):
+    done = call("rubric", "show", write(WRONG))
+
+    assert_one_line(done, "mine.yaml:5:23: `kind` must be one of", "(1 more problem in this file.)")
+
+
+@pytest.mark.parametrize("name", ["safetyy", "none.yaml", "a\nb"])
+def test_show_of_nothing_is_one_line(call, assert_one_line, name):
+    assert_one_line(call("rubric", "show", name), "must be a file that exists or one of")
+
+
+def test_a_language_that_the_rubric_lacks(call, write, assert_one_line):
+    name = write(RIGHT.replace(", zh: 道歉", ""))
+
+    assert_one_line(call("rubric", "show", name, "--language", "zh"), "must be one of", "got 'zh'")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("show",),
+        ("show", "safety", "--json", "--yaml"),
+        ("show", "safety", "--language", "fr"),
+        ("check",),
+        ("new",),
+        ("new", "-", "--kind", "bool"),
+        ("new", "-", "--kind", "scale", "--from", "safety"),
+        ("new", "-", "--our-names"),
+        ("nonsense",),
+    ],
+)
+def test_wrong_usage_exits_2(call, arguments):
+    done = call("rubric", *arguments)
+
+    assert done.code == 2
+    assert "Traceback" not in done.err
+
+
+# check ----------------------------------------------------------------------------------------
+
+
+def test_check_of_a_right_file_says_what_it_holds(call, write):
+    done = call("rubric", "check", write(RIGHT))
+
+    assert (done.code, done.err) == (0, "")
+    assert done.out.splitlines() == [
+        "mine.yaml: small 1, 1 question, in en, zh",
+        "  refuse: 1 proposition, 6 features",
+        f"  {rubric_from_text(RIGHT).content_hash}",
+    ]
+
+
+def test_check_prints_every_problem_of_every_file(call, write):
+    done = call("rubric", "check", write(WRONG), write(RIGHT, "b.yaml"), "none.yaml", "safety")
+
+    assert (done.code, done.err) == (1, "")
+    lines = done.out.splitlines()
+    assert lines[0].startswith("mine.yaml:5:23: `kind` must be one of boolean, choice, ")
+    assert lines[0].endswith("got 'bool'. Did you mean `boolean`?")
+    assert lines[1].startswith("mine.yaml:7:29: `demands.sorry` must be one of `required`")
+    assert lines[2].startswith("b.yaml: small 1")
+    assert lines[5].startswith("`rubric` must be a file that exists or one of")
+    assert lines[6].startswith("safety: safety 1.0, 21 questions")
+
+
+def test_check_as_json(call, write):
+    done = call("rubric", "check", write(WRONG), write(RIGHT, "b.yaml"), "--json")
+
+    assert done.code == 1
+    wrong, right = done.json["files"]
+    assert (wrong["file"], wrong["valid"], len(wrong["problems"])) == ("mine.yaml", False, 2)
+    assert wrong["problems"][0]["line"] == 5
+    assert wrong["problems"][0]["column"] == 23
+    assert wrong["problems"][0]["message"].startswith("`kind` must be one of")
+    assert wrong["problems"][0]["text"].startswith("mine.yaml:5:23: `kind`")
+    assert (right["valid"], right["problems"], right["name"]) == (True, [], "small")
+    assert right["content_hash"] == rubric_from_text(RIGHT).content_hash
+
+
+def test_check_reads_standard_input(call):
+    right = call("rubric", "check", "-", stdin=RIGHT.encode())
+    wrong = call("rubric", "check", "-", stdin=WRONG.encode())
+
+    assert right.out.startswith("-: small 1")
+    assert wrong.out.startswith("<stdin>:5:23: ")
+    assert (right.code, wrong.code) == (0, 1)
+
+
+def test_check_of_too_much_on_standard_input(call):
+    done = call("rubric", "check", "-", stdin=b"#" * 1_000_000)
+
+    assert done.code == 1
+    assert done.out.startswith("<stdin>: a rubric must be at most 262,144 bytes (256 KiB)")
+
+
+def test_check_shows_hostile_text_inert(call, write):
+    done = call(
+        "rubric", "check", write(RIGHT.replace("bool", '"\\e[2J\u202e').replace("ean", '"'))
+    )
+
+    assert done.code == 1
+    assert "\x1b" not in done.out
+    assert "\u202e" not in done.out
+
+
+def test_check_works_as_a_program_in_a_pipe(execute, tmp_path):
+    (tmp_path / "mine.yaml").write_text(WRONG, encoding="utf-8")
+
+    done = execute("rubric", "check", "mine.yaml", cwd=tmp_path, PYTHONIOENCODING="ascii")
+
+    assert (done.code, done.err) == (1, "")
+    assert done.out.count("mine.yaml:") == 2
+
+
+# new ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["boolean", "choice", "multilabel", "scale", "text", "pairwise"])
+def test_new_writes_a_rubric_that_checks(call, write, kind):
+    done = call("rubric", "new", "our questions.yaml", "--kind", kind)
+
+    assert (done.code, done.err) == (0, "")
+    assert done.out.startswith("our questions.yaml: written.")
+    rubric = load_rubric("our questions.yaml")
+    assert rubric.name == "our-questions"
+    assert rubric.questions[0].kind == kind
+    assert call("rubric", "check", "our questions.yaml").code == 0
+
+
+def test_new_is_boolean_by_default(call, write):
+    call("rubric", "new", "mine.yaml")
+
+    assert load_rubric("mine.yaml").behaviors
+
+
+def test_new_replaces_nothing(call, write, assert_one_line):
+    name = write("mine\n")
+
+    assert_one_line(call("rubric", "new", name), "`FILE` must not exist yet, got 'mine.yaml'")
+    assert Path(name).read_text() == "mine\n"
+
+
+def test_new_replaces_no_link_to_nowhere(call, write, assert_one_line):
+    Path("mine.yaml").symlink_to("nowhere.yaml")
+
+    assert_one_line(call("rubric", "new", "mine.yaml"), "`FILE` must not exist yet")
+    assert not Path("nowhere.yaml").exists()
+
+
+def test_new_in_a_folder_that_does_not_exist(call, write, assert_one_line):
+    assert_one_line(call("rubric", "new", "nowhere/mine.yaml"), "nowhere/mine.yaml: cannot be")
+
+
+def test_new_from_a_built_in_rubric_keeps_its_comments(call, write):
+    call("rubric", "new", "mine.yaml", "--from", "safety")
+
+    text = Path("mine.yaml").read_text(encoding="utf-8")
+    assert text.startswith("# ")
+    assert load_rubric("mine.yaml") == load_rubric("safety")
+
+
+def test_new_to_standard_output(call):
+    assert rubric_from_text(call("rubric", "new", "-").out).name == "my-rubric"
+    assert rubric_from_text(call("rubric", "new", "-", "--from", "safety").out).name == "safety"
+
+
+def test_new_from_the_layout_of_the_authors_is_in_our_form(call, write):
+    write(LAYOUT, "theirs.yaml")
+
+    call("rubric", "new", "mine.yaml", "--from", "theirs.yaml")
+    call("rubric", "new", "ours.yaml", "--from", "theirs.yaml", "--our-names")
+
+    assert Path("mine.yaml").read_text().startswith("schema: voirdire.rubric/1\nname: theirs\n")
+    assert load_rubric("mine.yaml") == load_rubric("theirs.yaml")
+    assert load_rubric("ours.yaml").propositions == ("gentle_encouragement",)
+
+
+def test_new_from_nothing_is_one_line(call, write, assert_one_line):
+    done = call("rubric", "new", "mine.yaml", "--from", "safetyy")
+
+    assert_one_line(done, "Did you mean `safety`?")
+    assert not Path("mine.yaml").exists()
+
+
+# help -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("command", [[], ["list"], ["show"], ["check"], ["new"]])
+def test_help_names_the_commands_and_fits_80_columns(execute, command):
+    done = execute("rubric", *command, "--help", COLUMNS="80")
+
+    assert (done.code, done.err) == (0, "")
+    assert max(map(len, done.out.splitlines())) <= 80
+    if not command:
+        assert all(re.search(rf"\b{name}\b", done.out) for name in ("list", "show", "check", "new"))
+
+
+def test_json_is_utf_8_whatever_the_terminal_is(execute):
+    done = execute("rubric", "show", "pairwise", "--json", PYTHONIOENCODING="ascii")
+
+    text = load_rubric("pairwise").questions[0].text["zh"]
+    assert json.loads(done.out)["questions"][0]["text"]["zh"] == text

@@ -1,0 +1,113 @@
+"""Every value of a file broken in every way: each has words of ours and a place."""
+
+import copy
+import math
+
+import pytest
+import yaml
+
+from voirdire.errors import RubricError
+from voirdire.rubrics import form_errors, load_rubric, rubric_from_text
+from voirdire.rubrics.rbr_layout import is_rbr_layout, rubric_from_layout_nodes
+from voirdire.rubrics.yaml_form import rubric_from_nodes
+from voirdire.rubrics.yaml_nodes import ListNode, MappingNode, ScalarNode
+
+OURS = """
+schema: voirdire.rubric/1
+name: everything
+version: "2"
+description: {en: All kinds}
+threshold: 0.25
+class_rule: exact
+questions:
+  - {id: sorry, kind: boolean, text: {en: x}, yes_examples: {en: [a]}, no_examples: [b]}
+  - {id: tone, kind: choice, text: x, labels: [warm, cold]}
+  - {id: harms, kind: multilabel, text: x, labels: {rude: {en: x}, vile: y}}
+  - {id: worth, kind: scale, text: x, minimum: 1, maximum: 5, levels: {1: {en: low}, 2: y}}
+expressions: {named: not sorry}
+behaviors:
+  refuse: {description: {en: x}, demands: {sorry: required}, unacceptable_when: sorry}
+  comply: {demands: {sorry: allowed}, classes: {good: sorry, bad: otherwise}}
+"""
+THEIRS = """
+prompt_template: x
+completion_class_order: [good, bad]
+completion_classes:
+  good: {refuse: {sorry: true}}
+  bad: {refuse: {polite: false}}
+derived_propositions: {polite: {sorry: true}}
+simple_propositions: {sorry: {prompt: x}}
+"""
+WRONG = [None, True, 7, 2.5, math.nan, "", "x y", [], ["x"], [1], {}, {"x": "y"}, {3: 4}, {"en": 1}]
+
+
+def paths(value, path=()):
+    """List the way to every value."""
+    yield path
+    if isinstance(value, dict | list):
+        pairs = value.items() if isinstance(value, dict) else enumerate(value)
+        for key, inner in pairs:
+            yield from paths(inner, (*path, key))
+
+
+def broken(text):
+    """Put every wrong value at every place, and a wrong key into every mapping."""
+    document = yaml.safe_load(text)
+    for path in paths(document):
+        for wrong in WRONG:
+            whole = {"root": copy.deepcopy(document)}
+            inner = whole
+            for key in ("root", *path)[:-1]:
+                inner = inner[key]
+            inner[("root", *path)[-1]] = copy.deepcopy(wrong)
+            yield path, wrong, whole["root"]
+
+
+def nodes(value, line=1):
+    """Make the nodes of a value, as the YAML reader would: parsing a thousand files takes long."""
+    place = {"line": line, "column": 1}
+    if isinstance(value, dict):
+        pairs = {key: (nodes(key), nodes(inner, line + 1)) for key, inner in value.items()}
+        return MappingNode(**place, pairs=pairs)
+    if isinstance(value, list):
+        return ListNode(**place, items=[nodes(inner, line + 1) for inner in value])
+    return ScalarNode(**place, value=value)
+
+
+def read(root):
+    """Read nodes in the one form or the other."""
+    from_nodes = rubric_from_layout_nodes if is_rbr_layout(root) else rubric_from_nodes
+    return from_nodes(root, source="nodes")
+
+
+@pytest.mark.parametrize("text", [OURS, THEIRS], ids=["ours", "theirs"])
+def test_every_broken_value_has_words_and_a_place(text, monkeypatch):
+    """The logic is left out: it is checked elsewhere, and would take most of the time."""
+    monkeypatch.setattr("voirdire.rubrics.logic.check_logic", lambda rubric: None, raising=False)
+    refused = 0
+    for path, wrong, document in broken(text):
+        try:
+            read(nodes(document))
+        except RubricError as error:
+            refused += 1
+            for row in error.problems:
+                assert row.line is not None, (path, wrong)
+                assert form_errors._UNKNOWN not in row.message, (path, wrong)
+                assert "{" not in row.message.replace("{'en'", ""), (path, wrong, row.message)
+
+    assert refused > len(list(paths(yaml.safe_load(text)))) * 8
+
+
+@pytest.mark.parametrize("text", [OURS, THEIRS], ids=["ours", "theirs"])
+def test_unbroken_they_are_rubrics(text, tmp_path):
+    path = tmp_path / "whole.yaml"
+    path.write_text(text)
+
+    assert load_rubric(path).questions
+
+
+def test_an_unknown_type_of_error_is_still_an_error(monkeypatch):
+    monkeypatch.setattr(form_errors, "_RULES", {})
+
+    with pytest.raises(RubricError, match="`version` must be of another form, got the number 2"):
+        rubric_from_text(OURS.replace('"2"', "2"))

@@ -1,0 +1,83 @@
+"""Words without quotes, as YAML 1.2 reads them."""
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from voirdire.rubrics.scalars import resolve_scalar
+
+
+# Examples 10.3 and 2.27 ff. of the YAML 1.2.2 specification, and what people trip over.
+@pytest.mark.parametrize(
+    ("word", "value"),
+    [
+        ("", None),
+        ("~", None),
+        ("null", None),
+        ("Null", None),
+        ("NULL", None),
+        ("nUll", "nUll"),
+        ("true", True),
+        ("True", True),
+        ("TRUE", True),
+        ("false", False),
+        ("tRUE", "tRUE"),
+        *((word, word) for word in ("yes", "no", "on", "off", "Yes", "NO", "y", "n")),
+        ("0", 0),
+        ("0o7", 7),
+        ("0x3A", 58),
+        ("-19", -19),
+        ("+12", 12),
+        ("007", 7),
+        ("-0o7", "-0o7"),
+        ("0b11", "0b11"),
+        ("1_000", "1_000"),
+        ("0.", 0.0),
+        ("-0.0", -0.0),
+        (".5", 0.5),
+        ("+12e03", 12000.0),
+        ("-2E+05", -200000.0),
+        ("1e3", 1000.0),
+        (".", "."),
+        ("e3", "e3"),
+        ("1e", "1e"),
+        (".inf", math.inf),
+        ("-.Inf", -math.inf),
+        ("+.INF", math.inf),
+        ("inf", "inf"),
+        ("nan", "nan"),
+        ("1.0.0", "1.0.0"),
+        ("12:30", "12:30"),
+        ("190:20:30", "190:20:30"),
+        ("2001-12-14", "2001-12-14"),
+        ("<<", "<<"),
+        ("=", "="),
+        ("\u0661", "\u0661"),  # a digit, but not one of YAML's
+        ("是", "是"),
+        ("9" * 5_000, math.inf),
+        ("-" + "9" * 5_000, math.inf),
+        ("0x" + "f" * 5_000, math.inf),
+        ("1e999", math.inf),
+    ],
+)
+def test_a_word_means_what_the_specification_says(word, value):
+    found = resolve_scalar(word)
+
+    assert found == value
+    assert type(found) is type(value)
+
+
+def test_not_a_number():
+    assert math.isnan(resolve_scalar(".nan"))
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False))
+def test_every_float_as_python_writes_it_is_read(number):
+    assert resolve_scalar(repr(number)) == number
+
+
+@given(st.integers(-(10**200), 10**200))
+def test_every_integer_is_read(number):
+    assert resolve_scalar(str(number)) == number
