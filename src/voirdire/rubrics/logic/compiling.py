@@ -97,7 +97,7 @@ def class_places(scope: Scope) -> dict[Place, str]:
     conditions: dict[Place, str] = {(*prefix, row.name): row.when for row in scope.classes}
     if len(conditions) < len(scope.classes):
         raise fault("classes must have different names.", where=prefix)
-    if scope.classes[-1].when == OTHERWISE:
+    if scope.classes[-1].when.strip() == OTHERWISE:
         del conditions[*prefix, scope.classes[-1].name]
     return conditions
 
