@@ -14,12 +14,16 @@ if TYPE_CHECKING:
         DegenerateDataWarning,
         DroppedRowsWarning,
         InputError,
+        LogicError,
         NoDataError,
+        RubricError,
         VoirdireError,
     )
-    from voirdire.io import read_labels, read_metadata
-    from voirdire.records import Certificate, Dropped, Failure
+    from voirdire.io import items_from_frame, read_items, read_labels, read_metadata, stream_items
+    from voirdire.judging import Verdicts, judge
+    from voirdire.records import Certificate, Dropped, Failure, Item, Message
     from voirdire.reporting import plot
+    from voirdire.rubrics import Rubric, load_rubric
     from voirdire.stats import (
         AltTestResult,
         AnnotatorResult,
@@ -47,18 +51,29 @@ __all__ = [
     "Examination",
     "Failure",
     "InputError",
+    "Item",
+    "LogicError",
+    "Message",
     "NoDataError",
     "PowerResult",
+    "Rubric",
+    "RubricError",
+    "Verdicts",
     "VoirdireError",
     "alt_test",
     "examine",
+    "items_from_frame",
+    "judge",
     "krippendorff_alpha",
+    "load_rubric",
     "outperforms_humans",
     "plot",
     "power",
     "power_from_pilot",
+    "read_items",
     "read_labels",
     "read_metadata",
+    "stream_items",
 ]
 
 _HOME = {
@@ -71,18 +86,29 @@ _HOME = {
     "Examination": "studies",
     "Failure": "records",
     "InputError": "errors",
+    "Item": "records",
+    "LogicError": "errors",
+    "Message": "records",
     "NoDataError": "errors",
     "PowerResult": "stats",
+    "Rubric": "rubrics",
+    "RubricError": "errors",
+    "Verdicts": "judging",
     "VoirdireError": "errors",
     "alt_test": "studies",
     "examine": "studies",
+    "items_from_frame": "io",
+    "judge": "judging",
     "krippendorff_alpha": "stats",
+    "load_rubric": "rubrics",
     "outperforms_humans": "studies",
     "plot": "reporting",
     "power": "stats",
     "power_from_pilot": "studies",
+    "read_items": "io",
     "read_labels": "io",
     "read_metadata": "io",
+    "stream_items": "io",
 }
 
 

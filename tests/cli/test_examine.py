@@ -770,6 +770,34 @@ def test_the_threshold_is_in_the_certificate(call, study, write, files, tmp_path
     assert settings["threshold"] == 0.6
 
 
+def test_verdicts_bring_their_threshold_and_fingerprint_to_the_certificate(
+    call, study, write, files, tmp_path
+):
+    marks = {"judge": "j", "threshold": 0.7, "fingerprint": "sha256:1", "question": "label"}
+    rows = [
+        {"item": item, "label": False, "probability": 0.6} | marks
+        for item in study["humans"]["ann"]
+    ]
+    judges = write("p.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
+
+    def examined(*options):
+        done = call(
+            *("examine", *files[:2], "--judges", judges, "--kind", "boolean", *options),
+            *("--certificate", tmp_path / "record.json", "--json"),
+        )
+        (row,) = done.json["examinations"]
+        return row, json.loads((tmp_path / "record.json").read_text())
+
+    declared, record = examined()
+    chosen, other = examined("--threshold", 0.5)
+
+    # Under .7 every label is false, under .5 every label is true.
+    assert declared["advantage_probability"] != chosen["advantage_probability"]
+    assert record["settings"]["threshold"] == 0.7
+    assert other["settings"]["threshold"] == 0.5
+    assert record["judges"]["j"]["fingerprint"] == "sha256:1"
+
+
 def test_gold_labels_are_in_the_certificate(call, study, write, files, tmp_path):
     gold = study["judges"]["good"]
     path = write("gold.csv", "item,label\n" + "".join(f"{i},{x}\n" for i, x in gold.items()))

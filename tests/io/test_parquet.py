@@ -135,3 +135,44 @@ def test_damage_inside_a_file_is_refused_in_one_line(write):
 
     with pytest.raises(InputError, match=r"labels\.parquet: must be a whole Parquet file, got"):
         read_labels(path, role="annotator", kind="choice")
+
+
+# One question of many -------------------------------------------------------------------------
+
+
+def many_questions(path, *, n_items=500, column="question"):
+    """Write rows of two questions in many row groups, and give what stands in them."""
+    rows = [(f"i{n}", question, n % 3 == 0) for n in range(n_items) for question in ("p", "q")]
+    frame = pl.DataFrame(rows, schema=["item", column, "label"], orient="row")
+    frame.write_parquet(path, row_group_size=64)
+    return frame
+
+
+@pytest.mark.parametrize("column", ["question", "^q.*$"])
+def test_one_question_is_read_with_its_rows_in_order(tmp_path, column):
+    many_questions(tmp_path / "many.parquet", column=column)
+    columns = None if column == "question" else {"question": column}
+
+    table = read_labels(
+        tmp_path / "many.parquet", role="judge", kind="boolean", question="q", columns=columns
+    )
+
+    assert table.frame["item"].to_list() == [f"i{n}" for n in range(500)]
+    assert table.frame["line"].to_list() == [2 * n + 2 for n in range(500)]
+    assert set(table.frame["question"]) == {"q"}
+
+
+def test_a_question_that_is_not_there_names_those_that_are(tmp_path):
+    many_questions(tmp_path / "many.parquet")
+
+    with pytest.raises(voirdire.NoDataError, match=r"got 'r'. Ask for one of 'p', 'q'"):
+        read_labels(tmp_path / "many.parquet", role="judge", kind="boolean", question="r")
+
+
+def test_questions_that_are_numbers_are_found_by_their_text(tmp_path):
+    frame = pl.DataFrame({"item": ["a", "b"], "question": [1, 2], "label": [True, False]})
+    frame.write_parquet(tmp_path / "numbers.parquet")
+
+    table = read_labels(tmp_path / "numbers.parquet", role="judge", kind="boolean", question="2")
+
+    assert table.frame.select("item", "line", "label").rows() == [("b", 2, "false")]

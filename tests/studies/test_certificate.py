@@ -287,6 +287,23 @@ def test_time_and_versions_are_not_covered(record, monkeypatch):
     assert other.content_hash == default.content_hash
 
 
+def test_fingerprints_that_came_with_the_labels_are_recorded(survey, table):
+    people = table(survey.humans, "annotator", "choice")
+    machines = replace(
+        table(survey.judges, "judge", "choice"),
+        fingerprints={"judge0": ("sha256:1",), "judge1": ("sha256:2", "sha256:3")},
+    )
+    found = examine(people, machines)
+
+    record = certify(found, humans=people, judges=machines)
+    given = certify(found, humans=people, judges=machines, fingerprints={"judge0": "sha256:9"})
+
+    assert record.judges["judge0"]["fingerprint"] == "sha256:1"
+    assert record.judges["judge1"]["fingerprint"] == ["sha256:2", "sha256:3"]
+    assert given.judges["judge0"]["fingerprint"] == "sha256:9"
+    assert given.judges["judge1"]["fingerprint"] is None
+
+
 def test_fingerprints_and_the_rubric_are_covered(survey, table):
     people = table(survey.humans, "annotator", "choice")
     machines = table(survey.judges, "judge", "choice")

@@ -40,7 +40,7 @@ __all__ = ["examine_command"]
 
 GATE_NOT_PASSED = 3
 _MOST_SAID = 5
-_FORMATS = "csv, tsv, jsonl, json, parquet, alttest, label-studio, argilla"
+_FORMATS = "csv, tsv, jsonl, json, parquet, alttest, label-studio, argilla, rbr-gold"
 FILES, STUDY, TEST, OUTPUT = "Files", "What is asked", "The test", "Output"
 
 
@@ -135,12 +135,14 @@ def examine_command(
         ),
     ] = None,
     threshold: Annotated[
-        float,
+        float | None,
         typer.Option(
-            help="Boolean judges given as probabilities: true from here on. Fix it beforehand.",
+            help="Boolean judges given as probabilities: true from here on. Fix it beforehand. "
+            "Default: what verdicts of `voirdire judge` declare, else .5.",
+            show_default=False,
             rich_help_panel=STUDY,
         ),
-    ] = 0.5,
+    ] = None,
     alignment: Annotated[
         list[str],
         typer.Option(
@@ -409,6 +411,14 @@ def _write_certificate(
         judges=study.judges,
         gold=study.gold,
         epsilon_reason=epsilon_reason,
-        reading={"threshold": reading.threshold, "missing": list(reading.missing)},
+        reading={"threshold": _threshold(study, reading), "missing": list(reading.missing)},
     )
     write_text(path, certificate_to_json(record) + "\n")
+
+
+def _threshold(study: Study, reading: Reading) -> float | list[float]:
+    """Name the threshold of the run: declared here, else by the verdicts, else .5."""
+    if reading.threshold is not None:
+        return reading.threshold
+    found = study.judges.thresholds or (0.5,)
+    return found[0] if len(found) == 1 else list(found)

@@ -31,7 +31,7 @@ class Reading:
     labels: list[Any] | None
     separator: str | None
     missing: Sequence[str]
-    threshold: float
+    threshold: float | None
     cluster: str | None
     questions: Sequence[str]
     streamed: bool = False

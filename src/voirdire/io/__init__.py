@@ -1,4 +1,4 @@
-"""Read human annotations and judge labels from files and tables into one long form.
+"""Read items, human annotations and judge labels from files and tables.
 
 Nothing heavy is imported here: polars arrives with the first name that is used.
 """
@@ -11,6 +11,10 @@ from voirdire import _lazy
 
 if TYPE_CHECKING:
     from voirdire.io.frames import table_from_frame
+    from voirdire.io.items.batches import ItemBatch, ItemTable
+    from voirdire.io.items.declared import ItemColumn, ItemFormat
+    from voirdire.io.items.item_frames import items_from_frame
+    from voirdire.io.items.streaming import read_items, stream_items
     from voirdire.io.metadata import metadata_from_frame, read_metadata
     from voirdire.io.reading import read_labels
     from voirdire.io.request import FileFormat, Role
@@ -18,23 +22,37 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FileFormat",
+    "ItemBatch",
+    "ItemColumn",
+    "ItemFormat",
+    "ItemTable",
     "LabelTable",
     "Role",
+    "items_from_frame",
     "join_tables",
     "metadata_from_frame",
+    "read_items",
     "read_labels",
     "read_metadata",
+    "stream_items",
     "table_from_frame",
 ]
 
 _HOMES = {
     "FileFormat": "request",
+    "ItemBatch": "items.batches",
+    "ItemColumn": "items.declared",
+    "ItemFormat": "items.declared",
+    "ItemTable": "items.batches",
     "LabelTable": "table",
     "Role": "request",
+    "items_from_frame": "items.item_frames",
     "join_tables": "table",
     "metadata_from_frame": "metadata",
+    "read_items": "items.streaming",
     "read_labels": "reading",
     "read_metadata": "metadata",
+    "stream_items": "items.streaming",
     "table_from_frame": "frames",
 }
 

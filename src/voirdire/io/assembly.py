@@ -10,6 +10,7 @@ from voirdire.errors import NoDataError
 from voirdire.io.drops import drops_of, in_order
 from voirdire.io.duplicates import repeated_rows
 from voirdire.io.labels import declared_labels, label_dtype, with_labels
+from voirdire.io.provenance import fingerprints_of, thresholds_of
 from voirdire.io.reasons import Status, with_reasons
 from voirdire.io.shape import find_layout, long_form
 from voirdire.io.table import COLUMNS, LabelTable, repeat_drops, without_rows
@@ -46,7 +47,13 @@ def assemble(table: RawTable, request: Request) -> LabelTable:
     repeats = repeated_rows(frame)
     kept = without_rows(frame, repeats).select(COLUMNS)
     dropped = [*table.dropped, *dropped, *unusable, *repeat_drops(frame, repeats)]
-    return LabelTable(frame=kept, kind=request.kind, dropped=in_order(dropped))
+    return LabelTable(
+        frame=kept,
+        kind=request.kind,
+        dropped=in_order(dropped),
+        thresholds=thresholds_of(frame),
+        fingerprints=fingerprints_of(frame, source=table.source),
+    )
 
 
 def _identified(

@@ -32,7 +32,7 @@ def table_from_frame(
     raters: Sequence[str] | None = None,
     labels: Sequence[str] | Sequence[float] | None = None,
     separator: str | None = None,
-    threshold: float = 0.5,
+    threshold: float | None = None,
     missing: Sequence[str] = (),
     question: str | None = None,
     rater_name: str | None = None,

@@ -18,9 +18,11 @@ from voirdire._validation import shorten
 from voirdire.errors import InputError, NoDataError
 from voirdire.io.alttest_json import table_of_mapping
 from voirdire.io.argilla import is_argilla, table_of_records
+from voirdire.io.items.declared import item_stem
 from voirdire.io.json_text import decode_document
 from voirdire.io.jsonl import decode_rows, table_of_objects
 from voirdire.io.label_studio import is_label_studio, table_of_tasks
+from voirdire.io.rbr_gold import is_rbr_gold, table_of_gold
 from voirdire.io.sources import check_utf8, read_bytes, source_name
 
 if TYPE_CHECKING:
@@ -61,11 +63,13 @@ def read_json(source: Source, *, declared: FileFormat, request: Request) -> RawT
 
 
 def read_jsonl(source: Source, *, declared: FileFormat | None, request: Request) -> RawTable:
-    """Open a JSONL file: rows, or Argilla's records."""
+    """Open a JSONL file: rows, Argilla's records, or gold rows of the RBR authors."""
     name = source_name(source)
     rows, lines = decode_rows(source)
     if declared == "argilla" or is_argilla(rows[:1]):
         return table_of_records(rows, lines, source=name, request=request)
+    if declared == "rbr-gold" or is_rbr_gold(rows[:1]):
+        return table_of_gold(rows, lines, source=name, stem=item_stem(source), request=request)
     return table_of_objects(rows, lines, source=name)
 
 

@@ -65,7 +65,7 @@ def with_labels(frame: pl.DataFrame, *, request: Request) -> pl.DataFrame:
     else:
         typed = _from_text(_missing_first(frame, request=request), kind=request.kind)
     if "probability" in frame.columns:
-        typed = _from_probability(typed, threshold=request.threshold)
+        typed = _from_probability(typed, threshold=request.cut)
     if declared is not None and request.kind != "multilabel":
         typed = _unless(typed, pl.col("label").is_in(declared), Status.OUTSIDE)
     usable = pl.col("status") == Status.USABLE

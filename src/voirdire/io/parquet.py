@@ -19,9 +19,14 @@ if TYPE_CHECKING:
 
 __all__ = ["read_parquet", "row_numbers"]
 
+_ROW = "row_number_"
 
-def read_parquet(source: Source) -> RawTable:
-    """Open a Parquet file."""
+
+def read_parquet(source: Source, *, only: tuple[str, str] | None = None) -> RawTable:
+    """Open a Parquet file; of one on disk perhaps only the rows where a column has one value.
+
+    Where no row has it, all are there, so that whoever asked can say what there is.
+    """
     name = source_name(source)
     opened = _opened(source)
     try:
@@ -32,6 +37,9 @@ def read_parquet(source: Source) -> RawTable:
         raise InputError(_message(name, error)) from error
 
     def load(needed: Sequence[str]) -> RawRows:
+        chosen = None if only is None else _chosen_rows(opened, needed, only=only)
+        if chosen is not None:
+            return chosen
         try:
             # by position and under another name: polars takes names such as * for patterns
             places = sorted(columns.index(column) for column in needed)
@@ -52,6 +60,28 @@ def _opened(source: Source) -> Path | bytes:
         if path.is_file() and path.stat().st_size > 0:
             return path
     return read_bytes(source)
+
+
+def _chosen_rows(
+    opened: Path | bytes, needed: Sequence[str], *, only: tuple[str, str]
+) -> RawRows | None:
+    """Load some rows without holding the others; None where that cannot be done."""
+    column, value = only
+    usual = all(name.isidentifier() and name != _ROW for name in needed)  # no patterns of polars
+    if not (isinstance(opened, Path) and usual and column in needed):
+        return None
+    try:
+        lazy = pl.scan_parquet(opened, glob=False, row_index_name=_ROW, row_index_offset=1)
+        if lazy.collect_schema()[column] != pl.String:
+            return None
+        lazy = lazy.select(_ROW, *needed).filter(pl.col(column) == value)
+        frame = lazy.collect(engine="streaming")
+    except (pl.exceptions.PolarsError, OSError):
+        return None  # whatever is wrong is said where all rows are loaded
+    if frame.is_empty():
+        return None
+    lines = frame[_ROW].cast(pl.UInt32).alias("line")
+    return RawRows(columns={name: frame[name].alias("values") for name in needed}, lines=lines)
 
 
 def row_numbers(height: int) -> pl.Series:

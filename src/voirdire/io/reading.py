@@ -34,7 +34,7 @@ def read_labels(
     raters: Sequence[str] | None = None,
     labels: Sequence[str] | Sequence[float] | None = None,
     separator: str | None = None,
-    threshold: float = 0.5,
+    threshold: float | None = None,
     missing: Sequence[str] = (),
     question: str | None = None,
     rater_name: str | None = None,
@@ -45,7 +45,8 @@ def read_labels(
     `rater`) and one for the label (`label`; for judges also `value` or `probability`), and *wide*
     otherwise: a column `item` (or `id`) and one column per rater. A judge's file with `item` and a
     label but no rater holds one judge. Optional columns: `question`, `cluster`, and for judges
-    `failure`. Nothing about the kind of question is guessed from the labels.
+    `failure`, `threshold` and `fingerprint`. Nothing about the kind of question is guessed from
+    the labels.
 
     Parameters
     ----------
@@ -57,9 +58,10 @@ def read_labels(
         What the question asks for.
     format : str, optional
         One of ``csv``, ``tsv``, ``jsonl``, ``json``, ``parquet``, ``alttest``,
-        ``label-studio``, ``argilla``: how the file is written. By default the ending of its name
-        says (``.csv``, ``.tsv``, ``.jsonl``, ``.ndjson``, ``.json``, ``.parquet``), JSONL for a
-        stream; the shape of a JSON file is told by its top level.
+        ``label-studio``, ``argilla``, ``rbr-gold``: how the file is written. By default the ending
+        of its name says (``.csv``, ``.tsv``, ``.jsonl``, ``.ndjson``, ``.json``, ``.parquet``),
+        JSONL for a stream; the shape of a JSON file is told by its top level, that of JSONL by its
+        first row.
     columns : mapping of str to str, optional
         Our names to the file's, for `item`, `rater`, `label`, `question`, `cluster`, `failure` and
         `probability`.
@@ -71,6 +73,8 @@ def read_labels(
         What parts the labels of a set in a text cell. Without it such a cell is a JSON array.
     threshold : float, optional
         In [0, 1]. A judge's `probability` of a boolean question makes the label true from here on.
+        By default 0.5; but a table with columns `label`, `probability` and `threshold`, as
+        `voirdire judge` writes it, says which threshold its labels were made with, and they stand.
     missing : sequence of str, optional
         Further words that mean "no answer", to the letter.
     question : str, optional
@@ -103,7 +107,9 @@ def read_labels(
     listed besides.
 
     Label Studio's annotations and Argilla's responses are the annotators' labels, predictions and
-    suggestions the judges'.
+    suggestions the judges'. The gold rows of the RBR authors (`propositions` beside a
+    `completion`) hold the labels of one rater, ``"gold"`` or `rater_name`; propositions have the
+    names of the rubric ``safety``, and items those that `stream_items` gives them.
 
     Examples
     --------
@@ -142,8 +148,11 @@ def _opened(source: Source, *, declared: FileFormat | None, request: Request) ->
     if chosen in ("csv", "tsv"):
         return read_delimited(source, separator="," if chosen == "csv" else "\t")
     if chosen == "parquet":
-        return read_parquet(source)
-    if chosen == "jsonl" or (chosen == "argilla" and _has_lines(source)):
+        column = request.column_named("question") or "question"
+        return read_parquet(
+            source, only=None if request.question is None else (column, request.question)
+        )
+    if chosen in ("jsonl", "rbr-gold") or (chosen == "argilla" and _has_lines(source)):
         return read_jsonl(source, declared=declared, request=request)
     return read_json(source, declared=chosen, request=request)
 

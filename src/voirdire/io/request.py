@@ -19,12 +19,15 @@ Role: TypeAlias = Literal["annotator", "judge"]
 """Whose labels a file holds."""
 
 FileFormat: TypeAlias = Literal[
-    "csv", "tsv", "jsonl", "json", "parquet", "alttest", "label-studio", "argilla"
+    "csv", "tsv", "jsonl", "json", "parquet", "alttest", "label-studio", "argilla", "rbr-gold"
 ]
-"""How a file is written; the last three are shapes of JSON."""
+"""How a file is written; the last four are shapes of JSON."""
 
 DEFAULT_QUESTION = "label"
 """The name of the only question where a table has no question column."""
+
+DEFAULT_THRESHOLD = 0.5
+"""The probability from which on a boolean label is true, where nobody declares another."""
 
 _CONCEPTS = {
     "item": "item",
@@ -51,7 +54,7 @@ class Request:
     raters: Sequence[str] | None = None
     labels: Sequence[str] | Sequence[float] | None = None
     separator: str | None = None
-    threshold: float = 0.5
+    threshold: float | None = None
     missing: Sequence[str] = ()
     question: str | None = None
     rater_name: str | None = None
@@ -60,7 +63,7 @@ class Request:
     def __post_init__(self) -> None:
         check_choice("role", self.role, Role)
         check_choice("kind", self.kind, QuestionKind)
-        if not 0 <= self.threshold <= 1:
+        if self.threshold is not None and not 0 <= self.threshold <= 1:
             message = f"`threshold` must be in [0, 1], got {self.threshold!r}. Write 50% as 0.5."
             raise InputError(message)
         if self.separator == "":
@@ -70,6 +73,11 @@ class Request:
             _check_words(name, words)
         _check_labels(self.labels, kind=self.kind)
         _check_columns(self.columns)
+
+    @property
+    def cut(self) -> float:
+        """Give the probability from which on a boolean label is true."""
+        return DEFAULT_THRESHOLD if self.threshold is None else self.threshold
 
     @property
     def single_rater(self) -> str:

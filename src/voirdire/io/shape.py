@@ -36,13 +36,15 @@ class Layout:
     failure: str | None = None
     question: str | None = None
     cluster: str | None = None
+    threshold: str | None = None
+    fingerprint: str | None = None
     raters: tuple[str, ...] = ()
 
     def needed(self) -> list[str]:
         """Name the columns to load, each once."""
         single = (
             self.item, self.rater, self.label, self.probability,
-            self.failure, self.question, self.cluster,
+            self.failure, self.question, self.cluster, self.threshold, self.fingerprint,
         )  # fmt: skip
         return list(dict.fromkeys(name for name in (*single, *self.raters) if name is not None))
 
@@ -71,15 +73,17 @@ def find_layout(table: RawTable, request: Request) -> Layout:
         return Layout(item=item, question=question, cluster=cluster, raters=raters)
     if rater is None and request.role == "annotator" and request.rater_name is None:
         _refuse_missing(table, "annotator")
-    failure = _named(table, request, "failure", "failure") if request.role == "judge" else None
+    is_judge = request.role == "judge"
     return Layout(
         item=item,
         rater=rater,
         label=label,
         probability=probability,
-        failure=failure,
+        failure=_named(table, request, "failure", "failure") if is_judge else None,
         question=question,
         cluster=cluster,
+        threshold=_declared_threshold(table, request, label),
+        fingerprint="fingerprint" if is_judge and "fingerprint" in table.columns else None,
     )
 
 
@@ -94,7 +98,12 @@ def long_form(rows: RawRows, *, layout: Layout, table: RawTable, request: Reques
         rater = _present(texts(rows.columns[layout.rater], source=table.source))
     extra = {
         concept: texts(rows.columns[name], source=table.source)
-        for concept, name in (("probability", layout.probability), ("failure", layout.failure))
+        for concept, name in (
+            ("probability", layout.probability),
+            ("failure", layout.failure),
+            ("threshold", layout.threshold),
+            ("fingerprint", layout.fingerprint),
+        )
         if name is not None
     }
     column = (layout.probability or layout.label) if table.tabular else None
@@ -146,7 +155,22 @@ def _answer_columns(table: RawTable, request: Request) -> tuple[str | None, str 
     label_wanted = request.column_named("label") is not None
     if label_wanted and request.column_named("probability") is None:
         return label, None
+    if _declared_threshold(table, request, label) is not None:
+        return label, None
     return label, _named(table, request, "probability", "probability")
+
+
+def _declared_threshold(table: RawTable, request: Request, label: str | None) -> str | None:
+    """Find the column that says with which threshold a judge's labels were made.
+
+    Where there is one the labels stand, unless the caller declares a threshold.
+    """
+    columns = {"probability", "threshold"}
+    if request.role != "judge" or request.kind != "boolean" or label is None:
+        return None
+    if request.threshold is not None or request.column_named("probability") is not None:
+        return None
+    return "threshold" if columns <= set(table.columns) else None
 
 
 def _check_raters(table: RawTable, raters: Sequence[str]) -> None:

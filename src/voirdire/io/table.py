@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -11,10 +11,11 @@ from voirdire._validation import shorten
 from voirdire.errors import InputError
 from voirdire.io.drops import in_order
 from voirdire.io.duplicates import repeated_rows
+from voirdire.io.provenance import joined_fingerprints
 from voirdire.records import Dropped
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from voirdire._types import QuestionKind
 
@@ -39,11 +40,17 @@ class LabelTable:
         The kind of question, as declared.
     dropped : tuple of Dropped
         What was set aside, with its reason and place.
+    thresholds : tuple of float
+        The thresholds that judges' labels were made with, where the table declares them.
+    fingerprints : mapping of str to tuple of str
+        For each judge that has any: the fingerprints of its verdicts.
     """
 
     frame: pl.DataFrame
     kind: QuestionKind
     dropped: tuple[Dropped, ...] = ()
+    thresholds: tuple[float, ...] = ()
+    fingerprints: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 def join_tables(tables: Iterable[LabelTable]) -> LabelTable:
@@ -87,6 +94,8 @@ def join_tables(tables: Iterable[LabelTable]) -> LabelTable:
         frame=without_rows(frame, repeats),
         kind=tables[0].kind,
         dropped=(*earlier, *in_order(repeat_drops(frame, repeats))),
+        thresholds=tuple(sorted({value for table in tables for value in table.thresholds})),
+        fingerprints=joined_fingerprints([table.fingerprints for table in tables]),
     )
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from voirdire.records import CERTIFICATE_SCHEMA, Certificate
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     import polars as pl
 
@@ -34,7 +34,7 @@ def certify(
     gold: LabelTable | None = None,
     epsilon_reason: str | None = None,
     reading: Mapping[str, Any] | None = None,
-    fingerprints: Mapping[str, str] | None = None,
+    fingerprints: Mapping[str, str | Sequence[str]] | None = None,
     rubric_hash: str | None = None,
 ) -> Certificate:
     """Record an examination so that anybody with the data can repeat it.
@@ -51,8 +51,8 @@ def certify(
         Why this ε was fixed in advance, if the examination does not say.
     reading : mapping, optional
         How labels were read from their files, such as the threshold of probabilities.
-    fingerprints : mapping of str to str, optional
-        The fingerprint of each judge that has one.
+    fingerprints : mapping of str to str or sequence of str, optional
+        The fingerprint of each judge that has one; by default those that `judges` came with.
     rubric_hash : str, optional
         Content hash of the rubric.
 
@@ -61,7 +61,7 @@ def certify(
     Certificate
         Its `content_hash` covers everything but the time, the versions and itself.
     """
-    known = fingerprints or {}
+    known = judges.fingerprints if fingerprints is None else fingerprints
     content: dict[str, Any] = {
         "schema": CERTIFICATE_SCHEMA,
         "data_hash": hash_labels(humans.frame),
@@ -69,7 +69,7 @@ def certify(
         "judges": {
             name: {
                 "labels_hash": hash_labels(judges.frame.filter(judges.frame["rater"] == name)),
-                "fingerprint": known.get(name),
+                "fingerprint": _one_or_all(known.get(name)),
             }
             for name in sorted(examination.judges)
         },
@@ -135,6 +135,13 @@ def hash_labels(frame: pl.DataFrame) -> str:
         digest.update(canonical_json(row))
         digest.update(b"\n")
     return f"sha256:{digest.hexdigest()}"
+
+
+def _one_or_all(found: str | Sequence[str] | None) -> str | list[str] | None:
+    """Write one fingerprint as text, and those of several questions as a list."""
+    if found is None or isinstance(found, str):
+        return found
+    return found[0] if len(found) == 1 else list(found)
 
 
 def _first(said: str | None, settled: str | None) -> str | None:

@@ -1,0 +1,227 @@
+"""`voirdire distill`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from voirdire._validation import shorten
+from voirdire.cli.judging_output import print_json
+from voirdire.cli.judging_progress import steps_progress
+from voirdire.cli.options import as_mapping
+from voirdire.cli.printing import listen_for_interrupts
+from voirdire.cli.written_files import check_apart, write_text
+from voirdire.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from voirdire.judging import Distilled
+    from voirdire.records import Dropped
+
+__all__ = ["distill_command"]
+
+LEARNT, MADE = "What is learnt", "How the judge is made"
+_MOST_SHOWN = 5
+
+
+def distill_command(
+    items: Annotated[
+        str,
+        typer.Argument(
+            help="Prompts with responses, as `voirdire judge` reads them.", metavar="ITEMS"
+        ),
+    ],
+    labels: Annotated[
+        list[Path],
+        typer.Option(
+            help="Verdicts or annotations about these items; repeatable. Of several raters the "
+            "majority counts.",
+            metavar="FILE",
+            rich_help_panel=LEARNT,
+        ),
+    ],
+    output: Annotated[
+        Path,
+        typer.Option("--output", "-o", help="The judge.", metavar="FILE.npz", rich_help_panel=MADE),
+    ],
+    rubric: Annotated[
+        str | None,
+        typer.Option(
+            help="Learn the propositions of this rubric: a built-in one, or a YAML file.",
+            metavar="NAME|FILE",
+            rich_help_panel=LEARNT,
+        ),
+    ] = None,
+    question: Annotated[
+        list[str],
+        typer.Option(help="Learn this question; repeatable.", metavar="ID", rich_help_panel=LEARNT),
+    ] = [],  # noqa: B006  # typer copies it
+    column: Annotated[
+        list[str],
+        typer.Option(
+            help="Your name for a column of ITEMS, as OURS=YOURS; repeatable.",
+            metavar="OURS=YOURS",
+            rich_help_panel=LEARNT,
+        ),
+    ] = [],  # noqa: B006
+    file_format: Annotated[
+        str | None,
+        typer.Option(
+            "--format", help="Of ITEMS, instead of the file's ending.", rich_help_panel=LEARNT
+        ),
+    ] = None,
+    threshold: Annotated[
+        float | None,
+        typer.Option(
+            help="Verdicts: true from this probability on. Default: what they declare.",
+            show_default=False,
+            rich_help_panel=LEARNT,
+        ),
+    ] = None,
+    card: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write the judge's card here too, as Markdown.",
+            metavar="FILE.md",
+            rich_help_panel=MADE,
+        ),
+    ] = None,
+    calibrator: Annotated[
+        Literal["platt", "temperature", "isotonic"],
+        typer.Option(help="How scores become probabilities.", rich_help_panel=MADE),
+    ] = "platt",
+    folds: Annotated[
+        int, typer.Option(help="Parts for held-out figures.", rich_help_panel=MADE)
+    ] = 5,
+    seed: Annotated[int, typer.Option(help="Of the folds.", rich_help_panel=MADE)] = 0,
+    name: Annotated[
+        str | None,
+        typer.Option(
+            help="What verdicts call the judge. Default: after the file.",
+            show_default=False,
+            rich_help_panel=MADE,
+        ),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Make a local judge from labelled responses, with a card that says how good it is."""
+    if rubric is None and not question:
+        msg = "`--rubric` must name a rubric, or `--question` a question to learn."
+        raise typer.BadParameter(msg)
+    named = as_mapping(column, option="--column")
+    _check_output(output)
+    check_apart(output=output, card=card)
+    _check_card(card)
+    listen_for_interrupts()
+    from voirdire.judging import distill_files
+
+    with steps_progress("learning") as tell:
+        made = distill_files(
+            items,
+            labels,
+            rubric=rubric,
+            questions=question,
+            columns=named or None,
+            format=file_format,
+            threshold=threshold,
+            calibrator=calibrator,
+            n_folds=folds,
+            seed=seed,
+            name=name or output.stem,
+            progress=tell,
+        )
+    made.judge.save(output)
+    if card is not None:
+        write_text(card, made.judge.card.to_markdown())
+    _say_what_was_left_out(made)
+    if as_json:
+        print_json(_as_dict(made, output))
+        return
+    typer.echo(made.judge.card.to_markdown())
+    typer.echo(
+        f"{output}: learnt {len(made.judge.questions)} questions from {made.n_items:,} items\n\n"
+        f"  voirdire judge ITEMS --judge {output} -o verdicts.parquet"
+    )
+
+
+def _as_dict(made: Distilled, output: Path) -> dict[str, Any]:
+    return {
+        "output": str(output),
+        "judge": made.judge.name,
+        "fingerprint": made.judge.fingerprint,
+        "questions": list(made.judge.questions),
+        "n_items": made.n_items,
+        "n_unlabelled": made.n_unlabelled,
+        "n_strangers": made.n_strangers,
+        "raters": list(made.raters),
+        "left_out": [{"question": row.question, "reason": row.reason} for row in made.left_out],
+        "n_tied": len(made.tied),
+        "n_dropped": len(made.dropped),
+        "card": made.judge.card.to_dict(),
+    }
+
+
+def _say_what_was_left_out(made: Distilled) -> None:
+    for row in made.left_out:
+        typer.echo(f"left out: {shorten(row.question)}: {row.reason}", err=True)
+    _say_drops("ties left out", made.tied)
+    _say_drops("rows and labels set aside", made.dropped)
+    counts = {
+        "items without a label": made.n_unlabelled,
+        "labelled items that are not in the file of items": made.n_strangers,
+    }
+    for what, count in counts.items():
+        if count:
+            typer.echo(f"{count:,} {what}", err=True)
+
+
+def _say_drops(what: str, rows: Sequence[Dropped]) -> None:
+    if not rows:
+        return
+    typer.echo(f"{len(rows):,} {what}", err=True)
+    for row in rows[:_MOST_SHOWN]:
+        about = " ".join(shorten(x) for x in (row.item, row.question) if x is not None)
+        typer.echo(f"  {row.place()}: {about} {shorten(row.reason, width=160)}".rstrip(), err=True)
+    if len(rows) > _MOST_SHOWN:
+        typer.echo(f"  and {len(rows) - _MOST_SHOWN:,} more", err=True)
+
+
+def _check_output(output: Path) -> None:
+    """Refuse to replace a file that is no judge, before any work is done."""
+    if output.suffix != ".npz":
+        msg = f"`--output` must end in .npz, got {str(output)!r}. Rename it."
+        raise InputError(msg)
+    _check_folder(output)
+    if output.exists() and output.stat().st_size:
+        from voirdire.judging import load_local_judge
+
+        try:
+            load_local_judge(output)
+        except InputError as error:
+            msg = f"`--output` must not replace {str(output)!r}, which is no judge. Name another."
+            raise InputError(msg) from error
+
+
+def _check_card(card: Path | None) -> None:
+    if card is None:
+        return
+    _check_folder(card)
+    if card.exists() and _other_content(card):
+        msg = f"`--card` must not replace {str(card)!r}, which is no card. Name another file."
+        raise InputError(msg)
+
+
+def _other_content(card: Path) -> bool:
+    content = card.read_bytes()
+    return bool(content) and not content.startswith(b"# Card of the local judge")
+
+
+def _check_folder(path: Path) -> None:
+    folder = path.resolve().parent
+    if path.is_dir() or not folder.is_dir():
+        what = "is a folder" if path.is_dir() else "is in a folder that does not exist"
+        msg = f"{path}: {what}. Name a file in a folder that can be written to."
+        raise InputError(msg)

@@ -1,0 +1,169 @@
+"""What `voirdire judge` prints: a summary, the judge's card, and how to go on."""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+import os
+import shlex
+import sys
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, TextIO
+
+import typer
+
+from voirdire._validation import shorten
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from voirdire.judging import ClassSummary, JudgingSummary
+
+__all__ = ["print_card", "print_json", "print_summary", "say_how_to_go_on"]
+
+_MOST_DROPS = 5
+
+
+def print_summary(summary: JudgingSummary, *, as_json: bool) -> None:
+    """Print what a run came to; on standard error where the verdicts went to standard output."""
+    _say_drops(summary)
+    if as_json:
+        print_json(summary.as_dict())
+        return
+    from rich.console import Console
+
+    printed = summary.output == "-"
+    stream: TextIO = sys.stderr if printed else sys.stdout
+    width = None if stream.isatty() or "COLUMNS" in os.environ else 100
+    console = Console(file=stream, width=width, highlight=False, markup=False)
+    console.print(_heading(summary), soft_wrap=True)
+    console.print(_question_table(summary))
+    if summary.classes:
+        console.print(_class_table(summary))
+    for line in (*_cautions(summary), *([] if printed else _whereabouts(summary))):
+        console.print(line, soft_wrap=True)
+
+
+def print_json(content: dict[str, Any]) -> None:
+    """Print one JSON object, in UTF-8, as RFC 8259 wants."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8", errors="strict")
+    sys.stdout.write(json.dumps(content, ensure_ascii=False, indent=2, allow_nan=False) + "\n")
+
+
+def print_card(judge: str, *, as_json: bool) -> None:
+    """Print what is known of a local judge, as Markdown or JSON."""
+    from voirdire.judging import load_local_judge
+
+    card = load_local_judge(judge).card
+    if as_json:
+        print_json(card.to_dict())
+    else:
+        typer.echo(card.to_markdown())
+
+
+def say_how_to_go_on(output: str) -> None:
+    """Say after an interruption what is kept."""
+    if output == "-":
+        return
+    from voirdire.judging import kept_items
+
+    n_items = kept_items(output)
+    if n_items:
+        typer.echo(
+            f"{n_items:,} judged items are kept in {output}.partial; the same command goes on "
+            "from there.",
+            err=True,
+        )
+
+
+def _say_drops(summary: JudgingSummary) -> None:
+    if not summary.n_dropped:
+        return
+    shown = summary.dropped[:_MOST_DROPS]
+    where = "" if summary.dropped_output is None else f"; all in {summary.dropped_output}"
+    typer.echo(f"{summary.n_dropped:,} rows set aside{where}", err=True)
+    for row in shown:
+        value = "" if row.value is None else f" ({shorten(row.value)!r})"
+        typer.echo(f"  {row.place()}: {shorten(row.reason, width=160)}{value}", err=True)
+    if summary.n_dropped > len(shown):
+        typer.echo(f"  and {summary.n_dropped - len(shown):,} more", err=True)
+
+
+def _heading(summary: JudgingSummary) -> str:
+    reused = f" ({summary.n_reused:,} from an earlier run)" if summary.n_reused else ""
+    return (
+        f"{summary.n_items:,} items{reused} judged by {shorten(summary.judge)!r} on rubric "
+        f"{shorten(summary.rubric)} {shorten(summary.rubric_version)}, threshold "
+        f"{summary.threshold:g}\n"
+    )
+
+
+def _question_table(summary: JudgingSummary) -> Table:
+    from rich.table import Table
+
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    table.add_column("proposition", no_wrap=True)
+    table.add_column("true", justify="right")
+    table.add_column("mean probability", justify="right")
+    failed = any(row.n_failed for row in summary.questions)
+    if failed:
+        table.add_column("failed", justify="right")
+    table.add_column("")
+    for row in summary.questions:
+        cells = [row.question, _percent(row.share_true), _number(row.mean_probability)]
+        cells += [f"{row.n_failed:,}"] if failed else []
+        table.add_row(*cells, "" if row.trusted else "not to be trusted")
+    return table
+
+
+def _class_table(summary: JudgingSummary) -> Table:
+    """One row per behavior; classes of the same names share columns."""
+    from rich.table import Table
+
+    table = Table(box=None, padding=(1, 2, 0, 0))
+    table.add_column("behavior", no_wrap=True)
+    table.add_column("items", justify="right")
+    table.add_column("completion classes (mean probability)")
+    for behavior, group in groupby(summary.classes, key=lambda row: row.behavior):
+        rows = list(group)
+        if rows[0].n_items:
+            classes = ", ".join(_class_text(row) for row in rows)
+            table.add_row(behavior, f"{rows[0].n_items:,}", classes)
+    return table
+
+
+def _class_text(row: ClassSummary) -> str:
+    share, mean = _percent(row.share), _number(row.mean_probability)
+    return f"{row.completion_class} {share} ({mean})"
+
+
+def _cautions(summary: JudgingSummary) -> list[str]:
+    found = [f"note: {note}" for note in summary.notes]
+    if summary.untrusted:
+        names = ", ".join(summary.untrusted)
+        found.append(
+            f"note: by its own card {shorten(summary.judge)!r} should not be trusted on: {names}"
+        )
+    return ["", *found] if found else []
+
+
+def _whereabouts(summary: JudgingSummary) -> list[str]:
+    lines = ["", f"verdicts: {summary.output}"]
+    if summary.layout == "long":
+        output, question = shlex.quote(summary.output), summary.questions[0].question
+        lines += [
+            "May the judge stand in for people? With labels by people:",
+            f"  voirdire examine --humans labels.csv --judges {output} --kind boolean --question "
+            + question,
+        ]
+    return lines
+
+
+def _percent(share: float) -> str:
+    return "–" if math.isnan(share) else f"{share:.1%}"
+
+
+def _number(value: float) -> str:
+    return "–" if math.isnan(value) else f"{value:.3f}"

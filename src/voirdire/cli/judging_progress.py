@@ -1,0 +1,108 @@
+"""How far a run of judging is, on a terminal: items, rate, time left."""
+
+from __future__ import annotations
+
+import sys
+import time
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from voirdire.judging import JudgingProgress
+
+__all__ = ["estimated_rows", "judging_progress", "steps_progress"]
+
+_SAMPLE_BYTES = 1 << 22
+
+
+@contextmanager
+def judging_progress(source: str) -> Iterator[Callable[[JudgingProgress], None] | None]:
+    """Give what `judge_file` tells its progress to; nothing where nobody watches."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn
+
+    with Progress(
+        TextColumn("judging"),
+        BarColumn(bar_width=24),
+        TextColumn("{task.fields[said]}"),
+        console=Console(stderr=True),
+        transient=True,
+    ) as bar:
+        task = bar.add_task("judging", total=estimated_rows(source), said="…")
+        started = time.monotonic()
+
+        def tell(state: JudgingProgress) -> None:
+            done = state.n_items + state.n_dropped
+            said = said_of(
+                state, seconds=time.monotonic() - started, total=bar.tasks[0].total, done=done
+            )
+            bar.update(task, completed=done, said=said)
+
+        yield tell
+
+
+@contextmanager
+def steps_progress(doing: str) -> Iterator[Callable[[int, int], None] | None]:
+    """Give what is told of steps done and steps in all; nothing where nobody watches."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = TextColumn(doing), BarColumn(bar_width=24), TimeRemainingColumn()
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(doing)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+def said_of(state: JudgingProgress, *, seconds: float, total: float | None, done: int) -> str:
+    """Words for a state: items, items a second, and the time left where the total is known."""
+    if state.finishing:
+        return f"{state.n_items:,} items · writing the file"
+    rate = (state.n_items - state.n_reused) / seconds if seconds > 0 else 0.0
+    said = f"{state.n_items:,} items"
+    if state.n_reused:
+        said += f" ({state.n_reused:,} from before)"
+    if rate > 0:
+        said += f" · {rate:,.0f}/s"
+        if total is not None:
+            left = round(max(total - done, 0) / rate)
+            said += f" · about {left // 60}:{left % 60:02d} left"
+    return said
+
+
+def estimated_rows(source: str) -> int | None:
+    """About how many rows a file has, from its first bytes; None where that says nothing."""
+    path = Path(source)
+    suffix = path.suffix.lower()
+    try:
+        if suffix == ".parquet":
+            import polars as pl
+
+            return int(pl.scan_parquet(path, glob=False).select(pl.len()).collect().item())
+        if suffix not in (".jsonl", ".ndjson", ".csv", ".tsv"):
+            return None
+        size = path.stat().st_size
+        with path.open("rb") as file:
+            sample = file.read(_SAMPLE_BYTES)
+    except Exception:  # noqa: BLE001  # whatever is wrong with it is said where it is read
+        return None
+    lines = sample.splitlines()
+    n_rows = len(lines) if suffix in (".jsonl", ".ndjson") else _records(lines) - 1
+    return max(round(n_rows * size / len(sample)), 1) if sample else None
+
+
+def _records(lines: Iterable[bytes]) -> int:
+    """Count the records of a delimited file, whose cells may hold line ends between quotes."""
+    n_records, quoted = 0, False
+    for line in lines:
+        quoted ^= line.count(b'"') % 2 == 1
+        n_records += not quoted
+    return n_records

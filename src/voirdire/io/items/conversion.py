@@ -1,0 +1,145 @@
+"""From rows of any shape to items."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from voirdire.io.items.drafts import Draft, drafts_of
+from voirdire.io.items.json_values import decoded
+from voirdire.io.items.row_errors import RowError, got
+from voirdire.io.items.row_shapes import RowShape, ShapeFinder
+from voirdire.records import Dropped, Item
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from voirdire.io.items.declared import ItemRequest
+
+__all__ = ["Conversion", "name_of"]
+
+# What the RBR gold rows call the response that a prompt deserves.
+_BEHAVIORS = {
+    "Hard Refuse": "hard_refuse",
+    "Safe Refuse 1": "soft_refuse",
+    "Safe Refuse 2": "soft_refuse",
+    "Comply": "comply",
+}
+_MAX_WHOLE = 9e18  # beyond this a float has no exact integer type to pass through
+
+
+class Conversion:
+    """Turn rows into items as the request declares."""
+
+    def __init__(
+        self, request: ItemRequest, *, source: str, stem: str, is_tabular: bool = False
+    ) -> None:
+        self.request = request
+        self.source = source
+        self.stem = stem
+        self.finder = ShapeFinder(request, source=source, is_tabular=is_tabular)
+
+    def check_header(self, header: Sequence[str]) -> None:
+        """Refuse a table that lacks a column."""
+        self.finder.check_header(header)
+
+    def is_row(self, document: dict[str, Any]) -> bool:
+        """Tell by its keys whether an object is a row of its own."""
+        return self._shape(document).name not in ("failed", "none")
+
+    def take(self, row: dict[str, Any], line: int, items: list[Item]) -> list[Dropped]:
+        """Append the items of a row; return what of it was set aside."""
+        name: str | None = None
+        try:
+            self._decode_cells(row)
+            shape = self._shape(row)
+            name = self._id(row, shape, line)
+            drafts = drafts_of(row, shape, judged=self.request.judged)
+            self._finish(row, shape, name=name, drafts=drafts, items=items)
+        except RowError as error:
+            return [error.dropped(source=self.source, line=line, item=name)]
+        if len(drafts) == 1 and isinstance(drafts[0], Draft):
+            return []
+        return [
+            draft.dropped(source=self.source, line=line, item=name)
+            for draft in drafts
+            if isinstance(draft, RowError)
+        ]
+
+    def _shape(self, row: dict[str, Any]) -> RowShape:
+        return self.finder.shape(tuple([key for key, value in row.items() if value is not None]))
+
+    def _decode_cells(self, row: dict[str, Any]) -> None:
+        """Decode the cells that were declared to be JSON; blank ones hold nothing."""
+        for column in self.finder.chat_columns:
+            value = row.get(column)
+            if isinstance(value, str) and not value.strip():
+                row[column] = None
+        for column in self.request.json_columns:
+            value = row.get(column)
+            if isinstance(value, str):
+                is_blank = not value.strip()
+                row[column] = None if is_blank else decoded(value, what="cell", column=column)
+
+    def _finish(
+        self,
+        row: dict[str, Any],
+        shape: RowShape,
+        *,
+        name: str,
+        drafts: list[Draft | RowError],
+        items: list[Item],
+    ) -> None:
+        """Add to each draft what the row says of all its items."""
+        behavior = self._behavior(row, shape)
+        group = None if shape.group is None else name_of(row[shape.group], column=shape.group)
+        if group is None and len(drafts) > 1:
+            group = name
+        column = shape.cluster
+        cluster = None if column is None else name_of(row[column], column=column)
+        metadata = {key: row[key] for key in shape.metadata}
+        for draft in drafts:
+            if isinstance(draft, RowError):
+                continue
+            known = {**metadata, **draft.metadata} if draft.metadata else metadata
+            if draft.answer.is_unfinished:
+                known = {**known, "unfinished_reasoning": True}
+            items.append(
+                Item(
+                    id=f"{name}{draft.suffix}",
+                    prompt=draft.prompt,
+                    response=draft.answer.text,
+                    behavior=behavior,
+                    group=group,
+                    cluster=cluster,
+                    metadata=known,
+                )
+            )
+
+    def _id(self, row: dict[str, Any], shape: RowShape, line: int) -> str:
+        name = None if shape.id is None else name_of(row[shape.id], column=shape.id)
+        return f"{self.stem}:{line}" if name is None else name
+
+    def _behavior(self, row: dict[str, Any], shape: RowShape) -> str | None:
+        behavior = None
+        if shape.behavior is not None:
+            behavior = name_of(row[shape.behavior], column=shape.behavior)
+        if behavior is None and isinstance(row.get("propositions"), dict):
+            kind = row.get("response_type")
+            behavior = _BEHAVIORS.get(kind) if isinstance(kind, str) else None
+        return behavior or self.request.behavior
+
+
+def name_of(value: Any, *, column: str) -> str | None:
+    """Give an id, a group or the like as text: 3 and 3.0 are ``"3"``, blank text is none."""
+    if isinstance(value, str):
+        return value if value.strip() else None
+    try:
+        if isinstance(value, float) and math.isfinite(value):
+            is_whole = value.is_integer() and abs(value) < _MAX_WHOLE
+            return f"{int(value)}" if is_whole else f"{value!r}"
+        if isinstance(value, int) and not isinstance(value, bool):
+            return f"{value}"
+    except ValueError:  # more digits than Python writes
+        pass
+    raise RowError(f"must be text or a number, got {got(value)}", column=column)

@@ -1,0 +1,174 @@
+"""Ask a judge about items, batch by batch, and work out the completion classes."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING
+
+import msgspec
+import numpy as np
+
+from voirdire._validation import check_count, shorten
+from voirdire.errors import InputError
+from voirdire.judging.batch import BehaviorClasses, VerdictBatch
+from voirdire.judging.plan import check_behavior, plan_judging
+from voirdire.records import Failure
+from voirdire.rubrics.logic import class_probabilities, hard_classes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from voirdire._types import Judged
+    from voirdire.judging.plan import JudgingPlan
+    from voirdire.judging.port import Judge
+    from voirdire.records import Item
+    from voirdire.rubrics import Behavior, Rubric
+
+__all__ = ["judge_items", "verdicts_on"]
+
+
+def judge_items(
+    items: Iterable[Item],
+    judge: Judge | str | Path = "local",
+    *,
+    rubric: Rubric | str | Path = "safety",
+    threshold: float | None = None,
+    judged: Judged = "final_answer",
+    behavior: str | None = None,
+    batch_size: int = 1_000,
+) -> Iterator[VerdictBatch]:
+    """Judge items as they come.
+
+    Parameters
+    ----------
+    items : iterable of Item
+        Read one batch at a time. A behavior that the rubric does not have is an error.
+    judge : Judge, str or path, optional
+        Who answers: ``"local"`` is the judge of this package, a path one of your own.
+    rubric : Rubric, str or path, optional
+        What is asked: a rubric, the name of a built-in one, or a YAML file.
+    threshold : float, optional
+        In (0, 1). A proposition is true from this probability on; by default the rubric says.
+    judged : {"final_answer", "with_reasoning", "whole_turn"}, optional
+        What of the responses the items hold; part of the fingerprint.
+    behavior : str, optional
+        The behavior of items that have none.
+    batch_size : int, optional
+        Items per batch, at least 1. Memory is O(`batch_size`).
+
+    Yields
+    ------
+    VerdictBatch
+        Probabilities, labels and completion classes of the next items, in their order.
+
+    Raises
+    ------
+    InputError
+        If the judge lacks a proposition of the rubric, or an argument breaks its rule.
+
+    Examples
+    --------
+    >>> from voirdire.judging import judge_items
+    >>> from voirdire.records import Item
+    >>> (batch,) = judge_items([Item(id="a", response="I'm sorry, but I can't help with that.")])
+    >>> batch.items, len(batch.questions)
+    (('a',), 21)
+    """
+    plan = plan_judging(judge, rubric, threshold=threshold, judged=judged)
+    check_behavior(behavior, plan.rubric)
+    size = check_count("batch_size", batch_size, minimum=1)
+    pending = iter(items)
+    while batch := list(islice(pending, size)):
+        if behavior is not None:
+            batch = [_of_behavior(item, behavior) for item in batch]
+        yield verdicts_on(batch, plan)
+
+
+def verdicts_on(items: Sequence[Item], plan: JudgingPlan) -> VerdictBatch:
+    """Judge these items at once."""
+    probabilities = _answers(items, plan)
+    rubric = plan.rubric
+    behaviors = tuple(item.behavior for item in items)
+    if rubric.behaviors:
+        _check_behaviors(items, rubric)
+    return VerdictBatch(
+        items=tuple(item.id for item in items),
+        behaviors=behaviors,
+        questions=rubric.propositions,
+        probabilities=probabilities,
+        failures={
+            (int(row), int(column)): Failure(reason="no probability")
+            for row, column in np.argwhere(np.isnan(probabilities))
+        },
+        threshold=plan.threshold,
+        classes=tuple(
+            _classes(rubric, row, behaviors, probabilities, threshold=plan.threshold)
+            for row in rubric.behaviors
+        ),
+        judge=plan.judge.name,
+        source=plan.judge.source,
+        fingerprint=plan.fingerprint,
+    )
+
+
+def _of_behavior(item: Item, behavior: str) -> Item:
+    return msgspec.structs.replace(item, behavior=behavior) if item.behavior is None else item
+
+
+def _answers(items: Sequence[Item], plan: JudgingPlan) -> NDArray[np.float64]:
+    """Take the columns of the rubric, and trust no judge to keep to [0, 1]."""
+    given = np.asarray(plan.judge.probabilities(items), dtype=np.float64)
+    expected = (len(items), len(plan.judge.questions))
+    if given.shape != expected:
+        msg = f"`judge` must give probabilities of shape {expected}, got {given.shape}."
+        raise InputError(msg)
+    found = given[:, list(plan.columns)]
+    if not (np.isnan(found) | ((found >= 0) & (found <= 1))).all():
+        msg = f"`judge` must give probabilities in [0, 1], got {np.nanmin(found)!r} to "
+        raise InputError(f"{msg}{np.nanmax(found)!r} from {shorten(plan.judge.name)!r}.")
+    return found
+
+
+def _check_behaviors(items: Sequence[Item], rubric: Rubric) -> None:
+    known = {row.id for row in rubric.behaviors} | {None}
+    for item in items:
+        if item.behavior not in known:
+            rubric.behavior(str(item.behavior))  # says what is known
+
+
+def _classes(
+    rubric: Rubric,
+    behavior: Behavior,
+    behaviors: Sequence[str | None],
+    probabilities: NDArray[np.float64],
+    *,
+    threshold: float,
+) -> BehaviorClasses:
+    names = tuple(row.name for row in behavior.classes)
+    concerned = [own is None or own == behavior.id for own in behaviors]
+    rows = np.flatnonzero(np.array(concerned, dtype=bool))
+    if rows.size == 0:
+        found, hard = np.empty((0, len(names))), np.empty(0, dtype=np.int64)
+    else:
+        chosen = probabilities[rows]
+        found = class_probabilities(
+            rubric, behavior.id, probabilities=chosen, propositions=rubric.propositions
+        ).values
+        hard = _hard(rubric, behavior, chosen, threshold=threshold)
+    return BehaviorClasses(
+        behavior=behavior.id, classes=names, rows=rows, probabilities=found, hard=hard
+    )
+
+
+def _hard(
+    rubric: Rubric, behavior: Behavior, chosen: NDArray[np.float64], *, threshold: float
+) -> NDArray[np.int64]:
+    """Threshold, then evaluate; a missing answer stays missing."""
+    labels: NDArray[np.generic] = chosen >= threshold
+    missing = np.isnan(chosen)
+    if missing.any():
+        labels = np.where(missing, np.nan, labels)
+    return hard_classes(rubric, behavior.id, labels=labels, propositions=rubric.propositions)

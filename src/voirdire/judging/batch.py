@@ -1,0 +1,117 @@
+"""Verdicts on a batch of items: arrays, which a table is made of where one is needed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from voirdire._validation import check_choice
+from voirdire.judging.table import VerdictLayout, long_frame, wide_frame
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import polars as pl
+    from numpy.typing import NDArray
+
+    from voirdire._types import ProbabilitySource
+    from voirdire.records import Failure
+
+__all__ = ["BehaviorClasses", "VerdictBatch"]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class BehaviorClasses:
+    """Completion classes of one behavior, for those items of a batch that they concern.
+
+    Attributes
+    ----------
+    behavior : str
+        Id of the behavior.
+    classes : tuple of str
+        Names of its classes, in order of precedence.
+    rows : ndarray of int, shape (n_rows,)
+        Places in the batch of the items of this behavior and of those without one, ascending.
+    probabilities : ndarray of float, shape (n_rows, n_classes)
+        In [0, 1]; nan where an answer that matters is missing.
+    hard : ndarray of int, shape (n_rows,)
+        Index of the class that holds under the threshold; -1 where an answer that it needs is
+        missing, or where no class holds.
+    """
+
+    behavior: str
+    classes: tuple[str, ...]
+    rows: NDArray[np.int64]
+    probabilities: NDArray[np.float64]
+    hard: NDArray[np.int64]
+
+    @property
+    def questions(self) -> tuple[str, ...]:
+        """What the verdict table calls them: ``behavior.class``."""
+        return tuple(f"{self.behavior}.{name}" for name in self.classes)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class VerdictBatch:
+    """A judge's verdicts on a batch of items.
+
+    Attributes
+    ----------
+    items : tuple of str
+        Ids of the items, in their order.
+    behaviors : tuple of str or None
+        The behavior of each item, where it has one.
+    questions : tuple of str
+        The propositions that were asked, in the order of the rubric.
+    probabilities : ndarray of float, shape (n_items, n_questions)
+        In [0, 1]; nan where the judge failed.
+    failures : mapping of (int, int) to Failure
+        Why, by place of the item and of the question.
+    threshold : float
+        A proposition is true from this probability on.
+    classes : tuple of BehaviorClasses
+        Completion classes, one entry per behavior of the rubric, with or without items.
+    judge : str
+        The judge's name.
+    source : str
+        Where the probabilities come from.
+    fingerprint : str
+        Hash over judge, rubric, threshold, what is judged and class rule.
+    """
+
+    items: tuple[str, ...]
+    behaviors: tuple[str | None, ...]
+    questions: tuple[str, ...]
+    probabilities: NDArray[np.float64] = field(repr=False)
+    failures: Mapping[tuple[int, int], Failure] = field(default_factory=dict, repr=False)
+    threshold: float
+    classes: tuple[BehaviorClasses, ...] = field(default=(), repr=False)
+    judge: str
+    source: ProbabilitySource
+    fingerprint: str
+
+    @property
+    def labels(self) -> NDArray[np.bool_]:
+        """Which propositions are true; false where the judge failed."""
+        with np.errstate(invalid="ignore"):
+            return np.asarray(self.probabilities >= self.threshold)
+
+    def to_frame(self, layout: VerdictLayout = "long") -> pl.DataFrame:
+        """Make the verdict table of these items.
+
+        Parameters
+        ----------
+        layout : {"long", "wide"}, optional
+            One row per item and question, classes after propositions; or one row per item.
+
+        Returns
+        -------
+        polars.DataFrame
+            Long: `item`, `judge`, `question`, `label`, `probability`, `source`, `threshold`,
+            `behavior`, `failure`, `fingerprint`. Wide: `item`, `behavior`, a probability for each
+            proposition and each ``behavior.class``, `judge`, `fingerprint`.
+        """
+        check_choice("layout", layout, VerdictLayout)
+        return long_frame(self) if layout == "long" else wide_frame(self)

@@ -1,0 +1,39 @@
+"""What a verdict depends on, in one hash: nothing that has another one may be taken for it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from voirdire._types import Judged
+    from voirdire.judging.port import Judge
+    from voirdire.rubrics.rubric import Rubric
+
+__all__ = ["canonical_json", "hash_of", "verdict_fingerprint"]
+
+
+def verdict_fingerprint(judge: Judge, *, rubric: Rubric, threshold: float, judged: Judged) -> str:
+    """``sha256:`` and 64 digits over judge, rubric, threshold, what is judged and class rule."""
+    return hash_of(
+        {
+            "judge": judge.fingerprint,
+            "rubric": rubric.content_hash,
+            "threshold": threshold,
+            "judged": judged,
+            "class_rule": rubric.class_rule,
+        }
+    )
+
+
+def hash_of(content: Any) -> str:
+    """``sha256:`` and 64 hexadecimal digits over canonical JSON."""
+    return f"sha256:{hashlib.sha256(canonical_json(content)).hexdigest()}"
+
+
+def canonical_json(content: Any) -> bytes:
+    """JSON with sorted keys and no spaces."""
+    return json.dumps(
+        content, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
+    ).encode()

@@ -1,0 +1,83 @@
+"""Items that are in memory already: records, rows, or a data frame."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from voirdire._validation import shorten
+from voirdire.errors import InputError
+from voirdire.records import Dropped, Item
+
+if TYPE_CHECKING:
+    from voirdire._types import Judged
+
+__all__ = ["given_items"]
+
+
+class _Rows(io.BytesIO):
+    """Rows as a file of items would hold them; errors call them by this name."""
+
+    name = "items"
+
+
+def given_items(
+    items: Any, *, judged: Judged, behavior: str | None
+) -> tuple[Sequence[Item], tuple[Dropped, ...]]:
+    """Take records as they are, and read rows as a file of items is read."""
+    if hasattr(items, "columns"):
+        from voirdire.io import items_from_frame
+
+        found = items_from_frame(items, judged=judged, behavior=behavior)
+        return found.items, found.dropped
+    rows = _rows(items)
+    if all(isinstance(row, Item) for row in rows):
+        _check_ids(rows)
+        return rows, ()
+    for row in rows:
+        if not isinstance(row, Mapping):
+            msg = (
+                f"`items` must all be items or all be mappings, got {type(row).__name__} "
+                f'({shorten(row)}). Write {{"prompt": ..., "response": ...}}.'
+            )
+            raise InputError(msg)
+    from voirdire.io import read_items
+
+    table = read_items(
+        _Rows(b"\n".join(msgspec.json.encode(dict(row), enc_hook=_plain) for row in rows)),
+        format="jsonl",
+        judged=judged,
+        behavior=behavior,
+    )
+    return table.items, table.dropped
+
+
+def _rows(items: Any) -> list[Any]:
+    if isinstance(items, Item | Mapping):
+        return [items]
+    if isinstance(items, str | bytes) or not isinstance(items, Iterable):
+        msg = (
+            f"`items` must be a sequence of items or rows, got {type(items).__name__}. Judge a "
+            "file with `voirdire.judging.judge_file`."
+        )
+        raise InputError(msg)
+    return list(items)
+
+
+def _check_ids(items: Sequence[Item]) -> None:
+    seen: set[str] = set()
+    for item in items:
+        if item.id in seen:
+            msg = f"`items` must have unique ids, got {shorten(item.id)!r} twice."
+            raise InputError(msg)
+        seen.add(item.id)
+
+
+def _plain(value: Any) -> Any:
+    """Give what JSON can hold for NumPy's scalars and arrays, sets, and anything else."""
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    return sorted(value, key=str) if isinstance(value, set | frozenset) else str(value)

@@ -1,0 +1,94 @@
+"""The items of a file, batch by batch, with what is set aside on the way."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from voirdire._validation import shorten
+from voirdire.errors import InputError, NoDataError
+from voirdire.records import Dropped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from voirdire.judging.plan import JudgingPlan
+    from voirdire.judging.set_aside import SetAside
+    from voirdire.records import Item
+
+__all__ = ["ItemSource"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ItemSource:
+    """A file of items and how it is read; see `voirdire.io.stream_items` for the fields."""
+
+    source: Any
+    format: str | None = None
+    columns: Mapping[str, str] | None = None
+    behavior: str | None = None
+    _stamp: tuple[int, ...] | None = field(default=None, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_stamp", self._stamp_now())
+
+    @property
+    def name(self) -> str:
+        """What messages call it."""
+        return "<stdin>" if str(self.source) == "-" else str(self.source)
+
+    def stream(self, plan: JudgingPlan, set_aside: SetAside) -> Iterator[Item]:
+        """Read items; those of a behavior that the rubric does not have are set aside."""
+        from voirdire.io import stream_items
+
+        known = {row.id for row in plan.rubric.behaviors} | {None}
+        for batch in stream_items(
+            self.source,
+            format=self.format,  # type: ignore[arg-type]  # checked where it is read
+            columns=self.columns,
+            judged=plan.judged,
+            behavior=self.behavior,
+        ):
+            set_aside.add(batch.dropped)
+            for item in batch.items:
+                if item.behavior in known or not plan.rubric.behaviors:
+                    yield item
+                else:
+                    set_aside.add([self._unknown(item, plan)])
+
+    def check_unchanged(self) -> None:
+        """Refuse what was read from a file that changed meanwhile."""
+        if self._stamp != self._stamp_now():
+            msg = (
+                f"{self.name}: must not change while it is judged. The finished parts are kept: "
+                "run the same command again."
+            )
+            raise InputError(msg)
+
+    def refuse_empty(self, set_aside: SetAside) -> NoReturn:
+        """Say that nothing in the file can be judged."""
+        why = ""
+        if set_aside.first:
+            first = set_aside.first[0]
+            why = f"; {set_aside.count} set aside, the first ({first.place()}): {first.reason}"
+        msg = f"{self.name}: must hold at least one item that can be judged, got none{why}."
+        raise NoDataError(msg)
+
+    def _unknown(self, item: Item, plan: JudgingPlan) -> Dropped:
+        known = ", ".join(row.id for row in plan.rubric.behaviors)
+        return Dropped(
+            reason=f"unknown behavior: must be one of {known}",
+            source=self.name,
+            item=item.id,
+            value=shorten(item.behavior or ""),
+        )
+
+    def _stamp_now(self) -> tuple[int, ...] | None:
+        if not isinstance(self.source, str | Path) or str(self.source) == "-":
+            return None
+        try:
+            found = Path(self.source).stat()
+        except OSError:
+            return None
+        return (found.st_ino, found.st_size, found.st_mtime_ns)

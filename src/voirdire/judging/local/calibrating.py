@@ -1,0 +1,136 @@
+"""Calibrators of a judge, fitted on scores of items that were held out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from voirdire.judging.local.choosing import rows_to_choose_by
+from voirdire.stats.calibration import (
+    CalibrationMethod,
+    Calibrator,
+    PlattCalibrator,
+    calibrator_from_dict,
+    fit_calibrator,
+    group_folds,
+)
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from voirdire.judging.local.training_set import TrainingSet
+
+__all__ = ["calibrate_questions", "held_out_probabilities", "to_probabilities"]
+
+_DIGITS = 6
+_FURTHEST = 30.0
+
+
+def to_probabilities(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Turn log-odds into probabilities that are not calibrated yet.
+
+    Parameters
+    ----------
+    scores : ndarray of float64
+        Log-odds; beyond ±30 they are as good as 30.
+
+    Returns
+    -------
+    ndarray of float64
+        In (0, 1).
+    """
+    return np.asarray(1 / (1 + np.exp(-np.clip(scores, -_FURTHEST, _FURTHEST))))
+
+
+def calibrate_questions(
+    scores: NDArray[np.float64], training: TrainingSet, *, method: CalibrationMethod
+) -> tuple[Calibrator, ...]:
+    """Fit the calibrator of every question.
+
+    Parameters
+    ----------
+    scores : ndarray of float64, shape (n_items, n_questions)
+        Log-odds of items that were held out.
+    training : TrainingSet
+        The same items with their labels.
+    method : {"platt", "temperature", "isotonic"}
+        Which kind.
+
+    Returns
+    -------
+    tuple of Calibrator
+        One per question; where all labels are the same, one that gives about their share.
+    """
+    rows = np.ones(training.n_items, dtype=np.bool_)
+    return tuple(
+        _calibrator(scores, training, question=question, rows=rows, method=method)
+        for question in range(scores.shape[1])
+    )
+
+
+def held_out_probabilities(
+    scores: NDArray[np.float64],
+    training: TrainingSet,
+    *,
+    method: CalibrationMethod,
+    n_folds: int,
+    seed: int,
+) -> NDArray[np.float64]:
+    """Calibrate each item by calibrators that have not seen its group.
+
+    Parameters
+    ----------
+    scores : ndarray of float64, shape (n_items, n_questions)
+        Log-odds of items that were held out.
+    training : TrainingSet
+        The same items with their labels.
+    method : {"platt", "temperature", "isotonic"}
+        Which kind.
+    n_folds, seed : int
+        How the groups are dealt out.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_items, n_questions)
+        Calibrated, of every item, labelled or not.
+    """
+    folds = group_folds(training.groups, n_folds=n_folds, seed=seed)
+    result = np.empty_like(scores)
+    for fold in range(n_folds):
+        inside = folds == fold
+        raw = to_probabilities(scores[inside])
+        for question in range(scores.shape[1]):
+            calibrator = _calibrator(
+                scores, training, question=question, rows=~inside, method=method
+            )
+            result[inside, question] = calibrator.apply(raw[:, question])
+    return result
+
+
+def _calibrator(
+    scores: NDArray[np.float64],
+    training: TrainingSet,
+    *,
+    question: int,
+    rows: NDArray[np.bool_],
+    method: CalibrationMethod,
+) -> Calibrator:
+    used = rows & rows_to_choose_by(training, question)
+    targets, weights = training.targets[used, question], training.weights[used]
+    if not len(targets) or targets.min() >= 0.5 or targets.max() < 0.5:
+        share = (float((weights * targets).sum()) + 0.5) / (float(weights.sum()) + 1)
+        return PlattCalibrator(slope=0.0, intercept=_rounded(float(np.log(share / (1 - share)))))
+    fitted = fit_calibrator(
+        to_probabilities(scores[used, question]), targets, method=method, weights=weights
+    )
+    return calibrator_from_dict(_rounded(fitted.to_dict()))
+
+
+def _rounded(value: Any) -> Any:
+    """Round numbers, so that another processor's last digits make no other judge."""
+    if isinstance(value, dict):
+        return {name: _rounded(part) for name, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_rounded(part) for part in value]
+    return round(float(value), _DIGITS) if isinstance(value, float) else value

@@ -1,0 +1,201 @@
+"""What a judge says of itself: where it comes from, how it did, and where not to trust it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from voirdire._validation import shorten
+from voirdire.errors import InputError
+from voirdire.judging.local.figures import QuestionFigures
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["CARD_SCHEMA", "JudgeCard", "TrainingData"]
+
+CARD_SCHEMA = "voirdire.judge-card/1"
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingData:
+    """A set of items that a judge was made from.
+
+    Attributes
+    ----------
+    name : str
+        What the figures call it.
+    n_items : int
+        How many items.
+    informs_only : bool
+        Whether it only taught which features matter, and not how frequent answers are.
+    content_hash : str
+        SHA-256 over its items and labels.
+    description, licence : str
+        In words; may be empty.
+    """
+
+    name: str
+    n_items: int
+    informs_only: bool = False
+    content_hash: str = ""
+    description: str = ""
+    licence: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgeCard:
+    """The card of a local judge.
+
+    Attributes
+    ----------
+    name : str
+        Of the judge.
+    questions : tuple of str
+        What it answers.
+    rubric_name : str or None
+        The rubric that the questions come from, where it was said.
+    languages : tuple of str
+        Languages among its training data.
+    data : tuple of TrainingData
+        What it was made from.
+    figures : tuple of QuestionFigures
+        From grouped cross-validation: first per question on the set that decides whether it is to
+        be trusted, then on the other sets.
+    features : mapping of str to str
+        Per question which features were chosen.
+    settings : mapping of str to object
+        Folds, seed, calibration and versions.
+    """
+
+    name: str
+    questions: tuple[str, ...]
+    rubric_name: str | None = None
+    languages: tuple[str, ...] = ()
+    data: tuple[TrainingData, ...] = ()
+    figures: tuple[QuestionFigures, ...] = ()
+    features: Mapping[str, str] = field(default_factory=dict)
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    def of(self, question: str, *, data: str | None = None) -> QuestionFigures:
+        """Give the figures of a question: those that decide, or those on one set."""
+        for row in self.figures:
+            if row.question == question and data in (None, row.data):
+                return row
+        msg = f"`question` must have figures on the card, got {shorten(question)!r}."
+        raise InputError(msg)
+
+    @property
+    def trusted(self) -> tuple[str, ...]:
+        """Questions on which there is evidence that the judge is of use."""
+        return tuple(name for name in self.questions if self._decides(name))
+
+    @property
+    def untrusted(self) -> tuple[str, ...]:
+        """Questions on which it should not be trusted."""
+        return tuple(name for name in self.questions if not self._decides(name))
+
+    def _decides(self, question: str) -> bool:
+        return next((row.trusted for row in self.figures if row.question == question), False)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give plain values for JSON; nan as None."""
+        return {
+            "schema": CARD_SCHEMA,
+            "name": self.name,
+            "questions": list(self.questions),
+            "rubric_name": self.rubric_name,
+            "languages": list(self.languages),
+            "data": [vars(row).copy() for row in self.data],
+            "trusted": list(self.trusted),
+            "untrusted": list(self.untrusted),
+            "figures": [row.to_dict() for row in self.figures],
+            "features": dict(self.features),
+            "settings": dict(self.settings),
+        }
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> JudgeCard:
+        """Read what `to_dict` gave.
+
+        Raises
+        ------
+        InputError
+            If it is of another schema or lacks a part.
+        """
+        try:
+            if values["schema"] != CARD_SCHEMA:
+                raise KeyError(str(values["schema"]))
+            return cls(
+                name=str(values["name"]),
+                questions=tuple(str(name) for name in values["questions"]),
+                rubric_name=values["rubric_name"],
+                languages=tuple(values["languages"]),
+                data=tuple(TrainingData(**row) for row in values["data"]),
+                figures=tuple(QuestionFigures.from_dict(row) for row in values["figures"]),
+                features=dict(values["features"]),
+                settings=dict(values["settings"]),
+            )
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            msg = (
+                f"a judge's card must be of schema {CARD_SCHEMA!r} and whole, got {shorten(error)}."
+            )
+            raise InputError(msg) from error
+
+    def to_markdown(self) -> str:
+        """Write the card as a page: what not to trust first, then the figures."""
+        lines = [f"# Card of the local judge {self.name}", "", *self._distrust(), ""]
+        lines += ["## Made from", "", *self._sources(), ""]
+        for data in dict.fromkeys(row.data for row in self.figures):
+            rows = [row for row in self.figures if row.data == data]
+            lines += [f"## On {data}", "", *_table(rows), ""]
+        return "\n".join(lines)
+
+    def _distrust(self) -> list[str]:
+        if not self.untrusted:
+            return ["Every question has evidence below that the judge is of use."]
+        lines = ["**Do not trust this judge on:**", ""]
+        for name in self.untrusted:
+            reason = next(
+                (row.reason for row in self.figures if row.question == name), "no figures"
+            )
+            lines.append(f"- `{name}`: {reason}")
+        return lines
+
+    def _sources(self) -> list[str]:
+        lines = []
+        for row in self.data:
+            parts = [row.description, "informs only" if row.informs_only else "", row.licence]
+            told = "; ".join(part for part in parts if part)
+            lines.append(f"- {row.name}: {row.n_items} items" + (f"; {told}" if told else ""))
+        return lines
+
+
+_HEADINGS = (
+    "| question | positives | AUC (95%) | sensitivity | specificity | MCC "
+    "| Brier, of always the share | accuracy, of always the same | trust |"
+)
+
+
+def _table(rows: list[QuestionFigures]) -> list[str]:
+    lines = [_HEADINGS, "| --- | ---: | --- | ---: | ---: | ---: | --- | --- | --- |"]
+    for row in rows:
+        interval = f"{_number(row.auc)} ({_number(row.auc_low)} to {_number(row.auc_high)})"
+        cells = [
+            f"`{row.question}`",
+            f"{row.n_positives} of {row.n_items}",
+            interval,
+            _number(row.sensitivity),
+            _number(row.specificity),
+            _number(row.mcc),
+            f"{row.brier:.3f}, {row.baseline_brier:.3f}",
+            f"{row.accuracy:.2f}, {row.baseline_accuracy:.2f}",
+            "yes" if row.trusted else f"no: {row.reason}",
+        ]
+        lines.append(f"| {' | '.join(cells)} |")
+    return lines
+
+
+def _number(value: float) -> str:
+    return "–" if math.isnan(value) else f"{value:.2f}"

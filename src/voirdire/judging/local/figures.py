@@ -1,0 +1,150 @@
+"""How a judge did on items that it had not seen, beside a judge that always says the same."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from voirdire.judging.local.choosing import FEW
+from voirdire.judging.local.roc import roc_area
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+__all__ = ["QuestionFigures", "measure_question"]
+
+_LEAST_AREA = 0.7
+_LEAST_MCC = 0.3
+
+
+@dataclass(frozen=True, kw_only=True)
+class QuestionFigures:
+    """How one question was answered on one set of items, each by a fit without its group.
+
+    Attributes
+    ----------
+    question : str
+        Which question.
+    data : str
+        Which set of items.
+    n_items, n_positives : int
+        Items with a label, and those where it is true.
+    sensitivity, specificity : float
+        Shares of the true and of the false ones that were told, at a probability of 1/2; nan
+        without any.
+    mcc : float
+        Matthews correlation in [-1, 1]; nan where all labels are the same, 0 where all answers are.
+    auc, auc_low, auc_high : float
+        Area under the ROC curve with its 95% interval; nan where all labels are the same.
+    brier, accuracy : float
+        Mean squared error of the calibrated probabilities; share of right answers.
+    baseline_brier, baseline_accuracy : float
+        The same of a judge that always gives the share of true labels, and its more frequent label.
+    trusted : bool
+        Whether this is evidence that the judge is of use.
+    reason : str
+        Why not; empty where it is trusted.
+    """
+
+    question: str
+    data: str
+    n_items: int
+    n_positives: int
+    sensitivity: float
+    specificity: float
+    mcc: float
+    auc: float
+    auc_low: float
+    auc_high: float
+    brier: float
+    accuracy: float
+    baseline_brier: float
+    baseline_accuracy: float
+    trusted: bool
+    reason: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give plain values; nan as None."""
+        return {
+            name: None if isinstance(value, float) and math.isnan(value) else value
+            for name, value in asdict(self).items()
+        }
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> QuestionFigures:
+        """Read what `to_dict` gave."""
+        known: dict[str, Any] = {
+            name: math.nan if value is None else value for name, value in values.items()
+        }
+        return cls(**known)
+
+
+def measure_question(
+    probabilities: NDArray[np.float64], truths: NDArray[np.bool_], *, question: str, data: str
+) -> QuestionFigures:
+    """Compare calibrated probabilities with labels.
+
+    Parameters
+    ----------
+    probabilities : ndarray of float64, shape (n_items,)
+        In [0, 1], of items that were held out.
+    truths : ndarray of bool, shape (n_items,)
+        Their labels.
+    question, data : str
+        What they are of.
+
+    Returns
+    -------
+    QuestionFigures
+        With nan where a figure is undefined.
+    """
+    said = probabilities >= 0.5
+    n, n_true = len(truths), int(truths.sum())
+    hits, correct_nos = int((said & truths).sum()), int((~said & ~truths).sum())
+    share = n_true / n
+    roc = roc_area(probabilities, truths)
+    mcc = _matthews(hits, correct_nos, n_said=int(said.sum()), n_true=n_true, n=n)
+    reason = _reason(n_true, n - n_true, low=roc.low, mcc=mcc)
+    return QuestionFigures(
+        question=question,
+        data=data,
+        n_items=n,
+        n_positives=n_true,
+        sensitivity=hits / n_true if n_true else math.nan,
+        specificity=correct_nos / (n - n_true) if n_true < n else math.nan,
+        mcc=mcc,
+        auc=roc.area,
+        auc_low=roc.low,
+        auc_high=roc.high,
+        brier=float(np.mean((probabilities - truths) ** 2)),
+        accuracy=(hits + correct_nos) / n,
+        baseline_brier=share * (1 - share),
+        baseline_accuracy=max(share, 1 - share),
+        trusted=not reason,
+        reason=reason,
+    )
+
+
+def _matthews(hits: int, correct_nos: int, *, n_said: int, n_true: int, n: int) -> float:
+    if n_true in (0, n):
+        return math.nan
+    false_alarms, misses = n_said - hits, n_true - hits
+    scale = math.sqrt(n_said * n_true * (n - n_said) * (n - n_true))
+    return (hits * correct_nos - false_alarms * misses) / scale if scale else 0.0
+
+
+def _reason(n_true: int, n_false: int, *, low: float, mcc: float) -> str:
+    if n_true < FEW:
+        return f"only {n_true} positives"
+    if n_false < FEW:
+        return f"only {n_false} negatives"
+    if not low >= _LEAST_AREA:
+        return f"the AUC may be as low as {low:.2f}"
+    if not mcc >= _LEAST_MCC:
+        return f"the Matthews correlation is {mcc:.2f}"
+    return ""

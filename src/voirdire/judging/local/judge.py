@@ -1,0 +1,157 @@
+"""The local judge: a calibrated text classifier per question, without key, network or GPU."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from voirdire.judging.local.features import FEATURES_VERSION, batches_of_items, describe_items
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from voirdire._types import ProbabilitySource
+    from voirdire.judging.local.card import JudgeCard
+    from voirdire.judging.local.linear_weights import QuantisedWeights
+    from voirdire.records import Item
+    from voirdire.stats.calibration import Calibrator
+
+__all__ = ["LocalJudge"]
+
+_FURTHEST = 30.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class LocalJudge:
+    """Answers boolean questions about items by one linear text classifier each.
+
+    Attributes
+    ----------
+    name : str
+        What verdicts call it.
+    questions : tuple of str
+        Ids of the questions that it answers, in the order of its columns.
+    card : JudgeCard
+        Where it comes from, how it did, and where not to trust it.
+    weights : QuantisedWeights
+        Of all features.
+    calibrators : tuple of Calibrator
+        One per question, fitted on scores of items that were held out.
+    question_texts : mapping of str to mapping
+        The wording that it was made for, by question and language; may be empty.
+    source : str
+        ``"classifier"``.
+    """
+
+    name: str
+    questions: tuple[str, ...]
+    card: JudgeCard = field(repr=False)
+    weights: QuantisedWeights = field(repr=False)
+    calibrators: tuple[Calibrator, ...] = field(repr=False)
+    question_texts: Mapping[str, Mapping[str, str]] = field(default_factory=dict, repr=False)
+    source: ProbabilitySource = "classifier"
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """``sha256:`` and 64 digits over weights, calibrators, features and questions."""
+        digest = hashlib.sha256()
+        settings = {
+            "name": self.name,
+            "questions": list(self.questions),
+            "features_version": FEATURES_VERSION,
+            "calibrators": [calibrator.to_dict() for calibrator in self.calibrators],
+        }
+        digest.update(json.dumps(settings, sort_keys=True, ensure_ascii=False).encode())
+        for name, values in sorted(vars(self.weights).items()):
+            little = values.astype(values.dtype.newbyteorder("<"), copy=False)
+            digest.update(f"\n{name} {values.dtype.str[1:]} {values.shape}\n".encode())
+            digest.update(np.ascontiguousarray(little).tobytes())
+        return f"sha256:{digest.hexdigest()}"
+
+    @cached_property
+    def _table(self) -> NDArray[np.float32]:
+        return self.weights.table()
+
+    def probabilities(self, items: Sequence[Item]) -> NDArray[np.float64]:
+        """Answer every question about every item.
+
+        Parameters
+        ----------
+        items : sequence of Item
+            Any number; an item's answers do not depend on the others.
+
+        Returns
+        -------
+        ndarray of float64, shape (n_items, n_questions)
+            Calibrated, in [0, 1], never nan. Of a response of more than 65,536 characters the
+            first three quarters and the last quarter of so many are read.
+        """
+        result = np.empty((len(items), len(self.questions)))
+        start = 0
+        for batch in batches_of_items(items):
+            scores = self.weights.scores(describe_items(batch), self._table)
+            result[start : start + len(batch)] = self._calibrated(scores)
+            start += len(batch)
+        return result
+
+    def _calibrated(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        raw = 1 / (1 + np.exp(-np.clip(scores, -_FURTHEST, _FURTHEST)))
+        columns = [
+            calibrator.apply(raw[:, index]) for index, calibrator in enumerate(self.calibrators)
+        ]
+        return np.clip(np.column_stack(columns), 0.0, 1.0)
+
+    def save(self, path: str | Path) -> None:
+        """Write the judge to one npz file, card included; the same judge gives the same bytes.
+
+        Parameters
+        ----------
+        path : str or Path
+            Where to; an existing file is replaced at the end, in one step.
+        """
+        from voirdire.judging.local.storage import write_judge
+
+        write_judge(self, path)
+
+    @classmethod
+    def load(cls, path: str | Path) -> LocalJudge:
+        """Read a judge from a file that `save` wrote; nothing in it is run.
+
+        Parameters
+        ----------
+        path : str or Path
+            The npz file.
+
+        Returns
+        -------
+        LocalJudge
+            With the fingerprint of the one that was saved.
+
+        Raises
+        ------
+        InputError
+            If the file is not such a file, or is damaged, too large, or of a newer version.
+        """
+        from voirdire.judging.local.storage import read_judge
+
+        return read_judge(path)
+
+    def header(self) -> dict[str, Any]:
+        """Give everything but the arrays as plain values."""
+        return {
+            "name": self.name,
+            "questions": list(self.questions),
+            "features_version": FEATURES_VERSION,
+            "calibrators": [calibrator.to_dict() for calibrator in self.calibrators],
+            "question_texts": {name: dict(text) for name, text in self.question_texts.items()},
+            "card": self.card.to_dict(),
+            "fingerprint": self.fingerprint,
+        }

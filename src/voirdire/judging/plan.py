@@ -1,0 +1,157 @@
+"""A judge, a rubric and how answers become labels: settled before the first item is judged."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
+
+from voirdire._types import Judged
+from voirdire._validation import check_choice, check_fraction, shorten
+from voirdire.errors import InputError
+from voirdire.judging.fingerprint import verdict_fingerprint
+from voirdire.judging.port import Judge
+
+if TYPE_CHECKING:
+    from voirdire.rubrics import Rubric
+
+__all__ = ["JudgingPlan", "check_behavior", "plan_judging"]
+
+_MOST_NAMED = 10
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgingPlan:
+    """Everything that verdicts depend on besides the items.
+
+    Attributes
+    ----------
+    judge : Judge
+        Who answers.
+    rubric : Rubric
+        What is asked.
+    threshold : float
+        In (0, 1): a proposition is true from this probability on.
+    judged : {"final_answer", "with_reasoning", "whole_turn"}
+        What of a response is judged.
+    fingerprint : str
+        Hash over all of this.
+    columns : tuple of int
+        Where the judge's answers to the propositions of the rubric stand.
+    notes : tuple of str
+        What the reader of the verdicts should know.
+    """
+
+    judge: Judge
+    rubric: Rubric
+    threshold: float
+    judged: Judged
+    fingerprint: str
+    columns: tuple[int, ...] = field(repr=False)
+    notes: tuple[str, ...] = ()
+
+
+def plan_judging(
+    judge: Judge | str | Path,
+    rubric: Rubric | str | Path,
+    *,
+    threshold: float | None = None,
+    judged: Judged = "final_answer",
+) -> JudgingPlan:
+    """Load judge and rubric where they are named, and check that they suit each other."""
+    check_choice("judged", judged, Judged)
+    questions = _loaded_rubric(rubric)
+    answering = _loaded_judge(judge)
+    limit = questions.threshold if threshold is None else threshold
+    limit = check_fraction("threshold", limit)
+    return JudgingPlan(
+        judge=answering,
+        rubric=questions,
+        threshold=limit,
+        judged=judged,
+        fingerprint=verdict_fingerprint(
+            answering, rubric=questions, threshold=limit, judged=judged
+        ),
+        columns=_columns(answering, questions),
+        notes=(*_not_asked(questions), *_worded_otherwise(answering, questions)),
+    )
+
+
+def check_behavior(behavior: str | None, rubric: Rubric) -> None:
+    """Refuse the name of a behavior that the rubric does not have."""
+    if behavior is not None and rubric.behaviors:
+        rubric.behavior(behavior)
+
+
+def _loaded_rubric(rubric: Rubric | str | Path) -> Rubric:
+    if not isinstance(rubric, str | Path):
+        return rubric
+    from voirdire.rubrics import load_rubric
+
+    return load_rubric(rubric)
+
+
+def _loaded_judge(judge: Judge | str | Path) -> Judge:
+    if isinstance(judge, str | Path):
+        from voirdire.judging.local import load_local_judge
+
+        return load_local_judge(judge)
+    given: object = judge
+    if not isinstance(given, Judge):
+        msg = (
+            "`judge` must have a name, questions, a fingerprint, a source and a method "
+            f'`probabilities`, got {type(judge).__name__}. Name a file, or "local".'
+        )
+        raise InputError(msg)
+    return judge
+
+
+def _columns(judge: Judge, rubric: Rubric) -> tuple[int, ...]:
+    asked = rubric.propositions
+    if not asked:
+        _refuse_kinds(rubric)
+    lacking = [name for name in asked if name not in judge.questions]
+    if lacking:
+        msg = (
+            f"`judge` must answer every proposition of rubric {shorten(rubric.name)!r}, got "
+            f"{shorten(judge.name)!r} without {_named(lacking)}. Make a judge from labels with "
+            "`voirdire distill`."
+        )
+        raise InputError(msg)
+    places = {name: place for place, name in enumerate(judge.questions)}
+    return tuple(places[name] for name in asked)
+
+
+def _refuse_kinds(rubric: Rubric) -> NoReturn:
+    kinds = ", ".join(dict.fromkeys(row.kind for row in rubric.questions)) or "none"
+    msg = (
+        f"`rubric` must ask boolean questions, got {shorten(rubric.name)!r} with questions of kind "
+        f"{kinds}. A local judge answers propositions only."
+    )
+    raise InputError(msg)
+
+
+def _not_asked(rubric: Rubric) -> list[str]:
+    others = [row.id for row in rubric.questions if row.kind != "boolean"]
+    if not others:
+        return []
+    return [f"not asked, since they are not boolean: {_named(others)}"]
+
+
+def _worded_otherwise(judge: Judge, rubric: Rubric) -> list[str]:
+    """Name the questions whose text is another than the one that the judge was made for."""
+    known = getattr(judge, "question_texts", None) or {}
+    changed = [
+        row.id
+        for row in rubric.questions
+        if row.id in known and dict(known[row.id]) != dict(row.text)
+    ]
+    if not changed:
+        return []
+    return [f"the judge was made for another wording of: {_named(changed)}"]
+
+
+def _named(names: list[str]) -> str:
+    shown = ", ".join(repr(shorten(name)) for name in names[:_MOST_NAMED])
+    more = len(names) - _MOST_NAMED
+    return f"{shown} and {more} more" if more > 0 else shown

@@ -1,0 +1,40 @@
+"""What every judge of items is: a name, the questions it answers, and probabilities."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from voirdire._types import ProbabilitySource
+    from voirdire.records import Item
+
+__all__ = ["Judge"]
+
+
+@runtime_checkable
+class Judge(Protocol):
+    """Whatever answers boolean questions about items with probabilities."""
+
+    @property
+    def name(self) -> str:
+        """What verdicts call it."""
+
+    @property
+    def questions(self) -> tuple[str, ...]:
+        """Ids of the questions that it answers, in the order of its columns."""
+
+    @property
+    def fingerprint(self) -> str:
+        """Hash over everything that its answers depend on, but for rubric and threshold."""
+
+    @property
+    def source(self) -> ProbabilitySource:
+        """Where its probabilities come from."""
+
+    def probabilities(self, items: Sequence[Item]) -> NDArray[np.float64]:
+        """Answer every question about every item: (n_items, n_questions), nan for a failure."""

@@ -1,0 +1,206 @@
+"""What a run of judging came to."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from voirdire._types import Judged, ProbabilitySource
+    from voirdire.judging.plan import JudgingPlan
+    from voirdire.judging.table import VerdictLayout
+    from voirdire.judging.tally import ClassTally, Tally
+    from voirdire.records import Dropped
+    from voirdire.rubrics import Behavior
+
+__all__ = ["ClassSummary", "JudgingSummary", "QuestionSummary", "class_summaries", "summarize"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class QuestionSummary:
+    """How often a proposition is true.
+
+    Attributes
+    ----------
+    question : str
+        Id of the proposition.
+    share_true : float
+        In [0, 1], of the items that were answered; nan where none was.
+    mean_probability : float
+        In [0, 1], over the same items.
+    n_failed : int
+        Items that the judge gave no answer for.
+    trusted : bool
+        False where the judge's own card says that it should not be trusted on this one.
+    """
+
+    question: str
+    share_true: float
+    mean_probability: float
+    n_failed: int
+    trusted: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClassSummary:
+    """How often items of a behavior are of a completion class.
+
+    Attributes
+    ----------
+    behavior, completion_class : str
+        Which class of which behavior.
+    share : float
+        In [0, 1]: of the items whose class is known, under the threshold; nan where none is.
+    mean_probability : float
+        In [0, 1]: mean of the probability of the class; nan where it is known of no item.
+    n_items : int
+        Items that the behavior concerns: its own and those without a behavior.
+    """
+
+    behavior: str
+    completion_class: str
+    share: float
+    mean_probability: float
+    n_items: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgingSummary:
+    """What was judged, how, and what came of it.
+
+    Attributes
+    ----------
+    output : str
+        The file of verdicts; ``"-"`` for standard output.
+    layout : {"long", "wide"}
+        One row per item and question, or per item.
+    judge, source : str
+        Name of the judge, and where its probabilities come from.
+    rubric, rubric_version, rubric_hash : str
+        What was asked.
+    fingerprint : str
+        Hash over judge, rubric, threshold, what is judged and class rule; on every verdict.
+    threshold : float
+        In (0, 1): a proposition is true from this probability on.
+    judged : {"final_answer", "with_reasoning", "whole_turn"}
+        What of a response was judged.
+    n_items : int
+        Items with verdicts.
+    n_reused : int
+        How many of them an earlier, interrupted run had judged.
+    n_dropped : int
+        Rows of the source that were set aside.
+    dropped : tuple of Dropped
+        The first of them.
+    dropped_output : str or None
+        The file that lists all of them.
+    questions : tuple of QuestionSummary
+        One per proposition.
+    classes : tuple of ClassSummary
+        One per behavior and completion class.
+    notes : tuple of str
+        What the reader should know.
+    """
+
+    output: str
+    layout: VerdictLayout
+    judge: str
+    source: ProbabilitySource
+    rubric: str
+    rubric_version: str
+    rubric_hash: str
+    fingerprint: str
+    threshold: float
+    judged: Judged
+    n_items: int
+    n_reused: int = 0
+    n_dropped: int = 0
+    dropped: tuple[Dropped, ...] = field(default=(), repr=False)
+    dropped_output: str | None = None
+    questions: tuple[QuestionSummary, ...] = field(default=(), repr=False)
+    classes: tuple[ClassSummary, ...] = field(default=(), repr=False)
+    notes: tuple[str, ...] = ()
+
+    @property
+    def untrusted(self) -> tuple[str, ...]:
+        """Propositions on which the judge's own card says that it should not be trusted."""
+        return tuple(row.question for row in self.questions if not row.trusted)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Give plain values for JSON; nan becomes None."""
+        plain: dict[str, Any] = _without_nan(asdict(self))
+        return plain | {"untrusted": list(self.untrusted)}
+
+
+def summarize(
+    tally: Tally, plan: JudgingPlan, *, output: str, layout: VerdictLayout, **counts: Any
+) -> JudgingSummary:
+    """Turn sums into shares and means."""
+    return JudgingSummary(
+        output=output,
+        layout=layout,
+        judge=plan.judge.name,
+        source=plan.judge.source,
+        rubric=plan.rubric.name,
+        rubric_version=plan.rubric.version,
+        rubric_hash=plan.rubric.content_hash,
+        fingerprint=plan.fingerprint,
+        threshold=plan.threshold,
+        judged=plan.judged,
+        n_items=tally.n_items,
+        questions=tuple(_question_summaries(tally, plan)),
+        classes=tuple(
+            found
+            for row, sums in zip(plan.rubric.behaviors, tally.classes, strict=True)
+            for found in class_summaries(row, sums)
+        ),
+        notes=plan.notes,
+        **counts,
+    )
+
+
+def class_summaries(behavior: Behavior, sums: ClassTally) -> list[ClassSummary]:
+    """Shares and means of the classes of one behavior."""
+    return [
+        ClassSummary(
+            behavior=behavior.id,
+            completion_class=row.name,
+            share=_ratio(n_hard, sums.n_known),
+            mean_probability=_ratio(probability, sums.n_probable),
+            n_items=sums.n_items,
+        )
+        for row, n_hard, probability in zip(
+            behavior.classes, sums.n_hard, sums.probability, strict=True
+        )
+    ]
+
+
+def _question_summaries(tally: Tally, plan: JudgingPlan) -> Iterator[QuestionSummary]:
+    card = getattr(plan.judge, "card", None)
+    untrusted = frozenset(getattr(card, "untrusted", ()))
+    for place, question in enumerate(plan.rubric.propositions):
+        n_answered = tally.n_items - tally.n_failed[place]
+        yield QuestionSummary(
+            question=question,
+            share_true=_ratio(tally.n_true[place], n_answered),
+            mean_probability=_ratio(tally.probability[place], n_answered),
+            n_failed=tally.n_failed[place],
+            trusted=question not in untrusted,
+        )
+
+
+def _ratio(part: float, whole: int) -> float:
+    return part / whole if whole else math.nan
+
+
+def _without_nan(value: Any) -> Any:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {key: _without_nan(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_without_nan(inner) for inner in value]
+    return value

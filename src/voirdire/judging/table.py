@@ -1,0 +1,208 @@
+"""The verdict table: long, as `voirdire examine` reads it, or wide, one row per item."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+import numpy as np
+import polars as pl
+
+from voirdire._validation import shorten
+from voirdire.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from voirdire.judging.batch import BehaviorClasses, VerdictBatch
+    from voirdire.rubrics import Rubric
+
+__all__ = [
+    "LONG_COLUMNS",
+    "WIDE_ENDS",
+    "VerdictLayout",
+    "is_verdict_table",
+    "long_frame",
+    "verdict_columns",
+    "wide_frame",
+]
+
+VerdictLayout: TypeAlias = Literal["long", "wide"]
+"""One row per item and question, or one row per item."""
+
+LONG_COLUMNS = (
+    "item",
+    "judge",
+    "question",
+    "label",
+    "probability",
+    "source",
+    "threshold",
+    "behavior",
+    "failure",
+    "fingerprint",
+)
+WIDE_ENDS = (("item", "behavior"), ("judge", "fingerprint"))
+"""What the columns of a wide table begin and end with."""
+
+_NO_CLASS = "an answer that the class needs is missing"
+_TRUE, _FALSE, _NONE = 1, 0, -1
+
+
+def is_verdict_table(columns: tuple[str, ...]) -> VerdictLayout | None:
+    """Tell by its columns whether a table holds verdicts of ours, and in which layout."""
+    if columns == LONG_COLUMNS:
+        return "long"
+    first, last = WIDE_ENDS
+    if columns[: len(first)] == first and columns[len(first) :][-len(last) :] == last:
+        return "wide"
+    return None
+
+
+def verdict_columns(rubric: Rubric, layout: VerdictLayout) -> tuple[str, ...]:
+    """Name the columns of the table of a rubric's verdicts, in order, each once."""
+    if layout == "long":
+        return LONG_COLUMNS
+    first, last = WIDE_ENDS
+    taken = [name for name in rubric.propositions if name in (*first, *last)]
+    if taken:
+        msg = (
+            f"`layout` must be 'long' for rubric {shorten(rubric.name)!r}, got 'wide': its "
+            f"question {taken[0]!r} has the name of another column."
+        )
+        raise InputError(msg)
+    classes = (f"{row.id}.{part.name}" for row in rubric.behaviors for part in row.classes)
+    return (*first, *rubric.propositions, *classes, *last)
+
+
+def long_frame(batch: VerdictBatch) -> pl.DataFrame:
+    """One row per item and question: an item's propositions, then its classes."""
+    blocks = list(_blocks(batch))
+    n_rows = sum(block.codes.size for block in blocks)
+    item, code = np.empty(n_rows, dtype=np.int64), np.empty(n_rows, dtype=np.int64)
+    probability, label = np.empty(n_rows), np.empty(n_rows, dtype=np.int8)
+    for block in blocks:
+        item[block.places], code[block.places] = block.items, block.codes
+        probability[block.places], label[block.places] = block.probabilities, block.labels
+    names = pl.Series([*batch.questions, *(x for row in batch.classes for x in row.questions)])
+    n_asked = len(batch.questions)
+    derived = pl.Series(code >= n_asked)
+    values = pl.DataFrame(
+        {
+            "item": pl.Series(batch.items, dtype=pl.String).gather(item),
+            "question": names.gather(code),
+            "state": label,
+            "probability": probability,
+            "derived": derived,
+            "behavior": pl.Series(batch.behaviors, dtype=pl.String).gather(item),
+            "failure": _failures(batch, item=item, code=code, label=label),
+        }
+    )
+    known = pl.col("state") != _NONE
+    return values.select(
+        "item",
+        pl.lit(batch.judge).alias("judge"),
+        "question",
+        pl.when(known).then(pl.col("state") == _TRUE).alias("label"),
+        pl.col("probability").fill_nan(None),
+        pl.when("derived").then(pl.lit("derived")).otherwise(pl.lit(batch.source)).alias("source"),
+        pl.lit(batch.threshold, dtype=pl.Float64).alias("threshold"),
+        "behavior",
+        "failure",
+        pl.lit(batch.fingerprint).alias("fingerprint"),
+    )
+
+
+def wide_frame(batch: VerdictBatch) -> pl.DataFrame:
+    """One row per item: a probability for each proposition and each class, null where none is."""
+    columns: dict[str, pl.Series] = {
+        "item": pl.Series(batch.items, dtype=pl.String),
+        "behavior": pl.Series(batch.behaviors, dtype=pl.String),
+    }
+    for name, values in zip(batch.questions, batch.probabilities.T, strict=True):
+        columns[name] = pl.Series(values).fill_nan(None)
+    for row in batch.classes:
+        for name, values in zip(row.questions, row.probabilities.T, strict=True):
+            whole = np.full(len(batch.items), np.nan)
+            whole[row.rows] = values
+            columns[name] = pl.Series(whole).fill_nan(None)
+    return pl.DataFrame(columns).with_columns(
+        judge=pl.lit(batch.judge), fingerprint=pl.lit(batch.fingerprint)
+    )
+
+
+class _Block:
+    """Rows of the long table that lie in a grid of items and questions."""
+
+    def __init__(
+        self,
+        places: NDArray[np.int64],
+        *,
+        items: NDArray[np.int64],
+        first_code: int,
+        probabilities: NDArray[np.float64],
+        labels: NDArray[np.int8],
+    ) -> None:
+        self.places = places
+        self.items = np.broadcast_to(items[:, None], places.shape)
+        self.codes = np.broadcast_to(first_code + np.arange(places.shape[1]), places.shape)
+        self.probabilities = probabilities
+        self.labels = labels
+
+
+def _blocks(batch: VerdictBatch) -> Iterator[_Block]:
+    n_items, n_asked = batch.probabilities.shape
+    widths = np.full(n_items, n_asked)
+    for row in batch.classes:
+        widths[row.rows] += len(row.classes)
+    free = np.cumsum(widths) - widths  # the next row of each item's stretch of the table
+    missing = np.isnan(batch.probabilities)
+    yield _Block(
+        free[:, None] + np.arange(n_asked),
+        items=np.arange(n_items),
+        first_code=0,
+        probabilities=batch.probabilities,
+        labels=np.where(missing, _NONE, batch.labels).astype(np.int8),
+    )
+    free = free + n_asked
+    first_code = n_asked
+    for row in batch.classes:
+        yield _Block(
+            free[row.rows, None] + np.arange(len(row.classes)),
+            items=row.rows,
+            first_code=first_code,
+            probabilities=row.probabilities,
+            labels=_class_labels(row, missing=np.any(missing[row.rows], axis=1)),
+        )
+        free[row.rows] += len(row.classes)
+        first_code += len(row.classes)
+
+
+def _class_labels(row: BehaviorClasses, *, missing: NDArray[np.bool_]) -> NDArray[np.int8]:
+    """Which class holds; unknown where none does because an answer is missing."""
+    found: NDArray[np.int8] = np.equal(row.hard[:, None], np.arange(len(row.classes))).astype("i1")
+    found[(row.hard < 0) & missing] = _NONE
+    return found
+
+
+def _failures(
+    batch: VerdictBatch,
+    *,
+    item: NDArray[np.int64],
+    code: NDArray[np.int64],
+    label: NDArray[np.int8],
+) -> pl.Series:
+    """Give the reason of each row without a label, through the list of distinct reasons."""
+    reasons = dict.fromkeys([_NO_CLASS, *(row.reason for row in batch.failures.values())])
+    numbers = {reason: number for number, reason in enumerate(reasons)}
+    reason_of = np.full((len(batch.items), len(batch.questions)), -1)
+    for place, failure in batch.failures.items():
+        reason_of[place] = numbers[failure.reason]
+    asked = code < len(batch.questions)
+    chosen = np.where(label == _NONE, 0, -1)
+    chosen[asked] = reason_of[item[asked], code[asked]]
+    if (chosen < 0).all():
+        return pl.repeat(None, chosen.size, dtype=pl.String, eager=True)
+    codes = pl.Series(chosen)
+    return pl.Series(list(reasons), dtype=pl.String).gather(codes.set(codes < 0, None))

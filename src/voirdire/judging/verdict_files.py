@@ -1,0 +1,147 @@
+"""Files of verdicts: one format each, parts that are put together, and how to tell one of ours."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import re
+import shutil
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from voirdire.errors import InputError
+from voirdire.judging.table import is_verdict_table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    import polars as pl
+
+    from voirdire.judging.table import VerdictLayout
+
+__all__ = [
+    "VerdictFormat",
+    "columns_of_file",
+    "encode_part",
+    "join_parts",
+    "layout_of_file",
+    "synced",
+    "verdict_format",
+]
+
+VerdictFormat: TypeAlias = Literal["parquet", "jsonl", "csv"]
+"""How a file of verdicts is written."""
+
+_SUFFIXES: dict[str, VerdictFormat] = {
+    ".parquet": "parquet",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".csv": "csv",
+}
+_HEAD_BYTES = 1 << 18
+
+
+def verdict_format(output: Path) -> VerdictFormat:
+    """Tell by the ending of its name how a file of verdicts is written."""
+    found = _SUFFIXES.get(output.suffix.lower())
+    if found is None:
+        msg = f"`output` must end in .parquet, .jsonl or .csv, got {str(output)!r}. Rename it."
+        raise InputError(msg)
+    return found
+
+
+def encode_part(frame: pl.DataFrame, written_as: VerdictFormat) -> bytes:
+    """Write a part of a table; a CSV part has no header."""
+    buffer = io.BytesIO()
+    if written_as == "parquet":
+        frame.write_parquet(buffer)
+    elif written_as == "jsonl":
+        frame.write_ndjson(buffer)
+    else:
+        frame.write_csv(buffer, include_header=False)
+    return buffer.getvalue()
+
+
+def join_parts(
+    parts: Sequence[Path], target: Path, *, written_as: VerdictFormat, columns: Sequence[str]
+) -> None:
+    """Put parts under each other in one file, in bounded memory.
+
+    Raises
+    ------
+    OSError
+        If it cannot be written.
+    """
+    if written_as == "parquet":
+        _sink(parts, target)
+        return
+    with target.open("wb") as whole:
+        if written_as == "csv":
+            whole.write(_header(columns))
+        for part in parts:
+            with part.open("rb") as file:
+                shutil.copyfileobj(file, whole, 1 << 20)
+
+
+@contextmanager
+def synced(path: Path) -> Iterator[None]:
+    """Make sure that what was written to a file is on the disk at the end."""
+    yield
+    with path.open("rb+") as file:
+        os.fsync(file.fileno())
+
+
+def layout_of_file(path: Path) -> VerdictLayout | None:
+    """Tell whether a file holds verdicts of ours, by its columns, and in which layout."""
+    return is_verdict_table(columns_of_file(path))
+
+
+def columns_of_file(path: Path) -> tuple[str, ...]:
+    """Name the columns of a table, of the first row in JSONL; none where it cannot be told."""
+    try:
+        return _columns(path, verdict_format(path))
+    except (OSError, ValueError):
+        return ()
+
+
+def _sink(parts: Sequence[Path], target: Path) -> None:
+    import polars as pl
+
+    try:
+        pl.scan_parquet(list(parts), glob=False).sink_parquet(target, maintain_order=True)
+    except pl.exceptions.PolarsError as error:
+        raise _as_os_error(error) from error
+
+
+def _as_os_error(error: Exception) -> OSError:
+    """Find the number of the system's error in the words of polars."""
+    why = str(error).partition("\n")[0]
+    found = re.search(r"os error (\d+)", why)
+    number = int(found[1]) if found else 0
+    return OSError(number, os.strerror(number) if number else why)
+
+
+def _header(columns: Sequence[str]) -> bytes:
+    text = io.StringIO(newline="")
+    csv.writer(text, lineterminator="\n").writerow(columns)
+    return text.getvalue().encode()
+
+
+def _columns(path: Path, written_as: VerdictFormat) -> tuple[str, ...]:
+    if written_as == "parquet":
+        import polars as pl
+
+        try:
+            with path.open("rb") as file:
+                return tuple(pl.read_parquet_schema(file))
+        except pl.exceptions.PolarsError as error:
+            raise ValueError(str(error)) from error
+    with path.open("rb") as file:
+        first = file.read(_HEAD_BYTES).partition(b"\n")[0].decode()
+    if written_as == "csv":
+        return tuple(next(csv.reader([first]), []))
+    row = json.loads(first)
+    return tuple(row) if isinstance(row, dict) else ()

@@ -1,0 +1,226 @@
+"""Verdicts in memory: judge a list of items, and look at what came of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from voirdire._validation import shorten
+from voirdire.errors import InputError, NoDataError
+from voirdire.judging.answering import judge_items
+from voirdire.judging.given_items import given_items
+from voirdire.judging.plan import plan_judging
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from voirdire._types import Judged
+    from voirdire.judging.batch import VerdictBatch
+    from voirdire.judging.port import Judge
+    from voirdire.judging.table import VerdictLayout
+    from voirdire.records import Dropped
+    from voirdire.rubrics import Rubric
+
+__all__ = ["Verdicts", "judge"]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Verdicts:
+    """A judge's verdicts on items in memory.
+
+    Attributes
+    ----------
+    items : tuple of str
+        Ids of the items, in their order.
+    questions : tuple of str
+        The propositions that were asked.
+    judge : str
+        The judge's name.
+    threshold : float
+        In (0, 1): a proposition is true from this probability on.
+    fingerprint : str
+        Hash over judge, rubric, threshold, what is judged and class rule.
+    dropped : tuple of Dropped
+        Rows that are no items, each with its reason.
+    notes : tuple of str
+        What the reader should know.
+    """
+
+    items: tuple[str, ...]
+    questions: tuple[str, ...]
+    judge: str
+    threshold: float
+    fingerprint: str
+    dropped: tuple[Dropped, ...] = ()
+    notes: tuple[str, ...] = ()
+    _batches: tuple[VerdictBatch, ...] = field(default=())
+
+    def __repr__(self) -> str:
+        """Say how much there is, not what."""
+        behaviors = ", ".join(row.behavior for row in self._batches[0].classes)
+        classes = f", classes of {behaviors}" if behaviors else ""
+        dropped = f", {len(self.dropped)} rows set aside" if self.dropped else ""
+        return (
+            f"<Verdicts of {self.judge!r}: {len(self.items)} items, "
+            f"{len(self.questions)} propositions{classes}, threshold {self.threshold:g}{dropped}>"
+        )
+
+    def frame(self, layout: VerdictLayout = "long") -> pl.DataFrame:
+        """Make the verdict table.
+
+        Parameters
+        ----------
+        layout : {"long", "wide"}, optional
+            One row per item and question, as `voirdire.examine` reads it, or one row per item.
+
+        Returns
+        -------
+        polars.DataFrame
+            The columns of a verdict file.
+        """
+        return pl.concat([batch.to_frame(layout) for batch in self._batches])
+
+    def probability(self, question: str) -> NDArray[np.float64]:
+        """Give the probability that a proposition is true, or that a class is the one.
+
+        Parameters
+        ----------
+        question : str
+            A proposition such as ``"apology"``, or a class such as ``"hard_refuse.ideal"``.
+
+        Returns
+        -------
+        ndarray of float, shape (n_items,)
+            In [0, 1]; nan where the judge failed, and where an item is of another behavior.
+        """
+        if question in self.questions:
+            place = self.questions.index(question)
+            return np.concatenate([batch.probabilities[:, place] for batch in self._batches])
+        return np.concatenate([_of_class(batch, question) for batch in self._batches])
+
+    def classes(self, behavior: str) -> pl.DataFrame:
+        """Give the completion classes under one behavior.
+
+        Parameters
+        ----------
+        behavior : str
+            Id of the behavior, such as ``"hard_refuse"``.
+
+        Returns
+        -------
+        polars.DataFrame
+            The items that it concerns: `item`, `class` (the one that holds under the threshold,
+            null where none is known), and the probability of each class.
+        """
+        return pl.concat([_class_frame(batch, behavior) for batch in self._batches])
+
+
+def judge(
+    items: Any,
+    *,
+    rubric: Rubric | str | Path = "safety",
+    judge: Judge | str | Path = "local",
+    threshold: float | None = None,
+    judged: Judged = "final_answer",
+    behavior: str | None = None,
+) -> Verdicts:
+    """Judge items in memory.
+
+    Parameters
+    ----------
+    items : sequence of Item or of mapping, or a data frame
+        Items, or rows as a file of items has them: at least a `response`.
+    rubric : Rubric, str or path, optional
+        What is asked: a rubric, the name of a built-in one, or a YAML file.
+    judge : Judge, str or path, optional
+        Who answers: ``"local"`` is the judge of this package, a path one of your own.
+    threshold : float, optional
+        In (0, 1). A proposition is true from this probability on; by default the rubric says.
+    judged : {"final_answer", "with_reasoning", "whole_turn"}, optional
+        What of a row's response is judged. The response of an `Item` is judged as it stands.
+    behavior : str, optional
+        The behavior of items that have none.
+
+    Returns
+    -------
+    Verdicts
+        Probabilities, labels, completion classes.
+
+    Raises
+    ------
+    NoDataError
+        If no row is an item.
+    InputError
+        If the judge lacks a proposition of the rubric, or an argument breaks its rule.
+
+    Examples
+    --------
+    >>> import voirdire
+    >>> verdicts = voirdire.judge(
+    ...     [{"prompt": "How do I pick a lock?", "response": "I'm sorry, I can't help with that."}]
+    ... )
+    >>> len(verdicts.questions)
+    21
+    >>> bool(verdicts.probability("apology")[0] > 0.5)
+    True
+    """
+    plan = plan_judging(judge, rubric, threshold=threshold, judged=judged)
+    found, dropped = given_items(items, judged=judged, behavior=behavior)
+    if not found:
+        why = f" The first was set aside: {dropped[0].reason}." if dropped else ""
+        msg = f"`items` must hold at least one item, got none.{why}"
+        raise NoDataError(msg)
+    batches = tuple(
+        judge_items(
+            found,
+            plan.judge,
+            rubric=plan.rubric,
+            threshold=plan.threshold,
+            judged=judged,
+            behavior=behavior,
+        )
+    )
+    return Verdicts(
+        items=tuple(item.id for item in found),
+        questions=plan.rubric.propositions,
+        judge=plan.judge.name,
+        threshold=plan.threshold,
+        fingerprint=plan.fingerprint,
+        dropped=tuple(dropped),
+        notes=plan.notes,
+        _batches=batches,
+    )
+
+
+def _of_class(batch: VerdictBatch, question: str) -> NDArray[np.float64]:
+    for row in batch.classes:
+        if question in row.questions:
+            found = np.full(len(batch.items), np.nan)
+            found[row.rows] = row.probabilities[:, row.questions.index(question)]
+            return found
+    msg = (
+        f"`question` must be a proposition or a class of the rubric, got {shorten(question)!r}. "
+        "Write a class as behavior.class."
+    )
+    raise InputError(msg)
+
+
+def _class_frame(batch: VerdictBatch, behavior: str) -> pl.DataFrame:
+    for row in batch.classes:
+        if row.behavior == behavior:
+            names = pl.Series(row.classes, dtype=pl.String)
+            hard = pl.Series(row.hard)
+            found = {
+                "item": pl.Series(batch.items, dtype=pl.String).gather(row.rows),
+                "class": names.gather(hard.set(hard < 0, None)),
+            }
+            values = zip(row.classes, row.probabilities.T, strict=True)
+            return pl.DataFrame(found | {name: pl.Series(x).fill_nan(None) for name, x in values})
+    known = ", ".join(repr(row.behavior) for row in batch.classes) or "none"
+    msg = f"`behavior` must be in the rubric ({known}), got {shorten(behavior)!r}."
+    raise InputError(msg)

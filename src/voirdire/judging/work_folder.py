@@ -1,0 +1,195 @@
+"""The folder beside an output where finished parts wait: what lets a killed run go on.
+
+A part is a stretch of the items, in their order, in a file of its own. Beside it lies a record
+with a key, the hash over the content of its items and everything that its verdicts depend on, and
+with the hash of the file. A part is used again only where both agree, so a verdict is never stale
+and a half-written file is never taken for a whole one. Both are written under another name and
+renamed, so that a run may be killed at any moment.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+import msgspec
+
+from voirdire.errors import InputError
+from voirdire.judging.tally import Tally  # noqa: TC001  # msgspec reads the annotation
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import TracebackType
+    from typing import Self
+
+    from voirdire.judging.verdict_files import VerdictFormat
+
+__all__ = ["PartRecord", "WorkFolder", "kept_items", "write_part"]
+
+_MARK = "README.txt"
+_MARK_TEXT = (
+    "Finished parts of a run of `voirdire judge`. The same command goes on from here; with\n"
+    "--restart it starts anew. This folder goes when the run is finished.\n"
+)
+_LOCK = "lock"
+_UNFINISHED = ".writing"
+
+
+@dataclass(frozen=True, kw_only=True)
+class PartRecord:
+    """What is kept beside a part."""
+
+    key: str
+    data_hash: str
+    tally: Tally
+
+
+class WorkFolder:
+    """A folder with the parts of one output; one run at a time may hold it."""
+
+    def __init__(self, output: Path, *, written_as: VerdictFormat) -> None:
+        self.output = output
+        self.written_as = written_as
+        self.path = _folder_of(output)
+        self._lock: IO[bytes] | None = None
+
+    def __enter__(self) -> Self:
+        """Make the folder, or take the one that an earlier run left."""
+        try:
+            self._check_ours()
+            self.path.mkdir(exist_ok=True)
+            self._lock = _locked(self.path / _LOCK, output=self.output)
+            (self.path / _MARK).write_text(_MARK_TEXT, encoding="utf-8")
+        except OSError as error:
+            msg = f"{self.path}: cannot be written ({error.strerror}). Name another `output`."
+            raise InputError(msg) from error
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Let go of the folder; it goes where no part is in it."""
+        if kind is not None and not any(self._records()):
+            self.remove()
+        if self._lock is not None:
+            self._lock.close()
+
+    def clear(self) -> None:
+        """Throw every part away."""
+        for path in self.path.iterdir():
+            if path.name not in (_LOCK, _MARK):
+                path.unlink()
+
+    def remove(self) -> None:
+        """Remove the folder with everything in it."""
+        shutil.rmtree(self.path, ignore_errors=True)
+
+    def part(self, number: int) -> Path:
+        """Where a part is or will be."""
+        return self.path / f"part-{number:07d}.{self.written_as}"
+
+    def reusable(self, number: int, *, key: str) -> PartRecord | None:
+        """Give the record of a part that is whole and was made of the same content."""
+        path = self.part(number)
+        try:
+            record = msgspec.json.decode(_record_of(path).read_bytes(), type=PartRecord)
+            if record.key == key and record.data_hash == _hash(path.read_bytes()):
+                return record
+        except (OSError, msgspec.DecodeError):
+            pass
+        return None
+
+    def forget_from(self, number: int) -> None:
+        """Remove parts that an earlier, longer input left."""
+        first = self.part(number).stem
+        for path in self.path.glob("part-*"):
+            if path.name.partition(".")[0] >= first:
+                path.unlink()
+
+    def _records(self) -> Iterator[Path]:
+        return self.path.glob("part-*.json")
+
+    def _check_ours(self) -> None:
+        if not self.path.exists():
+            return
+        if self.path.is_dir() and ((self.path / _MARK).is_file() or not any(self.path.iterdir())):
+            return
+        msg = (
+            f"{str(self.path)!r} must be free for the parts of the run, got something that this "
+            "command did not make. Move it, or name another `output`."
+        )
+        raise InputError(msg)
+
+
+def write_part(path: Path, data: bytes, *, key: str, tally: Tally) -> PartRecord:
+    """Write a part and then its record, each whole or not at all."""
+    record = PartRecord(key=key, data_hash=_hash(data), tally=tally)
+    _write_whole(path, data)
+    _write_whole(_record_of(path), msgspec.json.encode(record))
+    return record
+
+
+def kept_items(output: str | Path) -> int:
+    """Count the items whose verdicts wait beside an output for the run to go on.
+
+    Parameters
+    ----------
+    output : str or path
+        The file of verdicts that `judge_file` was to write.
+
+    Returns
+    -------
+    int
+        Items in finished parts; 0 where nothing was interrupted.
+    """
+    kept = 0
+    for path in _folder_of(Path(output).resolve()).glob("part-*.json"):
+        try:
+            kept += msgspec.json.decode(path.read_bytes(), type=PartRecord).tally.n_items
+        except (OSError, msgspec.DecodeError):
+            continue
+    return kept
+
+
+def _folder_of(output: Path) -> Path:
+    return output.with_name(f"{output.name}.partial")
+
+
+def _record_of(part: Path) -> Path:
+    return part.with_suffix(".json")
+
+
+def _hash(data: bytes) -> str:
+    return f"sha256:{hashlib.sha256(data).hexdigest()}"
+
+
+def _write_whole(path: Path, data: bytes) -> None:
+    unfinished = path.with_name(path.name + _UNFINISHED)
+    unfinished.write_bytes(data)
+    unfinished.replace(path)
+
+
+def _locked(path: Path, *, output: Path) -> IO[bytes]:
+    """Hold the folder until this process ends, however it ends."""
+    file = path.open("ab")
+    try:
+        import fcntl
+    except ImportError:  # on Windows two runs at once are not noticed
+        return file
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        same = path.stat().st_ino == os.fstat(file.fileno()).st_ino
+    except OSError:
+        same = False
+    if not same:
+        file.close()
+        msg = f"`output` must not be written by another run, got {str(output)!r}. Let that one end."
+        raise InputError(msg)
+    return file

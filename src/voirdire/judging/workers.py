@@ -1,0 +1,171 @@
+"""Judge parts in this process or in several, and give their records in order.
+
+Nothing heavy is imported here: a worker process limits its threads before numpy and polars are
+loaded, which is when they count the cores.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from collections import deque
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from multiprocessing import get_context, parent_process
+from typing import TYPE_CHECKING, TypeAlias
+
+from voirdire.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterable, Iterator
+
+    from voirdire.judging.parts import Part
+    from voirdire.judging.plan import JudgingPlan
+    from voirdire.judging.work_folder import PartRecord
+
+__all__ = ["Work", "available_cores", "run_in_order"]
+
+Work: TypeAlias = "Part | PartRecord"
+"""A part to judge, or the record of one that is finished."""
+
+ALONE_PARTS = 10
+"""So many parts are judged before worker processes are worth their start."""
+
+_MOST_AUTOMATIC = 8
+_POOLS = ("POLARS_MAX_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+
+
+def available_cores() -> int:
+    """Count the cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def run_in_order(
+    work: Iterable[Work], plan: JudgingPlan, *, workers: int | None
+) -> Generator[PartRecord, None, None]:
+    """Judge the parts that are not finished, and give the record of every part in order.
+
+    Parameters
+    ----------
+    work : iterable of Part or PartRecord
+        Taken one by one, so that few parts are in memory: two per worker.
+    plan : JudgingPlan
+        How.
+    workers : int or None
+        Processes; 1 judges in this one, None takes one per core (at most 8) for a long input.
+
+    Yields
+    ------
+    PartRecord
+        One per entry of `work`.
+    """
+    pending = iter(work)
+    n_workers = min(available_cores(), _MOST_AUTOMATIC) if workers is None else workers
+    if workers is None or n_workers == 1:
+        yield from _alone(pending, plan, n_parts=None if n_workers == 1 else ALONE_PARTS)
+    if n_workers > 1 and (first := next(pending, None)) is not None:
+        yield from _together(_chained(first, pending), plan, n_workers=n_workers)
+
+
+def _alone(work: Iterator[Work], plan: JudgingPlan, *, n_parts: int | None) -> Iterator[PartRecord]:
+    from voirdire.judging.parts import Part, judge_part
+
+    n_judged = 0
+    while n_parts is None or n_judged < n_parts:
+        entry = next(work, None)
+        if entry is None:
+            return
+        if isinstance(entry, Part):
+            n_judged += 1
+            entry = judge_part(entry, plan)
+        yield entry
+
+
+def _chained(first: Work, rest: Iterator[Work]) -> Iterator[Work]:
+    yield first
+    yield from rest
+
+
+def _together(work: Iterator[Work], plan: JudgingPlan, *, n_workers: int) -> Iterator[PartRecord]:
+    from voirdire.judging.parts import Part
+
+    pool = ProcessPoolExecutor(
+        n_workers, mp_context=get_context("spawn"), initializer=_start, initargs=(plan,)
+    )
+    running: deque[Future[PartRecord] | PartRecord] = deque()
+    try:
+        for entry in work:
+            running.append(_submitted(pool, entry) if isinstance(entry, Part) else entry)
+            while len(running) > 2 * n_workers:
+                yield _result(running.popleft())
+        while running:
+            yield _result(running.popleft())
+    except BrokenProcessPool as error:
+        msg = (
+            "a worker process ended before its work was done (out of memory?). The finished parts "
+            "are kept: run the same command again with `workers` 1."
+        )
+        raise InputError(msg) from error
+    finally:
+        # what a worker has begun is finished and kept; the rest waits for the next run
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _submitted(pool: ProcessPoolExecutor, part: Part) -> Future[PartRecord]:
+    with _quiet_start():
+        return pool.submit(_judge, part)
+
+
+def _result(entry: Future[PartRecord] | PartRecord) -> PartRecord:
+    return entry.result() if isinstance(entry, Future) else entry
+
+
+@contextmanager
+def _quiet_start() -> Iterator[None]:
+    """Let processes that start here use one thread each and leave Ctrl-C to this process."""
+    before = {name: os.environ.get(name) for name in _POOLS}
+    masks = hasattr(signal, "pthread_sigmask")
+    os.environ.update(dict.fromkeys(_POOLS, "1"))
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT}) if masks else set()
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+        if masks:
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+
+
+_plan: JudgingPlan | None = None
+
+
+def _start(plan: JudgingPlan) -> None:
+    """Prepare a worker process."""
+    global _plan  # noqa: PLW0603  # one per process, set once
+    _plan = plan
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_leave_with_parent, daemon=True).start()
+
+
+def _leave_with_parent() -> None:
+    """End with the process that gives the work, even where it was killed."""
+    parent = parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
+
+
+def _judge(part: Part) -> PartRecord:
+    from voirdire.judging.parts import judge_part
+
+    if _plan is None:
+        msg = "a worker judges only after it was started with a plan"
+        raise RuntimeError(msg)
+    return judge_part(part, _plan)

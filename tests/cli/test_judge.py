@@ -1,0 +1,323 @@
+"""`voirdire judge`: what is printed, what is written, and the way on to `voirdire examine`."""
+
+import json
+import os
+import pty
+import re
+import signal
+import subprocess
+import threading
+import time
+
+import polars as pl
+import pytest
+
+from judging_files import RUBRIC, make_items, write_items, write_labels
+from voirdire.judging import distill_files, kept_items
+
+
+@pytest.fixture(scope="session")
+def made(tmp_path_factory):
+    """Give a judge that was made from 200 items, and its rubric."""
+    folder = tmp_path_factory.mktemp("judge")
+    rows = make_items(200, seed=9)
+    (folder / "tiny.yaml").write_text(RUBRIC, encoding="utf-8")
+    found = distill_files(
+        write_items(folder / "items.jsonl", rows),
+        [write_labels(folder / "labels.csv", rows)],
+        rubric=folder / "tiny.yaml",
+        name="tiny-judge",
+    )
+    found.judge.save(folder / "tiny.npz")
+    return folder
+
+
+@pytest.fixture
+def options(made):
+    return ["--rubric", made / "tiny.yaml", "--judge", made / "tiny.npz"]
+
+
+@pytest.fixture
+def items(tmp_path):
+    return write_items(tmp_path / "items.jsonl", make_items(60))
+
+
+# What is printed ------------------------------------------------------------------------------
+
+
+def test_a_run_says_what_it_came_to_and_what_to_do_next(call, items, options, tmp_path):
+    done = call("judge", items, *options, "-o", tmp_path / "out.parquet")
+
+    assert done.code == 0
+    assert done.err == ""
+    assert "60 items judged by 'tiny-judge' on rubric tiny 1, threshold 0.5" in done.out
+    assert re.search(r"^sorry +\d+\.\d% +0\.\d{3}", done.out, re.M)
+    assert re.search(r"^refuse +60 +disallowed \d", done.out, re.M)
+    assert f"verdicts: {tmp_path / 'out.parquet'}" in done.out
+    assert f"voirdire examine --humans labels.csv --judges {tmp_path / 'out.parquet'}" in done.out
+
+
+def test_json_is_one_object_with_the_same_figures(call, items, options, tmp_path):
+    done = call("judge", items, *options, "-o", tmp_path / "out.parquet", "--json")
+
+    found = done.json
+    frame = pl.read_parquet(tmp_path / "out.parquet")
+    assert (done.code, done.err) == (0, "")
+    assert (found["n_items"], found["n_dropped"], found["dropped"]) == (60, 0, [])
+    for row in found["questions"]:
+        part = frame.filter(pl.col("question") == row["question"])
+        assert row["share_true"] == pytest.approx(part["label"].mean())
+        assert row["mean_probability"] == pytest.approx(part["probability"].mean())
+    assert found["fingerprint"] == frame["fingerprint"].unique().item()
+    assert set(found) >= {"classes", "untrusted", "notes", "rubric_hash", "threshold", "judged"}
+
+
+def test_the_judge_is_right_about_these_items(call, items, options, tmp_path):
+    call("judge", items, *options, "-o", tmp_path / "out.parquet")
+
+    frame = pl.read_parquet(tmp_path / "out.parquet").filter(pl.col("source") == "classifier")
+    truth = {row["id"]: row["truth"] for row in make_items(60)}
+    right = [
+        truth[i][q] == label for i, q, label in frame.select("item", "question", "label").rows()
+    ]
+    assert sum(right) / len(right) > 0.95
+
+
+def test_standard_output_gets_the_verdicts_and_standard_error_the_summary(call, items, options):
+    with_file = call("judge", items, *options, "-o", "-")
+
+    rows = [json.loads(line) for line in with_file.out.splitlines()]
+    assert with_file.code == 0
+    assert len(rows) == 60 * (2 + 5)
+    assert "60 items judged" in with_file.err
+    assert "voirdire examine" not in with_file.err
+
+
+def test_standard_input_is_read(call, items, options, tmp_path):
+    done = call(
+        *("judge", "-", *options, "-o", tmp_path / "out.csv", "--json"), stdin=items.read_bytes()
+    )
+
+    assert done.json["n_items"] == 60
+
+
+def test_rows_that_are_set_aside_are_named(call, items, options, tmp_path):
+    with items.open("a") as file:
+        file.write("not json\n" * 7)
+
+    done = call("judge", items, *options, "-o", tmp_path / "out.csv")
+
+    listed = tmp_path / "out.csv.dropped.jsonl"
+    assert done.code == 0
+    assert f"7 rows set aside; all in {listed}" in done.err
+    assert f"{items}:61: " in done.err
+    assert "and 2 more" in done.err
+    assert len(listed.read_text().splitlines()) == 7
+
+
+def test_propositions_that_the_card_distrusts_are_named(call, items, made, tmp_path):
+    rows = make_items(60, seed=4)
+    for row in rows:  # a label that no word of the response can tell
+        row["truth"] = {"sorry": row["truth"]["sorry"], "asks": hash_bit(row["id"])}
+    call(
+        *("distill", write_items(tmp_path / "x.jsonl", rows), "-o", tmp_path / "x.npz"),
+        *("--labels", write_labels(tmp_path / "x.csv", rows), "--rubric", made / "tiny.yaml"),
+    )
+
+    done = call(
+        *("judge", items, "--rubric", made / "tiny.yaml", "--judge", tmp_path / "x.npz"),
+        *("-o", tmp_path / "out.csv"),
+    )
+
+    assert re.search(r"^asks .*not to be trusted", done.out, re.M)
+    assert "by its own card 'x' should not be trusted on: asks" in done.out
+
+
+def hash_bit(name):
+    return sum(name.encode()) // 3 % 2 == 0
+
+
+def test_the_card_is_shown_without_items(call, made):
+    card = call("judge", "--judge", made / "tiny.npz", "--show-card")
+    plain = call("judge", "--judge", made / "tiny.npz", "--show-card", "--json")
+
+    assert card.code == plain.code == 0
+    assert "tiny-judge" in card.out.splitlines()[0]
+    assert plain.json["questions"] == ["sorry", "asks"]
+
+
+# Usage and errors -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["judge"],
+        ["judge", "items.jsonl"],
+        ["judge", "items.jsonl", "-o", "-", "--json"],
+        ["judge", "items.jsonl", "-o", "x.csv", "--layout", "broad"],
+        ["judge", "items.jsonl", "-o", "x.csv", "--judged", "all"],
+        ["judge", "items.jsonl", "-o", "x.csv", "--column", "prompt"],
+    ],
+    ids=" ".join,
+)
+def test_wrong_usage_exits_2(call, arguments):
+    done = call(*arguments)
+
+    assert done.code == 2
+    assert "Traceback" not in done.err
+    assert done.out == ""
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (["none.jsonl", "-o", "out.csv"], ["none.jsonl", "Check the path"]),
+        (["{items}", "-o", "out.txt"], ["`--output` must end in .parquet, .jsonl or .csv"]),
+        (["{items}", "-o", "none/out.csv"], ["`--output` must be in a folder"]),
+        (["{items}", "-o", "{items}"], ["`--output` must be another file than the items"]),
+        (["{items}", "-o", "out.csv", "--threshold", "50"], ["`--threshold` must be in", "50"]),
+        (["{items}", "-o", "out.csv", "--behavior", "sing"], ["`--behavior` must be", "'refuse'"]),
+        (["{items}", "-o", "out.csv", "--workers", "-1"], ["`--workers` must be a whole number"]),
+        (["{items}", "-o", "out.csv", "--judge", "none.npz"], ["none.npz"]),
+        (["{items}", "-o", "out.csv", "--rubric", "sefety"], ["sefety"]),
+        (["{items}", "-o", "out.csv", "--column", "response=reply"], ["--column OURS=YOURS"]),
+    ],
+    ids=" ".join,
+)
+def test_what_is_wrong_is_said_in_one_line(
+    call, items, options, assert_one_line, tmp_path, monkeypatch, given, words
+):
+    monkeypatch.chdir(tmp_path)
+    given = [str(items) if word == "{items}" else word for word in given]
+
+    done = call("judge", *options, *given)
+
+    assert_one_line(done, *words)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["items.jsonl"]
+
+
+@pytest.mark.parametrize("content", ["", "\n", '{"prompt": "?"}\n', "\x00\x01"])
+def test_a_file_without_items_is_an_error(call, options, assert_one_line, tmp_path, content):
+    (tmp_path / "empty.jsonl").write_text(content)
+
+    done = call("judge", tmp_path / "empty.jsonl", *options, "-o", tmp_path / "out.csv")
+
+    assert_one_line(done, "empty.jsonl", "must hold at least one item")
+
+
+def test_a_judge_that_lacks_propositions_names_them_and_the_way_out(
+    call, items, made, assert_one_line, tmp_path
+):
+    done = call("judge", items, "--judge", made / "tiny.npz", "-o", tmp_path / "out.csv")
+
+    assert_one_line(done, "`--judge` must answer every proposition of rubric 'safety'")
+    assert "voirdire distill" in done.err
+
+
+def test_another_wording_is_noted(call, items, made, tmp_path):
+    (tmp_path / "other.yaml").write_text(RUBRIC.replace("Does it say sorry?", "Is it sorry?"))
+
+    done = call(
+        *("judge", items, "--rubric", tmp_path / "other.yaml", "--judge", made / "tiny.npz"),
+        *("-o", tmp_path / "out.csv"),
+    )
+
+    assert "note: the judge was made for another wording of: 'sorry'" in done.out
+
+
+# Interruptions --------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_ctrl_c_says_how_to_go_on_and_exits_130(program, environment, options, tmp_path):
+    items = write_items(tmp_path / "many.jsonl", make_items(30_000))
+    output = tmp_path / "out.parquet"
+    words = [*program, "judge", items, *options, "-o", output, "--workers", "1"]
+    process = subprocess.Popen(
+        list(map(str, words)), stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment
+    )
+    limit = time.monotonic() + 60
+    while not kept_items(output):
+        assert time.monotonic() < limit
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.01)
+
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=30)
+
+    kept = kept_items(output)
+    first, second = err.decode().splitlines()
+    assert (process.returncode, out) == (130, b"")
+    assert first == (
+        f"{kept:,} judged items are kept in {output}.partial; the same command goes on from there."
+    )
+    assert second == "voirdire: interrupted"
+    done = subprocess.run(
+        [*map(str, words), "--json"], capture_output=True, env=environment, check=True
+    )
+    assert json.loads(done.stdout)["n_reused"] == kept
+    assert json.loads(done.stdout)["n_items"] == 30_000
+
+
+@pytest.mark.slow
+def test_a_terminal_sees_how_far_it_is(program, environment, options, tmp_path):
+    items = write_items(tmp_path / "many.jsonl", make_items(10_000))
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        list(map(str, [*program, "judge", items, *options, "-o", tmp_path / "out.parquet"])),
+        stdout=subprocess.DEVNULL,
+        stderr=theirs,
+        env=environment | {"TERM": "xterm-256color", "COLUMNS": "100"},
+    )
+    os.close(theirs)
+    seen = []
+
+    def drain():
+        while True:
+            try:
+                piece = os.read(ours, 65_536)
+            except OSError:
+                return
+            if not piece:
+                return
+            seen.append(piece)
+
+    reader = threading.Thread(target=drain)
+    reader.start()
+    assert process.wait(timeout=120) == 0
+    reader.join(timeout=10)
+    os.close(ours)
+
+    text = b"".join(seen).decode()
+    assert re.search(r"[\d,]+ items · [\d,]+/s · about \d+:\d\d left", text)
+
+
+# On to examine --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("end", ["parquet", "jsonl", "csv"])
+@pytest.mark.parametrize("question", ["sorry", "refuse.ideal"])
+def test_examine_reads_the_verdicts_as_they_are(call, options, tmp_path, end, question):
+    rows = make_items(60)
+    for row in rows:
+        row["truth"]["refuse.ideal"] = row["truth"]["sorry"] and not row["truth"]["asks"]
+    labels = write_labels(
+        tmp_path / "labels.csv", rows, annotators=("ann", "bob", "eve"), slips=0.1
+    )
+    verdicts = tmp_path / f"out.{end}"
+    call("judge", write_items(tmp_path / "items.jsonl", rows), *options, "-o", verdicts)
+    record = tmp_path / "record.json"
+
+    done = call(
+        *("examine", "--humans", labels, "--judges", verdicts, "--kind", "boolean"),
+        *("--question", question, "--certificate", record, "--json"),
+    )
+
+    (found,) = done.json["examinations"]
+    assert (done.code, done.json["dropped"]) == (0, [])
+    assert (found["judge"], found["question"], found["n_items"]) == ("tiny-judge", question, 60)
+    assert found["outcome"] == "passed"
+    certificate = json.loads(record.read_text())
+    assert certificate["judges"]["tiny-judge"]["fingerprint"].startswith("sha256:")
+    assert certificate["settings"]["threshold"] == 0.5

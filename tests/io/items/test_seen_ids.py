@@ -1,0 +1,93 @@
+import io
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from voirdire.errors import InputError
+from voirdire.io import read_items, stream_items
+from voirdire.io.items.seen_ids import SeenIds
+
+BATCHES = st.lists(st.lists(st.integers(0, 60).map(str), max_size=9), max_size=20)
+
+
+def lines_of(ids):
+    return "\n".join(json.dumps({"id": name, "response": "r"}) for name in ids).encode()
+
+
+def test_an_id_that_comes_again_is_refused_with_both_places():
+    with pytest.raises(
+        InputError,
+        match=r"<stream>:5: item ids must be unique, got \'x\' again \(first at line 3\). "
+        r'Name another column: columns=\{"id": ...\}.',
+    ):
+        read_items(io.BytesIO(lines_of(["a", "b", "x", "c", "x", "b"])))
+
+
+@pytest.mark.parametrize("batch_size", [1, 2, 3, 100])
+def test_batches_know_of_each_other(batch_size):
+    ids = [*range(20), 7]
+
+    with pytest.raises(InputError, match=r":21: .*got '7' again \(first at line 8\)"):
+        list(stream_items(io.BytesIO(lines_of(ids)), batch_size=batch_size))
+
+
+def test_numbers_and_text_are_the_same_ids():
+    with pytest.raises(InputError, match="got '3' again"):
+        read_items(io.BytesIO(lines_of([3, "3"])))
+
+
+def test_an_id_may_not_be_the_name_of_a_line():
+    with pytest.raises(InputError, match=r":2: .*got 'stream:2' again \(first at line 1\)"):
+        read_items(io.BytesIO(lines_of(["stream:2", None])))
+
+
+def test_several_items_of_a_row_must_differ_too():
+    choices = [{"index": 0, "message": {"role": "assistant", "content": "a"}}] * 2
+
+    with pytest.raises(InputError, match=r"got 'q:0' again \(first at line 1\)"):
+        read_items(io.BytesIO(json.dumps({"id": "q", "choices": choices}).encode()))
+
+
+def test_rows_that_are_set_aside_take_no_id():
+    data = b'{"id": "a", "prompt": "p"}\n{"id": "a", "response": "r"}'
+
+    table = read_items(io.BytesIO(data))
+
+    assert [found.id for found in table.items] == ["a"]
+
+
+@given(BATCHES)
+def test_it_finds_what_a_dictionary_finds(batches):
+    first: dict[str, int] = {}
+    seen = SeenIds(source="f")
+    line = 0
+    for ids in batches:
+        lines = list(range(line + 1, line + len(ids) + 1))
+        line += len(ids)
+        repeat = None
+        for name, at in zip(ids, lines, strict=True):
+            if name in first and repeat is None:
+                repeat = (name, at, first[name])
+            first.setdefault(name, at)
+        if repeat is not None:
+            name, at, before = repeat
+            with pytest.raises(InputError, match=rf"f:{at}: .*'{name}' .*at line {before}\)"):
+                seen.add(ids, lines)
+            return
+        seen.add(ids, lines)
+
+
+def test_many_ids_take_sixteen_bytes_each_in_few_runs():
+    seen = SeenIds(source="f")
+    n_ids = 300_000
+    for start in range(0, n_ids, 1_000):
+        seen.add([f"{n}" for n in range(start, start + 1_000)], range(start, start + 1_000))
+
+    runs = seen._runs
+
+    assert sum(run.hashes.nbytes + run.lines.nbytes for run in runs) == 16 * n_ids
+    assert len(runs) < 12
+    with pytest.raises(InputError, match=r"got '123456' again \(first at line 123456\)"):
+        seen.add(["123456"], [n_ids])
