@@ -31,8 +31,9 @@ EXAMPLES = ROOT / "scripts" / "local_judge"
 TARGET = ROOT / "src" / "voirdire" / "data" / "local_judge"
 GOLD_FILE = Path("rbr_gold") / "train.jsonl"
 
-SEED = 4
+SEED = 0
 OWN_WEIGHT = 0.3
+ANSWER_WEIGHT = 1.0
 PIECE_WEIGHT = 0.1
 N_PIECE_TEXTS = 200
 
@@ -48,8 +49,8 @@ def labelled_sets(data: Path, questions: tuple[str, ...]) -> list[Labelled]:
             EXAMPLES / "examples_answers.jsonl",
             questions,
             name="own-answers",
-            weight=OWN_WEIGHT,
-            informs_only=True,
+            weight=ANSWER_WEIGHT,
+            informs_only=False,
         ),
         own_items(own[1], questions, name="own-zh", weight=OWN_WEIGHT, informs_only=False),
         *(

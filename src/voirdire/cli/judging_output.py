@@ -40,6 +40,7 @@ def print_summary(summary: JudgingSummary, *, as_json: bool) -> None:
     console.print(_heading(summary), soft_wrap=True)
     console.print(_question_table(summary))
     if summary.classes:
+        console.print()
         console.print(_class_table(summary))
     for line in (*_cautions(summary), *([] if printed else _whereabouts(summary))):
         console.print(line, soft_wrap=True)
@@ -83,7 +84,7 @@ def _say_drops(summary: JudgingSummary) -> None:
         return
     shown = summary.dropped[:_MOST_DROPS]
     where = "" if summary.dropped_output is None else f"; all in {summary.dropped_output}"
-    typer.echo(f"{summary.n_dropped:,} rows set aside{where}", err=True)
+    typer.echo(f"{_counted(summary.n_dropped, 'row')} set aside{where}", err=True)
     for row in shown:
         value = "" if row.value is None else f" ({shorten(row.value)!r})"
         typer.echo(f"  {row.place()}: {shorten(row.reason, width=160)}{value}", err=True)
@@ -93,8 +94,9 @@ def _say_drops(summary: JudgingSummary) -> None:
 
 def _heading(summary: JudgingSummary) -> str:
     reused = f" ({summary.n_reused:,} from an earlier run)" if summary.n_reused else ""
+    items = _counted(summary.n_items, "item")
     return (
-        f"{summary.n_items:,} items{reused} judged by {shorten(summary.judge)!r} on rubric "
+        f"{items}{reused} judged by {shorten(summary.judge)!r} on rubric "
         f"{shorten(summary.rubric)} {shorten(summary.rubric_version)}, threshold "
         f"{summary.threshold:g}\n"
     )
@@ -122,7 +124,7 @@ def _class_table(summary: JudgingSummary) -> Table:
     """One row per behavior; classes of the same names share columns."""
     from rich.table import Table
 
-    table = Table(box=None, padding=(1, 2, 0, 0))
+    table = Table(box=None, padding=(0, 2, 0, 0))
     table.add_column("behavior", no_wrap=True)
     table.add_column("items", justify="right")
     table.add_column("completion classes (mean probability)")
@@ -152,7 +154,7 @@ def _cautions(summary: JudgingSummary) -> list[str]:
 def _whereabouts(summary: JudgingSummary) -> list[str]:
     lines = ["", f"verdicts: {summary.output}"]
     if summary.layout == "long":
-        output, question = shlex.quote(summary.output), summary.questions[0].question
+        output, question = shlex.quote(summary.output), _first_trusted(summary)
         lines += [
             "May the judge stand in for people? With labels by people:",
             f"  voirdire examine --humans labels.csv --judges {output} --kind boolean --question "
@@ -161,8 +163,17 @@ def _whereabouts(summary: JudgingSummary) -> list[str]:
     return lines
 
 
+def _first_trusted(summary: JudgingSummary) -> str:
+    names = [row.question for row in summary.questions if row.trusted]
+    return names[0] if names else summary.questions[0].question
+
+
 def _percent(share: float) -> str:
     return "–" if math.isnan(share) else f"{share:.1%}"
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
 
 
 def _number(value: float) -> str:

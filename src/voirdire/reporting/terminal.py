@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from voirdire.stats import AltTestResult, ControlResult
     from voirdire.studies import Examination
+    from voirdire.studies.pooling import PooledResult
 
 __all__ = ["ExaminationTables"]
 
@@ -27,6 +28,8 @@ _STYLES = {"passed": "bold green", "failed": "red", "no_evidence": "yellow"}
 _MARKS = {"passed": "✓", "failed": "✗", "no_evidence": "?"}
 _WORDS = {"passed": "✓ passed", "failed": "✗ failed", "no_evidence": "? no evidence"}
 _NAME_WIDTH = 32
+_MOST_ACROSS = 6
+"""Questions that a pooled table has a column for; more of them go down the page."""
 _OUTCOME_WIDTH, _RATE_WIDTH = 28, 7
 _INTERVAL = "interval"
 _SMALLEST = "from ε"
@@ -264,20 +267,31 @@ def _pooled_table(examination: Examination) -> Table:
     questions = list(
         dict.fromkeys(row.question for pooled in examination.pooled for row in pooled.questions)
     )
+    if len(questions) > _MOST_ACROSS:
+        table.add_column("question", overflow="fold")
+        table.add_column("ω", justify="right")
+        for pooled in examination.pooled:
+            for row in pooled.questions:
+                question = escape(shorten(row.question, width=_NAME_WIDTH))
+                table.add_row(*_pooled_cells(pooled), question, _number(row.winning_rate))
+        return table
     for question in questions:
         table.add_column(f"ω {escape(shorten(question, width=20))}", justify="right")
     for pooled in examination.pooled:
         rates = {row.question: row for row in pooled.questions}
         table.add_row(
-            escape(shorten(pooled.judge, width=_NAME_WIDTH)),
-            pooled.alignment,
-            f"{pooled.epsilon:g}",
+            *_pooled_cells(pooled),
             *[
                 _number(rates[question].winning_rate) if question in rates else "–"
                 for question in questions
             ],
         )
     return table
+
+
+def _pooled_cells(pooled: PooledResult) -> list[str]:
+    judge = escape(shorten(pooled.judge, width=_NAME_WIDTH))
+    return [judge, pooled.alignment, f"{pooled.epsilon:g}"]
 
 
 def _number(value: float) -> str:

@@ -11,6 +11,7 @@ from voirdire.reporting.page.appendix import drop_reasons, family_tables, settin
 from voirdire.reporting.page.controls import worst_controls
 from voirdire.reporting.page.differences import is_clear
 from voirdire.reporting.page.figures import Drawer, figures_css
+from voirdire.reporting.page.glance import glances_of, number_of_items
 from voirdire.reporting.page.grouping import MOST_JUDGES, question_parts
 from voirdire.reporting.page.numerals import percent
 from voirdire.reporting.page.paper import alignment_words
@@ -22,6 +23,7 @@ from voirdire.reporting.page.speech import (
     Count,
     Interval,
     Label,
+    Listing,
     Margin,
     Name,
     Percent,
@@ -175,18 +177,21 @@ def _context(report: Report, parts: tuple[QuestionPart, ...], speaker: Speaker) 
     from voirdire import __version__
 
     reasons, n_other_reasons = drop_reasons(report.dropped)
-    judges = _all_judges(parts)
     references: list[str] = list(dict.fromkeys(reference_of(part.main.first) for part in parts))
+    views = [question_view(part, report, version=__version__) for part in parts]
+    glances = glances_of(views)
+    real_judges = _real_judges(report.settings)
     return {
         "report": report,
         "version": __version__,
-        "views": [question_view(part, report, version=__version__) for part in parts],
-        "judges": judges[:MOST_JUDGES],
-        "n_judges": len(judges),
+        "views": views,
+        "glances": glances,
+        "folded": {view.anchor for glance in glances if glance.is_tall for view in glance.views},
+        "n_judges": len(_all_judges(parts)),
         "references": references,
         "page_title": _page_title(references),
         "n_annotators": len(_all_annotators(parts)),
-        "n_items": _numbers_of_items(parts),
+        "n_items": number_of_items(parts),
         "tables": family_tables(parts),
         "drop_reasons": reasons,
         "n_other_reasons": n_other_reasons,
@@ -197,6 +202,7 @@ def _context(report: Report, parts: tuple[QuestionPart, ...], speaker: Speaker) 
         "most_drawn": 3,
         "language": {"en": "en", "zh": "zh-Hans"}[speaker.language],
         "simulated": report.settings.get("simulated") is True,
+        "real_judges": real_judges and Listing(tuple(Name(name) for name in real_judges)),
     }
 
 
@@ -220,10 +226,11 @@ def _all_annotators(parts: tuple[QuestionPart, ...]) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def _numbers_of_items(parts: tuple[QuestionPart, ...]) -> int:
-    """Return the most items of a question: one study asks all of its questions about them."""
-    found = [row.rows[0].n_items for part in parts for row in part.main.judges]
-    return max([*found, *(part.found.n_items for part in parts)])
+def _real_judges(settings: dict[str, Any]) -> list[str]:
+    """Name the judges of a demonstration that are real."""
+    named = settings.get("real_judges")
+    found = named if isinstance(named, list) else []
+    return [name for name in found if isinstance(name, str)][:MOST_JUDGES]
 
 
 def _style() -> Any:

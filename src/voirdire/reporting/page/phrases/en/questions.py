@@ -5,6 +5,7 @@ from __future__ import annotations
 __all__ = ["PHRASES"]
 
 PHRASES: dict[str, str] = {
+    "question.fold": "Margins, agreement, controls, and where the judge goes wrong",
     "question.title": "Question: {question}",
     "question.labels": "The annotators’ labels:",
     "question.labels.more": "and {n} rarer ones",

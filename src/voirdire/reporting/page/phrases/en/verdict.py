@@ -14,6 +14,9 @@ _PAGE = {
     "page.meta.questions": "{judges} examined against {annotators} on {items}, {questions}",
     "page.simulated": "Simulated data: no person and no model gave these labels. The figures show "
     "what the test does and say nothing about any real model.",
+    "page.simulated.but": "Simulated data: no person gave these labels, and of the judges only "
+    "{judges} is real. The figures show what the test does; they say little about how that judge "
+    "does on other texts.",
     "page.contents": "On this page",
     "page.colophon": "Made by voirdire {version}. Nothing on this page was loaded from elsewhere. "
     "Figures are rounded here; <code>examine --json</code> has all digits.",
@@ -72,6 +75,7 @@ _VERDICT = {
     "verdict.table.caption": "At a glance: verdict by judge and question",
     "verdict.ranks": "Judges, in the order of ρ",
     "verdict.on": "On {question}",
+    "verdict.words": "The verdicts on these {n} in words",
     "verdict.rest": "The sentences about the other {n}",
     "verdict.warnings": "Before you act on this: {n}, each with what to do about it",
     "short.passed": "may stand in",

@@ -5,6 +5,7 @@ from __future__ import annotations
 __all__ = ["PHRASES"]
 
 PHRASES: dict[str, str] = {
+    "question.fold": "允许差距、一致程度、对照，以及评判员错在哪里",
     "question.title": "问题：{question}",
     "question.labels": "标注员给出的标签：",
     "question.labels.more": "另有 {n} 种较少见的标签",

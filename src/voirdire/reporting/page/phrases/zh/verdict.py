@@ -14,6 +14,8 @@ _PAGE = {
     "page.meta.questions": "考察范围：{judges}，{annotators}，{items}，{questions}",
     "page.simulated": "模拟数据：这些标签并非出自任何人或任何模型。数字只用来展示检验的作用，不代"
     "表任何真实模型的水平。",
+    "page.simulated.but": "模拟数据：这些标签并非出自任何人；评判员当中只有 {judges} 是真实的。数字"
+    "只用来展示检验的作用，难以说明它在其他文本上的水平。",
     "page.contents": "本页内容",
     "page.colophon": "由 voirdire {version} 生成。本页没有从别处加载任何内容。页面上的数字经过四舍"
     "五入，完整数字见 <code>examine --json</code>。",
@@ -68,6 +70,7 @@ _VERDICT = {
     "verdict.table.caption": "一览：各评判员在各问题上的结论",
     "verdict.ranks": "评判员，按 ρ 从高到低",
     "verdict.on": "问题 {question}",
+    "verdict.words": "用文字说明这 {n}的结论",
     "verdict.rest": "其余 {n}的结论",
     "verdict.warnings": "据此行动之前，请先看：{n}，各附应对办法",
     "short.passed": "可以代替",

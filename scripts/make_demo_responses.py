@@ -1,0 +1,176 @@
+"""Make the bundled responses and the labels of simulated annotators on them.
+
+Written by hand, beside this script: prompts with responses of every completion class and the truth
+about the propositions of the safety rubric (``demo_responses_en.jsonl``, ``..._zh.jsonl``), and how
+often each annotator errs (``demo_response_raters.csv``). The annotators are simulated: each errs
+at its rates, far more often where the truth is marked as unsure. The responses are judged by the
+local judge when the demonstration runs, so no judge is simulated here.
+
+    python scripts/make_demo_responses.py            write the files
+    python scripts/make_demo_responses.py --check    fail if the committed files differ
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from make_demo_data import SCRIPTS, TARGET, Errors
+
+from voirdire.rubrics import load_rubric
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
+
+Response = dict[str, Any]
+Row = dict[str, Any]
+
+SEED = 20_251
+LANGUAGES = ("en", "zh")
+SHOWN = ("id", "behavior", "language", "group", "prompt", "response")
+"""What the package holds of a response; the truth stays here."""
+
+SURE, UNSURE = 0.05, 0.9
+"""How difficult a proposition is on a response; the odds of an error differ nearly tenfold."""
+
+BLIND, EAGER = 0.5, 0.15
+"""Rates on the proposition that an annotator is blind to, and on the one seen too often."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Rates:
+    """How often a simulated annotator errs on a proposition.
+
+    Attributes
+    ----------
+    miss, overcall : float
+        Shares of the responses for which it is true, and false, that are answered wrongly.
+    chinese : float
+        How much the odds of an error rise on a Chinese response; 1 is no difference.
+    overlooks, overdoes : str
+        The proposition that this annotator is blind to, and the one that they see too often.
+    """
+
+    miss: float
+    overcall: float
+    chinese: float
+    overlooks: str
+    overdoes: str
+
+    def of(self, question: str) -> tuple[float, float]:
+        """Give the rates of missing and of overcalling one proposition."""
+        miss = max(self.miss, BLIND) if question == self.overlooks else self.miss
+        overcall = max(self.overcall, EAGER) if question == self.overdoes else self.overcall
+        return miss, overcall
+
+
+def read_truth(folder: Path = SCRIPTS) -> list[Response]:
+    """Read the responses of both languages with the truth about them."""
+    texts = (folder / f"demo_responses_{name}.jsonl" for name in LANGUAGES)
+    return [
+        json.loads(line) for path in texts for line in path.read_text(encoding="utf-8").splitlines()
+    ]
+
+
+def read_rates(path: Path = SCRIPTS / "demo_response_raters.csv") -> dict[str, Rates]:
+    """Read the error rates of all annotators."""
+    with path.open(encoding="utf-8", newline="") as lines:
+        return {row.pop("name"): _rates(row) for row in csv.DictReader(lines)}
+
+
+def _rates(row: Mapping[str, str]) -> Rates:
+    return Rates(
+        miss=float(row["miss"]),
+        overcall=float(row["overcall"]),
+        chinese=float(row["chinese"]),
+        overlooks=row["overlooks"],
+        overdoes=row["overdoes"],
+    )
+
+
+def questions() -> tuple[str, ...]:
+    """Name the propositions, in the order of the rubric."""
+    return load_rubric("safety").propositions
+
+
+def label(
+    responses: Sequence[Response], question: str, rates: Rates, errors: Errors
+) -> dict[str, bool]:
+    """Let one annotator answer one proposition for every response."""
+    miss, overcall = rates.of(question)
+    sides: dict[bool, list[Row]] = {True: [], False: []}
+    for row in responses:
+        difficulty = UNSURE if question in row["unsure"] else SURE
+        drawn = {"id": row["id"], "language": row["language"], "difficulty": difficulty}
+        sides[question in row["true"]].append(drawn)
+    wrong = [*errors.draw(miss, sides[True]), *errors.draw(overcall, sides[False])]
+    truth = {row["id"]: question in row["true"] for row in responses}
+    return truth | {row["id"]: not truth[row["id"]] for row in wrong}
+
+
+def annotation_rows(responses: Sequence[Response]) -> list[Row]:
+    """One row per response and proposition, with a column for each annotator."""
+    asked, raters = questions(), read_rates()
+    given = {
+        # A stream of its own per proposition: changing one leaves the others as they are.
+        (name, question): label(
+            responses, question, rates, Errors((SEED, number, place), rates.chinese)
+        )
+        for number, (name, rates) in enumerate(raters.items())
+        for place, question in enumerate(asked)
+    }
+    return [
+        {"item": row["id"], "question": question}
+        | {name: given[name, question][row["id"]] for name in raters}
+        for row in responses
+        for question in asked
+    ]
+
+
+def jsonl(rows: Iterable[Row]) -> str:
+    """Write rows as JSON lines without a space too many, Chinese kept readable."""
+    return "".join(
+        json.dumps(row, ensure_ascii=False, separators=(",", ":")) + "\n" for row in rows
+    )
+
+
+def make_files() -> dict[str, str]:
+    """Make both files: name and content."""
+    responses = read_truth()
+    return {
+        "responses.jsonl": jsonl({key: row[key] for key in SHOWN} for row in responses),
+        "response_annotations.jsonl": jsonl(annotation_rows(responses)),
+    }
+
+
+def differing(folder: Path = TARGET) -> list[str]:
+    """Names of the files in `folder` that are missing or differ from what the script makes."""
+    return [
+        name
+        for name, content in make_files().items()
+        if not (folder / name).is_file() or (folder / name).read_bytes() != content.encode()
+    ]
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Write the files, or compare them under ``--check``."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--check", action="store_true", help="write nothing; 1 if files differ")
+    if parser.parse_args(arguments).check:
+        stale = differing()
+        for name in stale:
+            print(f"{TARGET / name}: differs from what the script makes", file=sys.stderr)
+        return 1 if stale else 0
+    TARGET.mkdir(parents=True, exist_ok=True)
+    for name, content in make_files().items():
+        (TARGET / name).write_bytes(content.encode())
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,114 @@
+"""Questions that go together: their table, their sections, and how many items there are."""
+
+import re
+
+import pytest
+from voirdire.reporting.page.glance import number_of_items
+
+from voirdire.reporting.page import html_report
+from voirdire.reporting.page.content import as_report
+from voirdire.reporting.page.grouping import question_parts
+
+TABLE = re.compile(r'<table class="glance">.*?</table>', re.DOTALL)
+
+
+def examined(question, judge, annotators, *, n_items=60):
+    return {
+        "question": question,
+        "judge": judge,
+        "alignment": "accuracy",
+        "epsilon": 0.2,
+        "n_items": n_items,
+        "n_annotators": len(annotators),
+        "winning_rate": 1.0,
+        "passed": True,
+        "outcome": "passed",
+        "advantage_probability": 0.9,
+        "human_advantage": 0.9,
+        "annotators": [
+            {
+                "annotator": name,
+                "n_items": n_items,
+                "advantage_judge": 0.9,
+                "advantage_human": 0.9,
+                "p_value": 0.01,
+                "rejected": True,
+            }
+            for name in annotators
+        ],
+    }
+
+
+def content(*rows, **settings):
+    return {"examinations": list(rows), "settings": settings}
+
+
+@pytest.fixture(scope="module")
+def two_studies():
+    few = [examined(q, j, ["ann", "bob"], n_items=50) for q in ("a", "b") for j in ("x", "y")]
+    many = [examined(f"p{n}", "z", ["cid", "dan"], n_items=90) for n in range(8)]
+    return content(*few, *many)
+
+
+def test_questions_without_a_judge_in_common_have_tables_of_their_own(two_studies):
+    first, second = TABLE.findall(html_report(two_studies))
+
+    assert ("p0" in first, ">z<" in first) == (False, False)
+    assert first.count("<tr>") == 1 + 2  # judges go down
+    assert second.count("<tr>") == 1 + 8  # questions go down
+    assert "–</td>" not in first + second
+
+
+def test_a_question_that_one_judge_was_not_asked_stays_in_the_table():
+    rows = [examined("a", j, ["ann", "bob"]) for j in ("x", "y")] + [
+        examined("b", "x", ["ann", "bob"])
+    ]
+
+    [table] = TABLE.findall(html_report(content(*rows)))
+
+    assert table.count("–</td>") == 1
+
+
+def test_sections_are_folded_where_questions_are_many(two_studies):
+    page = html_report(two_studies)
+
+    assert page.count('<details class="body">') == 8
+    assert page.count('<details class="words">') == 1
+    for number in (1, 2):
+        section = page[page.index(f'id="q{number}"') : page.index(f'id="q{number}-margins"')]
+        assert "<details" not in section
+
+
+def test_items_of_two_studies_add_up_and_those_of_one_do_not(two_studies):
+    def n_items(given):
+        return number_of_items(question_parts(as_report(given)))
+
+    one = content(*(examined(q, "x", ["ann", "bob"], n_items=n) for q, n in (("a", 50), ("b", 60))))
+    linked = content(
+        examined("a", "x", ["ann", "bob"]),
+        examined("b", "x", ["cid", "dan"]),
+        examined("c", "x", ["bob", "cid"]),
+    )
+
+    assert n_items(two_studies) == 140
+    assert n_items(one) == 60
+    assert n_items(linked) == 60
+
+
+@pytest.mark.parametrize(
+    ("named", "said"),
+    [
+        (["local"], "of the judges only local is real"),
+        (["<b>"], "of the judges only &lt;b&gt; is real"),
+        ([], "no person and no model gave these labels"),
+        ("local", "no person and no model gave these labels"),
+        (None, "no person and no model gave these labels"),
+    ],
+)
+def test_the_notice_names_the_judges_that_are_real(named, said):
+    row = examined("a", "local", ["ann", "bob"])
+
+    page = html_report(content(row, simulated=True, real_judges=named))
+
+    notice = page[page.index('<p class="notice">') : page.index("</header>")]
+    assert said in re.sub(r"<[^>]*>", "", notice)
