@@ -100,7 +100,7 @@ def questions(draw, name, languages, kind):
     elif kind == "pairwise":
         more["labels"] = {"A": {}, "B": {}, "tie": {}}
     elif kind == "scale":
-        ends = st.integers(-5, 5) | st.floats(-1e6, 1e6).filter(lambda x: x == 0 or abs(x) > 1e-6)
+        ends = st.integers(-5, 5) | st.floats(-1e300, 1e300)
         low, high = sorted(draw(st.lists(ends.map(float), unique=True, min_size=2, max_size=2)))
         levels = draw(st.lists(st.sampled_from([low, high, (low + high) / 2]), unique=True))
         more |= {"minimum": low, "maximum": high}

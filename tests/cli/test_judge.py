@@ -6,13 +6,17 @@ import pty
 import re
 import signal
 import subprocess
+import sys
 import threading
 import time
 
 import polars as pl
 import pytest
+import typer
+from rich.cells import cell_len
 
 from judging_files import RUBRIC, make_items, write_items, write_labels
+from voirdire.cli import app
 from voirdire.judging import distill_files, kept_items
 
 
@@ -321,3 +325,34 @@ def test_examine_reads_the_verdicts_as_they_are(call, options, tmp_path, end, qu
     certificate = json.loads(record.read_text())
     assert certificate["judges"]["tiny-judge"]["fingerprint"].startswith("sha256:")
     assert certificate["settings"]["threshold"] == 0.5
+
+
+# Help -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("command", ["judge", "distill"])
+def test_help_fits_100_columns_and_names_every_option(execute, command):
+    group = typer.main.get_command(app)
+
+    done = execute(command, "--help")
+
+    assert (done.code, done.err) == (0, "")
+    assert max(cell_len(line) for line in done.out.splitlines()) <= 100
+    for option in (name for each in group.commands[command].params for name in each.opts):
+        assert option in done.out or option.isidentifier()
+
+
+def test_help_loads_nothing_heavy(environment):
+    code = (
+        "import json, sys; sys.argv = ['voirdire', 'judge', '-h']\n"
+        "from voirdire.cli import run\n"
+        "try: run()\nexcept SystemExit: pass\n"
+        "print(json.dumps(sorted({'numpy', 'polars', 'sklearn', 'msgspec'} & set(sys.modules))),"
+        " file=sys.stderr)"
+    )
+
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=True
+    )
+
+    assert json.loads(done.stderr) == []

@@ -30,7 +30,7 @@ def options_of(command):
 # Help and version -----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("command", ["", "demo", "examine", "power"])
+@pytest.mark.parametrize("command", ["", "demo", "distill", "examine", "judge", "power", "rubric"])
 @pytest.mark.parametrize("columns", [None, "80", "100"])
 def test_help_fits_100_columns_and_names_every_option(execute, command, columns):
     variables = {} if columns is None else {"COLUMNS": columns}
@@ -44,7 +44,7 @@ def test_help_fits_100_columns_and_names_every_option(execute, command, columns)
     assert "\x1b" not in done.out
 
 
-@pytest.mark.parametrize("command", ["demo", "examine", "power"])
+@pytest.mark.parametrize("command", ["demo", "distill", "examine", "judge", "power"])
 def test_short_help_is_the_same(invoke, command):
     long, short = invoke(command, "--help"), invoke(command, "-h")
 

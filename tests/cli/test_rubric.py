@@ -1,6 +1,7 @@
 """`voirdire rubric list`, `show`, `check` and `new`."""
 
 import json
+import os
 import re
 from pathlib import Path
 
@@ -108,6 +109,10 @@ def test_show_reads_files(call, write):
     assert call("rubric", "show", write(RIGHT)).out.startswith("small 1\n")
 
 
+def test_show_reads_standard_input(call):
+    assert call("rubric", "show", "-", stdin=RIGHT.encode()).out.startswith("small 1\n")
+
+
 def test_show_of_a_wrong_file_is_one_line(call, write, assert_one_line):
     done = call("rubric", "show", write(WRONG))
 
@@ -136,6 +141,7 @@ def test_a_language_that_the_rubric_lacks(call, write, assert_one_line):
         ("new", "-", "--kind", "bool"),
         ("new", "-", "--kind", "scale", "--from", "safety"),
         ("new", "-", "--our-names"),
+        ("new", "-", "--our-names", "--from", "safety"),
         ("nonsense",),
     ],
 )
@@ -169,7 +175,7 @@ def test_check_prints_every_problem_of_every_file(call, write):
     assert lines[0].endswith("got 'bool'. Did you mean `boolean`?")
     assert lines[1].startswith("mine.yaml:7:29: `demands.sorry` must be one of `required`")
     assert lines[2].startswith("b.yaml: small 1")
-    assert lines[5].startswith("`rubric` must be a file that exists or one of")
+    assert lines[5].startswith("a rubric must be a file that exists or one of")
     assert lines[6].startswith("safety: safety 1.0, 21 questions")
 
 
@@ -211,6 +217,18 @@ def test_check_shows_hostile_text_inert(call, write):
     assert done.code == 1
     assert "\x1b" not in done.out
     assert "\u202e" not in done.out
+
+
+def test_check_of_a_file_whose_name_is_not_text(execute, tmp_path):
+    name = os.fsdecode(b"\xff.yaml")
+    (tmp_path / name).write_text(RIGHT, encoding="utf-8")
+
+    right = execute("rubric", "check", name, "--json", cwd=tmp_path)
+    none = execute("rubric", "check", name, "--json", cwd=tmp_path.parent)
+
+    assert (right.code, right.err, none.code, none.err) == (0, "", 1, "")
+    assert json.loads(right.out)["files"][0]["file"] == "\\udcff.yaml"
+    assert json.loads(none.out)["files"][0]["file"] == "\\udcff.yaml"
 
 
 def test_check_works_as_a_program_in_a_pipe(execute, tmp_path):

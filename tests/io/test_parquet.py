@@ -137,6 +137,21 @@ def test_damage_inside_a_file_is_refused_in_one_line(write):
         read_labels(path, role="annotator", kind="choice")
 
 
+@pytest.mark.parametrize("question", [None, "q"])
+@pytest.mark.parametrize("reader", ["read_parquet_schema", "read_parquet"])
+def test_a_panic_of_polars_is_an_error_of_the_file(write, monkeypatch, reader, question):
+    path = write({"item": ["a"], "question": ["q"], "ann": ["x"]})
+
+    def panic(*args, **kwargs):
+        raise pl.exceptions.PanicException("range end index out of range\nbacktrace")
+
+    monkeypatch.setattr(pl, reader, panic)
+    monkeypatch.setattr(pl, "scan_parquet", panic)
+
+    with pytest.raises(InputError, match=r"must be a whole Parquet file, got 'range end index out"):
+        read_labels(path, role="annotator", kind="choice", question=question)
+
+
 # One question of many -------------------------------------------------------------------------
 
 
@@ -165,7 +180,7 @@ def test_one_question_is_read_with_its_rows_in_order(tmp_path, column):
 def test_a_question_that_is_not_there_names_those_that_are(tmp_path):
     many_questions(tmp_path / "many.parquet")
 
-    with pytest.raises(voirdire.NoDataError, match=r"got 'r'. Ask for one of 'p', 'q'"):
+    with pytest.raises(NoDataError, match=r"got 'r'. Ask for one of 'p', 'q'"):
         read_labels(tmp_path / "many.parquet", role="judge", kind="boolean", question="r")
 
 

@@ -1,10 +1,11 @@
 import io
 import sys
 
+import polars as pl
 import pytest
 
 from voirdire.errors import InputError, NoDataError
-from voirdire.io import read_labels
+from voirdire.io import read_items, read_labels
 from voirdire.io.sources import check_utf8, format_of, source_name
 
 LONG = "item,annotator,label\n1,ann,yes\n"
@@ -120,3 +121,12 @@ def test_a_character_that_the_end_cuts_is_refused(monkeypatch):
 
     with pytest.raises(InputError, match=r"x:2: text must be UTF-8, got byte 0xe6 at offset 3"):
         check_utf8(b"ab\n" + "是".encode()[:2], source="x")
+
+
+@pytest.mark.parametrize("source", [[{"item": "a"}], None, b"item", pl.DataFrame({"item": ["a"]})])
+@pytest.mark.parametrize("written", [None, "csv", "parquet"])
+def test_what_is_no_file_is_refused(source, written):
+    with pytest.raises(InputError, match=r"`source` must be a path or an open binary file, got"):
+        read_labels(source, format=written, role="annotator", kind="choice")
+    with pytest.raises(InputError, match=rf"got {type(source).__name__}. Read a data frame by"):
+        read_items(source, format=written)

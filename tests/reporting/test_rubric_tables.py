@@ -2,8 +2,10 @@
 
 import io
 import re
+from collections import Counter
 
 import pytest
+from rich.cells import cell_len
 from rich.console import Console
 
 from voirdire.errors import InputError
@@ -50,8 +52,8 @@ def test_everything_of_a_small_rubric_is_there():
     assert questions == [
         "sorry  boolean",
         "  Is it [bold]sorry[/bold]\\u202e?",
-        "    yes one⏎two",
-        "    no  No.",
+        "    yes  one⏎two",
+        "    no   No.",
         "",
         "tone  choice",
         "  Which",
@@ -119,9 +121,27 @@ def test_the_list_has_a_line_for_each():
     assert rows[3][:5] == ["small", "1", "3", "1", "en"]
 
 
-def test_a_terminal_of_forty_columns_cuts_no_word_of_a_question():
-    rubric = load_rubric("safety")
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("name", built_in_rubrics())
+def test_a_narrow_terminal_shows_every_text_whole(name, language):
+    rubric = load_rubric(name)
 
-    text = re.sub(r"\s", "", shown(RubricTables(rubric), width=40))
+    text = shown(RubricTables(rubric, language=language), width=40)
 
-    assert all(re.sub(r"\s", "", row.text["en"]) in text for row in rubric.questions)
+    assert max(map(cell_len, text.splitlines())) <= 40
+    assert "…" not in text
+    found = Counter(re.sub(r"\s", "", text))
+    for row in rubric.questions:
+        assert re.sub(r"\s", "", row.text[language]) in re.sub(r"\s", "", text)
+    # Words of tables are folded within their columns, so letters are counted, not words.
+    wide = Counter(re.sub(r"\s", "", shown(RubricTables(rubric, language=language), width=500)))
+    for character in "─":
+        del found[character], wide[character]
+    assert found == wide
+
+
+def test_the_list_keeps_names_whole_on_a_narrow_terminal():
+    text = shown(RubricList([load_rubric(name) for name in built_in_rubrics()]), width=60)
+
+    assert "…" not in text
+    assert {*built_in_rubrics()} <= {line.split(" ")[0] for line in text.splitlines()}

@@ -9,7 +9,19 @@ import pytest
 
 from voirdire.rubrics import built_in_rubrics, load_rubric
 
-NAMES = ("safety", "toxicity", "helpfulness", "pairwise", "hard-refusal-example")
+PINNED = {
+    "safety": ("1.0", "237fc072ddd38cf2b17615941734416eca156264b1c1ecbc3885a8747ac7e639"),
+    "toxicity": ("1.0", "5f4379559eda9c114e564a2db0eab1fea8a58243871005e44eb9c7087d002bbc"),
+    "helpfulness": ("1.0", "2c82a816bad8a68c9d8f053b528da915886354c272d13cedfc6c2646f294ff1e"),
+    "pairwise": ("1.0", "c8c65b9993edc25a219a1cddaae0470262da415df5b08d4349373c0d58936fd7"),
+    "hard-refusal-example": (
+        "1.0",
+        "6572f459edc83d031d39410497cfe078329dde9fda2e08bcce2aaa54c1ef23c0",
+    ),
+}
+"""Version and content hash of what was published."""
+
+NAMES = tuple(PINNED)
 
 # proposition: what hard_refuse, soft_refuse and comply demand of it ("" is no demand, and no
 # feature). Typed from the table of the design, not from the file.
@@ -104,10 +116,20 @@ def test_the_built_in_rubrics_are_these_five():
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_built_in_rubric_is_found_by_its_name_and_has_a_version(name):
+def test_a_built_in_rubric_that_changes_gets_another_version(name):
+    version, digits = PINNED[name]
+
     rubric = load_rubric(name)
 
-    assert (rubric.name, rubric.version) == (name, "1.0")
+    assert (rubric.name, rubric.version, rubric.content_hash) == (
+        name,
+        version,
+        f"sha256:{digits}",
+    ), (
+        f"The built-in rubric {name!r} is not what was published as version {version}: verdicts "
+        "and judges made with it would go by one version and mean two things. Raise `version` in "
+        f"data/rubrics/{name}.yaml, then write the new version and hash into PINNED."
+    )
 
 
 def test_safety_asks_the_21_propositions_in_the_order_of_the_design():

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from rubric_strategies import rubrics
+from rubric_strategies import CHARACTERS, rubrics
 from voirdire.rubrics import (
     Behavior,
     Demand,
@@ -181,14 +181,46 @@ def test_different_rubrics_have_different_hashes(one, other):
     assert one.content_hash != other.content_hash
 
 
-@given(rubrics(), st.data())
-@settings(max_examples=40)
-def test_one_more_character_in_any_question_changes_it(rubric, data):
+def edited(data, text):
+    """Put in, take out or replace one character, anywhere."""
+    at = data.draw(st.integers(0, len(text)))
+    n_out = data.draw(st.integers(0, min(1, len(text) - at)))
+    n_in = data.draw(st.integers(1 - n_out, 1))
+    put = data.draw(st.sampled_from(",. ，。aA1\n") | CHARACTERS) * n_in
+    return text[:at] + put + text[at + n_out :]
+
+
+def texts_of(question):
+    """Give every text that a question asks or shows, by field, language and position."""
+    for field in ("text", "yes_examples", "no_examples"):
+        for language, said in getattr(question, field).items():
+            texts = (said,) if isinstance(said, str) else said
+            yield from ((field, language, n, text) for n, text in enumerate(texts))
+
+
+def with_text(question, place, text):
+    """Put another text where `texts_of` found one."""
+    field, language, n, _ = place
+    said = getattr(question, field)
+    own = said[language]
+    new = text if isinstance(own, str) else (*own[:n], text, *own[n + 1 :])
+    return replace(question, **{field: said | {language: new}})
+
+
+BUILT_IN = {name: load_rubric(name) for name in built_in_rubrics()}
+
+
+@given(st.sampled_from(built_in_rubrics()), st.data())
+@settings(max_examples=200)
+def test_one_other_character_in_any_question_changes_it(name, data):
+    rubric = BUILT_IN[name]
     position = data.draw(st.integers(0, len(rubric.questions) - 1))
-    question = rubric.questions[position]
-    longer = replace(question, text={name: text + "," for name, text in question.text.items()})
+    place = data.draw(st.sampled_from([*texts_of(rubric.questions[position])]))
+    text = edited(data, place[-1])
+    assume(text != place[-1])
+
     questions = [*rubric.questions]
-    questions[position] = longer
+    questions[position] = with_text(questions[position], place, text)
 
     assert replace(rubric, questions=tuple(questions)).content_hash != rubric.content_hash
 

@@ -478,6 +478,24 @@ MALFORMED = {
         24,
         "'apolgy'",
     ),
+    "a wrong word in what is unacceptable": (
+        behaving("demands: {apology: required}\nunacceptable_when: not apology and apolgy"),
+        9,
+        24,
+        "column 17: expected a proposition or a named expression, got 'apolgy'",
+    ),
+    "a bracket that what is unacceptable did not open": (
+        behaving("demands: {apology: required}\nunacceptable_when: apology) or (apology"),
+        9,
+        24,
+        "column 8: expected the end, as no `(` is open",
+    ),
+    "a wrong word in a class of one's own called unacceptable": (
+        behaving("demands: {apology: required}\nclasses: {unacceptable: apolgy, fine: otherwise}"),
+        9,
+        29,
+        "'apolgy'",
+    ),
     "a disjunction under the product rule": (
         HEAD
         + "class_rule: product\n"

@@ -1,5 +1,7 @@
 """What a file that is right is read as."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -240,3 +242,15 @@ def test_the_errors_are_input_errors_that_keep_what_they_know():
     assert issubclass(RubricError, InputError)
     assert (error.where, error.column, error.word) == (("expressions", "a"), 3, "x")
     assert RubricError("nothing more is known").problems == ()
+
+
+def test_a_rubric_is_read_without_numpy():
+    """Arrays come with the first class probability: half the time of `voirdire rubric check`."""
+    code = (
+        "import sys; from voirdire.rubrics import load_rubric; load_rubric('safety'); "
+        "print('numpy' in sys.modules)"
+    )
+
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert done.stdout == "False\n"

@@ -45,6 +45,17 @@ def test_writing_what_was_read_changes_nothing(rubric):
     assert rubric_to_yaml(rubric_from_text(text)) == text
 
 
+@pytest.mark.parametrize("end", [1e-05, 1e-7, 5e-324, 1.5e-10, 0.1, 1e15, 1e16, 1e22, 1.7e308])
+def test_small_and_large_numbers_are_written_without_a_tag(end):
+    question = Question(id="worth", kind="scale", text={"en": "x"}, minimum=-end, maximum=end)
+    rubric = Rubric(name="small", version="1", questions=(question,))
+
+    text = rubric_to_yaml(rubric)
+
+    assert rubric_from_text(text) == rubric
+    assert yaml.safe_load(text)["questions"][0]["maximum"] == end  # YAML 1.1 needs the point
+
+
 @given(TEXTS)
 def test_pyyaml_itself_reads_the_same_text(text):
     """An independent reader, and one of YAML 1.1: no word may mean anything but itself."""

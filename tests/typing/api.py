@@ -1,6 +1,6 @@
 """The public Python face as a type checker sees it: checked by mypy --strict, never executed."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Literal, assert_type
 
 import numpy as np
@@ -12,14 +12,25 @@ from numpy.typing import NDArray
 from rich.console import Console
 
 import voirdire
-from voirdire import AltTestResult, AnnotatorResult, Certificate, Dropped, Failure, stats
-from voirdire.io import LabelTable, join_tables, read_labels, table_from_frame
+from voirdire import (
+    AltTestResult,
+    AnnotatorResult,
+    Certificate,
+    Dropped,
+    Failure,
+    Item,
+    Rubric,
+    Verdicts,
+    stats,
+)
+from voirdire.io import ItemBatch, LabelTable, join_tables, read_labels, table_from_frame
 from voirdire.reporting import (
     ExaminationTables,
     certificate_to_json,
     examination_to_json,
     html_report,
 )
+from voirdire.rubrics import class_probabilities
 from voirdire.stats import (
     AgreementResult,
     Caution,
@@ -204,3 +215,15 @@ def coefficients(labels: NDArray[np.int64]) -> None:
     panel = stats.measure_panel(labels, labels[:, 0], level="nominal")
     assert_type(panel, PanelAgreement)
     assert_type(stats.compare_judges(labels, labels), list[JudgeDifference])
+
+
+def ask(rubric: Rubric) -> None:
+    items = voirdire.read_items("items.jsonl").items
+    assert_type(items, tuple[Item, ...])
+    assert_type(voirdire.load_rubric("safety"), Rubric)
+    assert_type(voirdire.judge(items, rubric=rubric), Verdicts)
+    assert_type(voirdire.judge(items).frame("wide"), pl.DataFrame)
+    assert_type(voirdire.stream_items("items.jsonl"), Iterator[ItemBatch])
+    voirdire.read_items("items.jsonl", judged="everything")  # type: ignore[arg-type]
+    found = class_probabilities(rubric, "comply", probabilities=[[0.5]])
+    assert_type(found.classes, tuple[str, ...])

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from voirdire.judging import JudgingProgress
 
-__all__ = ["estimated_rows", "judging_progress", "steps_progress"]
+__all__ = ["estimated_rows", "judging_progress", "said_of", "steps_progress"]
 
 _SAMPLE_BYTES = 1 << 22
 

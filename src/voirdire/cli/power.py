@@ -138,11 +138,14 @@ def power_command(
         ),
     ] = [],  # noqa: B006
     threshold: Annotated[
-        float,
+        float | None,
         typer.Option(
-            help="Boolean judges given as probabilities: true from here on.", rich_help_panel=PILOT
+            help="Boolean judges given as probabilities: true from here on. Default: what verdicts "
+            "of `voirdire judge` declare, else .5.",
+            show_default=False,
+            rich_help_panel=PILOT,
         ),
-    ] = 0.5,
+    ] = None,
     cluster: Annotated[
         str | None,
         typer.Option(

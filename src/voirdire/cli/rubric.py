@@ -30,6 +30,7 @@ rubric_app = typer.Typer(
 )
 
 _JSON = typer.Option("--json", help="Print one JSON object.")
+_NAME = "A built-in rubric, or a YAML file; - reads standard input."
 
 
 @rubric_app.command("list")
@@ -47,7 +48,7 @@ def list_command(as_json: Annotated[bool, _JSON] = False) -> None:
 
 @rubric_app.command("show")
 def show_command(
-    name: Annotated[str, typer.Argument(help="A built-in rubric, or a YAML file.", metavar="NAME")],
+    name: Annotated[str, typer.Argument(help=_NAME, metavar="NAME")],
     language: Annotated[
         Language | None,
         typer.Option(help="Default: English where there is English.", show_default=False),
@@ -59,13 +60,13 @@ def show_command(
 ) -> None:
     """Show a rubric: questions with examples, what behaviors demand, completion classes."""
     from voirdire.reporting.rubric_tables import RubricTables
-    from voirdire.rubrics import load_rubric, rubric_to_yaml
+    from voirdire.rubrics import rubric_to_yaml
     from voirdire.rubrics.hashing import rubric_document
 
     if as_json and as_yaml:
         msg = "`--json` and `--yaml` exclude each other."
         raise typer.BadParameter(msg)
-    rubric = load_rubric(name)
+    rubric = _loaded(name)
     if as_yaml:
         _print_text(rubric_to_yaml(rubric))
     elif as_json:
@@ -116,13 +117,14 @@ def new_command(
     ] = False,
 ) -> None:
     """Write a small commented rubric to edit, or a copy of another; no file is replaced."""
+    from voirdire.rubrics import built_in_rubrics
     from voirdire.rubrics.names import name_of_file
 
     if start is not None and kind is not None:
         msg = "`--kind` and `--from` exclude each other."
         raise typer.BadParameter(msg)
-    if our_names and start is None:
-        msg = "`--our-names` needs `--from`."
+    if our_names and (start is None or start in built_in_rubrics()):
+        msg = "`--our-names` needs `--from` with a file in the authors' layout."
         raise typer.BadParameter(msg)
     name = as_text(file, option="FILE") or ""
     if name == "-":
@@ -159,10 +161,9 @@ def _new_text(name: str, kind: RubricKind | None, start: str | None, *, our_name
 
 def _checked(file: str) -> dict[str, Any]:
     """Check one file; what is wrong is a result here, and no error."""
-    from voirdire.rubrics import load_rubric
-
+    named = {"file": file.encode("utf-8", "backslashreplace").decode()}  # a name may be any bytes
     try:
-        rubric = _from_stdin() if file == "-" else load_rubric(file)
+        rubric = _loaded(file)
     except RubricError as error:
         problems = [
             {"line": row.line, "column": row.column, "message": row.message, "text": str(row)}
@@ -171,14 +172,16 @@ def _checked(file: str) -> dict[str, Any]:
     except InputError as error:  # there is no such file
         problems = [{"line": None, "column": None, "message": str(error), "text": str(error)}]
     else:
-        return {"file": file, "valid": True, "problems": []} | _summary(rubric)
-    return {"file": file, "valid": False, "problems": problems}
+        return named | {"valid": True, "problems": []} | _summary(rubric)
+    return named | {"valid": False, "problems": problems}
 
 
-def _from_stdin() -> Rubric:
-    from voirdire.rubrics import rubric_from_text
+def _loaded(name: str) -> Rubric:
+    from voirdire.rubrics import load_rubric, rubric_from_text
     from voirdire.rubrics.source_text import MOST_BYTES
 
+    if name != "-":
+        return load_rubric(name)
     return rubric_from_text(sys.stdin.buffer.read(MOST_BYTES + 1), source="<stdin>")
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from voirdire.io.raw import Column, Value
     from voirdire.io.table import LabelTable
 
-__all__ = ["table_from_frame"]
+__all__ = ["known_frame", "open_frame", "table_from_frame"]
 
 
 def table_from_frame(
@@ -84,8 +84,13 @@ def table_from_frame(
         rater_name=rater_name,
         default_rater=source_name,
     )
+    return assemble(open_frame(frame, source_name), request)
+
+
+def known_frame(frame: Any, *, source: str) -> nw.DataFrame[Any]:
+    """Take a data frame of any library whose columns have names of their own, of text."""
     try:
-        known = nw.from_native(frame, eager_only=True)
+        known: nw.DataFrame[Any] = nw.from_native(frame, eager_only=True)
     except TypeError as error:
         message = (
             f"`frame` must be a pandas, polars or pyarrow table, got {type(frame).__name__}. "
@@ -94,13 +99,9 @@ def table_from_frame(
         raise InputError(message) from error
     except nw.exceptions.DuplicateError as error:
         why = " ".join(str(error).split())
-        message = f"{source_name}: columns must have unique names, got: {why}. Rename one."
+        message = f"{source}: columns must have unique names, got: {why}. Rename one."
         raise InputError(message) from error
-    return assemble(open_frame(known, source_name), request)
-
-
-def open_frame(frame: nw.DataFrame[Any], source: str) -> RawTable:
-    names: tuple[object, ...] = tuple(frame.columns)
+    names: tuple[object, ...] = tuple(known.columns)
     for name in names:
         if not isinstance(name, str):
             message = (
@@ -108,12 +109,18 @@ def open_frame(frame: nw.DataFrame[Any], source: str) -> RawTable:
                 "Rename them with `frame.columns = [...]`."
             )
             raise InputError(message)
+    return known
+
+
+def open_frame(frame: Any, source: str) -> RawTable:
+    """Make a table of a data frame of any library."""
+    known = known_frame(frame, source=source)
 
     def load(needed: Sequence[str]) -> RawRows:
-        found: dict[str, Column] = {name: _column(frame[name]) for name in needed}
-        return RawRows(columns=found, lines=row_numbers(len(frame)))
+        found: dict[str, Column] = {name: _column(known[name]) for name in needed}
+        return RawRows(columns=found, lines=row_numbers(len(known)))
 
-    return RawTable(source=source, columns=tuple(frame.columns), load=load)
+    return RawTable(source=source, columns=tuple(known.columns), load=load)
 
 
 def _column(series: nw.Series[Any]) -> Column:

@@ -136,21 +136,7 @@ def metadata_from_frame(
     >>> metadata_from_frame(pl.DataFrame({"id": [1, 2], "source": ["web", "chat"]})).rows()
     [('1', 'web'), ('2', 'chat')]
     """
-    import narwhals.stable.v2 as nw
-
-    try:
-        known = nw.from_native(frame, eager_only=True)
-    except TypeError as error:
-        message = (
-            f"`frame` must be a pandas, polars or pyarrow table, got {type(frame).__name__}. "
-            "Collect a lazy frame first."
-        )
-        raise InputError(message) from error
-    except nw.exceptions.DuplicateError as error:
-        why = " ".join(str(error).split())
-        message = f"{source_name}: columns must have unique names, got: {why}. Rename one."
-        raise InputError(message) from error
-    return _frame(open_frame(known, source_name), item=item, columns=columns)
+    return _frame(open_frame(frame, source_name), item=item, columns=columns)
 
 
 def _json_table(source: Source, *, item: str | None) -> RawTable:

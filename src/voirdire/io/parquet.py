@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 
     from voirdire.io.sources import Source
 
-__all__ = ["read_parquet", "row_numbers"]
+__all__ = ["BROKEN_PARQUET", "broken_parquet", "path_or_bytes", "read_parquet", "row_numbers"]
+
+BROKEN_PARQUET = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
+"""What polars raises of a file that is none, or damaged; a panic is no Exception."""
 
 _ROW = "row_number_"
 
@@ -28,13 +31,13 @@ def read_parquet(source: Source, *, only: tuple[str, str] | None = None) -> RawT
     Where no row has it, all are there, so that whoever asked can say what there is.
     """
     name = source_name(source)
-    opened = _opened(source)
+    opened = path_or_bytes(source)
     try:
         # Through an open file, since polars takes the name of a file for a pattern.
         with opened.open("rb") if isinstance(opened, Path) else io.BytesIO(opened) as file:
             columns = tuple(pl.read_parquet_schema(file))
-    except (pl.exceptions.PolarsError, OSError) as error:
-        raise InputError(_message(name, error)) from error
+    except BROKEN_PARQUET as error:
+        raise broken_parquet(name, error) from error
 
     def load(needed: Sequence[str]) -> RawRows:
         chosen = None if only is None else _chosen_rows(opened, needed, only=only)
@@ -44,8 +47,8 @@ def read_parquet(source: Source, *, only: tuple[str, str] | None = None) -> RawT
             # by position and under another name: polars takes names such as * for patterns
             places = sorted(columns.index(column) for column in needed)
             frame = pl.read_parquet(opened, columns=places, glob=False)
-        except (pl.exceptions.PolarsError, OSError) as error:
-            raise InputError(_message(name, error)) from error
+        except BROKEN_PARQUET as error:
+            raise broken_parquet(name, error) from error
         found = dict(zip((columns[place] for place in places), frame.get_columns(), strict=True))
         found = {column: values.alias("values") for column, values in found.items()}
         return RawRows(columns=found, lines=row_numbers(frame.height))
@@ -53,13 +56,16 @@ def read_parquet(source: Source, *, only: tuple[str, str] | None = None) -> RawT
     return RawTable(source=name, columns=columns, load=load)
 
 
-def _opened(source: Source) -> Path | bytes:
-    """Leave a file on disk where it is; everything else becomes bytes, or its own error."""
+def path_or_bytes(source: Source, *, held: str = "label") -> Path | bytes:
+    """Leave a file on disk where it is; everything else becomes bytes, or its own error.
+
+    So a path that is no file, such as an address, is never handed to polars.
+    """
     if isinstance(source, str | Path) and str(source) != "-":
         path = Path(source)
         if path.is_file() and path.stat().st_size > 0:
             return path
-    return read_bytes(source)
+    return read_bytes(source, held=held)
 
 
 def _chosen_rows(
@@ -76,7 +82,7 @@ def _chosen_rows(
             return None
         lazy = lazy.select(_ROW, *needed).filter(pl.col(column) == value)
         frame = lazy.collect(engine="streaming")
-    except (pl.exceptions.PolarsError, OSError):
+    except BROKEN_PARQUET:
         return None  # whatever is wrong is said where all rows are loaded
     if frame.is_empty():
         return None
@@ -89,6 +95,7 @@ def row_numbers(height: int) -> pl.Series:
     return pl.int_range(1, height + 1, dtype=pl.UInt32, eager=True).alias("line")
 
 
-def _message(name: str, error: Exception) -> str:
+def broken_parquet(source: str, error: BaseException) -> InputError:
+    """Put what is wrong with a file in our words."""
     why = str(error).partition("\n")[0]
-    return f"{name}: must be a whole Parquet file, got {why!r}. Write it again."
+    return InputError(f"{source}: must be a whole Parquet file, got {why!r}. Write it again.")

@@ -12,7 +12,16 @@ from voirdire.errors import InputError, NoDataError
 if TYPE_CHECKING:
     from voirdire.io.request import FileFormat
 
-__all__ = ["FORMATS_BY_SUFFIX", "Source", "check_utf8", "format_of", "read_bytes", "source_name"]
+__all__ = [
+    "FORMATS_BY_SUFFIX",
+    "Source",
+    "check_bytes",
+    "check_utf8",
+    "format_of",
+    "read_bytes",
+    "source_name",
+    "why_unreadable",
+]
 
 Source: TypeAlias = str | Path | IO[bytes]
 
@@ -29,9 +38,15 @@ _STDIN = "<stdin>"
 
 
 def source_name(source: Source) -> str:
-    """Say what errors and drops call a source."""
+    """Say what errors and drops call a source; whatever cannot be read at all is refused."""
     if isinstance(source, str | Path):
         return _STDIN if str(source) == "-" else str(source)
+    if not hasattr(source, "read"):
+        message = (
+            f"`source` must be a path or an open binary file, got {type(source).__name__}. "
+            "Read a data frame by `items_from_frame` or `table_from_frame`."
+        )
+        raise InputError(message)
     name = getattr(source, "name", None)
     return name if isinstance(name, str) else "<stream>"
 
@@ -48,12 +63,15 @@ def format_of(source: Source) -> FileFormat:
     return FORMATS_BY_SUFFIX[suffix]
 
 
-def read_bytes(source: Source) -> bytes:
-    """Everything in a source; at least one byte that is not white space."""
+def read_bytes(source: Source, *, held: str = "label") -> bytes:
+    """Everything in a source; at least one byte that is not white space.
+
+    `held` says what it should hold.
+    """
     data = _all_bytes(source)
     if not data.strip():
         message = (
-            f"{source_name(source)}: must hold at least one label, got an empty file. Fill it."
+            f"{source_name(source)}: must hold at least one {held}, got an empty file. Fill it."
         )
         raise NoDataError(message)
     return data
@@ -80,23 +98,25 @@ def check_utf8(data: bytes, *, source: str) -> None:
 
 def _all_bytes(source: Source) -> bytes:
     if not isinstance(source, str | Path):
-        return _checked(source.read(), name=source_name(source))
+        return check_bytes(source.read(), source=source_name(source))
     if str(source) == "-":
         return sys.stdin.buffer.read()
     try:
         return Path(source).read_bytes()
     except (OSError, ValueError) as error:
-        raise InputError(_why_unreadable(source, error)) from error
+        raise InputError(why_unreadable(source, error)) from error
 
 
-def _checked(data: object, *, name: str) -> bytes:
+def check_bytes(data: object, *, source: str) -> bytes:
+    """Refuse what a stream of text gives."""
     if not isinstance(data, bytes):
-        message = f"{name}: stream must give bytes, got {type(data).__name__}. Open it with 'rb'."
+        message = f"{source}: stream must give bytes, got {type(data).__name__}. Open it with 'rb'."
         raise InputError(message)
     return data
 
 
-def _why_unreadable(source: str | Path, error: Exception) -> str:
+def why_unreadable(source: str | Path, error: Exception) -> str:
+    """Say why a path could not be opened."""
     name = str(source)
     if isinstance(error, FileNotFoundError):
         return f"`source` must be a file that exists, got {name!r}. Check the path."

@@ -14,8 +14,10 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from multiprocessing import get_context, parent_process
+from multiprocessing.reduction import ForkingPickler
 from typing import TYPE_CHECKING, TypeAlias
 
+from voirdire._validation import shorten
 from voirdire.errors import InputError
 
 if TYPE_CHECKING:
@@ -93,6 +95,7 @@ def _chained(first: Work, rest: Iterator[Work]) -> Iterator[Work]:
 def _together(work: Iterator[Work], plan: JudgingPlan, *, n_workers: int) -> Iterator[PartRecord]:
     from voirdire.judging.parts import Part
 
+    _check_sendable(plan)
     pool = ProcessPoolExecutor(
         n_workers, mp_context=get_context("spawn"), initializer=_start, initargs=(plan,)
     )
@@ -113,6 +116,18 @@ def _together(work: Iterator[Work], plan: JudgingPlan, *, n_workers: int) -> Ite
     finally:
         # what a worker has begun is finished and kept; the rest waits for the next run
         pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _check_sendable(plan: JudgingPlan) -> None:
+    """Refuse a judge that no other process can be given, such as one that holds a lambda."""
+    try:
+        ForkingPickler.dumps(plan)
+    except Exception as error:
+        msg = (
+            f"`judge` must be something that other processes can be given, got "
+            f"{shorten(plan.judge.name)!r} ({shorten(error)}). Judge with `workers` 1."
+        )
+        raise InputError(msg) from error
 
 
 def _submitted(pool: ProcessPoolExecutor, part: Part) -> Future[PartRecord]:

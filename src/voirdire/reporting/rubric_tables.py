@@ -12,6 +12,7 @@ from rich.text import Text
 from voirdire._validation import shorten
 from voirdire.errors import InputError
 from voirdire.rubrics.demands import write_demand
+from voirdire.rubrics.logic.expressions import GROUP_WORDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -27,16 +28,6 @@ _ALL = 1_000_000
 """Width at which nothing is cut: a rubric is bounded, and its text must be read whole."""
 
 _HASH_DIGITS = 12
-_GROUPS = (
-    "core",
-    "required",
-    "desired",
-    "undesired",
-    "unacceptable",
-    "illogical",
-    "disallowed",
-    "allowed",
-)
 
 
 class RubricList:
@@ -56,6 +47,7 @@ class RubricList:
     ) -> Iterator[RenderableType]:
         """Yield the table."""
         table = _table("name", "version", "questions", "behaviors", "languages", "hash")
+        table.columns[0].no_wrap = True  # it is what one types
         for row in self._rubrics:
             digits = row.content_hash.partition(":")[2][:_HASH_DIGITS]
             cells = (row.name, row.version, f"{len(row.questions)}", f"{len(row.behaviors)}")
@@ -114,17 +106,20 @@ class RubricTables:
         for row in self._rubric.questions:
             yield Text.assemble((shorten(row.id), "bold"), "  ", (_sort(row), "dim"))
             yield Padding(self._text(row.text), (0, 0, 0, 2))
-            yield from (Padding(line, (0, 0, 0, 4)) for line in self._details(row))
+            yield Padding(self._details(row), (0, 0, 0, 4))
             yield ""
 
-    def _details(self, row: Question) -> Iterator[Text]:
+    def _details(self, row: Question) -> Table:
+        """List examples, labels and levels, the words that tell them apart in a column."""
+        table = _grid()
         for word, examples in (("yes", row.yes_examples), ("no", row.no_examples)):
             for example in examples.get(self._language, ()):
-                yield Text.assemble((f"{word:<4}", "dim"), _inert(example))
+                table.add_row(Text(word, style="dim"), _inert(example))
         for label, text in row.labels.items():
-            yield Text.assemble((shorten(label), "bold"), "  " * bool(text), self._text(text))
+            table.add_row(Text(shorten(label), style="bold"), self._text(text))
         for level, text in sorted(row.levels.items()):
-            yield Text.assemble((f"{level:g}", "bold"), "  ", self._text(text))
+            table.add_row(Text(f"{level:g}", style="bold"), self._text(text))
+        return table
 
     def _demands(self) -> Table:
         behaviors = self._rubric.behaviors
@@ -141,11 +136,11 @@ class RubricTables:
         yield _heading(f"Classes of {row.id}, the first that holds")
         if row.description:
             yield self._text(row.description)
-        table = Table.grid(padding=(0, 2, 0, 0))
+        table = _grid()
         for each in row.classes:
             table.add_row(Text(each.name, style="bold"), _inert(each.when))
         spoken = " ".join(each.when for each in row.classes)
-        for group in _GROUPS:
+        for group in GROUP_WORDS:
             members = _members(row, group)
             if f"({group}" in spoken and members:
                 table.add_row(Text(f"  {group}", style="dim"), Text(members, style="dim"))
@@ -155,7 +150,7 @@ class RubricTables:
         rubric = self._rubric
         if rubric.expressions:
             yield _heading("Named expressions")
-            table = Table.grid(padding=(0, 2, 0, 0))
+            table = _grid()
             for name, text in rubric.expressions.items():
                 table.add_row(Text(name, style="bold"), _inert(text))
             yield table
@@ -172,7 +167,15 @@ def _heading(words: str) -> RenderableType:
 def _table(*columns: str) -> Table:
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 2, 0, 0))
     for column in columns:
-        table.add_column(column)
+        table.add_column(column, overflow="fold")  # more lines rather than letters less
+    return table
+
+
+def _grid() -> Table:
+    """Lay out names with what they stand for, without headings or lines."""
+    table = Table.grid(padding=(0, 2, 0, 0))
+    table.add_column(overflow="fold")
+    table.add_column(overflow="fold")
     return table
 
 

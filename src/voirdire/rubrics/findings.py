@@ -5,11 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeAlias
 
 from voirdire.rubrics.problems import MOST_PROBLEMS, Problem, problem_error
-from voirdire.rubrics.yaml_nodes import ListNode, MappingNode
+from voirdire.rubrics.yaml_nodes import ListNode, MappingNode, ScalarNode
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from voirdire.errors import RubricError
-    from voirdire.rubrics.yaml_nodes import Node, ScalarNode
+    from voirdire.rubrics.rubric import Rubric
+    from voirdire.rubrics.yaml_nodes import Node
 
 __all__ = ["Findings", "Path"]
 
@@ -58,6 +61,18 @@ class Findings:
                 break  # a bare text, or list of texts, is the English one itself
             found.append((key, node))
         return found
+
+    def add_logic(self, rubric: Rubric, *, place_of: Callable[[tuple[str, ...]], Path]) -> None:
+        """Note what is wrong with named expressions, or else with the behaviors.
+
+        `place_of` gives the place in the file for a place in the rubric that was read from it.
+        """
+        from voirdire.rubrics.logic import logic_errors
+
+        for error in logic_errors(rubric):
+            path = place_of(error.where)
+            stands_there = isinstance(self.find(path), ScalarNode)
+            self.add(path, str(error), at_key=not stands_there)
 
     @property
     def found(self) -> bool:

@@ -1,7 +1,7 @@
 """The YAML form ``voirdire.rubric/1`` as pydantic models: which keys there are, and what they hold.
 
 What the models cannot see, such as whether a behavior's demands are about questions that exist, is
-checked in `voirdire.rubrics.meaning`.
+checked in `question_checks` and `behavior_checks`.
 """
 
 from __future__ import annotations

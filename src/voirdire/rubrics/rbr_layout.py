@@ -19,7 +19,6 @@ from voirdire._validation import check_choice, shorten
 from voirdire.errors import InputError
 from voirdire.rubrics.findings import Findings
 from voirdire.rubrics.form_errors import read_form
-from voirdire.rubrics.logic_checks import note_logic
 from voirdire.rubrics.names import NAME_RULE, is_rubric_name, name_of_file
 from voirdire.rubrics.rbr_form import LAYOUT_KEYS, LayoutForm, check_layout
 from voirdire.rubrics.rubric import Behavior, CompletionClass, Demand, Question, Rubric
@@ -138,7 +137,7 @@ def rubric_from_layout_nodes(
         class_rule=class_rule,
         source=source,
     )
-    note_logic(rubric, findings, place_of=translation.place_of)
+    findings.add_logic(rubric, place_of=translation.place_of)
     if findings.found:
         raise findings.error()
     return rubric

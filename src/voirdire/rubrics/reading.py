@@ -63,7 +63,7 @@ def load_rubric(name_or_path: str | Path) -> Rubric:
     if not exists:
         name = str(name_or_path)
         msg = (
-            f"`rubric` must be a file that exists or one of {', '.join(known)}, got "
+            f"a rubric must be a file that exists or one of {', '.join(known)}, got "
             f"{shorten(name)!r}.{did_you_mean(name, known) or ' Check the path.'}"
         )
         raise InputError(msg)

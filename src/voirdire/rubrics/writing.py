@@ -22,6 +22,8 @@ __all__ = ["rubric_to_yaml"]
 
 _WIDTH = 100
 _STR = "tag:yaml.org,2002:str"
+_LONG = 1e16
+"""From here on a whole number is written with an exponent, as `repr` does."""
 
 
 def rubric_to_yaml(rubric: Rubric) -> str:
@@ -161,9 +163,12 @@ def _node(value: Any) -> yaml.Node:
     if isinstance(value, str):
         return yaml.ScalarNode(_STR, value, style=_style(value))
     number = float(value)
-    if number.is_integer():
+    if number.is_integer() and abs(number) < _LONG:
         return yaml.ScalarNode("tag:yaml.org,2002:int", str(int(number)))
-    return yaml.ScalarNode("tag:yaml.org,2002:float", repr(number))
+    digits, e, exponent = repr(number).partition("e")
+    # PyYAML tags a number that YAML 1.1 would not know, such as 1e-05 without a point.
+    point = "" if "." in digits else ".0"
+    return yaml.ScalarNode("tag:yaml.org,2002:float", f"{digits}{point}{e}{exponent}")
 
 
 def _style(text: str) -> str | None:

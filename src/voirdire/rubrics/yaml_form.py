@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from voirdire.rubrics.behavior_checks import (
@@ -9,16 +10,17 @@ from voirdire.rubrics.behavior_checks import (
     check_expression_names,
     read_demands,
 )
-from voirdire.rubrics.default_classes import default_classes
+from voirdire.rubrics.default_classes import DEFAULT_CLASSES, default_classes
 from voirdire.rubrics.findings import Findings
 from voirdire.rubrics.form import BehaviorForm, QuestionForm, RubricForm
 from voirdire.rubrics.form_errors import read_form
-from voirdire.rubrics.logic_checks import note_logic
 from voirdire.rubrics.question_checks import check_questions
 from voirdire.rubrics.rubric import Behavior, CompletionClass, Question, Rubric
 from voirdire.rubrics.yaml_nodes import ListNode, MappingNode, ScalarNode
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from voirdire._types import ClassRule, RubricKind
     from voirdire.rubrics.findings import Path
     from voirdire.rubrics.rubric import Text
@@ -42,9 +44,9 @@ def rubric_from_nodes(root: Node, *, source: str) -> Rubric:
     kinds = _kinds(questions, findings)
     expressions = None if whole is None else whole.expressions
     check_expression_names(expressions or {}, findings, questions=kinds)
-    behaviors = _behaviors(
-        findings, questions=kinds, class_rule="exact" if whole is None else whole.class_rule
-    )
+    forms = _behavior_forms(findings)
+    class_rule = "exact" if whole is None else whole.class_rule
+    behaviors = _behaviors(forms, findings, questions=kinds, class_rule=class_rule)
     if findings.found or whole is None:
         raise findings.error()
     rubric = Rubric(
@@ -58,17 +60,44 @@ def rubric_from_nodes(root: Node, *, source: str) -> Rubric:
         threshold=float(whole.threshold),
         source=source,
     )
-    note_logic(rubric, findings, place_of=_place_of)
-    if findings.found:
-        raise findings.error()
+    _check_logic(rubric, forms, findings)
     return rubric
 
 
+def _check_logic(rubric: Rubric, forms: Mapping[str, BehaviorForm], findings: Findings) -> None:
+    """Check all conditions; one that widens a default class first alone, for its own columns."""
+
+    def place_of(where: tuple[str, ...]) -> Path:
+        match where:
+            case ("behaviors", name, "classes", "unacceptable") if forms[name].unacceptable_when:
+                return ("behaviors", name, "unacceptable_when")
+        return where
+
+    alone = tuple(_as_written(row, forms[row.id]) for row in rubric.behaviors)
+    rounds = [rubric.behaviors] if alone == rubric.behaviors else [alone, rubric.behaviors]
+    for behaviors in rounds:
+        findings.add_logic(replace(rubric, behaviors=behaviors), place_of=place_of)
+        if findings.found:
+            raise findings.error()
+
+
+def _as_written(row: Behavior, form: BehaviorForm) -> Behavior:
+    """Let a condition that widens a default class be a class by itself."""
+    if form.unacceptable_when is None:
+        return row
+    own = CompletionClass(name="unacceptable", when=form.unacceptable_when)
+    return replace(row, classes=(own, DEFAULT_CLASSES[-1]))
+
+
 def _behaviors(
-    findings: Findings, *, questions: dict[str, RubricKind | None], class_rule: ClassRule
+    forms: Mapping[str, BehaviorForm],
+    findings: Findings,
+    *,
+    questions: dict[str, RubricKind | None],
+    class_rule: ClassRule,
 ) -> tuple[Behavior, ...]:
     behaviors = []
-    for name, form in _behavior_forms(findings).items():
+    for name, form in forms.items():
         check_class_form(name, form, findings, class_rule=class_rule)
         demands = read_demands(name, form, findings, questions=questions)
         description = form.description or {}
@@ -137,10 +166,3 @@ def _labels(form: QuestionForm) -> dict[str, Text]:
     if isinstance(form.labels, list):
         return {label: {} for label in form.labels}
     return {label: text or {} for label, text in (form.labels or {}).items()}
-
-
-def _place_of(where: tuple[str, ...]) -> Path:
-    """Find in the file what a place in the rubric came from."""
-    if where[:1] == ("behaviors",) and where[2:] == ("classes", "unacceptable"):
-        return (*where[:2], "unacceptable_when")
-    return where

@@ -92,6 +92,7 @@ def test_reasoning_among_parts(response_of):
     [
         {"role": "assistant", "content": "<think>never"},
         {"role": "assistant", "content": None, "reasoning_content": "never"},
+        {"role": "assistant", "content": "\n", "reasoning_content": "never"},
         {"role": "assistant", "content": [{"type": "thinking", "thinking": "never"}]},
     ],
 )
@@ -125,6 +126,24 @@ def test_a_tool_call_alone_is_no_answer(read_rows, judged):
         "no response: the last message by the assistant has no text, but a tool call; "
         "declare judged='whole_turn'"
     )
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"content": ""},
+        {"content": "\n\n"},
+        {"content": None, "reasoning_content": "I must look."},
+        {"content": "<think>I must look.</think>\n"},
+    ],
+)
+def test_a_tool_call_without_a_word_of_answer_is_no_answer_either(read_rows, said):
+    row = {"messages": [USER, {"role": "assistant", **said, "tool_calls": [CALL]}]}
+
+    table = read_rows({"response": "x"}, row)
+
+    (drop,) = table.dropped
+    assert drop.reason.endswith("has no text, but a tool call; declare judged='whole_turn'")
 
 
 def test_a_tool_call_alone_is_a_whole_turn(response_of):

@@ -1,4 +1,5 @@
 import io
+from decimal import Decimal
 
 import polars as pl
 import pytest
@@ -60,7 +61,7 @@ def test_ids_that_became_fractions_are_whole_again(parquet):
 
 @pytest.mark.parametrize("row_group_size", [100, 3_000, 20_000])
 def test_slices_are_the_whole(parquet, monkeypatch, row_group_size):
-    monkeypatch.setattr(parquet_rows, "_FIRST_ROWS", 700)
+    monkeypatch.setattr(parquet_rows, "_MIN_ROWS", 7)
     monkeypatch.setattr(parquet_rows, "_SLICE_BYTES", 20_000)
     texts = [f"r{n}" * (n % 50) for n in range(10_000)]
     path = parquet({"id": range(10_000), "response": texts}, row_group_size=row_group_size)
@@ -69,6 +70,43 @@ def test_slices_are_the_whole(parquet, monkeypatch, row_group_size):
 
     assert [item.response for batch in batches for item in batch.items] == texts
     assert [batch.n_rows for batch in batches] == [*[999] * 10, 10]
+
+
+def test_rows_of_a_megabyte_are_unpacked_few_at_a_time(parquet, monkeypatch):
+    heights = []
+    collect = pl.LazyFrame.collect
+
+    def watched(*args, **kwargs):
+        frame = collect(*args, **kwargs)
+        heights.append(frame.height)
+        return frame
+
+    monkeypatch.setattr(pl.LazyFrame, "collect", watched)
+    path = parquet({"response": ["x" * (1 << 20)] * 150})
+
+    batches = list(stream_items(path))
+
+    assert heights == [64, 64, 22]
+    assert [batch.n_rows for batch in batches] == [32, 32, 32, 32, 22]  # of 32 MiB
+
+
+def test_rows_that_grow_are_not_unpacked_by_the_size_of_the_first(parquet, monkeypatch):
+    monkeypatch.setattr(parquet_rows, "_SLICE_BYTES", 1 << 16)
+    texts = ["x"] * 64 + ["x" * 1_000] * 3_000
+    heights = []
+    collect = pl.LazyFrame.collect
+
+    def watched(*args, **kwargs):
+        frame = collect(*args, **kwargs)
+        heights.append(frame.height)
+        return frame
+
+    monkeypatch.setattr(pl.LazyFrame, "collect", watched)
+
+    table = read_items(parquet({"response": texts}))
+
+    assert [item.response for item in table.items] == texts
+    assert heights[:3] == [64, 16 * 64, 65]  # 65 kB of 1 kB each
 
 
 def test_columns_with_the_names_of_patterns_are_columns(parquet):
@@ -116,6 +154,21 @@ def test_what_is_not_parquet_is_refused(parquet, spoil):
 
     with pytest.raises(InputError, match=r"items.parquet: must be a whole Parquet file, got"):
         read_items(path)
+
+
+def test_whole_numbers_of_a_database_are_ids(parquet):
+    path = parquet({"id": [Decimal("12.00"), Decimal("1.50")], "response": ["a", "b"]})
+
+    table = read_items(path)
+
+    assert [found.id for found in table.items] == ["12", "1.50"]
+
+
+def test_an_empty_file_holds_no_items(tmp_path):
+    (tmp_path / "items.parquet").write_bytes(b"")
+
+    with pytest.raises(NoDataError, match=r"must hold at least one item, got an empty file"):
+        read_items(tmp_path / "items.parquet")
 
 
 def test_a_missing_file_and_an_address_are_refused():

@@ -284,6 +284,10 @@ def test_several_choices_are_items_of_one_group(read_rows):
             {"custom_id": "q", "response": {"status_code": 500, "body": None}},
             r"failed \(status 500\)",
         ),
+        (
+            {"custom_id": "q", "response": {"status_code": 200, "body": {"output": []}}},
+            r"reply must hold `choices`, got \['output'\]",
+        ),
     ],
 )
 def test_what_is_no_item_is_set_aside_with_its_reason(read_rows, row, reason):
@@ -360,6 +364,41 @@ def test_a_declared_column_that_a_row_lacks_is_named(read_rows):
     assert [(drop.column, drop.reason) for drop in table.dropped] == [
         ("a", "no response: no column holds one")
     ]
+
+
+@pytest.mark.parametrize("declared", [{"columns": {"prompt": "q"}}, {"json_columns": ["q"]}])
+def test_a_declared_column_that_no_row_has_is_refused(read_rows, declared):
+    rows = [{"prompt": "p", "response": "r"}] * 2
+
+    with pytest.raises(
+        InputError,
+        match=r"<stream>: column `q` must exist, got columns 'prompt', 'response'. "
+        f"Correct `{min(declared)}`",
+    ):
+        read_rows(*rows, **declared)
+
+
+def test_a_declared_column_may_come_late_and_be_null(read_rows):
+    rows = [{"response": "r"}] * 3
+
+    table = read_rows(*rows, {"response": "s", "family": None}, columns={"group": "family"})
+
+    assert [found.group for found in table.items] == [None] * 4
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ({"item": "a", "annotator": "x", "label": 1}, "looks like labels: name the file of the re"),
+        ({"id": "a", "judge": "x", "value": 1}, "looks like labels"),
+        ({"Prompt": "a", "Response": "b"}, r"of 'Prompt', 'Response'\). Name it with"),
+        ({"item": "a", "label": 1, "response": 5}, r"got 5\). Name the columns with"),
+        ([{"response": "x"}], r"row must be a JSON object.*\). Declare another `format`"),
+    ],
+)
+def test_a_file_of_another_kind_is_told_what_to_do(read_rows, row, message):
+    with pytest.raises(NoDataError, match=message):
+        read_rows(row)
 
 
 def test_the_behavior_given_is_for_rows_that_name_none(read_rows):
@@ -458,7 +497,7 @@ def test_a_file_without_any_item_says_what_is_wrong_with_its_first_row(read_rows
     with pytest.raises(
         NoDataError,
         match=r"<stream>: must hold at least one item, got 2 rows and a reason against each "
-        r"\(first <stream>:1: no response: no column holds one\)",
+        r"\(first <stream>:1: no response: no column holds one, of 'prompt'\)",
     ):
         read_rows({"prompt": "a"}, {"prompt": "b"})
 

@@ -4,6 +4,7 @@ import json
 import sys
 from pathlib import Path
 
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -20,6 +21,12 @@ ROWS = [
 LINES = [json.dumps(row, ensure_ascii=False).encode() for row in ROWS]
 JSONL = b"\xef\xbb\xbf" + LINES[0] + b"\r\n\n  \n" + b"\n".join(LINES[1:]) + b"\nnot json"
 CSV = b'\xef\xbb\xbfid,prompt,response\r\n\r\n1,Hi,"a ""b"",\r\n\xe4\xbd\xa0"\n2,,""\n\n3,"",y'
+
+
+def parquet_bytes():
+    data = io.BytesIO()
+    pl.DataFrame({"response": ["r"]}).write_parquet(data)
+    return data.getvalue()
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 64, 10_000])
@@ -235,6 +242,21 @@ def test_a_name_that_no_system_takes_is_refused():
 def test_a_name_that_says_nothing_is_refused(name, message):
     with pytest.raises(InputError, match=message):
         stream_items(Path(name))
+
+
+@pytest.mark.parametrize("written", ["jsonl", "csv", "json"])
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (gzip.compress(b'{"response": "r"}'), "got what gzip wrote. Unpack it"),
+        ('{"response": "r"}'.encode("utf-16"), "got UTF-16. Save it as UTF-8"),
+        (b"PK\x03\x04\x14", "got a workbook or a zip archive. Save its table as CSV"),
+        (parquet_bytes(), "got Parquet. Declare format='parquet'"),
+    ],
+)
+def test_what_is_no_text_is_called_by_its_name(data, message, written):
+    with pytest.raises(InputError, match=f"<stream>: must be text, {message}"):
+        read_items(io.BytesIO(data), format=written)
 
 
 @pytest.mark.parametrize("written", ["jsonl", "csv"])

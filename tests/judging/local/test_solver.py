@@ -92,13 +92,13 @@ def test_folded_weights_give_the_scores_of_the_inner_products(name):
 
     weights = fold_classifiers(fitted, training, recipe=recipe, domains=training.domains)
 
-    expected = fitted.scores(
-        domain_products(products, recipe, left=judged, right=training.domains)
-    )
+    expected = fitted.scores(domain_products(products, recipe, left=judged, right=training.domains))
     features = training.features
     language = is_chinese(features).astype(int)
     found = features.ngrams @ weights.ngrams + weights.intercepts[language]
-    found += np.stack([cues @ weights.cues[z] for cues, z in zip(features.cues, language, strict=True)])
+    found += np.stack(
+        [cues @ weights.cues[z] for cues, z in zip(features.cues, language, strict=True)]
+    )
     assert found == pytest.approx(expected, abs=1e-4)
 
 

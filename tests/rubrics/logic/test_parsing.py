@@ -81,7 +81,7 @@ def test_a_name_knows_its_column():
         ("any", 4, "expected `\\(` and a group of demands, got the end"),
         ("any required", 5, "expected `\\(` and a group of demands, got 'required'"),
         ("any(require)", 5, "expected a group .* got 'require'. Did you mean `required`?"),
-        ("any(apology)", 5, "expected a group \\(required, core, .* got 'apology'"),
+        ("any(apology)", 5, "expected a group \\(core, required, .* got 'apology'"),
         ("all(core unmeet)", 10, "expected `met`, `unmet` or `\\)`, got 'unmeet'. Did you mean"),
         ("all(allowed met)", 13, "`allowed` demands nothing"),
         ("any(core, desired)", 9, "expected a name, a number, .* got ','"),

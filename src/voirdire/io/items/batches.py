@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from voirdire._validation import shorten
-from voirdire.errors import NoDataError
 from voirdire.io.items.seen_ids import SeenIds
 
 if TYPE_CHECKING:
@@ -63,7 +61,7 @@ def batches_of(rows: FoundRows, *, conversion: Conversion, batch_size: int) -> I
     Raises
     ------
     InputError
-        If an id comes twice.
+        If an id comes twice, or no row has a column that was declared.
     NoDataError
         If no row gave an item.
     """
@@ -92,15 +90,6 @@ def batches_of(rows: FoundRows, *, conversion: Conversion, batch_size: int) -> I
         total += n_rows
         first_drop = first_drop or next(iter(dropped), None)
         yield ItemBatch(items=items, dropped=tuple(dropped), n_rows=n_rows)
+    conversion.check_declared()
     if not n_items:
-        raise NoDataError(_nothing(conversion.source, n_rows=total, first=first_drop))
-
-
-def _nothing(source: str, *, n_rows: int, first: Dropped | None) -> str:
-    if first is None:
-        return f"{source}: must hold at least one item, got no rows. Fill it."
-    counted = "one row" if n_rows == 1 else f"{n_rows} rows"
-    return (
-        f"{source}: must hold at least one item, got {counted} and a reason against each (first "
-        f"{shorten(first.place())}: {first.reason}). Name the columns with columns={{...}}."
-    )
+        conversion.refuse_empty(n_rows=total, first=first_drop)

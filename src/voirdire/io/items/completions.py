@@ -42,8 +42,12 @@ def reply_of(response: dict[str, Any], *, error: Any, column: str) -> dict[str, 
     if isinstance(body, dict) and body.get("choices") is not None:
         return body
     within = body.get("error") if isinstance(body, dict) else None
-    failure = failure_of(error if error is not None else within)
+    error = error if error is not None else within
     status = response.get("status_code")
+    if error is None and status in (None, 200):
+        found = got(list(body) if isinstance(body, dict) else body)
+        raise RowError(f"reply must hold `choices`, got {found}", column=column)
+    failure = failure_of(error)
     if status is not None:
         failure = f"{failure} (status {got(status)})"
     raise RowError(failure, column=column)

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, NoReturn
 
+from voirdire._validation import shorten
+from voirdire.errors import NoDataError
 from voirdire.io.items.drafts import Draft, drafts_of
 from voirdire.io.items.json_values import decoded
 from voirdire.io.items.row_errors import RowError, got
@@ -37,19 +40,47 @@ class Conversion:
         self.request = request
         self.source = source
         self.stem = stem
+        self.first_keys: tuple[str, ...] = ()
         self.finder = ShapeFinder(request, source=source, is_tabular=is_tabular)
 
     def check_header(self, header: Sequence[str]) -> None:
         """Refuse a table that lacks a column."""
         self.finder.check_header(header)
 
+    def check_declared(self) -> None:
+        """Refuse a declared column that no row had, now that all have been read."""
+        if self.first_keys:
+            self.finder.check_seen(self.first_keys)
+
+    def refuse_empty(self, *, n_rows: int, first: Dropped | None) -> NoReturn:
+        """Say why no row was an item; `first` is the first that was set aside."""
+        if first is None:
+            message = f"{self.source}: must hold at least one item, got no rows. Fill it."
+            raise NoDataError(message)
+        counted = "one row" if n_rows == 1 else f"{n_rows} rows"
+        reason, way_out = first.reason, "Declare another `format`."
+        if self.first_keys:
+            way_out = "Name the columns with columns={...}."
+            if self.finder.shape(self.first_keys).name == "none":
+                reason = f"{reason}, of {self.finder.shown(self.first_keys)}"
+                way_out = self.finder.way_out(self.first_keys)
+        message = (
+            f"{self.source}: must hold at least one item, got {counted} and a reason against each "
+            f"(first {shorten(first.place())}: {reason}). {way_out}"
+        )
+        raise NoDataError(message)
+
     def is_row(self, document: dict[str, Any]) -> bool:
         """Tell by its keys whether an object is a row of its own."""
-        return self._shape(document).name not in ("failed", "none")
+        return self.finder.has_response(self._keys(document))
 
     def take(self, row: dict[str, Any], line: int, items: list[Item]) -> list[Dropped]:
         """Append the items of a row; return what of it was set aside."""
         name: str | None = None
+        if self.finder.unseen:
+            self.finder.unseen -= row.keys()
+        if not self.first_keys:
+            self.first_keys = tuple(row)
         try:
             self._decode_cells(row)
             shape = self._shape(row)
@@ -67,7 +98,10 @@ class Conversion:
         ]
 
     def _shape(self, row: dict[str, Any]) -> RowShape:
-        return self.finder.shape(tuple([key for key, value in row.items() if value is not None]))
+        return self.finder.shape(self._keys(row))
+
+    def _keys(self, row: dict[str, Any]) -> tuple[str, ...]:
+        return tuple([key for key, value in row.items() if value is not None])
 
     def _decode_cells(self, row: dict[str, Any]) -> None:
         """Decode the cells that were declared to be JSON; blank ones hold nothing."""
@@ -138,6 +172,9 @@ def name_of(value: Any, *, column: str) -> str | None:
         if isinstance(value, float) and math.isfinite(value):
             is_whole = value.is_integer() and abs(value) < _MAX_WHOLE
             return f"{int(value)}" if is_whole else f"{value!r}"
+        if isinstance(value, Decimal) and value.is_finite():  # as databases give whole numbers
+            is_whole = abs(value) < _MAX_WHOLE and value == int(value)
+            return f"{int(value)}" if is_whole else f"{value}"
         if isinstance(value, int) and not isinstance(value, bool):
             return f"{value}"
     except ValueError:  # more digits than Python writes

@@ -5,9 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-import narwhals.stable.v2 as nw
-
-from voirdire.errors import InputError
+from voirdire.io.frames import known_frame
 from voirdire.io.items.batches import ItemTable, batches_of
 from voirdire.io.items.conversion import Conversion
 from voirdire.io.items.declared import ItemRequest
@@ -16,6 +14,8 @@ from voirdire.io.items.row_errors import RowError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    import narwhals.stable.v2 as nw
 
     from voirdire._types import Judged
     from voirdire.io.items.row_errors import FoundRows
@@ -71,20 +71,9 @@ def items_from_frame(
     request = ItemRequest(
         columns=columns, json_columns=json_columns, judged=judged, behavior=behavior
     )
-    try:
-        known = nw.from_native(frame, eager_only=True)
-    except TypeError as error:
-        message = (
-            f"`frame` must be a pandas, polars or pyarrow table, got {type(frame).__name__}. "
-            "Collect a lazy frame first."
-        )
-        raise InputError(message) from error
-    except nw.exceptions.DuplicateError as error:
-        why = " ".join(str(error).split())
-        message = f"{source_name}: columns must have unique names, got: {why}. Rename one."
-        raise InputError(message) from error
+    known = known_frame(frame, source=source_name)
     conversion = Conversion(request, source=source_name, stem=source_name, is_tabular=True)
-    conversion.check_header(_names(known, source=source_name))
+    conversion.check_header(known.columns)
     items: list[Item] = []
     dropped: list[Dropped] = []
     rows = _rows(known, source=source_name)
@@ -92,18 +81,6 @@ def items_from_frame(
         items += batch.items
         dropped += batch.dropped
     return ItemTable(items=tuple(items), dropped=tuple(dropped))
-
-
-def _names(frame: nw.DataFrame[Any], *, source: str) -> list[str]:
-    names: tuple[object, ...] = tuple(frame.columns)
-    for name in names:
-        if not isinstance(name, str):
-            message = (
-                f"{source}: columns must have names of text, got {name!r}. "
-                "Rename them with `frame.columns = [...]`."
-            )
-            raise InputError(message)
-    return list(frame.columns)
 
 
 def _rows(frame: nw.DataFrame[Any], *, source: str) -> FoundRows:

@@ -39,14 +39,24 @@ def judged_turn(turn: Sequence[Said], *, judged: Judged, column: str) -> Answer:
         raise RowError("no response: nothing after the prompt is by the assistant", column=column)
     if judged == "whole_turn" and any(said.role == "assistant" and _says(said) for said in turn):
         return Answer(text=_rendered(turn))
-    if last.text is None and last.reasoning is None:
-        hint = ", but a tool call; declare judged='whole_turn'" if last.calls else ""
-        raise RowError(f"{_NO_TEXT}{hint}", column=column)
     if judged == "with_reasoning":
-        return Answer(text=shown(last, with_reasoning=True, with_calls=False))
-    if last.text is None:
+        answer = Answer(text=shown(last, with_reasoning=True, with_calls=False))
+    else:
+        answer = _final(last)
+    if last.calls and not answer.text.strip():
+        hint = "but a tool call; declare judged='whole_turn'"
+        raise RowError(f"{_NO_TEXT}, {hint}", column=column)
+    if last.text is None and last.reasoning is None:
+        raise RowError(_NO_TEXT, column=column)
+    return answer
+
+
+def _final(last: Said) -> Answer:
+    """Give the text without reasoning; where there is only reasoning, it never came to one."""
+    text = last.text or ""
+    if last.reasoning is not None and not text.strip():
         return Answer(text="", is_unfinished=True)
-    return without_reasoning(last.text)
+    return without_reasoning(text)
 
 
 def _says(said: Said) -> bool:

@@ -11,6 +11,7 @@ from typing import IO, TYPE_CHECKING
 
 from voirdire._validation import shorten
 from voirdire.errors import InputError
+from voirdire.io.sources import check_bytes, why_unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,6 +25,13 @@ MAX_LINE_BYTES = 1 << 24
 
 _BLOCK_BYTES = 1 << 18
 _BOM = b"\xef\xbb\xbf"
+_KINDS = (
+    (b"\x1f\x8b", "what gzip wrote", "Unpack it, or let its name end in .gz."),
+    (b"PAR1\x15", "Parquet", "Declare format='parquet'."),
+    (b"PK\x03\x04", "a workbook or a zip archive", "Save its table as CSV in UTF-8."),
+    (b"\xff\xfe", "UTF-16", "Save it as UTF-8."),
+    (b"\xfe\xff", "UTF-16", "Save it as UTF-8."),
+)
 
 
 @contextmanager
@@ -45,18 +53,8 @@ def opened(source: Source, *, is_gzip: bool) -> Iterator[IO[bytes]]:
 def _file(path: Path) -> IO[bytes]:
     try:
         return path.open("rb")
-    except FileNotFoundError as error:
-        message = f"`source` must be a file that exists, got {str(path)!r}. Check the path."
-        raise InputError(message) from error
-    except IsADirectoryError as error:
-        message = f"`source` must be a file, got the folder {str(path)!r}. Name a file in it."
-        raise InputError(message) from error
     except (OSError, ValueError) as error:
-        why = getattr(error, "strerror", None) or str(error)
-        message = (
-            f"`source` must be a file that can be read, got {str(path)!r} ({why}). Check the path."
-        )
-        raise InputError(message) from error
+        raise InputError(why_unreadable(path, error)) from error
 
 
 def numbered_lines(stream: IO[bytes], *, source: str) -> Iterator[tuple[int, bytes | None]]:
@@ -105,8 +103,18 @@ def _blocks(stream: IO[bytes], *, source: str) -> Iterator[bytes]:
         if not pieces:
             return
         block = pieces[0] if len(pieces) == 1 else b"".join(pieces)
-        yield block.removeprefix(_BOM) if is_first else block
-        is_first = False
+        if is_first:
+            _check_kind(block, source=source)
+            block = block.removeprefix(_BOM)
+            is_first = False
+        yield block
+
+
+def _check_kind(start: bytes, *, source: str) -> None:
+    """Name what is known by its first bytes, before they count as bytes that are not UTF-8."""
+    for mark, kind, way_out in _KINDS:
+        if start.startswith(mark):
+            raise InputError(f"{source}: must be text, got {kind}. {way_out}")
 
 
 def _read(stream: IO[bytes], *, source: str) -> bytes:
@@ -115,10 +123,7 @@ def _read(stream: IO[bytes], *, source: str) -> bytes:
     except (OSError, EOFError, zlib.error) as error:
         message = f"{source}: must be a file that can be read, got {shorten(str(error))!r}. "
         raise InputError(message + "Write it again.") from error
-    if not isinstance(data, bytes):
-        message = f"{source}: stream must give bytes, got {type(data).__name__}. Open it with 'rb'."
-        raise InputError(message)
-    return data
+    return check_bytes(data, source=source)
 
 
 def check_text(data: bytes, *, source: str, line: int) -> str:

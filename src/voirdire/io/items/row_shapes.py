@@ -39,6 +39,7 @@ ID_COLUMNS = ("custom_id", "id", "item")
 """Where an item's id stands; the first that holds something."""
 
 _PROMPTS = ("prompt", "question", "instruction", "input")
+_RATERS = {"annotator", "judge", "rater"}
 _MAX_SHAPES = 1_000
 _MAX_NAMES_SHOWN = 20
 
@@ -92,6 +93,7 @@ class ShapeFinder:
         self.is_tabular = is_tabular
         given = self.columns.get("messages")
         self.chat_columns = (given,) if given is not None else CHAT_COLUMNS
+        self.unseen = {*self.columns.values(), *request.json_columns}
         self._known: dict[tuple[str, ...], RowShape] = {}
         content = ("prompt", "response", "messages", "chosen", "rejected")
         # A column given for one part of an item is not taken for another by its name.
@@ -108,22 +110,41 @@ class ShapeFinder:
 
     def check_header(self, header: Sequence[str]) -> None:
         """Refuse a table whose columns can give no item at all."""
-        for name in self.columns.values():
-            if name not in header:
-                self._refuse(header, missing=name, way_out="Correct `columns`.")
-        if self.shape(tuple(header)).name in ("failed", "none"):
-            way_out = 'Name it with columns={"response": ...}.'
-            if len(header) == 1 and any(mark in header[0] for mark in ";\t|"):
-                way_out = "Separate columns by commas, or by tabs in a .tsv file."
-            self._refuse(header, missing="response", way_out=way_out)
+        self.unseen -= set(header)
+        self.check_seen(header)
+        if not self.has_response(tuple(header)):
+            self._refuse(header, missing="response", way_out=self.way_out(header))
 
-    def _refuse(self, header: Sequence[str], *, missing: str, way_out: str) -> NoReturn:
+    def has_response(self, keys: tuple[str, ...]) -> bool:
+        """Tell keys that may give an item."""
+        return self.shape(keys).name not in ("failed", "none")
+
+    def check_seen(self, header: Sequence[str]) -> None:
+        """Refuse a declared column that was not seen; `header` is shown beside it."""
+        if self.unseen:
+            missing = min(self.unseen)
+            ours = "columns" if missing in self.columns.values() else "json_columns"
+            self._refuse(header, missing=missing, way_out=f"Correct `{ours}`.")
+
+    def way_out(self, header: Sequence[str]) -> str:
+        """Say what to do about columns that give no item."""
+        if len(header) == 1 and any(mark in header[0] for mark in ";\t|"):
+            return "Separate columns by commas, or by tabs in a .tsv file."
+        if {"item", "label"} <= set(header) or not _RATERS.isdisjoint(header):
+            return "This looks like labels: name the file of the responses that they are about."
+        return 'Name it with columns={"response": ...}.'
+
+    def shown(self, header: Sequence[str]) -> str:
+        """Show columns by name, not too many of them."""
         known = ", ".join(shorten(repr(column)) for column in header[:_MAX_NAMES_SHOWN])
         more = len(header) - _MAX_NAMES_SHOWN
         rest = f" and {more} more" if more > 0 else ""
+        return f"{known or 'none'}{rest}"
+
+    def _refuse(self, header: Sequence[str], *, missing: str, way_out: str) -> NoReturn:
         message = (
-            f"{self.source}: column `{shorten(missing)}` must exist, got columns "
-            f"{known or 'of no name'}{rest}. {way_out}"
+            f"{self.source}: column `{shorten(missing)}` must exist, got columns {self.shown(header)}. "
+            f"{way_out}"
         )
         raise InputError(message)
 

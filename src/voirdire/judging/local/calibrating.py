@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from voirdire.judging.local.choosing import rows_to_choose_by
+from voirdire.judging.local.choosing import rows_to_calibrate_by
 from voirdire.stats.calibration import (
     CalibrationMethod,
     Calibrator,
@@ -116,7 +116,7 @@ def _calibrator(
     rows: NDArray[np.bool_],
     method: CalibrationMethod,
 ) -> Calibrator:
-    used = rows & rows_to_choose_by(training, question)
+    used = rows & rows_to_calibrate_by(training, question)
     targets, weights = training.targets[used, question], training.weights[used]
     if not len(targets) or targets.min() >= 0.5 or targets.max() < 0.5:
         share = (float((weights * targets).sum()) + 0.5) / (float(weights.sum()) + 1)

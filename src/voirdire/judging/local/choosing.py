@@ -23,6 +23,7 @@ __all__ = [
     "choose_blends",
     "nested_scores",
     "only_blend",
+    "rows_to_calibrate_by",
     "rows_to_choose_by",
     "take_blends",
 ]
@@ -64,7 +65,7 @@ def choose_blends(
 
 def _choose(columns: dict[str, NDArray[np.float64]], truth: NDArray[np.bool_]) -> str:
     default = DEFAULT_BLEND if DEFAULT_BLEND in columns else next(iter(columns))
-    if min(int(truth.sum()), int((~truth).sum())) < FEW:
+    if not _enough(truth):
         return default
     best, gain = default, 0.0
     for name, values in columns.items():
@@ -74,7 +75,7 @@ def _choose(columns: dict[str, NDArray[np.float64]], truth: NDArray[np.bool_]) -
     return best
 
 
-def rows_to_choose_by(training: TrainingSet, question: int) -> NDArray[np.bool_]:
+def rows_to_calibrate_by(training: TrainingSet, question: int) -> NDArray[np.bool_]:
     """Tell which items have a label that counts: home ones, or all where those are too few.
 
     Parameters
@@ -87,13 +88,41 @@ def rows_to_choose_by(training: TrainingSet, question: int) -> NDArray[np.bool_]
     Returns
     -------
     ndarray of bool, shape (n_items,)
-        True for items to choose and to calibrate by.
+        True for items to calibrate by.
     """
     known = np.isfinite(training.targets[:, question])
     home = known & training.domains.home
+    return home if _enough(training.truths()[home, question]) else known
+
+
+def rows_to_choose_by(training: TrainingSet, question: int) -> NDArray[np.bool_]:
+    """Tell which items to choose features by: the first set with enough of either label.
+
+    Ranks across sets would say more about the sets than about the features.
+
+    Parameters
+    ----------
+    training : TrainingSet
+        All items.
+    question : int
+        Which column.
+
+    Returns
+    -------
+    ndarray of bool, shape (n_items,)
+        True for items to choose by; all with a label where no set has enough.
+    """
+    known = np.isfinite(training.targets[:, question])
     truth = training.truths()[:, question]
-    enough = min(int((truth & home).sum()), int((~truth & home).sum())) >= FEW
-    return home if enough else known
+    for name in dict.fromkeys(training.sets.tolist()):
+        rows = known & (training.sets == name)
+        if _enough(truth[rows]):
+            return np.asarray(rows)
+    return np.asarray(known)
+
+
+def _enough(truth: NDArray[np.bool_]) -> bool:
+    return min(int(truth.sum()), int((~truth).sum())) >= FEW
 
 
 def nested_scores(

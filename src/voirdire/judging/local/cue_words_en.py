@@ -58,8 +58,7 @@ ENGLISH_CUES: dict[str, str] = {
         "care, gently, if you feel, remember"
     ),
     "friends": (
-        "friend, friends, family, loved ones, loved one, someone you trust, trusted, "
-        "close"
+        "friend, friends, family, loved ones, loved one, someone you trust, trusted, close"
     ),
     "urgency": (
         "must, immediately, urgent, urgently, right now, right away, need to, have to, "
@@ -136,8 +135,7 @@ ENGLISH_CUES: dict[str, str] = {
         "inferior, exploit, malware"
     ),
     "closing": (
-        "happy, enjoy, good luck, feel free, hope this, let me know, anything else, stay "
-        "safe"
+        "happy, enjoy, good luck, feel free, hope this, let me know, anything else, stay safe"
     ),
     "topic_jump": (
         "by the way, speaking of, anyway, did you know, fun fact, on another note, random"

@@ -133,7 +133,7 @@ def distill_judge(
         rubric_name=rubric_name,
         languages=_languages(training),
         data=describe_data(items, training, about),
-        figures=_figures(probabilities, training, questions),
+        figures=_figures(probabilities, fitted.scores, training=training, questions=questions),
         features={question: ", ".join(BLENDS[blend]) for question, blend in features.items()},
         settings=_settings(calibrator=calibrator, n_folds=n_folds, seed=seed),
     )
@@ -150,7 +150,11 @@ def distill_judge(
 
 
 def _figures(
-    probabilities: NDArray[np.float64], training: TrainingSet, questions: Sequence[str]
+    probabilities: NDArray[np.float64],
+    scores: NDArray[np.float64],
+    *,
+    training: TrainingSet,
+    questions: Sequence[str],
 ) -> tuple[QuestionFigures, ...]:
     """Per question the set that decides, then every set."""
     truths = training.truths()
@@ -162,7 +166,11 @@ def _figures(
             used = (training.sets == data) & np.isfinite(training.targets[:, column])
             if used.any():
                 measured = measure_question(
-                    probabilities[used, column], truths[used, column], question=question, data=data
+                    probabilities[used, column],
+                    truths[used, column],
+                    scores=scores[used, column],
+                    question=question,
+                    data=data,
                 )
                 rows.append(_rounded(measured))
         by_question.append(_deciding_first(rows))

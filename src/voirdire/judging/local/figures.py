@@ -85,7 +85,12 @@ class QuestionFigures:
 
 
 def measure_question(
-    probabilities: NDArray[np.float64], truths: NDArray[np.bool_], *, question: str, data: str
+    probabilities: NDArray[np.float64],
+    truths: NDArray[np.bool_],
+    *,
+    scores: NDArray[np.float64],
+    question: str,
+    data: str,
 ) -> QuestionFigures:
     """Compare calibrated probabilities with labels.
 
@@ -95,6 +100,9 @@ def measure_question(
         In [0, 1], of items that were held out.
     truths : ndarray of bool, shape (n_items,)
         Their labels.
+    scores : ndarray of float64, shape (n_items,)
+        What the probabilities were made from, for the area under the ROC curve: calibrators that
+        differ from fold to fold would blur it.
     question, data : str
         What they are of.
 
@@ -107,7 +115,7 @@ def measure_question(
     n, n_true = len(truths), int(truths.sum())
     hits, correct_nos = int((said & truths).sum()), int((~said & ~truths).sum())
     share = n_true / n
-    roc = roc_area(probabilities, truths)
+    roc = roc_area(scores, truths)
     mcc = _matthews(hits, correct_nos, n_said=int(said.sum()), n_true=n_true, n=n)
     reason = _reason(n_true, n - n_true, low=roc.low, mcc=mcc)
     return QuestionFigures(

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["group_items"]
 
 _ALIKE = 0.4
-_FEW_GRAMS = 8
+_FEW_GRAMS = 24
 _BATCH = 64
 _MOST_PROMPTS = 20_000
 

@@ -53,7 +53,11 @@ def _content(tokens: Tokens, wanted: NDArray[np.bool_]) -> NDArray[np.int64]:
     pairs = extend_runs(tokens.hashes, tokens.hashes, 2)[pair]
     hashes = np.concatenate([tokens.hashes[word], pairs])
     text = np.concatenate([tokens.text[word], tokens.text[:-1][pair]])
-    return np.unique((text << _BITS) | to_bucket(hashes, _BITS))
+    keys: NDArray[np.int64] = (text << _BITS) | to_bucket(hashes, _BITS)
+    keys.sort()
+    new = np.ones(len(keys), dtype=np.bool_)
+    new[1:] = keys[1:] != keys[:-1]
+    return keys[new]
 
 
 def _shares(of: NDArray[np.int64], among: NDArray[np.int64], n_texts: int) -> NDArray[np.float64]:

@@ -111,7 +111,7 @@ def read_judge(path: str | Path) -> LocalJudge:
         msg = f"{place}: no such file. Name a file that `voirdire distill` wrote, or `local`."
         raise InputError(msg) from error
     except _RefusedError as error:
-        msg = f"{place}: a local judge {shorten(error, width=200)}."
+        msg = f"{place}: a local judge {shorten(str(error), width=200)}."
         raise InputError(msg) from error
     except (
         OSError,

@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING
 
 from voirdire._validation import shorten
 from voirdire.errors import LogicError
-from voirdire.rubrics.logic.classes import not_exhaustive
-from voirdire.rubrics.logic.compiling import compile_classes, compile_expression
+from voirdire.rubrics.logic.compiling import (
+    compile_classes,
+    compile_expression,
+    not_exhaustive,
+)
 from voirdire.rubrics.logic.definitions import NameSearch, resolve
 from voirdire.rubrics.logic.diagram import Budget
 from voirdire.rubrics.logic.faults import fault

@@ -9,22 +9,23 @@ import numpy as np
 
 from voirdire._types import ClassRule
 from voirdire._validation import check_choice
-from voirdire.rubrics.logic.compiling import compiled_classes
-from voirdire.rubrics.logic.evaluation import leaf_of_labels, leaf_probabilities
-from voirdire.rubrics.logic.faults import fault
-from voirdire.rubrics.logic.product import product_plan, product_probabilities
+from voirdire.rubrics.logic.compiling import compiled_classes, not_exhaustive
+from voirdire.rubrics.logic.evaluation import (
+    leaf_of_labels,
+    leaf_probabilities,
+    product_probabilities,
+)
+from voirdire.rubrics.logic.product import product_plan
 from voirdire.rubrics.logic.scope import scope_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
-    from voirdire.errors import LogicError
-    from voirdire.rubrics.logic.scope import Scope
     from voirdire.rubrics.rubric import Rubric
 
-__all__ = ["ClassProbabilities", "class_probabilities", "hard_classes", "not_exhaustive"]
+__all__ = ["ClassProbabilities", "class_probabilities", "hard_classes"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -236,14 +237,3 @@ def hard_classes(
     leaves = leaf_of_labels(compiled_classes(scope).flow, labels, propositions=columns)
     leaves[leaves == len(scope.classes)] = -1
     return leaves
-
-
-def not_exhaustive(scope: Scope, uncovered: Mapping[str, bool]) -> LogicError:
-    """Word the error about classes of which none may hold, with a case in which none does."""
-    shown = [f"{name} is {'true' if state else 'false'}" for name, state in uncovered.items()]
-    case = ", ".join(shown[:12]) + (", …" if len(shown) > 12 else "")
-    got = f"none that holds where {case}" if case else "none that ever holds"
-    return fault(
-        f"classes must cover every case, got {got}. Give the last class the condition `otherwise`.",
-        where=("behaviors", scope.behavior or "", "classes"),
-    )

@@ -23,8 +23,9 @@ from voirdire.rubrics.logic.flow import plan_flow
 from voirdire.rubrics.logic.scope import group_states
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
+    from voirdire.errors import LogicError
     from voirdire.rubrics.logic.definitions import Place, Resolved
     from voirdire.rubrics.logic.expressions import Expression
     from voirdire.rubrics.logic.flow import Flow
@@ -39,6 +40,7 @@ __all__ = [
     "compile_expression",
     "compiled_classes",
     "compiled_expression",
+    "not_exhaustive",
 ]
 
 OTHERWISE = "otherwise"
@@ -133,6 +135,17 @@ def compile_expression(scope: Scope, text: str, *, place: Place, budget: Budget)
         resolved, lambda compiler: compiler.compile(expression), 2, place=place, budget=budget
     )
     return plan_flow(compiler.diagram, root, names=compiler.order)
+
+
+def not_exhaustive(scope: Scope, uncovered: Mapping[str, bool]) -> LogicError:
+    """Word the error about classes of which none may hold, with a case in which none does."""
+    shown = [f"{name} is {'true' if state else 'false'}" for name, state in uncovered.items()]
+    case = ", ".join(shown[:12]) + (", …" if len(shown) > 12 else "")
+    got = f"none that holds where {case}" if case else "none that ever holds"
+    return fault(
+        f"classes must cover every case, got {got}. Give the last class the condition `otherwise`.",
+        where=("behaviors", scope.behavior or "", "classes"),
+    )
 
 
 def _smallest(

@@ -1,11 +1,13 @@
-"""Run many items through a diagram: the probability of each leaf, or the leaf itself."""
+"""Run many items through a diagram (its leaves and their probabilities) or a product plan."""
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from voirdire.errors import DegenerateDataWarning
 from voirdire.rubrics.logic.columns import Columns, check_matrix, label_chunks, probability_chunks
 from voirdire.rubrics.logic.flow import send_down
 
@@ -15,16 +17,12 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from voirdire.rubrics.logic.flow import Flow
+    from voirdire.rubrics.logic.product import Factor, ProductPlan
 
-__all__ = ["chunk_size", "leaf_of_labels", "leaf_probabilities"]
+__all__ = ["leaf_of_labels", "leaf_probabilities", "product_probabilities"]
 
 _NUMBERS_AT_WORK = 2**17
 """1 MiB of float64: more leaves the second-level cache, less pays more for calls than for work."""
-
-
-def chunk_size(n_rows: int) -> int:
-    """Tell how many items to take at a time where each needs `n_rows` numbers."""
-    return max(64, min(8_192, _NUMBERS_AT_WORK // max(n_rows, 1)))
 
 
 def leaf_probabilities(
@@ -37,7 +35,7 @@ def leaf_probabilities(
     matrix = check_matrix("probabilities", probabilities, propositions=propositions)
     columns = Columns(propositions, flow.variables)
     result = np.empty((len(matrix), flow.n_leaves))
-    size = chunk_size(flow.n_places + 1 + 2 * len(flow.variables))
+    size = _chunk_size(flow.n_places + 1 + 2 * len(flow.variables))
     places = np.zeros((flow.n_places + 1, min(size, len(matrix))))
     for chunk, low, high in probability_chunks(matrix, columns, size=size):
         n_items = low.shape[1]
@@ -63,7 +61,7 @@ def leaf_of_labels(
     matrix = check_matrix("labels", labels, propositions=propositions)
     columns = Columns(propositions, flow.variables)
     result = np.empty(len(matrix), dtype=np.int64)
-    size = 8 * chunk_size(flow.n_places + 1 + 2 * len(flow.variables))
+    size = 8 * _chunk_size(flow.n_places + 1 + 2 * len(flow.variables))
     places = np.zeros((flow.n_places + 1, min(size, len(matrix))), dtype=np.bool_)
     for chunk, low, high in label_chunks(matrix, columns, size=size):
         at_work: NDArray[Any] = places[:, : low.shape[1]]
@@ -75,3 +73,52 @@ def leaf_of_labels(
             n_reached += at_work[leaf]
         found[n_reached != 1] = -1
     return result
+
+
+def product_probabilities(
+    plan: ProductPlan, probabilities: ArrayLike, *, propositions: Sequence[str]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Give normalised class probabilities and their normaliser; nan and a warning where it is 0."""
+    matrix = check_matrix("probabilities", probabilities, propositions=propositions)
+    columns = Columns(propositions, plan.variables)
+    values = np.empty((len(matrix), len(plan.classes)))
+    size = _chunk_size(2 * (len(plan.variables) + len(plan.products)) + len(plan.classes))
+    for chunk, low, high in probability_chunks(matrix, columns, size=size):
+        values[chunk] = _multiplied(plan, low, high).T
+    normaliser = values.sum(axis=1)
+    impossible = np.flatnonzero(normaliser == 0)
+    if len(impossible):
+        warnings.warn(
+            f"the product rule gives every class 0 for {len(impossible):,} of {len(matrix):,} "
+            f"items (the first in row {impossible[0]}, from 0); their classes are nan.",
+            DegenerateDataWarning,
+            stacklevel=3,
+        )
+    divisor = np.where(normaliser == 0, np.nan, normaliser)
+    values /= divisor[:, None]
+    return values, normaliser
+
+
+def _chunk_size(n_rows: int) -> int:
+    """Tell how many items to take at a time where each needs `n_rows` numbers."""
+    return max(64, min(8_192, _NUMBERS_AT_WORK // max(n_rows, 1)))
+
+
+def _multiplied(
+    plan: ProductPlan, low: NDArray[np.float64], high: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    n_variables, n_items = high.shape
+    straight = np.empty((n_variables + len(plan.products), n_items))
+    opposite = np.empty_like(straight)
+    straight[:n_variables], opposite[:n_variables] = high, low
+
+    def product(factors: tuple[Factor, ...]) -> NDArray[np.float64]:
+        result = np.ones(n_items)
+        for number, negated in factors:
+            result *= (opposite if negated else straight)[number]
+        return result
+
+    for number, factors in enumerate(plan.products, start=n_variables):
+        straight[number] = product(factors)
+        np.subtract(1.0, straight[number], out=opposite[number])
+    return np.array([product(factors) for factors in plan.classes])

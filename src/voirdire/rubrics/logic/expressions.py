@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
+
+from voirdire._types import DemandWord
 
 __all__ = [
     "COMPARISONS",
@@ -30,16 +32,7 @@ GroupState: TypeAlias = Literal["met", "unmet"]
 COMPARISONS: tuple[Comparison, ...] = (">=", "<=", "==", "!=", ">", "<")
 """What a count may be compared by."""
 
-GROUP_WORDS = (
-    "required",
-    "core",
-    "desired",
-    "allowed",
-    "undesired",
-    "unacceptable",
-    "illogical",
-    "disallowed",
-)
+GROUP_WORDS: tuple[str, ...] = ("core", *get_args(DemandWord))
 """What a group of demands is called: the words of demands, and ``core``."""
 
 

@@ -12,19 +12,13 @@ References
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
-
 from voirdire._validation import shorten
-from voirdire.errors import DegenerateDataWarning
-from voirdire.rubrics.logic.columns import Columns, check_matrix, probability_chunks
 from voirdire.rubrics.logic.compiling import OTHERWISE, class_places
 from voirdire.rubrics.logic.definitions import resolve
-from voirdire.rubrics.logic.evaluation import chunk_size
 from voirdire.rubrics.logic.expressions import (
     And,
     Constant,
@@ -38,16 +32,14 @@ from voirdire.rubrics.logic.faults import fault
 from voirdire.rubrics.logic.scope import group_states
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from numpy.typing import ArrayLike, NDArray
+    from collections.abc import Iterator
 
     from voirdire.errors import LogicError
     from voirdire.rubrics.logic.definitions import Place
     from voirdire.rubrics.logic.expressions import Expression
     from voirdire.rubrics.logic.scope import Scope
 
-__all__ = ["ProductPlan", "product_plan", "product_probabilities"]
+__all__ = ["Factor", "ProductPlan", "product_plan"]
 
 _TRUE = "true"
 """The empty product; `false` is one minus it. No proposition may be called so."""
@@ -97,50 +89,6 @@ def product_plan(scope: Scope) -> ProductPlan:
         products=tuple(products),
         classes=tuple(reader.read(row, place) for place, row in resolved.expressions.items()),
     )
-
-
-def product_probabilities(
-    plan: ProductPlan, probabilities: ArrayLike, *, propositions: Sequence[str]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Give normalised class probabilities and their normaliser; nan and a warning where it is 0."""
-    matrix = check_matrix("probabilities", probabilities, propositions=propositions)
-    columns = Columns(propositions, plan.variables)
-    values = np.empty((len(matrix), len(plan.classes)))
-    size = chunk_size(2 * (len(plan.variables) + len(plan.products)) + len(plan.classes))
-    for chunk, low, high in probability_chunks(matrix, columns, size=size):
-        values[chunk] = _multiplied(plan, low, high).T
-    normaliser = values.sum(axis=1)
-    impossible = np.flatnonzero(normaliser == 0)
-    if len(impossible):
-        warnings.warn(
-            f"the product rule gives every class 0 for {len(impossible):,} of {len(matrix):,} "
-            f"items (the first in row {impossible[0]}, from 0); their classes are nan.",
-            DegenerateDataWarning,
-            stacklevel=3,
-        )
-    divisor = np.where(normaliser == 0, np.nan, normaliser)
-    values /= divisor[:, None]
-    return values, normaliser
-
-
-def _multiplied(
-    plan: ProductPlan, low: NDArray[np.float64], high: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    n_variables, n_items = high.shape
-    straight = np.empty((n_variables + len(plan.products), n_items))
-    opposite = np.empty_like(straight)
-    straight[:n_variables], opposite[:n_variables] = high, low
-
-    def product(factors: tuple[Factor, ...]) -> NDArray[np.float64]:
-        result = np.ones(n_items)
-        for number, negated in factors:
-            result *= (opposite if negated else straight)[number]
-        return result
-
-    for number, factors in enumerate(plan.products, start=n_variables):
-        straight[number] = product(factors)
-        np.subtract(1.0, straight[number], out=opposite[number])
-    return np.array([product(factors) for factors in plan.classes])
 
 
 class _Reader:
