@@ -13,7 +13,7 @@ from voirdire.errors import InputError
 if TYPE_CHECKING:
     from voirdire.io.raw import Value
 
-__all__ = ["RepeatedKeys", "decode_document", "decode_line", "pairs_of"]
+__all__ = ["RepeatedKeys", "decode_document", "decode_line", "nan_is_null", "pairs_of"]
 
 PairsHook: TypeAlias = Callable[[list[tuple[str, Any]]], dict[str, Any]]
 
@@ -53,7 +53,8 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return repeated
 
 
-def _constant(word: str) -> float | None:
+def nan_is_null(word: str) -> float | None:
+    """Give what stands for NaN and the infinities, which are no JSON."""
     return None if word == "NaN" else float(word)
 
 
@@ -61,7 +62,7 @@ def _decoded(
     text: str, *, source: str, line: int | None, pairs_hook: PairsHook | None = None
 ) -> Value:
     try:
-        return json.loads(text, parse_constant=_constant, object_pairs_hook=pairs_hook)
+        return json.loads(text, parse_constant=nan_is_null, object_pairs_hook=pairs_hook)
     except json.JSONDecodeError as error:
         where = f"{source}:{line or error.lineno}:{error.colno}"
         found = text[error.pos : error.pos + 20]

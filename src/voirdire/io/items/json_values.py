@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from voirdire.io.items.row_errors import RowError, got
+from voirdire.io.json_text import nan_is_null
 
 __all__ = ["decoded", "is_unicode"]
 
@@ -43,7 +44,7 @@ def is_unicode(value: Any) -> bool:
 
 def _slowly(text: str, *, what: str, column: str | None) -> Any:
     try:
-        value = json.loads(text, parse_constant=_constant)
+        value = json.loads(text, parse_constant=nan_is_null)
         msgspec.json.encode(value)
     except json.JSONDecodeError as error:
         found = text[error.pos : error.pos + 20]
@@ -57,7 +58,3 @@ def _slowly(text: str, *, what: str, column: str | None) -> Any:
         reason = f"{what} must be JSON of sensible depth and numbers, got {got(str(error))}"
         raise RowError(reason, column=column) from error
     return value
-
-
-def _constant(word: str) -> float | None:
-    return None if word == "NaN" else float(word)

@@ -143,8 +143,8 @@ class ShapeFinder:
 
     def _refuse(self, header: Sequence[str], *, missing: str, way_out: str) -> NoReturn:
         message = (
-            f"{self.source}: column `{shorten(missing)}` must exist, got columns {self.shown(header)}. "
-            f"{way_out}"
+            f"{self.source}: column `{shorten(missing)}` must exist, "
+            f"got columns {self.shown(header)}. {way_out}"
         )
         raise InputError(message)
 

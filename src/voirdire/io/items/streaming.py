@@ -76,8 +76,9 @@ def stream_items(
         If the file is empty, or if no row of it is an item; after the last batch.
     InputError
         If the file cannot be read or is not UTF-8, if a table lacks a column or has a row of more
-        or fewer fields than its header, if two items have the same id; if an argument breaks its
-        rule. What a file breaks is found when its rows are reached.
+        or fewer fields than its header, if two items have the same id, if no row has a column that
+        `columns` or `json_columns` name; if an argument breaks its rule. What a file breaks is
+        found when its rows are reached, and what none of them has after the last.
 
     Notes
     -----
@@ -89,12 +90,13 @@ def stream_items(
     that is not a file on disk, are held whole. Ids are compared by 64-bit hashes: a hundred
     million different ids are refused by mistake with a chance below .0003.
 
-    *Nothing there.* Null is nothing; an empty text is a response, but no prompt and no id. Nulls
-    are left out of the metadata.
+    *Nothing there.* Null is nothing; an empty text, such as an empty cell of CSV, is a response,
+    but no prompt and no id. Nulls are left out of the metadata.
 
     *Reasoning.* ``<think>``, ``<thinking>`` and ``<reasoning>`` blocks are reasoning, but not
     inside code. Where a response ends inside one, the final answer is empty, and the item's
-    metadata has ``unfinished_reasoning``.
+    metadata has ``unfinished_reasoning``. A message that calls a tool and says nothing is no
+    answer.
 
     Examples
     --------
