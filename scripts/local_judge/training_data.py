@@ -130,6 +130,7 @@ def piece_items(
         name=name,
         n_items=0,
         informs_only=True,
+        calibrates=False,
         description=f"texts put together from {len(rows)} sentences written for this project",
         licence="MIT",
     )

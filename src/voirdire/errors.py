@@ -52,22 +52,14 @@ class LogicError(InputError):
         empty for an expression that is in no rubric.
     column : int or None
         Where in the text of the expression the wrong word begins, from 1.
-    word : str or None
-        The wrong word.
     """
 
     def __init__(
-        self,
-        message: str,
-        *,
-        where: tuple[str, ...] = (),
-        column: int | None = None,
-        word: str | None = None,
+        self, message: str, *, where: tuple[str, ...] = (), column: int | None = None
     ) -> None:
         super().__init__(message)
         self.where = where
         self.column = column
-        self.word = word
 
 
 class NoDataError(InputError):

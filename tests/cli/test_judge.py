@@ -185,7 +185,10 @@ def test_wrong_usage_exits_2(call, arguments):
         (["{items}", "-o", "out.csv", "--workers", "-1"], ["`--workers` must be a whole number"]),
         (["{items}", "-o", "out.csv", "--judge", "none.npz"], ["none.npz"]),
         (["{items}", "-o", "out.csv", "--rubric", "sefety"], ["sefety"]),
-        (["{items}", "-o", "out.csv", "--column", "response=reply"], ["--column OURS=YOURS"]),
+        (
+            ["{items}", "-o", "out.csv", "--column", "response=reply"],
+            ["`reply`", "Correct `--column`"],
+        ),
     ],
     ids=" ".join,
 )

@@ -639,3 +639,30 @@ def test_a_file_without_permission_says_why(tmp_path, monkeypatch):
 
     with pytest.raises(RubricError, match=r"can be read \(Permission denied\)"):
         load_rubric(path)
+
+
+def test_the_whole_class_is_checked_where_its_condition_alone_would_do():
+    # 904 words and 903 times " or " are 9,940 characters; the default class adds 72 more.
+    condition = " or ".join(["apology"] * 904)
+    text = behaving(f"demands: {{apology: required}}\nunacceptable_when: {condition}")
+
+    with pytest.raises(RubricError, match="at most 10,000 characters, got 10,012") as caught:
+        rubric_from_text(text)
+
+    assert [(row.line, row.column) for row in caught.value.problems] == [(9, 24)]
+
+
+def test_of_two_questions_in_two_languages_each_lacks_one():
+    text = HEAD + (
+        "questions:\n"
+        "  - {id: apology, kind: boolean, text: {en: Sorry}}\n"
+        "  - {id: doubt, kind: boolean, text: {zh: 怀疑}}\n"
+    )
+
+    with pytest.raises(RubricError) as caught:
+        rubric_from_text(text)
+
+    assert [(row.line, row.message.split(" as ")[0]) for row in caught.value.problems] == [
+        (5, "`text` must be in 'zh'"),
+        (6, "`text` must be in 'en'"),
+    ]

@@ -1,5 +1,6 @@
 """What a file that is right is read as."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -236,11 +237,11 @@ def test_any_mixture_of_lines_gives_a_rubric_or_a_place(text):
 
 
 def test_the_errors_are_input_errors_that_keep_what_they_know():
-    error = LogicError("column 3: x", where=("expressions", "a"), column=3, word="x")
+    error = LogicError("column 3: x", where=("expressions", "a"), column=3)
 
     assert isinstance(error, InputError)
     assert issubclass(RubricError, InputError)
-    assert (error.where, error.column, error.word) == (("expressions", "a"), 3, "x")
+    assert (error.where, error.column) == (("expressions", "a"), 3)
     assert RubricError("nothing more is known").problems == ()
 
 
@@ -254,3 +255,18 @@ def test_a_rubric_is_read_without_numpy():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 
     assert done.stdout == "False\n"
+
+
+@pytest.mark.skipif(not Path("/dev/fd").exists(), reason="pipes have no names here")
+def test_a_pipe_is_read_like_a_file():
+    """As in `voirdire rubric check <(make rubric)`: its size is not known beforehand."""
+    out, into = os.pipe()
+    head = 'schema: voirdire.rubric/1\nname: x\nversion: "1"\n'
+    text = head + "questions: [{id: a, kind: text, text: b}]"
+    with os.fdopen(into, "w", encoding="utf-8") as file:
+        file.write(text)
+
+    with os.fdopen(out):
+        rubric = load_rubric(f"/dev/fd/{out}")
+
+    assert rubric == rubric_from_text(text)

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from voirdire._validation import shorten
-from voirdire.cli.judging_output import print_json
 from voirdire.cli.judging_progress import steps_progress
 from voirdire.cli.options import as_mapping
-from voirdire.cli.printing import listen_for_interrupts
+from voirdire.cli.printing import listen_for_interrupts, print_json
 from voirdire.cli.written_files import check_apart, write_text
 from voirdire.errors import InputError
 

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-import io
-import json
 import math
-import os
 import shlex
 import sys
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING
 
 import typer
 
 from voirdire._validation import shorten
+from voirdire.cli.printing import print_json, print_tables
 
 if TYPE_CHECKING:
     from rich.table import Table
 
     from voirdire.judging import ClassSummary, JudgingSummary
 
-__all__ = ["print_card", "print_json", "print_summary", "say_how_to_go_on"]
+__all__ = ["print_card", "print_summary", "say_how_to_go_on"]
 
 _MOST_DROPS = 5
 
@@ -31,26 +29,15 @@ def print_summary(summary: JudgingSummary, *, as_json: bool) -> None:
     if as_json:
         print_json(summary.as_dict())
         return
-    from rich.console import Console
-
     printed = summary.output == "-"
-    stream: TextIO = sys.stderr if printed else sys.stdout
-    width = None if stream.isatty() or "COLUMNS" in os.environ else 100
-    console = Console(file=stream, width=width, highlight=False, markup=False)
-    console.print(_heading(summary), soft_wrap=True)
-    console.print(_question_table(summary))
-    if summary.classes:
-        console.print()
-        console.print(_class_table(summary))
-    for line in (*_cautions(summary), *([] if printed else _whereabouts(summary))):
-        console.print(line, soft_wrap=True)
-
-
-def print_json(content: dict[str, Any]) -> None:
-    """Print one JSON object, in UTF-8, as RFC 8259 wants."""
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(encoding="utf-8", errors="strict")
-    sys.stdout.write(json.dumps(content, ensure_ascii=False, indent=2, allow_nan=False) + "\n")
+    print_tables(
+        _heading(summary),
+        _question_table(summary),
+        *(("", _class_table(summary)) if summary.classes else ()),
+        *_cautions(summary),
+        *(() if printed else _whereabouts(summary)),
+        stream=sys.stderr if printed else sys.stdout,
+    )
 
 
 def print_card(judge: str, *, as_json: bool) -> None:
@@ -154,18 +141,12 @@ def _cautions(summary: JudgingSummary) -> list[str]:
 def _whereabouts(summary: JudgingSummary) -> list[str]:
     lines = ["", f"verdicts: {summary.output}"]
     if summary.layout == "long":
-        output, question = shlex.quote(summary.output), _first_trusted(summary)
         lines += [
             "May the judge stand in for people? With labels by people:",
-            f"  voirdire examine --humans labels.csv --judges {output} --kind boolean --question "
-            + question,
+            "  voirdire examine --humans labels.csv --kind boolean --judges "
+            + shlex.quote(summary.output),
         ]
     return lines
-
-
-def _first_trusted(summary: JudgingSummary) -> str:
-    names = [row.question for row in summary.questions if row.trusted]
-    return names[0] if names else summary.questions[0].question
 
 
 def _percent(share: float) -> str:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import io
-import os
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,7 +15,7 @@ from voirdire._types import (  # typer reads them when it runs
 )
 from voirdire.cli.item_grid import as_sizes
 from voirdire.cli.options import as_labels, as_mapping
-from voirdire.cli.printing import progress
+from voirdire.cli.printing import print_tables, print_text, progress
 from voirdire.cli.study_files import Reading, read_study
 from voirdire.cli.written_files import check_picture, write_bytes
 
@@ -337,13 +334,8 @@ def _print(result: PowerResult, *, as_json: bool) -> None:
     if as_json:
         from voirdire.reporting.power_json import power_to_json
 
-        if isinstance(sys.stdout, io.TextIOWrapper):
-            sys.stdout.reconfigure(encoding="utf-8", errors="strict")
-        sys.stdout.write(power_to_json(result) + "\n")
-        return
-    from rich.console import Console
+        print_text(power_to_json(result) + "\n")
+    else:
+        from voirdire.reporting.power_tables import PowerTables
 
-    from voirdire.reporting.power_tables import PowerTables
-
-    width = None if sys.stdout.isatty() or "COLUMNS" in os.environ else 120
-    Console(width=width, highlight=False).print(PowerTables(result))
+        print_tables(PowerTables(result))

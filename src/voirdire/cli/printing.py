@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import signal
 import sys
 import threading
 import warnings
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TextIO
 
 from voirdire.errors import DegenerateDataWarning
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from rich.console import RenderableType
+
     from voirdire.studies import Examination
 
 __all__ = [
     "listen_for_interrupts",
     "print_examination",
+    "print_json",
+    "print_tables",
+    "print_text",
     "progress",
 ]
 
@@ -50,18 +56,36 @@ def listen_for_interrupts() -> None:
 
 
 def print_examination(examination: Examination, *, as_json: bool, details: bool) -> None:
-    """Print an examination as tables, or as one JSON object (in UTF-8, as RFC 8259 wants)."""
-    if as_json:
-        from voirdire.reporting import examination_to_json
+    """Print an examination as tables, or as one JSON object."""
+    from voirdire.reporting import ExaminationTables, examination_to_json
 
-        if isinstance(sys.stdout, io.TextIOWrapper):
-            sys.stdout.reconfigure(encoding="utf-8", errors="strict")
-        sys.stdout.write(examination_to_json(examination) + "\n")
-        return
+    if as_json:
+        print_text(examination_to_json(examination) + "\n")
+    else:
+        print_tables(ExaminationTables(examination, details=details))
+
+
+def print_tables(*shown: RenderableType, stream: TextIO | None = None) -> None:
+    """Print tables, 120 wide where nothing says how wide; a line of text is never broken."""
     from rich.console import Console
 
-    from voirdire.reporting import ExaminationTables
+    stream = stream or sys.stdout
+    width = None if stream.isatty() or "COLUMNS" in os.environ else 120
+    console = Console(file=stream, width=width, highlight=False, markup=False)
+    for part in shown:
+        console.print(part, soft_wrap=isinstance(part, str))
 
-    width = None if sys.stdout.isatty() or "COLUMNS" in os.environ else 120
-    console = Console(width=width, highlight=False)
-    console.print(ExaminationTables(examination, details=details))
+
+def print_json(content: dict[str, Any]) -> None:
+    """Print one JSON object."""
+    print_text(json.dumps(content, ensure_ascii=False, indent=2, allow_nan=False) + "\n")
+
+
+def print_text(text: str) -> None:
+    """Print what programs read: in UTF-8, whatever the terminal is in.
+
+    A file's name may be no UTF-8. Its bytes become escapes, which JSON reads.
+    """
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
+    sys.stdout.write(text)

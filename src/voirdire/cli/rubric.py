@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import io
-import json
-import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,12 +10,11 @@ import typer
 
 from voirdire._types import Language, RubricKind  # typer reads them when it runs
 from voirdire.cli.options import as_text
+from voirdire.cli.printing import print_json, print_tables, print_text
 from voirdire.cli.written_files import write_text
 from voirdire.errors import InputError, RubricError
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
-
     from voirdire.rubrics import Rubric
 
 __all__ = ["rubric_app"]
@@ -41,9 +37,9 @@ def list_command(as_json: Annotated[bool, _JSON] = False) -> None:
 
     rubrics = [load_rubric(name) for name in built_in_rubrics()]
     if as_json:
-        _print_json({"rubrics": [_summary(rubric) for rubric in rubrics]})
+        print_json({"rubrics": [_summary(rubric) for rubric in rubrics]})
     else:
-        _print(RubricList(rubrics))
+        print_tables(RubricList(rubrics))
 
 
 @rubric_app.command("show")
@@ -68,11 +64,11 @@ def show_command(
         raise typer.BadParameter(msg)
     rubric = _loaded(name)
     if as_yaml:
-        _print_text(rubric_to_yaml(rubric))
+        print_text(rubric_to_yaml(rubric))
     elif as_json:
-        _print_json(rubric_document(rubric) | {"content_hash": rubric.content_hash})
+        print_json(rubric_document(rubric) | {"content_hash": rubric.content_hash})
     else:
-        _print(RubricTables(rubric, language=language))
+        print_tables(RubricTables(rubric, language=language))
 
 
 @rubric_app.command("check")
@@ -85,9 +81,9 @@ def check_command(
     """Check rubric files: every problem on a line, with file, line and column; exit 1 if any."""
     checked = [_checked(file) for file in files]
     if as_json:
-        _print_json({"files": checked})
+        print_json({"files": checked})
     else:
-        _print_text("".join(f"{line}\n" for row in checked for line in _lines(row)))
+        print_text("".join(f"{line}\n" for row in checked for line in _lines(row)))
     if not all(row["valid"] for row in checked):
         raise typer.Exit(1)
 
@@ -128,7 +124,7 @@ def new_command(
         raise typer.BadParameter(msg)
     name = as_text(file, option="FILE") or ""
     if name == "-":
-        _print_text(_new_text("my-rubric", kind, start, our_names=our_names))
+        print_text(_new_text("my-rubric", kind, start, our_names=our_names))
         return
     path = Path(name)
     if path.exists() or path.is_symlink():
@@ -220,21 +216,3 @@ def _summary(rubric: Rubric) -> dict[str, Any]:
         },
         "content_hash": rubric.content_hash,
     }
-
-
-def _print(shown: RenderableType) -> None:
-    from rich.console import Console
-
-    width = None if sys.stdout.isatty() or "COLUMNS" in os.environ else 120
-    Console(width=width, highlight=False).print(shown)
-
-
-def _print_json(value: dict[str, Any]) -> None:
-    _print_text(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
-
-
-def _print_text(text: str) -> None:
-    """Print what programs read: in UTF-8, whatever the terminal is in."""
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(encoding="utf-8")
-    sys.stdout.write(text)

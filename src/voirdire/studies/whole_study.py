@@ -245,8 +245,12 @@ def _unanswered(
                 yield Dropped(reason=reason, source="judge", rater=name, question=question)
     counts = judges.frame.group_by("question", maintain_order=True).len()
     for question, count in counts.filter(~pl.col("question").is_in(list(asked))).iter_rows():
-        reason = f"{count} labels of judges for a question that is not examined"
-        yield Dropped(reason=reason, source="judge", question=question)
+        yield Dropped(
+            reason="labels of judges for a question that is not examined",
+            source="judge",
+            question=question,
+            value=f"{count} labels",
+        )
 
 
 def _sliced_by(metadata: pl.DataFrame | None, slices: Sequence[str] | None) -> list[str] | None:

@@ -142,17 +142,25 @@ def test_every_calibrator_gives_probabilities_and_another_fingerprint(judge, met
     assert (made.fingerprint == judge.fingerprint) == (method == "platt")
 
 
-def test_sets_that_only_inform_do_not_move_the_base_rate():
+def judge_with_extra_positives(*, calibrates):
+    """200 items of one set, and 80 of another, all true, that only informs."""
     items, labels = made_items(n=200)
     extra = [Item(id=f"x{index}", response=f"Sorry about the {noun} {index}.")
              for index, noun in enumerate(NOUNS * 8)]  # fmt: skip
-    sources = ["own"] * 200 + ["extra"] * 80
-    both = np.vstack([labels[:, :1], np.ones((80, 1))])
-    about = [TrainingData(name="extra", n_items=0, informs_only=True, licence="MIT")]
-
-    judge = distill_judge(
-        [*items, *extra], both, questions=["apology"], sources=sources, about=about
+    told = TrainingData(
+        name="extra", n_items=0, informs_only=True, calibrates=calibrates, licence="MIT"
     )
+    return distill_judge(
+        [*items, *extra],
+        np.vstack([labels[:, :1], np.ones((80, 1))]),
+        questions=["apology"],
+        sources=["own"] * 200 + ["extra"] * 80,
+        about=[told],
+    )
+
+
+def test_sets_that_neither_count_nor_calibrate_do_not_move_the_base_rate():
+    judge = judge_with_extra_positives(calibrates=False)
 
     plain = judge.probabilities([Item(id="n", response="river bottle. Noted. window summer.")])
     assert plain[0, 0] < 0.2
@@ -163,6 +171,15 @@ def test_sets_that_only_inform_do_not_move_the_base_rate():
     assert judge.card.of("apology").data == "own"
     assert judge.card.of("apology", data="extra").n_positives == 80
     assert "extra: 80 items; informs only; MIT" in judge.card.to_markdown()
+
+
+def test_a_set_that_calibrates_moves_the_base_rate():
+    sorry = Item(id="s", response="Sorry about the window 3.")
+
+    quiet = judge_with_extra_positives(calibrates=False).probabilities([sorry])
+    loud = judge_with_extra_positives(calibrates=True).probabilities([sorry])
+
+    assert loud[0, 0] > quiet[0, 0]
 
 
 def test_chinese_is_learned_from_its_characters():

@@ -75,6 +75,7 @@ def training_set():
         groups=np.arange(n),
         domains=Domains(chinese=is_chinese(features), home=np.arange(n) % 3 > 0),
         sets=np.array(["all"] * n),
+        calibrates=np.ones(n, dtype=np.bool_),
     )
 
 

@@ -117,7 +117,7 @@ def _calibrator(
     method: CalibrationMethod,
 ) -> Calibrator:
     used = rows & rows_to_calibrate_by(training, question)
-    targets, weights = training.targets[used, question], training.weights[used]
+    targets, weights = training.targets[used, question], _alike(training, used)
     if not len(targets) or targets.min() >= 0.5 or targets.max() < 0.5:
         share = (float((weights * targets).sum()) + 0.5) / (float(weights.sum()) + 1)
         return PlattCalibrator(slope=0.0, intercept=_rounded(float(np.log(share / (1 - share)))))
@@ -125,6 +125,14 @@ def _calibrator(
         to_probabilities(scores[used, question]), targets, method=method, weights=weights
     )
     return calibrator_from_dict(_rounded(fitted.to_dict()))
+
+
+def _alike(training: TrainingSet, used: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Let every set count alike: a judge meets texts of a kind that none of them stands for."""
+    weights, names = training.weights[used], training.sets[used]
+    codes = np.unique(names, return_inverse=True)[1]
+    totals = np.bincount(codes, weights=weights)
+    return np.asarray(weights / totals[codes] * (len(weights) / len(totals)))
 
 
 def _rounded(value: Any) -> Any:

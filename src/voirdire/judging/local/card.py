@@ -30,6 +30,8 @@ class TrainingData:
         How many items.
     informs_only : bool
         Whether it only taught which features matter, and not how frequent answers are.
+    calibrates : bool
+        Whether its scores had a part in calibration, where sets count alike.
     content_hash : str
         SHA-256 over its items and labels.
     description, licence : str
@@ -39,6 +41,7 @@ class TrainingData:
     name: str
     n_items: int
     informs_only: bool = False
+    calibrates: bool = True
     content_hash: str = ""
     description: str = ""
     licence: str = ""

@@ -76,7 +76,7 @@ def _choose(columns: dict[str, NDArray[np.float64]], truth: NDArray[np.bool_]) -
 
 
 def rows_to_calibrate_by(training: TrainingSet, question: int) -> NDArray[np.bool_]:
-    """Tell which items have a label that counts: home ones, or all where those are too few.
+    """Tell which items have a label that counts: of the sets for it, or all where those have few.
 
     Parameters
     ----------
@@ -91,8 +91,8 @@ def rows_to_calibrate_by(training: TrainingSet, question: int) -> NDArray[np.boo
         True for items to calibrate by.
     """
     known = np.isfinite(training.targets[:, question])
-    home = known & training.domains.home
-    return home if _enough(training.truths()[home, question]) else known
+    wanted = known & training.calibrates
+    return wanted if _enough(training.truths()[wanted, question]) else known
 
 
 def rows_to_choose_by(training: TrainingSet, question: int) -> NDArray[np.bool_]:

@@ -49,6 +49,7 @@ def make_training_set(
             raise InputError(f"{msg} Align them by item.")
     features = describe_many(items)
     informing = {row.name for row in about if row.informs_only}
+    silent = {row.name for row in about if not row.calibrates}
     return TrainingSet(
         features=features,
         targets=targets,
@@ -59,6 +60,7 @@ def make_training_set(
             home=np.array([name not in informing for name in named], dtype=np.bool_),
         ),
         sets=np.array(named),
+        calibrates=np.array([name not in silent for name in named], dtype=np.bool_),
     )
 
 

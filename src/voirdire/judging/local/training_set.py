@@ -38,6 +38,8 @@ class TrainingSet:
         Language and home of each item.
     sets : ndarray of str, shape (n_items,)
         Where each item came from.
+    calibrates : ndarray of bool, shape (n_items,)
+        Whether it has a part in calibration.
     """
 
     features: Features
@@ -46,6 +48,7 @@ class TrainingSet:
     groups: NDArray[np.intp]
     domains: Domains
     sets: NDArray[np.str_]
+    calibrates: NDArray[np.bool_]
 
     @property
     def n_items(self) -> int:
