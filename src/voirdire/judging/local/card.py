@@ -92,15 +92,29 @@ class JudgeCard:
     @property
     def trusted(self) -> tuple[str, ...]:
         """Questions on which there is evidence that the judge is of use."""
-        return tuple(name for name in self.questions if self._decides(name))
+        return tuple(name for name in self.questions if not self.doubts(name))
 
     @property
     def untrusted(self) -> tuple[str, ...]:
         """Questions on which it should not be trusted."""
-        return tuple(name for name in self.questions if not self._decides(name))
+        return tuple(name for name in self.questions if self.doubts(name))
 
-    def _decides(self, question: str) -> bool:
-        return next((row.trusted for row in self.figures if row.question == question), False)
+    def doubts(self, question: str) -> tuple[str, ...]:
+        """Say why not to trust it on a question; empty where nothing speaks against it.
+
+        What the deciding set says, and whatever another set of texts of their own says that has
+        enough of either answer: a judge that fails there will fail on other texts too.
+        """
+        rows = [row for row in self.figures if row.question == question]
+        if not rows:
+            return ("no figures",)
+        silent = {row.name for row in self.data if not row.calibrates}
+        others = [row for row in rows[1:] if row.enough and row.data not in silent]
+        return tuple(
+            row.reason if row is rows[0] else f"{row.reason} on {row.data}"
+            for row in (rows[0], *others)
+            if not row.trusted
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Give plain values for JSON; nan as None."""
@@ -149,6 +163,7 @@ class JudgeCard:
     def to_markdown(self) -> str:
         """Write the card as a page: what not to trust first, then the figures."""
         lines = [f"# Card of the local judge {self.name}", "", *self._distrust(), ""]
+        lines += self._elsewhere()
         lines += ["## Made from", "", *self._sources(), ""]
         for data in dict.fromkeys(row.data for row in self.figures):
             rows = [row for row in self.figures if row.data == data]
@@ -159,12 +174,22 @@ class JudgeCard:
         if not self.untrusted:
             return ["Every question has evidence below that the judge is of use."]
         lines = ["**Do not trust this judge on:**", ""]
-        for name in self.untrusted:
-            reason = next(
-                (row.reason for row in self.figures if row.question == name), "no figures"
-            )
-            lines.append(f"- `{name}`: {reason}")
+        lines += [f"- `{name}`: {'; '.join(self.doubts(name))}" for name in self.untrusted]
         return lines
+
+    def _elsewhere(self) -> list[str]:
+        """Say which questions the first set hardly speaks of."""
+        first = self.data[0].name if self.data else ""
+        found = [
+            (name, self.of(name, data=first)) for name in self.questions if self._asks(name, first)
+        ]
+        few = [f"`{name}` ({row.n_positives})" for name, row in found if not row.enough]
+        if not few or len(self.data) == 1:
+            return []
+        return [f"{first} has fewer than ten positives of {', '.join(few)}: other sets decide.", ""]
+
+    def _asks(self, question: str, data: str) -> bool:
+        return any(row.question == question and row.data == data for row in self.figures)
 
     def _sources(self) -> list[str]:
         lines = []

@@ -9,7 +9,6 @@ import numpy as np
 from voirdire._validation import check_choice, check_count
 from voirdire.judging.local.calibrating import calibrate_questions, held_out_probabilities
 from voirdire.judging.local.card import JudgeCard, TrainingData
-from voirdire.judging.local.choosing import FEW
 from voirdire.judging.local.features import FEATURES_VERSION
 from voirdire.judging.local.figures import QuestionFigures, measure_question
 from voirdire.judging.local.fitting import fit_weights
@@ -180,7 +179,7 @@ def _figures(
 
 def _deciding_first(rows: list[QuestionFigures]) -> list[QuestionFigures]:
     """Put the first set with enough of either answer first, or the one with the most positives."""
-    enough = [row for row in rows if FEW <= row.n_positives <= row.n_items - FEW]
+    enough = [row for row in rows if row.enough]
     deciding = enough[0] if enough else max(rows, key=lambda row: row.n_positives)
     return [deciding, *(row for row in rows if row is not deciding)]
 

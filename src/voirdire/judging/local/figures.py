@@ -68,6 +68,11 @@ class QuestionFigures:
     trusted: bool
     reason: str
 
+    @property
+    def enough(self) -> bool:
+        """Whether there are enough of either answer to say anything."""
+        return FEW <= self.n_positives <= self.n_items - FEW
+
     def to_dict(self) -> dict[str, Any]:
         """Give plain values; nan as None."""
         return {
