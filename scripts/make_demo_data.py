@@ -312,26 +312,42 @@ def make_files() -> dict[str, str]:
 
 def differing(folder: Path = TARGET) -> list[str]:
     """Names of the files in `folder` that are missing or differ from what the script makes."""
+    return stale_files(make_files(), folder)
+
+
+def stale_files(files: Mapping[str, str], folder: Path) -> list[str]:
+    """Names of the files in `folder` that are missing or differ from `files`."""
     return [
         name
-        for name, content in make_files().items()
+        for name, content in files.items()
         if not (folder / name).is_file() or (folder / name).read_bytes() != content.encode()
     ]
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """Write the files, or compare them under ``--check``."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+def write_or_compare(
+    make: Callable[[], Mapping[str, str]],
+    arguments: list[str] | None,
+    *,
+    about: str,
+    target: Path,
+) -> int:
+    """Write what `make` gives, or compare it under ``--check``."""
+    parser = argparse.ArgumentParser(description=about.splitlines()[0])
     parser.add_argument("--check", action="store_true", help="write nothing; 1 if files differ")
     if parser.parse_args(arguments).check:
-        stale = differing()
+        stale = stale_files(make(), target)
         for name in stale:
-            print(f"{TARGET / name}: differs from what the script makes", file=sys.stderr)
+            print(f"{target / name}: differs from what the script makes", file=sys.stderr)
         return 1 if stale else 0
-    TARGET.mkdir(parents=True, exist_ok=True)
-    for name, content in make_files().items():
-        (TARGET / name).write_bytes(content.encode())
+    target.mkdir(parents=True, exist_ok=True)
+    for name, content in make().items():
+        (target / name).write_bytes(content.encode())
     return 0
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Write the files, or compare them under ``--check``."""
+    return write_or_compare(make_files, arguments, about=__doc__, target=TARGET)
 
 
 if __name__ == "__main__":

@@ -12,14 +12,13 @@ local judge when the demonstration runs, so no judge is simulated here.
 
 from __future__ import annotations
 
-import argparse
 import csv
 import json
 import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from make_demo_data import SCRIPTS, TARGET, Errors
+from make_demo_data import SCRIPTS, TARGET, Errors, stale_files, write_or_compare
 
 from voirdire.rubrics import load_rubric
 
@@ -150,26 +149,12 @@ def make_files() -> dict[str, str]:
 
 def differing(folder: Path = TARGET) -> list[str]:
     """Names of the files in `folder` that are missing or differ from what the script makes."""
-    return [
-        name
-        for name, content in make_files().items()
-        if not (folder / name).is_file() or (folder / name).read_bytes() != content.encode()
-    ]
+    return stale_files(make_files(), folder)
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Write the files, or compare them under ``--check``."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--check", action="store_true", help="write nothing; 1 if files differ")
-    if parser.parse_args(arguments).check:
-        stale = differing()
-        for name in stale:
-            print(f"{TARGET / name}: differs from what the script makes", file=sys.stderr)
-        return 1 if stale else 0
-    TARGET.mkdir(parents=True, exist_ok=True)
-    for name, content in make_files().items():
-        (TARGET / name).write_bytes(content.encode())
-    return 0
+    return write_or_compare(make_files, arguments, about=__doc__, target=TARGET)
 
 
 if __name__ == "__main__":

@@ -96,7 +96,7 @@ class TestScript:
         assert script.differing(tmp_path) == ["texts.jsonl", "README.md"]
 
     def test_check_exits_with_one_when_files_differ(self, script, monkeypatch, capsys):
-        monkeypatch.setattr(script, "differing", lambda: ["judges.jsonl"])
+        monkeypatch.setattr(script, "make_files", lambda: {"judges.jsonl": "other"})
 
         assert script.main(["--check"]) == 1
         assert "judges.jsonl: differs" in capsys.readouterr().err

@@ -82,7 +82,7 @@ class TestScript:
         assert script.differing(tmp_path) == ["responses.jsonl", "response_annotations.jsonl"]
 
     def test_check_exits_with_one_when_files_differ(self, script, monkeypatch, capsys):
-        monkeypatch.setattr(script, "differing", lambda: ["responses.jsonl"])
+        monkeypatch.setattr(script, "make_files", lambda: {"responses.jsonl": "other"})
 
         assert script.main(["--check"]) == 1
         assert "responses.jsonl: differs" in capsys.readouterr().err
