@@ -1,4 +1,4 @@
-"""Examine LLM judges against human annotators, and turn their verdicts into rewards.
+"""Judge responses by a rubric, examine LLM judges against people, turn verdicts into rewards.
 
 Everything here is loaded when it is first used.
 """

@@ -27,7 +27,7 @@ _INTERRUPTED = 130
 
 app = typer.Typer(
     name="voirdire",
-    help="Examine LLM judges against human annotators.",
+    help="Judge responses by a rubric, and examine judges against human annotators.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -59,7 +59,7 @@ def main(
         ),
     ] = False,
 ) -> None:
-    """Examine LLM judges against human annotators."""
+    """Judge responses by a rubric, and examine judges against human annotators."""
 
 
 def run() -> None:

@@ -73,6 +73,7 @@ _VERDICT = {
     "how much hangs on the choice.",
     "verdict.table": "Verdicts by judge and question",
     "verdict.table.caption": "At a glance: verdict by judge and question",
+    "verdict.table.caption.tall": "At a glance: verdict by question",
     "verdict.ranks": "Judges, in the order of ρ",
     "verdict.on": "On {question}",
     "verdict.words": "The verdicts on these {n} in words",

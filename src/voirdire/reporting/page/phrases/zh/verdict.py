@@ -68,6 +68,7 @@ _VERDICT = {
     "只用来说明结论对这一选择有多敏感。",
     "verdict.table": "各评判员在各问题上的结论",
     "verdict.table.caption": "一览：各评判员在各问题上的结论",
+    "verdict.table.caption.tall": "一览：各问题上的结论",
     "verdict.ranks": "评判员，按 ρ 从高到低",
     "verdict.on": "问题 {question}",
     "verdict.words": "用文字说明这 {n}的结论",
