@@ -257,7 +257,8 @@ def test_ctrl_c_says_how_to_go_on_and_exits_130(program, environment, options, t
     first, second = err.decode().splitlines()
     assert (process.returncode, out) == (130, b"")
     assert first == (
-        f"{kept:,} judged items are kept in {output}.partial; the same command goes on from there."
+        f"{kept:,} judged items are kept in {output}.partial; the command that judged them goes on "
+        "from there."
     )
     assert second == "voirdire: interrupted"
     done = subprocess.run(

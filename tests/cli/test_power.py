@@ -329,7 +329,7 @@ def test_the_first_option_that_needs_a_pilot_is_named(execute):
 
 
 def test_what_a_pilot_would_take_anyway_may_be_said(call):
-    done = call(*ASSUMED, *QUICK, "--alignment", "accuracy", "--threshold", 0.5)
+    done = call(*ASSUMED, *QUICK, "--alignment", "accuracy")
 
     assert (done.code, done.err) == (0, "")
 

@@ -2,12 +2,13 @@
 
 import json
 import stat
+import sys
 import warnings
 
 import pytest
 
 import voirdire
-from voirdire.cli.printing import print_examination, progress
+from voirdire.cli.printing import print_examination, print_json, print_tables, progress
 from voirdire.cli.written_files import write_text
 from voirdire.errors import DegenerateDataWarning, InputError
 from voirdire.studies import Examination
@@ -28,6 +29,21 @@ def test_json_goes_to_stdout_alone(examination, capsys):
     assert len(json.loads(out)["examinations"]) == 8
     assert out.endswith("}\n")
     assert err == ""
+
+
+def test_a_name_that_is_no_utf_8_is_printed_and_read_back(capsys):
+    print_json({"file": "r\udcffsum\u00e9"})
+
+    assert json.loads(capsys.readouterr().out) == {"file": "r\udcffsum\u00e9"}
+
+
+def test_a_line_of_text_is_not_broken_and_has_no_markup(capsys, monkeypatch):
+    monkeypatch.delenv("COLUMNS", raising=False)
+    line = "[bold] " * 40
+
+    print_tables(line, stream=sys.stderr)
+
+    assert capsys.readouterr() == ("", line + "\n")
 
 
 def test_without_a_terminal_tables_are_120_wide_and_plain(examination, capsys, monkeypatch):

@@ -318,6 +318,7 @@ def test_fewer_items_than_before_leave_no_old_verdict(run, write_items, counting
         {"behavior": "chat"},
         {"version": "2"},
         {"name": "renamed"},
+        {"source": "vote"},
         {"text": "Does it apologise?"},
     ],
     ids=str,
@@ -332,7 +333,7 @@ def test_a_verdict_is_never_stale(run, write_items, counting, rubric, other):
     if "text" in other:
         first = dataclasses.replace(rubric.questions[0], text={"en": other["text"]})
         settings["rubric"] = dataclasses.replace(rubric, questions=(first, rubric.questions[1]))
-    own = {name: other[name] for name in other if name in {"version", "name"}}
+    own = {name: other[name] for name in other if name in {"version", "name", "source"}}
     judge = dataclasses.replace(counting, **own)
 
     summary = run(path, judge=judge, **settings)
@@ -471,6 +472,7 @@ def test_the_items_are_never_the_output(run, write_items):
         ("out.xlsx", r"must end in \.parquet, \.jsonl or \.csv"),
         ("none/out.csv", r"must be in a folder.*does not exist"),
         (".", r"must end in"),
+        ("out\udcff.csv", r"must be a path in UTF-8"),
     ],
 )
 def test_an_output_that_cannot_be_is_refused_before_anything_is_judged(

@@ -446,3 +446,25 @@ def test_clusters_count_only_when_they_are_asked_for(make_survey, table):
 
     assert found.results[0].settings["n_clusters"] is None
     assert found.results[0].annotators[0].degrees_of_freedom == 59
+
+
+def test_questions_that_only_the_judge_answered_share_one_reason():
+    rows = [(f"i{n}", question) for n in range(40) for question in ("polite", "rude", "b.ideal")]
+    judge = pl.DataFrame(rows, schema=["item", "question"], orient="row")
+    asked = judge.filter(pl.col("question") == "polite")
+    annotators = [asked.with_columns(annotator=pl.lit(name), label=True) for name in "xyz"]
+
+    found = examine(
+        pl.concat(annotators),
+        judge.with_columns(judge=pl.lit("m"), label=True),
+        kind="boolean",
+        around=False,
+    )
+
+    assert [(row.question, row.value) for row in found.dropped] == [
+        ("rude", "40 labels"),
+        ("b.ideal", "40 labels"),
+    ]
+    assert {row.reason for row in found.dropped} == {
+        "labels of judges for a question that is not examined"
+    }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -11,7 +12,7 @@ from voirdire._validation import shorten
 from voirdire.cli.judging_progress import steps_progress
 from voirdire.cli.options import as_mapping
 from voirdire.cli.printing import listen_for_interrupts, print_json
-from voirdire.cli.written_files import check_apart, write_text
+from voirdire.cli.written_files import check_apart, check_card, check_place, write_text
 from voirdire.errors import InputError
 
 if TYPE_CHECKING:
@@ -113,7 +114,7 @@ def distill_command(
     named = as_mapping(column, option="--column")
     _check_output(output)
     check_apart(output=output, card=card)
-    _check_card(card)
+    check_card(card)
     listen_for_interrupts()
     from voirdire.judging import distill_files
 
@@ -140,10 +141,19 @@ def distill_command(
         print_json(_as_dict(made, output))
         return
     typer.echo(made.judge.card.to_markdown())
-    typer.echo(
-        f"{output}: learnt {len(made.judge.questions)} questions from {made.n_items:,} items\n\n"
-        f"  voirdire judge ITEMS --judge {output} -o verdicts.parquet"
-    )
+    n_questions = len(made.judge.questions)
+    counted = "1 question" if n_questions == 1 else f"{n_questions} questions"
+    typer.echo(f"{output}: learnt {counted} from {made.n_items:,} items\n")
+    is_whole = not made.left_out and not question
+    typer.echo(_how_to_judge(output, rubric if is_whole else None))
+
+
+def _how_to_judge(output: Path, rubric: str | None) -> str:
+    """Give the next command; a rubric that asks more than was learnt cannot be judged by."""
+    asked = "RUBRIC.yaml" if rubric is None else shlex.quote(rubric)
+    said = "With a rubric that asks these questions and no others:\n" if rubric is None else ""
+    judge = shlex.quote(str(output))
+    return f"{said}  voirdire judge ITEMS --judge {judge} --rubric {asked} -o verdicts.parquet"
 
 
 def _as_dict(made: Distilled, output: Path) -> dict[str, Any]:
@@ -193,7 +203,7 @@ def _check_output(output: Path) -> None:
     if output.suffix != ".npz":
         msg = f"`--output` must end in .npz, got {str(output)!r}. Rename it."
         raise InputError(msg)
-    _check_folder(output)
+    check_place(output)
     if output.exists() and output.stat().st_size:
         from voirdire.judging import load_local_judge
 
@@ -202,25 +212,3 @@ def _check_output(output: Path) -> None:
         except InputError as error:
             msg = f"`--output` must not replace {str(output)!r}, which is no judge. Name another."
             raise InputError(msg) from error
-
-
-def _check_card(card: Path | None) -> None:
-    if card is None:
-        return
-    _check_folder(card)
-    if card.exists() and _other_content(card):
-        msg = f"`--card` must not replace {str(card)!r}, which is no card. Name another file."
-        raise InputError(msg)
-
-
-def _other_content(card: Path) -> bool:
-    content = card.read_bytes()
-    return bool(content) and not content.startswith(b"# Card of the local judge")
-
-
-def _check_folder(path: Path) -> None:
-    folder = path.resolve().parent
-    if path.is_dir() or not folder.is_dir():
-        what = "is a folder" if path.is_dir() else "is in a folder that does not exist"
-        msg = f"{path}: {what}. Name a file in a folder that can be written to."
-        raise InputError(msg)

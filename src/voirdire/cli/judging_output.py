@@ -60,8 +60,8 @@ def say_how_to_go_on(output: str) -> None:
     n_items = kept_items(output)
     if n_items:
         typer.echo(
-            f"{n_items:,} judged items are kept in {output}.partial; the same command goes on "
-            "from there.",
+            f"{n_items:,} judged items are kept in {output}.partial; the command that judged them "
+            "goes on from there.",
             err=True,
         )
 
@@ -108,7 +108,7 @@ def _question_table(summary: JudgingSummary) -> Table:
 
 
 def _class_table(summary: JudgingSummary) -> Table:
-    """One row per behavior; classes of the same names share columns."""
+    """One row per behavior that any item is of."""
     from rich.table import Table
 
     table = Table(box=None, padding=(0, 2, 0, 0))
@@ -141,10 +141,10 @@ def _cautions(summary: JudgingSummary) -> list[str]:
 def _whereabouts(summary: JudgingSummary) -> list[str]:
     lines = ["", f"verdicts: {summary.output}"]
     if summary.layout == "long":
+        verdicts = shlex.quote(summary.output)
         lines += [
             "May the judge stand in for people? With labels by people:",
-            "  voirdire examine --humans labels.csv --kind boolean --judges "
-            + shlex.quote(summary.output),
+            f"  voirdire examine --humans labels.csv --judges {verdicts} --kind boolean",
         ]
     return lines
 

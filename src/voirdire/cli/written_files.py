@@ -17,8 +17,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "check_apart",
+    "check_card",
     "check_certificate",
     "check_picture",
+    "check_place",
     "check_report",
     "write_bytes",
     "write_report",
@@ -28,8 +30,16 @@ __all__ = [
 _HEAD_BYTES = 2_048
 """A certificate names its schema first, a page and a picture what they are."""
 
+_CARD_SIGN = b"# card of the local judge"
 _REPORT_SIGN = b'content="voirdire'
 _PICTURE_SIGNS = (b"<svg", b"<?xml", b"\x89png", b"%pdf")
+
+
+def check_card(path: Path | None) -> None:
+    """Refuse to replace a file by a judge's card, unless it is one."""
+    if path is not None and not _may_replace(path, _CARD_SIGN, at_start=True):
+        msg = f"`--card` must not replace {str(path)!r}, which is no card. Name another file."
+        raise InputError(msg)
 
 
 def check_certificate(path: Path | None) -> None:
@@ -66,14 +76,19 @@ def check_apart(**paths: Path | None) -> None:
             raise InputError(msg)
 
 
-def _may_replace(path: Path, *signs: bytes, at_start: bool = False) -> bool:
+def check_place(path: Path) -> None:
+    """Refuse a folder, a device, and a file in a folder that cannot be written to."""
     _check_regular(path)
+    folder = path.resolve().parent
+    if not os.access(folder, os.W_OK):
+        what = "cannot be written to" if folder.is_dir() else "does not exist"
+        msg = f"{path}: must be in a folder that can be written to; {folder} {what}."
+        raise InputError(msg)
+
+
+def _may_replace(path: Path, *signs: bytes, at_start: bool = False) -> bool:
+    check_place(path)
     if not path.exists():
-        folder = path.resolve().parent
-        if not os.access(folder, os.W_OK):
-            what = "cannot be written to" if folder.is_dir() else "does not exist"
-            msg = f"{path}: must be in a folder that can be written to; {folder} {what}."
-            raise InputError(msg)
         return True
     try:
         with path.open("rb") as file:

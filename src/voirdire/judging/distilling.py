@@ -10,6 +10,7 @@ from voirdire._validation import check_count, shorten
 from voirdire.errors import InputError
 from voirdire.judging.label_votes import read_votes
 from voirdire.judging.labelled_items import LeftOut, labelled_items
+from voirdire.judging.plan import refuse_kinds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -184,6 +185,8 @@ def _questions(rubric: Rubric | None, questions: Sequence[str], votes: Votes) ->
         msg = "`rubric` must be named, or at least one of the `questions`, got neither."
         raise InputError(msg)
     asked = () if rubric is None else rubric.propositions
+    if rubric is not None and not asked:
+        refuse_kinds(rubric)
     for question in questions:
         if question not in (asked or known):
             listed = ", ".join(repr(shorten(name)) for name in (asked or known)[:_MOST_NAMED])

@@ -22,6 +22,7 @@ def checked_output(output: Path, *, source: object) -> tuple[Path, VerdictFormat
     """
     written_as = verdict_format(output)
     target = output.resolve()
+    _check_name(target)
     if target.is_dir():
         msg = f"`output` must be a file, got the folder {str(output)!r}. Name a file in it."
         raise InputError(msg)
@@ -45,6 +46,15 @@ def publish(finished: Path, target: Path) -> None:
     if target.exists():
         finished.chmod(target.stat().st_mode & 0o777)
     finished.replace(target)
+
+
+def _check_name(target: Path) -> None:
+    """Refuse a path that polars cannot take, before anything is judged."""
+    try:
+        str(target).encode()
+    except UnicodeEncodeError as error:
+        msg = f"`output` must be a path in UTF-8, got {str(target)!a}. Name another."
+        raise InputError(msg) from error
 
 
 def _check_apart(target: Path, source: object) -> None:

@@ -87,6 +87,7 @@ def key_of(
             "items": content.hexdigest(),
             "fingerprint": plan.fingerprint,
             "judge": plan.judge.name,
+            "source": plan.judge.source,
             "layout": layout,
             "format": written_as,
             "version": voirdire.__version__,

@@ -15,7 +15,7 @@ from voirdire.judging.port import Judge
 if TYPE_CHECKING:
     from voirdire.rubrics import Rubric
 
-__all__ = ["JudgingPlan", "check_behavior", "plan_judging"]
+__all__ = ["JudgingPlan", "check_behavior", "plan_judging", "refuse_kinds"]
 
 _MOST_NAMED = 10
 
@@ -109,20 +109,21 @@ def _loaded_judge(judge: Judge | str | Path) -> Judge:
 def _columns(judge: Judge, rubric: Rubric) -> tuple[int, ...]:
     asked = rubric.propositions
     if not asked:
-        _refuse_kinds(rubric)
+        refuse_kinds(rubric)
     lacking = [name for name in asked if name not in judge.questions]
     if lacking:
         msg = (
             f"`judge` must answer every proposition of rubric {shorten(rubric.name)!r}, got "
-            f"{shorten(judge.name)!r} without {_named(lacking)}. Make a judge from labels with "
-            "`voirdire distill`."
+            f"{shorten(judge.name)!r} without {_named(lacking)}. Take them out of the rubric, or "
+            "make a judge from labels with `voirdire distill`."
         )
         raise InputError(msg)
     places = {name: place for place, name in enumerate(judge.questions)}
     return tuple(places[name] for name in asked)
 
 
-def _refuse_kinds(rubric: Rubric) -> NoReturn:
+def refuse_kinds(rubric: Rubric) -> NoReturn:
+    """Say that none of the rubric's questions can be answered with a probability."""
     kinds = ", ".join(dict.fromkeys(row.kind for row in rubric.questions)) or "none"
     msg = (
         f"`rubric` must ask boolean questions, got {shorten(rubric.name)!r} with questions of kind "
