@@ -3,10 +3,10 @@
 import re
 
 import pytest
-from voirdire.reporting.page.glance import number_of_items
 
 from voirdire.reporting.page import html_report
 from voirdire.reporting.page.content import as_report
+from voirdire.reporting.page.glance import number_of_items
 from voirdire.reporting.page.grouping import question_parts
 
 TABLE = re.compile(r'<table class="glance">.*?</table>', re.DOTALL)
