@@ -119,3 +119,24 @@ def test_frames_declare_likewise():
 
     assert labels(table) == {"a": "false"}
     assert (table.thresholds, table.fingerprints) == ((0.7,), {"m": ("sha256:1",)})
+
+
+def test_verdicts_with_probabilities_are_not_read_as_words():
+    text = "item,question,label,probability,threshold\n1,asks,true,0.9,0.5\n"
+
+    with pytest.raises(voirdire.InputError, match="`kind` must be 'boolean' for verdicts"):
+        read_labels(io.BytesIO(text.encode()), format="csv", role="judge", kind="choice")
+
+
+def test_words_that_were_declared_may_be_true_and_false():
+    text = "item,question,label,probability,threshold\n1,asks,true,0.9,0.5\n"
+
+    table = read_labels(
+        io.BytesIO(text.encode()),
+        format="csv",
+        role="judge",
+        kind="choice",
+        labels=["true", "false"],
+    )
+
+    assert table.frame["label"].to_list() == ["true"]

@@ -623,7 +623,7 @@ def test_questions_of_another_kind_are_noted(run, write_items, rubric):
 
     summary = run(write_items(3), rubric=wider)
 
-    assert summary.notes == ("not asked, since they are not boolean: 'much'",)
+    assert summary.notes[0] == "not asked, since they are not boolean: 'much'"
 
 
 def test_another_wording_than_the_judge_was_made_for_is_noted(run, write_items, judge):
@@ -636,7 +636,7 @@ def test_another_wording_than_the_judge_was_made_for_is_noted(run, write_items, 
 
     summary = run(write_items(3), judge=worded)
 
-    assert summary.notes == ("the judge was made for another wording of: 'sorry'",)
+    assert summary.notes[0] == "the judge was made for another wording of: 'sorry'"
 
 
 def test_a_judge_that_cannot_be_sent_to_workers_is_refused_with_the_way_out(run, write_items):

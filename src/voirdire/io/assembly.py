@@ -10,7 +10,7 @@ from voirdire.errors import NoDataError
 from voirdire.io.drops import drops_of, in_order
 from voirdire.io.duplicates import repeated_rows
 from voirdire.io.labels import declared_labels, label_dtype, with_labels
-from voirdire.io.provenance import fingerprints_of, thresholds_of
+from voirdire.io.provenance import fingerprints_of, refuse_as_choice, thresholds_of
 from voirdire.io.reasons import Status, with_reasons
 from voirdire.io.shape import find_layout, long_form
 from voirdire.io.table import COLUMNS, LabelTable, repeat_drops, without_rows
@@ -30,6 +30,7 @@ _BARE_FAILURE = ("true", "1")
 
 def assemble(table: RawTable, request: Request) -> LabelTable:
     """Read a raw table as the request declares."""
+    refuse_as_choice(table, request=request)
     layout = find_layout(table, request)
     rows = table.load(layout.needed())
     if rows.lines.is_empty() and not table.dropped:

@@ -12,7 +12,10 @@ from voirdire.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-__all__ = ["fingerprints_of", "joined_fingerprints", "thresholds_of"]
+    from voirdire.io.raw import RawTable
+    from voirdire.io.request import Request
+
+__all__ = ["fingerprints_of", "joined_fingerprints", "refuse_as_choice", "thresholds_of"]
 
 
 def thresholds_of(frame: pl.DataFrame) -> tuple[float, ...]:
@@ -47,6 +50,23 @@ def fingerprints_of(frame: pl.DataFrame, *, source: str) -> dict[str, tuple[str,
         raise InputError(msg)
     pairs = found.select("rater", "fingerprint").rows()
     return joined_fingerprints({rater: (fingerprint,)} for rater, fingerprint in pairs)
+
+
+def refuse_as_choice(table: RawTable, *, request: Request) -> None:
+    """Refuse verdicts with probabilities where words are expected: no annotator says "true".
+
+    Raises
+    ------
+    InputError
+        If a judge's labels come with probability and threshold, and the kind is `choice`.
+    """
+    is_verdicts = {"probability", "threshold"} <= set(table.columns)
+    if request.role == "judge" and request.kind == "choice" and is_verdicts and not request.labels:
+        msg = (
+            f"{table.source}: `kind` must be 'boolean' for verdicts with a probability and a "
+            "threshold, got 'choice'. Their labels are true and false."
+        )
+        raise InputError(msg)
 
 
 def joined_fingerprints(

@@ -198,6 +198,7 @@ class _Run:
             self.plan,
             output=output,
             layout=self.layout,
+            n_without_prompt=self.items.n_without_prompt,
             n_reused=self.n_reused,
             n_dropped=self.set_aside.count,
             dropped=self.set_aside.first,
@@ -298,6 +299,7 @@ def _to_standard_output(
         plan,
         output="-",
         layout=layout,
+        n_without_prompt=items.n_without_prompt,
         n_dropped=set_aside.count,
         dropped=set_aside.first,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -29,6 +30,7 @@ class ItemSource:
     columns: Mapping[str, str] | None = None
     behavior: str | None = None
     _stamp: tuple[int, ...] | None = field(default=None, init=False, repr=False)
+    _seen: Counter[str] = field(default_factory=Counter, init=False, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_stamp", self._stamp_now())
@@ -37,6 +39,11 @@ class ItemSource:
     def name(self) -> str:
         """What messages call it."""
         return "<stdin>" if str(self.source) == "-" else str(self.source)
+
+    @property
+    def n_without_prompt(self) -> int:
+        """How many of the items read so far have no prompt."""
+        return self._seen["without_prompt"]
 
     def stream(self, plan: JudgingPlan, set_aside: SetAside) -> Iterator[Item]:
         """Read items; those of a behavior that the rubric does not have are set aside."""
@@ -53,6 +60,7 @@ class ItemSource:
             set_aside.add(batch.dropped)
             for item in batch.items:
                 if item.behavior in known or not plan.rubric.behaviors:
+                    self._seen["without_prompt"] += not item.prompt
                     yield item
                 else:
                     set_aside.add([self._unknown(item, plan)])

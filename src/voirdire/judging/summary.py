@@ -6,6 +6,8 @@ import math
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from voirdire.judging.notes import without_prompt
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -136,7 +138,13 @@ class JudgingSummary:
 
 
 def summarize(
-    tally: Tally, plan: JudgingPlan, *, output: str, layout: VerdictLayout, **counts: Any
+    tally: Tally,
+    plan: JudgingPlan,
+    *,
+    output: str,
+    layout: VerdictLayout,
+    n_without_prompt: int = 0,
+    **counts: Any,
 ) -> JudgingSummary:
     """Turn sums into shares and means."""
     return JudgingSummary(
@@ -157,7 +165,7 @@ def summarize(
             for row, sums in zip(plan.rubric.behaviors, tally.classes, strict=True)
             for found in class_summaries(row, sums)
         ),
-        notes=plan.notes,
+        notes=(*plan.notes, *without_prompt(n_without_prompt, tally.n_items)),
         **counts,
     )
 

@@ -12,6 +12,7 @@ from voirdire._validation import shorten
 from voirdire.errors import InputError, NoDataError
 from voirdire.judging.answering import judge_items
 from voirdire.judging.given_items import given_items
+from voirdire.judging.notes import distrust, without_prompt
 from voirdire.judging.plan import plan_judging
 
 if TYPE_CHECKING:
@@ -192,7 +193,11 @@ def judge(
         threshold=plan.threshold,
         fingerprint=plan.fingerprint,
         dropped=tuple(dropped),
-        notes=plan.notes,
+        notes=(
+            *plan.notes,
+            *without_prompt(sum(not item.prompt for item in found), len(found)),
+            *distrust(plan.judge),
+        ),
         _batches=batches,
     )
 
