@@ -15,10 +15,13 @@ __all__ = [
     "Label",
     "Language",
     "Method",
+    "Mode",
+    "ModelSource",
     "Normalization",
     "Outcome",
     "ProbabilitySource",
     "QuestionKind",
+    "ReplyForm",
     "RubricKind",
     "WeightScheme",
 ]
@@ -69,3 +72,13 @@ ProbabilitySource: TypeAlias = Literal["logprob", "stated", "vote", "classifier"
 Judged: TypeAlias = Literal["final_answer", "with_reasoning", "whole_turn"]
 """What of a response is judged: its last message without ``<think>`` blocks; that message whole;
 or everything after the prompt, tool calls and their results included."""
+
+Mode: TypeAlias = Literal["joint", "single"]
+"""Whether a model is asked all questions about an item in one call, or each in its own."""
+
+ModelSource: TypeAlias = Literal["logprob", "stated", "vote"]
+"""Where a probability that a model gives comes from: the log-probabilities of the answer's tokens,
+the number that it wrote, or the share of several samples."""
+
+ReplyForm: TypeAlias = Literal["json_schema", "json_object", "text"]
+"""How a model is held to the form of its reply, from the strictest to none."""

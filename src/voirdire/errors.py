@@ -3,10 +3,20 @@
 ::
 
     VoirdireError                     catch this to catch all of ours
-    └── InputError (also ValueError)  an argument, a file or a label breaks a rule
-        ├── LogicError                an expression or a completion class of a rubric has no meaning
-        ├── NoDataError               nothing is left to examine
-        └── RubricError               a rubric file breaks rules; `problems` has all of them
+    ├── InputError (also ValueError)  an argument, a file or a label breaks a rule
+    │   ├── LogicError                an expression or a completion class of a rubric has no meaning
+    │   ├── NoDataError               nothing is left to examine
+    │   └── RubricError               a rubric file breaks rules; `problems` has all of them
+    ├── ModelCallError                a call to a model gave no reply
+    │   ├── AccessError               wrong key, no such model, no credit: every call would fail
+    │   ├── BadRequestError           the server refuses this request
+    │   │   └── UnsupportedError      the server lacks what was asked for, such as log-probabilities
+    │   ├── ContentFilterError        the provider's filter held the request or the reply back
+    │   ├── ModelTimeoutError         no reply within the deadline
+    │   ├── RateLimitError            too many requests or tokens; `retry_after_s` may say how long
+    │   ├── RefusalError              the model declined to judge
+    │   └── ServerError               the server failed, or the connection broke
+    └── VerdictParseError             a reply cannot be read as the answer that was asked for
 
     DegenerateDataWarning (RuntimeWarning)  a figure is undefined (nan) or rests on too little
     DroppedRowsWarning (UserWarning)        labels were set aside; the result lists them
@@ -21,15 +31,26 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from voirdire.records.replies import Reply
     from voirdire.rubrics.problems import Problem
 
 __all__ = [
+    "AccessError",
+    "BadRequestError",
+    "ContentFilterError",
     "DegenerateDataWarning",
     "DroppedRowsWarning",
     "InputError",
     "LogicError",
+    "ModelCallError",
+    "ModelTimeoutError",
     "NoDataError",
+    "RateLimitError",
+    "RefusalError",
     "RubricError",
+    "ServerError",
+    "UnsupportedError",
+    "VerdictParseError",
     "VoirdireError",
 ]
 
@@ -78,6 +99,103 @@ class RubricError(InputError):
     def __init__(self, message: str, *, problems: Sequence[Problem] = ()) -> None:
         super().__init__(message)
         self.problems = tuple(problems)
+
+
+class ModelCallError(VoirdireError):
+    """A call to a model gave no reply.
+
+    Attributes
+    ----------
+    reason : str
+        What went wrong, in a word or two; what a `Failure` says.
+    status : int or None
+        The HTTP status, where there was one.
+    retry_after_s : float or None
+        Seconds that the server asks to wait, at least 0.
+    """
+
+    reason = "failed call"
+
+    def __init__(
+        self, message: str, *, status: int | None = None, retry_after_s: float | None = None
+    ) -> None:
+        super().__init__(message)
+        self.status = status
+        self.retry_after_s = retry_after_s
+
+
+class AccessError(ModelCallError):
+    """The key is wrong, the model does not exist, or nothing is left to pay with."""
+
+    reason = "no access"
+
+
+class BadRequestError(ModelCallError):
+    """The server refuses this request, such as one that is too long for the model."""
+
+    reason = "bad request"
+
+
+class UnsupportedError(BadRequestError):
+    """The server lacks what was asked for.
+
+    Attributes
+    ----------
+    feature : str
+        ``"json_schema"``, ``"json_object"``, ``"logprobs"``, or another parameter's name.
+    """
+
+    reason = "unsupported"
+
+    def __init__(self, message: str, *, feature: str, status: int | None = None) -> None:
+        super().__init__(message, status=status)
+        self.feature = feature
+
+
+class ContentFilterError(ModelCallError):
+    """The provider's filter held the request or the reply back."""
+
+    reason = "content filter"
+
+
+class ModelTimeoutError(ModelCallError):
+    """No reply came within the deadline."""
+
+    reason = "timeout"
+
+
+class RateLimitError(ModelCallError):
+    """Too many requests, or too many tokens."""
+
+    reason = "rate limit"
+
+
+class RefusalError(ModelCallError):
+    """The model declined to judge."""
+
+    reason = "refusal by the judge"
+
+
+class ServerError(ModelCallError):
+    """The server failed, said something that is no reply, or the connection broke."""
+
+    reason = "server error"
+
+
+class VerdictParseError(VoirdireError):
+    """A reply cannot be read as the answer that was asked for.
+
+    Attributes
+    ----------
+    reply : Reply
+        The whole reply.
+    """
+
+    reason = "unreadable reply"
+
+    def __init__(self, message: str, *, reply: Reply) -> None:
+        super().__init__(message)
+        self.reply = reply
 
 
 class DegenerateDataWarning(RuntimeWarning):

@@ -1,6 +1,6 @@
 """The records that travel between the layers: frozen, small, and versioned where they are kept.
 
-Loaded when they are first used: `Item` brings msgspec, the others nothing.
+Loaded when they are first used: items and replies bring msgspec, the others nothing.
 """
 
 from __future__ import annotations
@@ -13,16 +13,34 @@ if TYPE_CHECKING:
     from voirdire.records.certificates import CERTIFICATE_SCHEMA, Certificate
     from voirdire.records.failures import Dropped, Failure
     from voirdire.records.items import Item, Message
+    from voirdire.records.replies import Headroom, Reply, TokenChoice, TokenStep, Usage
 
-__all__ = ["CERTIFICATE_SCHEMA", "Certificate", "Dropped", "Failure", "Item", "Message"]
+__all__ = [
+    "CERTIFICATE_SCHEMA",
+    "Certificate",
+    "Dropped",
+    "Failure",
+    "Headroom",
+    "Item",
+    "Message",
+    "Reply",
+    "TokenChoice",
+    "TokenStep",
+    "Usage",
+]
 
 _HOMES = {
     "CERTIFICATE_SCHEMA": "certificates",
     "Certificate": "certificates",
     "Dropped": "failures",
     "Failure": "failures",
+    "Headroom": "replies",
     "Item": "items",
     "Message": "items",
+    "Reply": "replies",
+    "TokenChoice": "replies",
+    "TokenStep": "replies",
+    "Usage": "replies",
 }
 
 

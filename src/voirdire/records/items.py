@@ -39,6 +39,8 @@ class Item(msgspec.Struct, frozen=True, kw_only=True):
         The conversation before the response, usually with the user's text last; may be empty.
     response : str
         The text that is judged. Empty text is a response.
+    other : str or None
+        A second response to the same prompt, for pairwise questions: `response` is A, this is B.
     behavior : str or None
         The behavior that the prompt deserves, where it is known.
     group : str or None
@@ -52,13 +54,16 @@ class Item(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     prompt: tuple[Message, ...] = ()
     response: str
+    other: str | None = None
     behavior: str | None = None
     group: str | None = None
     cluster: str | None = None
     metadata: Mapping[str, Any] = {}
 
     def content_hash(self) -> bytes:
-        """SHA-256 over what a judge sees: prompt, response and behavior, not the id."""
+        """SHA-256 over what a judge sees: prompt, responses and behavior, not the id."""
         seen = [[message.role, message.content] for message in self.prompt]
-        content = msgspec.json.encode([seen, self.response, self.behavior])
-        return hashlib.sha256(content).digest()
+        told = [seen, self.response, self.behavior]
+        if self.other is not None:
+            told.append(self.other)
+        return hashlib.sha256(msgspec.json.encode(told)).digest()

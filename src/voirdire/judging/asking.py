@@ -1,0 +1,61 @@
+"""What one call asks a model: which questions, in which order, and what is wanted of each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from voirdire._types import Language, Mode, ModelSource
+    from voirdire.rubrics import Question
+
+__all__ = ["Answer", "Answers", "Ask"]
+
+Answer = float | str | tuple[str, ...]
+"""A boolean's probability or a number on a scale; a label or text; a set of labels."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ask:
+    """One call's questions.
+
+    Attributes
+    ----------
+    questions : tuple of Question
+        In the order in which they are asked; one of them where the mode is ``"single"``.
+    probability : {"logprob", "stated", "vote"}
+        What is asked for of boolean questions: true or false, whose token's probability is read;
+        a number in [0, 1]; or true or false, one of several samples.
+    mode : {"joint", "single"}
+        Whether the questions come before the item, for servers that keep the beginning of a
+        prompt, or after it.
+    language : {"en", "zh"}
+        Of the instructions and questions.
+    swapped : bool
+        Whether a pair of responses is shown with B first.
+    """
+
+    questions: tuple[Question, ...]
+    probability: ModelSource = "logprob"
+    mode: Mode = "joint"
+    language: Language = "en"
+    swapped: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """What one reply says.
+
+    Attributes
+    ----------
+    values : tuple of Answer
+        One per question of the `Ask`, in its order. A boolean's is a probability in [0, 1]; where
+        samples vote, this sample's is 0.0 or 1.0. A pairwise one is ``"A"``, ``"B"`` or
+        ``"tie"`` and means the item's own A and B, however they were shown.
+    missing_mass : tuple of float or None
+        Per question the probability of tokens that are neither true nor false, in [0, 1], and nan
+        where the question is not boolean; None where no log-probabilities were read.
+    """
+
+    values: tuple[Answer, ...]
+    missing_mass: tuple[float, ...] | None = None

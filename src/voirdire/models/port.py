@@ -1,0 +1,106 @@
+"""What every language model is: a name, its settings, and a reply to a request."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+import msgspec
+
+from voirdire._types import ReplyForm  # noqa: TC001  # msgspec reads the annotation
+from voirdire.records import Message  # noqa: TC001  # msgspec reads the annotation
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from voirdire.errors import ModelCallError
+    from voirdire.records import Reply
+
+__all__ = ["BatchChatModel", "Capabilities", "ChatModel", "ChatRequest"]
+
+
+class ChatRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """One call to a model.
+
+    Attributes
+    ----------
+    messages : tuple of Message
+        The conversation, the system's message first.
+    form : {"json_schema", "json_object", "text"}
+        How the model is held to the form of its reply.
+    schema : bytes
+        JSON Schema of the reply, as JSON; empty where the form is ``"text"``. Also sent with
+        ``"json_object"`` to servers that take it there.
+    top_logprobs : int or None
+        How many likely tokens to give per token of the reply; None asks for none.
+    max_tokens : int or None
+        Tokens of the reply at most, those of its reasoning apart; None leaves it to the server.
+    temperature : float or None
+        At least 0; None takes the model's own setting.
+    seed : int or None
+        For servers that can repeat themselves.
+    prefill : str
+        What the reply must begin with, whatever the model: text that the form leaves no choice
+        about. Models that can, start there; others ignore it.
+    """
+
+    messages: tuple[Message, ...]
+    form: ReplyForm = "text"
+    schema: bytes = b""
+    top_logprobs: int | None = None
+    max_tokens: int | None = None
+    temperature: float | None = None
+    seed: int | None = None
+    prefill: str = ""
+
+
+class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
+    """What a model's server can do, declared or found by a probe.
+
+    Attributes
+    ----------
+    forms : tuple of {"json_schema", "json_object", "text"}
+        The forms of reply that it knows, the strictest first; never empty.
+    top_logprobs : int or None
+        How many likely tokens it gives at most; 0 where it gives no log-probabilities; None where
+        nobody knows yet.
+    """
+
+    forms: tuple[ReplyForm, ...] = ("json_schema", "json_object", "text")
+    top_logprobs: int | None = None
+
+
+@runtime_checkable
+class ChatModel(Protocol):
+    """Whatever replies to a conversation."""
+
+    @property
+    def name(self) -> str:
+        """What verdicts call it, such as ``"openai/gpt-4o-mini"``."""
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """Everything that its replies depend on, as JSON values; part of the fingerprint.
+
+        Never a key or another secret.
+        """
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What it can do, as far as it is known."""
+
+    async def reply(self, request: ChatRequest) -> Reply:
+        """Answer one request; a `ModelCallError` says why there is no reply.
+
+        It neither waits for its turn nor tries again: that is the runner's business.
+        """
+
+    async def close(self) -> None:
+        """Close connections; calling it twice is fine, and so is using the model again."""
+
+
+@runtime_checkable
+class BatchChatModel(ChatModel, Protocol):
+    """A model that answers many requests faster together than one by one."""
+
+    async def replies(self, requests: Sequence[ChatRequest]) -> Sequence[Reply | ModelCallError]:
+        """Answer requests together, in their order."""

@@ -1,0 +1,1 @@
+"""Where models' replies are kept: SQLite by default, PostgreSQL for teams."""
