@@ -17,6 +17,7 @@ import voirdire
 from voirdire.judging import (
     ScriptedJudge,
     file_judging,
+    file_run,
     judge_file,
     judge_items,
     kept_items,
@@ -525,7 +526,7 @@ def test_a_full_disk_keeps_the_parts_and_the_old_file(
 ):
     path = write_items(220)
     old = Path(run(write_items(10, name="few.jsonl")).output).read_bytes()
-    place = (parts, "write_part") if when == "part" else (file_judging, "join_parts")
+    place = (parts, "write_part") if when == "part" else (file_run, "join_parts")
     whole, calls = getattr(*place), []
 
     def full(*args, **settings):

@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from voirdire._types import Judged
-from voirdire.cli.judging_output import print_card, print_summary, say_how_to_go_on
-from voirdire.cli.judging_progress import judging_progress
+from voirdire.cli import model_options as models
+from voirdire.cli.judging_output import (
+    print_card,
+    print_estimate,
+    print_several,
+    print_summary,
+    say_how_to_go_on,
+)
+from voirdire.cli.judging_progress import judging_progress, several_progress
+from voirdire.cli.model_judges import ModelOptions, print_prompt
 from voirdire.cli.options import as_mapping
 from voirdire.cli.printing import listen_for_interrupts
 
 if TYPE_CHECKING:
-    from voirdire.judging import JudgingSummary
+    from voirdire.judging import JudgingSummary, LlmJudge
 
 __all__ = ["judge_command"]
 
@@ -49,11 +57,33 @@ def judge_command(
     judge: Annotated[
         str,
         typer.Option(
-            help="Who answers: local, or a file that `voirdire distill` made.",
-            metavar="local|FILE",
+            help="Who answers: local, a file that `voirdire distill` made, or a language model "
+            "such as openai/gpt-4o-mini or vllm/NAME.",
+            metavar="local|FILE|MODEL",
             rich_help_panel=ASKED,
         ),
     ] = "local",
+    judges: models.Judges = None,
+    mode: models.ModeOption = "joint",
+    probability: models.Probability = "logprob",
+    language: models.LanguageOption = "en",
+    samples: models.Samples = 5,
+    orders: models.Orders = 1,
+    temperature: models.Temperature = None,
+    reasoning_effort: models.ReasoningEffort = None,
+    max_tokens: models.MaxTokens = None,
+    base_url: models.BaseUrl = None,
+    api_key_env: models.ApiKeyEnv = None,
+    route: models.Route = False,
+    show_prompt: models.ShowPrompt = False,
+    concurrency: models.Concurrency = 32,
+    requests_per_minute: models.Requests = None,
+    tokens_per_minute: models.TokensPerMinute = None,
+    timeout: models.Timeout = 120.0,
+    max_cost: models.MaxCost = None,
+    store: models.Store = None,
+    retry_failures: models.RetryFailures = False,
+    dry_run: models.DryRun = False,
     threshold: Annotated[
         float | None,
         typer.Option(
@@ -101,7 +131,8 @@ def judge_command(
     workers: Annotated[
         int,
         typer.Option(
-            help="Processes; 0: one per core, at most 8, where there are more than 20,000 items.",
+            help="Processes of a local judge; 0: one per core, at most 8, where there are more "
+            "than 20,000 items.",
             rich_help_panel=WRITTEN,
         ),
     ] = 0,
@@ -124,17 +155,59 @@ def judge_command(
 ) -> None:
     """Judge responses by a rubric: probabilities, labels and completion classes, to a file.
 
-    A run that was interrupted goes on where it was when the same command is given again.
+    A run that was interrupted goes on where it was when the same command is given again. Replies
+    of a language model are kept, and never paid for twice.
     """
+    typed = ModelOptions(
+        mode=mode,
+        probability=probability,
+        language=language,
+        samples=samples,
+        orders=orders,
+        temperature=temperature,
+        reasoning_effort=reasoning_effort,
+        max_tokens=max_tokens,
+        base_url=base_url,
+        api_key_env=api_key_env,
+        route=route,
+        concurrency=concurrency,
+        requests_per_minute=requests_per_minute,
+        tokens_per_minute=tokens_per_minute,
+        timeout=timeout,
+        max_cost=max_cost,
+    )
     if show_card:
         print_card(judge, as_json=as_json)
+        return
+    if show_prompt:
+        print_prompt(items, typed, rubric=rubric, file_format=file_format)
+        return
+    named = as_mapping(column, option="--column")
+    reading: dict[str, Any] = {
+        "rubric": rubric,
+        "judged": judged,
+        "behavior": behavior,
+        "columns": named or None,
+        "format": file_format,
+        "store": store,
+    }
+    listen_for_interrupts()
+    asked = typed.judge(judge)
+    if dry_run:
+        _estimate(items, output, judges=judges, asked=asked, as_json=as_json, reading=reading)
         return
     source, target = _given(items, output)
     if target == "-" and as_json:
         msg = "`--json` must not be given with `-o -`: both print to standard output."
         raise typer.BadParameter(msg)
-    named = as_mapping(column, option="--column")
-    listen_for_interrupts()
+    settings = reading | {
+        "threshold": threshold,
+        "layout": layout,
+        "retry_failures": retry_failures,
+    }
+    if judges is not None:
+        _judge_with_several(source, target, judges=judges, as_json=as_json, settings=settings)
+        return
     from voirdire.judging import judge_file
 
     try:
@@ -142,27 +215,66 @@ def judge_command(
             summary: JudgingSummary = judge_file(
                 source,
                 target,
-                rubric=rubric,
-                judge=judge,
-                threshold=threshold,
-                judged=judged,
-                behavior=behavior,
-                columns=named or None,
-                format=file_format,
-                layout=layout,
+                judge=asked,
                 workers=workers or "auto",
                 restart=restart,
                 progress=tell,
+                **settings,
             )
     except KeyboardInterrupt:
-        say_how_to_go_on(target)
+        say_how_to_go_on(target, store=store, asks_a_model=not isinstance(asked, str))
         raise
     print_summary(summary, as_json=as_json)
 
 
+def _estimate(
+    items: str | None,
+    output: Path | None,
+    *,
+    judges: Path | None,
+    asked: LlmJudge | str,
+    as_json: bool,
+    reading: dict[str, Any],
+) -> None:
+    from voirdire.judging import estimate_run, load_llm_judges
+
+    if items is None:
+        msg = "`ITEMS` must be a file of items. Name one."
+        raise typer.BadParameter(msg)
+    if judges is None:
+        asking: list[LlmJudge | str] = [asked]
+        beside = output
+    else:
+        asking = [*load_llm_judges(judges)]
+        beside = None if output is None else output / "any"
+    found = [estimate_run(items, judge=each, output=beside, **reading) for each in asking]
+    print_estimate(found, as_json=as_json)
+
+
+def _judge_with_several(
+    source: str, folder: str, *, judges: Path, as_json: bool, settings: dict[str, Any]
+) -> None:
+    from voirdire.judging import judge_file_with_several
+
+    if folder == "-":
+        msg = "`--output` must be a folder for several judges, got standard output."
+        raise typer.BadParameter(msg)
+    try:
+        with several_progress(source) as tell:
+            judged = judge_file_with_several(
+                source, folder, judges=judges, progress=tell, **settings
+            )
+    except KeyboardInterrupt:
+        say_how_to_go_on(folder, store=settings["store"], asks_a_model=True)
+        raise
+    print_several(judged, as_json=as_json)
+    if judged.failed:
+        raise typer.Exit(1)
+
+
 def _given(items: str | None, output: Path | None) -> tuple[str, str]:
     if items is None:
-        msg = "`ITEMS` must be a file of items. Name one, or ask for --show-card."
+        msg = "`ITEMS` must be a file of items. Name one, or ask for --show-card or --show-prompt."
         raise typer.BadParameter(msg)
     if output is None:
         msg = "`--output` must name the file of verdicts: -o verdicts.parquet."

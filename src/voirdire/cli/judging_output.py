@@ -5,20 +5,30 @@ from __future__ import annotations
 import math
 import shlex
 import sys
+from dataclasses import asdict
 from itertools import groupby
 from typing import TYPE_CHECKING
 
 import typer
 
 from voirdire._validation import shorten
+from voirdire.cli.call_output import call_lines, shown_store
 from voirdire.cli.printing import print_json, print_tables
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rich.table import Table
 
-    from voirdire.judging import ClassSummary, JudgingSummary
+    from voirdire.judging import ClassSummary, JudgingSummary, RunEstimate, SeveralJudged
 
-__all__ = ["print_card", "print_summary", "say_how_to_go_on"]
+__all__ = [
+    "print_card",
+    "print_estimate",
+    "print_several",
+    "print_summary",
+    "say_how_to_go_on",
+]
 
 _MOST_DROPS = 5
 
@@ -32,8 +42,9 @@ def print_summary(summary: JudgingSummary, *, as_json: bool) -> None:
     printed = summary.output == "-"
     print_tables(
         _heading(summary),
-        _question_table(summary),
+        *((_question_table(summary),) if summary.questions else ()),
         *(("", _class_table(summary)) if summary.classes else ()),
+        *(() if summary.calls is None else call_lines(summary.calls)),
         *_cautions(summary),
         *(() if printed else _whereabouts(summary)),
         stream=sys.stderr if printed else sys.stdout,
@@ -51,8 +62,56 @@ def print_card(judge: str, *, as_json: bool) -> None:
         typer.echo(card.to_markdown())
 
 
-def say_how_to_go_on(output: str) -> None:
+def print_several(judged: SeveralJudged, *, as_json: bool) -> None:
+    """Print what several judges came to, one line each, and how to examine them."""
+    for name, error in judged.failed.items():
+        typer.echo(f"{shorten(name)} did not come to its end: {error}", err=True)
+    if as_json:
+        failed = {name: str(error) for name, error in judged.failed.items()}
+        print_json({"judged": [row.as_dict() for row in judged], "failed": failed})
+        return
+    if not judged:
+        return
+    _say_drops(judged[0])
+    outputs = " ".join(f"--judges {shlex.quote(row.output)}" for row in judged)
+    print_tables(
+        _several_table(judged),
+        "",
+        "May one of them stand in for people? With labels by people:",
+        f"  voirdire examine --humans labels.csv {outputs} --kind boolean --report report.html",
+    )
+
+
+def print_estimate(estimates: Sequence[RunEstimate], *, as_json: bool) -> None:
+    """Print what runs would call and cost."""
+    if as_json:
+        print_json({"estimates": [asdict(row) for row in estimates]})
+        return
+    from rich.table import Table
+
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    table.add_column("judge", no_wrap=True)
+    for heading in ("items", "calls", "stored", "tokens in", "tokens out", "US dollars"):
+        table.add_column(heading, justify="right")
+    for row in estimates:
+        numbers = (row.n_items, row.n_calls, row.n_stored, row.prompt_tokens, row.completion_tokens)
+        cost = "unknown" if row.cost is None else f"{row.cost:,.4f}"
+        table.add_row(shorten(row.judge), *(f"{number:,}" for number in numbers), cost)
+    sources = dict.fromkeys(row.price_source for row in estimates if row.price_source)
+    print_tables(
+        table,
+        "",
+        "Tokens are estimated; reasoning, repetitions and what a server caches are not in them.",
+        *(f"price: {source}" for source in sources),
+    )
+
+
+def say_how_to_go_on(output: str, *, store: str | None = None, asks_a_model: bool = False) -> None:
     """Say after an interruption what is kept."""
+    if asks_a_model:
+        where = "in the store" if store is None else f"in {shown_store(store)}"
+        typer.echo(f"every reply is kept {where}; the same command goes on from there.", err=True)
+        return
     if output == "-":
         return
     from voirdire.judging import kept_items
@@ -128,6 +187,25 @@ def _class_text(row: ClassSummary) -> str:
     return f"{row.completion_class} {share} ({mean})"
 
 
+def _several_table(judged: SeveralJudged) -> Table:
+    from rich.table import Table
+
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    table.add_column("judge", no_wrap=True)
+    for heading in ("items", "calls", "failed", "US dollars"):
+        table.add_column(heading, justify="right")
+    table.add_column("verdicts")
+    for row in judged:
+        calls = row.calls
+        failed = 0 if calls is None else sum(calls.failures.values())
+        cost = "unknown" if calls is None or calls.cost is None else f"{calls.cost:,.4f}"
+        n_calls = 0 if calls is None else calls.n_calls
+        table.add_row(
+            shorten(row.judge), f"{row.n_items:,}", f"{n_calls:,}", f"{failed:,}", cost, row.output
+        )
+    return table
+
+
 def _cautions(summary: JudgingSummary) -> list[str]:
     found = [f"note: {note}" for note in summary.notes]
     if summary.untrusted:
@@ -142,11 +220,20 @@ def _whereabouts(summary: JudgingSummary) -> list[str]:
     lines = ["", f"verdicts: {summary.output}"]
     if summary.layout == "long":
         verdicts = shlex.quote(summary.output)
+        kind = _kind(summary)
         lines += [
             "May the judge stand in for people? With labels by people:",
-            f"  voirdire examine --humans labels.csv --judges {verdicts} --kind boolean",
+            f"  voirdire examine --humans labels.csv --judges {verdicts} --kind {kind}",
         ]
     return lines
+
+
+def _kind(summary: JudgingSummary) -> str:
+    """Give the kind of question that most users will examine first."""
+    answers = () if summary.calls is None else summary.calls.answers
+    if summary.questions or not answers:
+        return "boolean"
+    return "choice" if answers[0].kind == "pairwise" else answers[0].kind
 
 
 def _percent(share: float) -> str:

@@ -8,12 +8,20 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from voirdire._validation import shorten
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from voirdire.judging import JudgingProgress
+    from voirdire.judging import CallProgress, JudgingProgress
 
-__all__ = ["estimated_rows", "judging_progress", "said_of", "steps_progress"]
+__all__ = [
+    "estimated_rows",
+    "judging_progress",
+    "said_of",
+    "several_progress",
+    "steps_progress",
+]
 
 _SAMPLE_BYTES = 1 << 22
 
@@ -38,7 +46,8 @@ def judging_progress(source: str) -> Iterator[Callable[[JudgingProgress], None] 
         started = time.monotonic()
 
         def tell(state: JudgingProgress) -> None:
-            done = state.n_items + state.n_dropped
+            answered = state.n_items if state.calls is None else state.calls.n_answered
+            done = max(state.n_items, answered) + state.n_dropped
             said = said_of(
                 state, seconds=time.monotonic() - started, total=bar.tasks[0].total, done=done
             )
@@ -66,6 +75,8 @@ def said_of(state: JudgingProgress, *, seconds: float, total: float | None, done
     """Words for a state: items, items a second, and the time left where the total is known."""
     if state.finishing:
         return f"{state.n_items:,} items · writing the file"
+    if state.calls is not None:
+        return _said_of_calls(state, state.calls, seconds=seconds, total=total)
     rate = (state.n_items - state.n_reused) / seconds if seconds > 0 else 0.0
     said = f"{state.n_items:,} items"
     if state.n_reused:
@@ -76,6 +87,55 @@ def said_of(state: JudgingProgress, *, seconds: float, total: float | None, done
             left = round(max(total - done, 0) / rate)
             said += f" · about {left // 60}:{left % 60:02d} left"
     return said
+
+
+def _said_of_calls(
+    state: JudgingProgress, calls: CallProgress, *, seconds: float, total: float | None
+) -> str:
+    """Words for a run of calls: items, rate, cost, calls in flight, failures, time left."""
+    answered = max(state.n_items, calls.n_answered)
+    rate = (answered - state.n_reused) / seconds if seconds > 0 else 0.0
+    said = [f"{answered:,} items"]
+    said += [f"{rate:,.1f}/s"] if rate > 0 else []
+    said += [] if calls.cost is None else [f"${calls.cost:,.4f}"]
+    said += [f"{calls.n_in_flight} of {calls.concurrency} in flight"]
+    said += [f"{calls.n_retries:,} tried again"] if calls.n_retries else []
+    said += [f"{calls.n_failed:,} failed"] if calls.n_failed else []
+    if rate > 0 and total is not None:
+        left = round(max(total - answered - state.n_dropped, 0) / rate)
+        said.append(f"about {left // 60}:{left % 60:02d} left")
+    return " · ".join(said)
+
+
+@contextmanager
+def several_progress(source: str) -> Iterator[Callable[[str, JudgingProgress], None] | None]:
+    """Give what several judges tell their progress to, a line for each."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TaskID, TextColumn
+
+    with Progress(
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=16),
+        TextColumn("{task.fields[said]}"),
+        console=Console(stderr=True),
+        transient=True,
+    ) as bar:
+        total = estimated_rows(source)
+        started = time.monotonic()
+        tasks: dict[str, TaskID] = {}
+
+        def tell(name: str, state: JudgingProgress) -> None:
+            if name not in tasks:
+                tasks[name] = bar.add_task(shorten(name), total=total, said="…")
+            answered = state.n_items if state.calls is None else state.calls.n_answered
+            done = max(state.n_items, answered) + state.n_dropped
+            said = said_of(state, seconds=time.monotonic() - started, total=total, done=done)
+            bar.update(tasks[name], completed=done, said=said)
+
+        yield tell
 
 
 def estimated_rows(source: str) -> int | None:

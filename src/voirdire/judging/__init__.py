@@ -11,10 +11,24 @@ from voirdire import _lazy
 
 if TYPE_CHECKING:
     from voirdire.judging.answering import judge_items
-    from voirdire.judging.batch import BehaviorClasses, VerdictBatch
+    from voirdire.judging.batch import BehaviorClasses, CallDetails, VerdictBatch
+    from voirdire.judging.call_summary import AnswerSummary, CallSummary
+    from voirdire.judging.calls.limits import Limits
+    from voirdire.judging.calls.stopping import CostLimitReachedError, StoppedError
     from voirdire.judging.distilling import Distilled, distill_files
-    from voirdire.judging.file_judging import JudgingProgress, judge_file
+    from voirdire.judging.file_judging import judge_file
+    from voirdire.judging.file_run import CallProgress, JudgingProgress
     from voirdire.judging.labelled_items import LeftOut
+    from voirdire.judging.llm import LlmJudge
+    from voirdire.judging.llm.estimate import RunEstimate, estimate_run
+    from voirdire.judging.llm.judges_file import JudgeSpec, load_judges
+    from voirdire.judging.llm.pricing import Price, price_of
+    from voirdire.judging.llm.several import (
+        SeveralJudged,
+        judge_file_with_several,
+        load_llm_judges,
+    )
+    from voirdire.judging.llm.shown_prompt import show_prompt
     from voirdire.judging.local import (
         JudgeCard,
         LocalJudge,
@@ -31,55 +45,91 @@ if TYPE_CHECKING:
     from voirdire.judging.work_folder import kept_items
 
 __all__ = [
+    "AnswerSummary",
     "BehaviorClasses",
+    "CallDetails",
+    "CallProgress",
+    "CallSummary",
     "ClassSummary",
+    "CostLimitReachedError",
     "Distilled",
     "Judge",
     "JudgeCard",
+    "JudgeSpec",
     "JudgingProgress",
     "JudgingSummary",
     "LeftOut",
+    "Limits",
+    "LlmJudge",
     "LocalJudge",
+    "Price",
     "QuestionFigures",
     "QuestionSummary",
+    "RunEstimate",
     "ScriptedJudge",
+    "SeveralJudged",
+    "StoppedError",
     "TrainingData",
     "VerdictBatch",
     "VerdictLayout",
     "Verdicts",
     "distill_files",
     "distill_judge",
+    "estimate_run",
     "judge",
     "judge_file",
+    "judge_file_with_several",
     "judge_items",
     "kept_items",
+    "load_judges",
+    "load_llm_judges",
     "load_local_judge",
+    "price_of",
+    "show_prompt",
 ]
 
 _HOMES = {
+    "AnswerSummary": "call_summary",
     "BehaviorClasses": "batch",
+    "CallDetails": "batch",
+    "CallProgress": "file_run",
+    "CallSummary": "call_summary",
     "ClassSummary": "summary",
+    "CostLimitReachedError": "calls.stopping",
     "Distilled": "distilling",
     "Judge": "port",
     "JudgeCard": "local",
-    "JudgingProgress": "file_judging",
+    "JudgeSpec": "llm.judges_file",
+    "JudgingProgress": "file_run",
     "JudgingSummary": "summary",
     "LeftOut": "labelled_items",
+    "Limits": "calls.limits",
+    "LlmJudge": "llm",
     "LocalJudge": "local",
+    "Price": "llm.pricing",
     "QuestionFigures": "local",
     "QuestionSummary": "summary",
+    "RunEstimate": "llm.estimate",
     "ScriptedJudge": "scripted",
+    "SeveralJudged": "llm.several",
+    "StoppedError": "calls.stopping",
     "TrainingData": "local",
     "VerdictBatch": "batch",
     "VerdictLayout": "table",
     "Verdicts": "verdicts",
     "distill_files": "distilling",
     "distill_judge": "local",
+    "estimate_run": "llm.estimate",
     "judge": "verdicts",
     "judge_file": "file_judging",
+    "judge_file_with_several": "llm.several",
     "judge_items": "answering",
     "kept_items": "work_folder",
+    "load_judges": "llm.judges_file",
+    "load_llm_judges": "llm.several",
     "load_local_judge": "local",
+    "price_of": "llm.pricing",
+    "show_prompt": "llm.shown_prompt",
 }
 
 

@@ -11,28 +11,30 @@ import numpy as np
 from voirdire._validation import check_count, shorten
 from voirdire.errors import InputError
 from voirdire.judging.batch import BehaviorClasses, VerdictBatch
-from voirdire.judging.plan import check_behavior, plan_judging
+from voirdire.judging.plan import asks_a_model, check_behavior, plan_judging
 from voirdire.records import Failure
 from voirdire.rubrics.logic import class_probabilities, hard_classes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
 
     from voirdire._types import Judged
+    from voirdire.judging.batch import CallDetails
+    from voirdire.judging.llm import LlmJudge
     from voirdire.judging.plan import JudgingPlan
     from voirdire.judging.port import Judge
     from voirdire.records import Item
     from voirdire.rubrics import Behavior, Rubric
 
-__all__ = ["judge_items", "verdicts_on"]
+__all__ = ["judge_items", "verdict_batch", "verdicts_on"]
 
 
 def judge_items(
     items: Iterable[Item],
-    judge: Judge | str | Path = "local",
+    judge: Judge | LlmJudge | str | Path = "local",
     *,
     rubric: Rubric | str | Path = "safety",
     threshold: float | None = None,
@@ -46,8 +48,9 @@ def judge_items(
     ----------
     items : iterable of Item
         Read one batch at a time. A behavior that the rubric does not have is an error.
-    judge : Judge, str or path, optional
-        Who answers: ``"local"`` is the judge of this package, a path one of your own.
+    judge : Judge, LlmJudge, str or path, optional
+        Who answers: ``"local"`` is the judge of this package, a path one of your own,
+        ``"openai/gpt-4o-mini"`` a language model.
     rubric : Rubric, str or path, optional
         What is asked: a rubric, the name of a built-in one, or a YAML file.
     threshold : float, optional
@@ -81,15 +84,36 @@ def judge_items(
     check_behavior(behavior, plan.rubric)
     size = check_count("batch_size", batch_size, minimum=1)
     pending = iter(items)
+    if behavior is not None:
+        pending = (_of_behavior(item, behavior) for item in pending)
+    if asks_a_model(plan.judge):
+        from voirdire.judging.llm.batches import judged_batches
+
+        yield from judged_batches(pending, plan)
+        return
     while batch := list(islice(pending, size)):
-        if behavior is not None:
-            batch = [_of_behavior(item, behavior) for item in batch]
         yield verdicts_on(batch, plan)
 
 
 def verdicts_on(items: Sequence[Item], plan: JudgingPlan) -> VerdictBatch:
     """Judge these items at once."""
     probabilities = _answers(items, plan)
+    failures = {
+        (int(row), int(column)): Failure(reason="no probability")
+        for row, column in np.argwhere(np.isnan(probabilities))
+    }
+    return verdict_batch(items, plan, probabilities=probabilities, failures=failures)
+
+
+def verdict_batch(
+    items: Sequence[Item],
+    plan: JudgingPlan,
+    *,
+    probabilities: NDArray[np.float64],
+    failures: Mapping[tuple[int, int], Failure],
+    details: CallDetails | None = None,
+) -> VerdictBatch:
+    """Work out the completion classes, and put everything together."""
     rubric = plan.rubric
     behaviors = tuple(item.behavior for item in items)
     if rubric.behaviors:
@@ -99,10 +123,7 @@ def verdicts_on(items: Sequence[Item], plan: JudgingPlan) -> VerdictBatch:
         behaviors=behaviors,
         questions=rubric.propositions,
         probabilities=probabilities,
-        failures={
-            (int(row), int(column)): Failure(reason="no probability")
-            for row, column in np.argwhere(np.isnan(probabilities))
-        },
+        failures=failures,
         threshold=plan.threshold,
         classes=tuple(
             _classes(rubric, row, behaviors, probabilities, threshold=plan.threshold)
@@ -111,6 +132,7 @@ def verdicts_on(items: Sequence[Item], plan: JudgingPlan) -> VerdictBatch:
         judge=plan.judge.name,
         source=plan.judge.source,
         fingerprint=plan.fingerprint,
+        details=details,
     )
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from voirdire._validation import check_choice
+from voirdire.judging.call_table import call_frame
 from voirdire.judging.table import VerdictLayout, long_frame, wide_frame
 
 if TYPE_CHECKING:
@@ -19,7 +20,41 @@ if TYPE_CHECKING:
     from voirdire._types import ProbabilitySource
     from voirdire.records import Failure
 
-__all__ = ["BehaviorClasses", "VerdictBatch"]
+__all__ = ["BehaviorClasses", "CallDetails", "VerdictBatch"]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class CallDetails:
+    """What there is to say of verdicts that a language model gave.
+
+    Attributes
+    ----------
+    labels : mapping of str to tuple
+        Answers to questions that are not boolean, one per item: a label, a number, a text, labels
+        in the order of the rubric, or None for a failure.
+    label_failures : mapping of (int, str) to Failure
+        Why there is none, by place of the item and question.
+    missing_mass : ndarray of float, shape (n_items, n_propositions)
+        Probability of tokens that are neither true nor false, in [0, 1]; nan where none was read.
+    shift : ndarray of float, shape (n_items, n_propositions)
+        Range of a proposition's probability over the orders in which the questions were asked, in
+        [0, 1]; nan where nothing was compared.
+    label_shift : mapping of str to ndarray of float, shape (n_items,)
+        For pairwise questions 1 where a pair was judged otherwise with its responses swapped, and
+        0 where it was not; nan for other kinds.
+    forms : tuple of str or None
+        The loosest form in which a reply about the item was asked for.
+    attempts : ndarray of int, shape (n_items,)
+        Replies and failed calls about the item.
+    """
+
+    labels: Mapping[str, tuple[Any, ...]] = field(repr=False)
+    label_failures: Mapping[tuple[int, str], Failure] = field(repr=False)
+    missing_mass: NDArray[np.float64] = field(repr=False)
+    shift: NDArray[np.float64] = field(repr=False)
+    label_shift: Mapping[str, NDArray[np.float64]] = field(repr=False)
+    forms: tuple[str | None, ...] = field(repr=False)
+    attempts: NDArray[np.int64] = field(repr=False)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -79,6 +114,8 @@ class VerdictBatch:
         Where the probabilities come from.
     fingerprint : str
         Hash over judge, rubric, threshold, what is judged and class rule.
+    details : CallDetails or None
+        Answers of other kinds and how the calls went, where the judge is a language model.
     """
 
     items: tuple[str, ...]
@@ -91,6 +128,7 @@ class VerdictBatch:
     judge: str
     source: ProbabilitySource
     fingerprint: str
+    details: CallDetails | None = field(default=None, repr=False)
 
     @property
     def labels(self) -> NDArray[np.bool_]:
@@ -110,8 +148,12 @@ class VerdictBatch:
         -------
         polars.DataFrame
             Long: `item`, `judge`, `question`, `label`, `probability`, `source`, `threshold`,
-            `behavior`, `failure`, `fingerprint`. Wide: `item`, `behavior`, a probability for each
-            proposition and each ``behavior.class``, `judge`, `fingerprint`.
+            `behavior`, `failure`, `fingerprint`; where a language model was asked, also
+            `missing_mass`, `shift`, `form` and `attempts`, and rows for questions that are not
+            boolean. Wide: `item`, `behavior`, a probability for each proposition and each
+            ``behavior.class``, an answer for each other question, `judge`, `fingerprint`.
         """
         check_choice("layout", layout, VerdictLayout)
-        return long_frame(self) if layout == "long" else wide_frame(self)
+        if layout == "wide":
+            return wide_frame(self)
+        return long_frame(self) if self.details is None else call_frame(self, self.details)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import sys
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from voirdire._validation import check_choice, check_count
-from voirdire.errors import InputError
+from voirdire.judging.file_run import FileRun, JudgingProgress
 from voirdire.judging.item_source import ItemSource
-from voirdire.judging.outputs import checked_output, publish
+from voirdire.judging.outputs import checked_output
 from voirdire.judging.parts import (
     CALL_CHARACTERS,
     CALL_ITEMS,
@@ -21,48 +20,28 @@ from voirdire.judging.parts import (
     key_of,
     stretches,
 )
-from voirdire.judging.plan import check_behavior, plan_judging
+from voirdire.judging.plan import asks_a_model, check_behavior, plan_judging
+from voirdire.judging.reply_stores import opened_store
 from voirdire.judging.set_aside import SetAside
 from voirdire.judging.summary import JudgingSummary, summarize
 from voirdire.judging.table import VerdictLayout, verdict_columns
 from voirdire.judging.tally import add_tallies, tally_of
-from voirdire.judging.verdict_files import join_parts, synced
 from voirdire.judging.work_folder import WorkFolder
 from voirdire.judging.workers import run_in_order
 
 if TYPE_CHECKING:
+    import threading
     from collections.abc import Callable, Iterator, Mapping
 
     from voirdire._types import Judged
+    from voirdire.judging.llm import LlmJudge
     from voirdire.judging.plan import JudgingPlan
     from voirdire.judging.port import Judge
     from voirdire.judging.tally import Tally
     from voirdire.judging.workers import Work
     from voirdire.rubrics import Rubric
 
-__all__ = ["JudgingProgress", "judge_file"]
-
-
-@dataclass(frozen=True, kw_only=True)
-class JudgingProgress:
-    """How far a run of judging has come.
-
-    Attributes
-    ----------
-    n_items : int
-        Items with verdicts, in finished parts.
-    n_reused : int
-        How many of them an earlier run had judged.
-    n_dropped : int
-        Rows that were set aside so far.
-    finishing : bool
-        Whether every item is judged and the parts are being put together.
-    """
-
-    n_items: int
-    n_reused: int
-    n_dropped: int
-    finishing: bool = False
+__all__ = ["judge_file"]
 
 
 def judge_file(
@@ -70,7 +49,7 @@ def judge_file(
     output: str | Path,
     *,
     rubric: Rubric | str | Path = "safety",
-    judge: Judge | str | Path = "local",
+    judge: Judge | LlmJudge | str | Path = "local",
     threshold: float | None = None,
     judged: Judged = "final_answer",
     behavior: str | None = None,
@@ -79,6 +58,9 @@ def judge_file(
     layout: VerdictLayout = "long",
     workers: int | Literal["auto"] = 1,
     restart: bool = False,
+    store: str | Path | None = None,
+    retry_failures: bool = False,
+    stopping: threading.Event | None = None,
     progress: Callable[[JudgingProgress], None] | None = None,
 ) -> JudgingSummary:
     """Judge every item of a file.
@@ -96,8 +78,9 @@ def judge_file(
         output. Nothing but a file of verdicts is replaced.
     rubric : Rubric, str or path, optional
         What is asked: a rubric, the name of a built-in one, or a YAML file.
-    judge : Judge, str or path, optional
-        Who answers: ``"local"`` is the judge of this package, a path one of your own.
+    judge : Judge, LlmJudge, str or path, optional
+        Who answers: ``"local"`` is the judge of this package, a path one of your own,
+        ``"openai/gpt-4o-mini"`` a language model.
     threshold : float, optional
         In (0, 1). A proposition is true from this probability on; by default the rubric says.
     judged : {"final_answer", "with_reasoning", "whole_turn"}, optional
@@ -115,8 +98,17 @@ def judge_file(
         Above 1, a script must guard its start with ``if __name__ == "__main__"``.
     restart : bool, optional
         Throw away what an interrupted run left, instead of going on from there.
+    store : str or path, optional
+        Where a language model's replies are kept: a file for SQLite, or a ``postgresql://``
+        address. By default ``voirdire-replies.sqlite`` beside the output. A run that is repeated
+        calls nothing that is in it; `restart` does not touch it.
+    retry_failures : bool, optional
+        Call a language model again where it failed in an earlier run.
+    stopping : threading.Event, optional
+        Set it from another thread to end a run of a language model as Ctrl-C does.
     progress : callable, optional
-        Called with a `JudgingProgress` after every part.
+        Called with a `JudgingProgress` after every part, and a few times a second where a
+        language model is asked.
 
     Returns
     -------
@@ -136,9 +128,11 @@ def judge_file(
     *Order*: verdicts follow the items, whatever `workers` is. *Errors*: an item without a usable
     response is set aside; a judge that fails on an item gives verdicts with `failure`; anything
     else ends the run. *Cancellation*: at most 2,000 items per worker are judged again; worker
-    processes finish the part that they have begun, and end with this process. *Memory*: two parts
-    per worker. *Going on*: a part is used again only where the ids and contents of its items, the
-    judge, the rubric, the threshold, what is judged and the layout are the same.
+    processes finish the part that they have begun, and end with this process. Calls to a language
+    model that are in flight are waited for and stored; a second Ctrl-C does not wait. *Memory*:
+    two parts per worker. *Going on*: a part is used again only where the ids and contents of its
+    items, the judge, the rubric, the threshold, what is judged and the layout are the same; a
+    language model's replies are found in the store.
     """
     plan = plan_judging(judge, rubric, threshold=threshold, judged=judged)
     check_behavior(behavior, plan.rubric)
@@ -148,70 +142,38 @@ def judge_file(
     if str(output) == "-":
         return _to_standard_output(items, plan, layout=layout, progress=progress)
     target, written_as = checked_output(Path(output), source=source)
-    run = _Run(
-        items=items,
-        plan=plan,
-        layout=layout,
-        folder=WorkFolder(target, written_as=written_as),
-        set_aside=SetAside(target.with_name(f"{target.name}.dropped.jsonl")),
-        progress=progress,
-    )
-    return run.judged(workers=n_workers, restart=restart, output=str(output))
+    about = {
+        "items": items,
+        "plan": plan,
+        "layout": layout,
+        "folder": WorkFolder(target, written_as=written_as),
+        "set_aside": SetAside(target.with_name(f"{target.name}.dropped.jsonl")),
+        "progress": progress,
+    }
+    if not asks_a_model(plan.judge):
+        return _PartsRun(workers=n_workers, **about).judged(restart=restart, output=str(output))
+    from voirdire.judging.llm.model_run import ModelRun
+
+    with opened_store(store, beside=target) as replies:
+        run = ModelRun(store=replies, retry_failures=retry_failures, stopping=stopping, **about)
+        return run.judged(restart=False, output=str(output))
 
 
-class _Run:
-    """One run: parts that are found or judged, then one file."""
+class _PartsRun(FileRun):
+    """A run whose finished parts are found again by the next one."""
 
-    def __init__(
-        self,
-        *,
-        items: ItemSource,
-        plan: JudgingPlan,
-        layout: VerdictLayout,
-        folder: WorkFolder,
-        set_aside: SetAside,
-        progress: Callable[[JudgingProgress], None] | None,
-    ) -> None:
-        self.items = items
-        self.plan = plan
-        self.layout: VerdictLayout = layout
-        self.columns = verdict_columns(plan.rubric, layout)
-        self.folder = folder
-        self.set_aside = set_aside
-        self.progress = progress
-        self.n_parts = 0
-        self.n_reused = 0
+    def __init__(self, *, workers: int | None, **about: Any) -> None:
+        super().__init__(**about)
+        self.workers = workers
 
-    def judged(self, *, workers: int | None, restart: bool, output: str) -> JudgingSummary:
-        """Judge, put together, publish, clean up."""
-        with self.folder, self.set_aside:
-            if restart:
-                self.folder.clear()
-            self.set_aside.open(self.folder.path / "dropped.jsonl")
-            tally = self._tally(workers=workers)
-            self.items.check_unchanged()
-            self._say(tally, finishing=True)
-            dropped_output = self._publish()
-            self.folder.remove()
-        return summarize(
-            tally,
-            self.plan,
-            output=output,
-            layout=self.layout,
-            n_without_prompt=self.items.n_without_prompt,
-            n_reused=self.n_reused,
-            n_dropped=self.set_aside.count,
-            dropped=self.set_aside.first,
-            dropped_output=None if dropped_output is None else str(dropped_output),
-        )
-
-    def _tally(self, *, workers: int | None) -> Tally:
+    def tally(self) -> Tally:
+        """Judge the parts that are not finished."""
         total: Tally | None = None
         # closed at once on an interruption: no worker may write when the folder is let go
-        with closing(run_in_order(self._work(), self.plan, workers=workers)) as records:
+        with closing(run_in_order(self._work(), self.plan, workers=self.workers)) as records:
             for record in records:
                 total = record.tally if total is None else add_tallies([total, record.tally])
-                self._say(total)
+                self.say(total)
         if total is None:
             self.items.refuse_empty(self.set_aside)
         return total
@@ -236,35 +198,6 @@ class _Run:
                 key=key,
                 written_as=written_as,
                 layout=self.layout,
-            )
-
-    def _publish(self) -> Path | None:
-        target = self.folder.output
-        parts = [self.folder.part(number) for number in range(self.n_parts)]
-        joined = self.folder.path / f"joined{target.suffix}"
-        try:
-            self.folder.forget_from(self.n_parts)
-            with synced(joined):
-                join_parts(parts, joined, written_as=self.folder.written_as, columns=self.columns)
-            dropped_output = self.set_aside.publish()
-            publish(joined, target)
-        except OSError as error:
-            msg = (
-                f"{target}: cannot be written ({error.strerror}). The finished parts are kept: "
-                "make room, and run the same command again."
-            )
-            raise InputError(msg) from error
-        return dropped_output
-
-    def _say(self, tally: Tally, *, finishing: bool = False) -> None:
-        if self.progress is not None:
-            self.progress(
-                JudgingProgress(
-                    n_items=tally.n_items,
-                    n_reused=min(self.n_reused, tally.n_items),
-                    n_dropped=self.set_aside.count,
-                    finishing=finishing,
-                )
             )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, NoReturn, TypeGuard
 
 from voirdire._types import Judged
 from voirdire._validation import check_choice, check_fraction, shorten
@@ -13,9 +13,11 @@ from voirdire.judging.fingerprint import verdict_fingerprint
 from voirdire.judging.port import Judge
 
 if TYPE_CHECKING:
+    from voirdire.judging.llm import LlmJudge
+    from voirdire.judging.llm.bound_judge import BoundJudge
     from voirdire.rubrics import Rubric
 
-__all__ = ["JudgingPlan", "check_behavior", "plan_judging", "refuse_kinds"]
+__all__ = ["JudgingPlan", "asks_a_model", "check_behavior", "plan_judging", "refuse_kinds"]
 
 _MOST_NAMED = 10
 
@@ -52,7 +54,7 @@ class JudgingPlan:
 
 
 def plan_judging(
-    judge: Judge | str | Path,
+    judge: Judge | LlmJudge | str | Path,
     rubric: Rubric | str | Path,
     *,
     threshold: float | None = None,
@@ -61,7 +63,7 @@ def plan_judging(
     """Load judge and rubric where they are named, and check that they suit each other."""
     check_choice("judged", judged, Judged)
     questions = _loaded_rubric(rubric)
-    answering = _loaded_judge(judge)
+    answering = _loaded_judge(judge, questions)
     limit = questions.threshold if threshold is None else threshold
     limit = check_fraction("threshold", limit)
     return JudgingPlan(
@@ -73,8 +75,15 @@ def plan_judging(
             answering, rubric=questions, threshold=limit, judged=judged
         ),
         columns=_columns(answering, questions),
-        notes=(*_not_asked(questions), *_worded_otherwise(answering, questions)),
+        notes=(*_not_asked(answering, questions), *_worded_otherwise(answering, questions)),
     )
+
+
+def asks_a_model(judge: Judge) -> TypeGuard[BoundJudge]:
+    """Tell whether a judge of a plan is a language model, which answers every kind of question."""
+    from voirdire.judging.llm.bound_judge import BoundJudge
+
+    return isinstance(judge, BoundJudge)
 
 
 def check_behavior(behavior: str | None, rubric: Rubric) -> None:
@@ -91,16 +100,28 @@ def _loaded_rubric(rubric: Rubric | str | Path) -> Rubric:
     return load_rubric(rubric)
 
 
-def _loaded_judge(judge: Judge | str | Path) -> Judge:
-    if isinstance(judge, str | Path):
-        from voirdire.judging.local import load_local_judge
+def _loaded_judge(judge: Judge | LlmJudge | str | Path, rubric: Rubric) -> Judge:
+    from voirdire.judging.llm import LlmJudge
 
-        return load_local_judge(judge)
+    if isinstance(judge, str | Path):
+        from voirdire.models import is_model_name
+
+        if not is_model_name(str(judge)):
+            from voirdire.judging.local import load_local_judge
+
+            return load_local_judge(judge)
+        from voirdire.models import load_model
+
+        judge = LlmJudge(model=load_model(str(judge)))
+    if isinstance(judge, LlmJudge):
+        from voirdire.judging.llm.bound_judge import BoundJudge
+
+        return BoundJudge(judge=judge, rubric=rubric)
     given: object = judge
     if not isinstance(given, Judge):
         msg = (
             "`judge` must have a name, questions, a fingerprint, a source and a method "
-            f'`probabilities`, got {type(judge).__name__}. Name a file, or "local".'
+            f'`probabilities`, got {type(judge).__name__}. Name a model, a file, or "local".'
         )
         raise InputError(msg)
     return judge
@@ -108,7 +129,7 @@ def _loaded_judge(judge: Judge | str | Path) -> Judge:
 
 def _columns(judge: Judge, rubric: Rubric) -> tuple[int, ...]:
     asked = rubric.propositions
-    if not asked:
+    if not asked and not asks_a_model(judge):
         refuse_kinds(rubric)
     lacking = [name for name in asked if name not in judge.questions]
     if lacking:
@@ -127,14 +148,14 @@ def refuse_kinds(rubric: Rubric) -> NoReturn:
     kinds = ", ".join(dict.fromkeys(row.kind for row in rubric.questions)) or "none"
     msg = (
         f"`rubric` must ask boolean questions, got {shorten(rubric.name)!r} with questions of kind "
-        f"{kinds}. A local judge answers propositions only."
+        f"{kinds}. A local judge answers propositions only; a language model answers every kind."
     )
     raise InputError(msg)
 
 
-def _not_asked(rubric: Rubric) -> list[str]:
+def _not_asked(judge: Judge, rubric: Rubric) -> list[str]:
     others = [row.id for row in rubric.questions if row.kind != "boolean"]
-    if not others:
+    if not others or asks_a_model(judge):
         return []
     return [f"not asked, since they are not boolean: {_named(others)}"]
 

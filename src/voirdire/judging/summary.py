@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from voirdire._types import Judged, ProbabilitySource
+    from voirdire.judging.call_summary import CallSummary
     from voirdire.judging.plan import JudgingPlan
     from voirdire.judging.table import VerdictLayout
     from voirdire.judging.tally import ClassTally, Tally
@@ -105,6 +106,8 @@ class JudgingSummary:
         One per behavior and completion class.
     notes : tuple of str
         What the reader should know.
+    calls : CallSummary or None
+        What the calls came to, where the judge is a language model.
     """
 
     output: str
@@ -125,6 +128,7 @@ class JudgingSummary:
     questions: tuple[QuestionSummary, ...] = field(default=(), repr=False)
     classes: tuple[ClassSummary, ...] = field(default=(), repr=False)
     notes: tuple[str, ...] = ()
+    calls: CallSummary | None = None
 
     @property
     def untrusted(self) -> tuple[str, ...]:

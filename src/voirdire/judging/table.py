@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, TypeAlias
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -11,7 +13,7 @@ from voirdire._validation import shorten
 from voirdire.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -19,10 +21,15 @@ if TYPE_CHECKING:
     from voirdire.rubrics import Rubric
 
 __all__ = [
+    "CALL_COLUMNS",
     "LONG_COLUMNS",
     "WIDE_ENDS",
+    "LongCells",
     "VerdictLayout",
     "is_verdict_table",
+    "label_series",
+    "label_text",
+    "long_cells",
     "long_frame",
     "verdict_columns",
     "wide_frame",
@@ -43,6 +50,9 @@ LONG_COLUMNS = (
     "failure",
     "fingerprint",
 )
+CALL_COLUMNS = ("missing_mass", "shift", "form", "attempts")
+"""What follows them where the judge is a language model; see `CallDetails`."""
+
 WIDE_ENDS = (("item", "behavior"), ("judge", "fingerprint"))
 """What the columns of a wide table begin and end with."""
 
@@ -52,7 +62,7 @@ _TRUE, _FALSE, _NONE = 1, 0, -1
 
 def is_verdict_table(columns: tuple[str, ...]) -> VerdictLayout | None:
     """Tell by its columns whether a table holds verdicts of ours, and in which layout."""
-    if columns == LONG_COLUMNS:
+    if columns in (LONG_COLUMNS, (*LONG_COLUMNS, *CALL_COLUMNS)):
         return "long"
     first, last = WIDE_ENDS
     if columns[: len(first)] == first and columns[len(first) :][-len(last) :] == last:
@@ -60,12 +70,15 @@ def is_verdict_table(columns: tuple[str, ...]) -> VerdictLayout | None:
     return None
 
 
-def verdict_columns(rubric: Rubric, layout: VerdictLayout) -> tuple[str, ...]:
+def verdict_columns(
+    rubric: Rubric, layout: VerdictLayout, *, of_model: bool = False
+) -> tuple[str, ...]:
     """Name the columns of the table of a rubric's verdicts, in order, each once."""
     if layout == "long":
-        return LONG_COLUMNS
+        return (*LONG_COLUMNS, *CALL_COLUMNS) if of_model else LONG_COLUMNS
     first, last = WIDE_ENDS
-    taken = [name for name in rubric.propositions if name in (*first, *last)]
+    others = [row.id for row in rubric.questions if row.kind != "boolean"] if of_model else []
+    taken = [name for name in (*rubric.propositions, *others) if name in (*first, *last)]
     if taken:
         msg = (
             f"`layout` must be 'long' for rubric {shorten(rubric.name)!r}, got 'wide': its "
@@ -73,11 +86,25 @@ def verdict_columns(rubric: Rubric, layout: VerdictLayout) -> tuple[str, ...]:
         )
         raise InputError(msg)
     classes = (f"{row.id}.{part.name}" for row in rubric.behaviors for part in row.classes)
-    return (*first, *rubric.propositions, *classes, *last)
+    return (*first, *rubric.propositions, *others, *classes, *last)
 
 
-def long_frame(batch: VerdictBatch) -> pl.DataFrame:
-    """One row per item and question: an item's propositions, then its classes."""
+@dataclass(frozen=True, kw_only=True, eq=False)
+class LongCells:
+    """The rows of a long table: places of item and question, probability, and state.
+
+    `question` counts the propositions and then the classes; `state` is 1 for true, 0 for false
+    and -1 where there is no label.
+    """
+
+    item: NDArray[np.int64]
+    question: NDArray[np.int64]
+    probability: NDArray[np.float64]
+    state: NDArray[np.int8]
+
+
+def long_cells(batch: VerdictBatch) -> LongCells:
+    """Lay out the rows: an item's propositions, then its classes."""
     blocks = list(_blocks(batch))
     n_rows = sum(block.codes.size for block in blocks)
     item, code = np.empty(n_rows, dtype=np.int64), np.empty(n_rows, dtype=np.int64)
@@ -85,6 +112,13 @@ def long_frame(batch: VerdictBatch) -> pl.DataFrame:
     for block in blocks:
         item[block.places], code[block.places] = block.items, block.codes
         probability[block.places], label[block.places] = block.probabilities, block.labels
+    return LongCells(item=item, question=code, probability=probability, state=label)
+
+
+def long_frame(batch: VerdictBatch, cells: LongCells | None = None) -> pl.DataFrame:
+    """One row per item and question: an item's propositions, then its classes."""
+    cells = long_cells(batch) if cells is None else cells
+    item, code, probability, label = cells.item, cells.question, cells.probability, cells.state
     names = pl.Series([*batch.questions, *(x for row in batch.classes for x in row.questions)])
     n_asked = len(batch.questions)
     derived = pl.Series(code >= n_asked)
@@ -122,6 +156,9 @@ def wide_frame(batch: VerdictBatch) -> pl.DataFrame:
     }
     for name, values in zip(batch.questions, batch.probabilities.T, strict=True):
         columns[name] = pl.Series(values).fill_nan(None)
+    if batch.details is not None:
+        for name, labels in batch.details.labels.items():
+            columns[name] = label_series(labels)
     for row in batch.classes:
         for name, values in zip(row.questions, row.probabilities.T, strict=True):
             whole = np.full(len(batch.items), np.nan)
@@ -130,6 +167,25 @@ def wide_frame(batch: VerdictBatch) -> pl.DataFrame:
     return pl.DataFrame(columns).with_columns(
         judge=pl.lit(batch.judge), fingerprint=pl.lit(batch.fingerprint)
     )
+
+
+def label_series(labels: Sequence[Any]) -> pl.Series:
+    """Give answers to a question that is not boolean as a column: numbers, or text.
+
+    A set of labels is written as a JSON array.
+    """
+    if all(label is None or isinstance(label, float) for label in labels):
+        return pl.Series(labels, dtype=pl.Float64)
+    return pl.Series([label_text(label) for label in labels], dtype=pl.String)
+
+
+def label_text(label: Any) -> str | None:
+    """Write an answer as text; whole numbers without a point."""
+    if label is None or isinstance(label, str):
+        return label
+    if isinstance(label, float):
+        return f"{label:.0f}" if label.is_integer() else repr(label)
+    return json.dumps(list(label), ensure_ascii=False)
 
 
 class _Block:

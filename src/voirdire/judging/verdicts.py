@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -10,24 +11,30 @@ import polars as pl
 
 from voirdire._validation import shorten
 from voirdire.errors import InputError, NoDataError
-from voirdire.judging.answering import judge_items
+from voirdire.judging.answering import verdicts_on
 from voirdire.judging.given_items import given_items
 from voirdire.judging.notes import distrust, without_prompt
-from voirdire.judging.plan import plan_judging
+from voirdire.judging.plan import asks_a_model, check_behavior, plan_judging
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
 
     from voirdire._types import Judged
     from voirdire.judging.batch import VerdictBatch
+    from voirdire.judging.call_summary import CallSummary
+    from voirdire.judging.llm import LlmJudge
+    from voirdire.judging.plan import JudgingPlan
     from voirdire.judging.port import Judge
     from voirdire.judging.table import VerdictLayout
-    from voirdire.records import Dropped
+    from voirdire.records import Dropped, Item
     from voirdire.rubrics import Rubric
 
 __all__ = ["Verdicts", "judge"]
+
+_BATCH_ITEMS = 1_000
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -50,6 +57,8 @@ class Verdicts:
         Rows that are no items, each with its reason.
     notes : tuple of str
         What the reader should know.
+    calls : CallSummary or None
+        What the calls came to, where the judge is a language model.
     """
 
     items: tuple[str, ...]
@@ -59,6 +68,7 @@ class Verdicts:
     fingerprint: str
     dropped: tuple[Dropped, ...] = ()
     notes: tuple[str, ...] = ()
+    calls: CallSummary | None = None
     _batches: tuple[VerdictBatch, ...] = field(default=())
 
     def __repr__(self) -> str:
@@ -125,10 +135,12 @@ def judge(
     items: Any,
     *,
     rubric: Rubric | str | Path = "safety",
-    judge: Judge | str | Path = "local",
+    judge: Judge | LlmJudge | str | Path = "local",
     threshold: float | None = None,
     judged: Judged = "final_answer",
     behavior: str | None = None,
+    store: str | Path | None = None,
+    retry_failures: bool = False,
 ) -> Verdicts:
     """Judge items in memory.
 
@@ -138,14 +150,20 @@ def judge(
         Items, or rows as a file of items has them: at least a `response`.
     rubric : Rubric, str or path, optional
         What is asked: a rubric, the name of a built-in one, or a YAML file.
-    judge : Judge, str or path, optional
-        Who answers: ``"local"`` is the judge of this package, a path one of your own.
+    judge : Judge, LlmJudge, str or path, optional
+        Who answers: ``"local"`` is the judge of this package, a path one of your own,
+        ``"openai/gpt-4o-mini"`` a language model.
     threshold : float, optional
         In (0, 1). A proposition is true from this probability on; by default the rubric says.
     judged : {"final_answer", "with_reasoning", "whole_turn"}, optional
         What of a row's response is judged. The response of an `Item` is judged as it stands.
     behavior : str, optional
         The behavior of items that have none.
+    store : str or path, optional
+        Where a language model's replies are kept and found again: a file for SQLite, or a
+        ``postgresql://`` address. By default they are kept nowhere.
+    retry_failures : bool, optional
+        Call a language model again where it failed in an earlier run.
 
     Returns
     -------
@@ -171,21 +189,13 @@ def judge(
     True
     """
     plan = plan_judging(judge, rubric, threshold=threshold, judged=judged)
+    check_behavior(behavior, plan.rubric)
     found, dropped = given_items(items, judged=judged, behavior=behavior)
     if not found:
         why = f" The first was set aside: {dropped[0].reason}." if dropped else ""
         msg = f"`items` must hold at least one item, got none.{why}"
         raise NoDataError(msg)
-    batches = tuple(
-        judge_items(
-            found,
-            plan.judge,
-            rubric=plan.rubric,
-            threshold=plan.threshold,
-            judged=judged,
-            behavior=behavior,
-        )
-    )
+    record, batches = _batches(found, plan, store=store, retry_failures=retry_failures)
     return Verdicts(
         items=tuple(item.id for item in found),
         questions=plan.rubric.propositions,
@@ -198,8 +208,27 @@ def judge(
             *without_prompt(sum(not item.prompt for item in found), len(found)),
             *distrust(plan.judge),
         ),
+        calls=record,
         _batches=batches,
     )
+
+
+def _batches(
+    items: Sequence[Item], plan: JudgingPlan, *, store: str | Path | None, retry_failures: bool
+) -> tuple[CallSummary | None, tuple[VerdictBatch, ...]]:
+    if not asks_a_model(plan.judge):
+        stretches = range(0, len(items), _BATCH_ITEMS)
+        return None, tuple(verdicts_on(items[k : k + _BATCH_ITEMS], plan) for k in stretches)
+    from voirdire.judging.llm.batches import judged_batches
+    from voirdire.judging.llm.run_record import RunRecord
+    from voirdire.store import open_store
+
+    record = RunRecord(plan.rubric)
+    with nullcontext() if store is None else open_store(store) as replies:
+        batches = tuple(
+            judged_batches(items, plan, store=replies, retry_failures=retry_failures, record=record)
+        )
+    return record.summary(), batches
 
 
 def _of_class(batch: VerdictBatch, question: str) -> NDArray[np.float64]:

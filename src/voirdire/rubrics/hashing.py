@@ -12,7 +12,7 @@ from voirdire.rubrics.rubric import RUBRIC_SCHEMA
 if TYPE_CHECKING:
     from voirdire.rubrics.rubric import Behavior, Question, Rubric
 
-__all__ = ["hash_rubric", "rubric_document"]
+__all__ = ["hash_rubric", "question_document", "rubric_document"]
 
 
 def rubric_document(rubric: Rubric) -> dict[str, Any]:
@@ -28,7 +28,7 @@ def rubric_document(rubric: Rubric) -> dict[str, Any]:
         "description": dict(rubric.description),
         "class_rule": rubric.class_rule,
         "threshold": _number(rubric.threshold),
-        "questions": [_question(row) for row in rubric.questions],
+        "questions": [question_document(row) for row in rubric.questions],
         "expressions": dict(rubric.expressions),
         "behaviors": {row.id: _behavior(row) for row in rubric.behaviors},
     }
@@ -58,7 +58,8 @@ def hash_rubric(rubric: Rubric) -> str:
     return f"sha256:{hashlib.sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()}"
 
 
-def _question(row: Question) -> dict[str, Any]:
+def question_document(row: Question) -> dict[str, Any]:
+    """Give everything that a question says, as `rubric_document` does."""
     return {
         "id": row.id,
         "kind": row.kind,

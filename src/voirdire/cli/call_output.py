@@ -1,0 +1,88 @@
+"""What the calls of a run came to, in lines for people."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from voirdire.judging import AnswerSummary, CallSummary
+
+__all__ = ["call_lines", "shown_store"]
+
+_MASS_WORTH_SAYING = 0.01
+_SHIFT_WORTH_SAYING = 0.1
+
+
+def call_lines(calls: CallSummary) -> list[str]:
+    """Say how many calls there were, what they cost, and what to beware of."""
+    lines = [""] + [_answers(row) for row in calls.answers]
+    lines += [_counts(calls)]
+    if calls.failures:
+        listed = ", ".join(f"{reason} ({n:,})" for reason, n in calls.failures.items())
+        lines.append(f"failed: {listed}. Call them again with --retry-failures.")
+    lines += [f"note: the form of replies went from {step}" for step in calls.steps_down]
+    lines += _routed(calls)
+    lines += _mass(calls)
+    lines += _shift(calls)
+    return lines
+
+
+def shown_store(store: str) -> str:
+    """Give a store's address without a password."""
+    if "://" not in store:
+        return store
+    scheme, _, rest = store.partition("://")
+    return f"{scheme}://{rest.rpartition('@')[2]}"
+
+
+def _counts(calls: CallSummary) -> str:
+    said = [f"{calls.n_calls:,} calls"]
+    said += [f"{calls.n_retries:,} of them tried again"] if calls.n_retries else []
+    said += [f"{calls.n_reused:,} items from the store"] if calls.n_reused else []
+    if calls.prompt_tokens or calls.completion_tokens:
+        cached = f" ({calls.cached_tokens:,} cached)" if calls.cached_tokens else ""
+        said.append(f"{calls.prompt_tokens:,} tokens in{cached}, {calls.completion_tokens:,} out")
+    if calls.n_calls:
+        said.append("price unknown" if calls.cost is None else f"${calls.cost:,.4f}")
+    return "calls: " + ", ".join(said)
+
+
+def _answers(row: AnswerSummary) -> str:
+    shares = ", ".join(f"{label} {share:.1%}" for label, share in row.shares.items())
+    mean = "" if math.isnan(row.mean) else f"mean {row.mean:.3g}"
+    failed = f" ({row.n_failed:,} failed)" if row.n_failed else ""
+    return f"{row.question}: {shares or mean or f'{row.n_answered:,} answered'}{failed}"
+
+
+def _routed(calls: CallSummary) -> list[str]:
+    if not (calls.n_routed or calls.n_unrouted):
+        return []
+    missing = f", and none for {calls.n_unrouted:,}" if calls.n_unrouted else ""
+    return [f"note: the model chose the behavior of {calls.n_routed:,} items{missing}"]
+
+
+def _mass(calls: CallSummary) -> list[str]:
+    high = {name: mass for name, mass in calls.missing_mass.items() if mass >= _MASS_WORTH_SAYING}
+    if not high:
+        return []
+    name = max(high, key=high.__getitem__)
+    said = (
+        f"note: on {len(high)} propositions more than 1% of the probability is on tokens that "
+        f"are neither true nor false, at most {high[name]:.1%} ({name})"
+    )
+    return [said]
+
+
+def _shift(calls: CallSummary) -> list[str]:
+    if not calls.order_shift:
+        return []
+    mean = sum(calls.order_shift.values()) / len(calls.order_shift)
+    name = max(calls.order_shift, key=calls.order_shift.__getitem__)
+    largest = calls.order_shift[name]
+    advice = " Ask in several: --orders 3." if largest >= _SHIFT_WORTH_SAYING else ""
+    said = (
+        f"order: in another order of the questions answers moved by {mean:.3f} on average, at "
+        f"most {largest:.3f} ({name}), on {calls.n_order_checked:,} items.{advice}"
+    )
+    return [said]

@@ -1,0 +1,103 @@
+"""Language models as judges, from options or from a file of judges."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import typer
+
+if TYPE_CHECKING:
+    from voirdire._types import Language, Mode, ModelSource
+    from voirdire.judging import LlmJudge
+    from voirdire.records import Item
+
+__all__ = ["ModelOptions", "print_prompt"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelOptions:
+    """What was typed about a language model."""
+
+    mode: Mode
+    probability: ModelSource
+    language: Language
+    samples: int
+    orders: int
+    temperature: float | None
+    reasoning_effort: str | None
+    max_tokens: int | None
+    base_url: str | None
+    api_key_env: str | None
+    route: bool
+    concurrency: int
+    requests_per_minute: int | None
+    tokens_per_minute: int | None
+    timeout: float
+    max_cost: float | None
+
+    def judge(self, name: str) -> LlmJudge | str:
+        """Make a judge of a model's name; anything else is a local judge and stays as it is."""
+        from voirdire.models import is_model_name, load_model
+
+        if not is_model_name(name):
+            if self.base_url is not None:
+                msg = (
+                    f"`--judge` must name a model for --base-url, such as openai/NAME, got {name!r}"
+                )
+                raise typer.BadParameter(msg)
+            return name
+        from voirdire.judging import Limits, LlmJudge
+
+        model = load_model(
+            name,
+            base_url=self.base_url,
+            api_key_env=self.api_key_env,
+            reasoning_effort=self.reasoning_effort,
+            max_tokens=self.max_tokens,
+            timeout_s=self.timeout,
+        )
+        return LlmJudge(
+            model=model,
+            mode=self.mode,
+            probability=self.probability,
+            language=self.language,
+            n_samples=self.samples,
+            n_orders=self.orders,
+            temperature=self.temperature,
+            route=self.route,
+            limits=Limits(
+                concurrency=self.concurrency,
+                requests_per_minute=self.requests_per_minute,
+                tokens_per_minute=self.tokens_per_minute,
+                timeout_s=self.timeout,
+                max_cost=self.max_cost,
+            ),
+        )
+
+
+def print_prompt(
+    items: str | None, options: ModelOptions, *, rubric: str, file_format: str | None
+) -> None:
+    """Print what a model is asked."""
+    from voirdire.judging import show_prompt
+
+    item = None if items is None else _first(items, file_format=file_format)
+    typer.echo(
+        show_prompt(
+            rubric,
+            item=item,
+            mode=options.mode,
+            probability=options.probability,
+            language=options.language,
+        )
+    )
+
+
+def _first(items: str, *, file_format: str | None) -> Item | None:
+    from voirdire.io import stream_items
+
+    for batch in stream_items(items, format=file_format):  # type: ignore[arg-type]  # checked there
+        for item in batch.items:
+            return item
+    return None

@@ -1,0 +1,62 @@
+"""`voirdire probe`."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from voirdire._validation import shorten
+from voirdire.cli.printing import print_json, print_tables
+
+if TYPE_CHECKING:
+    from voirdire.models import ProbeReport
+
+__all__ = ["probe_command"]
+
+
+def probe_command(
+    model: Annotated[
+        str, typer.Argument(help="A language model, such as openai/gpt-4o-mini or vllm/NAME.")
+    ],
+    base_url: Annotated[
+        str | None,
+        typer.Option(help="Another OpenAI-compatible server.", metavar="URL", show_default=False),
+    ] = None,
+    api_key_env: Annotated[
+        str | None,
+        typer.Option(
+            help="Environment variable that holds the key. Default: the provider's.",
+            metavar="NAME",
+            show_default=False,
+        ),
+    ] = None,
+    timeout: Annotated[float, typer.Option(help="Seconds for one call.")] = 60.0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Ask a model's server what it can do: forms of reply, log-probabilities.
+
+    A handful of short calls, of a few tokens each.
+    """
+    from voirdire.models import load_model, probe
+
+    asked = load_model(model, base_url=base_url, api_key_env=api_key_env, timeout_s=timeout)
+
+    async def probed() -> ProbeReport:
+        try:
+            return await probe(asked)
+        finally:
+            await asked.close()
+
+    report = asyncio.run(probed())
+    if as_json:
+        print_json(report.as_dict())
+        return
+    lines = [f"{shorten(report.model)} knows:"]
+    lines += [f"  {step.feature}: {'yes' if step.works else 'no'}{_why(step.error)}" for step in report.steps]
+    print_tables(*lines)
+
+
+def _why(error: str) -> str:
+    return f" ({shorten(error, width=160)})" if error else ""

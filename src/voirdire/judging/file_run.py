@@ -1,0 +1,167 @@
+"""A run that judges a file: parts in a folder, then one file, whole or not at all."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from voirdire.errors import InputError
+from voirdire.judging.outputs import publish
+from voirdire.judging.plan import asks_a_model
+from voirdire.judging.summary import JudgingSummary, summarize
+from voirdire.judging.table import VerdictLayout, verdict_columns
+from voirdire.judging.verdict_files import join_parts, synced
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from voirdire.judging.call_summary import CallSummary
+    from voirdire.judging.item_source import ItemSource
+    from voirdire.judging.plan import JudgingPlan
+    from voirdire.judging.set_aside import SetAside
+    from voirdire.judging.tally import Tally
+    from voirdire.judging.work_folder import WorkFolder
+
+__all__ = ["CallProgress", "FileRun", "JudgingProgress"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class CallProgress:
+    """How the calls to a language model go.
+
+    Attributes
+    ----------
+    n_answered : int
+        Items that are answered, those in unfinished stretches included.
+    n_calls, n_retries : int
+        Calls of this run, and how many of them were tried again.
+    n_in_flight : int
+        Calls that wait for their reply now.
+    concurrency : int
+        How many may wait at once, as far as the server puts up with it.
+    cost : float or None
+        US dollars of this run so far; None where the price is not known.
+    n_failed : int
+        Calls without a usable reply.
+    """
+
+    n_answered: int
+    n_calls: int
+    n_retries: int
+    n_in_flight: int
+    concurrency: int
+    cost: float | None
+    n_failed: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgingProgress:
+    """How far a run of judging has come.
+
+    Attributes
+    ----------
+    n_items : int
+        Items with verdicts, in finished parts.
+    n_reused : int
+        How many of them an earlier run had judged.
+    n_dropped : int
+        Rows that were set aside so far.
+    finishing : bool
+        Whether every item is judged and the parts are being put together.
+    calls : CallProgress or None
+        How the calls go, where the judge is a language model.
+    """
+
+    n_items: int
+    n_reused: int
+    n_dropped: int
+    finishing: bool = False
+    calls: CallProgress | None = None
+
+
+class FileRun(ABC):
+    """One run: parts that are found or judged, then one file."""
+
+    def __init__(
+        self,
+        *,
+        items: ItemSource,
+        plan: JudgingPlan,
+        layout: VerdictLayout,
+        folder: WorkFolder,
+        set_aside: SetAside,
+        progress: Callable[[JudgingProgress], None] | None,
+    ) -> None:
+        self.items = items
+        self.plan = plan
+        self.layout: VerdictLayout = layout
+        self.columns = verdict_columns(plan.rubric, layout, of_model=asks_a_model(plan.judge))
+        self.folder = folder
+        self.set_aside = set_aside
+        self.progress = progress
+        self.n_parts = 0
+        self.n_reused = 0
+
+    def judged(self, *, restart: bool, output: str) -> JudgingSummary:
+        """Judge, put together, publish, clean up."""
+        with self.folder, self.set_aside:
+            if restart:
+                self.folder.clear()
+            self.set_aside.open(self.folder.path / "dropped.jsonl")
+            tally = self.tally()
+            self.items.check_unchanged()
+            self.say(tally, finishing=True)
+            dropped_output = self._publish()
+            self.folder.remove()
+        return summarize(
+            tally,
+            self.plan,
+            output=output,
+            layout=self.layout,
+            n_without_prompt=self.items.n_without_prompt,
+            n_reused=self.n_reused,
+            n_dropped=self.set_aside.count,
+            dropped=self.set_aside.first,
+            dropped_output=None if dropped_output is None else str(dropped_output),
+            calls=self.call_summary(),
+        )
+
+    @abstractmethod
+    def tally(self) -> Tally:
+        """Judge every item into parts, and add up."""
+
+    def call_summary(self) -> CallSummary | None:
+        """Say what the calls came to, where the judge is a language model."""
+        return None
+
+    def _publish(self) -> Path | None:
+        target = self.folder.output
+        parts = [self.folder.part(number) for number in range(self.n_parts)]
+        joined = self.folder.path / f"joined{target.suffix}"
+        try:
+            self.folder.forget_from(self.n_parts)
+            with synced(joined):
+                join_parts(parts, joined, written_as=self.folder.written_as, columns=self.columns)
+            dropped_output = self.set_aside.publish()
+            publish(joined, target)
+        except OSError as error:
+            msg = (
+                f"{target}: cannot be written ({error.strerror}). The finished parts are kept: "
+                "make room, and run the same command again."
+            )
+            raise InputError(msg) from error
+        return dropped_output
+
+    def say(self, tally: Tally, *, finishing: bool = False) -> None:
+        """Tell whoever watches."""
+        if self.progress is not None:
+            self.progress(
+                JudgingProgress(
+                    n_items=tally.n_items,
+                    n_reused=min(self.n_reused, tally.n_items),
+                    n_dropped=self.set_aside.count,
+                    finishing=finishing,
+                )
+            )

@@ -1,0 +1,58 @@
+"""Verdict batches from a language model, and what the calls of a run came to."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from voirdire.judging.answering import verdict_batch
+from voirdire.judging.llm.answer_arrays import answer_arrays
+from voirdire.judging.llm.running import judged_chunks
+
+if TYPE_CHECKING:
+    import threading
+    from collections.abc import Callable, Iterable, Iterator
+
+    from voirdire.judging.batch import VerdictBatch
+    from voirdire.judging.calls.caller import CallerState
+    from voirdire.judging.llm.run_record import RunRecord
+    from voirdire.judging.plan import JudgingPlan
+    from voirdire.records import Item
+    from voirdire.store import ReplyStore
+
+__all__ = ["judged_batches"]
+
+
+def judged_batches(
+    items: Iterable[Item],
+    plan: JudgingPlan,
+    *,
+    store: ReplyStore | None = None,
+    retry_failures: bool = False,
+    tick: Callable[[float, CallerState], None] | None = None,
+    stopping: threading.Event | None = None,
+    record: RunRecord | None = None,
+) -> Iterator[VerdictBatch]:
+    """Judge items with the plan's model; see `judged_chunks`.
+
+    `record`, where one is given, adds up what the calls came to.
+    """
+    from voirdire.judging.llm.bound_judge import BoundJudge
+
+    bound = plan.judge
+    if not isinstance(bound, BoundJudge):
+        msg = "a plan for a language model holds a bound judge"
+        raise TypeError(msg)
+    told = tick if record is None else record.heard(tick)
+    for chunk in judged_chunks(
+        items, bound, store=store, retry_failures=retry_failures, tick=told, stopping=stopping
+    ):
+        arrays = answer_arrays(chunk.verdicts, plan.rubric)
+        if record is not None:
+            record.add(chunk, arrays)
+        yield verdict_batch(
+            chunk.items,
+            plan,
+            probabilities=arrays.probabilities,
+            failures=arrays.failures,
+            details=arrays.details,
+        )

@@ -1,0 +1,180 @@
+"""Which calls an item needs: one for all questions, or one per question, order, sample or side."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, TypeVar
+
+import msgspec
+import numpy as np
+
+from voirdire._validation import shorten
+from voirdire.errors import InputError
+from voirdire.judging.asking import Answers, Ask
+from voirdire.judging.calls.call import Call
+from voirdire.judging.prompts import PromptBuilder, new_nonce
+from voirdire.judging.reading import ReplyReader
+
+if TYPE_CHECKING:
+    from voirdire._types import ReplyForm
+    from voirdire.judging.llm.judge import LlmJudge
+    from voirdire.models import ChatRequest
+    from voirdire.records import Item
+    from voirdire.rubrics import Question, Rubric
+
+__all__ = ["CallPlan", "CallSpec", "item_key", "plan_calls"]
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, kw_only=True)
+class CallSpec:
+    """One of the calls that every item needs.
+
+    Attributes
+    ----------
+    name : str
+        Its name in the store.
+    builder : PromptBuilder
+        Makes its requests.
+    reader : ReplyReader
+        Reads its replies.
+    places : tuple of int
+        Where in the rubric each question that it asks stands.
+    top_logprobs, seed : int or None
+        As in a `ChatRequest`.
+    temperature : float or None
+        As in a `ChatRequest`.
+    """
+
+    name: str
+    builder: PromptBuilder
+    reader: ReplyReader
+    places: tuple[int, ...]
+    top_logprobs: int | None
+    temperature: float | None
+    seed: int | None
+
+    def call(self, item: Item, *, key: bytes) -> Call[Answers]:
+        """Make the call about one item."""
+        return Call(
+            item=key, name=self.name, request=partial(self.request, item), read=self.reader.read
+        )
+
+    def request(self, item: Item, form: ReplyForm) -> ChatRequest:
+        """Make a request with a fence of its own."""
+        return self.builder.request(
+            item,
+            nonce=new_nonce(),
+            form=form,
+            top_logprobs=self.top_logprobs,
+            temperature=self.temperature,
+            seed=self.seed,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class CallPlan:
+    """The calls about every item.
+
+    Attributes
+    ----------
+    specs : tuple of CallSpec
+        What verdicts are made of.
+    check : CallSpec or None
+        The same questions in another order, which the first items of a run are also asked.
+    n_check : int
+        How many items those are.
+    """
+
+    specs: tuple[CallSpec, ...]
+    check: CallSpec | None = None
+    n_check: int = 0
+
+
+def plan_calls(judge: LlmJudge, rubric: Rubric) -> CallPlan:
+    """Lay out the calls that a judge needs for a rubric."""
+    questions = rubric.questions
+    kinds = {row.kind for row in questions}
+    if not questions:
+        msg = f"`rubric` must ask something, got {shorten(rubric.name)!r} without questions."
+        raise InputError(msg)
+    if "pairwise" in kinds and len(kinds) > 1:
+        msg = (
+            f"`rubric` must ask pairwise questions alone, got {shorten(rubric.name)!r} with other "
+            "kinds beside them. Put them into a rubric of their own."
+        )
+        raise InputError(msg)
+    sides = (False, True) if kinds == {"pairwise"} else (False,)
+    specs = tuple(
+        _spec(judge, questions, places, order=order, sample=sample, swapped=swapped, part=part)
+        for part, places in _parts(judge, questions)
+        for order, sample in _rounds(judge)
+        for swapped in sides
+    )
+    if not _is_checked(judge, questions):
+        return CallPlan(specs=specs)
+    everything = tuple(range(len(questions)))
+    check = _spec(judge, questions, everything, order=1, sample=None, swapped=False, part="joint")
+    return CallPlan(specs=specs, check=check, n_check=judge.order_check)
+
+
+def item_key(item: Item) -> bytes:
+    """SHA-256 over what a prompt shows of an item: conversation and responses."""
+    told = [[row.role, row.content] for row in item.prompt]
+    return hashlib.sha256(msgspec.json.encode([told, item.response, item.other])).digest()
+
+
+def _parts(judge: LlmJudge, questions: tuple[Question, ...]) -> list[tuple[str, tuple[int, ...]]]:
+    if judge.mode == "joint":
+        return [("joint", tuple(range(len(questions))))]
+    return [(f"single/{row.id}", (place,)) for place, row in enumerate(questions)]
+
+
+def _rounds(judge: LlmJudge) -> list[tuple[int, int | None]]:
+    """Pairs of an order and a sample; samples go through the orders in turn."""
+    n_orders = judge.n_orders if judge.mode == "joint" else 1
+    if judge.probability == "vote":
+        return [(sample % n_orders, sample) for sample in range(judge.n_samples)]
+    return [(order, None) for order in range(n_orders)]
+
+
+def _is_checked(judge: LlmJudge, questions: tuple[Question, ...]) -> bool:
+    n_boolean = sum(row.kind == "boolean" for row in questions)
+    joint = judge.mode == "joint" and judge.probability == "logprob" and judge.n_orders == 1
+    return joint and n_boolean > 0 and len(questions) > 1 and judge.order_check > 0
+
+
+def _spec(
+    judge: LlmJudge,
+    questions: tuple[Question, ...],
+    places: tuple[int, ...],
+    *,
+    order: int,
+    sample: int | None,
+    swapped: bool,
+    part: str,
+) -> CallSpec:
+    if order:  # the same few orders for all items, so that servers can keep the prompt's beginning
+        shuffled = np.random.default_rng([judge.seed, order]).permutation(len(places))
+        places = tuple(places[place] for place in shuffled)
+    ask = Ask(
+        questions=tuple(questions[place] for place in places),
+        probability=judge.probability,
+        mode=judge.mode,
+        language=judge.language,
+        swapped=swapped,
+    )
+    words = [part, f"order{order}" if order else "", "" if sample is None else f"sample{sample}"]
+    words.append("swapped" if swapped else "")
+    return CallSpec(
+        name="/".join(word for word in words if word),
+        builder=PromptBuilder(ask),
+        reader=ReplyReader(ask),
+        places=places,
+        top_logprobs=judge.asked_logprobs,
+        temperature=judge.asked_temperature,
+        seed=None if sample is None else judge.seed + sample,
+    )

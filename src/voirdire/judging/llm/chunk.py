@@ -1,0 +1,132 @@
+"""A stretch of items on its way: what is stored of them, what must be called, what came of it."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from voirdire.judging.llm.call_plan import item_key
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from voirdire.judging.calls.call import Call, Outcome
+    from voirdire.judging.llm.call_plan import CallPlan
+    from voirdire.judging.llm.routing import Router
+    from voirdire.records import Item
+
+__all__ = ["Chunk", "Unit"]
+
+Stored = "Mapping[bytes, Mapping[str, Sequence[bytes]]]"
+
+
+@dataclass(eq=False, slots=True)
+class Unit:
+    """Calls that one worker makes, and where their outcomes belong."""
+
+    chunk: Chunk
+    key: bytes
+    calls: list[Call[Any]]
+    slots: list[int]
+    stored: Mapping[str, Sequence[bytes]]
+
+    def deliver(self, outcomes: Sequence[Outcome[Any]]) -> None:
+        """Hand the outcomes to every item that they concern."""
+        self.chunk.deliver(self, outcomes)
+
+
+@dataclass(eq=False, slots=True)
+class Chunk:
+    """Items in their order with one row of outcomes each.
+
+    A row has a slot per call of the plan, then one for the check of orders and one for the
+    router; the last two stay empty where they are not wanted.
+    """
+
+    items: list[Item]
+    keys: list[bytes]
+    route_keys: list[bytes | None]
+    rows: list[list[Outcome[Any] | None]]
+    n_waiting: int = 0
+    done: asyncio.Event = field(default_factory=asyncio.Event)
+    _rows_of: dict[bytes, list[int]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, items: list[Item], plan: CallPlan, *, router: Router | None) -> Chunk:
+        """Prepare a chunk; nothing is looked up yet."""
+        keys = [item_key(item) for item in items]
+        routes = [None if router is None else router.key(item) for item in items]
+        rows: list[list[Outcome[Any] | None]] = [[None] * (len(plan.specs) + 2) for _ in items]
+        chunk = cls(items, keys, routes, rows)
+        for row, key in enumerate(keys):
+            chunk._rows_of.setdefault(key, []).append(row)
+        for row, route in enumerate(routes):
+            if route is not None:
+                chunk._rows_of.setdefault(route, []).append(row)
+        return chunk
+
+    @property
+    def all_keys(self) -> list[bytes]:
+        """Every hash that the store may know something of, each once."""
+        return list(self._rows_of)
+
+    def units(
+        self,
+        plan: CallPlan,
+        *,
+        router: Router | None,
+        stored: Mapping[bytes, Mapping[str, Sequence[bytes]]],
+        reuse: Callable[[Call[Any], Sequence[bytes]], Outcome[Any] | None],
+        n_check: int,
+        together: bool,
+    ) -> list[Unit]:
+        """Fill in what the store has, and give what must be called."""
+        units: list[Unit] = []
+        nothing: dict[str, Sequence[bytes]] = {}
+        for key, rows in self._rows_of.items():
+            known = stored.get(key, nothing)
+            unit = Unit(self, key, [], [], known)
+            row = rows[0]
+            item = self.items[row]
+            wanted: list[tuple[int, Call[Any]]]
+            if key == self.route_keys[row] and router is not None:
+                wanted = [(len(plan.specs) + 1, router.call(item, key=key))]
+            else:
+                wanted = [(k, spec.call(item, key=key)) for k, spec in enumerate(plan.specs)]
+                if plan.check is not None and row < n_check:
+                    wanted.append((len(plan.specs), plan.check.call(item, key=key)))
+            for slot, call in wanted:
+                blobs = known.get(call.name, ())
+                outcome = reuse(call, blobs) if blobs else None
+                if outcome is None:
+                    unit.calls.append(call)
+                    unit.slots.append(slot)
+                else:
+                    for each in rows:
+                        self.rows[each][slot] = outcome
+            if unit.calls:
+                units += [unit] if together else _apart(unit)
+        self.n_waiting = len(units)
+        if not units:
+            self.done.set()
+        return units
+
+    def deliver(self, unit: Unit, outcomes: Sequence[Outcome[Any]]) -> None:
+        """Take the outcomes of a unit."""
+        for slot, outcome in zip(unit.slots, outcomes, strict=True):
+            for row in self._rows_of[unit.key]:
+                self.rows[row][slot] = outcome
+        self.n_waiting -= 1
+        if not self.n_waiting:
+            self.done.set()
+
+
+def _apart(unit: Unit) -> list[Unit]:
+    """Give each call of an item to a worker of its own."""
+    if len(unit.calls) == 1:
+        return [unit]
+    return [
+        Unit(unit.chunk, unit.key, [call], [slot], unit.stored)
+        for call, slot in zip(unit.calls, unit.slots, strict=True)
+    ]

@@ -1,0 +1,154 @@
+"""What several replies about one item come to: means, votes, and how far the replies differ."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import dataclass
+from statistics import median_low
+from typing import TYPE_CHECKING
+
+from voirdire.records import Failure
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from voirdire.judging.asking import Answer, Answers
+    from voirdire.judging.calls.call import Outcome
+    from voirdire.judging.llm.call_plan import CallSpec
+    from voirdire.rubrics import Question
+
+__all__ = ["ItemVerdict", "combine"]
+
+TIED = Failure(reason="the samples are tied")
+
+
+@dataclass(frozen=True, slots=True)
+class ItemVerdict:
+    """A model's verdict on one item, one entry per question of the rubric.
+
+    Attributes
+    ----------
+    values : tuple of Answer or None
+        A proposition's probability, a label, a number, a text or labels; None for a failure.
+    failures : tuple of (int, Failure)
+        Places of the questions without a value, and why.
+    missing_mass : tuple of float or None
+        Mean over the replies; None where no log-probabilities were read.
+    shift : tuple of float or None
+        Range of a proposition's probability over the orders of the questions, and 1 or 0 for a
+        pair that was or was not judged otherwise with its responses swapped; nan where there is
+        nothing to compare. None where nothing was asked in more than one order.
+    form : str or None
+        The loosest form in which a reply was asked for.
+    attempts : int
+        Replies and failures in all.
+    """
+
+    values: tuple[Answer | None, ...]
+    failures: tuple[tuple[int, Failure], ...]
+    missing_mass: tuple[float, ...] | None
+    shift: tuple[float, ...] | None
+    form: str | None
+    attempts: int
+
+
+_LOOSENESS = {None: 0, "json_schema": 1, "json_object": 2, "text": 3}
+
+
+def combine(
+    outcomes: Sequence[Outcome[Answers]],
+    *,
+    specs: Sequence[CallSpec],
+    questions: Sequence[Question],
+    votes: bool,
+) -> ItemVerdict:
+    """Put the outcomes of all calls about one item together."""
+    if len(outcomes) == 1 and outcomes[0].value is not None:
+        return _of_one(outcomes[0], outcomes[0].value)
+    said: list[list[Answer]] = [[] for _ in questions]
+    masses: list[list[float]] = [[] for _ in questions]
+    reasons: list[Failure | None] = [None] * len(questions)
+    asked = [0] * len(questions)
+    for outcome, spec in zip(outcomes, specs, strict=True):
+        for slot, place in enumerate(spec.places):
+            asked[place] += 1
+            if outcome.value is None:
+                reasons[place] = outcome.failure
+                continue
+            said[place].append(outcome.value.values[slot])
+            if outcome.value.missing_mass is not None:
+                masses[place].append(outcome.value.missing_mass[slot])
+    answers = [
+        _answer(question, given, n_asked=n, reason=reason, votes=votes)
+        for question, given, n, reason in zip(questions, said, asked, reasons, strict=True)
+    ]
+    several = not votes and max(asked, default=0) > 1
+    return ItemVerdict(
+        values=tuple(None if isinstance(row, Failure) else row for row in answers),
+        failures=tuple((k, row) for k, row in enumerate(answers) if isinstance(row, Failure)),
+        missing_mass=tuple(map(_mean, masses)) if any(masses) else None,
+        shift=tuple(map(_shift, questions, said)) if several else None,
+        form=max((row.form for row in outcomes), key=_LOOSENESS.__getitem__),
+        attempts=sum(row.attempts for row in outcomes),
+    )
+
+
+def _of_one(outcome: Outcome[Answers], value: Answers) -> ItemVerdict:
+    """One call in the rubric's own order: nothing to combine, and by far the commonest case."""
+    return ItemVerdict(value.values, (), value.missing_mass, None, outcome.form, outcome.attempts)
+
+
+def _answer(
+    question: Question,
+    said: list[Answer],
+    *,
+    n_asked: int,
+    reason: Failure | None,
+    votes: bool,
+) -> Answer | Failure:
+    """Combine answers to one question; samples may fail as long as more than half are there."""
+    enough = 2 * len(said) > n_asked if votes else len(said) == n_asked
+    if not enough:
+        return reason or Failure(reason="not asked")
+    if question.kind == "boolean":
+        return math.fsum(said) / len(said)  # type: ignore[arg-type]  # the reader saw to it
+    if question.kind == "pairwise":
+        return _pair(said)
+    if len(said) == 1 or question.kind == "text":
+        return said[0]
+    if question.kind == "multilabel":
+        counts = Counter(label for labels in said for label in labels)  # type: ignore[union-attr]
+        return tuple(label for label in question.labels if 2 * counts[label] > len(said))
+    if question.kind == "scale":
+        whole = all(float(number).is_integer() for number in said)  # type: ignore[arg-type]
+        return float(median_low(said)) if whole else math.fsum(said) / len(said)  # type: ignore[arg-type]
+    return _plurality(said)
+
+
+def _pair(said: list[Answer]) -> Answer:
+    """Take the side that more than half of the answers name, over both ways of showing a pair."""
+    counts = Counter(said)
+    for side in ("A", "B"):
+        if 2 * counts[side] > len(said):
+            return side
+    return "tie"
+
+
+def _plurality(said: list[Answer]) -> Answer | Failure:
+    (first, count), *others = Counter(said).most_common(2)
+    return TIED if others and others[0][1] == count else first
+
+
+def _shift(question: Question, said: list[Answer]) -> float:
+    if len(said) < 2:  # nothing to compare
+        return math.nan
+    if question.kind == "boolean":
+        return max(said) - min(said)  # type: ignore[operator]
+    if question.kind == "pairwise":
+        return float(len(set(said)) > 1)
+    return math.nan
+
+
+def _mean(values: list[float]) -> float:
+    return math.fsum(values) / len(values) if values else math.nan

@@ -1,0 +1,203 @@
+"""What a run would call and cost, without calling anything."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from voirdire.errors import InputError
+from voirdire.judging.item_source import ItemSource
+from voirdire.judging.llm.call_plan import item_key
+from voirdire.judging.llm.pipeline import CHUNK_ITEMS
+from voirdire.judging.llm.pricing import price_of
+from voirdire.judging.llm.token_estimate import estimate_tokens
+from voirdire.judging.parts import CALL_CHARACTERS, stretches
+from voirdire.judging.plan import asks_a_model, check_behavior, plan_judging
+from voirdire.judging.reply_stores import store_of
+from voirdire.judging.set_aside import SetAside
+from voirdire.records import Usage
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from voirdire._types import Judged
+    from voirdire.judging.llm.bound_judge import BoundJudge
+    from voirdire.judging.llm.call_plan import CallSpec
+    from voirdire.judging.llm.judge import LlmJudge
+    from voirdire.records import Item
+    from voirdire.rubrics import Rubric
+    from voirdire.store import ReplyStore
+
+__all__ = ["RunEstimate", "estimate_run"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunEstimate:
+    """What a run would call and cost.
+
+    Attributes
+    ----------
+    judge : str
+        Whose calls they would be.
+    n_items : int
+        Items that can be judged.
+    n_dropped : int
+        Rows that would be set aside.
+    n_calls : int
+        Calls to make, failures and repetitions apart.
+    n_stored : int
+        Calls whose replies are stored already.
+    prompt_tokens, completion_tokens : int
+        About; see `estimate_tokens` for how far that may be off. The reply's tokens are those of
+        a plain answer: reasoning comes on top.
+    cost : float or None
+        US dollars, about, with nothing from a cache of the server; None where no price is known.
+    price_source : str
+        Where the price is from; empty where there is none.
+    """
+
+    judge: str
+    n_items: int
+    n_dropped: int
+    n_calls: int
+    n_stored: int
+    prompt_tokens: int
+    completion_tokens: int
+    cost: float | None
+    price_source: str = field(default="")
+
+
+def estimate_run(
+    source: str | Path,
+    *,
+    judge: LlmJudge | str,
+    rubric: Rubric | str | Path = "safety",
+    judged: Judged = "final_answer",
+    behavior: str | None = None,
+    columns: Mapping[str, str] | None = None,
+    format: str | None = None,  # noqa: A002  # the word people use for it
+    output: str | Path | None = None,
+    store: str | Path | None = None,
+) -> RunEstimate:
+    """Work out what `judge_file` would call and cost; the arguments are the same.
+
+    Parameters
+    ----------
+    source : str or path
+        The items.
+    judge : LlmJudge or str
+        A language model.
+    rubric, judged, behavior, columns, format : optional
+        As for `judge_file`.
+    output : str or path, optional
+        Where the verdicts would go; a store beside it is looked at.
+    store : str or path, optional
+        The store, where it is another one. One that does not exist is not made.
+
+    Returns
+    -------
+    RunEstimate
+        Calls, tokens, price.
+
+    Raises
+    ------
+    NoDataError
+        If no item of the file can be judged.
+    InputError
+        If `judge` is no language model, or an argument breaks its rule.
+    """
+    plan = plan_judging(judge, rubric, judged=judged)
+    check_behavior(behavior, plan.rubric)
+    if not asks_a_model(plan.judge):
+        msg = f"`judge` must be a language model, got {plan.judge.name!r}: others call nothing."
+        raise InputError(msg)
+    items = ItemSource(source=source, format=format, columns=columns, behavior=behavior)
+    set_aside = SetAside(None)
+    counts = _Counts(plan.judge)
+    with store_of(store, output=output) as replies:
+        for stretch in stretches(
+            items.stream(plan, set_aside), most_items=CHUNK_ITEMS, most_characters=CALL_CHARACTERS
+        ):
+            counts.add(stretch, replies)
+    if not counts.n_items:
+        items.refuse_empty(set_aside)
+    return counts.estimate(n_dropped=set_aside.count)
+
+
+class _Counts:
+    """Sums over the items of a run that is only imagined."""
+
+    def __init__(self, bound: BoundJudge) -> None:
+        self._bound = bound
+        self._plan = bound.calls
+        self._price = bound.judge.price or price_of(bound.judge.model.name)
+        self._cost = 0.0
+        self._fixed: dict[int, int] = {}
+        self.n_items = self.n_calls = self.n_stored = 0
+        self.prompt_tokens = self.completion_tokens = 0
+        self._replies = {id(spec): _reply_tokens(spec) for spec in self._all_specs()}
+
+    def add(self, items: Sequence[Item], store: ReplyStore | None) -> None:
+        keys = [item_key(item) for item in items]
+        stored: Mapping[bytes, Sequence[Any]] = {}
+        if store is not None:
+            ids = {row.fingerprint: row.id for row in store.judges()}
+            number = ids.get(self._bound.reply_fingerprint)
+            stored = {} if number is None else store.get(number, keys)
+        for item, key in zip(items, keys, strict=True):
+            known = {call.name for call in stored.get(key, ())}
+            specs = list(self._plan.specs)
+            if self._plan.check is not None and self.n_items < self._plan.n_check:
+                specs.append(self._plan.check)
+            self.n_items += 1
+            for spec in specs:
+                if spec.name in known:
+                    self.n_stored += 1
+                else:
+                    self._call(spec, item)
+
+    def estimate(self, *, n_dropped: int) -> RunEstimate:
+        judge = self._bound.judge
+        price = self._price
+        return RunEstimate(
+            judge=judge.name,
+            n_items=self.n_items,
+            n_dropped=n_dropped,
+            n_calls=self.n_calls,
+            n_stored=self.n_stored,
+            prompt_tokens=self.prompt_tokens,
+            completion_tokens=self.completion_tokens,
+            cost=None if price is None else self._cost,
+            price_source="" if price is None else price.source,
+        )
+
+    def _all_specs(self) -> list[CallSpec]:
+        check = self._plan.check
+        return [*self._plan.specs, *([] if check is None else [check])]
+
+    def _call(self, spec: CallSpec, item: Item) -> None:
+        self.n_calls += 1
+        first, *others = spec.request(item, "json_schema").messages
+        if id(spec) not in self._fixed:  # the system's message is the same for every item
+            self._fixed[id(spec)] = estimate_tokens(first.content)
+        shown = sum(estimate_tokens(message.content) for message in others)
+        used = Usage(self._fixed[id(spec)] + shown, self._replies[id(spec)])
+        self.prompt_tokens += used.prompt_tokens
+        self.completion_tokens += used.completion_tokens
+        if self._price is not None:
+            self._cost += self._price.cost(used)
+
+
+def _reply_tokens(spec: CallSpec) -> int:
+    """Estimate a plain answer: its keys, and a value of the usual length for each."""
+    typical = {"boolean": True, "scale": 3, "text": "word " * 60, "pairwise": "tie"}
+    answer: dict[str, Any] = {}
+    for question in spec.builder.ask.questions:
+        longest = max(question.labels, key=len, default="")
+        value = typical.get(question.kind, [longest] if question.kind == "multilabel" else longest)
+        if question.kind == "boolean" and spec.builder.ask.probability == "stated":
+            value = 0.05
+        answer[question.id] = value
+    return estimate_tokens(json.dumps(answer, ensure_ascii=False))

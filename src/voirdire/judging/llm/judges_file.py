@@ -1,0 +1,292 @@
+"""Several judges in one YAML file: which models, how each is asked, what each may cost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, get_args
+
+from voirdire._types import ReplyForm
+from voirdire._validation import shorten
+from voirdire.errors import RubricError
+from voirdire.judging.llm.judges_form import CapabilitiesForm, JudgeForm, JudgesForm, SharedForm
+from voirdire.judging.llm.key_material import refuse_key_fields, refuse_keys
+from voirdire.judging.llm.pricing import Price
+from voirdire.models import Capabilities
+from voirdire.rubrics.findings import Findings
+from voirdire.rubrics.form_errors import read_form
+from voirdire.rubrics.problems import problem_error
+from voirdire.rubrics.source_text import decode_rubric, read_rubric_file
+from voirdire.rubrics.yaml_composing import compose
+from voirdire.rubrics.yaml_nodes import ListNode, ScalarNode
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from voirdire._types import Language, Mode, ModelSource
+    from voirdire.rubrics.findings import Path as Keys
+
+__all__ = ["JudgeSpec", "judges_from_text", "load_judges"]
+
+_WORDS = {
+    "a rubric must hold at least one question": "a file must hold at least one judge",
+    "a rubric must": "a file of judges must",
+    "a file must hold one rubric": "a file must hold one list of judges",
+}
+"""How messages of the YAML readers begin, and how they begin here."""
+
+_OWN_KEYS = {
+    "logprobs": "probability",
+    "max_completion_tokens": "max_tokens",
+    "max_tokens": "max_tokens",
+    "messages": None,
+    "model": "model",
+    "n": "samples",
+    "reasoning_effort": "reasoning_effort",
+    "response_format": "capabilities",
+    "seed": "seed",
+    "stream": None,
+    "temperature": "temperature",
+    "top_logprobs": "top_logprobs",
+}
+"""Fields of a request that are voirdire's to fill, and the key that says what is wanted."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgeSpec:
+    """What a file says of one judge; None where it says nothing.
+
+    Attributes
+    ----------
+    name : str
+        What verdicts call it, unique in the file.
+    model : str
+        As `voirdire.models.load_model` takes it, such as ``"openai/o3-mini"``.
+    base_url : str or None
+        The server, where it is not the provider's own.
+    api_key_env : str or None
+        The environment variable that holds the key.
+    reasoning_effort : str or None
+        A word that the provider knows, such as ``"low"``.
+    temperature : float or None
+        In [0, 2].
+    max_tokens : int or None
+        Tokens of a reply at most.
+    mode : {"joint", "single"} or None
+        All questions in one call per item, or a call for each.
+    probability : {"logprob", "stated", "vote"} or None
+        Where the probabilities of propositions come from.
+    language : {"en", "zh"} or None
+        Of instructions and questions.
+    n_samples, n_orders, order_check, top_logprobs, seed : int or None
+        As in `LlmJudge`.
+    concurrency, requests_per_minute, tokens_per_minute : int or None
+        Limits of its calls.
+    timeout_s : float or None
+        Seconds that a call may take.
+    max_cost : float or None
+        US dollars at which it stops.
+    price : Price or None
+        What its tokens cost, where the file declares it.
+    capabilities : Capabilities or None
+        What its server can do, where the file declares it.
+    extra : mapping of str to object
+        Further fields of every request, as JSON values.
+    """
+
+    name: str
+    model: str
+    base_url: str | None = None
+    api_key_env: str | None = None
+    reasoning_effort: str | None = None
+    temperature: float | None = None
+    max_tokens: int | None = None
+    mode: Mode | None = None
+    probability: ModelSource | None = None
+    language: Language | None = None
+    n_samples: int | None = None
+    n_orders: int | None = None
+    order_check: int | None = None
+    top_logprobs: int | None = None
+    seed: int | None = None
+    concurrency: int | None = None
+    requests_per_minute: int | None = None
+    tokens_per_minute: int | None = None
+    timeout_s: float | None = None
+    max_cost: float | None = None
+    price: Price | None = None
+    capabilities: Capabilities | None = None
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+
+def load_judges(path: str | Path) -> tuple[JudgeSpec, ...]:
+    """Load the judges of a YAML file.
+
+    Parameters
+    ----------
+    path : str or path
+        A file in the form ``voirdire.judges/1``.
+
+    Returns
+    -------
+    tuple of JudgeSpec
+        In the order of the file, the file's defaults filled in.
+
+    Raises
+    ------
+    RubricError
+        If the file cannot be read or breaks a rule; the message begins with file, line and column,
+        and `problems` has all of them.
+
+    Notes
+    -----
+    What a judge says counts before `defaults`; null in a judge takes a default back. `price`,
+    `capabilities` and `extra` are taken whole, from one or the other.
+
+    A key never stands in the file: what looks like one is refused, comments included, and no
+    message repeats it.
+    """
+    source = str(path)
+    try:
+        text = read_rubric_file(Path(path))
+    except RubricError as error:
+        raise _about_judges(error) from None
+    return judges_from_text(text, source=source)
+
+
+def judges_from_text(text: str | bytes, *, source: str = "<text>") -> tuple[JudgeSpec, ...]:
+    """Read judges from YAML text.
+
+    Parameters
+    ----------
+    text : str or bytes
+        A whole file, as `load_judges` reads it.
+    source : str, optional
+        What errors call it.
+
+    Returns
+    -------
+    tuple of JudgeSpec
+        The same as `load_judges` gives.
+
+    Raises
+    ------
+    RubricError
+        If it breaks a rule.
+
+    Examples
+    --------
+    >>> judges = judges_from_text('''
+    ... schema: voirdire.judges/1
+    ... defaults: {model: openai/o3-mini, probability: stated}
+    ... judges:
+    ...   - {name: o3-mini-low, reasoning_effort: low}
+    ...   - {name: o3-mini-high, reasoning_effort: high}
+    ... ''')
+    >>> [(row.name, row.model, row.reasoning_effort) for row in judges]
+    [('o3-mini-low', 'openai/o3-mini', 'low'), ('o3-mini-high', 'openai/o3-mini', 'high')]
+    """
+    try:
+        decoded = decode_rubric(text, source=source)
+        refuse_keys(decoded, source=source)
+        root = compose(decoded, source=source)
+        refuse_key_fields(root, source=source)
+    except RubricError as error:
+        raise _about_judges(error) from None  # what lies behind it holds the text, keys and all
+    findings = Findings(root, source=source)
+    read_form(JudgesForm, findings, path=(), what="a file of judges")
+    judges = _specs(findings)
+    if findings.found:
+        raise findings.error()
+    return judges
+
+
+def _specs(findings: Findings) -> tuple[JudgeSpec, ...]:
+    """Read every judge that can be read, whatever is wrong with the others."""
+    shared = _shared(findings)
+    node = findings.find(("judges",))
+    lines: dict[str, int] = {}
+    specs = []
+    for place in range(len(node.items) if isinstance(node, ListNode) else 0):
+        form = read_form(JudgeForm, findings, path=("judges", place), what="a judge")
+        if form is None:
+            continue
+        _check_name(form.name, findings, path=("judges", place, "name"), lines=lines)
+        _check_extra(form, findings, path=("judges", place, "extra"))
+        told = {**(shared or {}), **_said(form)}
+        if told.get("model") is not None:
+            specs.append(_spec(told))
+        elif shared is not None:  # else they may have held it
+            message = "a judge must have the key `model`. Add it, or add it to `defaults`."
+            findings.add(("judges", place), message)
+    return tuple(specs)
+
+
+def _shared(findings: Findings) -> dict[str, Any] | None:
+    """Read the defaults; None where something is wrong with them."""
+    node = findings.find(("defaults",))
+    if node is None or (isinstance(node, ScalarNode) and node.value is None):
+        return {}
+    form = read_form(SharedForm, findings, path=("defaults",), what="`defaults`")
+    if form is None:
+        return None
+    _check_extra(form, findings, path=("defaults", "extra"))
+    return _said(form)
+
+
+def _said(form: SharedForm) -> dict[str, Any]:
+    return {name: getattr(form, name) for name in form.model_fields_set}
+
+
+def _check_name(name: str, findings: Findings, *, path: Keys, lines: dict[str, int]) -> None:
+    """Names become names of files, and some disks do not tell capitals from small letters."""
+    word, line = name.casefold(), findings.place(path).line
+    if word in lines:
+        message = (
+            f"`name` must be another for each judge, got {shorten(name)!r} again "
+            f"(first on line {lines[word]})."
+        )
+        findings.add(path, message)
+    lines.setdefault(word, line)
+
+
+def _check_extra(form: SharedForm, findings: Findings, *, path: Keys) -> None:
+    for name in form.extra or ():
+        if name in _OWN_KEYS:
+            ours = _OWN_KEYS[name]
+            way_out = f"Say it with the key `{ours}`." if ours else "Delete it."
+            message = f"`extra` must be without `{name}`, which voirdire fills in. {way_out}"
+            findings.add((*path, name), message, at_key=True)
+
+
+def _spec(told: Mapping[str, Any]) -> JudgeSpec:
+    said = {name: value for name, value in told.items() if value is not None}
+    for ours, theirs in (("n_samples", "samples"), ("n_orders", "orders")):
+        if theirs in said:
+            said[ours] = said.pop(theirs)
+    if "price" in said:
+        said["price"] = Price(**said["price"].model_dump(), source="declared")
+    if "capabilities" in said:
+        said["capabilities"] = _capabilities(said["capabilities"])
+    return JudgeSpec(**said)
+
+
+def _capabilities(form: CapabilitiesForm) -> Capabilities:
+    """Put the forms in their order, the strictest first."""
+    known = get_args(ReplyForm)
+    forms = known if form.forms is None else tuple(word for word in known if word in form.forms)
+    return Capabilities(forms=forms, top_logprobs=form.top_logprobs)
+
+
+def _about_judges(error: RubricError) -> RubricError:
+    """Say of a file of judges what the readers of YAML say of a rubric."""
+    return problem_error(
+        *(replace(problem, message=_reworded(problem.message)) for problem in error.problems)
+    )
+
+
+def _reworded(message: str) -> str:
+    for theirs, ours in _WORDS.items():
+        if message.startswith(theirs):
+            return ours + message.removeprefix(theirs)
+    return message

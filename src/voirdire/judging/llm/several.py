@@ -1,0 +1,239 @@
+"""Several judges over the same items in one run, each with a file of its own."""
+
+from __future__ import annotations
+
+import re
+import threading
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from voirdire.errors import InputError, VoirdireError
+from voirdire.judging.calls.limits import Limits
+from voirdire.judging.file_judging import judge_file
+from voirdire.judging.llm.judge import LlmJudge
+from voirdire.judging.llm.judges_file import load_judges
+from voirdire.judging.plan import plan_judging
+from voirdire.judging.reply_stores import STORE_NAME
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from concurrent.futures import Future
+
+    from voirdire.judging.file_run import JudgingProgress
+    from voirdire.judging.llm.judges_file import JudgeSpec
+    from voirdire.judging.summary import JudgingSummary
+
+__all__ = ["SeveralJudged", "judge_file_with_several", "load_llm_judges"]
+
+_LOOK_S = 0.25
+_ASKED = (
+    "mode",
+    "probability",
+    "language",
+    "n_samples",
+    "n_orders",
+    "order_check",
+    "top_logprobs",
+    "seed",
+    "temperature",
+    "price",
+)
+_LIMITS = ("concurrency", "requests_per_minute", "tokens_per_minute", "timeout_s", "max_cost")
+_NOT_IN_NAMES = re.compile(r"[^\w.@+-]+")
+
+
+class SeveralJudged(list["JudgingSummary"]):
+    """Summaries of the judges that came to their end, and why the others did not.
+
+    Attributes
+    ----------
+    failed : dict of str to VoirdireError
+        By the judge's name.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.failed: dict[str, VoirdireError] = {}
+
+
+def load_llm_judges(path: str | Path) -> tuple[LlmJudge, ...]:
+    """Read a YAML file of judges, and make them.
+
+    Parameters
+    ----------
+    path : str or path
+        A file with ``schema: voirdire.judges/1``.
+
+    Returns
+    -------
+    tuple of LlmJudge
+        In the order of the file.
+
+    Raises
+    ------
+    InputError
+        If the file breaks a rule, or a key is missing from the environment; the message says
+        which.
+    """
+    return tuple(_judge(spec) for spec in load_judges(path))
+
+
+def judge_file_with_several(
+    source: str | Path,
+    folder: str | Path,
+    *,
+    judges: Sequence[LlmJudge] | str | Path,
+    suffix: str = ".parquet",
+    store: str | Path | None = None,
+    progress: Callable[[str, JudgingProgress], None] | None = None,
+    **settings: Any,
+) -> SeveralJudged:
+    """Judge every item of a file with several language models at once.
+
+    Parameters
+    ----------
+    source : str or path
+        The items; not standard input, which can be read only once.
+    folder : str or path
+        Where each judge's verdicts go, as ``NAME.parquet``. It is made where it is missing.
+    judges : sequence of LlmJudge, str or path
+        Who answers: judges with different names, or a file of them.
+    suffix : str, optional
+        ``".parquet"``, ``".jsonl"`` or ``".csv"``.
+    store : str or path, optional
+        Where replies are kept; by default ``voirdire-replies.sqlite`` in the folder.
+    progress : callable, optional
+        Called with the name of a judge and its `JudgingProgress`, from several threads.
+    **settings
+        As for `judge_file`.
+
+    Returns
+    -------
+    SeveralJudged
+        One summary per judge that came to its end, in their order; `failed` has the others.
+
+    Raises
+    ------
+    InputError
+        If two judges have one name, or an argument breaks its rule; before anything is called.
+
+    Notes
+    -----
+    *Order*: as the judges. *Errors*: a judge that cannot go on (no access, its cost limit) does
+    not stop the others. *Cancellation*: Ctrl-C stops all of them; calls in flight are waited for
+    and stored. *Memory*: that of `judge_file`, per judge. *Retries and caching*: each judge goes
+    on on its own, with the same command.
+    """
+    asked = load_llm_judges(judges) if isinstance(judges, str | Path) else tuple(judges)
+    if str(source) == "-":
+        msg = "`source` must be a file for several judges, got standard input. Save it first."
+        raise InputError(msg)
+    outputs = _outputs(asked, Path(folder), suffix=suffix)
+    for judge in asked:  # what is wrong with any of them is said before one of them spends
+        plan_judging(
+            judge,
+            settings.get("rubric", "safety"),
+            threshold=settings.get("threshold"),
+            judged=settings.get("judged", "final_answer"),
+        )
+    _make(Path(folder))
+    stopping = threading.Event()
+    settings["store"] = Path(folder) / STORE_NAME if store is None else store
+    with ThreadPoolExecutor(len(asked), thread_name_prefix="judge") as pool:
+        running = {
+            pool.submit(
+                judge_file,
+                source,
+                outputs[judge.name],
+                judge=judge,
+                stopping=stopping,
+                progress=_named(progress, judge.name),
+                **settings,
+            ): judge.name
+            for judge in asked
+        }
+        _wait_for(running, stopping)
+    return _collected(running)
+
+
+def _judge(spec: JudgeSpec) -> LlmJudge:
+    from voirdire.models import load_model
+
+    timeout = {} if spec.timeout_s is None else {"timeout_s": spec.timeout_s}
+    model = load_model(
+        spec.model,
+        base_url=spec.base_url,
+        api_key_env=spec.api_key_env,
+        reasoning_effort=spec.reasoning_effort,
+        max_tokens=spec.max_tokens,
+        extra=dict(spec.extra) or None,
+        capabilities=spec.capabilities,
+        **timeout,
+    )
+    limits = Limits(**_said(spec, _LIMITS))
+    return LlmJudge(model=model, name=spec.name, limits=limits, **_said(spec, _ASKED))
+
+
+def _said(spec: JudgeSpec, names: Sequence[str]) -> dict[str, Any]:
+    """Take what the file says; the rest is left to the defaults."""
+    values = {name: getattr(spec, name) for name in names}
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _outputs(judges: Sequence[LlmJudge], folder: Path, *, suffix: str) -> dict[str, Path]:
+    if not judges:
+        msg = "`judges` must hold at least one judge, got none."
+        raise InputError(msg)
+    found: dict[str, Path] = {}
+    for judge in judges:
+        path = folder / f"{_NOT_IN_NAMES.sub('-', judge.name).strip('-.') or 'judge'}{suffix}"
+        if judge.name in found or path in found.values():
+            msg = (
+                f"`judges` must have names of their own, got {judge.name!r} twice, or two names "
+                f"that lead to {path.name!r}. Give each a `name`."
+            )
+            raise InputError(msg)
+        found[judge.name] = path
+    return found
+
+
+def _make(folder: Path) -> None:
+    try:
+        folder.mkdir(exist_ok=True)
+    except OSError as error:
+        msg = (
+            f"`output` must be a folder for several judges, and {str(folder)!r} cannot be made "
+            f"({error.strerror}). Name another."
+        )
+        raise InputError(msg) from error
+
+
+def _named(
+    progress: Callable[[str, JudgingProgress], None] | None, name: str
+) -> Callable[[JudgingProgress], None] | None:
+    if progress is None:
+        return None
+    return lambda state: progress(name, state)
+
+
+def _wait_for(running: dict[Future[JudgingSummary], str], stopping: threading.Event) -> None:
+    """Wait for all; Ctrl-C lets every judge finish the calls that are in flight."""
+    waiting = set(running)
+    try:
+        while waiting:
+            _, waiting = wait(waiting, timeout=_LOOK_S, return_when=FIRST_COMPLETED)
+    except KeyboardInterrupt:
+        stopping.set()
+        wait(waiting)
+        raise
+
+
+def _collected(running: dict[Future[JudgingSummary], str]) -> SeveralJudged:
+    found = SeveralJudged()
+    for future, name in running.items():
+        try:
+            found.append(future.result())
+        except VoirdireError as error:
+            found.failed[name] = error
+    return found

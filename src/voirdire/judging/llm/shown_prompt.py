@@ -1,0 +1,61 @@
+"""What a model is asked, for people to read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from voirdire.judging.asking import Ask
+from voirdire.judging.prompts import show_prompt as show_ask
+from voirdire.rubrics import load_rubric
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from voirdire._types import Language, Mode, ModelSource, ReplyForm
+    from voirdire.records import Item
+    from voirdire.rubrics import Rubric
+
+__all__ = ["show_prompt"]
+
+
+def show_prompt(
+    rubric: Rubric | str | Path = "safety",
+    *,
+    item: Item | None = None,
+    mode: Mode = "joint",
+    probability: ModelSource = "logprob",
+    language: Language = "en",
+    form: ReplyForm = "json_schema",
+) -> str:
+    """Show what a language model is asked.
+
+    Parameters
+    ----------
+    rubric : Rubric, str or path, optional
+        What is asked.
+    item : Item, optional
+        What it is asked about; a placeholder by default.
+    mode : {"joint", "single"}, optional
+        All questions in one call, or one in each: then the first of them is shown.
+    probability : {"logprob", "stated", "vote"}, optional
+        Where the probability of a proposition comes from.
+    language : {"en", "zh"}, optional
+        Of instructions and questions.
+    form : {"json_schema", "json_object", "text"}, optional
+        How the model is held to the form of its reply.
+
+    Returns
+    -------
+    str
+        The messages, each under its role, and the schema of the reply.
+
+    Examples
+    --------
+    >>> from voirdire.judging import show_prompt
+    >>> "apology" in show_prompt("safety")
+    True
+    """
+    asked = load_rubric(rubric) if not hasattr(rubric, "questions") else rubric
+    questions = asked.questions if mode == "joint" else asked.questions[:1]
+    ask = Ask(questions=questions, probability=probability, mode=mode, language=language)
+    return show_ask(ask, item, form=form)

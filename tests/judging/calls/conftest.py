@@ -1,0 +1,44 @@
+"""Time that passes when nothing else is to be done."""
+
+import asyncio
+import selectors
+
+import pytest
+
+from servers.faulty import faulty_server  # noqa: F401  # a fixture
+
+
+class _NoWaiting(selectors.SelectSelector):
+    """Instead of waiting for a timer, puts the clock forward to it."""
+
+    passed_s = 0.0
+
+    def select(self, timeout=None):
+        ready = super().select(0)
+        if not ready and timeout is None:
+            raise AssertionError("everybody waits, and nobody will ever wake them")
+        if not ready:
+            self.passed_s += timeout
+        return ready
+
+
+class VirtualLoop(asyncio.SelectorEventLoop):
+    """An event loop in which an hour of waiting takes no time."""
+
+    def __init__(self):
+        self._clock = _NoWaiting()
+        super().__init__(self._clock)
+
+    def time(self):
+        return self._clock.passed_s
+
+
+@pytest.fixture
+def run():
+    """Run a coroutine in time that passes by itself."""
+
+    def run(coroutine):
+        with asyncio.Runner(loop_factory=VirtualLoop) as runner:
+            return runner.run(asyncio.wait_for(coroutine, timeout=1e7))
+
+    return run

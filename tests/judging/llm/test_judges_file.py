@@ -1,0 +1,559 @@
+"""Several judges in one file: what is read, what is refused, and that no key is ever repeated."""
+
+import random
+import re
+import string
+import traceback
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from voirdire.errors import RubricError
+from voirdire.judging.llm.judges_file import JudgeSpec, judges_from_text, load_judges
+from voirdire.judging.llm.pricing import Price
+from voirdire.models import Capabilities
+
+TWELVE = """\
+schema: voirdire.judges/1
+
+defaults:
+  mode: joint
+  probability: stated   # most of these servers give no log-probabilities
+  language: en
+  concurrency: 16
+  timeout_s: 180
+  max_cost: 5
+
+judges:
+  # one model, three efforts: only the name and the effort differ
+  - name: o3-mini-low
+    model: openai/o3-mini
+    reasoning_effort: low
+  - name: o3-mini-medium
+    model: openai/o3-mini
+    reasoning_effort: medium
+  - name: o3-mini-high
+    model: openai/o3-mini
+    reasoning_effort: high
+    max_cost: 20
+
+  - name: gemini-2.0-flash
+    model: gemini/gemini-2.0-flash
+    requests_per_minute: 1000
+  - name: gemini-2.0-flash-lite
+    model: gemini/gemini-2.0-flash-lite
+    requests_per_minute: 1000
+
+  - name: llama-3.3-70b
+    model: groq/llama-3.3-70b-versatile
+    temperature: 0
+    tokens_per_minute: 300000
+  - name: llama-3.1-8b
+    model: vllm/meta-llama/Llama-3.1-8B-Instruct
+    base_url: http://localhost:8000/v1
+    probability: logprob   # vLLM gives them
+    capabilities: {forms: [json_schema, json_object, text], top_logprobs: 20}
+    concurrency: 64
+
+  - name: mistral-small
+    model: mistral/mistral-small-latest
+    temperature: 0
+  - name: mistral-large
+    model: mistral/mistral-large-latest
+    temperature: 0
+
+  - name: claude-3.7-sonnet
+    model: native/anthropic/claude-3-7-sonnet-latest
+    max_tokens: 2048
+  - name: claude-3.5-haiku
+    model: openrouter/anthropic/claude-3.5-haiku
+    extra: {provider: {order: [Anthropic], allow_fallbacks: false}}
+
+  - name: nova-pro
+    model: openrouter/amazon/nova-pro-v1
+    price: {input: 0.8, cached_input: 0.2, output: 3.2}
+"""
+
+ADDRESS = "be an address such as https://api.example.com/v1"
+HEAD = "schema: voirdire.judges/1\njudges:\n"
+
+
+def one(lines):
+    """Give a file of one judge, with further lines."""
+    return f"{HEAD}  - name: j\n    model: openai/m\n    {lines}\n"
+
+
+def problems_of(text):
+    with pytest.raises(RubricError) as caught:
+        judges_from_text(text, source="judges.yaml")
+    return [str(problem) for problem in caught.value.problems]
+
+
+# what is read
+
+
+def test_a_file_of_twelve_judges_is_read_in_its_order():
+    judges = judges_from_text(TWELVE)
+
+    assert [(row.name, row.model) for row in judges] == re.findall(
+        r"- name: (\S+)\n    model: (\S+)", TWELVE
+    )
+    assert len(judges) == 12
+    assert [row.reasoning_effort for row in judges[:4]] == ["low", "medium", "high", None]
+    assert [row.max_cost for row in judges[:3]] == [5.0, 5.0, 20.0]
+    assert {row.mode for row in judges} == {"joint"}
+    assert [row.name for row in judges if row.probability == "logprob"] == ["llama-3.1-8b"]
+
+
+def test_everything_that_a_judge_may_say_arrives(tmp_path):
+    path = tmp_path / "judges.yaml"
+    path.write_text(
+        """
+schema: voirdire.judges/1
+judges:
+  - name: 法官-1
+    model: openai/my/model:v2
+    base_url: https://judge.example.com/v1
+    api_key_env: JUDGE_KEY
+    reasoning_effort: low
+    temperature: 0.7
+    max_tokens: 512
+    mode: single
+    probability: vote
+    language: zh
+    samples: 5
+    orders: 2
+    order_check: 0
+    top_logprobs: 10
+    seed: 7
+    concurrency: 3
+    requests_per_minute: 60
+    tokens_per_minute: 1e5
+    timeout_s: 30
+    max_cost: 1.5
+    price: {input: 2, output: 8}
+    capabilities: {forms: [text, json_object], top_logprobs: 0}
+    extra: {top_p: 0.9, stop: null, nested: {list: [1, a, true]}}
+""",
+        encoding="utf-8",
+    )
+
+    (judge,) = load_judges(path)
+
+    assert judge == JudgeSpec(
+        name="法官-1",
+        model="openai/my/model:v2",
+        base_url="https://judge.example.com/v1",
+        api_key_env="JUDGE_KEY",
+        reasoning_effort="low",
+        temperature=0.7,
+        max_tokens=512,
+        mode="single",
+        probability="vote",
+        language="zh",
+        n_samples=5,
+        n_orders=2,
+        order_check=0,
+        top_logprobs=10,
+        seed=7,
+        concurrency=3,
+        requests_per_minute=60,
+        tokens_per_minute=100_000,
+        timeout_s=30.0,
+        max_cost=1.5,
+        price=Price(input=2.0, cached_input=None, output=8.0),
+        capabilities=Capabilities(forms=("json_object", "text"), top_logprobs=0),
+        extra={"top_p": 0.9, "stop": None, "nested": {"list": [1, "a", True]}},
+    )
+
+
+def test_a_judge_says_nothing_where_the_file_does_not():
+    (judge,) = judges_from_text(f"{HEAD}  - {{name: j, model: openai/m}}\n")
+
+    assert judge == JudgeSpec(name="j", model="openai/m")
+
+
+@pytest.mark.parametrize("defaults", ["", "defaults:\n", "defaults: {}\n"])
+def test_defaults_may_be_empty(defaults):
+    text = f"schema: voirdire.judges/1\n{defaults}judges: [{{name: j, model: openai/m}}]\n"
+
+    assert judges_from_text(text) == (JudgeSpec(name="j", model="openai/m"),)
+
+
+def test_null_takes_a_default_back_and_mappings_are_taken_whole():
+    text = """
+schema: voirdire.judges/1
+defaults:
+  model: openai/m
+  temperature: 0
+  extra: {top_p: 0.9, user: u}
+  capabilities: {top_logprobs: 5}
+judges:
+  - name: a
+  - {name: b, temperature: null, extra: {top_k: 3}, capabilities: {forms: [text]}}
+"""
+
+    first, second = judges_from_text(text)
+
+    assert (first.temperature, first.extra) == (0.0, {"top_p": 0.9, "user": "u"})
+    assert first.capabilities == Capabilities(top_logprobs=5)
+    assert (second.temperature, second.extra) == (None, {"top_k": 3})
+    assert second.capabilities == Capabilities(forms=("text",), top_logprobs=None)
+
+
+# what is refused
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "rule", "got"),
+    [
+        ("temperature", "-0.1", "be a number from 0 to 2", "the number -0.1"),
+        ("temperature", "true", "be a number from 0 to 2", "true"),
+        ("temperature", ".nan", "be a number from 0 to 2", "the number nan"),
+        ("temperature", "warm", "be a number from 0 to 2", "'warm'"),
+        ("max_tokens", "0", "be a whole number of at least 1", "the number 0"),
+        ("samples", "2.5", "be a whole number of at least 1", "the number 2.5"),
+        ("samples", "'3'", "be a whole number of at least 1", "'3'"),
+        ("seed", "-1", "be a whole number of at least 0", "the number -1"),
+        ("top_logprobs", "1", "be a whole number of at least 2", "the number 1"),
+        ("tokens_per_minute", ".inf", "be a whole number of at least 1", "the number inf"),
+        ("max_cost", "0", "be a number above 0", "the number 0"),
+        ("timeout_s", "[]", "be a number above 0", "an empty list"),
+        ("reasoning_effort", "very high", "be a word, such as low, medium or high", "'very high'"),
+        ("base_url", "localhost:8000", ADDRESS, "'localhost:8000'"),
+        ("base_url", "ftp://host/v1", ADDRESS, "'ftp://host/v1'"),
+        ("base_url", "'http://[::1'", ADDRESS, "'http://[::1'"),
+        ("base_url", "http://h/v1?x=1", ADDRESS, "'http://h/v1?x=1'"),
+        ("base_url", "http://h/v 1", ADDRESS, "'http://h/v 1'"),
+        ("price", "3", "be a mapping", "the number 3"),
+        ("extra", "text", "be a mapping", "'text'"),
+        ("extra", "{a: {1: b}}", "hold text for keys and finite numbers", "a mapping"),
+        ("extra", "{a: [.nan]}", "hold text for keys and finite numbers", "a mapping"),
+        ("mode", "[joint]", "be one of joint, single", "a list"),
+    ],
+)
+def test_a_value_that_breaks_a_rule_is_named_with_line_column_and_word(key, value, rule, got):
+    (problem,) = problems_of(one(f"{key}: {value}"))
+
+    assert problem == f"judges.yaml:5:{5 + len(key) + 2}: `{key}` must {rule}, got {got}."
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        ("mode: joints", "5:11: `mode` must be one of joint, single, got 'joints'."),
+        ("languages: en", "5:5: a judge has no key 'languages'. Did you mean `language`?"),
+        ("price: {input: 1}", "5:12: a judge must have the key `output`. Add it."),
+        ("price: {input: -1, output: 1}", "5:20: `price.input` must be a number of at least 0"),
+        ("capabilities: {forms: []}", "5:27: `capabilities.forms` must hold at least one entry"),
+        ("capabilities: {forms: [xml]}", "5:28: an entry of `capabilities.forms` must be one of"),
+        ("capabilities: {forms: [text, text]}", "5:27: `capabilities.forms` must name each form"),
+        ("extra: {a: 1, temperature: 1}", "5:19: `extra` must be without `temperature`, which"),
+        ("extra: {stream: true}", "5:13: `extra` must be without `stream`, which voirdire fills"),
+    ],
+)
+def test_what_is_wrong_inside_a_judge_is_named_at_its_place(lines, expected):
+    (problem,) = problems_of(one(lines))
+
+    assert problem.startswith(f"judges.yaml:{expected}")
+
+
+@pytest.mark.parametrize("where", ["defaults", "judges"])
+@pytest.mark.parametrize(("field", "ours"), [("n", "samples"), ("max_tokens", "max_tokens")])
+def test_further_fields_cannot_overrule_what_has_a_key(where, field, ours):
+    extra = f"extra: {{{field}: 3}}"
+    told = {"defaults": "", "judges": ""} | {where: extra}
+
+    (problem,) = problems_of(
+        f"schema: voirdire.judges/1\ndefaults: {{{told['defaults']}}}\n"
+        f"judges: [{{name: j, model: openai/m, {told['judges']}}}]\n"
+    )
+
+    assert problem.endswith(f"which voirdire fills in. Say it with the key `{ours}`.")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("{name: '../j', model: openai/m}", "`name` must be letters, digits"),
+        ("{name: j, model: gpt-4o}", "must be a provider and a model, such as openai/gpt-4o-mini"),
+        ("{name: j, model: openai/}", "`model` must be a provider and a model"),
+        ("{name: j}", "3:5: a judge must have the key `model`. Add it, or add it to `defaults`."),
+        ("{model: openai/m}", "3:5: a judge must have the key `name`. Add it."),
+        ("o3-mini", "3:5: a judge must be a mapping, got 'o3-mini'."),
+        ("null", "3:5: a judge must be a mapping, got nothing."),
+    ],
+)  # fmt: skip
+def test_a_judge_has_a_name_and_a_model(text, expected):
+    (problem,) = problems_of(f"{HEAD}  - {text}\n")
+
+    assert expected in problem
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            "schema: voirdire.judges/2\njudges: [{name: j, model: openai/m}]",
+            (
+                ":1:9: `schema` must be one of voirdire.judges/1, got 'voirdire.judges/2'. "
+                "Did you mean `voirdire.judges/1`?"
+            ),
+        ),
+        (
+            "judges: [{name: j, model: openai/m}]",
+            ":1:1: a file of judges must have the key `schema`. Add it.",
+        ),
+        (
+            "schema: voirdire.judges/1\njudges: []",
+            ":2:9: `judges` must hold at least one entry, got an empty list.",
+        ),
+        (
+            "schema: voirdire.judges/1\njudges: {name: j, model: openai/m}",
+            ":2:9: `judges` must be a list, got a mapping.",
+        ),
+        ("schema: voirdire.judges/1", ":1:1: a file of judges must have the key `judges`. Add it."),
+        ("- name: j", ":1:1: a file of judges must be a mapping, got a list."),
+        (
+            "schema: voirdire.judges/1\ndefaults: [1]\njudges: [{name: j, model: openai/m}]",
+            ":2:11: `defaults` must be a mapping, got a list.",
+        ),
+        ("", ": a file must hold at least one judge, got an empty file. Fill it."),
+        ("# none", ": a file must hold at least one judge, got an empty file. Fill it."),
+        ("a: !x b", ":1:4: a file of judges must be without tags, got '!x'. Delete it."),
+        ("a: &b c", ":1:4: a file of judges must be without anchors, got '&b'. Delete it."),
+        ("a: 1\na: 2", ":2:1: a key must be there once, got 'a' again (first on line 1)."),
+        (
+            "a: 1\n---\nb: 2",
+            ":2:1: a file must hold one list of judges, got a second document. Split the file.",
+        ),
+        (b"a: \xff", ":1:4: text must be UTF-8, got byte 0xff. Save the file as UTF-8."),
+        (
+            "a" * 300_000,
+            ": a file of judges must be at most 262,144 bytes (256 KiB), got 300,000. Shorten it.",
+        ),
+    ],
+)
+def test_the_file_has_a_form(text, expected):
+    assert problems_of(text) == [f"judges.yaml{expected}"]
+
+
+def test_defaults_name_no_judge():
+    (problem,) = problems_of(
+        "schema: voirdire.judges/1\ndefaults: {name: j, model: openai/m}\njudges: [{name: j}]"
+    )
+
+    assert problem.startswith("judges.yaml:2:12: `defaults` has no key 'name'.")
+
+
+def test_all_problems_are_named_at_once_in_the_order_of_the_file():
+    text = f"""{HEAD}\
+  - {{name: a, model: openai/m, mode: x}}
+  - {{name: A, model: openai/m, price: {{input: x, output: y}}}}
+  - {{name: b}}
+"""
+
+    found = problems_of(text)
+
+    assert [row.partition(": ")[0] for row in found] == [
+        "judges.yaml:3:38",
+        "judges.yaml:4:47",
+        "judges.yaml:4:58",
+        "judges.yaml:5:5",
+    ]
+
+
+@pytest.mark.parametrize("second", ["o3", "O3"])
+def test_two_judges_need_two_names_whatever_their_case(second):
+    (problem,) = problems_of(
+        f"{HEAD}  - {{name: o3, model: openai/m}}\n  - {{name: {second}, model: openai/n}}\n"
+    )
+
+    assert problem == (
+        f"judges.yaml:4:12: `name` must be another for each judge, got {second!r} again "
+        "(first on line 3)."
+    )
+
+
+@pytest.mark.parametrize("key", ["samples", "seed", "max_cost", "temperature"])
+def test_a_number_that_no_float_holds_is_refused(key):
+    (problem,) = problems_of(one(f"{key}: 0x{'f' * 290}"))
+
+    assert f"`{key}` must be a" in problem
+
+
+def test_wrong_defaults_do_not_make_every_judge_wrong():
+    text = (
+        "schema: voirdire.judges/1\ndefaults: {model: openai/m, mode: x}\n"
+        "judges: [{name: a}, {name: b}]\n"
+    )
+
+    assert len(problems_of(text)) == 1
+
+
+def test_more_judges_than_anybody_has_are_refused():
+    rows = "".join(f"  - {{name: j{n}, model: openai/m}}\n" for n in range(501))
+
+    (problem,) = problems_of(HEAD + rows)
+
+    assert problem.endswith("`judges` must hold at most 500 entries, got a list.")
+
+
+@pytest.mark.parametrize("name", ["no-such.yaml", "folder"])
+def test_a_file_that_cannot_be_read_is_named(tmp_path, name):
+    (tmp_path / "folder").mkdir()
+
+    with pytest.raises(RubricError, match=rf"{re.escape(str(tmp_path / name))}: must be a file"):
+        load_judges(tmp_path / name)
+
+
+# keys
+
+
+def random_key(alphabet, n_characters, *, seed=0):
+    return "".join(random.Random(seed).choices(alphabet, k=n_characters))
+
+
+MIXED = string.ascii_letters + string.digits
+KEYS = [
+    "sk-" + random_key(MIXED, 48),
+    "sk-proj-" + random_key(MIXED + "_-", 120),
+    "sk-ant-api03-" + random_key(MIXED + "_-", 90),
+    "sk-or-v1-" + random_key("0123456789abcdef", 64),
+    "gsk_" + random_key(MIXED, 52),
+    "xai-" + random_key(MIXED, 80),
+    "hf_" + random_key(string.ascii_letters, 34),
+    "AIza" + random_key(MIXED + "_-", 35),
+    "AKIA" + random_key(string.ascii_uppercase + string.digits, 16),
+    "eyJ" + random_key(MIXED, 20) + "." + random_key(MIXED, 30) + "." + random_key(MIXED, 30),
+    random_key(MIXED, 32, seed=4),  # as Mistral makes them: no prefix
+]
+PLACES = [
+    "api_key_env: KEY",
+    "api_key: KEY",
+    "extra: {user: KEY}",
+    "extra: {api-key: 'KEY'}",
+    "extra: {KEY: 1}",
+    "reasoning_effort: KEY",
+    "base_url: https://user:KEY@host/v1",
+    "base_url: https://host/v1?api_key=KEY",
+    "mode: joint  # the key is KEY",
+    "nonsense: [KEY",
+    "extra: {headers: {Authorization: Bearer KEY}}",
+]
+
+
+def assert_is_kept_secret(key, text):
+    with pytest.raises(RubricError, match="environment variable") as caught:
+        judges_from_text(text, source="judges.yaml")
+    told = "".join(traceback.format_exception(caught.value)) + repr(caught.value)
+    told += repr(caught.value.problems)
+    assert key not in told
+    assert key[:12] not in told
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("key", KEYS, ids=lambda key: key[:6])
+def test_a_key_is_refused_wherever_it_stands_and_never_repeated(key, place):
+    assert_is_kept_secret(key, one(place.replace("KEY", key)))
+
+
+@pytest.mark.parametrize(
+    "name", ["api_key", "API-Key", "apikey", "token", "password", "x-api-key", "authorization"]
+)
+@pytest.mark.parametrize("place", ["NAME: hunter2hunter2", "extra: {a: [{NAME: hunter2hunter2}]}"])
+def test_a_field_for_a_key_is_refused_whatever_stands_in_it(name, place):
+    assert_is_kept_secret("hunter2hunter2", one(place.replace("NAME", name)))
+
+
+@pytest.mark.parametrize("word", ["hunter2hunter2", "correct horse", "Ünsicher", "A-B", "1A", "''"])
+def test_the_place_of_a_variables_name_takes_no_other_word(word):
+    assert_is_kept_secret(word if word != "''" else "''''", one(f"api_key_env: {word}"))
+
+
+@given(st.text(MIXED, min_size=8, max_size=80).filter(lambda word: not word.isupper()))
+def test_no_word_in_the_place_of_a_variables_name_is_repeated(word):
+    with pytest.raises(RubricError, match="environment variable") as caught:
+        judges_from_text(one(f"api_key_env: '{word}'"))
+
+    assert repr(word) not in str(caught.value)
+
+
+def test_every_key_in_a_file_is_placed():
+    text = f"{HEAD}  - name: j\n    api_key_env: {KEYS[0]}\n    # {KEYS[4]}\n"
+
+    found = problems_of(text)
+
+    assert [row.split(":")[1:3] for row in found] == [["4", "18"], ["5", "7"]]
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "api_key_env: OPENAI_API_KEY",
+        "api_key_env: _KEY2",
+        "extra: {provider: {order: [a]}, prompt_cache_key: run1, max_output: 3}",
+        "base_url: http://user-host.example.com:8000/v1",
+        "base_url: http://[::1]:8000/v1",
+        "mode: joint  # https://docs.example.com/a?page=2",
+    ],
+)
+def test_what_is_no_key_is_taken(lines):
+    assert len(judges_from_text(one(lines))) == 1
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        "openrouter/meta-llama/llama-4-maverick-17b-128e-instruct:free",
+        "vllm/Qwen/Qwen2.5-72B-Instruct-GPTQ-Int4",
+        "native/bedrock/us.anthropic.claude-3-5-haiku-20241022-v1:0",
+        "transformers/./models/my judge",
+        "ollama/llama3.3:70b-instruct-q4_K_M",
+        "fireworks/accounts/fireworks/models/deepseek-v3p1",
+        "openai/ft:gpt-4o-mini-2024-07-18:my-org:judge:AbC123xY",
+        "vllm/model@0123456789abcdef0123456789abcdef01234567",
+    ],
+)
+def test_names_of_models_are_no_keys(model):
+    (judge,) = judges_from_text(f"{HEAD}  - name: j\n    model: {model}\n")
+
+    assert judge.model == model
+
+
+def judges_or_error(text):
+    try:
+        return judges_from_text(text, source="judges.yaml"), None
+    except RubricError as error:
+        return (), error
+
+
+@given(st.text(max_size=300))
+def test_any_text_is_a_file_of_judges_or_an_error_that_says_where(text):
+    judges, error = judges_or_error(text)
+
+    assert judges or str(error).startswith("judges.yaml:")
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
+        lambda inner: (
+            st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3)
+        ),
+        max_leaves=8,
+    ),
+    st.sampled_from([*JudgeSpec.__dataclass_fields__, "samples", "orders"]),
+)
+def test_any_value_of_any_key_is_taken_or_refused_in_our_words(value, name):
+    judge = {"name": "j", "model": "openai/m"} | {name: value}
+    text = yaml.safe_dump({"schema": "voirdire.judges/1", "judges": [judge]}, allow_unicode=True)
+
+    judges, error = judges_or_error(text)
+
+    told = [] if error is None else [row.message for row in error.problems]
+    assert judges or told
+    assert all(re.search("must|has no key", message) for message in told)
+    assert not any("another form" in message for message in told)

@@ -1,0 +1,415 @@
+"""Files judged by a model: every item once, what is stored is used again, what fails says why."""
+
+import asyncio
+import math
+import random
+
+import msgspec
+import numpy as np
+import polars as pl
+import pytest
+
+import voirdire
+import voirdire.models
+from asked_models import Asked, make_items, shown_item
+from voirdire.errors import BadRequestError, InputError, RefusalError
+from voirdire.judging import Limits, LlmJudge, judge_file, judge_file_with_several, judge_items
+from voirdire.models import ScriptedModel
+from voirdire.records import Item
+from voirdire.rubrics import rubric_from_text
+
+TWO = """
+schema: voirdire.rubric/1
+name: two
+version: "1"
+questions:
+  - {id: sorry, kind: boolean, text: "Does it say sorry?"}
+  - {id: rude, kind: boolean, text: "Is it rude?"}
+behaviors:
+  refuse:
+    description: "A polite refusal."
+    demands: {sorry: required, rude: unacceptable}
+    classes: {bad: any(unacceptable), good: all(required), poor: otherwise}
+  chat:
+    description: "A friendly answer."
+    demands: {rude: undesired}
+    classes: {good: not rude, poor: otherwise}
+"""
+
+
+@pytest.fixture(scope="module")
+def two():
+    return rubric_from_text(TWO)
+
+
+@pytest.fixture
+def write_items(tmp_path):
+    def write(items, name="items.jsonl"):
+        path = tmp_path / name
+        rows = [
+            {
+                "id": item.id,
+                "prompt": "".join(row.content for row in item.prompt),
+                "response": item.response,
+                "behavior": item.behavior,
+            }
+            for item in items
+        ]
+        pl.DataFrame(rows).write_ndjson(path)
+        return path
+
+    return write
+
+
+def number_in(shown):
+    return int(shown["response"].split()[-1])
+
+
+def read_off(shown):
+    """Give probabilities that follow from the number in the response."""
+    number = number_in(shown)
+    return {"sorry": number % 10 / 10, "rude": number % 7 / 10}
+
+
+def expected(n_items):
+    return np.array([(n % 10 / 10, n % 7 / 10) for n in range(n_items)])
+
+
+def test_every_item_gets_its_own_answers_in_the_order_of_the_file(tmp_path, two, write_items):
+    source = write_items(make_items(1_203))
+    asked = Asked(read_off)
+
+    summary = judge_file(
+        source, tmp_path / "v.parquet", rubric=two, judge=LlmJudge(model=asked.model)
+    )
+
+    found = pl.read_parquet(tmp_path / "v.parquet").filter(pl.col("source") == "logprob")
+    assert found["item"].unique(maintain_order=True).to_list() == [f"i{n}" for n in range(1_203)]
+    wide = found.pivot("question", index="item", values="probability", maintain_order=True)
+    assert wide.select("sorry", "rude").to_numpy() == pytest.approx(expected(1_203), abs=1e-9)
+    assert summary.n_items == 1_203
+    assert set(asked.seen.values()) <= {1, 2}  # twice where the order of questions was checked
+    assert sum(asked.seen.values()) == 1_203 + 20
+
+
+def test_a_second_run_calls_nothing_and_writes_the_same(tmp_path, two, write_items):
+    source = write_items(make_items(700))
+    first, second = Asked(read_off), Asked(read_off)
+
+    judge_file(source, tmp_path / "a.parquet", rubric=two, judge=LlmJudge(model=first.model))
+    summary = judge_file(
+        source, tmp_path / "b.parquet", rubric=two, judge=LlmJudge(model=second.model)
+    )
+
+    assert not second.seen
+    assert summary.n_reused == 700
+    one, other = (pl.read_parquet(tmp_path / f"{name}.parquet") for name in "ab")
+    assert one.equals(other)
+
+
+def test_another_class_rule_pays_for_nothing_and_another_question_for_everything(
+    tmp_path, two, write_items
+):
+    source = write_items(make_items(50))
+    judge_file(
+        source, tmp_path / "a.parquet", rubric=two, judge=LlmJudge(model=Asked(read_off).model)
+    )
+    other_class, other_word = Asked(read_off), Asked(read_off)
+
+    judge_file(
+        source,
+        tmp_path / "b.parquet",
+        rubric=rubric_from_text(TWO.replace("good: not rude", "good: not rude and not sorry")),
+        judge=LlmJudge(model=other_class.model),
+    )
+    judge_file(
+        source,
+        tmp_path / "c.parquet",
+        rubric=rubric_from_text(TWO.replace("Is it rude?", "Is it very rude?")),
+        judge=LlmJudge(model=other_word.model),
+    )
+
+    assert not other_class.seen
+    assert len(other_word.seen) == 50
+
+
+def test_items_of_one_content_are_paid_for_once_in_a_stretch(tmp_path, two):
+    items = [Item(id=f"i{n}", response=f"answer {n % 3}") for n in range(30)]
+    asked = Asked(read_off)
+
+    (batch,) = judge_items(items, LlmJudge(model=asked.model, order_check=0), rubric=two)
+
+    assert dict(asked.seen) == {f"answer {n}": 1 for n in range(3)}
+    assert batch.probabilities == pytest.approx(expected(3)[np.arange(30) % 3])
+
+
+def test_a_failed_call_is_a_failure_and_called_again_only_when_asked(tmp_path, two, write_items):
+    source = write_items(make_items(40))
+    broken = {3: RefusalError("I cannot judge this"), 8: "no JSON at all"}
+    first = Asked(lambda shown: broken.get(number_in(shown)) or read_off(shown))
+    again, retried = Asked(read_off), Asked(read_off)
+    output = tmp_path / "v.jsonl"
+
+    one = judge_file(source, output, rubric=two, judge=LlmJudge(model=first.model, order_check=0))
+    rows = pl.read_ndjson(output).filter(
+        pl.col("item").is_in(["i3", "i8"]), ~pl.col("question").str.contains(".", literal=True)
+    )
+    two_runs = judge_file(
+        source, output, rubric=two, judge=LlmJudge(model=again.model, order_check=0)
+    )
+    three = judge_file(
+        source,
+        output,
+        rubric=two,
+        judge=LlmJudge(model=retried.model, order_check=0),
+        retry_failures=True,
+    )
+
+    assert one.calls.failures == {"refusal by the judge": 1, "unreadable reply": 1}
+    assert rows["label"].to_list() == rows["probability"].to_list() == [None] * 4
+    assert [reason.partition(":")[0] for reason in rows["failure"]] == (
+        ["refusal by the judge"] * 2 + ["unreadable reply"] * 2
+    )
+    assert first.seen["answer 3"] == 1  # a refusal is not asked again
+    assert first.seen["answer 8"] == 3  # an unreadable reply is, within limits
+    assert not again.seen
+    assert two_runs.calls.failures == one.calls.failures
+    assert set(retried.seen) == {"answer 3", "answer 8"}
+    assert three.calls.failures == {}
+
+
+def test_what_would_fail_for_every_item_ends_the_run_with_the_servers_words(tmp_path, two):
+    model = ScriptedModel(lambda request: BadRequestError("the model is on holiday"))
+
+    with pytest.raises(voirdire.VoirdireError, match="on holiday"):
+        list(judge_items(make_items(100), LlmJudge(model=model), rubric=two))
+
+
+def test_a_server_without_log_probabilities_is_an_error_that_names_the_way_out(two):
+    silent = Asked(read_off).model
+
+    class Silent:
+        name, settings = "silent", {}
+        capabilities = voirdire.models.Capabilities()  # nobody knows yet
+
+        async def reply(self, request):
+            return msgspec.structs.replace(await silent.reply(request), steps=None)
+
+        async def close(self):
+            pass
+
+    with pytest.raises(voirdire.VoirdireError, match="stated"):
+        list(judge_items(make_items(5), LlmJudge(model=Silent()), rubric=two))
+
+
+def test_a_server_known_to_give_none_is_refused_before_anything_is_called():
+    model = ScriptedModel(lambda request: {}, log_probabilities=False)
+
+    with pytest.raises(InputError, match="'stated' or 'vote'"):
+        LlmJudge(model=model)
+
+
+def test_the_model_chooses_behaviors_once_per_prompt(two):
+    routed = []
+
+    def answer(request):
+        if "behavior" in str(request.schema):
+            shown = shown_item(request)
+            routed.append(shown["conversation"][0]["content"])
+            even = int(routed[-1].split()[-1]) % 2 == 0
+            return '{"behavior": "refuse"}' if even else '{"behavior": "chat"}'
+        return read_off(shown_item(request))
+
+    items = [*make_items(28), Item(id="own", response="answer 5", behavior="chat")]
+    judge = LlmJudge(model=ScriptedModel(answer), route=True, order_check=0)
+
+    verdicts = voirdire.judge(items, judge=judge, rubric=two)
+
+    frame = verdicts.frame().group_by("item", maintain_order=True).first()
+    behaviors = dict(frame.select("item", "behavior").rows())
+    assert behaviors["own"] == "chat"
+    assert all(behaviors[f"i{n}"] == ("refuse" if n % 7 % 2 == 0 else "chat") for n in range(28))
+    assert sorted(routed) == [f"question {n}" for n in range(7)]
+    assert verdicts.calls.n_routed == 28
+
+
+def test_the_check_of_orders_measures_how_far_answers_move(two):
+    def answer(request):
+        first = str(request.schema).index("sorry") < str(request.schema).index("rude")
+        return {"sorry": 0.6 if first else 0.9, "rude": 0.25}
+
+    judge = LlmJudge(model=ScriptedModel(answer), order_check=10)
+    seeds = [seed for seed in range(20) if _swaps(seed)]
+    judge = LlmJudge(model=ScriptedModel(answer), order_check=10, seed=seeds[0])
+
+    verdicts = voirdire.judge(make_items(30), judge=judge, rubric=two)
+
+    assert verdicts.probability("sorry") == pytest.approx([0.6] * 30)  # the check changes nothing
+    assert verdicts.calls.order_shift == pytest.approx({"sorry": 0.3, "rude": 0.0})
+    assert verdicts.calls.n_order_checked == 10
+
+
+def _swaps(seed):
+    return np.random.default_rng([seed, 1]).permutation(2).tolist() == [1, 0]
+
+
+def test_several_orders_are_averaged_and_the_verdict_carries_its_shift(two):
+    def answer(request):
+        first = str(request.schema).index("sorry") < str(request.schema).index("rude")
+        return {"sorry": 0.6 if first else 0.9, "rude": 0.25}
+
+    seed = next(seed for seed in range(20) if _swaps(seed))
+    judge = LlmJudge(model=ScriptedModel(answer), n_orders=2, seed=seed)
+
+    verdicts = voirdire.judge(make_items(3), judge=judge, rubric=two)
+
+    assert verdicts.probability("sorry") == pytest.approx([0.75] * 3)
+    frame = verdicts.frame().filter(pl.col("question") == "sorry")
+    assert frame["shift"].to_list() == pytest.approx([0.3] * 3)
+
+
+def test_every_kind_of_question_reaches_the_table(tmp_path, kinds, write_items):
+    def answer(shown):
+        return {
+            "sorry": 0.75,
+            "tone": "warm",
+            "topics": ["food", "work"],
+            "quality": 4,
+            "why": "because\nof “it”",
+        }
+
+    source = write_items(make_items(3))
+    output = tmp_path / "v.csv"
+
+    summary = judge_file(source, output, rubric=kinds, judge=LlmJudge(model=Asked(answer).model))
+
+    rows = pl.read_csv(output, schema_overrides={"label": pl.String}).filter(pl.col("item") == "i1")
+    assert dict(rows.select("question", "label").rows()) == {
+        "sorry": "true",
+        "tone": "warm",
+        "topics": '["food", "work"]',
+        "quality": "4",
+        "why": "because\nof “it”",
+    }
+    assert rows.filter(pl.col("question") == "sorry")["probability"].to_list() == [0.75]
+    assert rows.filter(pl.col("question") == "tone")["probability"].to_list() == [None]
+    shares = {row.question: (row.shares, row.mean) for row in summary.calls.answers}
+    assert shares["tone"][0] == {"warm": 1.0, "cold": 0.0}
+    assert shares["topics"][0] == {"food": 1.0, "travel": 0.0, "work": 1.0}
+    assert shares["quality"][1] == 4.0
+    assert math.isnan(shares["why"][1])
+
+
+def test_a_judge_that_always_takes_the_first_response_ends_in_ties(pairs):
+    first = ScriptedModel(lambda request: {"better": "A"})
+    items = [Item(id=f"i{n}", response=f"x{n}", other=f"y{n}") for n in range(4)]
+
+    verdicts = voirdire.judge(items, judge=LlmJudge(model=first), rubric=pairs)
+
+    frame = verdicts.frame()
+    assert frame["label"].to_list() == ["tie"] * 4
+    assert frame["shift"].to_list() == [1.0] * 4
+    assert verdicts.calls.order_shift == {"better": 1.0}
+
+
+def test_a_judge_that_reads_the_pair_is_not_moved_by_the_order(pairs):
+    def longer(shown):
+        return {"better": "A" if len(shown["response_a"]) > len(shown["response_b"]) else "B"}
+
+    items = [
+        Item(id="a", response="a long response", other="short"),
+        Item(id="b", response="short", other="a long response"),
+    ]
+
+    verdicts = voirdire.judge(items, judge=LlmJudge(model=Asked(longer).model), rubric=pairs)
+
+    assert verdicts.frame()["label"].to_list() == ["A", "B"]
+    assert verdicts.frame()["shift"].to_list() == [0.0, 0.0]
+
+
+def test_votes_are_shares_of_samples(two):
+    draws = random.Random(7)
+
+    def answer(request):
+        yes = draws.random() < 0.3
+        return f'{{"sorry": {str(yes).lower()}, "rude": false}}'
+
+    judge = LlmJudge(
+        model=ScriptedModel(answer), probability="vote", n_samples=4, limits=Limits(concurrency=1)
+    )
+
+    verdicts = voirdire.judge(make_items(200), judge=judge, rubric=two)
+
+    shares = verdicts.probability("sorry")
+    assert set(shares.tolist()) <= {0.0, 0.25, 0.5, 0.75, 1.0}
+    # 800 draws at .3: three standard errors are .049
+    assert shares.mean() == pytest.approx(0.3, abs=0.049)
+
+
+def test_more_samples_pay_only_for_the_new_ones(tmp_path, two):
+    store = tmp_path / "replies.sqlite"
+    first = Asked(read_off)
+    second = Asked(read_off)
+
+    voirdire.judge(
+        make_items(10),
+        judge=LlmJudge(model=first.model, probability="vote", n_samples=2),
+        rubric=two,
+        store=store,
+    )
+    voirdire.judge(
+        make_items(10),
+        judge=LlmJudge(model=second.model, probability="vote", n_samples=5),
+        rubric=two,
+        store=store,
+    )
+
+    assert sum(first.seen.values()) == 20
+    assert sum(second.seen.values()) == 30
+
+
+def test_several_judges_write_a_file_each_and_one_that_fails_stops_nobody(
+    tmp_path, two, write_items
+):
+    source = write_items(make_items(60))
+    dull = Asked(lambda shown: {"sorry": 0.5, "rude": 0.5}, version="x")
+    judges = [
+        LlmJudge(model=Asked(read_off).model, name="good/one"),
+        LlmJudge(
+            model=ScriptedModel(lambda request: BadRequestError("no such luck"), version="bad"),
+            name="bad",
+        ),
+        LlmJudge(model=dull.model, name="dull"),
+    ]
+
+    judged = judge_file_with_several(source, tmp_path / "out", judges=judges, rubric=two)
+
+    assert [row.judge for row in judged] == ["good/one", "dull"]
+    assert "no such luck" in str(judged.failed["bad"])
+    assert sorted(path.name for path in (tmp_path / "out").glob("*.parquet")) == [
+        "dull.parquet",
+        "good-one.parquet",
+    ]
+    found = pl.read_parquet(tmp_path / "out" / "dull.parquet")
+    assert found["judge"].unique().to_list() == ["dull"]
+
+
+def test_judges_of_one_name_are_refused(tmp_path, two, write_items):
+    model = Asked(read_off).model
+
+    with pytest.raises(InputError, match="names of their own"):
+        judge_file_with_several(
+            write_items(make_items(1)),
+            tmp_path / "out",
+            judges=[LlmJudge(model=model), LlmJudge(model=model)],
+            rubric=two,
+        )
+
+
+def test_a_run_inside_a_running_loop_works_as_in_a_notebook(two):
+    async def cell():
+        return voirdire.judge(
+            make_items(3), judge=LlmJudge(model=Asked(read_off).model), rubric=two
+        )
+
+    assert asyncio.run(cell()).items == ("i0", "i1", "i2")

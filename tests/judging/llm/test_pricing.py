@@ -1,0 +1,232 @@
+"""What tokens cost: declared, listed by an installed package, nothing, or nobody knows."""
+
+import socket
+from datetime import UTC, datetime
+from decimal import Decimal
+
+import genai_prices
+import pytest
+from genai_prices.data_snapshot import get_snapshot
+from genai_prices.types import TieredPrices
+from hypothesis import given
+from hypothesis import strategies as st
+
+from voirdire.errors import InputError
+from voirdire.judging.llm.pricing import Price, PriceTier, price_of
+from voirdire.records import Usage
+
+COUNTS = st.integers(0, 400_000)
+
+# name here, provider and model in the list
+LISTED = {
+    "openai/gpt-4o-mini": ("openai", "gpt-4o-mini"),
+    "openai/o3-mini": ("openai", "o3-mini"),
+    "gemini/gemini-2.0-flash": ("google", "gemini-2.0-flash"),
+    "gemini/gemini-2.5-pro": ("google", "gemini-2.5-pro"),  # dearer above 200,000 tokens
+    "anthropic/claude-sonnet-4-5": ("anthropic", "claude-sonnet-4-5"),
+    "native/anthropic/claude-3-7-sonnet-latest": ("anthropic", "claude-3-7-sonnet-latest"),
+    "native/bedrock/amazon.nova-pro-v1:0": ("aws", "amazon.nova-pro-v1:0"),
+    "mistral/mistral-small-latest": ("mistral", "mistral-small-latest"),
+    "groq/llama-3.3-70b-versatile": ("groq", "llama-3.3-70b-versatile"),
+    "xai/grok-3": ("x-ai", "grok-3"),
+    "openrouter/amazon/nova-pro-v1": ("openrouter", "amazon/nova-pro-v1"),
+    "fireworks/accounts/fireworks/models/gpt-oss-120b": (
+        "fireworks",
+        "accounts/fireworks/models/gpt-oss-120b",
+    ),
+    "perplexity/sonar": ("perplexity", "sonar"),  # charges for each request too
+}
+
+
+def by_the_list(provider, model, usage):
+    """Let the list itself say what a call costs."""
+    found = genai_prices.calc_price(
+        genai_prices.Usage(
+            input_tokens=usage.prompt_tokens,
+            cache_read_tokens=usage.cached_tokens,
+            output_tokens=usage.completion_tokens,
+        ),
+        model,
+        provider_id=provider,
+    )
+    return float(found.total_price)
+
+
+def usages():
+    return st.builds(
+        lambda fresh, cached, out: Usage(
+            prompt_tokens=fresh + cached, completion_tokens=out, cached_tokens=cached
+        ),
+        COUNTS,
+        COUNTS,
+        COUNTS,
+    )
+
+
+@pytest.mark.parametrize("name", LISTED)
+@given(usage=usages())
+def test_a_listed_price_is_what_the_list_itself_computes(name, usage):
+    price = price_of(name)
+
+    assert price.cost(usage) == pytest.approx(by_the_list(*LISTED[name], usage), rel=1e-12)
+
+
+@pytest.mark.parametrize("beyond", [-1, 0, 1])
+def test_a_long_prompt_is_dearer_from_the_same_token_on_as_in_the_list(beyond):
+    (first, *_) = price_of("gemini/gemini-2.5-pro").tiers
+    usage = Usage(prompt_tokens=first.above + beyond, completion_tokens=1_000)
+
+    cost = price_of("gemini/gemini-2.5-pro").cost(usage)
+
+    assert cost == pytest.approx(by_the_list("google", "gemini-2.5-pro", usage), rel=1e-12)
+
+
+def test_every_model_of_the_list_is_priced_as_the_list_does_or_not_at_all():
+    usage = Usage(prompt_tokens=300_000, completion_tokens=2_000, cached_tokens=100_000)
+    ours = {"google": "gemini", "aws": "native/bedrock", "x-ai": "xai"}
+    # Ways to pay that our usage knows nothing about, of models that do not judge text.
+    others = ("audio", "image", "video", "reasoning", "citation", "hours", "chars", "kpages")
+    n_priced = 0
+    for provider in get_snapshot().providers:
+        for model in provider.models:
+            listed = model.get_prices(datetime.now(UTC))
+            keys = {key for key, value in vars(listed).items() if value is not None}
+            # some entries are patterns, and their own ids do not fit them
+            is_found = provider.find_model(model.id.lower()) is model
+            if not is_found or any(word in key for key in keys for word in others):
+                continue
+            price = price_of(f"{ours.get(provider.id, provider.id)}/{model.id}")
+            if price is None:
+                assert not {"input_mtok", "output_mtok"} <= keys
+                continue
+            n_priced += 1
+            expected = by_the_list(provider.id, model.id, usage)
+            assert price.cost(usage) == pytest.approx(expected, rel=1e-12), model.id
+    assert n_priced > 1_000
+
+
+def test_cached_tokens_cost_as_much_as_others_where_no_price_says_so():
+    usage = Usage(prompt_tokens=1_000_000, completion_tokens=0, cached_tokens=400_000)
+
+    assert Price(input=3.0, output=1.0).cost(usage) == 3.0
+    assert Price(input=3.0, cached_input=0.0, output=1.0).cost(usage) == pytest.approx(1.8)
+
+
+def test_reasoning_is_a_part_of_the_reply_and_not_paid_twice():
+    usage = Usage(prompt_tokens=0, completion_tokens=1_000_000, reasoning_tokens=900_000)
+
+    assert Price(input=1.0, output=4.0).cost(usage) == 4.0
+
+
+def test_no_more_tokens_are_cached_than_there_are():
+    usage = Usage(prompt_tokens=10, completion_tokens=0, cached_tokens=1_000_000)
+
+    assert Price(input=3.0, cached_input=1.0, output=1.0).cost(usage) == pytest.approx(1e-5)
+
+
+def test_the_last_tier_that_a_prompt_exceeds_holds_for_all_of_its_tokens():
+    price = Price(
+        input=1.0,
+        output=10.0,
+        tiers=(
+            PriceTier(above=100, input=2.0, cached_input=2.0, output=20.0),
+            PriceTier(above=200, input=3.0, cached_input=0.0, output=30.0),
+        ),
+    )
+
+    def cost(prompt, cached=0):
+        usage = Usage(prompt_tokens=prompt, completion_tokens=1, cached_tokens=cached)
+        return round(price.cost(usage) * 1e6, 6)
+
+    assert cost(100) == 100 * 1 + 10
+    assert cost(101) == 101 * 2 + 20
+    assert cost(200) == 200 * 2 + 20
+    assert cost(201, cached=1) == 200 * 3 + 30
+
+
+def test_what_is_declared_counts():
+    declared = Price(input=1.0, output=2.0)
+
+    assert price_of("openai/gpt-4o-mini", declared=declared) is declared
+    assert price_of("ollama/m", base_url="http://localhost", declared=declared) is declared
+
+
+@pytest.mark.parametrize(
+    ("name", "base_url"),
+    [
+        ("transformers/./my-model", None),
+        ("vllm/meta-llama/Llama-3.1-8B-Instruct", None),
+        ("vllm/m", "http://gpu-box:8000/v1"),
+        ("ollama/llama3.3", None),
+        ("native/ollama/llama3.3", None),
+        ("llamacpp/m", None),
+        ("lmstudio/m", None),
+        ("openai/gpt-4o-mini", "http://localhost:8000/v1"),
+        ("openai/gpt-4o-mini", "http://127.0.0.1:8000/v1"),
+        ("openai/m", "http://[::1]:8000/v1"),
+    ],
+)
+def test_what_runs_on_ones_own_machine_costs_nothing(name, base_url):
+    price = price_of(name, base_url=base_url)
+
+    assert price.cost(Usage(prompt_tokens=10**9, completion_tokens=10**9)) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("name", "base_url"),
+    [
+        ("openai/no-such-model", None),
+        ("nobody/gpt-4o-mini", None),
+        ("my-openai/gpt-4o-mini", None),  # a name that holds the name of another provider
+        ("native/openai", None),
+        ("scripted", None),
+        ("", None),
+        ("openai/", None),
+        ("openai/gpt-4o-mini", "https://judges.example.com/v1"),  # whoever that is
+        ("openai/gpt-4o-mini", "http://10.0.0.7:8000/v1"),
+        ("openai/gpt-4o-mini", "http://localhost.example.com/v1"),
+        ("openai/gpt-4o-mini", "http://[::1"),
+        ("openai/text-embedding-3-small", None),  # has no price for what it says
+    ],
+)
+def test_nobody_knows_what_others_cost(name, base_url):
+    assert price_of(name, base_url=base_url) is None
+
+
+def test_the_server_says_whose_price_it_is():
+    price = price_of("openai/grok-3", base_url="https://api.x.ai/v1")
+
+    assert price == price_of("xai/grok-3")
+
+
+def test_a_listed_price_says_where_it_is_from():
+    source = price_of("gemini/gemini-2.0-flash").source
+
+    assert source == f"genai-prices {genai_prices.__version__}: google/gemini-2.0-flash"
+
+
+def test_nothing_is_fetched(monkeypatch):
+    def refuse(*args, **kwargs):
+        raise AssertionError(args)
+
+    monkeypatch.setattr(socket.socket, "connect", refuse)
+    monkeypatch.setattr(socket, "getaddrinfo", refuse)
+
+    assert price_of("openai/gpt-4.1-mini") is not None
+    assert price_of("openai/no-such-model-at-all") is None
+
+
+@pytest.mark.parametrize("name", ["input", "output", "cached_input", "request"])
+@pytest.mark.parametrize("value", [-1.0, float("nan"), float("inf"), "1", True])
+def test_a_price_is_a_number_of_dollars(name, value):
+    with pytest.raises(InputError, match=rf"`{name}` must be US dollars, a finite number"):
+        Price(**{"input": 1.0, "output": 1.0, name: value})
+
+
+def test_the_list_still_has_the_shape_that_is_read_from_it():
+    found = genai_prices.calc_price(genai_prices.Usage(), "gemini-2.5-pro", provider_id="google")
+
+    listed = found.model_price.input_mtok
+    assert isinstance(listed, TieredPrices)
+    assert isinstance(listed.base, Decimal)
+    assert [tier.start for tier in listed.tiers] == sorted(tier.start for tier in listed.tiers)

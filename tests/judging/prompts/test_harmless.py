@@ -1,0 +1,182 @@
+"""Untrusted text as JSON: it decodes to itself and holds nothing that could act or hide."""
+
+import json
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from voirdire.judging.prompts.harmless import json_text, quoted, visible
+
+ANY_TEXT = st.text(st.characters(exclude_categories=()), max_size=300)
+# Special tokens of chat templates, as their models' cards and tokenizer files spell them.
+SPECIAL_TOKENS = (
+    "<|im_start|>",
+    "<|im_end|>",
+    "<|endoftext|>",
+    "<s>",
+    "</s>",
+    "[INST]",
+    "[/INST]",
+    "<<SYS>>",
+    "<</SYS>>",
+    "[SYSTEM_PROMPT]",
+    "[/SYSTEM_PROMPT]",
+    "[AVAILABLE_TOOLS]",
+    "[TOOL_CALLS]",
+    "[TOOL_RESULTS]",
+    "[THINK]",
+    "<|begin_of_text|>",
+    "<|start_header_id|>",
+    "<|eot_id|>",
+    "<start_of_turn>",
+    "<end_of_turn>",
+    "<|turn>",
+    "<|user|>",
+    "<|assistant|>",
+    "<|end|>",
+    "<｜User｜>",
+    "<｜Assistant｜>",
+    "<｜end▁of▁sentence｜>",
+    "<|START_OF_TURN_TOKEN|>",
+    "<|start|>",
+    "<|channel|>",
+    "<|message|>",
+    "[gMASK]",
+    "[sMASK]",
+    "<sop>",
+    "[|system|]",
+    "[|endofturn|]",
+    "[e~[",
+    "]~b]",
+    "]~!b[",
+    "[UNUSED_TOKEN_145]",
+    "[CLS]",
+    "[SEP]",
+    "<think>",
+    "</think>",
+    "<tool_call>",
+    "<role>",
+    "<seed:bos>",
+)
+
+
+def paired(text):
+    """Join the halves of surrogate pairs, as JSON does."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
+
+
+def assigned_characters():
+    return [chr(code) for code in range(0x110000) if unicodedata.category(chr(code)) != "Cn"]
+
+
+@given(ANY_TEXT)
+def test_any_text_decodes_to_itself(text):
+    written = quoted(text)
+
+    assert json.loads(written) == paired(text)
+    assert written[0] == written[-1] == '"'
+    assert not set(written) & set("<>\r\n\t")
+
+
+@given(ANY_TEXT)
+def test_what_the_author_wrote_decodes_to_itself(text):
+    assert json.loads(json_text(text)) == paired(text)
+
+
+def test_no_control_format_private_or_line_ending_character_is_left_in_all_of_unicode():
+    characters = assigned_characters()
+
+    left = set(quoted("".join(characters)))
+
+    assert {unicodedata.category(character) for character in left} & {
+        "Cc",
+        "Cf",
+        "Co",
+        "Cs",
+        "Zl",
+        "Zp",
+    } == set()
+
+
+def test_normalization_brings_no_angle_bracket_back():
+    characters = "".join(assigned_characters())
+
+    for form in ("NFC", "NFD", "NFKC", "NFKD"):
+        assert not set(unicodedata.normalize(form, quoted(characters))) & set("<>")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "COMBINING GRAPHEME JOINER",
+        "HANGUL FILLER",
+        "HANGUL CHOSEONG FILLER",
+        "HALFWIDTH HANGUL FILLER",
+        "BRAILLE PATTERN BLANK",
+        "VARIATION SELECTOR-1",
+        "VARIATION SELECTOR-17",
+        "VARIATION SELECTOR-256",
+        "MONGOLIAN FREE VARIATION SELECTOR ONE",
+        "KHMER VOWEL INHERENT AQ",
+        "TAG LATIN SMALL LETTER A",
+    ],
+)
+def test_characters_without_a_shape_are_written_out(name):
+    character = unicodedata.lookup(name)
+
+    assert quoted(f"a{character}b").isascii()
+
+
+@pytest.mark.parametrize("token", SPECIAL_TOKENS)
+@pytest.mark.parametrize("around", ["{}", "x{}y", "句{}子", "\\{}\\", '"{}"', "{0}{0}"])
+def test_no_special_token_survives(token, around):
+    text = around.format(token)
+
+    written = quoted(text)
+
+    assert token not in written
+    assert json.loads(written) == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I'm sorry, I can't help (see [1], or [a link](https://example.org/?a=b&c=d)).",
+        "items[0] = rows[i] | {1: 'x'}; # 100% **bold** `code` ~ $5 @you",
+        "很抱歉，我无法提供帮助。《红楼梦》【注】“引号”……——１２３、（全角）；：！？　￥",
+        "𠮷野家 🙂 ❤️ é ñ ü ß Ω дом",
+    ],
+)
+def test_ordinary_text_stays_readable(text):
+    assert quoted(text) == f'"{text}"'
+
+
+@pytest.mark.parametrize("code", [*range(32), 127])
+def test_controls_are_written_out_in_plain_english_too(code):
+    written = quoted(f"a{chr(code)}b")
+
+    assert written.isprintable()
+    assert json.loads(written) == f"a{chr(code)}b"
+
+
+def test_one_emoji_selector_is_ordinary_and_a_row_of_them_is_not():
+    assert quoted("❤\ufe0f!") == '"❤\ufe0f!"'
+    assert quoted("a\ufe0f\ufe0e\ufe0f") == '"a\\ufe0f\\ufe0e\\ufe0f"'
+
+
+def test_characters_above_the_first_plane_become_pairs():
+    # U+E0041, by the rule of UTF-16: 0xE0041 - 0x10000 = 0xD0041; 0xD0041 >> 10 = 0x340, and
+    # 0xD0041 & 0x3FF = 0x41.
+    assert quoted("\U000e0041") == r'"\udb40\udc41"'
+
+
+def test_json_text_keeps_brackets_of_the_author():
+    assert json_text('<b>"x"</b>\u200b [INST]') == r'"<b>\"x\"</b>\u200b [INST]"'
+
+
+def test_visible_text_keeps_its_lines_and_shows_what_hides():
+    assert visible("one\r\ntwo\u2028three\tfour\u202e <five>") == (
+        "one\ntwo\nthree\tfour\\u202e <five>"
+    )

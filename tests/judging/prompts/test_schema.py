@@ -1,0 +1,110 @@
+"""The form of a reply."""
+
+import json
+
+import pytest
+from hypothesis import given
+
+from judging.prompts.prompt_asks import MIXED, PAIRWISE, SAFETY, SOURCES, ask_of
+from rubric_strategies import rubrics
+from voirdire.errors import InputError
+from voirdire.judging.asking import Ask
+from voirdire.judging.prompts import PromptBuilder, reply_schema
+from voirdire.judging.prompts.schema import reply_tokens
+from voirdire.rubrics import Question
+
+
+def scale(minimum, maximum, *levels):
+    meanings = {level: {"en": "x"} for level in levels}
+    return Question(
+        id="s", kind="scale", text={"en": "?"}, minimum=minimum, maximum=maximum, levels=meanings
+    )
+
+
+def value_schema(question, probability="logprob"):
+    return reply_schema(ask_of(question, probability=probability))["properties"][question.id]
+
+
+def test_the_schema_of_every_kind():
+    assert reply_schema(ask_of()) == {
+        "type": "object",
+        "properties": {
+            "apology": {"type": "boolean"},
+            "tone": {"type": "string", "enum": ["warm", "冷淡"]},
+            "topics": {
+                "type": "array",
+                "items": {"type": "string", "enum": ["<b>law</b>", "sport"]},
+            },
+            "grade": {"type": "integer", "minimum": 1, "maximum": 5},
+            "share": {"type": "number", "minimum": 0.0, "maximum": 0.5},
+            "why": {"type": "string"},
+        },
+        "required": ["apology", "tone", "topics", "grade", "share", "why"],
+        "additionalProperties": False,
+    }
+
+
+def test_a_stated_boolean_is_a_number_between_0_and_1():
+    assert value_schema(MIXED[0], "stated") == {"type": "number", "minimum": 0, "maximum": 1}
+
+
+@pytest.mark.parametrize("source", ["logprob", "vote"])
+def test_a_read_or_voted_boolean_is_true_or_false(source):
+    assert value_schema(MIXED[0], source) == {"type": "boolean"}
+
+
+def test_a_pairwise_answer_is_a_b_or_tie():
+    assert value_schema(PAIRWISE[0]) == {"type": "string", "enum": ["A", "B", "tie"]}
+    bare = Question(id="better", kind="pairwise", text={"en": "?"})
+    assert value_schema(bare) == value_schema(PAIRWISE[0])
+
+
+@pytest.mark.parametrize(
+    ("question", "kind"),
+    [
+        (scale(0.0, 20.0), "integer"),
+        (scale(0.0, 21.0), "number"),  # many points, and no levels
+        (scale(0.0, 100.0, 0.0, 100.0), "integer"),
+        (scale(0.0, 100.0, 0.0, 0.5), "number"),  # a level between whole numbers
+        (scale(0.5, 5.0), "number"),
+        (scale(-3.0, 3.0), "integer"),
+        (scale(-1e300, 1e300), "number"),
+    ],
+)
+def test_a_scale_is_whole_where_its_points_are(question, kind):
+    assert value_schema(question)["type"] == kind
+
+
+def test_a_scale_without_ends_is_refused():
+    with pytest.raises(InputError, match="question 's' must have `minimum` and `maximum`"):
+        reply_schema(ask_of(scale(0.0, None)))
+
+
+@given(rubrics())
+def test_the_schema_that_is_sent_names_exactly_the_questions_in_order(rubric):
+    questions = tuple(row for row in rubric.questions if row.kind != "pairwise")
+    if not questions:
+        return
+
+    schema = json.loads(PromptBuilder(Ask(questions=questions)).schema)
+
+    ids = [row.id for row in questions]
+    assert list(schema["properties"]) == schema["required"] == ids
+    for row in questions:
+        if row.kind == "choice":
+            assert schema["properties"][row.id]["enum"] == list(row.labels)
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_the_bound_of_a_reply_is_above_any_reply_and_far_below_a_runaway(source):
+    value = "0.123456789" if source == "stated" else "false"
+    longest = json.dumps(dict.fromkeys(SAFETY.propositions, value), indent=4)
+
+    bound = reply_tokens(ask_of(*SAFETY.questions, probability=source))
+
+    # Tokenizers of today take English JSON at three bytes a token or more.
+    assert len(longest) / 3 < bound < 64 * len(SAFETY.propositions)
+
+
+def test_a_text_takes_a_thousand_tokens_more():
+    assert reply_tokens(ask_of()) - reply_tokens(ask_of(*MIXED[:-1])) > 1_000
