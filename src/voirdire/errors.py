@@ -88,7 +88,7 @@ class NoDataError(InputError):
 
 
 class RubricError(InputError):
-    """A rubric file breaks rules of its form; the message says the first of them.
+    """A rubric file, or a file of judges, breaks rules; the message says the first of them.
 
     Attributes
     ----------

@@ -17,6 +17,7 @@ from voirdire.cli.gate import GatedCommand
 from voirdire.cli.judge import judge_command
 from voirdire.cli.messages import in_options
 from voirdire.cli.power import power_command
+from voirdire.cli.probe import probe_command
 from voirdire.cli.report import report_command
 from voirdire.cli.rubric import rubric_app
 from voirdire.errors import RubricError, VoirdireError
@@ -37,6 +38,7 @@ app.command("distill")(distill_command)
 app.command("examine", cls=GatedCommand)(examine_command)
 app.command("judge")(judge_command)
 app.command("power")(power_command)
+app.command("probe")(probe_command)
 app.command("report")(report_command)
 app.add_typer(rubric_app, name="rubric")
 

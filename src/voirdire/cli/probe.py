@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Annotated
 
+import msgspec
 import typer
 
 from voirdire._validation import shorten
@@ -12,6 +13,7 @@ from voirdire.cli.printing import print_json, print_tables
 
 if TYPE_CHECKING:
     from voirdire.models import ProbeReport
+    from voirdire.models.probing import ProbeStep
 
 __all__ = ["probe_command"]
 
@@ -51,12 +53,12 @@ def probe_command(
 
     report = asyncio.run(probed())
     if as_json:
-        print_json(report.as_dict())
+        print_json(msgspec.to_builtins(report))
         return
-    lines = [f"{shorten(report.model)} knows:"]
-    lines += [f"  {step.feature}: {'yes' if step.works else 'no'}{_why(step.error)}" for step in report.steps]
-    print_tables(*lines)
+    print_tables(f"{shorten(asked.name)}:", *(f"  {_line(step)}" for step in report.steps))
 
 
-def _why(error: str) -> str:
-    return f" ({shorten(error, width=160)})" if error else ""
+def _line(step: ProbeStep) -> str:
+    said = {True: "yes", False: "no", None: "not known"}[step.works]
+    why = "" if step.error is None else f" ({shorten(step.error, width=160)})"
+    return f"{step.feature}: {said}{why}"

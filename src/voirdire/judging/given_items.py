@@ -25,13 +25,13 @@ class _Rows(io.BytesIO):
 
 
 def given_items(
-    items: Any, *, judged: Judged, behavior: str | None
+    items: Any, *, judged: Judged, behavior: str | None, pairs: bool = False
 ) -> tuple[Sequence[Item], tuple[Dropped, ...]]:
     """Take records as they are, and read rows as a file of items is read."""
     if hasattr(items, "columns"):
         from voirdire.io import items_from_frame
 
-        found = items_from_frame(items, judged=judged, behavior=behavior)
+        found = items_from_frame(items, judged=judged, behavior=behavior, pairs=pairs)
         return found.items, found.dropped
     rows = _rows(items)
     if all(isinstance(row, Item) for row in rows):
@@ -51,6 +51,7 @@ def given_items(
         format="jsonl",
         judged=judged,
         behavior=behavior,
+        pairs=pairs,
     )
     return table.items, table.dropped
 

@@ -56,6 +56,7 @@ class ItemSource:
             columns=self.columns,
             judged=plan.judged,
             behavior=self.behavior,
+            pairs=plan.asks_about_pairs,
         ):
             set_aside.add(batch.dropped)
             for item in batch.items:

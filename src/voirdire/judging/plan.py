@@ -52,6 +52,11 @@ class JudgingPlan:
     columns: tuple[int, ...] = field(repr=False)
     notes: tuple[str, ...] = ()
 
+    @property
+    def asks_about_pairs(self) -> bool:
+        """Whether a row with a chosen and a rejected response is one item with both."""
+        return any(row.kind == "pairwise" for row in self.rubric.questions)
+
 
 def plan_judging(
     judge: Judge | LlmJudge | str | Path,

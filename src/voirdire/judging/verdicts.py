@@ -190,7 +190,9 @@ def judge(
     """
     plan = plan_judging(judge, rubric, threshold=threshold, judged=judged)
     check_behavior(behavior, plan.rubric)
-    found, dropped = given_items(items, judged=judged, behavior=behavior)
+    found, dropped = given_items(
+        items, judged=judged, behavior=behavior, pairs=plan.asks_about_pairs
+    )
     if not found:
         why = f" The first was set aside: {dropped[0].reason}." if dropped else ""
         msg = f"`items` must hold at least one item, got none.{why}"

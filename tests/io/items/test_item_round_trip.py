@@ -25,12 +25,14 @@ def items(draw):
     """Unique items with the user's text for a prompt, of one set of metadata columns."""
     ids = draw(st.lists(NAMES, min_size=1, max_size=5, unique=True))
     keys = draw(st.sets(st.sampled_from(["source", "类型", "note a"])))
+    are_pairs = draw(st.booleans())
     prompts = draw(st.lists(TEXTS, min_size=len(ids), max_size=len(ids)))
     return [
         Item(
             id=name,
             prompt=(Message(role="user", content=prompt),) if prompt else (),
             response=draw(TEXTS),
+            other=draw(TEXTS) if are_pairs else None,
             behavior=draw(st.none() | NAMES),
             group=draw(st.none() | NAMES),
             cluster=draw(st.none() | NAMES),
@@ -46,6 +48,7 @@ def rows_of(found):
             "id": item.id,
             "prompt": "".join(said.content for said in item.prompt),
             "response": item.response,
+            **({} if item.other is None else {"other": item.other}),
             "behavior": item.behavior,
             "group": item.group,
             "cluster": item.cluster,

@@ -85,7 +85,7 @@ class Conversion:
             self._decode_cells(row)
             shape = self._shape(row)
             name = self._id(row, shape, line)
-            drafts = drafts_of(row, shape, judged=self.request.judged)
+            drafts = drafts_of(row, shape, judged=self.request.judged, pairs=self.request.pairs)
             self._finish(row, shape, name=name, drafts=drafts, items=items)
         except RowError as error:
             return [error.dropped(source=self.source, line=line, item=name)]
@@ -136,13 +136,15 @@ class Conversion:
             if isinstance(draft, RowError):
                 continue
             known = {**metadata, **draft.metadata} if draft.metadata else metadata
-            if draft.answer.is_unfinished:
+            other = draft.other
+            if draft.answer.is_unfinished or (other is not None and other.is_unfinished):
                 known = {**known, "unfinished_reasoning": True}
             items.append(
                 Item(
                     id=f"{name}{draft.suffix}",
                     prompt=draft.prompt,
                     response=draft.answer.text,
+                    other=None if other is None else other.text,
                     behavior=behavior,
                     group=group,
                     cluster=cluster,

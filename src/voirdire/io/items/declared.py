@@ -26,6 +26,7 @@ ItemColumn: TypeAlias = Literal[
     "id",
     "prompt",
     "response",
+    "other",
     "messages",
     "chosen",
     "rejected",
@@ -44,6 +45,7 @@ class ItemRequest:
     json_columns: Sequence[str] = ()
     judged: Judged = "final_answer"
     behavior: str | None = None
+    pairs: bool = False
 
     def __post_init__(self) -> None:
         check_choice("judged", self.judged, Judged)

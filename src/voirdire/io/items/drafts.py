@@ -23,6 +23,7 @@ from voirdire.records import Message
 if TYPE_CHECKING:
     from voirdire._types import Judged
     from voirdire.io.items.messages import Said
+    from voirdire.io.items.preferences import Side
     from voirdire.io.items.reasoning import Answer
     from voirdire.io.items.row_shapes import RowShape
 
@@ -38,6 +39,8 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True):
         The conversation before the response.
     answer : Answer
         The text that is judged.
+    other : Answer or None
+        The second response of a pair.
     suffix : str
         What makes the ids of several items of one row differ.
     metadata : dict, optional
@@ -46,12 +49,15 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True):
 
     prompt: tuple[Message, ...]
     answer: Answer
+    other: Answer | None = None
     suffix: str = ""
     metadata: dict[str, Any] | None = None
 
 
-def drafts_of(row: dict[str, Any], shape: RowShape, *, judged: Judged) -> list[Draft | RowError]:
-    """Give every item of a row, or why it is none.
+def drafts_of(
+    row: dict[str, Any], shape: RowShape, *, judged: Judged, pairs: bool
+) -> list[Draft | RowError]:
+    """Give every item of a row, or why it is none; `pairs` makes one item of a preference.
 
     Raises
     ------
@@ -60,6 +66,10 @@ def drafts_of(row: dict[str, Any], shape: RowShape, *, judged: Judged) -> list[D
     """
     if shape.name == "chat":
         return [_chat(row, shape.body or "", judged=judged)]
+    if shape.name == "pair":
+        return [_pair(row, shape, judged=judged)]
+    if shape.name == "preference" and pairs:
+        return [_pair(row, shape, judged=judged, metadata={"preference": "A"})]
     if shape.name == "preference":
         return _preference(row, shape, judged=judged)
     if shape.name == "choices":
@@ -128,10 +138,7 @@ def _preference(row: dict[str, Any], shape: RowShape, *, judged: Judged) -> list
     drafts: list[Draft | RowError] = []
     for side in sides_of(row, shape):
         try:
-            if side.text is not None:
-                answer = judged_text(side.text, judged=judged)
-            else:
-                answer = judged_turn(side.turn, judged=judged, column=side.column)
+            answer = _answer(side, judged=judged)
             prompt = () if side.is_whole else _prompt(row, shape)
         except RowError as error:
             drafts.append(error)
@@ -145,6 +152,39 @@ def _preference(row: dict[str, Any], shape: RowShape, *, judged: Judged) -> list
             )
         )
     return drafts
+
+
+def _pair(
+    row: dict[str, Any],
+    shape: RowShape,
+    *,
+    judged: Judged,
+    metadata: dict[str, Any] | None = None,
+) -> Draft:
+    """Give one item with both responses, if they answer one prompt."""
+    if shape.body is not None and isinstance(row[shape.body], str):
+        row = {**row, shape.body: decoded(row[shape.body], what="messages", column=shape.body)}
+    sides = sides_of(row, shape)
+    prompts = []
+    for side in sides:
+        if row.get(side.column) is None:
+            raise RowError("no response: a pair must have two", column=side.column)
+        # A text without a prompt beside it answers whatever the other one does.
+        if side.text is None or shape.prompt is not None or shape.request is not None:
+            apart = () if side.is_whole else _prompt(row, shape)
+            prompts.append(apart + as_prompt(side.before))
+    if len(prompts) > 1 and prompts[0] != prompts[1]:
+        reason = "both responses must answer one prompt, got two conversations"
+        raise RowError(reason, column=sides[1].column)
+    first, second = (_answer(side, judged=judged) for side in sides)
+    prompt = prompts[0] if prompts else ()
+    return Draft(prompt=prompt, answer=first, other=second, metadata=metadata)
+
+
+def _answer(side: Side, *, judged: Judged) -> Answer:
+    if side.text is not None:
+        return judged_text(side.text, judged=judged)
+    return judged_turn(side.turn, judged=judged, column=side.column)
 
 
 def _prompt(row: dict[str, Any], shape: RowShape) -> tuple[Message, ...]:

@@ -33,6 +33,7 @@ def items_from_frame(
     json_columns: Sequence[str] = (),
     judged: Judged = "final_answer",
     behavior: str | None = None,
+    pairs: bool = False,
     source_name: str = "items",
 ) -> ItemTable:
     """Take prompts with their responses from a data frame.
@@ -42,7 +43,7 @@ def items_from_frame(
     frame : pandas.DataFrame, polars.DataFrame or pyarrow.Table
         One row per item, in any shape that `stream_items` reads. The index of a pandas frame is
         not a column.
-    columns, json_columns, judged, behavior
+    columns, json_columns, judged, behavior, pairs
         As for `stream_items`.
     source_name : str, optional
         What errors and drops call the frame; items without an id are named after it.
@@ -69,7 +70,7 @@ def items_from_frame(
     ([('items:1', 'Hello.')], 2)
     """
     request = ItemRequest(
-        columns=columns, json_columns=json_columns, judged=judged, behavior=behavior
+        columns=columns, json_columns=json_columns, judged=judged, behavior=behavior, pairs=pairs
     )
     known = known_frame(frame, source=source_name)
     conversion = Conversion(request, source=source_name, stem=source_name, is_tabular=True)

@@ -1,4 +1,4 @@
-"""TRL's preference rows: a chosen and a rejected response, with the prompt apart or in both."""
+"""Rows of two responses, TRL's preferences among them, with the prompt apart or in both."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ __all__ = ["Side", "sides_of"]
 
 
 class Side(msgspec.Struct, frozen=True, kw_only=True):
-    """One side of a preference row.
+    """One side of a row of two responses.
 
     Attributes
     ----------
     name : str
-        ``"chosen"`` or ``"rejected"``.
+        ``"chosen"`` or ``"rejected"``; so are called the two of a pair as well.
     column : str
         Where it stands.
     text : str or None
@@ -44,15 +44,16 @@ class Side(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def sides_of(row: Mapping[str, Any], shape: RowShape) -> list[Side]:
-    """Read both sides of a preference row; one that is not there has an empty turn.
+    """Read both sides of a row of two responses; one that is not there has an empty turn.
 
     Messages are the whole conversation where no prompt stands apart, or where they begin with one
     by somebody else than assistant and tools. What both sides then begin with is the prompt, at
     least up to the last such message.
     """
-    columns = {"chosen": shape.chosen or "chosen", "rejected": shape.rejected or "rejected"}
+    columns = {"chosen": shape.first or "", "rejected": shape.second or ""}
     values = {name: _value(row.get(column), column=column) for name, column in columns.items()}
-    if shape.prompt is None and any(isinstance(value, str) for value in values.values()):
+    is_preference = shape.name == "preference"  # those texts often begin with the prompt
+    if is_preference and shape.prompt is None and str in map(type, values.values()):
         reason = "no prompt: where it ends in the texts chosen and rejected cannot be told"
         raise RowError(reason, column=columns["chosen"])
     whole = {

@@ -5,9 +5,11 @@ The first line that fits decides:
 ==============================================  ====================================
 keys                                            read as
 ==============================================  ====================================
+`response` and `other`                          pair: one item with two responses
 `response` or `completion`                      prompt and response; a chat completion
                                                 where `response` is an object of one
-`chosen` or `rejected`                          preference: one item for each
+`response_a` or `response_b`                    pair
+`chosen` or `rejected`                          preference: one item for each, or a pair
 `messages` or `conversations`                   chat that ends in the response
 `choices`, and no prompt                        chat completion without its request
 `output` or `answer`                            prompt and response
@@ -30,7 +32,9 @@ if TYPE_CHECKING:
 
 __all__ = ["CHAT_COLUMNS", "ID_COLUMNS", "RowShape", "ShapeFinder"]
 
-ShapeName: TypeAlias = Literal["response", "preference", "chat", "choices", "failed", "none"]
+ShapeName: TypeAlias = Literal[
+    "response", "pair", "preference", "chat", "choices", "failed", "none"
+]
 
 CHAT_COLUMNS = ("messages", "conversations")
 """Columns in which text is JSON, whatever the format."""
@@ -53,8 +57,8 @@ class RowShape:
     name : str
         The shape.
     body : str or None
-        The key of the response, the messages or the choices; where there is no response, the key
-        that was declared for it.
+        The key of the response, the messages (also of those that end in the first response of a
+        pair) or the choices; where there is no response, the key that was declared for it.
     prompt : str or None
         The key of the prompt.
     prompt_is_chat : bool
@@ -63,7 +67,9 @@ class RowShape:
         The key of the text that goes on with the prompt: `input` beside `instruction`.
     request : str or None
         The key of the request that a server was sent, where no prompt stands elsewhere.
-    chosen, rejected, id, behavior, group, cluster : str or None
+    first, second : str or None
+        The keys of two responses: of a pair, or the chosen and the rejected one.
+    id, behavior, group, cluster : str or None
         Further keys.
     metadata : tuple of str
         All other keys.
@@ -75,8 +81,8 @@ class RowShape:
     prompt_is_chat: bool
     prompt_rest: str | None
     request: str | None
-    chosen: str | None
-    rejected: str | None
+    first: str | None
+    second: str | None
     id: str | None
     behavior: str | None
     group: str | None
@@ -95,7 +101,7 @@ class ShapeFinder:
         self.chat_columns = (given,) if given is not None else CHAT_COLUMNS
         self.unseen = {*self.columns.values(), *request.json_columns}
         self._known: dict[tuple[str, ...], RowShape] = {}
-        content = ("prompt", "response", "messages", "chosen", "rejected")
+        content = ("prompt", "response", "other", "messages", "chosen", "rejected")
         # A column given for one part of an item is not taken for another by its name.
         self._taken = {self.columns[name] for name in content if name in self.columns}
 
@@ -157,11 +163,11 @@ class ShapeFinder:
     def _found(self, keys: tuple[str, ...]) -> RowShape:
         prompt = self._key(keys, "prompt", *_PROMPTS)
         chat = self._key(keys, "messages", *CHAT_COLUMNS)
-        chosen = self._key(keys, "chosen", "chosen")
-        rejected = self._key(keys, "rejected", "rejected")
-        name, body = self._body(keys, chat=chat, prompt=prompt, is_pair=bool(chosen or rejected))
+        name, body, first, second = self._responses(keys, chat=chat, prompt=prompt)
         rest = request = None
-        has_prompt = name in ("response", "preference")
+        has_prompt = name in ("response", "pair", "preference")
+        if first is not None and first == chat:
+            body, chat = chat, None  # its last turn is the response: all else is the prompt
         prompt_is_chat = has_prompt and prompt is None
         if not has_prompt:
             prompt = None
@@ -172,8 +178,7 @@ class ShapeFinder:
             rest = self._key(keys, "", "input")
         places = {
             "body": body, "prompt": prompt, "prompt_rest": rest, "request": request,
-            "chosen": chosen if name == "preference" else None,
-            "rejected": rejected if name == "preference" else None,
+            "first": first, "second": second,
             "id": self._key(keys, "id", *ID_COLUMNS),
             "behavior": self._key(keys, "behavior", "behavior"),
             "group": self._key(keys, "group", "group"),
@@ -183,14 +188,44 @@ class ShapeFinder:
         metadata = tuple(key for key in keys if key not in used and not self._is_unnamed(key))
         return RowShape(name=name, prompt_is_chat=prompt_is_chat, metadata=metadata, **places)
 
-    def _body(
-        self, keys: tuple[str, ...], *, chat: str | None, prompt: str | None, is_pair: bool
-    ) -> tuple[ShapeName, str | None]:
+    def _responses(
+        self, keys: tuple[str, ...], *, chat: str | None, prompt: str | None
+    ) -> tuple[ShapeName, str | None, str | None, str | None]:
+        """Tell the shape, and where one response stands or two do."""
+        pair = self._pair(keys, chat=chat)
+        if pair is not None:
+            return "pair", None, *pair
         response = self._key(keys, "response", "response", "completion")
         if response is not None:
-            return "response", response
-        if is_pair:
-            return "preference", None
+            return "response", response, None, None
+        chosen = self._key(keys, "chosen", "chosen")
+        rejected = self._key(keys, "rejected", "rejected")
+        if chosen is not None or rejected is not None:
+            first, second = (self.columns.get(name, name) for name in ("chosen", "rejected"))
+            return "preference", None, first, second
+        return *self._body(keys, chat=chat, prompt=prompt), None, None
+
+    def _pair(self, keys: tuple[str, ...], *, chat: str | None) -> tuple[str, str] | None:
+        """Tell where the responses of a pair stand; one of them may be missing in this row."""
+        response = self._key(keys, "response", "response", "completion")
+        may_be_named = response is None and "response" not in self.columns
+        given = self.columns.get("other")
+        if given is not None:
+            if may_be_named:
+                response = self._key(keys, "", "response_a", "output", "answer") or chat
+            return None if response is None else (response, given)
+        if response == "response":
+            other = self._key(keys, "", "other")
+            return None if other is None else (response, other)
+        first = self._key(keys, "", "response_a")
+        second = self._key(keys, "", "response_b")
+        if may_be_named and (first is not None or second is not None):
+            return first or "response_a", second or "response_b"
+        return None
+
+    def _body(
+        self, keys: tuple[str, ...], *, chat: str | None, prompt: str | None
+    ) -> tuple[ShapeName, str | None]:
         if chat is not None:
             return "chat", chat
         choices = self._key(keys, "", "choices")

@@ -34,14 +34,15 @@ def stream_items(
     json_columns: Sequence[str] = (),
     judged: Judged = "final_answer",
     behavior: str | None = None,
+    pairs: bool = False,
     batch_size: int = 1_024,
 ) -> Iterator[ItemBatch]:
     r"""Read prompts with their responses from a file of any size, a batch at a time.
 
     Which shape a row has is told by its keys alone, row by row: `prompt` and `response` (or their
-    synonyms, as text or as messages), `messages`, `chosen` and `rejected`, OpenAI's requests and
-    completions. Every other column goes into the items' metadata. The guide "Read items" lists
-    them all.
+    synonyms, as text or as messages), `messages`, `chosen` and `rejected`, `response_a` and
+    `response_b`, OpenAI's requests and completions. Every other column goes into the items'
+    metadata. The guide "Read items" lists them all.
 
     Parameters
     ----------
@@ -50,8 +51,8 @@ def stream_items(
     format : {"jsonl", "csv", "tsv", "json", "parquet"}, optional
         How the file is written; by default the ending of its name says, JSONL for a stream.
     columns : mapping of str to str, optional
-        Our names to the file's, for `id`, `prompt`, `response`, `messages`, `chosen`,
-        `rejected`, `behavior`, `group` and `cluster`.
+        Our names to the file's, for `id`, `prompt`, `response`, `other` (the second response of a
+        pair), `messages`, `chosen`, `rejected`, `behavior`, `group` and `cluster`.
     json_columns : sequence of str, optional
         The file's columns whose text cells hold JSON, beside `messages` and `conversations`. Text
         in any other column is text.
@@ -60,6 +61,9 @@ def stream_items(
         that message whole; or everything after the prompt, with tool calls and their results.
     behavior : str, optional
         The behavior of items whose row names none.
+    pairs : bool, optional
+        Whether `chosen` and `rejected` become one item with two responses, for pairwise questions,
+        instead of two items.
     batch_size : int, optional
         Rows of the file in a batch, at least 1. A batch of long rows ends at 32 MiB.
 
@@ -84,7 +88,7 @@ def stream_items(
     -----
     *Ids.* Without an id an item is called ``"train:12"``: the file's stem and the line (the row,
     in Parquet and JSON). A row of several items gives ``ID:chosen`` and ``ID:rejected``, or
-    ``ID:0``, ``ID:1``, all of one group. Numbers become text.
+    ``ID:0``, ``ID:1``, all of one group; a pair is one item. Numbers become text.
 
     *Memory.* One batch, and 16 bytes an item to find repeated ids. JSON documents, and Parquet
     that is not a file on disk, are held whole. Ids are compared by 64-bit hashes: a hundred
@@ -118,7 +122,7 @@ def stream_items(
     <stream>:3 no response: no column holds one
     """
     request = ItemRequest(
-        columns=columns, json_columns=json_columns, judged=judged, behavior=behavior
+        columns=columns, json_columns=json_columns, judged=judged, behavior=behavior, pairs=pairs
     )
     size = check_count("batch_size", batch_size, minimum=1)
     chosen, is_gzip = item_format(source, format)
@@ -140,12 +144,13 @@ def read_items(
     json_columns: Sequence[str] = (),
     judged: Judged = "final_answer",
     behavior: str | None = None,
+    pairs: bool = False,
 ) -> ItemTable:
     r"""Read all prompts with their responses from a file.
 
     Parameters
     ----------
-    source, format, columns, json_columns, judged, behavior
+    source, format, columns, json_columns, judged, behavior, pairs
         As for `stream_items`.
 
     Returns
@@ -178,6 +183,7 @@ def read_items(
         json_columns=json_columns,
         judged=judged,
         behavior=behavior,
+        pairs=pairs,
     ):
         items += batch.items
         dropped += batch.dropped

@@ -10,7 +10,6 @@ from voirdire.errors import InputError
 from voirdire.judging.item_source import ItemSource
 from voirdire.judging.llm.call_plan import item_key
 from voirdire.judging.llm.pipeline import CHUNK_ITEMS
-from voirdire.judging.llm.pricing import price_of
 from voirdire.judging.llm.token_estimate import estimate_tokens
 from voirdire.judging.parts import CALL_CHARACTERS, stretches
 from voirdire.judging.plan import asks_a_model, check_behavior, plan_judging
@@ -132,7 +131,7 @@ class _Counts:
     def __init__(self, bound: BoundJudge) -> None:
         self._bound = bound
         self._plan = bound.calls
-        self._price = bound.judge.price or price_of(bound.judge.model.name)
+        self._price = bound.judge.known_price
         self._cost = 0.0
         self._fixed: dict[int, int] = {}
         self.n_items = self.n_calls = self.n_stored = 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from voirdire._types import Language, Mode, ModelSource
@@ -120,6 +121,17 @@ class LlmJudge:
         if self.model.settings.get("temperature") is not None:
             return None
         return 1.0 if self.probability == "vote" else 0.0
+
+    @cached_property
+    def known_price(self) -> Price | None:
+        """What tokens cost, declared or looked up; None where nobody knows."""
+        from voirdire.judging.llm.pricing import price_of
+        from voirdire.models.known_providers import PROVIDERS
+
+        server = self.model.settings.get("base_url")
+        own = PROVIDERS.get(self.model.name.partition("/")[0])
+        elsewhere = None if own is not None and own.base_url == server else server
+        return price_of(self.model.name, base_url=elsewhere, declared=self.price)
 
     @property
     def asking(self) -> dict[str, Any]:

@@ -13,7 +13,6 @@ from voirdire.judging.calls.caller import Caller
 from voirdire.judging.calls.stopping import StoppedError
 from voirdire.judging.llm.chunk import Chunk
 from voirdire.judging.llm.combining import combine
-from voirdire.judging.llm.pricing import price_of
 from voirdire.judging.llm.routing import Router
 from voirdire.models import BatchChatModel
 from voirdire.store import GroupCommit
@@ -109,7 +108,7 @@ class Pipeline:
             described = {"name": judge.name, "asking": judge.asking}
             self._judge_id = store.judge_id(bound.reply_fingerprint, description=described)
             self._commit = GroupCommit(store, self._judge_id)
-        price = judge.price or price_of(judge.model.name)
+        price = judge.known_price
         if price is None and judge.limits.max_cost is not None:
             msg = (
                 f"`max_cost` needs the price of {judge.model.name!r}, which is not known. Declare "

@@ -160,7 +160,6 @@ def judge_file_with_several(
 def _judge(spec: JudgeSpec) -> LlmJudge:
     from voirdire.models import load_model
 
-    timeout = {} if spec.timeout_s is None else {"timeout_s": spec.timeout_s}
     model = load_model(
         spec.model,
         base_url=spec.base_url,
@@ -169,7 +168,7 @@ def _judge(spec: JudgeSpec) -> LlmJudge:
         max_tokens=spec.max_tokens,
         extra=dict(spec.extra) or None,
         capabilities=spec.capabilities,
-        **timeout,
+        timeout_s=spec.timeout_s or Limits().timeout_s,
     )
     limits = Limits(**_said(spec, _LIMITS))
     return LlmJudge(model=model, name=spec.name, limits=limits, **_said(spec, _ASKED))

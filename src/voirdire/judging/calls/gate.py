@@ -1,0 +1,222 @@
+"""Who may send next: a place for the call, then the limits' leave and the budget's."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from typing import TYPE_CHECKING
+
+from voirdire.errors import ModelTimeoutError
+from voirdire.judging.calls.pace import Pace
+from voirdire.judging.calls.pauses import Pauses
+from voirdire.judging.calls.slots import Slots
+from voirdire.judging.calls.spending import Spending, UsageGuess
+from voirdire.judging.calls.stopping import CostLimitReachedError, StoppedError
+from voirdire.records import Reply, Usage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from voirdire.errors import ModelCallError
+    from voirdire.judging.calls.limits import Limits
+    from voirdire.models import ChatRequest
+    from voirdire.records import Headroom
+
+__all__ = ["Gate", "Pass"]
+
+_LONGEST_NAP_S = 5.0
+"""Whoever waits looks this often whether the server has since said that more is left."""
+
+
+class Pass:
+    """Leave to send some requests; tells afterwards what was guessed of them."""
+
+    __slots__ = ("cost", "is_guessed", "n_requests", "n_tokens", "n_tokens_before", "sent")
+
+    def __init__(
+        self, n_requests: int, *, n_tokens: float = 0.0, cost: float = 0.0, is_guessed: bool = False
+    ) -> None:
+        self.n_requests = n_requests
+        self.is_guessed = is_guessed
+        self.n_tokens = n_tokens
+        self.cost = cost
+        self.sent = 0
+        self.n_tokens_before = 0.0
+
+
+class Gate:
+    """Lets calls through, one after another, as fast as everything allows.
+
+    Parameters
+    ----------
+    limits : Limits
+        Of the run.
+    price : callable or None
+        US dollars of a `Usage`.
+    """
+
+    def __init__(self, limits: Limits, *, price: Callable[[Usage], float | None] | None) -> None:
+        self.slots = Slots(limits.concurrency)
+        self.spending = Spending(price, max_cost=limits.max_cost)
+        self.n_sent = 0
+        self._limits = limits
+        self._pauses = Pauses()
+        self._naps = Pauses()
+        self._line = Slots(1)  # whoever must wait does so in the order of arrival
+        self._guess = UsageGuess()
+        self._n_tokens_sent = 0.0
+        self._pace: Pace | None = None
+        self._end: StoppedError | None = None
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether nothing new is let through."""
+        return self._end is not None
+
+    @property
+    def n_in_flight(self) -> int:
+        """Calls that have a place."""
+        return self.slots.n_taken
+
+    def check_open(self) -> None:
+        """Raise what ended the run, if something did."""
+        if self._end is not None:
+            # a new one each time: raised twice, one exception would carry both tracebacks
+            raise type(self._end)(*self._end.args)
+
+    def stop(self, end: StoppedError) -> None:
+        """Let nothing new through; whoever waits is told."""
+        if self._end is None:
+            self._end = end
+        self.slots.close()
+        self._line.close()
+        self._pauses.wake()
+        self._naps.wake()
+
+    async def enter(self) -> None:
+        """Wait for a place; give it back with `leave`."""
+        if not await self.slots.take():
+            self.check_open()
+
+    def leave(self) -> None:
+        """Give the place back."""
+        self.slots.give_back()
+
+    async def pause(self, seconds: float) -> None:
+        """Wait for so long; a stop ends it."""
+        self.check_open()
+        await self._pauses.pause(seconds)
+        self.check_open()
+
+    async def send(self, requests: Sequence[ChatRequest]) -> Pass:
+        """Wait until requests may be sent; give the pass back with `settle`."""
+        pace = self._paced()
+        need = self._need(requests, pace)
+        if self._line.n_taken or self._wait_s(need, pace) > 0:
+            await self._wait_in_line(need, pace)
+        pace.take(need.n_requests, need.n_tokens, now=self._now())
+        self.spending.reserve(need.cost)
+        self.n_sent += need.n_requests
+        self._n_tokens_sent += need.n_tokens
+        need.sent, need.n_tokens_before = self.n_sent, self._n_tokens_sent
+        return need
+
+    def settle(
+        self,
+        leave: Pass,
+        requests: Sequence[ChatRequest],
+        results: Sequence[Reply | ModelCallError],
+    ) -> None:
+        """Put right what was guessed of requests, now that their results are here."""
+        used: float | None = 0.0
+        is_uncertain = False
+        for request, result in zip(requests, results, strict=True):
+            usage = result.usage if isinstance(result, Reply) else None
+            if usage is not None:
+                self.spending.spend(self.spending.of(usage))
+                if leave.is_guessed:
+                    used = None if used is None else used + _n_tokens(usage)
+                    self._guess.learn(request, usage)
+            elif isinstance(result, Reply | ModelTimeoutError):
+                used, is_uncertain = None, True
+        self._release(leave, used=used, perhaps_charged=is_uncertain)
+
+    def abandon(self, leave: Pass) -> None:
+        """Note that nobody will ever know what came of the requests."""
+        self._release(leave, used=None, perhaps_charged=True)
+
+    def _release(self, leave: Pass, *, used: float | None, perhaps_charged: bool) -> None:
+        if not leave.is_guessed:
+            return
+        self.spending.release(leave.cost, perhaps_charged=perhaps_charged)
+        if used is not None:
+            self._paced().take_tokens(used - leave.n_tokens, now=self._now())
+        if self.spending.max_cost is not None:
+            self._naps.wake()
+
+    def observe(self, headroom: Headroom, *, leave: Pass) -> None:
+        """Note what the server says is left, in its reply to what this pass let through."""
+        self._paced().observe(
+            headroom,
+            n_requests_since=self.n_sent - leave.sent,
+            n_tokens_since=self._n_tokens_sent - leave.n_tokens_before,
+            now=self._now(),
+        )
+
+    def hold(self, seconds: float) -> float:
+        """Let nobody through for so long; give the seconds that this adds."""
+        return self._paced().hold(seconds, now=self._now())
+
+    def _paced(self) -> Pace:
+        if self._pace is None:
+            self._pace = Pace(self._limits, now=self._now())
+        return self._pace
+
+    def _now(self) -> float:
+        return asyncio.get_running_loop().time()
+
+    def _is_guessing(self, pace: Pace) -> bool:
+        return pace.counts_tokens or self.spending.max_cost is not None
+
+    def _need(self, requests: Sequence[ChatRequest], pace: Pace) -> Pass:
+        if not self._is_guessing(pace):
+            return Pass(len(requests))
+        guesses = [self._guess.of(request) for request in requests]
+        n_tokens = sum(_n_tokens(guess) for guess in guesses)
+        cost = 0.0
+        if self.spending.max_cost is not None:
+            cost = sum(self.spending.of(guess) for guess in guesses)
+        return Pass(len(requests), n_tokens=n_tokens, cost=cost, is_guessed=True)
+
+    def _wait_s(self, need: Pass, pace: Pace) -> float:
+        allowed = self.spending.allows(need.cost)
+        if allowed == "no":
+            self.stop(self._cost_limit_reached(need.cost))
+            self.check_open()
+        if allowed == "wait":
+            return math.inf
+        return pace.wait_s(need.n_requests, need.n_tokens, now=self._now())
+
+    async def _wait_in_line(self, need: Pass, pace: Pace) -> None:
+        if not await self._line.take():
+            self.check_open()
+        try:
+            while (wait := self._wait_s(need, pace)) > 0:
+                self.check_open()
+                await self._naps.pause(wait if math.isinf(wait) else min(wait, _LONGEST_NAP_S))
+                self.check_open()
+        finally:
+            self._line.give_back()
+
+    def _cost_limit_reached(self, cost: float) -> CostLimitReachedError:
+        spent, limit = self.spending.spent or 0.0, self.spending.max_cost or 0.0
+        msg = (
+            f"`max_cost` of ${limit:.2f} is reached: ${spent:.4f} is spent, and the next call may "
+            f"cost ${cost:.4f}. Run the same again with a higher `max_cost`: replies that are "
+            "stored are not paid for twice."
+        )
+        return CostLimitReachedError(msg)
+
+
+def _n_tokens(usage: Usage) -> int:
+    return usage.prompt_tokens + usage.completion_tokens

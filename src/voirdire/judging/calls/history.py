@@ -1,0 +1,89 @@
+"""What the store holds of a call: an answer, a failure, or attempts that came to nothing yet."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar
+
+from voirdire._validation import shorten
+from voirdire.errors import UnsupportedError, VerdictParseError
+from voirdire.judging.calls.attempts import CallFailure, decode_attempt
+from voirdire.judging.calls.call import Outcome
+from voirdire.records import Failure
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from voirdire.judging.calls.call import Call
+
+__all__ = ["n_unreadable", "stored_outcome", "unreadable"]
+
+T = TypeVar("T")
+
+
+def stored_outcome(
+    call: Call[T], stored: Sequence[bytes], *, max_attempts: int
+) -> Outcome[T] | None:
+    """Read what is stored of a call.
+
+    The first reply that can be read is the answer, whatever came before it: a reader that has
+    learnt something since finds its answer in an old reply, and nothing is called again.
+
+    Parameters
+    ----------
+    call : Call
+        What was asked.
+    stored : sequence of bytes
+        Its attempts in their order.
+    max_attempts : int
+        After so many unreadable replies the call has failed.
+
+    Returns
+    -------
+    Outcome or None
+        None where the call is not at its end, or was never made.
+    """
+    last: CallFailure | VerdictParseError | None = None
+    n_unread = 0
+    for blob in stored:
+        attempt = decode_attempt(blob)
+        if isinstance(attempt, CallFailure):
+            last, n_unread = attempt, 0
+            continue
+        try:
+            value = call.read(attempt)
+        except VerdictParseError as error:
+            last, n_unread = error, n_unread + 1
+        except UnsupportedError:
+            # the server gave no log-probabilities then; it may now
+            last = None
+        else:
+            return Outcome(value=value, form=attempt.form, attempts=len(stored), is_reused=True)
+    if isinstance(last, CallFailure):
+        failure, form = last.failure(), last.form
+    elif last is not None and n_unread >= max_attempts:
+        failure, form = unreadable(last), last.reply.form
+    else:
+        return None
+    return Outcome(failure=failure, form=form, attempts=len(stored), is_reused=True)
+
+
+def n_unreadable(call: Call[T], stored: Sequence[bytes]) -> int:
+    """Count the unreadable replies since the last failure."""
+    count = 0
+    for blob in stored:
+        attempt = decode_attempt(blob)
+        if isinstance(attempt, CallFailure):
+            count = 0
+            continue
+        try:
+            call.read(attempt)
+        except VerdictParseError:
+            count += 1
+        except UnsupportedError:
+            continue
+    return count
+
+
+def unreadable(error: VerdictParseError) -> Failure:
+    """Say of a reply that it cannot be read, as verdicts do."""
+    return Failure(reason=f"{error.reason}: {shorten(str(error), width=240)}")

@@ -1,0 +1,134 @@
+"""Where the values of a JSON object stand in its text, and where an object stands in prose."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import msgspec
+
+from voirdire._validation import shorten
+from voirdire.errors import InputError
+
+__all__ = ["members_of", "object_in_prose", "value_spans"]
+
+Member = tuple[str, int, int]
+"""A key, and where its value begins and ends."""
+
+_GAP = r"[ \t\n\r]*+"
+# Every repetition is possessive, so that a hostile text costs one pass and no backtracking.
+_IN_STRING = r'[^"\\\x00-\x1f]*+(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*+)*+'
+_SCALAR = (
+    r"true|false|null|-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?|" + f'"{_IN_STRING}"'
+)
+_KEY = re.compile(f'{_GAP}"({_IN_STRING})"{_GAP}:{_GAP}')
+_MEMBER = re.compile(f'{_GAP}"({_IN_STRING})"{_GAP}:{_GAP}({_SCALAR}){_GAP}([,}}])')
+_START = re.compile(rf"{_GAP}\{{{_GAP}(\}}?)")
+_AFTER = re.compile(f"{_GAP}([,}}])")
+_END = re.compile(_GAP)
+_NESTED = json.JSONDecoder()
+
+_THOUGHTS_BEGIN, _THOUGHTS_END = "<think>", "</think>"
+
+
+def value_spans(text: str) -> list[Member]:
+    """Say where the values of a JSON object stand in its text.
+
+    Parameters
+    ----------
+    text : str
+        One JSON object; white space around it does not matter.
+
+    Returns
+    -------
+    list of (str, int, int)
+        For each member of the object itself, in the order of the text, its key and where its value
+        begins and ends: ``text[begin:end]`` is the value as it is written. A key that repeats is
+        there each time.
+
+    Raises
+    ------
+    InputError
+        If the text is not one JSON object.
+
+    Notes
+    -----
+    Time and memory are linear in the text. What is inside of a nested value is not checked as
+    strictly: ``NaN`` may stand there.
+
+    Examples
+    --------
+    >>> value_spans('{"apology": true, "advice": 0.25}')
+    [('apology', 12, 16), ('advice', 28, 32)]
+    """
+    members = members_of(text)
+    if members is None:
+        msg = f"`text` must be one JSON object, got {shorten(text)!r}. Cut off what is around it."
+        raise InputError(msg)
+    return members
+
+
+def members_of(text: str) -> list[Member] | None:
+    """Find the members of the JSON object that `text` is; None where it is none."""
+    begin = _START.match(text)
+    if begin is None:
+        return None
+    members: list[Member] = []
+    place, sign = begin.end(), begin[1]
+    while sign != "}":
+        found = _MEMBER.match(text, place)
+        if found is not None:
+            key, (start, end), sign, place = found[1], found.span(2), found[3], found.end()
+        else:
+            nested = _nested_member(text, place)
+            if nested is None:
+                return None
+            (key, start, end), sign, place = nested
+        members.append((key if "\\" not in key else _unescaped(key), start, end))
+    return members if _END.fullmatch(text, place) else None
+
+
+def object_in_prose(text: str) -> tuple[int, int] | None:
+    """Find the one object in a text that may think first, explain, or fence it as code.
+
+    No brace may stand outside of it: then nothing else in the text can be taken for an answer, and
+    nothing has to be tried out.
+
+    Returns
+    -------
+    tuple of int or None
+        Where it begins and ends; None where nothing or more than one thing could be it. What is
+        between need not be JSON.
+    """
+    begin = text.find("{")
+    is_first = not text[: max(begin, 0)].strip()
+    thought = -1 if is_first else text.find(_THOUGHTS_END)
+    after = 0 if thought < 0 else thought + len(_THOUGHTS_END)
+    begin, end = text.find("{", after), text.rfind("}") + 1
+    if not 0 <= begin < end:
+        return None
+    before, behind = text[after:begin], text[end:]
+    if "}" in before or "{" in behind or _THOUGHTS_BEGIN in before or _THOUGHTS_BEGIN in behind:
+        return None
+    is_in_list = before.rstrip().endswith("[") or behind.lstrip().startswith("]")
+    return None if is_in_list else (begin, end)
+
+
+def _nested_member(text: str, place: int) -> tuple[Member, str, int] | None:
+    """Read a member whose value is a list or an object."""
+    key = _KEY.match(text, place)
+    if key is None or not text.startswith(("[", "{"), key.end()):
+        return None
+    try:
+        _, end = _NESTED.raw_decode(text, key.end())
+    except (ValueError, RecursionError):  # no JSON, a number of too many digits, or too deep
+        return None
+    after = _AFTER.match(text, end)
+    return None if after is None else ((key[1], key.end(), end), after[1], after.end())
+
+
+def _unescaped(key: str) -> str:
+    try:
+        return msgspec.json.decode(f'"{key}"', type=str)
+    except (msgspec.DecodeError, UnicodeEncodeError):  # half of a surrogate pair: nobody's key
+        return key
