@@ -3,14 +3,24 @@
 # where this runs as root and apt-get exists, and name it where not.
 set -eu
 
-# One line each: the program (or a file), and the Debian package that brings it.
+# One line each: the program (or a file, in whatever folder a star stands for), and the Debian package
+# that brings it.
 needed='
 chromium chromium
 /usr/share/fonts/truetype/wqy/wqy-microhei.ttc fonts-wqy-microhei
+/usr/lib/postgresql/*/bin/initdb postgresql
 '
 
+is_here() {
+    # shellcheck disable=SC2086  # a star is meant to find files
+    for file in $1; do
+        [ -e "$file" ] && return 0
+    done
+    command -v "$1" >/dev/null 2>&1
+}
+
 missing=$(echo "$needed" | while read -r program package; do
-    [ -z "$program" ] || [ -e "$program" ] || command -v "$program" >/dev/null 2>&1 || echo "$package"
+    [ -z "$program" ] || is_here "$program" || echo "$package"
 done)
 [ -n "$missing" ] || exit 0
 

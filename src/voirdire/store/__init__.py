@@ -1,1 +1,29 @@
-"""Where models' replies are kept: SQLite by default, PostgreSQL for teams."""
+"""Where models' replies are kept: SQLite by default, PostgreSQL for teams.
+
+SQLAlchemy arrives with the first name that needs it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from voirdire import _lazy
+
+if TYPE_CHECKING:
+    from voirdire.store.group_commit import GroupCommit
+    from voirdire.store.opening import open_store
+    from voirdire.store.reply_store import ReplyStore
+    from voirdire.store.stored_calls import JudgeRecord, StoredCall
+
+__all__ = ["GroupCommit", "JudgeRecord", "ReplyStore", "StoredCall", "open_store"]
+
+_HOMES = {
+    "GroupCommit": "group_commit",
+    "JudgeRecord": "stored_calls",
+    "ReplyStore": "reply_store",
+    "StoredCall": "stored_calls",
+    "open_store": "opening",
+}
+
+
+__getattr__, __dir__ = _lazy.lazy_names(__name__, _HOMES)

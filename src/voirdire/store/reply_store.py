@@ -1,0 +1,225 @@
+"""A store of models' replies, by judge and item; what is in it is never changed."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import defaultdict
+from itertools import starmap
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from sqlalchemy import func, select
+
+from voirdire._validation import shorten
+from voirdire.errors import InputError
+from voirdire.store.failures import patiently, translated
+from voirdire.store.stored_calls import JudgeRecord, StoredCall, check_call, check_text
+from voirdire.store.tables import CALLS, JUDGES, register_judge
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import Self
+
+    from sqlalchemy import Connection
+
+    from voirdire.store.addresses import StoreAddress
+    from voirdire.store.database import Database
+
+__all__ = ["ReplyStore"]
+
+T = TypeVar("T")
+
+_key = attrgetter("item", "name", "attempt")
+_order = attrgetter("name", "attempt")
+
+
+class ReplyStore:
+    """Replies and failures of models, kept before they are used; made by `open_store`.
+
+    Every method may be called from any thread, and several processes may hold the same store. A
+    process that was forked off opens it anew.
+    """
+
+    def __init__(self, database: Database, *, address: StoreAddress) -> None:
+        self._database = database
+        self._address = address
+        self._process = os.getpid()
+        self._is_closed = False
+
+    def __repr__(self) -> str:
+        return f"ReplyStore({self._address.shown!r})"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def judge_id(self, fingerprint: str, *, description: Mapping[str, Any]) -> int:
+        """Give the number of a judge, and register it where it has none.
+
+        Parameters
+        ----------
+        fingerprint : str
+            Hash over everything that its replies depend on.
+        description : mapping of str to Any
+            What it is, for people, as JSON values; never a key. Kept when the judge is first seen.
+
+        Returns
+        -------
+        int
+            The same ever after, in every process.
+        """
+        check_text("fingerprint", fingerprint)
+        text = _as_json(description)
+        query = select(JUDGES.c.id).where(JUDGES.c.fingerprint == fingerprint)
+
+        def register(connection: Connection) -> int:
+            register_judge(connection, fingerprint, description=text)
+            return int(connection.execute(query).scalar_one())
+
+        known = self._read(lambda connection: connection.execute(query).scalar())
+        return self._write(register) if known is None else int(known)
+
+    def put(self, judge_id: int, calls: Sequence[StoredCall]) -> None:
+        """Put calls in, all of them or none, and return when they are committed.
+
+        A call that is there already stays as it is.
+
+        Parameters
+        ----------
+        judge_id : int
+            From `judge_id`.
+        calls : sequence of StoredCall
+            In any order.
+
+        Raises
+        ------
+        InputError
+            If a call has no 32 bytes of item, no name or no attempt from 0; if the disk is full,
+            the file is read-only, or the server is away.
+        """
+        for call in calls:
+            check_call(call)
+        # In one order everywhere: two transactions that wait for each other's rows would never end.
+        ordered = sorted(calls, key=_key)
+        if ordered:
+            self._write(lambda at: self._database.insert(at, judge_id, calls=ordered))
+
+    def get(self, judge_id: int, items: Sequence[bytes]) -> dict[bytes, list[StoredCall]]:
+        """Give what is stored of items; faster for hundreds at once than one by one.
+
+        Parameters
+        ----------
+        judge_id : int
+            From `judge_id`.
+        items : sequence of bytes
+            Hashes of items; one that is named twice is one.
+
+        Returns
+        -------
+        dict of bytes to list of StoredCall
+            The calls of every item that has any, by name and then by attempt.
+        """
+        wanted = list(dict.fromkeys(items))
+        if not wanted:
+            return {}
+        rows = self._read(lambda at: self._database.select(at, judge_id, items=wanted))
+        found: defaultdict[bytes, list[StoredCall]] = defaultdict(list)
+        for call in starmap(StoredCall, rows):
+            found[call.item].append(call)
+        for calls in found.values():
+            if len(calls) > 1:
+                calls.sort(key=_order)
+        return dict(found)
+
+    def count(self, judge_id: int) -> int:
+        """Count a judge's calls, every attempt for itself.
+
+        Parameters
+        ----------
+        judge_id : int
+            From `judge_id`.
+
+        Returns
+        -------
+        int
+            0 for a judge that is not there.
+        """
+        query = select(func.count()).select_from(CALLS).where(CALLS.c.judge_id == judge_id)
+        return int(self._read(lambda connection: connection.execute(query).scalar_one()))
+
+    def judges(self) -> list[JudgeRecord]:
+        """List the judges that have an entry.
+
+        Returns
+        -------
+        list of JudgeRecord
+            In the order in which they were registered.
+        """
+        query = select(JUDGES).order_by(JUDGES.c.id)
+        rows = self._read(lambda connection: connection.execute(query).all())
+        return [
+            JudgeRecord(
+                id=row.id, fingerprint=row.fingerprint, description=json.loads(row.description)
+            )
+            for row in rows
+        ]
+
+    def close(self) -> None:
+        """Let go of the file or the server; calling it twice is fine."""
+        self._is_closed = True
+        if os.getpid() == self._process:
+            self._database.engine.dispose()
+
+    def prepare(self) -> None:
+        """Make the tables where there are none; `open_store` has done it."""
+        with translated(self._address):
+            patiently(self._database.prepare, server_may_return=False)
+
+    def _read(self, work: Callable[[Connection], T]) -> T:
+        def attempt() -> T:
+            with self._database.engine.connect() as connection:
+                return work(connection)
+
+        return self._in_turn(attempt)
+
+    def _write(self, work: Callable[[Connection], T]) -> T:
+        """Do something in a transaction of its own: all of it or nothing."""
+
+        def attempt() -> T:
+            with self._database.engine.connect() as connection:
+                self._database.begin(connection)
+                result = work(connection)
+                connection.commit()
+            return result
+
+        return self._in_turn(attempt)
+
+    def _in_turn(self, attempt: Callable[[], T]) -> T:
+        # Once more does no harm, even where a commit came through and only its echo was lost: what
+        # is there stays as it is.
+        self._check_usable()
+        with translated(self._address):
+            return patiently(attempt, server_may_return=True)
+
+    def _check_usable(self) -> None:
+        if self._is_closed:
+            msg = f"{self._address.shown}: the store must be open, got a closed one. Open it again."
+            raise InputError(msg)
+        # Two processes on one connection would harm the file.
+        if os.getpid() != self._process:
+            msg = (
+                f"{self._address.shown}: the store must be opened by the process that uses it, got "
+                "one from before a fork. Open it again there."
+            )
+            raise InputError(msg)
+
+
+def _as_json(description: Mapping[str, Any]) -> str:
+    try:
+        return json.dumps(dict(description), allow_nan=False, sort_keys=True)
+    except (TypeError, ValueError) as error:
+        msg = f"`description` must hold JSON values only, got {shorten(description)}."
+        raise InputError(f"{msg} Leave out what is none.") from error

@@ -1,0 +1,108 @@
+"""Where a store is, read from a path or a URL; passwords stay out of sight."""
+
+from pathlib import Path
+
+import pytest
+
+from voirdire.errors import InputError
+from voirdire.store import open_store
+from voirdire.store.addresses import read_address
+
+SECRET = "s3cr3t-p4ss"
+
+
+@pytest.mark.parametrize("written", ["a.db", "./a.db", "sqlite:///a.db", Path("a.db")])
+def test_a_relative_path_begins_in_this_folder(written, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    address = read_address(written)
+
+    assert address.path == tmp_path.resolve() / "a.db"
+    assert address.engine_url.database == str(address.path)
+
+
+@pytest.mark.parametrize("written", ["/data/a.db", "sqlite:////data/a.db", "SQLite:////data/a.db"])
+def test_an_absolute_path_is_taken_as_it_is(written):
+    assert read_address(written).path == Path("/data/a.db").resolve()
+
+
+@pytest.mark.parametrize("name", ["%20 ?x=1#y.db", "回复.db", "a'b\".db", "file:x.db", "-a.db"])
+def test_a_file_may_have_any_name(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    open_store(name).close()
+
+    assert [file.name for file in tmp_path.iterdir()] == [name]
+
+
+@pytest.mark.parametrize("written", [":memory:", "sqlite://", "sqlite:///:memory:"])
+def test_a_store_in_memory_makes_no_file(written, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    open_store(written).close()
+
+    assert read_address(written).path is None
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "written",
+    ["postgresql://u@h:5433/d", "postgres://u@h:5433/d", "postgresql+psycopg://u@h:5433/d"],
+)
+def test_a_server_is_reached_by_psycopg_whatever_its_url_is_called(written):
+    address = read_address(written)
+
+    assert address.engine_url.drivername == "postgresql+psycopg"
+    assert (address.path, address.shown) == (None, "postgresql://h:5433/d")
+
+
+@pytest.mark.parametrize(
+    "written", ["", "a\0b", "sqlite://a.db", "sqlite:///", "sqlite:///a.db?mode=ro", "sqlite://h/a"]
+)
+def test_what_is_no_address_is_refused_with_the_rule(written):
+    with pytest.raises(InputError, match=r"`url` must be .*sqlite:///PATH.*, got"):
+        read_address(written)
+
+
+@pytest.mark.parametrize("scheme", ["mysql", "http", "postgresql+asyncpg", "oracle"])
+def test_another_database_is_refused_by_its_name_alone(scheme):
+    with pytest.raises(InputError, match="got one that begins with") as caught:
+        read_address(f"{scheme}://user:{SECRET}@host/database")
+
+    assert scheme in str(caught.value)
+    assert SECRET not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        f"postgresql://u:{SECRET}@host/d",
+        f"postgresql://u:{SECRET}@/d?host=/run/pg",
+        f"postgresql://u@host/d?password={SECRET}",
+        f"postgresql://u@host/d?sslpassword={SECRET}",
+    ],
+)
+def test_no_repr_and_no_shown_name_holds_a_password(written):
+    address = read_address(written)
+
+    assert SECRET not in repr(address)
+    assert SECRET not in address.shown
+    assert address.secrets == (SECRET,)
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        f"postgresql://u:p@{SECRET}@host/d",
+        f"postgresql://u:p@{SECRET}:1@host/d",
+        f"postgresql://u:p@x/{SECRET}@host/d",
+        f"postgresql://u:p@host:{SECRET}/d",
+    ],
+)
+def test_a_password_that_was_not_encoded_is_never_repeated(written):
+    with pytest.raises(InputError, match="`url` must") as caught:
+        open_store(written)
+
+    shown = str(caught.value) + repr(caught.value.__cause__)
+    assert SECRET not in shown
+    assert caught.value.__cause__ is None
