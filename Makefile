@@ -23,6 +23,7 @@ STAMP := $(VENV)/.installed-$(shell pwd | cksum | cut -d' ' -f1)
 RUNTIME := $(STAMP)-runtime
 TEST := $(STAMP)-test
 DEV := $(STAMP)-dev
+FRAMEWORKS := $(STAMP)-frameworks
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
@@ -39,8 +40,8 @@ demo: $(RUNTIME) ## set everything up and examine the bundled judges
 test: $(TEST) ## set everything up and run the tests, without the slow ones
 	@$(PY) -m pytest -m "not slow"
 
-test-all: $(DEV) system-packages ## every test: slow ones, doctests, examples of the docs, the wheel
-	@scripts/step "All tests, with coverage" $(PY) -m pytest --cov --cov-report=term
+test-all: $(DEV) $(FRAMEWORKS) system-packages ## every test: slow ones, doctests, examples of the docs, the wheel
+	@PY=$(PY) VOIRDIRE_REQUIRE_FRAMEWORKS=1 scripts/step "All tests, with coverage" scripts/all_tests.sh
 	@scripts/step "Examples in docstrings" $(PY) -m pytest --doctest-modules src/voirdire \
 		-o python_files=none -o doctest_optionflags="NORMALIZE_WHITESPACE ELLIPSIS"
 	@scripts/step "Examples in the pages" $(PY) scripts/check_examples.py
@@ -95,4 +96,8 @@ $(TEST): $(RUNTIME)
 
 $(DEV): $(TEST)
 	@scripts/install.sh lint docs
+	@touch $@
+
+$(FRAMEWORKS): $(TEST)
+	@scripts/install.sh frameworks
 	@touch $@

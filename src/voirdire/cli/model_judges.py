@@ -24,6 +24,7 @@ class ModelOptions:
     language: Language
     samples: int
     orders: int
+    examples: int | None
     temperature: float | None
     reasoning_effort: str | None
     max_tokens: int | None
@@ -64,6 +65,7 @@ class ModelOptions:
             language=self.language,
             n_samples=self.samples,
             n_orders=self.orders,
+            n_examples=self.examples,
             temperature=self.temperature,
             route=self.route,
             limits=Limits(
@@ -90,6 +92,7 @@ def print_prompt(
             mode=options.mode,
             probability=options.probability,
             language=options.language,
+            n_examples=options.examples,
         )
     )
 

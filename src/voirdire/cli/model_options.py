@@ -14,6 +14,7 @@ __all__ = [
     "BaseUrl",
     "Concurrency",
     "DryRun",
+    "Examples",
     "Judges",
     "LanguageOption",
     "MaxCost",
@@ -55,6 +56,15 @@ Orders: TypeAlias = Annotated[
     int,
     typer.Option(
         help="Orders in which the questions are asked; probabilities are means over them.",
+        rich_help_panel=MODEL,
+    ),
+]
+Examples: TypeAlias = Annotated[
+    int | None,
+    typer.Option(
+        help="Examples of yes and of no to show per question. Default: none in one call for all "
+        "questions, all of them in single calls.",
+        show_default=False,
         rich_help_panel=MODEL,
     ),
 ]

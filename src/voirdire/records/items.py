@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Mapping  # noqa: TC003  # msgspec reads the annotation
 from typing import Any
 
 import msgspec
 
-__all__ = ["Item", "Message"]
+__all__ = ["Item", "Message", "as_bytes"]
 
 
 class Message(msgspec.Struct, frozen=True, kw_only=True):
@@ -66,4 +67,12 @@ class Item(msgspec.Struct, frozen=True, kw_only=True):
         told = [seen, self.response, self.behavior]
         if self.other is not None:
             told.append(self.other)
-        return hashlib.sha256(msgspec.json.encode(told)).digest()
+        return hashlib.sha256(as_bytes(told)).digest()
+
+
+def as_bytes(told: list[Any]) -> bytes:
+    """Write texts as JSON; half a surrogate pair, which is no text, as an escape."""
+    try:
+        return msgspec.json.encode(told)
+    except UnicodeEncodeError:
+        return json.dumps(told, ensure_ascii=True, separators=(",", ":")).encode()

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
-import msgspec
 import numpy as np
 
 from voirdire._validation import shorten
@@ -16,6 +15,7 @@ from voirdire.judging.asking import Answers, Ask
 from voirdire.judging.calls.call import Call
 from voirdire.judging.prompts import PromptBuilder, new_nonce
 from voirdire.judging.reading import ReplyReader
+from voirdire.records.items import as_bytes
 
 if TYPE_CHECKING:
     from voirdire._types import ReplyForm
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from voirdire.records import Item
     from voirdire.rubrics import Question, Rubric
 
-__all__ = ["CallPlan", "CallSpec", "item_key", "plan_calls"]
+__all__ = ["CallPlan", "CallSpec", "item_key", "plan_calls", "with_examples"]
 
 T = TypeVar("T")
 
@@ -57,17 +57,16 @@ class CallSpec:
     temperature: float | None
     seed: int | None
 
-    def call(self, item: Item, *, key: bytes) -> Call[Answers]:
-        """Make the call about one item."""
-        return Call(
-            item=key, name=self.name, request=partial(self.request, item), read=self.reader.read
-        )
+    def call(self, item: Item, *, key: bytes, nonce: str | None = None) -> Call[Answers]:
+        """Make the call about one item; without a nonce every attempt has one of its own."""
+        request = partial(self.request, item, nonce=nonce)
+        return Call(item=key, name=self.name, request=request, read=self.reader.read)
 
-    def request(self, item: Item, form: ReplyForm) -> ChatRequest:
-        """Make a request with a fence of its own."""
+    def request(self, item: Item, form: ReplyForm, *, nonce: str | None = None) -> ChatRequest:
+        """Make a request."""
         return self.builder.request(
             item,
-            nonce=new_nonce(),
+            nonce=new_nonce() if nonce is None else nonce,
             form=form,
             top_logprobs=self.top_logprobs,
             temperature=self.temperature,
@@ -87,16 +86,20 @@ class CallPlan:
         The same questions in another order, which the first items of a run are also asked.
     n_check : int
         How many items those are.
+    shares_fence : bool
+        Whether the calls about one item have one nonce, so that their prompts begin alike and the
+        item is paid for once where a server keeps the beginning of a prompt.
     """
 
     specs: tuple[CallSpec, ...]
     check: CallSpec | None = None
     n_check: int = 0
+    shares_fence: bool = False
 
 
 def plan_calls(judge: LlmJudge, rubric: Rubric) -> CallPlan:
     """Lay out the calls that a judge needs for a rubric."""
-    questions = rubric.questions
+    questions = tuple(with_examples(row, judge.shown_examples) for row in rubric.questions)
     kinds = {row.kind for row in questions}
     if not questions:
         msg = f"`rubric` must ask something, got {shorten(rubric.name)!r} without questions."
@@ -115,7 +118,7 @@ def plan_calls(judge: LlmJudge, rubric: Rubric) -> CallPlan:
         for swapped in sides
     )
     if not _is_checked(judge, questions):
-        return CallPlan(specs=specs)
+        return CallPlan(specs=specs, shares_fence=judge.mode == "single")
     everything = tuple(range(len(questions)))
     check = _spec(judge, questions, everything, order=1, sample=None, swapped=False, part="joint")
     return CallPlan(specs=specs, check=check, n_check=judge.order_check)
@@ -124,7 +127,23 @@ def plan_calls(judge: LlmJudge, rubric: Rubric) -> CallPlan:
 def item_key(item: Item) -> bytes:
     """SHA-256 over what a prompt shows of an item: conversation and responses."""
     told = [[row.role, row.content] for row in item.prompt]
-    return hashlib.sha256(msgspec.json.encode([told, item.response, item.other])).digest()
+    return hashlib.sha256(as_bytes([told, item.response, item.other])).digest()
+
+
+def with_examples(question: Question, n_examples: int | None) -> Question:
+    """Leave so many examples of each answer; of no the last ones, which are the near misses."""
+    if n_examples is None:
+        return question
+    return replace(
+        question,
+        yes_examples={
+            language: texts[:n_examples] for language, texts in question.yes_examples.items()
+        },
+        no_examples={
+            language: texts[max(len(texts) - n_examples, 0) :]
+            for language, texts in question.no_examples.items()
+        },
+    )
 
 
 def _parts(judge: LlmJudge, questions: tuple[Question, ...]) -> list[tuple[str, tuple[int, ...]]]:

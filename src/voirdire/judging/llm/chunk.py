@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from voirdire.judging.llm.call_plan import item_key
+from voirdire.judging.prompts import new_nonce
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -93,7 +94,10 @@ class Chunk:
             if key == self.route_keys[row] and router is not None:
                 wanted = [(len(plan.specs) + 1, router.call(item, key=key))]
             else:
-                wanted = [(k, spec.call(item, key=key)) for k, spec in enumerate(plan.specs)]
+                nonce = new_nonce() if plan.shares_fence else None
+                wanted = [
+                    (k, spec.call(item, key=key, nonce=nonce)) for k, spec in enumerate(plan.specs)
+                ]
                 if plan.check is not None and row < n_check:
                     wanted.append((len(plan.specs), plan.check.call(item, key=key)))
             for slot, call in wanted:

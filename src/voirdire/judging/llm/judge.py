@@ -48,6 +48,10 @@ class LlmJudge:
         So many items of a run are asked in a second order, for the record and not for the
         verdict, where ``"joint"`` and ``"logprob"`` meet and `n_orders` is 1: an answer's
         log-probability depends on the answers before it. 0 asks none.
+    n_examples : int or None
+        Examples of yes and of no that a prompt shows per question, at least 0. None is all of them
+        where each question has a call of its own and none in a joint call: for the safety rubric
+        they would double the tokens of every call.
     seed : int
         Of the orders, and of samples where a server can repeat itself.
     temperature : float or None
@@ -76,6 +80,7 @@ class LlmJudge:
     n_samples: int = 5
     n_orders: int = 1
     order_check: int = 20
+    n_examples: int | None = None
     seed: int = 0
     temperature: float | None = None
     top_logprobs: int | None = None
@@ -98,11 +103,18 @@ class LlmJudge:
         check_count("n_samples", self.n_samples, minimum=2 if self.probability == "vote" else 1)
         check_count("n_orders", self.n_orders, minimum=1)
         check_count("order_check", self.order_check, minimum=0)
+        if self.n_examples is not None:
+            check_count("n_examples", self.n_examples, minimum=0)
         check_count("seed", self.seed, minimum=0)
         _check_temperature(self.temperature, self.probability)
         _check_logprobs(self)
         if not self.name:
             object.__setattr__(self, "name", self.model.name)
+
+    @property
+    def shown_examples(self) -> int | None:
+        """How many examples of each answer a prompt shows; None is all there are."""
+        return 0 if self.n_examples is None and self.mode == "joint" else self.n_examples
 
     @property
     def asked_logprobs(self) -> int | None:
@@ -142,6 +154,7 @@ class LlmJudge:
             "probability": self.probability,
             "language": self.language,
             "seed": self.seed,
+            "n_examples": self.shown_examples,
             "temperature": self.asked_temperature,
             "top_logprobs": self.asked_logprobs,
         }

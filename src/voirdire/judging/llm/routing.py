@@ -6,13 +6,12 @@ import hashlib
 from functools import partial
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from voirdire.errors import InputError
 from voirdire.judging.calls.call import Call
 from voirdire.judging.fingerprint import hash_of
 from voirdire.judging.prompts import RouterPrompt, new_nonce
 from voirdire.judging.reading import RouterReader
+from voirdire.records.items import as_bytes
 
 if TYPE_CHECKING:
     from voirdire._types import ReplyForm
@@ -59,7 +58,7 @@ class Router:
         if item.behavior is not None or not item.prompt:
             return None
         told = ["router", [[row.role, row.content] for row in item.prompt]]
-        return hashlib.sha256(msgspec.json.encode(told)).digest()
+        return hashlib.sha256(as_bytes(told)).digest()
 
     def call(self, item: Item, *, key: bytes) -> Call[str]:
         """Make the call about an item's prompt."""

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from voirdire.judging.asking import Ask
+from voirdire.judging.llm.call_plan import with_examples
 from voirdire.judging.prompts import show_prompt as show_ask
 from voirdire.rubrics import load_rubric
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from voirdire._types import Language, Mode, ModelSource, ReplyForm
     from voirdire.records import Item
     from voirdire.rubrics import Rubric
@@ -25,6 +25,7 @@ def show_prompt(
     mode: Mode = "joint",
     probability: ModelSource = "logprob",
     language: Language = "en",
+    n_examples: int | None = None,
     form: ReplyForm = "json_schema",
 ) -> str:
     """Show what a language model is asked.
@@ -41,6 +42,8 @@ def show_prompt(
         Where the probability of a proposition comes from.
     language : {"en", "zh"}, optional
         Of instructions and questions.
+    n_examples : int, optional
+        Examples of each answer per question; by default as in `LlmJudge`.
     form : {"json_schema", "json_object", "text"}, optional
         How the model is held to the form of its reply.
 
@@ -55,7 +58,9 @@ def show_prompt(
     >>> "apology" in show_prompt("safety")
     True
     """
-    asked = load_rubric(rubric) if not hasattr(rubric, "questions") else rubric
+    asked = load_rubric(rubric) if isinstance(rubric, str | Path) else rubric
     questions = asked.questions if mode == "joint" else asked.questions[:1]
+    shown = 0 if n_examples is None and mode == "joint" else n_examples
+    questions = tuple(with_examples(row, shown) for row in questions)
     ask = Ask(questions=questions, probability=probability, mode=mode, language=language)
     return show_ask(ask, item, form=form)
