@@ -1,6 +1,7 @@
 """Language models behind one port: a request in, a reply with its tokens out.
 
-Nothing heavy is imported here: the HTTP client arrives with the first name that needs it.
+Nothing heavy is imported here: the HTTP client arrives with the first call, the libraries of
+providers and of models in this process with the first model of theirs.
 """
 
 from __future__ import annotations
@@ -10,15 +11,50 @@ from typing import TYPE_CHECKING
 from voirdire import _lazy
 
 if TYPE_CHECKING:
+    from voirdire.models.openai_compatible.dialect import Dialect
+    from voirdire.models.openai_compatible.model import OpenAICompatibleModel
     from voirdire.models.port import BatchChatModel, Capabilities, ChatModel, ChatRequest
+    from voirdire.models.probing import ProbeReport, ProbeStep, probe
+    from voirdire.models.providers import ProvidersModel
+    from voirdire.models.recorded import RecordedModel
+    from voirdire.models.registry import is_model_name, load_model
+    from voirdire.models.scripted import ScriptedModel
+    from voirdire.models.transformers_model import TransformersModel
 
-__all__ = ["BatchChatModel", "Capabilities", "ChatModel", "ChatRequest"]
+__all__ = [
+    "BatchChatModel",
+    "Capabilities",
+    "ChatModel",
+    "ChatRequest",
+    "Dialect",
+    "OpenAICompatibleModel",
+    "ProbeReport",
+    "ProbeStep",
+    "ProvidersModel",
+    "RecordedModel",
+    "ScriptedModel",
+    "TransformersModel",
+    "is_model_name",
+    "load_model",
+    "probe",
+]
 
 _HOMES = {
     "BatchChatModel": "port",
     "Capabilities": "port",
     "ChatModel": "port",
     "ChatRequest": "port",
+    "Dialect": "openai_compatible.dialect",
+    "OpenAICompatibleModel": "openai_compatible.model",
+    "ProbeReport": "probing",
+    "ProbeStep": "probing",
+    "ProvidersModel": "providers",
+    "RecordedModel": "recorded",
+    "ScriptedModel": "scripted",
+    "TransformersModel": "transformers_model",
+    "is_model_name": "registry",
+    "load_model": "registry",
+    "probe": "probing",
 }
 
 

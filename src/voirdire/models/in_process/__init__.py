@@ -1,0 +1,1 @@
+"""What a model needs that runs in this process: grammar, token texts, shared beginnings."""

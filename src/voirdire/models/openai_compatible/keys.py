@@ -1,0 +1,112 @@
+"""Keys: read from the environment, sent, and never shown."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING
+
+from voirdire._validation import shorten
+from voirdire.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+__all__ = ["Keys", "looks_like_key", "read_keys"]
+
+_HIDDEN = "***"
+# What looks like a key of somebody's, even if it is not the one that was sent.
+_KEY_LIKE = re.compile(
+    r"\b(?:sk|pk|rk|gsk|xai|fw|nvapi|tgp|csk|hf)[-_][-_*.A-Za-z0-9]{8,}|\bAIza[-_*A-Za-z0-9]{8,}"
+    r"|(?<=\bBearer )(?=\S*\d)[-._~+/=A-Za-z0-9]{8,}",
+    re.IGNORECASE,
+)
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_HEADER = re.compile(r"[-!#$%&'*+.^_`|~0-9A-Za-z]+")
+_TRANSPORT = {"host", "content-length", "content-type", "transfer-encoding", "connection"}
+_SHORTEST = 4  # a shorter value is no secret, and hiding it would riddle the text with holes
+
+
+class Keys:
+    """The headers that carry secrets, held in a closure so that no repr or dump shows them.
+
+    Parameters
+    ----------
+    headers : mapping of str to str
+        Names and values.
+    """
+
+    __slots__ = ("_reveal",)
+
+    def __init__(self, headers: Mapping[str, str]) -> None:
+        secrets = [value.removeprefix("Bearer ") for value in headers.values()]
+        held = (dict(headers), tuple(secret for secret in secrets if len(secret) >= _SHORTEST))
+        self._reveal: Callable[[], tuple[dict[str, str], tuple[str, ...]]] = lambda: held
+
+    def __repr__(self) -> str:
+        return "Keys(hidden)"
+
+    def __reduce__(self) -> str:
+        msg = "keys are read from the environment of each process and do not travel"
+        raise TypeError(msg)
+
+    def headers(self) -> dict[str, str]:
+        """Give the headers to send."""
+        return dict(self._reveal()[0])
+
+    def hide(self, text: str) -> str:
+        """Take every secret, and whatever looks like one, out of a text."""
+        for secret in self._reveal()[1]:
+            text = text.replace(secret, _HIDDEN)
+        return _KEY_LIKE.sub(_HIDDEN, text)
+
+
+def looks_like_key(text: str) -> bool:
+    """Tell whether somebody's key seems to stand in a text."""
+    return _KEY_LIKE.search(text) is not None
+
+
+def read_keys(api_key_env: str | None, header_variables: Mapping[str, str]) -> Keys:
+    """Read what is secret from the environment.
+
+    Parameters
+    ----------
+    api_key_env : str or None
+        Variable with the key; None sends none.
+    header_variables : mapping of str to str
+        Further headers and the variables that hold their values.
+
+    Returns
+    -------
+    Keys
+        The headers.
+
+    Raises
+    ------
+    InputError
+        If a variable is missing, empty, or not plain ASCII, or a name is none of a header; no
+        value is ever shown.
+    """
+    headers = {}
+    if api_key_env:
+        headers["Authorization"] = f"Bearer {_read(api_key_env, 'a key')}"
+    for name, variable in header_variables.items():
+        if not _HEADER.fullmatch(name) or name.lower() in _TRANSPORT:
+            msg = f"`headers` must be names of headers, got {shorten(name)!r}."
+            raise InputError(f"{msg} Write names such as 'OpenAI-Organization'.")
+        headers[name] = _read(variable, f"the header {name}")
+    return Keys(headers)
+
+
+def _read(variable: str, purpose: str) -> str:
+    if not _VARIABLE.fullmatch(variable):  # perhaps the key itself: it is not shown
+        msg = "`api_key_env` and `headers` must name environment variables, such as OPENAI_API_KEY,"
+        raise InputError(f"{msg} got something else. Keys themselves stay in the environment.")
+    value = os.environ.get(variable, "").strip()
+    if not value:
+        msg = f"The environment variable {variable} must hold {purpose}, but it is not set."
+        raise InputError(f"{msg} Set it, or name another variable.")
+    if not (value.isascii() and value.isprintable()):
+        msg = f"The environment variable {variable} must be printable ASCII on one line, got"
+        raise InputError(f"{msg} {len(value)} characters that are not. Copy the key again.")
+    return value

@@ -1,0 +1,205 @@
+"""A model behind an OpenAI-compatible server."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from voirdire._validation import check_count
+from voirdire.models.openai_compatible.addresses import check_base_url, completions_url
+from voirdire.models.openai_compatible.body import RequestBody
+from voirdire.models.openai_compatible.dialect import guess_dialect, with_effort
+from voirdire.models.openai_compatible.keys import read_keys
+from voirdire.models.openai_compatible.refusals import Refusals
+from voirdire.models.openai_compatible.replies import read_reply
+from voirdire.models.openai_compatible.setting_checks import (
+    check_extra,
+    check_number,
+    check_seconds,
+    check_word,
+)
+from voirdire.models.port import Capabilities
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from voirdire.models.openai_compatible.connection import HttpConnection
+    from voirdire.models.openai_compatible.dialect import Dialect
+    from voirdire.models.port import ChatRequest
+    from voirdire.records import Reply
+
+__all__ = ["OpenAICompatibleModel"]
+
+
+class OpenAICompatibleModel:
+    """A model behind any server that speaks OpenAI's chat completions.
+
+    `voirdire.models.load_model` makes one from a name such as ``"openai/gpt-4o-mini"`` and knows
+    the addresses, the variables of keys and the ways of the providers.
+
+    Parameters
+    ----------
+    model : str
+        What the server calls the model.
+    base_url : str
+        Address of the server, what comes before ``/chat/completions``.
+    name : str, optional
+        What verdicts and messages call it; `model` by default.
+    api_key_env : str, optional
+        Environment variable that holds the key. Without it no key is sent.
+    temperature : float, optional
+        Sent where a request names none, at least 0.
+    reasoning_effort : str, optional
+        Sent as it is, such as ``"low"``.
+    max_tokens : int, optional
+        Tokens of a reply at most, those of its reasoning included; goes before what a request
+        says. Requests of a model that thinks first are otherwise sent without a bound, since the
+        thinking would use it up.
+    top_p : float, optional
+        In (0, 1].
+    extra : mapping of str to object, optional
+        Further fields of the body, sent as they are.
+    headers : mapping of str to str, optional
+        Further headers: their names, and the environment variables that hold their values.
+    timeout_s : float
+        Seconds for a whole call, from connecting to the last byte.
+    capabilities : Capabilities, optional
+        What is known of the server.
+    dialect : Dialect, optional
+        How it wants parameters named; guessed from the names of model and host by default.
+    connections : int
+        How many are open at once; further calls wait, and their deadline runs.
+
+    Raises
+    ------
+    InputError
+        If an argument breaks its rule, or an environment variable is missing.
+
+    Notes
+    -----
+    Order: calls are independent. Errors: whatever goes wrong is a `ModelCallError`, placed by
+    status and by what the server says; what the server says is shown in part, without keys and
+    without what it repeats of the prompt. Redirects are not followed. Cancellation: closes the
+    connection of the call; the server may still finish and charge it. Memory: an answer of more
+    than 16 MiB is not read. Retries and caching: none; that is the runner's business.
+
+    The key is read once, when the model is made, and kept where no repr shows it. Proxies are
+    those that the environment names, except for this machine itself.
+
+    Examples
+    --------
+    >>> model = OpenAICompatibleModel(model="llama-3", base_url="http://localhost:8080/v1")
+    >>> model.name
+    'llama-3'
+    >>> model.settings["base_url"]
+    'http://localhost:8080/v1'
+    """
+
+    def __init__(
+        self,
+        *,
+        model: str,
+        base_url: str,
+        name: str | None = None,
+        api_key_env: str | None = None,
+        temperature: float | None = None,
+        reasoning_effort: str | None = None,
+        max_tokens: int | None = None,
+        top_p: float | None = None,
+        extra: Mapping[str, Any] | None = None,
+        headers: Mapping[str, str] | None = None,
+        timeout_s: float = 120.0,
+        capabilities: Capabilities | None = None,
+        dialect: Dialect | None = None,
+        connections: int = 64,
+    ) -> None:
+        self._model = check_word("model", model)
+        self._name = self._model if name is None else check_word("name", name)
+        self._base_url = check_base_url(base_url)
+        self._set: dict[str, Any] = {
+            "temperature": check_number("temperature", temperature, high=100.0),
+            "reasoning_effort": reasoning_effort,
+            "max_tokens": max_tokens,
+            "top_p": check_number("top_p", top_p, high=1.0),
+        }
+        if reasoning_effort is not None:
+            check_word("reasoning_effort", reasoning_effort)
+        if max_tokens is not None:
+            check_count("max_tokens", max_tokens, minimum=1)
+        self._extra = check_extra(extra or {})
+        self._header_variables = dict(headers or {})
+        self._timeout_s = check_seconds("timeout_s", timeout_s)
+        self._connections = check_count("connections", connections, minimum=1)
+        self._capabilities = capabilities or Capabilities()
+        self._keys = read_keys(api_key_env, self._header_variables)
+        dialect = dialect or guess_dialect(self._model, base_url=self._base_url)
+        self._body = RequestBody(
+            model=self._model,
+            dialect=with_effort(dialect, reasoning_effort),
+            settings=self._set,
+            extra=self._extra,
+        )
+        self._refusals = Refusals(
+            name=self._name,
+            keys=self._keys,
+            sent=self._body.parameters,
+            key_variable=api_key_env,
+        )
+        self._connection: HttpConnection | None = None
+
+    def __repr__(self) -> str:
+        return f"OpenAICompatibleModel(name={self._name!r}, base_url={self._base_url!r})"
+
+    @property
+    def name(self) -> str:
+        """What verdicts call it."""
+        return self._name
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """Everything that its replies depend on; no key among it."""
+        extra = {"extra": self._extra} if self._extra else {}
+        headers = {"headers": self._header_variables} if self._header_variables else {}
+        chosen = {name: value for name, value in self._set.items() if value is not None}
+        return {
+            "api": "chat/completions",
+            "base_url": self._base_url,
+            "model": self._model,
+            **chosen,
+            **extra,
+            **headers,
+        }
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What its server can do, as far as it is known."""
+        return self._capabilities
+
+    async def reply(self, request: ChatRequest) -> Reply:
+        """Answer one request; a `ModelCallError` says why there is no reply."""
+        connection = self._connection or self._connect()
+        answer = await connection.post(self._body.encode(request))
+        if not 200 <= answer.status < 300:
+            raise self._refusals.of_answer(
+                answer.body, status=answer.status, headers=answer.headers, request=request
+            )
+        return read_reply(
+            answer.body, headers=answer.headers, request=request, refusals=self._refusals
+        )
+
+    async def close(self) -> None:
+        """Close this event loop's connections; the model can be used again after it."""
+        if self._connection is not None:
+            await self._connection.close()
+
+    def _connect(self) -> HttpConnection:
+        from voirdire.models.openai_compatible.connection import HttpConnection, proxy_for
+
+        self._connection = HttpConnection(
+            name=self._name,
+            url=completions_url(self._base_url),
+            keys=self._keys,
+            timeout_s=self._timeout_s,
+            connections=self._connections,
+            proxy=proxy_for(self._base_url),
+        )
+        return self._connection

@@ -1,0 +1,205 @@
+"""What a model's server can do, found out by asking it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from voirdire.errors import AccessError, BadRequestError, InputError, ModelCallError
+from voirdire.models.port import Capabilities, ChatRequest
+from voirdire.records import Message
+
+if TYPE_CHECKING:
+    from voirdire._types import ReplyForm
+    from voirdire.models.port import ChatModel
+    from voirdire.records import Reply
+
+__all__ = ["ProbeReport", "ProbeStep", "probe"]
+
+_FORMS: tuple[ReplyForm, ...] = ("json_schema", "json_object", "text")
+_NUMBERS = (20, 10, 5, 1)  # of likely tokens, as servers bound them
+_KEY = "leaves_are_green"
+_SCHEMA = msgspec.json.encode(
+    {
+        "type": "object",
+        "properties": {_KEY: {"type": "boolean"}},
+        "required": [_KEY],
+        "additionalProperties": False,
+    }
+)
+_SYSTEM = "You answer with one JSON object and nothing else: no code fence, no other words."
+# With a schema the key is not named: who writes it has seen the schema.
+_OPEN = "Are the leaves of most trees green in summer? Answer as JSON, true or false."
+_NAMED = f'{_OPEN} The object has the one key "{_KEY}".'
+_MAX_TOKENS = 64
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProbeStep:
+    """One question to a server.
+
+    Attributes
+    ----------
+    feature : str
+        What was asked for: a form of reply, ``"logprobs 20"``, ``"seed"``.
+    works : bool or None
+        Whether it works; None where that could not be found out.
+    error : str or None
+        What the server said, or what was wrong with its reply; None where it works.
+    """
+
+    feature: str
+    works: bool | None
+    error: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProbeReport:
+    """What a server can do.
+
+    Attributes
+    ----------
+    model : str
+        Name of the model.
+    capabilities : Capabilities
+        As found; for `voirdire.models.load_model`.
+    takes_seed : bool or None
+        Whether it takes a seed, which is no promise that it repeats itself; None where that could
+        not be found out.
+    steps : tuple of ProbeStep
+        What was asked, in order; one call each.
+    """
+
+    model: str
+    capabilities: Capabilities
+    takes_seed: bool | None
+    steps: tuple[ProbeStep, ...]
+
+
+async def probe(model: ChatModel) -> ProbeReport:
+    """Find out what a model's server can do: forms of reply, log-probabilities, a seed.
+
+    Parameters
+    ----------
+    model : ChatModel
+        Who is asked, at most nine short questions one after the other.
+
+    Returns
+    -------
+    ProbeReport
+        With what each question met.
+
+    Raises
+    ------
+    AccessError
+        If every call would fail: a wrong key, no such model.
+    ModelCallError
+        If no form of reply works, plain text included; the last error.
+
+    Notes
+    -----
+    *Order*: the forms from the strictest, log-probabilities from the most, the seed. *Errors*: what
+    a server refuses is a step that does not work; what may pass, such as a rate limit, leaves the
+    step open, and what is open counts as not working. *Cancellation*: nothing is kept.
+    *Memory*: one call at a time. *Retries and caching*: none.
+    """
+    asking = _Asking(model)
+    forms = [form for form in _FORMS if await asking.form(form)]
+    if not forms:
+        if asking.failure is not None:
+            raise asking.failure
+        said = asking.steps[-1].error
+        msg = f"`model` must give replies in some form, got none from {model.name}: {said}."
+        raise InputError(f"{msg} Take a model that follows instructions.")
+    top_logprobs = await asking.logprobs(forms[0])
+    takes_seed = await asking.seed(forms[0])
+    return ProbeReport(
+        model=model.name,
+        capabilities=Capabilities(forms=tuple(forms), top_logprobs=top_logprobs),
+        takes_seed=takes_seed,
+        steps=tuple(asking.steps),
+    )
+
+
+@dataclass
+class _Asking:
+    model: ChatModel
+    steps: list[ProbeStep] = field(default_factory=list)
+    failure: ModelCallError | None = None
+
+    async def form(self, form: ReplyForm) -> bool:
+        reply = await self._ask(form, _request(form))
+        if reply is None:
+            return False
+        problem = _problem(reply)
+        self._note(form, works=problem is None, error=problem)
+        return problem is None
+
+    async def logprobs(self, form: ReplyForm) -> int | None:
+        """Find how many likely tokens come; 0 for none, None where that stays open."""
+        for number in _NUMBERS:
+            feature = f"logprobs {number}"
+            reply = await self._ask(feature, _request(form, top_logprobs=number))
+            if reply is None:
+                if self.steps[-1].works is None:
+                    return None
+                continue
+            came = max((len(step.top) for step in reply.steps or ()), default=0)
+            error = None if came else "the reply came without them"
+            self._note(feature, works=bool(came), error=error)
+            return min(came, number)
+        return 0
+
+    async def seed(self, form: ReplyForm) -> bool | None:
+        reply = await self._ask("seed", _request(form, seed=1))
+        if reply is not None:
+            self._note("seed", works=True)
+        return self.steps[-1].works
+
+    async def _ask(self, feature: str, request: ChatRequest) -> Reply | None:
+        try:
+            return await self.model.reply(request)
+        except AccessError:
+            raise
+        except ModelCallError as error:
+            self.failure = error
+            works = False if isinstance(error, BadRequestError) else None
+            self._note(feature, works=works, error=str(error))
+            return None
+
+    def _note(self, feature: str, *, works: bool | None, error: str | None = None) -> None:
+        self.steps.append(ProbeStep(feature=feature, works=works, error=error))
+
+
+def _request(
+    form: ReplyForm, *, top_logprobs: int | None = None, seed: int | None = None
+) -> ChatRequest:
+    question = _OPEN if form == "json_schema" else _NAMED
+    return ChatRequest(
+        messages=(
+            Message(role="system", content=_SYSTEM),
+            Message(role="user", content=question),
+        ),
+        form=form,
+        schema=b"" if form == "text" else _SCHEMA,
+        top_logprobs=top_logprobs,
+        max_tokens=_MAX_TOKENS,
+        seed=seed,
+    )
+
+
+def _problem(reply: Reply) -> str | None:
+    """Say what is wrong with a reply; plain text may be anything but empty."""
+    if reply.form == "text":
+        return None if reply.text.strip() else "the reply is empty"
+    try:
+        read = msgspec.json.decode(reply.text.encode())
+    except (msgspec.DecodeError, RecursionError, UnicodeEncodeError):
+        return "the reply is no JSON"
+    if not isinstance(read, dict):
+        return "the reply is no JSON object"
+    if reply.form == "json_schema" and not (list(read) == [_KEY] and isinstance(read[_KEY], bool)):
+        return "the reply does not keep to the schema"
+    return None

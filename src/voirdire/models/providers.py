@@ -1,0 +1,346 @@
+"""Models behind their providers' own APIs, through any-llm."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import os
+import re
+import weakref
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from voirdire._validation import check_count, shorten
+from voirdire.errors import (
+    InputError,
+    ModelCallError,
+    ModelTimeoutError,
+    ServerError,
+    UnsupportedError,
+)
+from voirdire.models.openai_compatible.addresses import check_base_url
+from voirdire.models.openai_compatible.keys import Keys, read_keys
+from voirdire.models.openai_compatible.setting_checks import (
+    check_extra,
+    check_number,
+    check_seconds,
+)
+from voirdire.models.port import Capabilities
+from voirdire.models.provider_errors import ProviderErrors
+from voirdire.models.provider_replies import read_completion
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from voirdire.models.port import ChatRequest
+    from voirdire.records import Reply
+
+__all__ = ["ProvidersModel"]
+
+_DECLARED = dict.fromkeys(
+    ("anthropic", "azureanthropic", "vertexaianthropic"),
+    Capabilities(forms=("json_schema", "text"), top_logprobs=0),
+)
+"""What providers cannot do, whatever the model."""
+
+_SECRET_NAMES = re.compile(r"(?:KEY|TOKEN|SECRET|PASSWORD|CREDENTIALS)S?(?:_ID)?$", re.IGNORECASE)
+
+_OURS = {
+    *("api_base", "api_key", "max_tokens", "messages", "model", "n", "reasoning_effort"),
+    *("response_format", "seed", "stream", "temperature", "timeout", "top_logprobs", "logprobs"),
+}
+"""What `extra` may not set: it has a parameter or a request of its own."""
+
+
+_NO_VARIABLE = ("", "None", None)
+"""What any-llm writes for a provider that needs no key."""
+
+
+class ProvidersModel:
+    """A model behind a provider's own API: Anthropic, Gemini, Bedrock, Mistral and others.
+
+    Parameters
+    ----------
+    provider : str
+        What any-llm calls the provider, such as ``"anthropic"``.
+    model : str
+        What the provider calls the model.
+    name : str, optional
+        What verdicts call it; None takes ``"native/<provider>/<model>"``.
+    base_url : str, optional
+        Another address of the same API. No key is sent there unless `api_key_env` names it.
+    api_key_env : str, optional
+        Environment variable that holds the key; None leaves it to the provider's usual ones.
+    temperature : float, optional
+        For requests that name none.
+    reasoning_effort : str, optional
+        Such as ``"low"``; None leaves it to the provider.
+    max_tokens : int, optional
+        Tokens of a reply at most, whatever the request says.
+    extra : mapping of str to object, optional
+        Further parameters of the provider's API.
+    timeout_s : float, optional
+        Deadline of a call, from its beginning to the whole reply.
+    capabilities : Capabilities, optional
+        What it can do, where that is known better.
+
+    Raises
+    ------
+    InputError
+        If any-llm or the provider's own library is missing, if the provider is not known, if there
+        is no key, or if an argument breaks its rule.
+
+    Notes
+    -----
+    *Order*: one request, one reply. *Errors*: every failure is a `ModelCallError`, free of keys.
+    *Cancellation*: the call is dropped; the provider may charge for it. *Memory*: one reply.
+    *Retries and caching*: none; where the provider's library would try again, it is told not to.
+
+    A seed is left out where the provider's API has none.
+    """
+
+    def __init__(
+        self,
+        *,
+        provider: str,
+        model: str,
+        name: str | None = None,
+        base_url: str | None = None,
+        api_key_env: str | None = None,
+        temperature: float | None = None,
+        reasoning_effort: str | None = None,
+        max_tokens: int | None = None,
+        extra: Mapping[str, Any] | None = None,
+        timeout_s: float = 120.0,
+        capabilities: Capabilities | None = None,
+    ) -> None:
+        if max_tokens is not None:
+            check_count("max_tokens", max_tokens, minimum=1)
+        self._provider = provider
+        self._model = model
+        self._name = name or f"native/{provider}/{model}"
+        self._base_url = None if base_url is None else check_base_url(base_url)
+        self._api_key_env = api_key_env
+        self._temperature = check_number("temperature", temperature, high=2)
+        self._reasoning_effort = reasoning_effort
+        self._max_tokens = max_tokens
+        self._extra = _checked_extra(extra)
+        self._timeout_s = check_seconds("timeout_s", timeout_s)
+        self._capabilities = capabilities or _DECLARED.get(provider, Capabilities())
+        self._takes_seed = True
+        kind = _provider_class(provider)
+        self._has_timeout = kind.TIMEOUT_SUPPORT != "unsupported"
+        self._keys = Keys(_secrets())
+        usual = kind.ENV_API_KEY_NAME
+        self._errors = ProviderErrors(
+            name=self._name,
+            keys=self._keys,
+            sent=self._arguments,
+            key_variable=api_key_env or (None if usual in _NO_VARIABLE else usual),
+        )
+        self._clients: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Any]
+        self._clients = weakref.WeakKeyDictionary()
+        # Made at once, so that a missing key or library is known before anything is spent.
+        self._spare: Any = self._new_client()
+
+    def __repr__(self) -> str:
+        return f"ProvidersModel(provider={self._provider!r}, model={self._model!r})"
+
+    @property
+    def name(self) -> str:
+        """What verdicts call it."""
+        return self._name
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """Provider, model, address, and what is sent with every request; never a key."""
+        return {
+            "provider": self._provider,
+            "model": self._model,
+            "base_url": self._base_url,
+            "temperature": self._temperature,
+            "reasoning_effort": self._reasoning_effort,
+            "max_tokens": self._max_tokens,
+            "extra": dict(self._extra),
+        }
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What was declared, or what is known of the provider."""
+        return self._capabilities
+
+    async def reply(self, request: ChatRequest) -> Reply:
+        """Ask the provider.
+
+        Parameters
+        ----------
+        request : ChatRequest
+            What is asked; `prefill` is left out.
+
+        Returns
+        -------
+        Reply
+            With log-probabilities where they were asked for and the provider gives them.
+
+        Raises
+        ------
+        ModelCallError
+            If there is no reply.
+        """
+        said = await self._said(request)
+        if isinstance(said, UnsupportedError) and said.feature == "seed" and said.status is None:
+            # The provider's library has no such parameter, so nothing has been sent yet.
+            self._takes_seed = False
+            said = await self._said(request)
+        if isinstance(said, ModelCallError):
+            raise said
+        return read_completion(said, request=request, model=self._name, keys=self._keys)
+
+    async def close(self) -> None:
+        """Close the connections of the running event loop."""
+        client, self._spare = self._clients.pop(asyncio.get_running_loop(), None), None
+        inner = getattr(client, "client", None)
+        close = getattr(inner, "close", None) or getattr(inner, "aclose", None)
+        if callable(close):
+            closing = close()
+            if inspect.isawaitable(closing):
+                await closing
+
+    async def _said(self, request: ChatRequest) -> Any:
+        """Call; give what came or, instead of raising it where keys may be near, the error."""
+        import pydantic
+        from any_llm.exceptions import AnyLLMError
+
+        try:
+            async with asyncio.timeout(self._timeout_s):
+                return await self._client().acompletion(**self._arguments(request))
+        except TimeoutError:
+            return ModelTimeoutError(f"{self._name}: no reply within {self._timeout_s:g} s.")
+        except (AnyLLMError, NotImplementedError) as error:
+            return self._errors.of(error, request=request)
+        except pydantic.ValidationError as error:
+            found = f"the provider's reply has another form: {error}"
+            return ServerError(self._errors.sentence(found))
+
+    def _arguments(self, request: ChatRequest) -> dict[str, Any]:
+        temperature = self._temperature if request.temperature is None else request.temperature
+        given = {
+            "temperature": temperature,
+            "max_tokens": self._max_tokens or request.max_tokens,
+            "reasoning_effort": self._reasoning_effort,
+            "response_format": _response_format(request),
+            "seed": request.seed if self._takes_seed else None,
+            "timeout": self._timeout_s if self._has_timeout else None,
+        }
+        if request.top_logprobs is not None:
+            given |= {"logprobs": True, "top_logprobs": request.top_logprobs}
+        return {
+            "model": self._model,
+            "messages": [
+                {"role": message.role, "content": message.content} for message in request.messages
+            ],
+            **{key: value for key, value in given.items() if value is not None},
+            **self._extra,
+        }
+
+    def _client(self) -> Any:
+        """Give the running event loop's client: connections belong to the loop they began in."""
+        loop = asyncio.get_running_loop()
+        client = self._clients.get(loop)
+        if client is None:
+            client, self._spare = self._spare or self._new_client(), None
+            self._clients[loop] = client
+        return client
+
+    def _new_client(self) -> Any:
+        kind = _provider_class(self._provider)
+        key = _key(self._api_key_env, usual=kind.ENV_API_KEY_NAME, base_url=self._base_url)
+        retries = {} if kind.MAX_RETRIES_SUPPORT == "unsupported" else {"max_retries": 0}
+        failed: str
+        try:
+            return kind(api_key=key, api_base=self._base_url, unified_exceptions=True, **retries)
+        except ImportError:
+            failed = _missing_library(self._provider)
+        except _any_llm_error() as error:
+            variable = getattr(error, "env_var_name", None)
+            failed = (
+                f"`native/{self._provider}` cannot be used: {shorten(self._keys.hide(str(error)))}"
+                if variable is None
+                else f"`native/{self._provider}` needs its key in the environment variable "
+                f"{variable}, which is not set. Set it, or name another with `api_key_env`."
+            )
+        raise InputError(failed)
+
+
+def _any_llm_error() -> type[Exception]:
+    from any_llm.exceptions import AnyLLMError
+
+    return AnyLLMError
+
+
+def _provider_class(provider: str) -> Any:
+    try:
+        from any_llm import AnyLLM
+    except ImportError:
+        msg = (
+            "`voirdire.models.ProvidersModel` needs any-llm. "
+            'Install it with `pip install "voirdire[providers]"`.'
+        )
+        raise InputError(msg) from None
+    known = AnyLLM.get_supported_providers()
+    if provider not in known:
+        msg = (
+            f"`provider` must be one of {', '.join(sorted(known))}, got {shorten(provider)!r}. "
+            "A server that speaks OpenAI's dialect is `openai/<model>` with `base_url`."
+        )
+        raise InputError(msg)
+    try:
+        return AnyLLM.get_provider_class(provider)
+    except ImportError:
+        raise InputError(_missing_library(provider)) from None
+
+
+def _missing_library(provider: str) -> str:
+    return (
+        f"`native/{provider}` needs that provider's own library. Install it with "
+        f'`pip install "any-llm-sdk[{provider}]"`.'
+    )
+
+
+def _key(variable: str | None, *, usual: str, base_url: str | None) -> str | None:
+    """Read the key that is named; None leaves it to any-llm, which knows the usual variables."""
+    if variable is not None:
+        return read_keys(variable, {}).headers()["Authorization"].removeprefix("Bearer ")
+    if base_url is not None and os.environ.get(usual):
+        msg = (
+            "`api_key_env` must be given with `base_url`, got None: no key is sent to another "
+            f"address unless it is named. Write `api_key_env={usual!r}` if it is meant for there."
+        )
+        raise InputError(msg)
+    return None
+
+
+def _secrets() -> dict[str, str]:
+    """Collect whatever the environment keeps as a secret: providers have many names for theirs."""
+    return {name: value for name, value in os.environ.items() if _SECRET_NAMES.search(name)}
+
+
+def _checked_extra(extra: Mapping[str, Any] | None) -> Mapping[str, Any]:
+    taken = sorted(_OURS.intersection(extra or ()))
+    if taken:
+        msg = f"`extra` must not hold {taken[0]!r}. It is set by its own parameter or the request."
+        raise InputError(msg)
+    # Here `top_p` has no place of its own.
+    check_extra({name: value for name, value in (extra or {}).items() if name != "top_p"})
+    return dict(extra or {})
+
+
+def _response_format(request: ChatRequest) -> dict[str, Any] | None:
+    if request.form == "text":
+        return None
+    if request.form == "json_object":
+        return {"type": "json_object"}
+    schema = msgspec.json.decode(request.schema)
+    named = {"name": "verdict", "strict": True, "schema": schema}
+    return {"type": "json_schema", "json_schema": named}

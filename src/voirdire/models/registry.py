@@ -1,0 +1,228 @@
+"""From a model's name to the model."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from voirdire._validation import shorten
+from voirdire.errors import InputError
+from voirdire.models.known_providers import PROVIDERS
+from voirdire.models.openai_compatible.addresses import check_base_url
+from voirdire.models.openai_compatible.dialect import guess_dialect
+from voirdire.models.openai_compatible.model import OpenAICompatibleModel
+from voirdire.models.port import Capabilities
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from voirdire.models.known_providers import Provider
+    from voirdire.models.openai_compatible.dialect import Dialect
+    from voirdire.models.port import ChatModel
+
+__all__ = ["is_model_name", "load_model"]
+
+_NATIVE = "native"
+_IN_PROCESS = "transformers"
+_KNOWN = (*PROVIDERS, _NATIVE, _IN_PROCESS)
+
+
+def is_model_name(text: str) -> bool:
+    """Tell the name of a language model from a file's path.
+
+    Parameters
+    ----------
+    text : str
+        Such as ``"openai/gpt-4o-mini"``, or ``"models/judge.npz"``.
+
+    Returns
+    -------
+    bool
+        Whether it begins with a known prefix and a slash. The disk is not looked at: a file in a
+        folder of that name is written ``"./openai/judge.npz"``.
+
+    Examples
+    --------
+    >>> is_model_name("openai/gpt-4o-mini"), is_model_name("./openai/judge.npz")
+    (True, False)
+    """
+    prefix, slash, rest = text.partition("/")
+    return bool(slash and rest.strip("/")) and prefix in _KNOWN
+
+
+def load_model(
+    name: str,
+    *,
+    base_url: str | None = None,
+    api_key_env: str | None = None,
+    temperature: float | None = None,
+    reasoning_effort: str | None = None,
+    max_tokens: int | None = None,
+    top_p: float | None = None,
+    extra: Mapping[str, Any] | None = None,
+    headers: Mapping[str, str] | None = None,
+    timeout_s: float = 120.0,
+    capabilities: Capabilities | None = None,
+    connections: int = 64,
+) -> ChatModel:
+    """Make the model of a name; nothing is called, and nothing is spent.
+
+    Parameters
+    ----------
+    name : str
+        ``"<provider>/<model>"``, such as ``"openai/gpt-4o-mini"``: whatever stands behind the first
+        slash is the provider's own name of the model. ``"native/<provider>/<model>"`` takes a
+        provider's own API (extra ``voirdire[providers]``), ``"transformers/<path or id>"`` runs the
+        model in this process (extra ``voirdire[transformers]``).
+    base_url : str, optional
+        Another address; with ``"openai/…"`` that of any compatible server.
+    api_key_env : str, optional
+        Environment variable that holds the key; by default the provider's usual one. A key is never
+        sent to a host that it was not made for: at a `base_url` of another host than the
+        provider's, no key is sent unless this names it.
+    temperature : float, optional
+        Sent where a request names none.
+    reasoning_effort : str, optional
+        How much the model thinks, such as ``"low"``, ``"medium"``, ``"high"``.
+    max_tokens : int, optional
+        Tokens of a reply at most, those of its reasoning included.
+    top_p : float, optional
+        In [0, 1].
+    extra : mapping of str to object, optional
+        Further fields of the request.
+    headers : mapping of str to str, optional
+        Further headers, and the environment variables that hold their values.
+    timeout_s : float, optional
+        Seconds for a whole call.
+    capabilities : Capabilities, optional
+        What the server can do, where that is known better than by its provider.
+    connections : int, optional
+        How many are open at once.
+
+    Returns
+    -------
+    ChatModel
+        Ready to be asked.
+
+    Raises
+    ------
+    InputError
+        If the prefix is not known, a key is missing, or a setting breaks its rule.
+
+    Examples
+    --------
+    >>> model = load_model("llamacpp/qwen2.5-7b", temperature=0)
+    >>> model.name, model.settings["base_url"]
+    ('llamacpp/qwen2.5-7b', 'http://localhost:8080/v1')
+    """
+    prefix, rest = _parts(name, base_url=base_url)
+    settings: dict[str, Any] = {"temperature": temperature, "max_tokens": max_tokens}
+    over_a_network: dict[str, Any] = {
+        "base_url": base_url,
+        "api_key_env": api_key_env,
+        "reasoning_effort": reasoning_effort,
+        "extra": extra,
+        "capabilities": capabilities,
+    }
+    over_http: dict[str, Any] = {"top_p": top_p, "headers": headers}
+    if prefix == _IN_PROCESS:
+        _refuse(prefix, given=over_a_network | over_http)
+        return _in_process(rest, name=name, settings=settings)
+    settings |= over_a_network | {"timeout_s": timeout_s}
+    if prefix == _NATIVE:
+        _refuse(prefix, given=over_http)
+        return _native(rest, name=name, settings=settings)
+    settings |= over_http | {"connections": connections}
+    return _compatible(PROVIDERS[prefix], model=rest, name=name, settings=settings)
+
+
+def _parts(name: str, *, base_url: str | None) -> tuple[str, str]:
+    prefix, _, rest = name.partition("/")
+    if is_model_name(name):
+        return prefix, rest
+    shown = shorten(name)
+    if base_url is not None:
+        msg = f"`name` must begin with a provider, got {shown!r}."
+        raise InputError(f"{msg} Write {'openai/' + shown!r} for a server at --base-url.")
+    near = difflib.get_close_matches(prefix, _KNOWN, n=1)
+    meant = f" Perhaps {near[0]!r} is meant." if near else ""
+    msg = f"`name` must be '<provider>/<model>' with one of {', '.join(_KNOWN)}, got {shown!r}."
+    raise InputError(f"{msg}{meant} Any compatible server: 'openai/<model>' and --base-url.")
+
+
+def _compatible(
+    provider: Provider, *, model: str, name: str, settings: Mapping[str, Any]
+) -> ChatModel:
+    base_url = check_base_url(settings["base_url"] or provider.base_url)
+    is_its_own = _is_host_of(provider, base_url)
+    dialect = _dialect(provider, model=model, base_url=base_url)
+    fields = {
+        **settings,
+        "base_url": base_url,
+        "capabilities": settings["capabilities"]
+        or _capabilities(
+            provider,
+            thinks=dialect.is_reasoning,
+            effort=settings["reasoning_effort"],
+            is_its_own=is_its_own,
+        ),
+        "api_key_env": settings["api_key_env"] or (_key_variable(provider) if is_its_own else None),
+    }
+    return OpenAICompatibleModel(model=model, name=name, dialect=dialect, **fields)
+
+
+def _is_host_of(provider: Provider, base_url: str) -> bool:
+    """Tell whether an address is the provider's own, or one of its regions."""
+    own, host = (urlsplit(url).hostname or "" for url in (provider.base_url, base_url))
+    return host == own or (host.endswith(f".{own}") and base_url.startswith("https://"))
+
+
+def _key_variable(provider: Provider) -> str | None:
+    """Choose the variable of the key: the first that is set, else the usual one."""
+    is_set = [name for name in provider.key_variables if os.environ.get(name, "").strip()]
+    return next(iter((*is_set, *provider.key_variables)), None)
+
+
+def _dialect(provider: Provider, *, model: str, base_url: str) -> Dialect:
+    is_openai = provider is PROVIDERS["openai"]
+    if is_openai and not _is_host_of(provider, base_url):  # any compatible server
+        return guess_dialect(model, base_url=base_url)
+    return provider.dialect_for(model)
+
+
+def _capabilities(
+    provider: Provider, *, thinks: bool, effort: str | None, is_its_own: bool
+) -> Capabilities:
+    serves_anything = not provider.key_variables  # the same software, wherever it runs
+    if not is_its_own and not serves_anything:
+        return Capabilities()
+    if not thinks:
+        return Capabilities(forms=provider.forms, top_logprobs=provider.top_logprobs)
+    # A model that is told not to think may give what it withholds otherwise; nobody says.
+    top = None if effort == "none" else provider.reasoning_top_logprobs
+    return Capabilities(forms=provider.forms, top_logprobs=top)
+
+
+def _refuse(prefix: str, *, given: Mapping[str, Any]) -> None:
+    for argument, value in given.items():
+        if value is not None:
+            msg = f"`{argument}` must be left out for {prefix!r} models, got one."
+            raise InputError(f"{msg} It has no meaning there.")
+
+
+def _native(rest: str, *, name: str, settings: Mapping[str, Any]) -> ChatModel:
+    provider, slash, model = rest.partition("/")
+    if not (slash and provider and model):
+        msg = f"`name` must be 'native/<provider>/<model>', got {shorten(name)!r}."
+        raise InputError(f"{msg} Write it like 'native/anthropic/claude-sonnet-4-5'.")
+    from voirdire.models.providers import ProvidersModel
+
+    return ProvidersModel(provider=provider, model=model, name=name, **settings)
+
+
+def _in_process(path: str, *, name: str, settings: Mapping[str, Any]) -> ChatModel:
+    from voirdire.models.transformers_model import TransformersModel
+
+    return TransformersModel(path, name=name, **settings)

@@ -1,0 +1,146 @@
+"""Headers of limits, and durations as servers write them."""
+
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from multidict import CIMultiDict
+
+from voirdire.models.openai_compatible.headroom import headroom_of, read_duration, retry_after
+from voirdire.records import Headroom
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("1s", 1),
+        ("6m0s", 360),
+        ("20ms", 0.02),
+        ("1m30.5s", 90.5),
+        ("2h3m", 7380),
+        ("1d", 86400),
+        ("0", 0),
+        ("12", 12),
+        ("1.5", 1.5),
+        ("7.66s", 7.66),
+        ("250µs", 0.00025),
+        ("5ns", 5e-09),
+    ],
+)
+def test_durations_are_read(text, seconds):
+    assert read_duration(text) == pytest.approx(seconds)
+
+
+@pytest.mark.parametrize("text", [None, "", "soon", "-1", "nan", "inf", "1x", "1s!", "2026-13-40"])
+def test_what_is_no_duration_is_none(text):
+    assert read_duration(text) is None
+
+
+@pytest.mark.parametrize("scale", [1, 1000])
+def test_a_number_that_is_a_date_counts_from_now(scale):
+    moment = (datetime.now(UTC) + timedelta(seconds=100)).timestamp()
+
+    assert 90 < read_duration(str(moment * scale)) < 110
+
+
+def test_a_moment_counts_from_now_and_never_backwards():
+    later = (datetime.now(UTC) + timedelta(seconds=100)).isoformat()
+    earlier = "2020-01-01T00:00:00Z"
+
+    assert 90 < read_duration(later) <= 100
+    assert read_duration(earlier) == 0
+
+
+@given(st.text())
+def test_any_text_is_a_duration_or_none(text):
+    seconds = read_duration(text)
+
+    assert seconds is None or seconds >= 0
+
+
+def test_openais_headers_are_read_in_any_case():
+    headers = CIMultiDict(
+        {
+            "X-RateLimit-Limit-Requests": "60",
+            "x-ratelimit-limit-tokens": "150000",
+            "x-ratelimit-remaining-requests": "59",
+            "x-ratelimit-remaining-tokens": "149984",
+            "x-ratelimit-reset-requests": "1s",
+            "x-ratelimit-reset-tokens": "6m0s",
+        }
+    )
+
+    assert headroom_of(headers) == Headroom(
+        requests=59,
+        tokens=149984,
+        requests_limit=60,
+        tokens_limit=150000,
+        requests_reset_s=1,
+        tokens_reset_s=360,
+    )
+
+
+def test_anthropics_headers_are_read():
+    moment = (datetime.now(UTC) + timedelta(seconds=100)).strftime("%Y-%m-%dT%H:%M:%SZ")
+    headers = CIMultiDict(
+        {
+            "anthropic-ratelimit-requests-limit": "50",
+            "anthropic-ratelimit-requests-remaining": "49",
+            "anthropic-ratelimit-requests-reset": moment,
+        }
+    )
+
+    found = headroom_of(headers)
+
+    assert (found.requests, found.requests_limit, found.tokens) == (49, 50, None)
+    assert 90 < found.requests_reset_s <= 100
+
+
+def test_no_headers_and_nonsense_say_nothing():
+    assert headroom_of(CIMultiDict()) is None
+    assert headroom_of(CIMultiDict({"x-ratelimit-remaining-requests": "many"})) == Headroom()
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({"retry-after": "7"}, 7),
+        ({"Retry-After": "0"}, 0),
+        ({"retry-after": "1.5"}, 1.5),
+        ({"retry-after-ms": "250", "retry-after": "1"}, 0.25),
+        ({"retry-after": "soon"}, None),
+        ({"x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-requests": "12ms"}, 0.012),
+        ({"x-ratelimit-remaining-requests": "3", "x-ratelimit-reset-requests": "12ms"}, None),
+        ({}, None),
+    ],
+)
+def test_the_wait_is_read_from_headers(headers, seconds):
+    assert retry_after(CIMultiDict(headers)) == seconds
+
+
+def test_a_date_counts_from_the_servers_own_clock():
+    now = datetime(2020, 1, 1, tzinfo=UTC)
+    headers = CIMultiDict(
+        {
+            "date": format_datetime(now, usegmt=True),
+            "retry-after": format_datetime(now + timedelta(seconds=42), usegmt=True),
+        }
+    )
+
+    assert retry_after(headers) == 42
+
+
+@pytest.mark.parametrize(
+    ("words", "seconds"),
+    [
+        ("Rate limit reached. Please try again in 1.242s. Visit", 1.242),
+        ("Please try again in 6m30s.", 390),
+        ("Please retry in 34.07s.", 34.07),
+        ("Please try again in 20ms", 0.02),
+        ("Try again later.", None),
+    ],
+)
+def test_the_wait_is_read_from_words_where_headers_are_silent(words, seconds):
+    assert retry_after(CIMultiDict(), words=words) == seconds

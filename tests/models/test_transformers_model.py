@@ -1,0 +1,462 @@
+import asyncio
+import json
+import math
+from dataclasses import replace
+
+import pytest
+
+from frameworks import require_framework
+from voirdire.errors import BadRequestError, InputError, UnsupportedError
+from voirdire.judging.asking import Ask
+from voirdire.judging.prompts import PromptBuilder
+from voirdire.judging.reading import ReplyReader
+from voirdire.models.port import BatchChatModel, ChatRequest
+from voirdire.records import Item, Message
+from voirdire.rubrics import load_rubric
+
+require_framework("torch", "transformers", "tokenizers")
+
+import torch  # noqa: E402
+import transformers  # noqa: E402
+
+from models.in_process.tiny_models import TEMPLATE, tiny_model, tiny_tokenizer  # noqa: E402
+from voirdire.models.transformers_model import TransformersModel  # noqa: E402
+
+CLOSE = 1e-4
+QUESTIONS = ["apology", "refusal", "harm", "a much longer question about 道歉", "x"]
+
+
+@pytest.fixture(scope="module")
+def tokenizer():
+    return tiny_tokenizer()
+
+
+@pytest.fixture(scope="module")
+def llama(tokenizer):
+    return tiny_model(tokenizer)
+
+
+@pytest.fixture(scope="module")
+def model(llama, tokenizer):
+    return TransformersModel(llama, tokenizer=tokenizer)
+
+
+def boolean_request(question, *, item="I am sorry, I cannot do that. 对不起。", **fields):
+    schema = {"type": "object", "properties": {question: {"type": "boolean"}}}
+    messages = (
+        Message(role="system", content="You are a judge."),
+        Message(role="user", content=f"{item}\nIs this so: {question}?"),
+    )
+    usual = {
+        "form": "json_schema",
+        "schema": json.dumps(schema).encode(),
+        "top_logprobs": 20,
+        "prefill": f"{json.dumps({question: 0}, ensure_ascii=False, separators=(',', ':'))[:-2]}",
+    }
+    return ChatRequest(messages=messages, **(usual | fields))
+
+
+def ask(model, request):
+    return asyncio.run(model.reply(request))
+
+
+def ask_together(model, requests):
+    return asyncio.run(model.replies(requests))
+
+
+def numbers(reply):
+    """Lay out every log-probability of a reply."""
+    return [
+        number
+        for step in reply.steps
+        for number in (step.logprob, *(choice.logprob for choice in step.top))
+    ]
+
+
+def assert_alike(one, other):
+    assert one.text == other.text
+    assert [step.token for step in one.steps] == [step.token for step in other.steps]
+    assert numbers(one) == pytest.approx(numbers(other), abs=CLOSE)
+
+
+def plain_logprobs(llama, tokenizer, text):
+    """Recompute what follows a text: one forward pass, no cache, no batch, no padding."""
+    ids = tokenizer(text, return_tensors="pt", add_special_tokens=False).input_ids
+    with torch.inference_mode():
+        return torch.log_softmax(llama(ids).logits[0, -1].double(), dim=-1)
+
+
+def rendered(request):
+    said = "".join(f"<|{m.role}|>{m.content}<|end|>" for m in request.messages)
+    return f"{said}<|assistant|>{request.prefill}"
+
+
+def test_it_is_a_batch_model(model):
+    assert isinstance(model, BatchChatModel)
+
+
+def test_log_probabilities_equal_a_plain_forward_pass_at_every_token(model, llama, tokenizer):
+    request = boolean_request("apology")
+
+    reply = ask(model, request)
+
+    assert json.loads(reply.text).keys() == {"apology"}
+    text = rendered(request)
+    for step in reply.steps[1:]:
+        expected = plain_logprobs(llama, tokenizer, text)
+        values, ids = expected.topk(20)
+        assert [choice.logprob for choice in step.top] == pytest.approx(values.tolist(), abs=CLOSE)
+        assert [choice.token for choice in step.top] == [
+            tokenizer.decode([token]) for token in ids.tolist()
+        ]
+        taken = tokenizer.encode(step.token, add_special_tokens=False)
+        assert step.logprob == pytest.approx(expected[taken[0]].item(), abs=CLOSE)
+        text += step.token
+
+
+def test_log_probabilities_are_those_before_the_grammar(model, tokenizer):
+    reply = ask(model, boolean_request("apology", top_logprobs=len(tokenizer)))
+
+    value = reply.steps[1]
+    assert len(value.top) == len(tokenizer)
+    assert math.fsum(math.exp(choice.logprob) for choice in value.top) == pytest.approx(1)
+    # The likeliest token leads nowhere under the schema; the one taken is the likeliest that does.
+    words = {" true"[:n] for n in range(1, 6)} | {"true"[:n] for n in range(1, 5)}
+    words |= {" false"[:n] for n in range(1, 7)} | {"false"[:n] for n in range(1, 6)}
+    possible = [choice for choice in value.top if choice.token in words]
+    assert value.top[0].token not in {choice.token for choice in possible}
+    assert (value.token, value.logprob) == (possible[0].token, possible[0].logprob)
+
+
+def test_the_beginning_of_the_reply_is_one_certain_step(model):
+    request = boolean_request("apology")
+
+    reply = ask(model, request)
+
+    first = reply.steps[0]
+    assert (first.token, first.logprob, first.top) == ('{"apology":', 0.0, ())
+    assert "".join(step.token for step in reply.steps) == reply.text
+
+
+@pytest.mark.parametrize("batch_size", [1, 2, 16])
+@pytest.mark.parametrize("padding_side", ["left", "right"])
+def test_together_is_as_one_by_one(llama, batch_size, padding_side):
+    tokenizer = tiny_tokenizer(padding_side=padding_side)
+    model = TransformersModel(llama, tokenizer=tokenizer, batch_size=batch_size)
+    requests = [boolean_request(question) for question in QUESTIONS]
+
+    together = ask_together(model, requests)
+
+    assert any(reply.usage.cached_tokens > 20 for reply in together)
+    for reply, request in zip(together, requests, strict=True):
+        alone = ask(model, request)
+        assert alone.usage.cached_tokens == 0
+        assert_alike(reply, alone)
+
+
+def test_several_beginnings_in_one_call_keep_their_order(model):
+    items = ["short", "A response that goes on for quite a while. " * 20, "对不起" * 60]
+    requests = [boolean_request(q, item=item) for q in QUESTIONS for item in items]
+
+    together = ask_together(model, requests)
+
+    for reply, request in zip(together, requests, strict=True):
+        assert_alike(reply, ask(model, request))
+
+
+def test_what_is_shared_is_encoded_once(llama, tokenizer):
+    item = "A response that goes on for quite a while. " * 30
+    requests = [boolean_request(question, item=item) for question in QUESTIONS]
+    widths = []
+    hook = llama.model.embed_tokens.register_forward_hook(
+        lambda module, given, out: widths.append(given[0].numel())
+    )
+
+    try:
+        ask_together(TransformersModel(llama, tokenizer=tokenizer), requests)
+    finally:
+        hook.remove()
+
+    lengths = [len(tokenizer(rendered(request)).input_ids) for request in requests]
+    assert sum(widths) < 2 * max(lengths) < sum(lengths)
+
+
+def test_requests_of_all_kinds_together_are_as_alone(model):
+    everything = {
+        "ok": {"type": "boolean"},
+        "p": {"type": "number", "minimum": 0, "maximum": 1},
+        "level": {"type": "integer", "minimum": 1, "maximum": 5},
+        "kind": {"type": "string", "enum": ["A", "B", "tie"]},
+        "tags": {"type": "array", "items": {"type": "string", "enum": ["x", "y"]}},
+    }
+    schema = json.dumps({"type": "object", "properties": everything}).encode()
+    requests = [
+        boolean_request("apology"),
+        boolean_request("apology", schema=schema, prefill='{"ok":', top_logprobs=3),
+        boolean_request("apology", schema=schema, prefill=""),
+        boolean_request("apology", form="text", schema=b"", prefill="", max_tokens=7),
+        boolean_request("apology", schema=schema, prefill="", temperature=1.0, seed=3),
+    ]
+
+    together = ask_together(model, requests)
+
+    for reply, request in zip(together, requests, strict=True):
+        assert reply.form == request.form
+        assert_alike(reply, ask(model, request))
+    for reply in together[1:3]:
+        said = json.loads(reply.text)
+        assert list(said) == list(everything)
+        assert type(said["ok"]) is bool
+        assert 0 <= said["p"] <= 1
+        assert said["level"] in range(1, 6)
+        assert said["kind"] in ("A", "B", "tie")
+        assert set(said["tags"]) <= {"x", "y"}
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("probability", ["logprob", "stated", "vote"])
+def test_every_reply_to_a_prompt_of_voirdire_can_be_read(tokenizer, probability, language):
+    model = TransformersModel(tiny_model(tokenizer, n_positions=16_384), tokenizer=tokenizer)
+    questions = load_rubric("safety").questions[:6]
+    joint = Ask(questions=questions, probability=probability, mode="joint", language=language)
+    asks = [joint] + [replace(joint, questions=(row,), mode="single") for row in questions]
+    item = Item(id="1", prompt=(Message(role="user", content="hi"),), response="抱歉, no.")
+    top_logprobs = len(tokenizer) if probability == "logprob" else None
+
+    together = ask_together(
+        model,
+        [
+            PromptBuilder(ask).request(
+                item, nonce="0123456789abcdef", form="json_schema", top_logprobs=top_logprobs
+            )
+            for ask in asks
+        ],
+    )
+
+    answers = [ReplyReader(ask).read(reply) for ask, reply in zip(asks, together, strict=True)]
+    assert [len(answer.values) for answer in answers] == [6] + [1] * 6
+    assert all(0 <= value <= 1 for answer in answers for value in answer.values)
+
+
+def test_likely_tokens_are_as_many_as_asked_for(model):
+    counts = [
+        {len(step.top) for step in ask(model, boolean_request("x", top_logprobs=n)).steps[1:]}
+        for n in (0, 1, 5)
+    ]
+
+    assert counts == [{0}, {1}, {5}]
+    assert ask(model, boolean_request("x", top_logprobs=None)).steps is None
+
+
+def test_a_free_reply_ends_with_its_length(model):
+    reply = ask(model, boolean_request("x", form="text", schema=b"", prefill="", max_tokens=4))
+
+    assert reply.finish_reason == "length"
+    assert reply.usage.completion_tokens == 4
+    assert "".join(step.token for step in reply.steps) == reply.text
+
+
+def test_a_free_reply_ends_with_its_object(model):
+    request = boolean_request("x", form="text", schema=b"", prefill='{"x":true}')
+
+    reply = ask(model, request)
+
+    # The object is whole from the start, so nothing is generated.
+    assert (reply.text, reply.finish_reason) == ('{"x":true}', "stop")
+    assert reply.usage.completion_tokens == 0
+
+
+def test_a_free_reply_ends_with_any_end_token(tokenizer):
+    ending = tiny_model(tokenizer)
+    ending.generation_config.eos_token_id = list(range(len(tokenizer)))
+    model = TransformersModel(ending, tokenizer=tokenizer)
+
+    reply = ask(model, boolean_request("x", form="text", schema=b"", prefill=""))
+
+    assert (reply.text, reply.steps, reply.finish_reason) == ("", (), "stop")
+    assert reply.usage.completion_tokens == 1
+
+
+def test_the_same_seed_gives_the_same_reply_and_others_differ(model):
+    def sampled(seed):
+        request = boolean_request("x", form="text", temperature=1.0, seed=seed, max_tokens=20)
+        return ask(model, request).text
+
+    assert sampled(1) == sampled(1)
+    assert len({sampled(seed) for seed in range(5)}) > 1
+
+
+def test_samples_follow_the_probabilities_that_the_grammar_leaves(llama, tokenizer):
+    model = TransformersModel(llama, tokenizer=tokenizer, batch_size=64)
+    n_samples = 512
+    schema = b'{"type":"object","properties":{"x":{"enum":[1,2]}}}'
+    requests = [
+        boolean_request("x", schema=schema, prefill='{"x": ', temperature=1.0, seed=seed)
+        for seed in range(n_samples)
+    ]
+
+    replies = ask_together(model, requests)
+
+    after = plain_logprobs(llama, tokenizer, rendered(requests[0])).exp()
+    one, two = (after[tokenizer.encode(word)[0]].item() for word in "12")
+    expected = one / (one + two)
+    share = sum("1" in reply.text for reply in replies) / n_samples
+    # 4 standard errors; the seeds are fixed, so this holds always or never.
+    assert abs(share - expected) < 4 * math.sqrt(expected * (1 - expected) / n_samples)
+
+
+def test_a_characters_bytes_join_to_the_character(tokenizer):
+    copying = tiny_model(tokenizer)
+    model = TransformersModel(copying, tokenizer=tokenizer)
+    schema = json.dumps(
+        {"type": "object", "properties": {"label": {"enum": ["道歉", "拒绝"]}}}
+    ).encode()
+
+    reply = ask(model, boolean_request("x", schema=schema, prefill=""))
+
+    assert json.loads(reply.text)["label"] in ("道歉", "拒绝")
+    assert "".join(step.token for step in reply.steps) == reply.text
+    assert len(reply.steps) > len(reply.text)  # three bytes a character, each a token
+
+
+def test_a_request_that_is_too_long_fails_alone(model):
+    requests = [boolean_request("x"), boolean_request("x", item="long " * 3_000)]
+
+    fine, failed = ask_together(model, requests)
+
+    assert json.loads(fine.text).keys() == {"x"}
+    assert isinstance(failed, BadRequestError)
+    with pytest.raises(BadRequestError, match=r"The prompt has \d+ tokens; .* takes 2048"):
+        ask(model, requests[1])
+
+
+def test_a_form_without_a_grammar_is_not_supported(model):
+    with pytest.raises(UnsupportedError) as raised:
+        ask(model, boolean_request("x", form="json_object"))
+
+    assert raised.value.feature == "json_object"
+
+
+def test_the_models_own_bounds_count(llama, tokenizer):
+    model = TransformersModel(llama, tokenizer=tokenizer, max_tokens=2, temperature=5.0)
+    request = boolean_request("x", form="text", schema=b"", prefill="", max_tokens=9, seed=1)
+
+    reply = ask(model, request)
+
+    assert reply.usage.completion_tokens == 2
+    greedy = ask(TransformersModel(llama, tokenizer=tokenizer), request)
+    assert not greedy.text.startswith(reply.text)
+
+
+def test_a_template_that_refuses_system_messages_gets_them_within_the_first(llama):
+    strict = (
+        "{% if messages[0].role == 'system' %}{{ raise_exception('no') }}{% endif %}" + TEMPLATE
+    )
+    tokenizer = tiny_tokenizer(template=strict)
+    request = boolean_request("x")
+
+    reply = ask(TransformersModel(llama, tokenizer=tokenizer), request)
+
+    system, user = request.messages
+    merged = Message(role="user", content=f"{system.content}\n\n{user.content}")
+    expected = plain_logprobs(
+        llama, tokenizer, f"<|user|>{merged.content}<|end|><|assistant|>{request.prefill}"
+    )
+    assert reply.steps[1].top[0].logprob == pytest.approx(expected.max().item(), abs=CLOSE)
+
+
+def test_sliding_windows_are_as_one_by_one(tokenizer):
+    torch.manual_seed(0)
+    config = transformers.MistralConfig(
+        vocab_size=len(tokenizer),
+        hidden_size=32,
+        intermediate_size=64,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        num_key_value_heads=2,
+        initializer_range=0.3,
+        sliding_window=24,
+        bos_token_id=None,
+        eos_token_id=tokenizer.eos_token_id,
+    )
+    mistral = transformers.MistralForCausalLM(config).eval()
+    model = TransformersModel(mistral, tokenizer=tokenizer)
+    requests = [boolean_request(question) for question in (*QUESTIONS, "y")]
+
+    together = ask_together(model, requests)
+
+    for reply, request in zip(together, requests, strict=True):
+        expected = plain_logprobs(mistral, tokenizer, rendered(request))
+        assert reply.steps[1].top[0].logprob == pytest.approx(expected.max().item(), abs=CLOSE)
+        assert_alike(reply, ask(model, request))
+
+
+def test_a_saved_model_is_loaded_by_its_path(tmp_path, llama, tokenizer, model):
+    folder = tmp_path / "tiny"
+    llama.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+
+    loaded = TransformersModel(folder, dtype="float32")
+
+    assert loaded.name == "transformers/tiny"
+    assert loaded.settings == model.settings
+    assert_alike(ask(loaded, boolean_request("x")), ask(model, boolean_request("x")))
+
+
+def test_other_weights_are_other_settings(model, tokenizer):
+    other = TransformersModel(tiny_model(tokenizer, seed=1), tokenizer=tokenizer)
+
+    assert other.settings != model.settings
+    assert json.dumps(dict(other.settings))
+
+
+def test_the_event_loop_goes_on_while_the_model_thinks(model):
+    async def watch():
+        asking = asyncio.create_task(model.replies([boolean_request(q) for q in QUESTIONS]))
+        n_turns = 0
+        while not asking.done():
+            n_turns += 1
+            await asyncio.sleep(0)
+        return n_turns
+
+    assert asyncio.run(watch()) > 10
+
+
+def test_a_cancelled_call_frees_the_model(model):
+    long = boolean_request(
+        "x", form="text", schema=b"", prefill="", max_tokens=2_000, temperature=1
+    )
+
+    async def cancel_and_ask():
+        asking = asyncio.create_task(model.reply(long))
+        await asyncio.sleep(0.05)
+        asking.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await asking
+        return await asyncio.wait_for(model.reply(boolean_request("x")), timeout=60)
+
+    assert json.loads(asyncio.run(cancel_and_ask()).text).keys() == {"x"}
+
+
+def test_no_requests_give_no_replies(model):
+    assert ask_together(model, []) == []
+
+
+def test_a_loaded_model_comes_with_its_tokenizer(llama):
+    with pytest.raises(InputError, match="`tokenizer` must be given"):
+        TransformersModel(llama)
+
+
+def test_a_tokenizer_without_a_chat_template_is_refused(llama):
+    with pytest.raises(InputError, match="must have a chat template"):
+        TransformersModel(llama, tokenizer=tiny_tokenizer(template=None))
+
+
+def test_a_folder_without_a_model_is_refused(tmp_path):
+    with pytest.raises(InputError, match="`model` must be a model that transformers can load"):
+        TransformersModel(tmp_path)
+
+
+def test_a_batch_holds_at_least_one_reply(llama, tokenizer):
+    with pytest.raises(InputError, match="`batch_size`"):
+        TransformersModel(llama, tokenizer=tokenizer, batch_size=0)
