@@ -26,6 +26,8 @@ MODULES = sorted(
 # What users import from: the package, its public packages, and the two public modules.
 FACES = ["voirdire", *(name for name in MODULES if re.fullmatch(r"voirdire\.[a-z]\w*", name))]
 HEAVY = {
+    "aiohttp",
+    "genai_prices",
     "jinja2",
     "matplotlib",
     "msgspec",
@@ -37,6 +39,9 @@ HEAVY = {
     "rich",
     "scipy",
     "sklearn",
+    "sqlalchemy",
+    "torch",
+    "transformers",
     "typer",
     "yaml",
 }

@@ -16,6 +16,8 @@
     │   ├── RateLimitError            too many requests or tokens; `retry_after_s` may say how long
     │   ├── RefusalError              the model declined to judge
     │   └── ServerError               the server failed, or the connection broke
+    ├── StoppedError                  a run of calls was stopped; what came is kept
+    │   └── CostLimitReachedError     it has spent what it may
     └── VerdictParseError             a reply cannot be read as the answer that was asked for
 
     DegenerateDataWarning (RuntimeWarning)  a figure is undefined (nan) or rests on too little
@@ -38,6 +40,7 @@ __all__ = [
     "AccessError",
     "BadRequestError",
     "ContentFilterError",
+    "CostLimitReachedError",
     "DegenerateDataWarning",
     "DroppedRowsWarning",
     "InputError",
@@ -49,6 +52,7 @@ __all__ = [
     "RefusalError",
     "RubricError",
     "ServerError",
+    "StoppedError",
     "UnsupportedError",
     "VerdictParseError",
     "VoirdireError",
@@ -180,6 +184,14 @@ class ServerError(ModelCallError):
     """The server failed, said something that is no reply, or the connection broke."""
 
     reason = "server error"
+
+
+class StoppedError(VoirdireError):
+    """The run was stopped: what was in flight is finished and kept, nothing new is begun."""
+
+
+class CostLimitReachedError(StoppedError):
+    """The run has spent what it may: what was in flight is finished and kept."""
 
 
 class VerdictParseError(VoirdireError):

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from voirdire.judging.batch import BehaviorClasses, CallDetails, VerdictBatch
     from voirdire.judging.call_summary import AnswerSummary, CallSummary
     from voirdire.judging.calls.limits import Limits
-    from voirdire.judging.calls.stopping import CostLimitReachedError, StoppedError
     from voirdire.judging.distilling import Distilled, distill_files
     from voirdire.judging.file_judging import judge_file
     from voirdire.judging.file_run import CallProgress, JudgingProgress
@@ -51,7 +50,6 @@ __all__ = [
     "CallProgress",
     "CallSummary",
     "ClassSummary",
-    "CostLimitReachedError",
     "Distilled",
     "Judge",
     "JudgeCard",
@@ -68,7 +66,6 @@ __all__ = [
     "RunEstimate",
     "ScriptedJudge",
     "SeveralJudged",
-    "StoppedError",
     "TrainingData",
     "VerdictBatch",
     "VerdictLayout",
@@ -95,7 +92,6 @@ _HOMES = {
     "CallProgress": "file_run",
     "CallSummary": "call_summary",
     "ClassSummary": "summary",
-    "CostLimitReachedError": "calls.stopping",
     "Distilled": "distilling",
     "Judge": "port",
     "JudgeCard": "local",
@@ -112,7 +108,6 @@ _HOMES = {
     "RunEstimate": "llm.estimate",
     "ScriptedJudge": "scripted",
     "SeveralJudged": "llm.several",
-    "StoppedError": "calls.stopping",
     "TrainingData": "local",
     "VerdictBatch": "batch",
     "VerdictLayout": "table",

@@ -80,7 +80,11 @@ def plan_judging(
             answering, rubric=questions, threshold=limit, judged=judged
         ),
         columns=_columns(answering, questions),
-        notes=(*_not_asked(answering, questions), *_worded_otherwise(answering, questions)),
+        notes=(
+            *_not_asked(answering, questions),
+            *_worded_otherwise(answering, questions),
+            *_without_examples(answering, questions),
+        ),
     )
 
 
@@ -176,6 +180,15 @@ def _worded_otherwise(judge: Judge, rubric: Rubric) -> list[str]:
     if not changed:
         return []
     return [f"the judge was made for another wording of: {_named(changed)}"]
+
+
+def _without_examples(judge: Judge, rubric: Rubric) -> list[str]:
+    """Say where a model is not shown the examples of the rubric."""
+    if not asks_a_model(judge) or judge.judge.shown_examples != 0:
+        return []
+    if not any(row.yes_examples or row.no_examples for row in rubric.questions):
+        return []
+    return ["the prompt leaves out the examples of the rubric; --examples 3 shows them"]
 
 
 def _named(names: list[str]) -> str:

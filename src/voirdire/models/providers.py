@@ -276,7 +276,8 @@ class ProvidersModel:
 def _any_llm_error() -> type[Exception]:
     from any_llm.exceptions import AnyLLMError
 
-    return AnyLLMError
+    found: type[Exception] = AnyLLMError
+    return found
 
 
 def _provider_class(provider: str) -> Any:

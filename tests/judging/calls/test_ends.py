@@ -7,9 +7,9 @@ from voirdire.errors import (
     AccessError,
     BadRequestError,
     ServerError,
+    StoppedError,
     UnsupportedError,
 )
-from voirdire.judging.calls import StoppedError
 from voirdire.records import Failure
 
 

@@ -3,7 +3,6 @@
 import asyncio
 import random
 import time
-from collections import Counter
 
 import pytest
 
@@ -102,7 +101,8 @@ class Run:
                 asyncio.create_task(self._work(pending)) for _ in range(self.limits.concurrency)
             ]
             if cancel_after is not None:
-                while sum(self.server.replied.values()) < cancel_after:
+                # the counter grows in the server's thread
+                while sum(self.server.replied.values()) < cancel_after:  # noqa: ASYNC110
                     await asyncio.sleep(0.001)
                 for worker in workers:
                     worker.cancel()
@@ -160,23 +160,40 @@ def check_ends(run, calls, *, max_attempts=3):
             assert server.replied[name] == 0
 
 
-@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
-def test_each_of_many_items_ends_once_as_a_value_or_a_failure(faulty_server, store, seed):
-    # whatever is slow or large is met below; here nobody waits for the server's sake
-    quick = [fault for fault in (*TRANSIENT, *UNREADABLE) if fault not in ("hang", "huge")]
-    faults = [*quick, *FINAL]
+def mixed_run(server, store, *, seed, n_items, faults, **limits):
+    """Judge items of which a third of all tries meet a fault, and check the end of each."""
     mixed = mixed_faults(seed, faults=faults, share=0.35)
-    faulty_server.script = lambda item, n: mixed(item, n) if n < 6 else "ok"
-    faulty_server.retry_after_s = 0
-    calls = calls_about(range(1_500))
-    run = Run(faulty_server, store)
+    server.script = lambda item, n: mixed(item, n) if n < 6 else "ok"
+    server.retry_after_s = 0
+    calls = calls_about(range(n_items))
+    run = Run(server, store, **limits)
 
     run(calls)
 
     check_ends(run, calls)
-    seen = Counter(fault for _, fault in faulty_server.log)
-    assert set(seen) == {"ok", *faults}
+    assert {fault for _, fault in server.log} == {"ok", *faults}
     assert store.count(run.judge_id) == sum(outcome.attempts for outcome in run.outcomes.values())
+
+
+SLOW_OR_LARGE = ("hang", "huge")
+QUICK = [fault for fault in (*TRANSIENT, *UNREADABLE, *FINAL) if fault not in SLOW_OR_LARGE]
+
+
+def test_each_of_many_items_ends_once_as_a_value_or_a_failure(faulty_server, store):
+    mixed_run(faulty_server, store, seed=0, n_items=400, faults=QUICK)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [1, 2])
+def test_each_of_thousands_of_items_ends_once_as_a_value_or_a_failure(faulty_server, store, seed):
+    mixed_run(faulty_server, store, seed=seed, n_items=4_000, faults=QUICK)
+
+
+@pytest.mark.slow
+def test_hanging_and_huge_replies_among_others_lose_nothing(faulty_server, store):
+    faults = [*SLOW_OR_LARGE, "500", "truncated"]
+
+    mixed_run(faulty_server, store, seed=3, n_items=60, faults=faults, timeout_s=3.0)
 
 
 @pytest.mark.parametrize("fault", [fault for fault in TRANSIENT if fault != "hang"])

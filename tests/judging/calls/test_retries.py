@@ -12,7 +12,7 @@ from voirdire.errors import (
     ServerError,
 )
 from voirdire.judging.calls import CallFailure, Outcome
-from voirdire.records import Failure, Reply, Usage
+from voirdire.records import Failure, Headroom, Reply, Usage
 
 
 @pytest.mark.parametrize(
@@ -223,22 +223,60 @@ def test_tokens_per_minute_are_learnt_from_what_calls_take(run):
         assert sum(start <= at < start + 60 for at in model.times) == pytest.approx(60, abs=3)
 
 
-def test_what_the_server_says_is_left_sets_the_pace(run):
-    from voirdire.records import Headroom
+def test_tokens_that_were_guessed_too_low_are_paid_back_before_the_next_call(run):
+    model = Model(lambda n: Reply(text="1", usage=Usage(19_000, 1_000)), delay_s=1)
+    caller = caller_of(model, tokens_per_minute=60_000, concurrency=4)
 
-    # a server of 60 a minute, whole again at one a second; it refuses nobody, but counts
-    state = {"left": 60.0, "at": 0.0}
+    async def story():
+        await asyncio.gather(*(caller.answer(call_about(n)) for n in range(5)))
 
-    def answer(n):
-        left = min(60.0, state["left"] + (now() - state["at"]))
-        state.update(left=left - 1, at=now())
-        assert left >= 1, "the server would have refused this"
+    run(story())
+
+    # the four that went at once took 80,000 tokens, and 1,000 come back per second
+    assert model.times[3] < 2
+    assert model.times[4] == pytest.approx(80, rel=0.05)
+
+
+def test_small_calls_do_not_overtake_a_large_one_for_ever(run):
+    # 1,000 tokens a second and as many at once; guessed at 0.4 a character and 300 for the reply
+    model = Model(script("1"), delay_s=0)
+    caller = caller_of(model, tokens_per_minute=60_000)
+
+    async def later(n):
+        await asyncio.sleep(0.35 * n)
+        await caller.answer(call_about(n))
+
+    async def story():
+        first = [caller.answer(call_about(n)) for n in (97, 98)]
+        large = caller.answer(call_about(99, text="x" * 5_000))
+        await asyncio.gather(*first, large, *(later(n) for n in range(1, 20)))
+
+    run(story())
+
+    items = [request.messages[0].content.split()[0] for request in model.requests]
+    assert items.index("item-99") == 2
+
+
+class CountingServer(Model):
+    """Takes 60 calls a minute, counts them as they arrive, and says what is left as it replies."""
+
+    def __init__(self, **options):
+        super().__init__(None, **options)
+        self.left, self.at = 60.0, 0.0
+
+    async def reply(self, request):
+        self.left, self.at = min(60.0, self.left + now() - self.at) - 1, now()
+        assert self.left >= 0, "a server that counts strictly would have refused this call"
         headroom = Headroom(
-            requests=int(left - 1), requests_limit=60, requests_reset_s=60 - (left - 1)
+            requests=int(self.left), requests_limit=60, requests_reset_s=60 - self.left
         )
+        await asyncio.sleep(self.delay_s)
         return Reply(text="1", headroom=headroom)
 
-    caller = caller_of(Model(answer, delay_s=0.5), concurrency=8)
+
+@pytest.mark.parametrize("delay_s", [0.1, 1.0, 5.0])
+def test_what_the_server_says_is_left_sets_the_pace(run, delay_s):
+    caller = caller_of(CountingServer(delay_s=delay_s), concurrency=16)
 
     async def story():
         await asyncio.gather(*(caller.answer(call_about(n)) for n in range(180)))
@@ -246,3 +284,20 @@ def test_what_the_server_says_is_left_sets_the_pace(run):
 
     # 60 are there at the start, and 120 come at one a second
     assert run(story()) == pytest.approx(120, rel=0.15)
+
+
+def test_a_rate_limit_counts_again_once_nobody_else_gets_through(run):
+    def answer(n):
+        return "1" if "item-1 " in model.requests[n].messages[0].content else RateLimitError("no")
+
+    model = Model(answer)
+    caller = caller_of(model, concurrency=2, max_retries=2)
+
+    async def story():
+        return await asyncio.gather(*(caller.answer(call_about(n)) for n in (1, 2)))
+
+    other, outcome = run(story())
+
+    # the first error came with a reply to the other call; of those after it, the third is the end
+    assert other.value == 1.0
+    assert outcome.failure.reason == "rate limit: no (tried 4 times)"

@@ -5,8 +5,15 @@ import asyncio
 import pytest
 
 from judging.calls.scripted_calls import Model, Shelf, call_about, caller_of, now, script
-from voirdire.errors import InputError, RateLimitError, ServerError, VoirdireError
-from voirdire.judging.calls import Caller, CostLimitReachedError, Limits, StoppedError
+from voirdire.errors import (
+    CostLimitReachedError,
+    InputError,
+    RateLimitError,
+    ServerError,
+    StoppedError,
+    VoirdireError,
+)
+from voirdire.judging.calls import Caller, Limits
 from voirdire.records import Reply, Usage
 
 
@@ -60,13 +67,29 @@ def test_a_stop_ends_the_waiting_for_another_try(run, error):
     assert shelf.kept == {}
 
 
+def test_a_call_that_fails_after_the_stop_does_not_wait_for_another_try(run):
+    model = Model(script(ServerError("broke")), delay_s=10)
+    caller = caller_of(model, seed=3)
+
+    async def story():
+        call = asyncio.create_task(caller.answer(call_about(1)))
+        await asyncio.sleep(5)
+        caller.stop()
+        with pytest.raises(StoppedError):
+            await call
+        return now()
+
+    assert run(story()) == 10
+    assert len(model.requests) == 1
+
+
 @pytest.mark.parametrize("limits", [{"requests_per_minute": 1}, {"tokens_per_minute": 1}])
 def test_a_stop_ends_the_waiting_for_the_pace(run, limits):
     caller = caller_of(Model(script("1")), concurrency=3, **limits)
 
     async def story():
         calls = asyncio.create_task(all_of(caller, 5))
-        await asyncio.sleep(10)
+        await asyncio.sleep(12.3)
         caller.stop()
         return await calls, now()
 
@@ -74,7 +97,7 @@ def test_a_stop_ends_the_waiting_for_the_pace(run, limits):
 
     assert outcomes[0].value == 1.0
     assert {type(outcome) for outcome in outcomes[1:]} == {StoppedError}
-    assert at == 10
+    assert at == pytest.approx(12.3)
     assert caller.state.n_in_flight == 0
 
 
@@ -244,6 +267,37 @@ def test_a_call_that_timed_out_may_be_charged_and_counts_as_its_guess(run):
     # 1,010 characters at 0.4 and 300 of the reply: 704 tokens, 0.00704 dollars, twice
     assert len(model.requests) == 2
     assert caller.state.cost == 0
+
+
+def test_a_cancelled_call_gives_back_what_was_set_aside_for_it(run):
+    model = Model(lambda n: Reply(text="1", usage=Usage(5, 1)), delay_s=100)
+    caller = caller_of(model, price=priced, max_cost=0.0062)
+
+    async def story():
+        first = asyncio.create_task(caller.answer(call_about(0)))
+        await asyncio.sleep(50)
+        first.cancel()
+        await asyncio.gather(first, return_exceptions=True)
+        for n in range(1, 100):
+            await caller.answer(call_about(n))
+
+    with pytest.raises(CostLimitReachedError, match=r"calls without a reply may have cost \$"):
+        run(story())
+
+    # The cancelled call may be charged: 306 tokens, as it was guessed. What is left is enough for
+    # (0.0062 - 0.00306) / 0.00006 = 52.3 calls.
+    assert len(model.requests) == 1 + 52
+    assert caller.state.cost == pytest.approx(52 * 0.00006)
+
+
+def test_what_was_learnt_while_a_call_waited_counts_for_it(run):
+    # guessed at 306 tokens each, two calls at once are too many; they take 6
+    model = Model(lambda n: Reply(text="1", usage=Usage(5, 1)))
+    caller = caller_of(model, price=priced, max_cost=0.0031, concurrency=4)
+
+    outcomes = run(all_of(caller, 40))
+
+    assert [outcome.value for outcome in outcomes] == [1.0] * 40
 
 
 def test_waiting_for_money_does_not_wake_who_waits_for_the_server(run):

@@ -11,9 +11,10 @@ from voirdire.errors import (
     ModelTimeoutError,
     RefusalError,
     ServerError,
+    StoppedError,
     UnsupportedError,
 )
-from voirdire.judging.calls import CallFailure, StoppedError, encode_attempt
+from voirdire.judging.calls import CallFailure, encode_attempt
 from voirdire.records import Failure, Reply
 
 

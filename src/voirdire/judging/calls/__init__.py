@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from voirdire.judging.calls.ladder import StepDown
     from voirdire.judging.calls.limits import Limits
     from voirdire.judging.calls.state import CallerState, Speed
-    from voirdire.judging.calls.stopping import CostLimitReachedError, StoppedError
 
 __all__ = [
     "Call",
@@ -22,12 +21,10 @@ __all__ = [
     "Caller",
     "CallerState",
     "Commit",
-    "CostLimitReachedError",
     "Limits",
     "Outcome",
     "Speed",
     "StepDown",
-    "StoppedError",
     "decode_attempt",
     "encode_attempt",
 ]
@@ -38,12 +35,10 @@ _HOMES = {
     "Caller": "caller",
     "CallerState": "state",
     "Commit": "committing",
-    "CostLimitReachedError": "stopping",
     "Limits": "limits",
     "Outcome": "call",
     "Speed": "state",
     "StepDown": "ladder",
-    "StoppedError": "stopping",
     "decode_attempt": "attempts",
     "encode_attempt": "attempts",
 }

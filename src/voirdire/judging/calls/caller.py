@@ -13,6 +13,7 @@ from voirdire.errors import (
     InputError,
     ModelCallError,
     RateLimitError,
+    StoppedError,
     UnsupportedError,
     VerdictParseError,
 )
@@ -26,7 +27,6 @@ from voirdire.judging.calls.ladder import Ladder
 from voirdire.judging.calls.pace import LONGEST_WAIT_S
 from voirdire.judging.calls.sending import send_one, send_together
 from voirdire.judging.calls.state import CallerState, Counts
-from voirdire.judging.calls.stopping import StoppedError
 from voirdire.judging.calls.storable import storable
 from voirdire.judging.calls.tries import Tries, is_transient
 from voirdire.models import BatchChatModel

@@ -6,12 +6,11 @@ import asyncio
 import math
 from typing import TYPE_CHECKING
 
-from voirdire.errors import ModelTimeoutError
+from voirdire.errors import CostLimitReachedError, ModelTimeoutError, StoppedError
 from voirdire.judging.calls.pace import Pace
 from voirdire.judging.calls.pauses import Pauses
 from voirdire.judging.calls.slots import Slots
 from voirdire.judging.calls.spending import Spending, UsageGuess
-from voirdire.judging.calls.stopping import CostLimitReachedError, StoppedError
 from voirdire.records import Reply, Usage
 
 if TYPE_CHECKING:
@@ -113,7 +112,7 @@ class Gate:
         pace = self._paced()
         need = self._need(requests, pace)
         if self._line.n_taken or self._wait_s(need, pace) > 0:
-            await self._wait_in_line(need, pace)
+            need = await self._wait_in_line(requests, pace)
         pace.take(need.n_requests, need.n_tokens, now=self._now())
         self.spending.reserve(need.cost)
         self.n_sent += need.n_requests
@@ -197,23 +196,29 @@ class Gate:
             return math.inf
         return pace.wait_s(need.n_requests, need.n_tokens, now=self._now())
 
-    async def _wait_in_line(self, need: Pass, pace: Pace) -> None:
+    async def _wait_in_line(self, requests: Sequence[ChatRequest], pace: Pace) -> Pass:
+        """Wait behind those who came before; what they teach counts for the guess."""
         if not await self._line.take():
             self.check_open()
         try:
+            need = self._need(requests, pace)
             while (wait := self._wait_s(need, pace)) > 0:
                 self.check_open()
                 await self._naps.pause(wait if math.isinf(wait) else min(wait, _LONGEST_NAP_S))
                 self.check_open()
+                need = self._need(requests, pace)
+            return need
         finally:
             self._line.give_back()
 
     def _cost_limit_reached(self, cost: float) -> CostLimitReachedError:
-        spent, limit = self.spending.spent or 0.0, self.spending.max_cost or 0.0
+        perhaps = self.spending.perhaps_spent
         msg = (
-            f"`max_cost` of ${limit:.2f} is reached: ${spent:.4f} is spent, and the next call may "
-            f"cost ${cost:.4f}. Run the same again with a higher `max_cost`: replies that are "
-            "stored are not paid for twice."
+            f"`max_cost` of ${self.spending.max_cost or 0.0:,.2f} is reached: "
+            f"${self.spending.spent or 0.0:,.4f} is spent, "
+            + (f"calls without a reply may have cost ${perhaps:,.4f}, " if perhaps else "")
+            + f"and the next call may cost ${cost:,.4f}. Run the same again with a higher "
+            "`max_cost`: replies that are stored are not paid for twice."
         )
         return CostLimitReachedError(msg)
 

@@ -72,7 +72,7 @@ class Spending:
         self._price = price
         self.max_cost = max_cost
         self.spent: float | None = 0.0
-        self._perhaps_spent = 0.0
+        self.perhaps_spent = 0.0
         self._reserved = 0.0
         if price is None or price(Usage(1_000, 1_000)) is None:
             self._price, self.spent = None, None
@@ -94,7 +94,7 @@ class Spending:
         """
         if self.max_cost is None:
             return "yes"
-        certain = (self.spent or 0.0) + self._perhaps_spent
+        certain = (self.spent or 0.0) + self.perhaps_spent
         if certain >= self.max_cost:
             return "no"
         if certain + self._reserved + cost <= self.max_cost:
@@ -112,7 +112,7 @@ class Spending:
         if self._reserved < 1e-12:
             self._reserved = 0.0
         if perhaps_charged:
-            self._perhaps_spent += cost
+            self.perhaps_spent += cost
 
     def spend(self, cost: float) -> None:
         """Note what a call cost."""

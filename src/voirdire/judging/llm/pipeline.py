@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from voirdire.errors import InputError
+from voirdire.errors import InputError, StoppedError
 from voirdire.judging.calls.caller import Caller
-from voirdire.judging.calls.stopping import StoppedError
 from voirdire.judging.llm.chunk import Chunk
 from voirdire.judging.llm.combining import combine
 from voirdire.judging.llm.routing import Router
