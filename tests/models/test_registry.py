@@ -8,6 +8,7 @@ import sys
 import pytest
 from aiohttp import web
 
+from frameworks import require_framework
 from models.openai_compatible.chat_server import asked, completion, serving
 from voirdire.errors import InputError
 from voirdire.models import (
@@ -288,6 +289,35 @@ def test_a_setting_that_has_no_meaning_is_refused(name, settings):
 
     with pytest.raises(InputError, match=f"`{argument}` must be left out for"):
         load_model(name, **settings)
+
+
+def test_a_model_of_a_providers_own_api_is_made(monkeypatch):
+    require_framework("any_llm", "anthropic")
+    monkeypatch.setenv("SOME_KEY", KEY)
+
+    model = load_model(
+        "native/anthropic/claude-x", api_key_env="SOME_KEY", temperature=0.5, timeout_s=9
+    )
+
+    assert type(model).__name__ == "ProvidersModel"
+    assert model.name == "native/anthropic/claude-x"
+    assert model.settings["temperature"] == 0.5
+
+
+@pytest.mark.slow
+def test_a_model_in_this_process_is_made(tmp_path):
+    require_framework("torch", "transformers", "tokenizers")
+    from models.in_process.tiny_models import tiny_model, tiny_tokenizer
+
+    tokenizer = tiny_tokenizer()
+    tokenizer.save_pretrained(tmp_path)
+    tiny_model(tokenizer).save_pretrained(tmp_path)
+
+    model = load_model(f"transformers/{tmp_path}", temperature=0.5, max_tokens=9)
+
+    assert type(model).__name__ == "TransformersModel"
+    assert model.name == f"transformers/{tmp_path.name}"
+    assert model.settings["max_tokens"] == 9
 
 
 def test_loading_a_model_loads_neither_a_client_nor_a_framework():

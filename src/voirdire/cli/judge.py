@@ -17,7 +17,7 @@ from voirdire.cli.judging_output import (
     say_how_to_go_on,
 )
 from voirdire.cli.judging_progress import judging_progress, several_progress
-from voirdire.cli.model_judges import ModelOptions, print_prompt
+from voirdire.cli.model_judges import ModelOptions, drain_when_terminated, print_prompt
 from voirdire.cli.options import as_mapping
 from voirdire.cli.printing import listen_for_interrupts
 
@@ -194,7 +194,7 @@ def judge_command(
         "store": store,
     }
     listen_for_interrupts()
-    asked = typed.judge(judge)
+    asked = typed.judge(judge, reads_keys=not dry_run)
     if dry_run:
         _estimate(items, output, judges=judges, asked=asked, as_json=as_json, reading=reading)
         return
@@ -207,6 +207,8 @@ def judge_command(
         "layout": layout,
         "retry_failures": retry_failures,
     }
+    if judges is not None or not isinstance(asked, str):
+        drain_when_terminated()
     if judges is not None:
         _judge_with_several(source, target, judges=judges, as_json=as_json, settings=settings)
         return
@@ -247,7 +249,7 @@ def _estimate(
         asking: list[LlmJudge | str] = [asked]
         beside = output
     else:
-        asking = [*load_llm_judges(judges)]
+        asking = [*load_llm_judges(judges, reads_keys=False)]
         beside = None if output is None else output / "any"
     found = [estimate_run(items, judge=each, output=beside, **reading) for each in asking]
     print_estimate(found, as_json=as_json)

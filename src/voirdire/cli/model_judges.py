@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -12,7 +14,7 @@ if TYPE_CHECKING:
     from voirdire.judging import LlmJudge
     from voirdire.records import Item
 
-__all__ = ["ModelOptions", "print_prompt"]
+__all__ = ["ModelOptions", "drain_when_terminated", "print_prompt"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,7 +39,7 @@ class ModelOptions:
     timeout: float
     max_cost: float | None
 
-    def judge(self, name: str) -> LlmJudge | str:
+    def judge(self, name: str, *, reads_keys: bool = True) -> LlmJudge | str:
         """Make a judge of a model's name; anything else is a local judge and stays as it is."""
         from voirdire.models import is_model_name, load_model
 
@@ -57,6 +59,8 @@ class ModelOptions:
             reasoning_effort=self.reasoning_effort,
             max_tokens=self.max_tokens,
             timeout_s=self.timeout,
+            connections=max(self.concurrency, 1),
+            reads_keys=reads_keys,
         )
         return LlmJudge(
             model=model,
@@ -76,6 +80,12 @@ class ModelOptions:
                 max_cost=self.max_cost,
             ),
         )
+
+
+def drain_when_terminated() -> None:
+    """Let SIGTERM, by which schedulers end a job, keep what is paid for, as Ctrl-C does."""
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
 
 
 def print_prompt(

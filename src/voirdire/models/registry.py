@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -66,6 +67,7 @@ def load_model(
     timeout_s: float = 120.0,
     capabilities: Capabilities | None = None,
     connections: int = 64,
+    reads_keys: bool = True,
 ) -> ChatModel:
     """Make the model of a name; nothing is called, and nothing is spent.
 
@@ -100,6 +102,9 @@ def load_model(
         What the server can do, where that is known better than by its provider.
     connections : int, optional
         How many are open at once.
+    reads_keys : bool, optional
+        Whether keys are read, and missing ones refused. Without them a model can be asked nothing:
+        for estimates of what a run would cost.
 
     Returns
     -------
@@ -134,7 +139,7 @@ def load_model(
     if prefix == _NATIVE:
         _refuse(prefix, given=over_http)
         return _native(rest, name=name, settings=settings)
-    settings |= over_http | {"connections": connections}
+    settings |= over_http | {"connections": connections, "reads_keys": reads_keys}
     return _compatible(PROVIDERS[prefix], model=rest, name=name, settings=settings)
 
 
@@ -225,4 +230,5 @@ def _native(rest: str, *, name: str, settings: Mapping[str, Any]) -> ChatModel:
 def _in_process(path: str, *, name: str, settings: Mapping[str, Any]) -> ChatModel:
     from voirdire.models.transformers_model import TransformersModel
 
-    return TransformersModel(path, name=name, **settings)
+    # A folder of this machine would tell whoever reads the verdicts where it is.
+    return TransformersModel(path, name=None if Path(path).exists() else name, **settings)

@@ -142,6 +142,11 @@ def test_a_refusal_is_an_error_however_it_ends(finish_reason):
         ask(answering(completion("", message=message, finish_reason=finish_reason)))
 
 
+def test_a_reply_that_ends_with_a_refusal_is_one():
+    with pytest.raises(RefusalError, match="declined to reply"):
+        ask(answering(completion("", finish_reason="refusal")))
+
+
 def test_a_refusal_is_told_in_the_models_words():
     message = {"role": "assistant", "content": None, "refusal": "I cannot help with that."}
 

@@ -233,7 +233,8 @@ class Pipeline:
 
     async def _outcomes(self, unit: Unit) -> Sequence[Outcome[Any]]:
         if self._together:
-            return await self.caller.answer_together(unit.calls)
+            stored = [unit.stored.get(call.name, ()) for call in unit.calls]
+            return await self.caller.answer_together(unit.calls, stored=stored)
         call = unit.calls[0]
         return [await self.caller.answer(call, stored=unit.stored.get(call.name, ()))]
 

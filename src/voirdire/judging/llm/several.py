@@ -57,13 +57,15 @@ class SeveralJudged(list["JudgingSummary"]):
         self.failed: dict[str, VoirdireError] = {}
 
 
-def load_llm_judges(path: str | Path) -> tuple[LlmJudge, ...]:
+def load_llm_judges(path: str | Path, *, reads_keys: bool = True) -> tuple[LlmJudge, ...]:
     """Read a YAML file of judges, and make them.
 
     Parameters
     ----------
     path : str or path
         A file with ``schema: voirdire.judges/1``.
+    reads_keys : bool, optional
+        As for `voirdire.models.load_model`.
 
     Returns
     -------
@@ -76,7 +78,7 @@ def load_llm_judges(path: str | Path) -> tuple[LlmJudge, ...]:
         If the file breaks a rule, or a key is missing from the environment; the message says
         which.
     """
-    return tuple(_judge(spec) for spec in load_judges(path))
+    return tuple(_judge(spec, reads_keys=reads_keys) for spec in load_judges(path))
 
 
 def judge_file_with_several(
@@ -157,9 +159,10 @@ def judge_file_with_several(
     return _collected(running)
 
 
-def _judge(spec: JudgeSpec) -> LlmJudge:
+def _judge(spec: JudgeSpec, *, reads_keys: bool) -> LlmJudge:
     from voirdire.models import load_model
 
+    limits = Limits(**_said(spec, _LIMITS))
     model = load_model(
         spec.model,
         base_url=spec.base_url,
@@ -168,9 +171,10 @@ def _judge(spec: JudgeSpec) -> LlmJudge:
         max_tokens=spec.max_tokens,
         extra=dict(spec.extra) or None,
         capabilities=spec.capabilities,
-        timeout_s=spec.timeout_s or Limits().timeout_s,
+        timeout_s=limits.timeout_s,
+        connections=limits.concurrency,
+        reads_keys=reads_keys,
     )
-    limits = Limits(**_said(spec, _LIMITS))
     return LlmJudge(model=model, name=spec.name, limits=limits, **_said(spec, _ASKED))
 
 

@@ -36,7 +36,7 @@ class Filled:
         One per question, in the order asked.
     starts : mapping of str to int, or None
         Where the value of each key begins in the reply; None where nobody has looked yet: then the
-        reply is the object, in JSON without escapes.
+        whole reply is the object.
     """
 
     values: tuple[Answer, ...]
@@ -79,8 +79,8 @@ class AnswerSheet:
     def _read_at_once(self, text: str) -> tuple[Any, ...] | None:
         """Decode what is one object with each key once; None where that is not certain.
 
-        The decoder lets a key repeat. But without escapes every string has two quotes, so that
-        the number of quotes tells whether there are more strings than there should be.
+        The decoder lets a key repeat. But every string has at least two quotes, so that where
+        there are just two for each string of the answers, no key is there twice.
         """
         try:
             values = astuple(self._decode(text))
@@ -89,7 +89,7 @@ class AnswerSheet:
         n_strings = self._n_strings
         for place in self._lists:
             n_strings += len(values[place])
-        if "\\" in text or text.count('"') != 2 * n_strings:
+        if text.count('"') != 2 * n_strings:
             return None
         if not self._finish:
             return values

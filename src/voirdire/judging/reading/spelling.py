@@ -58,7 +58,7 @@ def spell(text: str, steps: Sequence[TokenStep]) -> Spelling | None:
     begin = _only_place(text, written)
     if begin is not None:
         return Spelling(written, list(accumulate(map(len, tokens))), begin)
-    if _HALF_A_CHARACTER not in written or text in written:
+    if _HALF_A_CHARACTER not in written:
         return None
     tokens = [_ascii(token) for token in tokens]
     written = "".join(tokens)

@@ -14,7 +14,7 @@ OPEN: Final = 3
 """It ends before the value begins, so that it says nothing yet."""
 
 _WORDS = (("true", YES), ("false", NO))
-_MOST_TOKENS = 100_000
+_MOST_TOKENS = 10_000
 
 
 def token_meaning(token: str, *, lead: str = "") -> int:

@@ -84,7 +84,7 @@ class ValueTokens:
         while place and ends[place - 1] > quote:
             place -= 1
             step, begin = steps[place], ends[place - 1] if place else 0
-            has_colon = begin > quote and ":" not in written[begin:start]
+            has_colon = ":" not in written[begin:start]
             if not (step.top or has_colon):
                 continue
             more_yes, more_no, _ = _listed(step, self._behind[written[begin:start]])
@@ -100,7 +100,7 @@ class ValueTokens:
 
 
 class _Leads(dict[str, Meanings]):
-    """Meanings of tokens by what stands between the beginning of a token and the value."""
+    """Meanings of tokens by what stands between the token's beginning and the value's."""
 
     def __missing__(self, lead: str) -> Meanings:
         if len(self) >= _MOST_LEADS:

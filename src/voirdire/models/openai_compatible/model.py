@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from voirdire._validation import check_count
+from voirdire.errors import InputError
 from voirdire.models.openai_compatible.addresses import check_base_url, completions_url
 from voirdire.models.openai_compatible.body import RequestBody
 from voirdire.models.openai_compatible.dialect import guess_dialect, with_effort
-from voirdire.models.openai_compatible.keys import read_keys
+from voirdire.models.openai_compatible.keys import Keys, read_keys
 from voirdire.models.openai_compatible.refusals import Refusals
 from voirdire.models.openai_compatible.replies import read_reply
 from voirdire.models.openai_compatible.setting_checks import (
@@ -68,6 +69,8 @@ class OpenAICompatibleModel:
         How it wants parameters named; guessed from the names of model and host by default.
     connections : int
         How many are open at once; further calls wait, and their deadline runs.
+    reads_keys : bool, optional
+        Whether keys are read, and missing ones refused. Without them it can be asked nothing.
 
     Raises
     ------
@@ -111,6 +114,7 @@ class OpenAICompatibleModel:
         capabilities: Capabilities | None = None,
         dialect: Dialect | None = None,
         connections: int = 64,
+        reads_keys: bool = True,
     ) -> None:
         self._model = check_word("model", model)
         self._name = self._model if name is None else check_word("name", name)
@@ -130,7 +134,8 @@ class OpenAICompatibleModel:
         self._timeout_s = check_seconds("timeout_s", timeout_s)
         self._connections = check_count("connections", connections, minimum=1)
         self._capabilities = capabilities or Capabilities()
-        self._keys = read_keys(api_key_env, self._header_variables)
+        self._reads_keys = reads_keys
+        self._keys = read_keys(api_key_env, self._header_variables) if reads_keys else Keys({})
         dialect = dialect or guess_dialect(self._model, base_url=self._base_url)
         self._body = RequestBody(
             model=self._model,
@@ -192,6 +197,9 @@ class OpenAICompatibleModel:
             await self._connection.close()
 
     def _connect(self) -> HttpConnection:
+        if not self._reads_keys:
+            msg = f"{self._name!r} was made without keys, for estimates: it can be asked nothing."
+            raise InputError(msg)
         from voirdire.models.openai_compatible.connection import HttpConnection, proxy_for
 
         self._connection = HttpConnection(
