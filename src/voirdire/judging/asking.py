@@ -9,10 +9,7 @@ if TYPE_CHECKING:
     from voirdire._types import Language, Mode, ModelSource
     from voirdire.rubrics import Question
 
-__all__ = ["READING_VERSION", "Answer", "Answers", "Ask"]
-
-READING_VERSION = "1"
-"""Changes when the same reply is read as another answer; part of a judge's fingerprint."""
+__all__ = ["Answer", "Answers", "Ask"]
 
 Answer = float | str | tuple[str, ...]
 """A boolean's probability or a number on a scale; a label or text; a set of labels."""

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from voirdire.judging.asking import READING_VERSION
 from voirdire.judging.fingerprint import hash_of
 from voirdire.judging.llm.call_plan import CallPlan, plan_calls
 from voirdire.judging.prompts import PROMPT_VERSION
+from voirdire.judging.reading import READING_VERSION
 from voirdire.rubrics.hashing import question_document
 
 if TYPE_CHECKING:
