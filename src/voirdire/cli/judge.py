@@ -17,7 +17,7 @@ from voirdire.cli.judging_output import (
     say_how_to_go_on,
 )
 from voirdire.cli.judging_progress import judging_progress, several_progress
-from voirdire.cli.model_judges import ModelOptions, drain_when_terminated, print_prompt
+from voirdire.cli.model_judges import ModelOptions, prepare_to_be_stopped, print_prompt
 from voirdire.cli.options import as_mapping
 from voirdire.cli.printing import listen_for_interrupts
 
@@ -208,7 +208,7 @@ def judge_command(
         "retry_failures": retry_failures,
     }
     if judges is not None or not isinstance(asked, str):
-        drain_when_terminated()
+        prepare_to_be_stopped(source)
     if judges is not None:
         _judge_with_several(source, target, judges=judges, as_json=as_json, settings=settings)
         return

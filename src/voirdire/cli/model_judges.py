@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import signal
+import sys
 import threading
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, TextIO, cast
 
 import typer
 
@@ -14,7 +17,7 @@ if TYPE_CHECKING:
     from voirdire.judging import LlmJudge
     from voirdire.records import Item
 
-__all__ = ["ModelOptions", "drain_when_terminated", "print_prompt"]
+__all__ = ["ModelOptions", "prepare_to_be_stopped", "print_prompt"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,10 +85,24 @@ class ModelOptions:
         )
 
 
-def drain_when_terminated() -> None:
-    """Let SIGTERM, by which schedulers end a job, keep what is paid for, as Ctrl-C does."""
+def prepare_to_be_stopped(source: str) -> None:
+    """Let SIGTERM keep what is paid for, as Ctrl-C does, and let a read that waits be left."""
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, signal.default_int_handler)
+    if source == "-":
+        _read_input_apart()
+
+
+def _read_input_apart() -> None:
+    """Read standard input through an object that nothing closes when the program ends.
+
+    Items are read in a thread. Python would close `sys.stdin` under it, and abort where it waits.
+    """
+    try:
+        apart = os.dup(sys.stdin.fileno())
+    except (OSError, ValueError):  # it is no file
+        return
+    sys.stdin = cast("TextIO", SimpleNamespace(buffer=os.fdopen(apart, "rb")))
 
 
 def print_prompt(

@@ -75,10 +75,14 @@ class Verdicts:
         """Say how much there is, not what."""
         behaviors = ", ".join(row.behavior for row in self._batches[0].classes)
         classes = f", classes of {behaviors}" if behaviors else ""
+        details = self._batches[0].details
+        others = len(details.labels) if details is not None else 0
+        asked = f"{len(self.questions)} propositions" if self.questions or not others else ""
+        asked += ", " * bool(asked and others) + (f"{others} other questions" if others else "")
         dropped = f", {len(self.dropped)} rows set aside" if self.dropped else ""
         return (
             f"<Verdicts of {self.judge!r}: {len(self.items)} items, "
-            f"{len(self.questions)} propositions{classes}, threshold {self.threshold:g}{dropped}>"
+            f"{asked}{classes}, threshold {self.threshold:g}{dropped}>"
         )
 
     def frame(self, layout: VerdictLayout = "long") -> pl.DataFrame:
@@ -113,6 +117,31 @@ class Verdicts:
             place = self.questions.index(question)
             return np.concatenate([batch.probabilities[:, place] for batch in self._batches])
         return np.concatenate([_of_class(batch, question) for batch in self._batches])
+
+    def answers(self, question: str) -> list[Any]:
+        """Give the answers to a question of any kind.
+
+        Parameters
+        ----------
+        question : str
+            Id of a question of the rubric.
+
+        Returns
+        -------
+        list
+            Per item true or false for a proposition, else a label, a number, a text or labels;
+            None where the judge failed.
+        """
+        if question in self.questions:
+            values = self.probability(question)
+            return [None if np.isnan(x) else bool(x >= self.threshold) for x in values]
+        found: list[Any] = []
+        for batch in self._batches:
+            if batch.details is None or question not in batch.details.labels:
+                msg = f"`question` must have been asked, got {shorten(question)!r}."
+                raise InputError(msg)
+            found += batch.details.labels[question]
+        return found
 
     def classes(self, behavior: str) -> pl.DataFrame:
         """Give the completion classes under one behavior.

@@ -100,7 +100,8 @@ def examine(
     humans, judges : LabelTable, data frame, path, or mapping
         Labels as `voirdire.io.read_labels` gives them; or what it, or
         `voirdire.io.table_from_frame`, can read without further settings; or
-        ``{rater: {item: label}}``, for one judge also ``{item: label}``.
+        ``{rater: {item: label}}``, for one judge also ``{item: label}``. Judges may also be what
+        `voirdire.judge` gave, or a list of it.
     kind : {"boolean", "choice", "multilabel", "scale", "text"}, optional
         How labels that are in no table yet are read; by default as the alignments imply.
     alignments : sequence of str, optional
@@ -146,6 +147,7 @@ def examine(
     """
     plan = plan or TestPlan()
     alignments = _distinct("alignments", alignments)
+    judges = _as_frame(judges)
     kind = kind_of_given((humans, judges, gold), kind, alignments)
     humans = take_labels(humans, role="annotator", kind=kind, labels=labels)
     judges = take_labels(judges, role="judge", kind=kind, labels=labels)
@@ -199,6 +201,16 @@ def examine(
         },
         questions=tuple(findings),
     )
+
+
+def _as_frame(judges: Any) -> Any:
+    """Take what `voirdire.judge` gave, one or several of it, as a data frame."""
+    several = judges if isinstance(judges, list | tuple) else [judges]
+    if not several or not all(callable(getattr(one, "frame", None)) for one in several):
+        return judges
+    import polars as pl
+
+    return pl.concat([one.frame() for one in several], how="diagonal_relaxed")
 
 
 def _distinct(name: str, given: Sequence[Any]) -> list[Any]:

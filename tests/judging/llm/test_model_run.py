@@ -413,3 +413,52 @@ def test_a_run_inside_a_running_loop_works_as_in_a_notebook(two):
         )
 
     assert asyncio.run(cell()).items == ("i0", "i1", "i2")
+
+
+def test_answers_of_every_kind_can_be_had_without_a_table(kinds):
+    def answer(shown):
+        number = number_in(shown)
+        return {
+            "sorry": number / 10,
+            "tone": "cold",
+            "topics": ["food"],
+            "quality": 2,
+            "why": f"since {number}",
+        }
+
+    verdicts = voirdire.judge(
+        make_items(8), judge=LlmJudge(model=Asked(answer).model), rubric=kinds
+    )
+
+    assert verdicts.answers("sorry") == [number >= 5 for number in range(8)]
+    assert verdicts.answers("topics") == [("food",)] * 8
+    assert verdicts.answers("why")[3] == "since 3"
+    assert "1 propositions, 4 other questions" in repr(verdicts)
+    with pytest.raises(InputError, match="must have been asked"):
+        verdicts.answers("nothing")
+
+
+def test_verdicts_are_examined_as_they_are(two):
+    def careful(shown):
+        return {"sorry": 0.9 if number_in(shown) % 2 else 0.1, "rude": 0.2}
+
+    items = make_items(60)
+    judges = [
+        LlmJudge(model=Asked(careful).model, name="careful"),
+        LlmJudge(model=Asked(lambda shown: {"sorry": 0.9, "rude": 0.2}).model, name="always"),
+    ]
+    draws = random.Random(5)
+    people = [
+        {"item": item.id, "rater": f"p{k}", "question": "sorry", "label": (n % 2 == 1) != slip}
+        for n, item in enumerate(items)
+        for k in range(3)
+        for slip in [draws.random() < 0.15]
+    ]
+
+    verdicts = [voirdire.judge(items, judge=judge, rubric=two) for judge in judges]
+    found = voirdire.examine(pl.DataFrame(people), verdicts, kind="boolean")
+
+    assert {row.judge: row.outcome for row in found.results} == {
+        "careful": "passed",
+        "always": "failed",
+    }

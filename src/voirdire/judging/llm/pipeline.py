@@ -13,6 +13,7 @@ from voirdire.judging.calls.caller import Caller
 from voirdire.judging.llm.chunk import Chunk
 from voirdire.judging.llm.combining import combine
 from voirdire.judging.llm.routing import Router
+from voirdire.judging.llm.waiting_source import next_of
 from voirdire.models import BatchChatModel
 from voirdire.store import GroupCommit
 
@@ -187,7 +188,7 @@ class Pipeline:
         try:
             while True:
                 await self._window.acquire()
-                items = await asyncio.to_thread(next, self._source, None)
+                items = await next_of(self._source)
                 if items is None:
                     break
                 chunk, units = await self._looked_up(items)
