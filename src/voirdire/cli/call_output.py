@@ -38,7 +38,7 @@ def shown_store(store: str) -> str:
 
 def _counts(calls: CallSummary) -> str:
     said = [f"{calls.n_calls:,} calls"]
-    said += [f"{calls.n_retries:,} of them tried again"] if calls.n_retries else []
+    said += [f"{calls.n_retries:,} of them repeats"] if calls.n_retries else []
     said += [f"{calls.n_reused:,} items from the store"] if calls.n_reused else []
     if calls.prompt_tokens or calls.completion_tokens:
         cached = f" ({calls.cached_tokens:,} cached)" if calls.cached_tokens else ""

@@ -14,7 +14,7 @@ import typer
 
 if TYPE_CHECKING:
     from voirdire._types import Language, Mode, ModelSource
-    from voirdire.judging import LlmJudge
+    from voirdire.judging import LlmJudge, Price
     from voirdire.records import Item
 
 __all__ = ["ModelOptions", "prepare_to_be_stopped", "print_prompt"]
@@ -30,6 +30,8 @@ class ModelOptions:
     samples: int
     orders: int
     examples: int | None
+    seed: int
+    price: str | None
     temperature: float | None
     reasoning_effort: str | None
     max_tokens: int | None
@@ -73,6 +75,8 @@ class ModelOptions:
             n_samples=self.samples,
             n_orders=self.orders,
             n_examples=self.examples,
+            seed=self.seed,
+            price=_price(self.price),
             temperature=self.temperature,
             route=self.route,
             limits=Limits(
@@ -103,6 +107,19 @@ def _read_input_apart() -> None:
     except (OSError, ValueError):  # it is no file
         return
     sys.stdin = cast("TextIO", SimpleNamespace(buffer=os.fdopen(apart, "rb")))
+
+
+def _price(text: str | None) -> Price | None:
+    if text is None:
+        return None
+    from voirdire.judging import Price
+
+    try:
+        paid_in, paid_out = (float(number) for number in text.split(","))
+    except ValueError as error:
+        msg = f"`--price` must be two numbers with a comma between them, got {text!r}."
+        raise typer.BadParameter(msg) from error
+    return Price(input=paid_in, output=paid_out)
 
 
 def print_prompt(

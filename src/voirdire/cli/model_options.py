@@ -21,12 +21,14 @@ __all__ = [
     "MaxTokens",
     "ModeOption",
     "Orders",
+    "PriceOption",
     "Probability",
     "ReasoningEffort",
     "Requests",
     "RetryFailures",
     "Route",
     "Samples",
+    "Seed",
     "ShowPrompt",
     "Store",
     "Temperature",
@@ -65,6 +67,13 @@ Examples: TypeAlias = Annotated[
         help="Examples of yes and of no to show per question. Default: none in one call for all "
         "questions, all of them in single calls.",
         show_default=False,
+        rich_help_panel=MODEL,
+    ),
+]
+Seed: TypeAlias = Annotated[
+    int,
+    typer.Option(
+        help="Of the orders, and of samples; another one asks everything anew.",
         rich_help_panel=MODEL,
     ),
 ]
@@ -157,6 +166,16 @@ TokensPerMinute: TypeAlias = Annotated[
 ]
 Timeout: TypeAlias = Annotated[
     float, typer.Option(help="Seconds for one call.", rich_help_panel=CALLS)
+]
+PriceOption: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--price",
+        help="US dollars per million tokens in and out, for a model whose price is not known.",
+        metavar="IN,OUT",
+        show_default=False,
+        rich_help_panel=CALLS,
+    ),
 ]
 MaxCost: TypeAlias = Annotated[
     float | None,

@@ -100,7 +100,8 @@ def judge_file(
         Throw away what an interrupted run left, instead of going on from there.
     store : str or path, optional
         Where a language model's replies are kept: a file for SQLite, or a ``postgresql://``
-        address. By default ``voirdire-replies.sqlite`` beside the output. A run that is repeated
+        address. By default ``voirdire-replies.sqlite`` beside the output, or in the current folder
+        where that is standard output. A run that is repeated
         calls nothing that is in it; `restart` does not touch it.
     retry_failures : bool, optional
         Call a language model again where it failed in an earlier run.
@@ -140,6 +141,19 @@ def judge_file(
     n_workers = None if workers == "auto" else check_count("workers", workers, minimum=1)
     items = ItemSource(source=source, format=format, columns=columns, behavior=behavior)
     if str(output) == "-":
+        if asks_a_model(plan.judge):
+            from voirdire.judging.llm.streamed_run import stream_verdicts
+
+            with opened_store(store, beside=Path.cwd() / "any") as replies:
+                return stream_verdicts(
+                    items,
+                    plan,
+                    layout=layout,
+                    store=replies,
+                    retry_failures=retry_failures,
+                    stopping=stopping,
+                    progress=progress,
+                )
         return _to_standard_output(items, plan, layout=layout, progress=progress)
     target, written_as = checked_output(Path(output), source=source)
     about = {

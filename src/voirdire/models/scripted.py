@@ -105,8 +105,12 @@ class ScriptedModel:
 
     @property
     def settings(self) -> Mapping[str, Any]:
-        """Its version, and whether it gives log-probabilities."""
-        return {"version": self._version, "log_probabilities": self._log_probabilities}
+        """Its name and version, and whether it gives log-probabilities."""
+        return {
+            "name": self._name,
+            "version": self._version,
+            "log_probabilities": self._log_probabilities,
+        }
 
     @property
     def capabilities(self) -> Capabilities:

@@ -14,6 +14,7 @@ import voirdire.models
 from asked_models import Asked, make_items, shown_item
 from voirdire.errors import BadRequestError, InputError, RefusalError
 from voirdire.judging import Limits, LlmJudge, judge_file, judge_file_with_several, judge_items
+from voirdire.judging.llm.call_plan import orders_of
 from voirdire.models import ScriptedModel
 from voirdire.records import Item
 from voirdire.rubrics import rubric_from_text
@@ -239,8 +240,6 @@ def test_the_check_of_orders_measures_how_far_answers_move(two):
         return {"sorry": 0.6 if first else 0.9, "rude": 0.25}
 
     judge = LlmJudge(model=ScriptedModel(answer), order_check=10)
-    seeds = [seed for seed in range(20) if _swaps(seed)]
-    judge = LlmJudge(model=ScriptedModel(answer), order_check=10, seed=seeds[0])
 
     verdicts = voirdire.judge(make_items(30), judge=judge, rubric=two)
 
@@ -249,23 +248,29 @@ def test_the_check_of_orders_measures_how_far_answers_move(two):
     assert verdicts.calls.n_order_checked == 10
 
 
-def _swaps(seed):
-    return np.random.default_rng([seed, 1]).permutation(2).tolist() == [1, 0]
-
-
 def test_several_orders_are_averaged_and_the_verdict_carries_its_shift(two):
     def answer(request):
         first = str(request.schema).index("sorry") < str(request.schema).index("rude")
         return {"sorry": 0.6 if first else 0.9, "rude": 0.25}
 
-    seed = next(seed for seed in range(20) if _swaps(seed))
-    judge = LlmJudge(model=ScriptedModel(answer), n_orders=2, seed=seed)
+    judge = LlmJudge(model=ScriptedModel(answer), n_orders=2)
 
     verdicts = voirdire.judge(make_items(3), judge=judge, rubric=two)
 
     assert verdicts.probability("sorry") == pytest.approx([0.75] * 3)
     frame = verdicts.frame().filter(pl.col("question") == "sorry")
     assert frame["shift"].to_list() == pytest.approx([0.3] * 3)
+
+
+@pytest.mark.parametrize("n_questions", [1, 2, 3, 4, 21])
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_orders_differ_and_a_longer_list_begins_with_a_shorter_one(n_questions, seed):
+    found = orders_of(n_questions, n_orders=8, seed=seed)
+
+    assert found[0] == tuple(range(n_questions))
+    assert len(set(found)) == len(found) == min(8, math.factorial(n_questions))
+    assert all(sorted(order) == list(range(n_questions)) for order in found)
+    assert orders_of(n_questions, n_orders=3, seed=seed) == found[:3]
 
 
 def test_every_kind_of_question_reaches_the_table(tmp_path, kinds, write_items):

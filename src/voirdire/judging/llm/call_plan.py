@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
@@ -18,6 +19,8 @@ from voirdire.judging.reading import ReplyReader
 from voirdire.records.items import as_bytes
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from voirdire._types import ReplyForm
     from voirdire.judging.llm.judge import LlmJudge
     from voirdire.models import ChatRequest
@@ -111,17 +114,38 @@ def plan_calls(judge: LlmJudge, rubric: Rubric) -> CallPlan:
         )
         raise InputError(msg)
     sides = (False, True) if kinds == {"pairwise"} else (False,)
+    parts: list[tuple[str, list[tuple[int, ...]]]]
+    if judge.mode == "single":
+        parts = [(f"single/{row.id}", [(place,)]) for place, row in enumerate(questions)]
+    else:
+        n_orders = max(judge.n_orders, 2)  # one more than is asked, for the check
+        parts = [("joint", orders_of(len(questions), n_orders=n_orders, seed=judge.seed))]
     specs = tuple(
-        _spec(judge, questions, places, order=order, sample=sample, swapped=swapped, part=part)
-        for part, places in _parts(judge, questions)
-        for order, sample in _rounds(judge)
+        _spec(judge, questions, orders, order=order, sample=sample, swapped=swapped, part=part)
+        for part, orders in parts
+        for order, sample in _rounds(judge, n_orders=min(judge.n_orders, len(orders)))
         for swapped in sides
     )
     if not _is_checked(judge, questions):
         return CallPlan(specs=specs, shares_fence=judge.mode == "single")
-    everything = tuple(range(len(questions)))
-    check = _spec(judge, questions, everything, order=1, sample=None, swapped=False, part="joint")
+    part, orders = parts[0]
+    check = _spec(judge, questions, orders, order=1, sample=None, swapped=False, part=part)
     return CallPlan(specs=specs, check=check, n_check=judge.order_check)
+
+
+def orders_of(n_questions: int, *, n_orders: int, seed: int) -> list[tuple[int, ...]]:
+    """Give different orders of questions, the rubric's own first; fewer where there are no more.
+
+    They are the same few for all items, so that servers can keep the beginning of a prompt, and
+    those of a longer list begin with those of a shorter one.
+    """
+    found = [tuple(range(n_questions))]
+    draws = np.random.default_rng([seed, n_questions])
+    while len(found) < min(n_orders, math.factorial(min(n_questions, 20))):
+        drawn = tuple(int(place) for place in draws.permutation(n_questions))
+        if drawn not in found:
+            found.append(drawn)
+    return found
 
 
 def item_key(item: Item) -> bytes:
@@ -146,15 +170,8 @@ def with_examples(question: Question, n_examples: int | None) -> Question:
     )
 
 
-def _parts(judge: LlmJudge, questions: tuple[Question, ...]) -> list[tuple[str, tuple[int, ...]]]:
-    if judge.mode == "joint":
-        return [("joint", tuple(range(len(questions))))]
-    return [(f"single/{row.id}", (place,)) for place, row in enumerate(questions)]
-
-
-def _rounds(judge: LlmJudge) -> list[tuple[int, int | None]]:
+def _rounds(judge: LlmJudge, *, n_orders: int) -> list[tuple[int, int | None]]:
     """Pairs of an order and a sample; samples go through the orders in turn."""
-    n_orders = judge.n_orders if judge.mode == "joint" else 1
     if judge.probability == "vote":
         return [(sample % n_orders, sample) for sample in range(judge.n_samples)]
     return [(order, None) for order in range(n_orders)]
@@ -169,16 +186,14 @@ def _is_checked(judge: LlmJudge, questions: tuple[Question, ...]) -> bool:
 def _spec(
     judge: LlmJudge,
     questions: tuple[Question, ...],
-    places: tuple[int, ...],
+    orders: Sequence[tuple[int, ...]],
     *,
     order: int,
     sample: int | None,
     swapped: bool,
     part: str,
 ) -> CallSpec:
-    if order:  # the same few orders for all items, so that servers can keep the prompt's beginning
-        shuffled = np.random.default_rng([judge.seed, order]).permutation(len(places))
-        places = tuple(places[place] for place in shuffled)
+    places = orders[order]
     ask = Ask(
         questions=tuple(questions[place] for place in places),
         probability=judge.probability,

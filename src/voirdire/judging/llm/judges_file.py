@@ -78,7 +78,9 @@ class JudgeSpec:
         Where the probabilities of propositions come from.
     language : {"en", "zh"} or None
         Of instructions and questions.
-    n_samples, n_orders, order_check, top_logprobs, seed : int or None
+    n_samples, n_orders, order_check, n_examples, top_logprobs, seed : int or None
+        As in `LlmJudge`.
+    route : bool or None
         As in `LlmJudge`.
     concurrency, requests_per_minute, tokens_per_minute : int or None
         Limits of its calls.
@@ -107,6 +109,8 @@ class JudgeSpec:
     n_samples: int | None = None
     n_orders: int | None = None
     order_check: int | None = None
+    n_examples: int | None = None
+    route: bool | None = None
     top_logprobs: int | None = None
     seed: int | None = None
     concurrency: int | None = None
@@ -261,7 +265,11 @@ def _check_extra(form: SharedForm, findings: Findings, *, path: Keys) -> None:
 
 def _spec(told: Mapping[str, Any]) -> JudgeSpec:
     said = {name: value for name, value in told.items() if value is not None}
-    for ours, theirs in (("n_samples", "samples"), ("n_orders", "orders")):
+    for ours, theirs in (
+        ("n_samples", "samples"),
+        ("n_orders", "orders"),
+        ("n_examples", "examples"),
+    ):
         if theirs in said:
             said[ours] = said.pop(theirs)
     if "price" in said:

@@ -154,6 +154,8 @@ class SharedForm(Form):
     samples: Count | None = None
     orders: Count | None = None
     order_check: Natural | None = None
+    examples: Natural | None = None
+    route: bool | None = None
     top_logprobs: Several | None = None
     seed: Natural | None = None
     concurrency: Count | None = None

@@ -34,6 +34,8 @@ _ASKED = (
     "n_samples",
     "n_orders",
     "order_check",
+    "n_examples",
+    "route",
     "top_logprobs",
     "seed",
     "temperature",

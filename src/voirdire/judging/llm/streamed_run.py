@@ -1,0 +1,86 @@
+"""A run of a language model whose verdicts go to standard output as they come."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+from voirdire.judging.file_run import JudgingProgress
+from voirdire.judging.llm.batches import judged_batches
+from voirdire.judging.llm.model_run import call_progress
+from voirdire.judging.llm.run_record import RunRecord
+from voirdire.judging.set_aside import SetAside
+from voirdire.judging.summary import JudgingSummary, summarize
+from voirdire.judging.table import VerdictLayout, verdict_columns
+from voirdire.judging.tally import add_tallies, tally_of
+from voirdire.judging.verdict_files import encode_part
+
+if TYPE_CHECKING:
+    import threading
+    from collections.abc import Callable
+
+    from voirdire.judging.calls.caller import CallerState
+    from voirdire.judging.item_source import ItemSource
+    from voirdire.judging.plan import JudgingPlan
+    from voirdire.judging.tally import Tally
+    from voirdire.store import ReplyStore
+
+__all__ = ["stream_verdicts"]
+
+
+def stream_verdicts(
+    items: ItemSource,
+    plan: JudgingPlan,
+    *,
+    layout: VerdictLayout,
+    store: ReplyStore,
+    retry_failures: bool,
+    stopping: threading.Event | None,
+    progress: Callable[[JudgingProgress], None] | None,
+) -> JudgingSummary:
+    """Write verdicts as JSONL, stretch by stretch; the store is what a later run goes on from."""
+    verdict_columns(plan.rubric, layout, of_model=True)
+    set_aside = SetAside(None)
+    record = RunRecord(plan.rubric)
+
+    def tick(n_answered: float, state: CallerState) -> None:
+        if progress is not None:
+            progress(
+                JudgingProgress(
+                    n_items=record.n_items,
+                    n_reused=record.n_reused,
+                    n_dropped=set_aside.count,
+                    calls=call_progress(n_answered, state),
+                )
+            )
+
+    total: Tally | None = None
+    batches = judged_batches(
+        items.stream(plan, set_aside),
+        plan,
+        store=store,
+        retry_failures=retry_failures,
+        tick=tick,
+        stopping=stopping,
+        record=record,
+    )
+    with closing(batches):  # type: ignore[type-var]  # a generator
+        for batch in batches:
+            sys.stdout.buffer.write(encode_part(batch.to_frame(layout), "jsonl"))
+            sys.stdout.buffer.flush()
+            found = tally_of(batch)
+            total = found if total is None else add_tallies([total, found])
+    if total is None:
+        items.refuse_empty(set_aside)
+    return summarize(
+        total,
+        plan,
+        output="-",
+        layout=layout,
+        n_without_prompt=items.n_without_prompt,
+        n_reused=record.n_reused,
+        n_dropped=set_aside.count,
+        dropped=set_aside.first,
+        calls=record.summary(),
+    )
