@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from servers.llama_server import llama_server  # noqa: F401  # a fixture
+
 ROOT = Path(__file__).resolve().parents[1]
 
 settings.register_profile(

@@ -10,6 +10,8 @@ from servers.overheard import overhear
 from voirdire.errors import BadRequestError, UnsupportedError
 from voirdire.models import ChatRequest
 from voirdire.models.openai_compatible.model import OpenAICompatibleModel
+from voirdire.models.probing import probe
+from voirdire.models.registry import load_model
 from voirdire.records import Message
 
 KEYS = ("apology", "judgement", "disclaimer")
@@ -126,3 +128,18 @@ def test_a_schema_that_the_server_cannot_read_is_refused_in_its_words(llama_serv
 
     with pytest.raises(BadRequestError, match="nonsense"):
         ask(llama_server, request)
+
+
+def test_a_probe_finds_what_the_server_can_do(llama_server):
+    async def run():
+        model = load_model(f"llamacpp/{llama_server.model}", base_url=llama_server.base_url)
+        try:
+            return await probe(model)
+        finally:
+            await model.close()
+
+    report = asyncio.run(run())
+
+    assert report.capabilities.forms == ("json_schema", "json_object", "text")
+    assert report.capabilities.top_logprobs == 20
+    assert report.takes_seed is True

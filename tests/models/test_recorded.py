@@ -1,5 +1,6 @@
 import asyncio
 import json
+import resource
 
 import msgspec
 import pytest
@@ -291,3 +292,19 @@ def test_closing_it_closes_the_model(path):
     asyncio.run(RecordedModel(path, model=live).close())
 
     assert closed == [live]
+
+
+def test_a_full_disk_is_our_error_and_leaves_whole_lines(path):
+    model = RecordedModel(path, model=ScriptedModel(lambda request: "x" * 1_000))
+    ask(model, request_of("one"))
+    before = path.read_bytes()
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+
+    resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) + 500, limits[1]))
+    try:
+        with pytest.raises(InputError, match="cannot be recorded"):
+            ask(model, request_of("two"))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+
+    assert path.read_bytes() == before

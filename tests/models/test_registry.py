@@ -155,6 +155,7 @@ def test_a_region_of_the_provider_gets_its_key(monkeypatch):
         "https://api.openai.com.evil.example/v1",
         "https://evilapi.openai.com.example/v1",
         "http://eu.api.openai.com/v1",
+        "http://api.openai.com/v1",
         "https://xapi.openai.com/v1",
     ],
 )

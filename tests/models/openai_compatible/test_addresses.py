@@ -39,6 +39,10 @@ def test_addresses_come_in_one_form(given, expected):
         "http://a:x",
         "http://a.example/\nv1",
         "file:///etc/passwd",
+        "http://a..example",
+        f"http://{'a' * 64}.example",
+        "http://xn--/v1",
+        "http://bücher.example",
         None,
     ],
 )

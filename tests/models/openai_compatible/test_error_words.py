@@ -146,3 +146,19 @@ def test_words_of_the_servers_own_stay_whole():
     text = "This model does not support the 'logprobs' parameter."
 
     assert without_echo(text, contents=["The model is a judge.", ""]) == text
+
+
+@given(
+    st.text("ab ", max_size=60),
+    st.text("ab ", max_size=60),
+    st.integers(0, 60),
+    st.integers(0, 60),
+)
+def test_words_end_at_the_first_24_characters_that_were_sent(said, sent, first, last):
+    said += sent[first:last] + said
+    content = " ".join(sent.split())
+
+    found = without_echo(said, contents=[sent])
+
+    places = [at for at in range(len(said) - 23) if said[at : at + 24] in content]
+    assert found == (f"{said[: places[0]].rstrip()} …" if places else said)

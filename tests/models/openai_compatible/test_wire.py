@@ -119,7 +119,14 @@ def test_a_cache_that_is_named_otherwise_is_read():
 
 
 @pytest.mark.parametrize(
-    "counts", [{}, {"prompt_tokens": 1}, {"prompt_tokens": -1, "completion_tokens": 1}]
+    "counts",
+    [
+        {},
+        {"prompt_tokens": 1},
+        {"prompt_tokens": -1, "completion_tokens": 1},
+        {"prompt_tokens": 10**400, "completion_tokens": 1},
+        {"prompt_tokens": 1, "completion_tokens": 2**64},
+    ],
 )
 def test_usage_that_says_nothing_is_none(counts):
     assert usage(**counts) is None
@@ -128,3 +135,17 @@ def test_usage_that_says_nothing_is_none(counts):
 @pytest.mark.parametrize("raw", [b"null", b'"free"', b'{"prompt_tokens":"many"}', b"[]"])
 def test_usage_of_another_shape_is_none(raw):
     assert usage_of(msgspec.Raw(raw)) is None
+
+
+@pytest.mark.parametrize("part", [-(10**12), 10**400])
+def test_a_part_of_the_tokens_is_no_more_than_all_and_no_less_than_none(part):
+    found = usage(
+        prompt_tokens=10,
+        completion_tokens=5,
+        total_tokens=10**400,
+        prompt_tokens_details={"cached_tokens": part},
+        completion_tokens_details={"reasoning_tokens": part},
+    )
+
+    assert 0 <= found.cached_tokens <= found.prompt_tokens == 10
+    assert 0 <= found.reasoning_tokens <= found.completion_tokens <= 2 * 10**9
