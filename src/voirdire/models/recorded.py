@@ -20,7 +20,7 @@ from voirdire.errors import (
     RefusalError,
     UnsupportedError,
 )
-from voirdire.models.recording_file import Line, Refused, read_recording, writable
+from voirdire.models.recording_file import Line, Refused, append_line, read_recording, writable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -173,10 +173,7 @@ class RecordedModel:
     def _add(self, line: Line) -> None:
         """Put a line into the file and into memory; it counts as given."""
         with self._guard:
-            with self._path.open("ab") as file:
-                if file.tell() == 0:
-                    file.write(msgspec.json.encode(self._header) + b"\n")
-                file.write(msgspec.json.encode(line) + b"\n")
+            append_line(self._path, line, header=self._header)
             self._lines.setdefault(line.request, []).append(line)
             self._given[line.request] = self._given.get(line.request, 0) + 1
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from voirdire.models.port import ChatModel
 
-__all__ = ["Header", "Line", "Refused", "read_recording", "writable"]
+__all__ = ["Header", "Line", "Refused", "append_line", "read_recording", "writable"]
 
 T = TypeVar("T")
 
@@ -90,6 +90,27 @@ def read_recording(path: Path, *, live: ChatModel | None) -> tuple[Header, dict[
         line = _decoded(path, row, number=number, kind=Line)
         lines.setdefault(line.request, []).append(line)
     return header, lines
+
+
+def append_line(path: Path, line: Line, *, header: Header) -> None:
+    """Add a line to a file, and the first line to an empty one: whole or not at all."""
+    try:
+        with path.open("ab", buffering=0) as file:
+            begin = file.tell()
+            first = b"" if begin else msgspec.json.encode(header) + b"\n"
+            rest = memoryview(first + msgspec.json.encode(line) + b"\n")
+            try:
+                while rest:
+                    rest = rest[file.write(rest) :]
+            except OSError:
+                file.truncate(begin)  # the next line must not be glued to the half of one
+                raise
+    except OSError as error:
+        msg = (
+            f"{path}: the reply cannot be recorded ({error.strerror}). Make room: what was "
+            "recorded before is kept."
+        )
+        raise InputError(msg) from error
 
 
 def _nothing_yet(path: Path, *, live: ChatModel | None) -> bytes:

@@ -179,9 +179,12 @@ def _compatible(
 
 
 def _is_host_of(provider: Provider, base_url: str) -> bool:
-    """Tell whether an address is the provider's own, or one of its regions."""
-    own, host = (urlsplit(url).hostname or "" for url in (provider.base_url, base_url))
-    return host == own or (host.endswith(f".{own}") and base_url.startswith("https://"))
+    """Tell whether an address is the provider's own, or one of its regions; never in the clear."""
+    own, here = urlsplit(provider.base_url), urlsplit(base_url)
+    host, name = here.hostname or "", own.hostname or ""
+    if here.scheme != own.scheme:
+        return False
+    return host == name or (host.endswith(f".{name}") and here.scheme == "https")
 
 
 def _key_variable(provider: Provider) -> str | None:

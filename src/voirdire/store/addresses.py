@@ -16,6 +16,7 @@ from voirdire.errors import InputError
 __all__ = ["StoreAddress", "read_address"]
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
+_MISSPELT = re.compile(r"(?:postgres|postgresql)[^/]*:.*@", re.IGNORECASE)
 _SQLITE = {"sqlite"}
 _POSTGRES = {"postgresql", "postgres", "postgresql+psycopg"}
 _RULE = (
@@ -55,6 +56,8 @@ def read_address(url: str | Path) -> StoreAddress:
     scheme = _SCHEME.match(url)
     if url == ":memory:":
         return _memory_address()
+    if scheme is None and _MISSPELT.match(url):  # as a path, it would be shown with its password
+        raise InputError(_RULE.format("an address of PostgreSQL without ://"))
     if scheme is None:
         return _file_address(Path(url))
     if scheme[1].lower() in _SQLITE:

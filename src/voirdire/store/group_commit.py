@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 __all__ = ["GroupCommit"]
 
 _MOST_AT_ONCE = 1_024
+_ENOUGH, _GATHER_S = 64, 0.003
+"""A transaction costs as much as a dozen calls: one soon after another waits for so many calls,
+but no longer than so many seconds."""
 
 Group = list[tuple[StoredCall, asyncio.Future[None]]]
 Work = Future[None]
@@ -27,8 +30,9 @@ Work = Future[None]
 class GroupCommit:
     """Puts calls of one judge into a store from async code, in one transaction at a time.
 
-    While a transaction runs, calls that arrive wait for the next one: alone, a call is committed at
-    once; under load, hundreds share a transaction. It belongs to the event loop in which it is
+    While a transaction runs, and a few milliseconds after it, calls that arrive wait for the next
+    one: alone, a call is committed at once; under load, many share a transaction. It belongs to
+    the event loop in which it is
     used; close it before that one ends.
 
     Parameters
@@ -97,6 +101,14 @@ class GroupCommit:
             await idle
         self._thread.shutdown(wait=False)
 
+    def _gather(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Let a few more calls come before the next transaction, unless there are many already."""
+        if self._is_closed or len(self._waiting) >= _ENOUGH:
+            self._commit(loop)
+        else:
+            self._is_committing = True
+            loop.call_later(_GATHER_S, self._commit, loop)
+
     # No task: one could be cancelled together with everything else, and take calls with it.
     def _commit(self, loop: asyncio.AbstractEventLoop) -> None:
         """Hand the calls that wait to the thread."""
@@ -116,7 +128,7 @@ class GroupCommit:
         """Begin the next transaction, and tell those who wait about this one."""
         self._is_committing = False
         if self._waiting:
-            self._commit(loop)
+            self._gather(loop)
         error = work.exception()
         for _, committed in group:
             if committed.done():  # its waiter was cancelled

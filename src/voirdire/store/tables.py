@@ -17,6 +17,7 @@ from sqlalchemy import (
     text,
 )
 
+from voirdire._validation import shorten
 from voirdire.errors import InputError
 from voirdire.store.database import SCHEMA_VERSION
 
@@ -73,7 +74,7 @@ def check_version(connection: Connection, *, shown: str) -> None:
     version = connection.execute(select(_SCHEMA.c.version)).scalar()
     if version != SCHEMA_VERSION:
         msg = (
-            f"{shown}: the store must be of version {SCHEMA_VERSION}, got {version!r}. "
+            f"{shown}: the store must be of version {SCHEMA_VERSION}, got {shorten(version)}. "
             "Use the release of voirdire that made it, or name another file."
         )
         raise InputError(msg)

@@ -40,7 +40,7 @@ def check_base_url(base_url: str) -> str:
     except ValueError:  # brackets without an address, a port that is none
         parts, host = urlsplit(""), None
     is_plain = text.isprintable() and not re.search(r"\s", text)
-    if parts.scheme not in ("http", "https") or not host or not is_plain:
+    if parts.scheme not in ("http", "https") or not _is_host(host) or not is_plain:
         shown = shorten(text.rpartition("@")[2].partition("?")[0])
         msg = f"`base_url` must be an address such as 'http://localhost:8000/v1', got {shown!r}."
         raise InputError(f"{msg} Write it with http:// or https://.")
@@ -50,6 +50,14 @@ def check_base_url(base_url: str) -> str:
         raise InputError(f"{msg} Name the environment variable that holds it: `api_key_env`.")
     path = parts.path.rstrip("/").removesuffix(_ENDPOINT)
     return urlunsplit((parts.scheme, parts.netloc.lower(), path, parts.query, ""))
+
+
+def _is_host(host: str | None) -> bool:
+    """Whether the HTTP client can make a name for the resolver of it."""
+    try:
+        return bool(host and host.isascii() and host.encode("idna").decode("idna"))
+    except UnicodeError:  # a part of the name is empty, too long, or no punycode
+        return False
 
 
 def completions_url(base_url: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from io import BytesIO
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
@@ -29,6 +30,9 @@ MOST_BYTES = 16 * 2**20
 """The longest answer that is read."""
 
 _CONNECT_S = 30.0
+_MOST_BYTES = 1 << 20
+"""aiohttp warns of larger bodies that are bytes, since it sends them in one go."""
+
 _READ_BUFFER = 2**18  # a reply with log-probabilities then arrives without stopping the socket
 
 
@@ -96,7 +100,10 @@ class HttpConnection:
         """Send a body and read the answer; a `ModelCallError` says why there is none."""
         try:
             async with self._session().post(
-                self._url, data=body, allow_redirects=False, proxy=self._proxy
+                self._url,
+                data=body if len(body) <= _MOST_BYTES else BytesIO(body),
+                allow_redirects=False,
+                proxy=self._proxy,
             ) as response:
                 read = await self._read(response)
                 return HttpAnswer(response.status, response.headers, read)

@@ -21,6 +21,7 @@ _PART = re.compile(r"(\d+(?:\.\d+)?)(ms|us|µs|ns|d|h|m|s)", re.IGNORECASE)
 _WORDS = re.compile(r"(?:try again|retry) (?:in|after) (\d[\d.]*[a-zµ]*(?:\d[\d.]*[a-zµ]+)*)", re.I)
 _EPOCH = 1e9  # a number of seconds so large is a date (2001 or later)
 _EPOCH_MS = 1e12
+_LONGEST = 80  # characters; a date takes half of it, and digits without end would take long
 
 
 def headroom_of(headers: Mapping[str, str]) -> Headroom | None:
@@ -99,7 +100,7 @@ def read_duration(text: str | None, *, now: str | None = None) -> float | None:
     float or None
         Seconds, at least 0; None where the text is nothing of this.
     """
-    if not text:
+    if not text or len(text) > _LONGEST:
         return None
     number = _number(text)
     if number is not None:

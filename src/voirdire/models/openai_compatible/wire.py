@@ -19,6 +19,7 @@ __all__ = [
 ]
 
 _NULL = msgspec.Raw(b"null")
+_MOST_TOKENS = 10**9  # of one call; more is no count
 
 
 class Step(msgspec.Struct, gc=False):
@@ -161,10 +162,22 @@ def usage_of(raw: msgspec.Raw) -> Usage | None:
     except msgspec.DecodeError:  # also a null
         return None
     prompt, completion = counts.prompt_tokens, counts.completion_tokens
-    if prompt is None or completion is None or prompt < 0 or completion < 0:
+    if prompt is None or completion is None or not _are_counts(prompt, completion):
         return None
-    unsaid = max(0, (counts.total_tokens or 0) - prompt - completion)
+    unsaid = min(max(0, (counts.total_tokens or 0) - prompt - completion), _MOST_TOKENS)
     in_prompt, in_completion = counts.prompt_tokens_details, counts.completion_tokens_details
     cached = in_prompt.cached_tokens if in_prompt else counts.prompt_cache_hit_tokens
     reasoning = in_completion.reasoning_tokens if in_completion else unsaid
-    return Usage(prompt, completion + unsaid, cached or 0, reasoning or 0)
+    completion += unsaid
+    return Usage(
+        prompt, completion, _part(cached, whole=prompt), _part(reasoning, whole=completion)
+    )
+
+
+def _are_counts(*numbers: int) -> bool:
+    """Whether numbers may be tokens of one call; others would upset every sum and every cost."""
+    return all(0 <= number <= _MOST_TOKENS for number in numbers)
+
+
+def _part(number: int | None, *, whole: int) -> int:
+    return min(max(number or 0, 0), whole)
