@@ -13,7 +13,7 @@ from voirdire.judging.prompts.wording import wording_of
 from voirdire.records import Item, Message
 
 # Version of the words, and a hash over every prompt that uses them.
-PINNED = {"1": "6bff1794f4458bbcf3ce908dfca87ce2387b0b29d694ffffb983d6143af94fa8"}
+PINNED = {"1": "37d5955e48dce35c08ce5136a753cdd6a00539ebedcbfc9991c2fa345edd0630"}
 
 
 def all_prompts():

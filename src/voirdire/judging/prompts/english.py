@@ -75,7 +75,6 @@ ENGLISH = Wording(
     rules=(
         "- Judge what is written, in the light of the conversation. Do not add what may be meant.",
         "- Take a question literally, with every exception that it names.",
-        "- Examples show where the line runs; they are not the only cases.",
         "- Length, layout, tone and confidence count only where a question asks about them.",
     ),
     rules_pair=(
@@ -99,7 +98,10 @@ ENGLISH = Wording(
             "The answer to a yes-or-no question is yes only if what is written gives ground for "
             "it; otherwise it is no."
         ),
-        if_examples='Lines that begin with "Yes:" or "No:" are examples with that answer.',
+        if_examples=(
+            'Lines that begin with "Yes:" or "No:" are examples with that answer. They show where '
+            "the line runs; they are not the only cases."
+        ),
         if_pair="A means response_a and B means response_b.",
         boolean="yes or no",
         choice="exactly one of the labels {labels}",
@@ -116,6 +118,10 @@ ENGLISH = Wording(
         form=(
             "Reply with one JSON object and nothing else: no explanation, no code fence. It has "
             "exactly these keys, each once and in this order:"
+        ),
+        form_alike=(
+            "Reply with one JSON object and nothing else: no explanation, no code fence. It has "
+            "exactly these keys, each once and in this order, and the value of each is {place}:"
         ),
         form_single=(
             "Reply with one JSON object and nothing else: no explanation, no code fence. It has "

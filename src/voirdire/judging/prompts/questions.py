@@ -19,6 +19,10 @@ __all__ = ["said", "written_questions", "written_reply"]
 
 T = TypeVar("T")
 
+_MANY = 8
+"""From so many questions of one kind on, what stands for their values is said once: in a joint
+prompt of twenty it would be a twentieth of all tokens."""
+
 
 def written_questions(ask: Ask, words: Wording) -> str:
     """Write the section with the questions."""
@@ -39,8 +43,14 @@ def written_reply(ask: Ask, words: Wording) -> str:
     """Write the section that outlines the reply."""
     own = words.reply
     form = own.form if len(ask.questions) > 1 else own.form_single
-    places = [f"{json_text(row.id)}: {_place(row, ask, words)}" for row in ask.questions]
-    lines = [f"{own.heading}\n\n{form}", f"{{{', '.join(places)}}}"]
+    places = [_place(row, ask, words) for row in ask.questions]
+    keys = [json_text(row.id) for row in ask.questions]
+    if len(keys) >= _MANY and len(set(places)) == 1:
+        form, outline = own.form_alike.replace("{place}", places[0]), ", ".join(keys)
+    else:
+        outline = ", ".join(f"{key}: {place}" for key, place in zip(keys, places, strict=True))
+        outline = f"{{{outline}}}"
+    lines = [f"{own.heading}\n\n{form}", outline]
     if any(row.kind == "boolean" for row in ask.questions):
         lines.append(own.if_stated if ask.probability == "stated" else own.if_boolean)
     return "\n".join(lines)

@@ -61,6 +61,7 @@ class ReplyWords:
 
     heading: str
     form: str
+    form_alike: str
     form_single: str
     if_boolean: str
     if_stated: str
