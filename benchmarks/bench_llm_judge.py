@@ -42,7 +42,23 @@ WANTED_RATE, WANTED_CPU_MS, WANTED_SHARE = 3_000, 0.3, 0.6
 WANTED_STORED, WANTED_MEMORY, WANTED_TOKENS = 30_000, 1.5, 1 / 8
 WORDS = ("the", "of", "and", "to", "in", "sorry", "cannot", "help", "question", "water")
 
-RUN = """
+STORED = """
+from voirdire.io import stream_items
+from voirdire.judging.llm.batches import judged_batches
+from voirdire.judging.plan import plan_judging
+from voirdire.store import open_store
+
+plan = plan_judging(judge, rubric)
+batches = stream_items(told["source"])
+items = [item for batch in batches for item in batch.items][:100_000]
+with open_store(told["store"]) as store:
+    start, started = time.perf_counter(), time.process_time()
+    n_items = sum(len(batch.items) for batch in judged_batches(items, plan, store=store))
+    seconds, busy = time.perf_counter() - start, time.process_time() - started
+print(json.dumps({"items": n_items, "seconds": seconds, "busy": busy, "memory": 0}))
+"""
+
+SETUP = """
 import json, resource, sys, time
 from dataclasses import replace
 from servers.instant import on_core
@@ -62,6 +78,9 @@ judge = LlmJudge(
     probability="stated",
     limits=Limits(concurrency=32),
 )
+"""
+
+FILES = """
 start, started = time.perf_counter(), time.process_time()
 summary = judge_file(
     told["source"], told["output"], rubric=rubric, judge=judge, store=told["store"], layout="wide"
@@ -196,8 +215,8 @@ def write_items(path, n_items):
             file.write(json.dumps(row | {"response": texts[number % len(texts)]}) + "\n")
 
 
-def judged(folder, server, *, n_items, output):
-    """Judge a file in a process of its own; what it says of itself."""
+def judged(folder, server, *, n_items, output, work=FILES):
+    """Judge items in a process of its own; what it says of itself."""
     source = folder / f"{n_items}.jsonl"
     if not source.exists():
         write_items(source, n_items)
@@ -208,7 +227,7 @@ def judged(folder, server, *, n_items, output):
         "store": str(folder / f"{n_items}.sqlite"),
     }
     done = subprocess.run(
-        [sys.executable, "-c", RUN, json.dumps(told)],
+        [sys.executable, "-c", SETUP + work, json.dumps(told)],
         stdout=subprocess.PIPE,
         text=True,
         check=True,
@@ -223,12 +242,17 @@ def bench_files(folder, server, n_many):
     many = judged(folder, server, n_items=n_many, output="many.parquet")
     n_calls = server.n_served()["stated"]
     stored = judged(folder, server, n_items=n_many, output="stored.parquet")
+    read = judged(folder, server, n_items=n_many, output="", work=STORED)
     n_more_calls = server.n_served()["stated"] - n_calls
-    rates = [run["items"] / run["busy"] for run in (many, stored)]
+    rates = [run["items"] / run["busy"] for run in (many, read)]
     ratio = max(many["memory"], stored["memory"]) / few["memory"]
-    for words, run in (("by calls", many), ("all from the store", stored)):
+    for words, run in (
+        ("file to file, stated, by calls", many),
+        ("file to file, stated, all from the store", stored),
+        ("items in memory to verdicts in memory, stated, all from the store", read),
+    ):
         print(
-            f"file to file, stated, {words}: {run['items'] / run['busy']:,.0f} items/s of the "
+            f"{words}: {run['items'] / run['busy']:,.0f} items/s of the "
             f"processor's time, {run['items'] / run['seconds']:,.0f} by the clock"
         )
     print(
