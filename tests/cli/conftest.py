@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from servers.faulty import faulty_server  # noqa: F401  # a fixture
 from voirdire.cli import app, run
 
 SCRIPT = Path(sys.executable).with_name("voirdire")

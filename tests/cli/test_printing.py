@@ -39,7 +39,7 @@ def test_a_name_that_is_no_utf_8_is_printed_and_read_back(capsys):
 
 def test_a_line_of_text_is_not_broken_and_has_no_markup(capsys, monkeypatch):
     monkeypatch.delenv("COLUMNS", raising=False)
-    line = "[bold] " * 40
+    line = "[bold] :smile: " * 40
 
     print_tables(line, stream=sys.stderr)
 

@@ -369,6 +369,10 @@ def running_faulty_server() -> Iterator[FaultyServer]:
         started.set()
         await ended.wait()
         await runner.cleanup()
+        left = asyncio.all_tasks() - {asyncio.current_task()}  # handlers that hang on purpose
+        for task in left:
+            task.cancel()
+        await asyncio.gather(*left, return_exceptions=True)
 
     thread = threading.Thread(target=loop.run_until_complete, args=(serve(),), daemon=True)
     thread.start()

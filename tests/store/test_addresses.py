@@ -97,6 +97,9 @@ def test_no_repr_and_no_shown_name_holds_a_password(written):
         f"postgresql://u:p@{SECRET}:1@host/d",
         f"postgresql://u:p@x/{SECRET}@host/d",
         f"postgresql://u:p@host:{SECRET}/d",
+        f"postgresql:/u:{SECRET}@host/d",
+        f"postgres:u:{SECRET}@host/d",
+        f"PostgreSQL+psycopg:/u:{SECRET}@host/d",
     ],
 )
 def test_a_password_that_was_not_encoded_is_never_repeated(written):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from voirdire.judging import AnswerSummary, CallSummary
 
-__all__ = ["call_lines", "shown_store"]
+__all__ = ["call_lines", "caution_lines", "shown_store"]
 
 _MASS_WORTH_SAYING = 0.01
 _SHIFT_WORTH_SAYING = 0.1
@@ -16,8 +16,12 @@ _SHIFT_WORTH_SAYING = 0.1
 
 def call_lines(calls: CallSummary) -> list[str]:
     """Say how many calls there were, what they cost, and what to beware of."""
-    lines = [""] + [_answers(row) for row in calls.answers]
-    lines += [_counts(calls)]
+    return ["", *map(_answers, calls.answers), _counts(calls), *caution_lines(calls)]
+
+
+def caution_lines(calls: CallSummary) -> list[str]:
+    """Say what to beware of: failures, looser forms, missing mass, shifts."""
+    lines: list[str] = []
     if calls.failures:
         listed = ", ".join(f"{reason} ({n:,})" for reason, n in calls.failures.items())
         lines.append(f"failed: {listed}. Call them again with --retry-failures.")
@@ -29,11 +33,10 @@ def call_lines(calls: CallSummary) -> list[str]:
 
 
 def shown_store(store: str) -> str:
-    """Give a store's address without a password."""
-    if "://" not in store:
-        return store
-    scheme, _, rest = store.partition("://")
-    return f"{scheme}://{rest.rpartition('@')[2]}"
+    """Give a store's address without a password, as its own errors do."""
+    from voirdire.store.addresses import read_address
+
+    return read_address(store).shown if "://" in store else store
 
 
 def _counts(calls: CallSummary) -> str:
@@ -81,6 +84,9 @@ def _shift(calls: CallSummary) -> list[str]:
     name = max(calls.order_shift, key=calls.order_shift.__getitem__)
     largest = calls.order_shift[name]
     advice = " Ask in several: --orders 3." if largest >= _SHIFT_WORTH_SAYING else ""
+    if any(row.kind == "pairwise" for row in calls.answers):
+        told = f"{mean:.0%} of {calls.n_order_checked:,} pairs were judged otherwise"
+        return [f"order: with their responses swapped, {told}; those are ties"]
     said = (
         f"order: in another order of the questions answers moved by {mean:.3f} on average, at "
         f"most {largest:.3f} ({name}), on {calls.n_order_checked:,} items.{advice}"

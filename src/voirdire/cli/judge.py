@@ -17,7 +17,12 @@ from voirdire.cli.judging_output import (
     say_how_to_go_on,
 )
 from voirdire.cli.judging_progress import judging_progress, several_progress
-from voirdire.cli.model_judges import ModelOptions, prepare_to_be_stopped, print_prompt
+from voirdire.cli.model_judges import (
+    ModelOptions,
+    prepare_to_be_stopped,
+    print_prompt,
+    refuse_idle_options,
+)
 from voirdire.cli.options import as_mapping
 from voirdire.cli.printing import listen_for_interrupts
 
@@ -30,6 +35,7 @@ ASKED, READ, WRITTEN = "What is asked", "The items", "The verdicts"
 
 
 def judge_command(
+    context: typer.Context,
     items: Annotated[
         str | None,
         typer.Argument(
@@ -188,6 +194,7 @@ def judge_command(
     if show_prompt:
         print_prompt(items, typed, rubric=rubric, file_format=file_format)
         return
+    refuse_idle_options(context, judge=judge, judges=judges)
     named = as_mapping(column, option="--column")
     reading: dict[str, Any] = {
         "rubric": rubric,

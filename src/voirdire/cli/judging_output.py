@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from voirdire._validation import shorten
-from voirdire.cli.call_output import call_lines, shown_store
+from voirdire.cli.call_output import call_lines, caution_lines, shown_store
 from voirdire.cli.printing import print_json, print_tables
 
 if TYPE_CHECKING:
@@ -73,13 +73,32 @@ def print_several(judged: SeveralJudged, *, as_json: bool) -> None:
     if not judged:
         return
     _say_drops(judged[0])
-    outputs = " ".join(f"--judges {shlex.quote(row.output)}" for row in judged)
+    useful = [row for row in judged if not _all_failed(row)] or judged
+    outputs = " ".join(f"--judges {shlex.quote(row.output)}" for row in useful)
     print_tables(
         _several_table(judged),
+        *_several_cautions(judged),
         "",
         "May one of them stand in for people? With labels by people:",
         f"  voirdire examine --humans labels.csv {outputs} --kind boolean --report report.html",
     )
+
+
+def _several_cautions(judged: SeveralJudged) -> list[str]:
+    """Say of each judge what a run of it alone would say."""
+    found = [
+        f"{shorten(row.judge)}: {line}"
+        for row in judged
+        if row.calls is not None
+        for line in (*caution_lines(row.calls), *(f"note: {note}" for note in row.notes))
+    ]
+    return ["", *found] if found else []
+
+
+def _all_failed(row: JudgingSummary) -> bool:
+    answered = any(not math.isnan(question.share_true) for question in row.questions)
+    others = () if row.calls is None else row.calls.answers
+    return not answered and not any(other.n_answered for other in others)
 
 
 def print_estimate(estimates: Sequence[RunEstimate], *, as_json: bool) -> None:
@@ -141,11 +160,21 @@ def _say_drops(summary: JudgingSummary) -> None:
 def _heading(summary: JudgingSummary) -> str:
     reused = f" ({summary.n_reused:,} from an earlier run)" if summary.n_reused else ""
     items = _counted(summary.n_items, "item")
+    threshold = f", threshold {summary.threshold:g}" if summary.questions else ""
     return (
-        f"{items}{reused} judged by {shorten(summary.judge)!r} on rubric "
-        f"{shorten(summary.rubric)} {shorten(summary.rubric_version)}, threshold "
-        f"{summary.threshold:g}\n"
+        f"{items}{reused} judged by {shorten(summary.judge)!r}{_asked(summary)} on rubric "
+        f"{shorten(summary.rubric)} {shorten(summary.rubric_version)}{threshold}\n"
     )
+
+
+def _asked(summary: JudgingSummary) -> str:
+    """Say which model was asked and how."""
+    asked = summary.asked
+    if asked is None:
+        return ""
+    words = [asked["name"]] if asked["name"] != summary.judge else []
+    words += [asked["mode"], asked["probability"], asked["language"]]
+    return f" ({', '.join(shorten(word) for word in words)})"
 
 
 def _question_table(summary: JudgingSummary) -> Table:

@@ -6,18 +6,22 @@ import os
 import signal
 import sys
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, TextIO, cast
 
 import typer
 
+from voirdire._validation import shorten
+
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from voirdire._types import Language, Mode, ModelSource
     from voirdire.judging import LlmJudge, Price
     from voirdire.records import Item
 
-__all__ = ["ModelOptions", "prepare_to_be_stopped", "print_prompt"]
+__all__ = ["ModelOptions", "prepare_to_be_stopped", "print_prompt", "refuse_idle_options"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,11 +53,6 @@ class ModelOptions:
         from voirdire.models import is_model_name, load_model
 
         if not is_model_name(name):
-            if self.base_url is not None:
-                msg = (
-                    f"`--judge` must name a model for --base-url, such as openai/NAME, got {name!r}"
-                )
-                raise typer.BadParameter(msg)
             return name
         from voirdire.judging import Limits, LlmJudge
 
@@ -89,6 +88,28 @@ class ModelOptions:
         )
 
 
+def refuse_idle_options(context: typer.Context, *, judge: str, judges: Path | None) -> None:
+    """Refuse what was typed and would mean nothing, such as a limit of cost that nobody keeps."""
+    from voirdire.models import is_model_name
+
+    if judges is None and is_model_name(judge):
+        return
+    names = [field.name for field in fields(ModelOptions)]
+    names += ["store", "retry_failures"] if judges is None else ["judge"]
+    sources = {name: context.get_parameter_source(name) for name in names}
+    typed = ", ".join(
+        f"--{name.replace('_', '-')}"
+        for name, source in sources.items()
+        if source is not None and source.name == "COMMANDLINE"
+    )
+    if typed and judges is not None:
+        msg = f"`--judges` must say everything about its judges, got {typed} beside it."
+        raise typer.BadParameter(f"{msg} Write it into the file.")
+    if typed:
+        msg = f"`--judge` must name a language model for {typed}, such as openai/gpt-4o-mini, got "
+        raise typer.BadParameter(f"{msg}{shorten(judge)!r}.")
+
+
 def prepare_to_be_stopped(source: str) -> None:
     """Let SIGTERM keep what is paid for, as Ctrl-C does, and let a read that waits be left."""
     if threading.current_thread() is threading.main_thread():
@@ -103,10 +124,10 @@ def _read_input_apart() -> None:
     Items are read in a thread. Python would close `sys.stdin` under it, and abort where it waits.
     """
     try:
-        apart = os.dup(sys.stdin.fileno())
+        number = sys.stdin.fileno()
     except (OSError, ValueError):  # it is no file
         return
-    sys.stdin = cast("TextIO", SimpleNamespace(buffer=os.fdopen(apart, "rb")))
+    sys.stdin = cast("TextIO", SimpleNamespace(buffer=os.fdopen(number, "rb", closefd=False)))
 
 
 def _price(text: str | None) -> Price | None:

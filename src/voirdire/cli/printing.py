@@ -71,7 +71,7 @@ def print_tables(*shown: RenderableType, stream: TextIO | None = None) -> None:
 
     stream = stream or sys.stdout
     width = None if stream.isatty() or "COLUMNS" in os.environ else 120
-    console = Console(file=stream, width=width, highlight=False, markup=False)
+    console = Console(file=stream, width=width, highlight=False, markup=False, emoji=False)
     for part in shown:
         console.print(part, soft_wrap=isinstance(part, str))
 

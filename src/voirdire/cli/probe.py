@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Annotated
 
-import msgspec
 import typer
 
 from voirdire._validation import shorten
@@ -53,6 +52,8 @@ def probe_command(
 
     report = asyncio.run(probed())
     if as_json:
+        import msgspec
+
         print_json(msgspec.to_builtins(report))
         return
     print_tables(f"{shorten(asked.name)}:", *(f"  {_line(step)}" for step in report.steps))

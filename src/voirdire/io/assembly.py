@@ -10,9 +10,14 @@ from voirdire.errors import NoDataError
 from voirdire.io.drops import drops_of, in_order
 from voirdire.io.duplicates import repeated_rows
 from voirdire.io.labels import declared_labels, label_dtype, with_labels
-from voirdire.io.provenance import fingerprints_of, refuse_as_choice, thresholds_of
+from voirdire.io.provenance import (
+    fingerprints_of,
+    probability_of_words,
+    refuse_as_choice,
+    thresholds_of,
+)
 from voirdire.io.reasons import Status, with_reasons
-from voirdire.io.shape import find_layout, long_form
+from voirdire.io.shape import find_layout, long_form, rows_asked_for
 from voirdire.io.table import COLUMNS, LabelTable, repeat_drops, without_rows
 
 if TYPE_CHECKING:
@@ -30,12 +35,14 @@ _BARE_FAILURE = ("true", "1")
 
 def assemble(table: RawTable, request: Request) -> LabelTable:
     """Read a raw table as the request declares."""
-    refuse_as_choice(table, request=request)
     layout = find_layout(table, request)
-    rows = table.load(layout.needed())
+    guard = probability_of_words(table, request=request)
+    rows = table.load(list(dict.fromkeys([*layout.needed(), *guard])))
     if rows.lines.is_empty() and not table.dropped:
         message = f"{table.source}: must hold at least one label, got no rows. Add some."
         raise NoDataError(message)
+    rows = rows_asked_for(rows, layout=layout, table=table, request=request)
+    refuse_as_choice(rows, table=table, layout=layout, request=request)
     frame = long_form(rows, layout=layout, table=table, request=request)
     frame, dropped = _identified(frame, layout=layout, table=table)
     frame = with_labels(frame, request=request)

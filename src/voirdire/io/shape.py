@@ -20,9 +20,19 @@ if TYPE_CHECKING:
     from voirdire.io.raw import Column, RawRows, RawTable
     from voirdire.io.request import Request
 
-__all__ = ["Layout", "find_layout", "long_form"]
+__all__ = ["Layout", "find_layout", "long_form", "rows_asked_for"]
 
 MAX_NAMES_SHOWN = 20
+
+# Columns that only items have together, told by `items.row_shapes` likewise.
+_ITEM_COLUMNS = (
+    *({prompt, body} for prompt in ("prompt", "instruction") for body in ("response", "output")),
+    {"prompt", "completion"},
+    {"response_a", "response_b"},
+    {"chosen", "rejected"},
+    {"messages"},
+    {"conversations"},
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,6 +63,7 @@ def find_layout(table: RawTable, request: Request) -> Layout:
     """Decide between long and wide by the names of the columns alone."""
     if not table.tabular:
         return Layout(item="item", rater="rater", label="label", question="question")
+    _refuse_items(table, request)
     item = _named(table, request, "item", "item", "id")
     if item is None:
         _refuse_missing(table, "item")
@@ -89,7 +100,6 @@ def find_layout(table: RawTable, request: Request) -> Layout:
 
 def long_form(rows: RawRows, *, layout: Layout, table: RawTable, request: Request) -> pl.DataFrame:
     """One row per (question, item, rater): text columns, `raw` still as it was found."""
-    rows = _asked_for(rows, layout=layout, table=table, request=request)
     frame = _shared_columns(rows, layout=layout, source=table.source, request=request)
     if layout.raters:
         return _melted(frame, rows, layout=layout, table=table, request=request)
@@ -173,6 +183,25 @@ def _declared_threshold(table: RawTable, request: Request, label: str | None) ->
     return "threshold" if columns <= set(table.columns) else None
 
 
+def _refuse_items(table: RawTable, request: Request) -> None:
+    """Refuse what is to be judged, which people give where what came of it is asked for."""
+    ours = {"label", "value", "probability"} if request.role == "judge" else {"label"}
+    has_labels = bool(ours & set(table.columns)) or bool(request.column_named("label"))
+    found = next((names for names in _ITEM_COLUMNS if names <= set(table.columns)), None)
+    if has_labels or found is None or request.raters or request.column_named("probability"):
+        return
+    way_out = (
+        "Judge them first with `voirdire judge`, and name the file of verdicts."
+        if request.role == "judge"
+        else "Name the file of labels that people gave them."
+    )
+    message = (
+        f"{table.source}: must hold labels, got columns {', '.join(sorted(found))}, which look like "
+        f"items to be judged. {way_out}"
+    )
+    raise InputError(message)
+
+
 def _check_raters(table: RawTable, raters: Sequence[str]) -> None:
     for name in raters:
         if name not in table.columns:
@@ -202,7 +231,8 @@ def _present(text: pl.Series) -> pl.Series:
     return text.to_frame("x").select(pl.when(~blank).then(pl.col("x"))).to_series()
 
 
-def _asked_for(rows: RawRows, *, layout: Layout, table: RawTable, request: Request) -> RawRows:
+def rows_asked_for(rows: RawRows, *, layout: Layout, table: RawTable, request: Request) -> RawRows:
+    """Keep the rows of the question that the caller asked for, if there are questions."""
     if request.question is None or layout.question is None:
         return rows
     questions = texts(rows.columns[layout.question], source=table.source)

@@ -156,21 +156,23 @@ def judge_file(
                 )
         return _to_standard_output(items, plan, layout=layout, progress=progress)
     target, written_as = checked_output(Path(output), source=source)
+    dropped = target.with_name(f"{target.name}.dropped.jsonl")
     about = {
         "items": items,
         "plan": plan,
         "layout": layout,
         "folder": WorkFolder(target, written_as=written_as),
-        "set_aside": SetAside(target.with_name(f"{target.name}.dropped.jsonl")),
+        "set_aside": SetAside(dropped),
         "progress": progress,
     }
     if not asks_a_model(plan.judge):
         return _PartsRun(workers=n_workers, **about).judged(restart=restart, output=str(output))
     from voirdire.judging.llm.model_run import ModelRun
 
-    with opened_store(store, beside=target) as replies:
+    with opened_store(store, beside=target, written=(target, dropped)) as replies:
         run = ModelRun(store=replies, retry_failures=retry_failures, stopping=stopping, **about)
-        return run.judged(restart=False, output=str(output))
+        # its parts hold nothing that is not in the store, and are made anew
+        return run.judged(restart=True, output=str(output))
 
 
 class _PartsRun(FileRun):
@@ -247,6 +249,7 @@ def _to_standard_output(
         output="-",
         layout=layout,
         n_without_prompt=items.n_without_prompt,
+        n_with_other=items.n_with_other,
         n_dropped=set_aside.count,
         dropped=set_aside.first,
     )

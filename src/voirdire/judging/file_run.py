@@ -121,6 +121,7 @@ class FileRun(ABC):
             output=output,
             layout=self.layout,
             n_without_prompt=self.items.n_without_prompt,
+            n_with_other=self.items.n_with_other,
             n_reused=self.n_reused,
             n_dropped=self.set_aside.count,
             dropped=self.set_aside.first,

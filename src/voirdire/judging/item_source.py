@@ -45,6 +45,11 @@ class ItemSource:
         """How many of the items read so far have no prompt."""
         return self._seen["without_prompt"]
 
+    @property
+    def n_with_other(self) -> int:
+        """How many of the items read so far hold a second response."""
+        return self._seen["with_other"]
+
     def stream(self, plan: JudgingPlan, set_aside: SetAside) -> Iterator[Item]:
         """Read items; those of a behavior that the rubric does not have are set aside."""
         from voirdire.io import stream_items
@@ -62,6 +67,7 @@ class ItemSource:
             for item in batch.items:
                 if item.behavior in known or not plan.rubric.behaviors:
                     self._seen["without_prompt"] += not item.prompt
+                    self._seen["with_other"] += item.other is not None
                     yield item
                 else:
                     set_aside.add([self._unknown(item, plan)])

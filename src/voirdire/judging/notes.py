@@ -9,7 +9,7 @@ from voirdire._validation import shorten
 if TYPE_CHECKING:
     from voirdire.judging.port import Judge
 
-__all__ = ["distrust", "without_prompt"]
+__all__ = ["distrust", "other_ignored", "without_prompt"]
 
 
 def distrust(judge: Judge) -> tuple[str, ...]:
@@ -18,6 +18,15 @@ def distrust(judge: Judge) -> tuple[str, ...]:
     if not names:
         return ()
     return (f"by its own card {shorten(judge.name)!r} should not be trusted on: {names}",)
+
+
+def other_ignored(n_with_other: int, *, asks_about_pairs: bool) -> tuple[str, ...]:
+    """Say how many second responses no question was about, if any."""
+    if not n_with_other or asks_about_pairs:
+        return ()
+    return (
+        f"{n_with_other:,} items hold a second response, which no question of the rubric is about",
+    )
 
 
 def without_prompt(n_without: int, n_items: int) -> tuple[str, ...]:

@@ -118,6 +118,7 @@ def _loaded_judge(judge: Judge | LlmJudge | str | Path, rubric: Rubric) -> Judge
         if not is_model_name(str(judge)):
             from voirdire.judging.local import load_local_judge
 
+            _check_file(judge)
             return load_local_judge(judge)
         from voirdire.models import load_model
 
@@ -134,6 +135,26 @@ def _loaded_judge(judge: Judge | LlmJudge | str | Path, rubric: Rubric) -> Judge
         )
         raise InputError(msg)
     return judge
+
+
+def _check_file(judge: str | Path) -> None:
+    """Refuse what is neither a judge of ours nor a model, with the right way out."""
+    if str(judge) == "local" or Path(judge).exists():
+        if Path(judge).suffix.lower() in (".yaml", ".yml"):
+            msg = (
+                f"`judge` must be one judge, got the file {shorten(judge)!r}. A file of several "
+                "judges goes to --judges, or to `judge_file_with_several`."
+            )
+            raise InputError(msg)
+        return
+    from voirdire.models.known_providers import PROVIDERS
+
+    msg = (
+        f"`judge` must be 'local', a file that `voirdire distill` wrote, or a language model, got "
+        f"{shorten(judge)!r}, which is no file. A model is written provider/name, with one of: "
+        f"{', '.join(PROVIDERS)}, native, transformers."
+    )
+    raise InputError(msg)
 
 
 def _columns(judge: Judge, rubric: Rubric) -> tuple[int, ...]:

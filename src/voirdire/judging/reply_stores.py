@@ -6,8 +6,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from voirdire.errors import InputError
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from voirdire.store import ReplyStore
 
@@ -18,11 +20,21 @@ STORE_NAME = "voirdire-replies.sqlite"
 
 
 @contextmanager
-def opened_store(store: str | Path | None, *, beside: Path) -> Iterator[ReplyStore]:
-    """Open the store that is named, or the one in the folder of an output."""
-    from voirdire.store import open_store
+def opened_store(
+    store: str | Path | None, *, beside: Path, written: Sequence[Path] = ()
+) -> Iterator[ReplyStore]:
+    """Open the store that is named, or the one in the folder of an output.
 
-    with open_store(beside.parent / STORE_NAME if store is None else store) as opened:
+    It may be none of the files that are `written`: they would take its place, replies and all.
+    """
+    from voirdire.store import open_store
+    from voirdire.store.addresses import read_address
+
+    place = beside.parent / STORE_NAME if store is None else store
+    if read_address(place).path in [path.resolve() for path in written]:
+        msg = f"`store` must be a file of its own, got {str(place)!r}, which the run writes."
+        raise InputError(f"{msg} Name another.")
+    with open_store(place) as opened:
         yield opened
 
 

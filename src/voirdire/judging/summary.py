@@ -6,10 +6,11 @@ import math
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from voirdire.judging.notes import without_prompt
+from voirdire.judging.notes import other_ignored, without_prompt
+from voirdire.judging.plan import asks_a_model
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from voirdire._types import Judged, ProbabilitySource
     from voirdire.judging.call_summary import CallSummary
@@ -108,6 +109,9 @@ class JudgingSummary:
         What the reader should know.
     calls : CallSummary or None
         What the calls came to, where the judge is a language model.
+    asked : mapping or None
+        Then also everything that its replies depend on besides questions and items: its name,
+        the model's settings, mode, source, language, seed, version of the prompt.
     """
 
     output: str
@@ -129,6 +133,7 @@ class JudgingSummary:
     classes: tuple[ClassSummary, ...] = field(default=(), repr=False)
     notes: tuple[str, ...] = ()
     calls: CallSummary | None = None
+    asked: Mapping[str, Any] | None = None
 
     @property
     def untrusted(self) -> tuple[str, ...]:
@@ -148,6 +153,7 @@ def summarize(
     output: str,
     layout: VerdictLayout,
     n_without_prompt: int = 0,
+    n_with_other: int = 0,
     **counts: Any,
 ) -> JudgingSummary:
     """Turn sums into shares and means."""
@@ -169,7 +175,12 @@ def summarize(
             for row, sums in zip(plan.rubric.behaviors, tally.classes, strict=True)
             for found in class_summaries(row, sums)
         ),
-        notes=(*plan.notes, *without_prompt(n_without_prompt, tally.n_items)),
+        asked=plan.judge.asked if asks_a_model(plan.judge) else None,
+        notes=(
+            *plan.notes,
+            *without_prompt(n_without_prompt, tally.n_items),
+            *other_ignored(n_with_other, asks_about_pairs=plan.asks_about_pairs),
+        ),
         **counts,
     )
 

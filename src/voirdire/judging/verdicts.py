@@ -13,7 +13,7 @@ from voirdire._validation import shorten
 from voirdire.errors import InputError, NoDataError
 from voirdire.judging.answering import verdicts_on
 from voirdire.judging.given_items import given_items
-from voirdire.judging.notes import distrust, without_prompt
+from voirdire.judging.notes import distrust, other_ignored, without_prompt
 from voirdire.judging.plan import asks_a_model, check_behavior, plan_judging
 
 if TYPE_CHECKING:
@@ -237,6 +237,10 @@ def judge(
         notes=(
             *plan.notes,
             *without_prompt(sum(not item.prompt for item in found), len(found)),
+            *other_ignored(
+                sum(item.other is not None for item in found),
+                asks_about_pairs=plan.asks_about_pairs,
+            ),
             *distrust(plan.judge),
         ),
         calls=record,

@@ -140,13 +140,19 @@ class ScriptedModel:
         """
         if self._delay_s:
             await asyncio.sleep(self._delay_s)
-        said = self._answer(request)
+        said: object = self._answer(request)
         if isinstance(said, ModelCallError):
             raise said
         if isinstance(said, Reply):
             return msgspec.structs.replace(said, form=request.form)
         if isinstance(said, str):
             return Reply(text=said, form=request.form, finish_reason="stop", model=self.name)
+        if not isinstance(said, Mapping):
+            msg = (
+                "`answer` must give a text, a Reply, an error or a mapping of answers, got "
+                f"{type(said).__name__}."
+            )
+            raise InputError(msg)
         return self._written(request, said)
 
     async def close(self) -> None:

@@ -1,8 +1,16 @@
 """A rubric of every kind and one about pairs."""
 
+import itertools
+import os
+
+import psycopg
 import pytest
 
+from servers.faulty import faulty_server  # noqa: F401  # a fixture
+from servers.postgres import postgres_url  # noqa: F401  # a fixture
 from voirdire.rubrics import rubric_from_text
+
+_number = itertools.count()
 
 KINDS = """
 schema: voirdire.rubric/1
@@ -34,3 +42,12 @@ def kinds():
 def pairs():
     """Give a rubric about pairs."""
     return rubric_from_text(PAIRS)
+
+
+@pytest.fixture
+def postgres_place(postgres_url):  # noqa: F811
+    """Give the URL of an empty schema on a real PostgreSQL server."""
+    name = f"judging_{os.getpid()}_{next(_number)}"
+    with psycopg.connect(postgres_url) as connection:
+        connection.execute(f"CREATE SCHEMA {name}")
+    return f"{postgres_url}&options=-csearch_path%3D{name}"

@@ -467,3 +467,20 @@ def test_verdicts_are_examined_as_they_are(two):
         "careful": "passed",
         "always": "failed",
     }
+
+
+def test_rows_without_a_response_are_set_aside_and_the_run_comes_to_its_end(tmp_path, two):
+    source, output = tmp_path / "items.jsonl", tmp_path / "v.parquet"
+    rows = [{"id": f"i{n}", "prompt": "p", "response": f"answer {n}"} for n in range(3)]
+    del rows[1]["response"]
+    pl.DataFrame(rows).write_ndjson(source)
+
+    for _ in range(2):  # the second run finds what the first one wrote
+        judge = LlmJudge(model=Asked(read_off).model, probability="stated")
+        summary = judge_file(source, output, rubric=two, judge=judge)
+
+        assert (summary.n_items, summary.n_dropped) == (2, 1)
+        assert set(pl.read_parquet(output)["item"]) == {"i0", "i2"}
+        dropped = tmp_path / "v.parquet.dropped.jsonl"
+        assert len(dropped.read_text().splitlines()) == 1
+        assert not (tmp_path / "v.parquet.partial").exists()

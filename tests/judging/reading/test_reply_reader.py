@@ -105,7 +105,7 @@ def test_a_whole_number_may_be_written_in_any_way(written):
         ('{"apology": 1,}', "be one JSON object"),
         ('{"apology": 1} .', "be one JSON object"),
         ('{"apology": 1}{"apology": 1}', "be one JSON object"),
-        ('```json\n{"apology": 1}\n```', "be one JSON object"),
+        ('Here it is:\n```json\n{"apology": 1}\n```', "be one JSON object"),
         ('Sure: {"apology": 1}', "be one JSON object"),
         ('<think></think>{"apology": 1}', "be one JSON object"),
         ('\ufeff{"apology": 1}', "be one JSON object"),
@@ -225,7 +225,7 @@ def test_a_reply_of_more_than_a_million_characters_is_not_read():
     "text",
     [
         '{"apology": 0.5}',
-        '\n```json\n{"apology": 0.5}\n```\n',
+        'So:\n```json\n{"apology": 0.5}\n```\n',
         'Sure! {"apology": 0.5} I hope that helps.',
         '<think>{"apology": 1}? No.</think>\n\n{"\\u0061pology": 0.5}',
     ],
@@ -235,6 +235,27 @@ def test_prose_around_the_object_is_for_plain_text_only(text):
     if not text.startswith("{"):
         for form in ("json_schema", "json_object"):
             assert "and nothing else" in complaint(text, APOLOGY, form=form)
+
+
+@pytest.mark.parametrize("form", ["json_schema", "json_object", "text"])
+@pytest.mark.parametrize(
+    "text", ['\n```json\n{"apology": 0.5}\n```\n', '```\r\n{"apology": 0.5}```']
+)
+def test_a_code_fence_around_the_whole_reply_is_read_in_every_form(text, form):
+    assert read(text, APOLOGY, form=form).values == (0.5,)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '```json\n{"apology": 0.5}\n```\n```json\n{"apology": 0.6}\n```',
+        '```json\n{"apology": 0.5}',
+        '```python\n{"apology": 0.5}\n```',
+        '```json\n{"apology": 0.5} and more\n```',
+    ],
+)
+def test_a_fence_around_anything_else_is_not_read(text):
+    assert "one JSON object" in complaint(text, APOLOGY, form="json_schema")
 
 
 @pytest.mark.parametrize(

@@ -91,3 +91,10 @@ def test_a_value_too_short_to_be_a_secret_does_not_riddle_the_text():
 def test_keys_are_told_by_their_looks():
     assert looks_like_key("sk-0123456789abcdef")
     assert not looks_like_key("openai/gpt-4o-mini")
+
+
+def test_a_word_in_place_of_a_key_may_stand_in_a_reply():
+    keys = Keys({"Authorization": "Bearer false", "X-Other": "0123456789abcdef"})
+
+    assert not keys.are_in(b'{"apology": false}')
+    assert keys.are_in(b'{"apology": "0123456789abcdef"}')

@@ -61,9 +61,20 @@ async def hanging(request, body):
 
 
 STATUSES = (400, 401, 402, 403, 404, 408, 422, 429, 500, 503, 307)
+
+
+def in_a_reply(request, body):
+    return web.json_response(completion(f'{{"apology": "{KEY}"}}'))
+
+
+def in_the_name_of_the_model(request, body):
+    return web.json_response(completion("{}") | {"model": KEY})
+
+
 HANDLERS = [
     *(pytest.param(error(status), id=f"HTTP {status}") for status in STATUSES),
     *(page, in_place_of_a_reply, without_a_reply, not_json, refusing, cut_off, hanging),
+    *(in_a_reply, in_the_name_of_the_model),
 ]
 
 

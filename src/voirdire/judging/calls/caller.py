@@ -21,7 +21,7 @@ from voirdire.judging.calls.attempts import CallFailure, encode_attempt
 from voirdire.judging.calls.call import Outcome
 from voirdire.judging.calls.committing import commit_surely
 from voirdire.judging.calls.gate import Gate
-from voirdire.judging.calls.giving_up import GivingUp
+from voirdire.judging.calls.giving_up import GivingUp, without_log_probabilities
 from voirdire.judging.calls.history import n_unreadable, stored_outcome, unreadable
 from voirdire.judging.calls.ladder import Ladder
 from voirdire.judging.calls.pace import LONGEST_WAIT_S
@@ -77,8 +77,8 @@ class Caller:
     *Errors*: a refusal, a filter or a bad request is a `Failure` at once; rate limits, timeouts
     and errors of the server are tried again, replies that cannot be read are asked for again, and
     become a `Failure` after that. No access, no log-probabilities where they are needed, a server
-    that refuses the first ten calls, or one that has failed for long end the run: raised, and
-    everything else is stopped. *Cancellation*: a call whose reply has come is committed before it
+    that refuses the first ten calls, one that was never reached, or one that has failed for long
+    end the run: raised, and everything else is stopped. *Cancellation*: a call whose reply has come is committed before it
     ends; one that is still waiting for its reply is given up. `stop` lets calls in flight finish.
     *Memory*: one request and one reply per call in flight. *Retries and caching*: retries are
     made here; what is stored is read by `reuse`.
@@ -102,8 +102,13 @@ class Caller:
         self._rng = random.Random() if rng is None else rng  # noqa: S311  # spreads waits only
         self._gate = Gate(limits, price=price)
         self._ladder = Ladder(model.capabilities.forms)
-        self._giving_up = GivingUp(limits.max_failures_in_a_row)
+        self._giving_up = GivingUp(
+            limits.max_failures_in_a_row,
+            max_retries=limits.max_retries,
+            address=str(model.settings.get("base_url") or ""),
+        )
         self._counts = Counts()
+        self._n_under_way = 0
 
     @property
     def state(self) -> CallerState:
@@ -172,12 +177,16 @@ class Caller:
             If every other call would end the same way.
         """
         tries = self._tries(call, stored)
-        while True:
-            outcome = await self._try(tries)
-            if outcome is not None:
-                return outcome
-            if tries.wait_s:
-                await self._gate.pause(tries.wait_s)
+        self._n_under_way += 1
+        try:
+            while True:
+                outcome = await self._try(tries)
+                if outcome is not None:
+                    return outcome
+                if tries.wait_s:
+                    await self._gate.pause(tries.wait_s)
+        finally:
+            self._n_under_way -= 1
 
     async def answer_together(
         self, calls: Sequence[Call[T]], *, stored: Sequence[Sequence[bytes]] | None = None
@@ -216,7 +225,11 @@ class Caller:
             wait_s = max(tries[i].wait_s for i in waiting)
             if wait_s:
                 await self._gate.pause(wait_s)
-            ended = await self._try_together([tries[i] for i in waiting], self._batch_model)
+            self._n_under_way += len(waiting)
+            try:
+                ended = await self._try_together([tries[i] for i in waiting], self._batch_model)
+            finally:
+                self._n_under_way -= len(waiting)
             for i, outcome in zip(waiting, ended, strict=True):
                 outcomes[i] = outcome
         return [outcome for outcome in outcomes if outcome is not None]
@@ -321,14 +334,18 @@ class Caller:
             return result
         if isinstance(result, AccessError):
             self._end(result)
+        is_unreached = self._giving_up.is_unreached(result)
         if isinstance(result, UnsupportedError) and self._has_stepped(result, request.form):
+            return None
+        if is_unreached:
+            self._soon_again(tries, result)
             return None
         self._slow_down(result, leave)
         return self._after(tries, result, form=request.form)
 
     def _has_stepped(self, error: UnsupportedError, form: ReplyForm) -> bool:
         if error.feature == "logprobs":
-            self._end(_without_log_probabilities(error))
+            self._end(without_log_probabilities(error))
         if error.feature not in ("json_schema", "json_object") or form == "text":
             return False
         if not self._ladder.step_down(form, reason=str(error)):
@@ -354,15 +371,27 @@ class Caller:
             rng=self._rng,
         )
         if failed is not None:
-            end = self._giving_up.note_failure(error)
-            if end is not None:
-                self._end(end)
+            tries.end = self._giving_up.note_failure(error)
+            if tries.end is not None:
+                self._stop_for(tries.end)
         return failed
+
+    def _soon_again(self, tries: Tries[T], error: ModelCallError) -> None:
+        """Try again, or end the run: nobody has answered in it, and nothing is to be kept."""
+        tries.wait_s = tries.unreached(self._rng)
+        end = self._giving_up.note_unreached(
+            error, n_tried=tries.n_unreached, n_under_way=self._n_under_way
+        )
+        if end is not None:
+            self._end(end)
 
     def _end(self, error: ModelCallError) -> NoReturn:
         """End the run: every other call would end the same way."""
-        self._gate.stop(StoppedError(f"The run ended: {error}"))
+        self._stop_for(error)
         raise error
+
+    def _stop_for(self, error: ModelCallError) -> None:
+        self._gate.stop(StoppedError(f"The run ended: {error}"))
 
     async def _keep(self, tries: Tries[T], what: Reply | CallFailure) -> Reply | CallFailure:
         """Store what came of a try, and give what was stored."""
@@ -386,6 +415,8 @@ class Caller:
         """Read what was kept; None if the call is to be made again."""
         if isinstance(kept, CallFailure):
             self._counts.n_failures += 1
+            if tries.end is not None:  # raised only now: what ended the run is kept too
+                raise tries.end
             return Outcome(failure=kept.failure(), form=kept.form, attempts=tries.n_kept)
         try:
             value = tries.call.read(kept)
@@ -397,13 +428,5 @@ class Caller:
             self._counts.n_failures += 1
             return Outcome(failure=unreadable(error), form=kept.form, attempts=tries.n_kept)
         except UnsupportedError as error:
-            self._end(_without_log_probabilities(error))
+            self._end(error)  # whoever reads says the way out
         return Outcome(value=value, form=kept.form, attempts=tries.n_kept)
-
-
-def _without_log_probabilities(error: UnsupportedError) -> UnsupportedError:
-    msg = (
-        f"{str(error).rstrip('.')}. Ask a server that gives log-probabilities, or take another "
-        "source: `--probability stated` or `--probability vote`."
-    )
-    return UnsupportedError(msg, feature="logprobs", status=error.status)

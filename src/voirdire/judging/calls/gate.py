@@ -10,7 +10,7 @@ from voirdire.errors import CostLimitReachedError, ModelTimeoutError, StoppedErr
 from voirdire.judging.calls.pace import Pace
 from voirdire.judging.calls.pauses import Pauses
 from voirdire.judging.calls.slots import Slots
-from voirdire.judging.calls.spending import Spending, UsageGuess
+from voirdire.judging.calls.spending import Spending, UsageGuess, dollars
 from voirdire.records import Reply, Usage
 
 if TYPE_CHECKING:
@@ -214,11 +214,12 @@ class Gate:
     def _cost_limit_reached(self, cost: float) -> CostLimitReachedError:
         perhaps = self.spending.perhaps_spent
         msg = (
-            f"`max_cost` of ${self.spending.max_cost or 0.0:,.2f} is reached: "
-            f"${self.spending.spent or 0.0:,.4f} is spent, "
-            + (f"calls without a reply may have cost ${perhaps:,.4f}, " if perhaps else "")
-            + f"and the next call may cost ${cost:,.4f}. Run the same again with a higher "
-            "`max_cost`: replies that are stored are not paid for twice."
+            f"`max_cost` of {dollars(self.spending.max_cost or 0.0)} is reached: "
+            f"{dollars(self.spending.spent or 0.0)} is spent, "
+            + (f"calls without a reply may have cost {dollars(perhaps)}, " if perhaps else "")
+            + f"and the next call may cost {dollars(cost)}. The same command with a higher "
+            "`max_cost` goes on from here: replies that are stored are not paid for twice, and "
+            "the limit counts for each run anew."
         )
         return CostLimitReachedError(msg)
 

@@ -5,15 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from voirdire._validation import shorten
-from voirdire.errors import BadRequestError, ServerError
+from voirdire.errors import BadRequestError, ModelTimeoutError, ServerError, UnsupportedError
 from voirdire.judging.calls.tries import is_transient
 
 if TYPE_CHECKING:
     from voirdire.errors import ModelCallError
 
-__all__ = ["GivingUp"]
+__all__ = ["GivingUp", "without_log_probabilities"]
 
 _FIRST_REFUSED = 10
+_FIRST_UNREACHED = 3
+_RETRIES_UNREACHED = 2
 
 
 class GivingUp:
@@ -23,18 +25,61 @@ class GivingUp:
     ----------
     most_in_a_row : int or None
         Failures for want of a working server that are borne with no reply between them.
+    max_retries : int
+        How often a call is made again after an error that may pass.
+    address : str
+        Where the server is; empty where nobody knows.
     """
 
-    def __init__(self, most_in_a_row: int | None) -> None:
+    def __init__(self, most_in_a_row: int | None, *, max_retries: int, address: str = "") -> None:
         self._most_in_a_row = most_in_a_row
+        self._n_tries = 1 + min(max_retries, _RETRIES_UNREACHED)
+        self._address = address
         self._n_in_a_row = 0
         self._n_refused = 0
+        self._n_unreached = 0
+        self._is_reached = False
         self._has_reply = False
 
     def note_reply(self) -> None:
         """Note that the server works."""
-        self._has_reply = True
+        self._has_reply = self._is_reached = True
         self._n_in_a_row = 0
+
+    def is_unreached(self, error: ModelCallError) -> bool:
+        """Say whether nobody has answered in this run yet: no server there, or a wrong address.
+
+        A status comes from a server that works, and a deadline says nothing either way.
+        """
+        has_answered = error.status is not None or error.retry_after_s is not None
+        if has_answered or not isinstance(error, ServerError | ModelTimeoutError):
+            self._is_reached = True
+        return isinstance(error, ServerError) and not self._is_reached
+
+    def note_unreached(
+        self, error: ModelCallError, *, n_tried: int, n_under_way: int
+    ) -> ModelCallError | None:
+        """Note that nobody answered a call; give the error that ends the run, if one should.
+
+        Parameters
+        ----------
+        error : ModelCallError
+            What the model raised.
+        n_tried : int
+            How often this call met nobody by now.
+        n_under_way : int
+            Calls that have begun and have not ended. Where all of them meet nobody, none will
+            ever make room for another.
+        """
+        self._n_unreached += n_tried == self._n_tries
+        if self._n_unreached < min(_FIRST_UNREACHED, n_under_way):
+            return None
+        at = "" if not self._address or self._address in str(error) else f" at {self._address}"
+        msg = (
+            f"No call of this run got a reply{at}. {_last(error)} See that the server runs and "
+            "that its address is right, then run the same again."
+        )
+        return ServerError(msg)
 
     def note_failure(self, error: ModelCallError) -> ModelCallError | None:
         """Note that a call failed for good; give the error that ends the run, if one should."""
@@ -55,6 +100,26 @@ class GivingUp:
                 )
                 return ServerError(msg, status=error.status)
         return None
+
+
+def without_log_probabilities(error: UnsupportedError) -> UnsupportedError:
+    """Say what to do about a server that refuses to give log-probabilities.
+
+    Parameters
+    ----------
+    error : UnsupportedError
+        What the server said.
+
+    Returns
+    -------
+    UnsupportedError
+        The same with a way out.
+    """
+    msg = (
+        f"{str(error).rstrip('.')}. Ask a server that gives log-probabilities, or take another "
+        "source: `--probability stated` or `--probability vote`."
+    )
+    return UnsupportedError(msg, feature="logprobs", status=error.status)
 
 
 def _last(error: ModelCallError) -> str:

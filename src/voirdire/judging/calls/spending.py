@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Literal
 
 from voirdire.errors import InputError
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
 
     from voirdire.models import ChatRequest
 
-__all__ = ["Spending", "UsageGuess"]
+__all__ = ["Spending", "UsageGuess", "dollars"]
 
 _FIRST_TOKENS_PER_CHARACTER = 0.4
 """Between English (about 0.25) and Chinese (up to 1); the first reply corrects it."""
@@ -20,6 +21,19 @@ _FIRST_TOKENS_PER_CHARACTER = 0.4
 _FIRST_COMPLETION = 300
 _WEIGHT = 0.1
 """Of the newest call in what is expected of the next."""
+
+
+def dollars(amount: float) -> str:
+    """Write US dollars with as many digits as say something, and at least with cents.
+
+    Examples
+    --------
+    >>> [dollars(amount) for amount in (1234.5, 0.02, 0.001, 0.0000123456)]
+    ['$1,234.50', '$0.02', '$0.001', '$0.0000123']
+    """
+    n_digits = 4 if amount <= 0 else max(4, 2 - math.floor(math.log10(amount)))
+    whole, _, cents = f"{amount:,.{min(n_digits, 12)}f}".partition(".")
+    return f"${whole}.{cents.rstrip('0'):0<2}"
 
 
 class UsageGuess:

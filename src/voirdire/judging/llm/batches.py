@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 from voirdire.judging.answering import verdict_batch
@@ -43,16 +44,18 @@ def judged_batches(
         msg = "a plan for a language model holds a bound judge"
         raise TypeError(msg)
     told = tick if record is None else record.heard(tick)
-    for chunk in judged_chunks(
+    chunks = judged_chunks(
         items, bound, store=store, retry_failures=retry_failures, tick=told, stopping=stopping
-    ):
-        arrays = answer_arrays(chunk.verdicts, plan.rubric)
-        if record is not None:
-            record.add(chunk, arrays)
-        yield verdict_batch(
-            chunk.items,
-            plan,
-            probabilities=arrays.probabilities,
-            failures=arrays.failures,
-            details=arrays.details,
-        )
+    )
+    with closing(chunks):  # type: ignore[type-var]  # a generator; whoever holds a traceback
+        for chunk in chunks:
+            arrays = answer_arrays(chunk.verdicts, plan.rubric)
+            if record is not None:
+                record.add(chunk, arrays)
+            yield verdict_batch(
+                chunk.items,
+                plan,
+                probabilities=arrays.probabilities,
+                failures=arrays.failures,
+                details=arrays.details,
+            )

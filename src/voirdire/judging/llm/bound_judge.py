@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from voirdire.judging.fingerprint import hash_of
 from voirdire.judging.llm.call_plan import CallPlan, plan_calls
@@ -55,6 +55,11 @@ class BoundJudge:
     def source(self) -> ProbabilitySource:
         """Where the probabilities come from."""
         return self.judge.probability
+
+    @property
+    def asked(self) -> dict[str, Any]:
+        """Everything that a reply depends on besides questions and item, for the record."""
+        return {"name": self.judge.model.name, **self.judge.asking, "prompt": PROMPT_VERSION}
 
     @cached_property
     def calls(self) -> CallPlan:

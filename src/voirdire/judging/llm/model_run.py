@@ -44,7 +44,6 @@ class ModelRun(FileRun):
 
     def tally(self) -> Tally:
         """Judge every item, and write parts of a few thousand."""
-        self.folder.clear()
         total: Tally | None = None
         waiting: list[VerdictBatch] = []
         batches = judged_batches(

@@ -32,6 +32,9 @@ __all__ = ["CHUNK_ITEMS", "JudgedChunk", "Pipeline"]
 CHUNK_ITEMS = 500
 """Items that are looked up together; results come in stretches of so many."""
 
+_ENDING = (asyncio.CancelledError, KeyboardInterrupt, SystemExit)
+"""What ends a task without a word, or the whole event loop: then nobody would be told."""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class JudgedChunk:
@@ -198,6 +201,10 @@ class Pipeline:
             self._chunks.put_nowait(None)
         except Exception as error:  # noqa: BLE001  # raised again where results are waited for
             self._end(error)
+        except _ENDING as error:
+            if _is_told_to_stop():
+                raise
+            self._end(_unusual(error, whose="the items"))
 
     async def _looked_up(self, items: list[Item]) -> tuple[Chunk, list[Unit]]:
         chunk = Chunk.of(items, self._plan, router=self._router)
@@ -227,10 +234,12 @@ class Pipeline:
             while (unit := await self._work.get()) is not None:
                 unit.deliver(await self._outcomes(unit))
                 self.n_answered += len(unit.calls) / len(self._plan.specs)
-        except asyncio.CancelledError:
-            raise
         except Exception as error:  # noqa: BLE001  # raised again where results are waited for
             self._end(error)
+        except _ENDING as error:
+            if _is_told_to_stop():
+                raise
+            self._end(_unusual(error, whose="a model"))
 
     async def _outcomes(self, unit: Unit) -> Sequence[Outcome[Any]]:
         if self._together:
@@ -296,4 +305,17 @@ def _by_name(calls: Sequence[Any]) -> dict[str, list[bytes]]:
     found: dict[str, list[bytes]] = {}
     for call in calls:
         found.setdefault(call.name, []).append(call.blob)
+    return found
+
+
+def _is_told_to_stop() -> bool:
+    """Whether this task itself was cancelled, by `close` or with the whole loop."""
+    task = asyncio.current_task()
+    return task is None or task.cancelling() > 0
+
+
+def _unusual(error: BaseException, *, whose: str) -> RuntimeError:
+    """Make an error of what may not go on its way here."""
+    found = RuntimeError(f"{whose} must not raise {type(error).__name__}, which ends the run")
+    found.__cause__ = error
     return found

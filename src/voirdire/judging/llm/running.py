@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 import threading
 from concurrent.futures import TimeoutError as NotYetError
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from voirdire.judging.llm.pipeline import CHUNK_ITEMS, Pipeline
+from voirdire.judging.llm.stopping import Stopping
 from voirdire.judging.parts import CALL_CHARACTERS, stretches
 
 if TYPE_CHECKING:
@@ -78,13 +80,24 @@ def judged_chunks(
                 yield chunk
             in_time = True
         finally:
-            try:
-                loop.run(pipeline.close())
-            except KeyboardInterrupt:
-                loop.run(pipeline.close(cancel=True))
-                raise
+            if loop.is_out_of_reach:
+                loop.leave(pipeline.close)
+            else:
+                _close(pipeline, loop, stopping=stopping)
             if in_time and tick is not None:
                 tick(pipeline.n_answered, pipeline.caller.state)
+
+
+def _close(pipeline: Pipeline, loop: _Loop, *, stopping: threading.Event | None) -> None:
+    def hurry() -> None:
+        if isinstance(stopping, Stopping) and stopping.at_once.is_set():
+            raise KeyboardInterrupt
+
+    try:
+        loop.run(pipeline.close(), watch=hurry)
+    except KeyboardInterrupt:
+        loop.run(pipeline.close(cancel=True))
+        raise
 
 
 def judged_items(items: Iterable[Item], bound: BoundJudge) -> list[ItemVerdict]:
@@ -103,11 +116,43 @@ class _Loop:
 
     def __enter__(self) -> Self:
         self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
+        self._ending: asyncio.Task[None] | None = None
+        self._thread = threading.Thread(target=self._serve, daemon=True)
         self._thread.start()
         return self
 
+    @property
+    def is_out_of_reach(self) -> bool:
+        """Whether waiting for the loop would never end.
+
+        A generator that nobody closed is closed by whoever collects it: the interpreter at its
+        end, which has stopped all threads; a process that was forked off; or this very thread.
+        """
+        own = self._thread is threading.current_thread()
+        return own or not self._thread.is_alive() or sys.is_finalizing()
+
+    def leave(self, close: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        """Have the loop end after something, if it still runs, and do not wait for it."""
+
+        async def end() -> None:
+            try:
+                await close()
+            finally:
+                self._loop.stop()
+
+        def begin() -> None:
+            self._ending = self._loop.create_task(end())
+
+        self._loop.call_soon_threadsafe(begin)
+
+    def _serve(self) -> None:
+        self._loop.run_forever()
+        if self._ending is not None:  # nobody waits for the thread, to close the loop after it
+            self._loop.close()
+
     def __exit__(self, *_: object) -> None:
+        if self.is_out_of_reach:
+            return
         self.run(self._loop.shutdown_default_executor())
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import threading
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +12,7 @@ from voirdire.judging.calls.limits import Limits
 from voirdire.judging.file_judging import judge_file
 from voirdire.judging.llm.judge import LlmJudge
 from voirdire.judging.llm.judges_file import load_judges
+from voirdire.judging.llm.stopping import Stopping
 from voirdire.judging.plan import plan_judging
 from voirdire.judging.reply_stores import STORE_NAME
 
@@ -126,8 +126,8 @@ def judge_file_with_several(
     -----
     *Order*: as the judges. *Errors*: a judge that cannot go on (no access, its cost limit) does
     not stop the others. *Cancellation*: Ctrl-C stops all of them; calls in flight are waited for
-    and stored. *Memory*: that of `judge_file`, per judge. *Retries and caching*: each judge goes
-    on on its own, with the same command.
+    and stored; a second one does not wait. *Memory*: that of `judge_file`, per judge. *Retries
+    and caching*: each judge goes on on its own, with the same command.
     """
     asked = load_llm_judges(judges) if isinstance(judges, str | Path) else tuple(judges)
     if str(source) == "-":
@@ -142,7 +142,7 @@ def judge_file_with_several(
             judged=settings.get("judged", "final_answer"),
         )
     _make(Path(folder))
-    stopping = threading.Event()
+    stopping = Stopping()
     settings["store"] = Path(folder) / STORE_NAME if store is None else store
     with ThreadPoolExecutor(len(asked), thread_name_prefix="judge") as pool:
         running = {
@@ -222,15 +222,19 @@ def _named(
     return lambda state: progress(name, state)
 
 
-def _wait_for(running: dict[Future[JudgingSummary], str], stopping: threading.Event) -> None:
-    """Wait for all; Ctrl-C lets every judge finish the calls that are in flight."""
+def _wait_for(running: dict[Future[JudgingSummary], str], stopping: Stopping) -> None:
+    """Wait for all; Ctrl-C lets every judge finish the calls that are in flight, a second not."""
     waiting = set(running)
     try:
         while waiting:
             _, waiting = wait(waiting, timeout=_LOOK_S, return_when=FIRST_COMPLETED)
     except KeyboardInterrupt:
         stopping.set()
-        wait(waiting)
+        try:
+            wait(waiting)
+        except KeyboardInterrupt:
+            stopping.at_once.set()
+            wait(waiting)
         raise
 
 

@@ -79,6 +79,7 @@ def stream_verdicts(
         output="-",
         layout=layout,
         n_without_prompt=items.n_without_prompt,
+        n_with_other=items.n_with_other,
         n_reused=record.n_reused,
         n_dropped=set_aside.count,
         dropped=set_aside.first,

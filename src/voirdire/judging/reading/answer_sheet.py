@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,10 @@ if TYPE_CHECKING:
     from voirdire.records import Reply
 
 __all__ = ["AnswerSheet", "Filled"]
+
+_FENCED = re.compile(r"\s*```(?:json)?[ \t]*\r?\n(?P<object>.*?)\s*```\s*", re.DOTALL)
+"""A code fence around the whole reply, the habit of models whose server does not hold them to a
+form. What is in it is read as strictly as if it stood alone."""
 
 _LONGEST = 1_000_000  # characters; far more than twenty texts
 _NOT_DECODED = (msgspec.MsgspecError, UnicodeEncodeError, RecursionError)
@@ -147,6 +152,11 @@ def _members(reply: Reply) -> tuple[int, list[Member]]:
     members = members_of(text)
     if members is not None:
         return 0, members
+    fenced = _FENCED.fullmatch(text)
+    if fenced is not None and reply.finish_reason != "length":
+        members = members_of(fenced["object"])
+        if members is not None:
+            return fenced.start("object"), members
     if reply.form != "text":
         raise unreadable(reply, "be one JSON object and nothing else")
     span = object_in_prose(text)

@@ -25,6 +25,7 @@ _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _HEADER = re.compile(r"[-!#$%&'*+.^_`|~0-9A-Za-z]+")
 _TRANSPORT = {"host", "content-length", "content-type", "transfer-encoding", "connection"}
 _SHORTEST = 4  # a shorter value is no secret, and hiding it would riddle the text with holes
+_NO_WORD = 16  # a shorter one, such as "none" for a server of one's own, may stand in a reply
 
 
 class Keys:
@@ -53,6 +54,11 @@ class Keys:
     def headers(self) -> dict[str, str]:
         """Give the headers to send."""
         return dict(self._reveal()[0])
+
+    def are_in(self, body: bytes) -> bool:
+        """Tell whether a body repeats a secret; one so short that it may be a word is none."""
+        secrets = self._reveal()[1]
+        return any(len(word) >= _NO_WORD and word.encode() in body for word in secrets)
 
     def hide(self, text: str) -> str:
         """Take every secret, and whatever looks like one, out of a text."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from voirdire._validation import check_count
-from voirdire.errors import InputError
+from voirdire.errors import InputError, ServerError
 from voirdire.models.openai_compatible.addresses import check_base_url, completions_url
 from voirdire.models.openai_compatible.body import RequestBody
 from voirdire.models.openai_compatible.dialect import guess_dialect, with_effort
@@ -187,6 +187,9 @@ class OpenAICompatibleModel:
             raise self._refusals.of_answer(
                 answer.body, status=answer.status, headers=answer.headers, request=request
             )
+        if self._keys.are_in(answer.body):  # a reply is stored, and part of it shown
+            msg = f"{self._name} sent a key back that it was called with; the reply is not kept."
+            raise ServerError(msg)
         return read_reply(
             answer.body, headers=answer.headers, request=request, refusals=self._refusals
         )

@@ -1,0 +1,188 @@
+"""Runs of `voirdire judge` as programs of their own, against a server that counts its calls."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+
+import polars as pl
+
+from voirdire.store import open_store
+
+RUBRIC = """
+schema: voirdire.rubric/1
+name: tiny
+version: "1"
+questions:
+  - {id: sorry, kind: boolean, text: "Does it say sorry?"}
+  - {id: rude, kind: boolean, text: "Is it rude?"}
+"""
+PROGRAM = (sys.executable, "-c", "import voirdire.cli as c; c.run()")
+CONCURRENCY = 8
+
+
+def probability(item, key):
+    """Give every item and question a probability of its own."""
+    return round(random.Random(f"{item}/{key}").random(), 6)
+
+
+def number_of(item):
+    """Give the number of an item's name."""
+    return int(item.partition("-")[2])
+
+
+def item_line(number, *, n_more=0):
+    """Write an item as JSON that a `FaultyServer` knows by name."""
+    response = f"I am item-{number}, judge me." + "." * n_more
+    return json.dumps({"id": f"item-{number}", "response": response}) + "\n"
+
+
+def write_items(path, n_items):
+    """Write items to a file."""
+    path.write_text("".join(map(item_line, range(n_items))), encoding="utf-8")
+    return path
+
+
+class Runs:
+    """Programs that judge the same items, one after another or at once.
+
+    Attributes
+    ----------
+    folder : path
+        With the items, their rubric, and where the verdicts go.
+    server : FaultyServer
+        Who answers and counts.
+    store : str or path
+        Where the replies are kept.
+    """
+
+    def __init__(self, folder, server, *, n_items, store=None):
+        self.folder = folder
+        self.server = server
+        self.n_items = n_items
+        self.store = folder / "replies.sqlite" if store is None else store
+        self.items = write_items(folder / "items.jsonl", n_items)
+        (folder / "tiny.yaml").write_text(RUBRIC, encoding="utf-8")
+        server.answer = lambda item, key, form: probability(item, key)
+        self._begun = []
+
+    def start(self, output="out.parquet", *options, store=None, stdin=False):
+        """Start a program, which is killed with the test at the latest."""
+        return self._start(
+            *("--judge", "openai/test", "--base-url", self.server.url),
+            *("--probability", "stated", "--concurrency", CONCURRENCY),
+            *("--store", self.store if store is None else store),
+            *("-o", output if output == "-" else self.folder / output, *options),
+            stdin=stdin,
+        )
+
+    def start_several(self):
+        """Start a program with the judges that were written."""
+        return self._start(
+            *("--judges", self.folder / "judges.yaml"),
+            *("--store", self.store, "-o", self.folder / "several"),
+        )
+
+    def write_judges(self, *names):
+        """Write a file of judges that differ in what they are called and in their seed."""
+        rows = [
+            {"name": name, "model": "openai/test", "base_url": self.server.url, "seed": seed}
+            | {"probability": "stated", "concurrency": CONCURRENCY}
+            for seed, name in enumerate(names)
+        ]
+        text = "".join(f"  - {json.dumps(row)}\n" for row in rows)
+        path = self.folder / "judges.yaml"
+        path.write_text(f"schema: voirdire.judges/1\njudges:\n{text}", encoding="utf-8")
+
+    def _start(self, *options, stdin=False):
+        items = "-" if stdin else self.items
+        words = ["judge", items, "--rubric", self.folder / "tiny.yaml", *options]
+        process = subprocess.Popen(
+            [*PROGRAM, *map(str, words)],
+            stdin=subprocess.PIPE if stdin else subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        self._begun.append(process)
+        return process
+
+    def give(self, process, *, n_items, n_more=0):
+        """Hand items to a program that reads them from standard input, which stays open."""
+        lines = [item_line(number, n_more=n_more) for number in range(n_items)]
+        process.stdin.write("".join(lines))
+        process.stdin.flush()
+
+    def finish(self, process, *, code=0):
+        """Wait for a program, and give what it printed on either stream."""
+        out, err = process.communicate(timeout=60)
+        assert process.returncode == code, out + err
+        assert "Traceback" not in err
+        return out, err
+
+    def close(self):
+        """End what is still running."""
+        for process in self._begun:
+            process.kill()
+            process.communicate()
+
+    @property
+    def n_served(self):
+        """How many calls the server was asked for."""
+        return sum(self.server.served.values())
+
+    def has_served(self, n_calls):
+        """Say whether the server was asked for so many."""
+        return self.n_served >= n_calls
+
+    def stored(self):
+        """Count the attempts that the store holds."""
+        with open_store(self.store) as store:
+            return sum(store.count(row.id) for row in store.judges())
+
+    @property
+    def is_written(self):
+        """Whether the parts of the file are being put together."""
+        folder = self.folder / "out.parquet.partial"
+        return any(folder.glob("part-*")) or (self.folder / "out.parquet").exists()
+
+    def left_over(self):
+        """List what should be gone when a run is over."""
+        return sorted(path.name for path in self.folder.glob("*.partial"))
+
+    def verdicts(self, output="out.parquet"):
+        """Read the probabilities that were written."""
+        return pl.read_parquet(self.folder / output).pivot(
+            "question", index="item", values="probability", maintain_order=True
+        )
+
+
+def expected_verdicts(n_items, *, failed=lambda number: False):
+    """Give the table that a run must end in."""
+    rows = [
+        {
+            "item": f"item-{n}",
+            **{
+                key: None if failed(n) else probability(f"item-{n}", key)
+                for key in ("sorry", "rude")
+            },
+        }
+        for n in range(n_items)
+    ]
+    return pl.DataFrame(rows)
+
+
+def wait_until(condition, *, seconds=30.0):
+    """Wait for something to happen, for so long at most."""
+    limit = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < limit, "it did not happen"
+        time.sleep(0.002)
+
+
+def interrupt(process, name="SIGINT"):
+    """Press Ctrl-C, or ask a program to end."""
+    os.kill(process.pid, signal.Signals[name])

@@ -1,0 +1,175 @@
+"""A run in its own thread ends, however it is left: no thread, no file, no wait without end."""
+
+import asyncio
+import gc
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from asked_models import make_items
+from voirdire.judging import Limits, LlmJudge, judge_items
+from voirdire.models import ScriptedModel
+from voirdire.records import Item
+from voirdire.rubrics import rubric_from_text
+
+ONE = """
+schema: voirdire.rubric/1
+name: one
+version: "1"
+questions:
+  - {id: sorry, kind: boolean, text: "Does it say sorry?"}
+behaviors:
+  refuse:
+    description: "A polite refusal."
+    demands: {sorry: required}
+    classes: {good: all(required), poor: otherwise}
+"""
+
+
+@pytest.fixture(scope="module")
+def one():
+    return rubric_from_text(ONE)
+
+
+def judged(answer, rubric, items=None, **settings):
+    model = ScriptedModel(answer, **settings)
+    judge = LlmJudge(model=model, probability="stated", limits=Limits(concurrency=4))
+    return judge_items(make_items(1_200) if items is None else items, judge, rubric=rubric)
+
+
+def half(request):
+    return {"sorry": 0.5}
+
+
+def raising(error):
+    def answer(request):
+        raise error
+
+    return answer
+
+
+def held():
+    """Count the threads of runs and the open files."""
+    return threading.active_count(), len(list(Path("/proc/self/fd").iterdir()))
+
+
+@pytest.mark.parametrize(
+    "error", [asyncio.CancelledError(), SystemExit(3), KeyboardInterrupt()], ids=repr
+)
+def test_what_would_end_the_loop_without_a_word_ends_the_run_with_one(error, one):
+    before = held()
+
+    with pytest.raises(RuntimeError, match=f"must not raise {type(error).__name__}") as caught:
+        list(judged(raising(error), one))
+
+    assert caught.value.__cause__ is error
+    assert held() == before
+
+
+def test_items_that_end_the_program_end_the_run(one):
+    def items():
+        yield Item(id="a", response="b")
+        raise SystemExit(3)
+
+    with pytest.raises(RuntimeError, match="the items must not raise SystemExit"):
+        list(judged(half, one, items()))
+
+
+def test_a_run_that_is_left_holds_nothing_although_its_error_is_kept(one):
+    items = make_items(1_200)
+    items[700] = Item(id="x", response="y", behavior="unknown")
+    before = held()
+
+    with pytest.raises(ValueError, match="`behavior` must be in rubric") as kept:
+        list(judged(half, one, items, delay_s=0.001))
+
+    assert held() == before
+    assert kept.value.__traceback__ is not None
+
+
+def test_a_run_that_is_collected_in_its_own_thread_does_not_wait_for_itself(one):
+    """The collector runs in whichever thread makes the next object."""
+    collecting, collected = threading.Event(), threading.Event()
+    n_calls = [0]
+
+    def answer(request):
+        n_calls[0] += 1
+        if collecting.is_set():
+            gc.collect()
+            collected.set()
+        return half(request)
+
+    class Cycle:
+        """Nobody but the collector finds that it is garbage."""
+
+    def begin():
+        cycle = Cycle()
+        cycle.itself = cycle
+        cycle.run = judged(answer, one, make_items(20_000), delay_s=0.01)
+        next(cycle.run)
+
+    gc.collect()
+    before = held()
+    gc.disable()
+    try:
+        begin()
+        collecting.set()
+        assert collected.wait(30)
+    finally:
+        gc.enable()
+
+    end = time.monotonic() + 30
+    while held() != before and time.monotonic() < end:
+        time.sleep(0.01)
+    assert held() == before
+    assert n_calls[0] < 20_000
+
+
+PROGRAM = """
+import os, signal, sys
+from voirdire.judging import Limits, LlmJudge, judge_items
+from voirdire.models import ScriptedModel
+from voirdire.records import Item
+from voirdire.rubrics import rubric_from_text
+
+model = ScriptedModel(lambda request: {"sorry": 0.5}, delay_s=0.01)
+judge = LlmJudge(model=model, probability="stated", limits=Limits(concurrency=4))
+items = (Item(id=str(n), response=str(n)) for n in range(3_000))
+run = judge_items(items, judge, rubric=rubric_from_text(sys.argv[1]))
+next(run)
+"""
+LEFT = """
+class Cycle:
+    pass
+cycle = Cycle()
+cycle.itself, cycle.run = cycle, run
+del cycle, run
+print("end")
+"""
+FORKED = """
+child = os.fork()
+if child == 0:
+    run.close()
+    os._exit(0)
+assert os.waitpid(child, 0)[1] == 0
+run.close()
+print("end")
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rest", [LEFT, FORKED, 'print("end")'], ids=["left", "forked", "open"])
+def test_a_program_ends_although_a_run_was_not_closed(rest):
+    ended = subprocess.run(
+        [sys.executable, "-W", "error", "-c", PROGRAM + rest, ONE],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "end\n", "")
