@@ -11,17 +11,19 @@ from voirdire.errors import InputError
 from voirdire.io.values import texts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
-    from voirdire.io.raw import Column, RawRows, RawTable
+    from voirdire.io.raw import RawRows, RawTable
     from voirdire.io.request import Request
     from voirdire.io.shape import Layout
+    from voirdire.io.table import LabelTable
 
 __all__ = [
     "fingerprints_of",
     "joined_fingerprints",
     "probability_of_words",
     "refuse_as_choice",
+    "refuse_mixed_runs",
     "thresholds_of",
 ]
 
@@ -77,22 +79,51 @@ def refuse_as_choice(rows: RawRows, *, table: RawTable, layout: Layout, request:
     InputError
         If a judge's label comes with a probability and a threshold, and the kind is `choice`.
     """
-    for name in probability_of_words(table, request=request):
-        given = _filled(rows.columns[name], source=table.source)
-        if not given.any():
-            continue
-        others: list[str] = []
-        if layout.question is not None:
-            questions = texts(rows.columns[layout.question], source=table.source)
-            with_it = questions.filter(given).unique()
-            others = sorted(set(questions.drop_nulls()) - set(with_it.drop_nulls()))
-        msg = (
-            f"{table.source}: `kind` must be 'boolean' for verdicts with a probability and a "
-            "threshold, got 'choice'. Their labels are true and false."
-        )
-        if others:
-            msg += f" Ask for a `question` without them, such as {shorten(others[0])!r}."
-        raise InputError(msg)
+    if not probability_of_words(table, request=request):
+        return
+    given = texts(rows.columns["probability"], source=table.source).str.strip_chars() != ""
+    given = given.fill_null(value=False)
+    if not given.any():
+        return
+    others: set[str] = set()
+    if layout.question is not None:
+        questions = texts(rows.columns[layout.question], source=table.source)
+        others = {*questions.drop_nulls().unique()} - {*questions.filter(given).drop_nulls()}
+    msg = (
+        f"{table.source}: `kind` must be 'boolean' for verdicts with a probability and a "
+        "threshold, got 'choice'. Their labels are true and false."
+    )
+    if others:
+        msg += f" Ask for a `question` without probabilities, such as {shorten(min(others))!r}."
+    raise InputError(msg)
+
+
+def refuse_mixed_runs(tables: Sequence[LabelTable]) -> None:
+    """Refuse tables whose verdicts by one judge on one question have nothing in common.
+
+    Raises
+    ------
+    InputError
+        If the fingerprints of two of them are different ones, as in one table.
+    """
+    seen: dict[tuple[str, str], tuple[LabelTable, set[str]]] = {}
+    for table in tables:
+        pairs = table.frame.select("rater", "question").unique(maintain_order=True).rows()
+        for rater, question in pairs if table.fingerprints else ():
+            found = {*table.fingerprints.get(rater, ())}
+            first, known = seen.setdefault((rater, question), (table, found))
+            if found and known and not found & known:
+                msg = (
+                    f"verdicts by {shorten(rater)!r} on {shorten(question)!r} must be of one run "
+                    f"with one fingerprint, got others in {_source(table)} than in "
+                    f"{_source(first)}. Name the judge of each run differently."
+                )
+                raise InputError(msg)
+            known |= found
+
+
+def _source(table: LabelTable) -> str:
+    return shorten(str(table.frame["source"].first()))
 
 
 def joined_fingerprints(
@@ -104,9 +135,3 @@ def joined_fingerprints(
         for rater, values in fingerprints.items():
             joined.setdefault(rater, set()).update(values)
     return {rater: tuple(sorted(joined[rater])) for rater in sorted(joined)}
-
-
-def _filled(column: Column, *, source: str) -> pl.Series:
-    """Tell where a column holds something."""
-    text = texts(column, source=source)
-    return (text.str.strip_chars() != "").fill_null(value=False)

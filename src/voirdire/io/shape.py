@@ -196,8 +196,8 @@ def _refuse_items(table: RawTable, request: Request) -> None:
         else "Name the file of labels that people gave them."
     )
     message = (
-        f"{table.source}: must hold labels, got columns {', '.join(sorted(found))}, which look like "
-        f"items to be judged. {way_out}"
+        f"{table.source}: must hold labels, got columns {', '.join(sorted(found))}, which look "
+        f"like items to be judged. {way_out}"
     )
     raise InputError(message)
 

@@ -11,7 +11,7 @@ from voirdire._validation import shorten
 from voirdire.errors import InputError
 from voirdire.io.drops import in_order
 from voirdire.io.duplicates import repeated_rows
-from voirdire.io.provenance import joined_fingerprints
+from voirdire.io.provenance import joined_fingerprints, refuse_mixed_runs
 from voirdire.records import Dropped
 
 if TYPE_CHECKING:
@@ -70,7 +70,8 @@ def join_tables(tables: Iterable[LabelTable]) -> LabelTable:
     Raises
     ------
     InputError
-        If there is no table, if kinds differ, or if a rater gave one item two different labels.
+        If there is no table, if kinds differ, if a rater gave one item two different labels, or if
+        verdicts of one judge on one question were made in different ways.
 
     Examples
     --------
@@ -87,6 +88,7 @@ def join_tables(tables: Iterable[LabelTable]) -> LabelTable:
     """
     tables = list(tables)
     _check_kinds(tables)
+    refuse_mixed_runs(tables)
     frame = pl.concat([table.frame for table in tables])
     repeats = repeated_rows(frame)
     earlier = [drop for table in tables for drop in table.dropped]

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["matrix_from_tables"]
 
+_MOST_SHOWN = 10
 _UNIT = "\x1f"
 """Stands between the labels of a set in its key; labels that hold it are escaped."""
 
@@ -82,7 +83,7 @@ def matrix_from_tables(
         if parts[-1].is_empty():
             msg = "`gold` must share items with `humans`, got none in common."
             raise NoDataError(msg)
-    _check_common(parts[1], judge_names, question)
+    _check_common(parts[1], judge_names, question, known=judges.frame["question"])
     codes, categories = _coded(parts, humans.kind)
     sizes = [len(names), len(judge_names), 1][: len(parts)]
     filled = [
@@ -143,12 +144,18 @@ def _placed(frame: pl.DataFrame, items: pl.DataFrame, raters: Sequence[str]) -> 
     )
 
 
-def _check_common(judged: pl.DataFrame, judges: Sequence[str], question: str) -> None:
+def _check_common(
+    judged: pl.DataFrame, judges: Sequence[str], question: str, *, known: pl.Series
+) -> None:
     if not judges:
+        others = known.unique(maintain_order=True).head(_MOST_SHOWN).to_list()
         msg = (
             "`judges` must hold at least one label for the question "
             f"{shorten(question)!r}, got none."
         )
+        if others:
+            shown = ", ".join(repr(shorten(name)) for name in others)
+            msg += f" They hold {shown}: name one with `question`."
         raise NoDataError(msg)
     known = set(judged["rater"].unique().to_list())
     lost = [name for name in judges if name not in known]

@@ -14,7 +14,7 @@ from voirdire.records import Failure
 from voirdire.studies.examination import kind_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from voirdire._types import AlignmentName, QuestionKind
     from voirdire.io import LabelTable
@@ -27,9 +27,16 @@ Role = Literal["annotator", "judge"]
 
 
 def kind_of_given(
-    given: Sequence[Any], kind: QuestionKind | None, alignments: Sequence[AlignmentName]
+    given: Sequence[Any],
+    kind: QuestionKind | None,
+    alignments: Sequence[AlignmentName],
+    *,
+    implied_by: Callable[[], QuestionKind] | None = None,
 ) -> QuestionKind:
-    """Take the kind that a table has, that was declared, or that the alignments imply."""
+    """Take the kind that a table has, that was declared, or that something implies.
+
+    By default that is the alignments.
+    """
     from voirdire.io import LabelTable
 
     for labels in given:
@@ -38,33 +45,51 @@ def kind_of_given(
                 msg = f"`kind` must be that of the tables, {labels.kind!r}, got {kind!r}."
                 raise InputError(msg)
             return labels.kind
+    if kind is None and implied_by is not None:
+        return implied_by()
     implied = {kind_of(alignment) for alignment in alignments} - {"choice"}
     return kind or (implied.pop() if len(implied) == 1 else "choice")
 
 
 def take_labels(
-    given: Any, *, role: Role, kind: QuestionKind, labels: Sequence[Any] | None
+    given: Any,
+    *,
+    role: Role,
+    kind: QuestionKind,
+    labels: Sequence[Any] | None,
+    questions: Sequence[str] = (),
 ) -> LabelTable:
     """Take labels into a table.
 
     Parameters
     ----------
-    given : LabelTable, data frame, path, or mapping
-        A mapping is ``{rater: {item: label}}``; for one judge also ``{item: label}``.
+    given : LabelTable, data frame, path, list of paths, or mapping
+        A mapping is ``{rater: {item: label}}``; for one judge also ``{item: label}``. A path of
+        judges may be that of a folder.
     role : {"annotator", "judge"}
         Whose labels these are.
     kind : str
         How labels are read.
     labels : sequence or None
         The declared label universe.
+    questions : sequence of str
+        Which questions to keep, each read by itself, since others may be of another kind; one
+        alone names the question of labels without a column for it.
     """
-    from voirdire.io import LabelTable, read_labels, table_from_frame
+    from voirdire.io import LabelTable, join_tables, read_labels, table_from_frame
 
     name = "humans" if role == "annotator" else "judges"
     if isinstance(given, LabelTable):
         return given
-    if isinstance(given, str | Path):
-        return read_labels(given, role=role, kind=kind, labels=labels)
+    paths = _paths(given, role)
+    if paths:
+        tables = [
+            read_labels(path, role=role, kind=kind, labels=labels, question=question)
+            for path in paths
+            for question in (questions or (None,))
+        ]
+        check_apart(tables, questions)
+        return tables[0] if len(tables) == 1 else join_tables(tables)
     frame = _frame(given, name, role, kind) if isinstance(given, Mapping) else given
     if not hasattr(frame, "columns") and not hasattr(frame, "column_names"):
         msg = (
@@ -72,7 +97,40 @@ def take_labels(
             f"{{rater: {{item: label}}}}, got {shorten(given)!r}."
         )
         raise InputError(msg)
-    return table_from_frame(frame, role=role, kind=kind, labels=labels, source_name=name)
+    tables = [
+        table_from_frame(
+            frame, role=role, kind=kind, labels=labels, source_name=name, question=question
+        )
+        for question in (questions or (None,))
+    ]
+    check_apart(tables, questions)
+    return tables[0] if len(tables) == 1 else join_tables(tables)
+
+
+def check_apart(tables: Sequence[LabelTable], questions: Sequence[str]) -> None:
+    """Refuse to take labels without questions for several: they would count twice."""
+    if len(questions) > 1 and len(tables) > 1:
+        first, second = (table.frame.drop("question") for table in tables[:2])
+        if first.equals(second):
+            msg = (
+                "`questions` must name one question for labels without a column `question`, got "
+                f"{len(questions)}."
+            )
+            raise InputError(msg)
+
+
+def _paths(given: Any, role: Role) -> list[str | Path]:
+    """List the files that a path names, or several; a folder of judges stands for its files."""
+    from voirdire.io.folders import files_of
+
+    several = [given] if isinstance(given, str | Path) else given
+    if not isinstance(several, list | tuple):
+        return []
+    if not all(isinstance(path, str | Path) for path in several):
+        return []
+    if role == "annotator":
+        return [*several]
+    return [file for path in several for file in files_of(path)]
 
 
 def _frame(given: Mapping[Any, Any], name: str, role: Role, kind: QuestionKind) -> Any:

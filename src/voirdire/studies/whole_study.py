@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ from voirdire.studies.examination import TestPlan, check_alignment, examine_matr
 from voirdire.studies.findings import QuestionFindings, find_around
 from voirdire.studies.from_tables import matrix_from_tables
 from voirdire.studies.given_labels import kind_of_given, take_labels
+from voirdire.studies.given_verdicts import given_verdicts, kind_of_verdicts, verdict_frame
 from voirdire.studies.pooling import PooledResult, pool_questions
 
 if TYPE_CHECKING:
@@ -97,19 +99,22 @@ def examine(
 
     Parameters
     ----------
-    humans, judges : LabelTable, data frame, path, or mapping
+    humans, judges : LabelTable, data frame, path, list of paths, or mapping
         Labels as `voirdire.io.read_labels` gives them; or what it, or
         `voirdire.io.table_from_frame`, can read without further settings; or
-        ``{rater: {item: label}}``, for one judge also ``{item: label}``. Judges may also be what
-        `voirdire.judge` gave, or a list of it.
+        ``{rater: {item: label}}``, for one judge also ``{item: label}``. Judges may also be a
+        folder of verdicts, or what `voirdire.judge` gave: by itself, in a list, or as
+        ``{name: verdicts}``.
     kind : {"boolean", "choice", "multilabel", "scale", "text"}, optional
-        How labels that are in no table yet are read; by default as the alignments imply.
+        How labels that are in no table yet are read; by default as the questions are of what
+        `voirdire.judge` gave, else as the alignments imply.
     alignments : sequence of str, optional
         See `voirdire.alt_test`.
     plan : TestPlan, optional
         Margins, method, variants and seed.
     questions : sequence of str, optional
-        Which questions; by default all that annotators answered.
+        Which questions; by default all that annotators answered. One alone is also the name of
+        the question where labels have none.
     labels : sequence, optional
         The declared label universe.
     gold : LabelTable, data frame, path, or mapping, optional
@@ -147,11 +152,25 @@ def examine(
     """
     plan = plan or TestPlan()
     alignments = _distinct("alignments", alignments)
-    judges = _as_frame(judges)
-    kind = kind_of_given((humans, judges, gold), kind, alignments)
-    humans = take_labels(humans, role="annotator", kind=kind, labels=labels)
-    judges = take_labels(judges, role="judge", kind=kind, labels=labels)
-    gold = None if gold is None else take_labels(gold, role="judge", kind=kind, labels=labels)
+    if questions is not None:
+        questions = _distinct("questions", questions)
+    verdicts = given_verdicts(judges)
+    kind = kind_of_given(
+        (humans, judges, gold),
+        kind,
+        alignments,
+        implied_by=partial(kind_of_verdicts, verdicts, questions=questions, alignments=alignments)
+        if verdicts
+        else None,
+    )
+    if verdicts:
+        judges = verdict_frame(verdicts, kind=kind, questions=questions, labels=labels)
+        if questions is None and judges["question"].n_unique() == 1:
+            questions = [judges["question"][0]]
+    taken = partial(take_labels, kind=kind, labels=labels, questions=questions or ())
+    humans = taken(humans, role="annotator")
+    judges = taken(judges, role="judge")
+    gold = None if gold is None else taken(gold, role="judge")
     _check_fit(humans, judges, gold, alignments)
     if slices is not None:
         slices = _distinct("slices", slices)
@@ -201,16 +220,6 @@ def examine(
         },
         questions=tuple(findings),
     )
-
-
-def _as_frame(judges: Any) -> Any:
-    """Take what `voirdire.judge` gave, one or several of it, as a data frame."""
-    several = judges if isinstance(judges, list | tuple) else [judges]
-    if not several or not all(callable(getattr(one, "frame", None)) for one in several):
-        return judges
-    import polars as pl
-
-    return pl.concat([one.frame() for one in several], how="diagonal_relaxed")
 
 
 def _distinct(name: str, given: Sequence[Any]) -> list[Any]:

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from servers.faulty import FINAL, TRANSIENT, UNREADABLE, mixed_faults
-from voirdire.errors import AccessError, UnsupportedError
+from voirdire.errors import AccessError, ServerError, UnsupportedError
 from voirdire.judging.asking import Ask
 from voirdire.judging.calls import Call, Caller, Limits, decode_attempt
 from voirdire.judging.prompts import PromptBuilder, new_nonce
@@ -16,6 +16,9 @@ from voirdire.models import OpenAICompatibleModel
 from voirdire.records import Item, Reply
 from voirdire.rubrics import load_rubric
 from voirdire.store import GroupCommit, open_store
+
+NO_ANSWER = ("hang", "reset", "cut_off", "no_json", "html", "no_choices")
+"""Faults of a server that may be none: nothing says that a chat model is there."""
 
 QUESTIONS = load_rubric("safety").questions[:3]
 
@@ -196,7 +199,7 @@ def test_hanging_and_huge_replies_among_others_lose_nothing(faulty_server, store
     mixed_run(faulty_server, store, seed=3, n_items=60, faults=faults, timeout_s=3.0)
 
 
-@pytest.mark.parametrize("fault", [fault for fault in TRANSIENT if fault != "hang"])
+@pytest.mark.parametrize("fault", [fault for fault in TRANSIENT if fault not in NO_ANSWER])
 def test_a_server_that_never_gets_better_fails_each_call(faulty_server, store, fault):
     faulty_server.script = lambda item, n: fault
     faulty_server.retry_after_s = 0
@@ -210,6 +213,46 @@ def test_a_server_that_never_gets_better_fails_each_call(faulty_server, store, f
         assert outcomes[number].failure.reason.startswith(f"{reason}: ")
         assert faulty_server.served[f"item-{number}"] == 2
         assert [attempt.reason for attempt in run.attempts(call)] == [reason]
+
+
+@pytest.mark.parametrize("fault", [fault for fault in NO_ANSWER if fault != "hang"])
+@pytest.mark.parametrize(("n_calls", "most_tries"), [(1, 3), (2, 6), (50, 32 * 3)])
+def test_where_nobody_ever_answers_the_run_ends_and_stores_nothing(
+    faulty_server, store, fault, n_calls, most_tries
+):
+    faulty_server.script = lambda item, n: fault
+    run = Run(faulty_server, store)
+    calls = calls_about(range(n_calls))
+
+    with pytest.raises(ServerError, match="No call of this run got a reply") as caught:
+        run(calls)
+
+    assert faulty_server.url in str(caught.value)
+    assert 3 * min(n_calls, 3) <= sum(faulty_server.served.values()) <= most_tries
+    assert not any(run.stored(call) for call in calls)
+
+
+@pytest.mark.parametrize("fault", [fault for fault in NO_ANSWER if fault != "hang"])
+def test_a_server_that_has_answered_once_keeps_all_its_tries(faulty_server, store, fault):
+    faulty_server.script = lambda item, n: "ok" if item == "item-0" else fault
+    run = Run(faulty_server, store, concurrency=1)
+
+    outcomes = run(calls_about(range(4)))
+
+    assert outcomes[0].failure is None
+    for number in range(1, 4):
+        assert outcomes[number].failure.reason.startswith("server error: ")
+        assert faulty_server.served[f"item-{number}"] == 7
+
+
+def test_a_server_that_is_starting_loses_no_call(faulty_server, store):
+    faulty_server.script = lambda item, n: "ok" if item == "item-0" or n >= 3 else "reset"
+    faulty_server.delay_s = 0.01
+    run = Run(faulty_server, store, max_retries=3)
+
+    outcomes = run(calls_about(range(3)))
+
+    assert all(outcome.failure is None for outcome in outcomes.values())
 
 
 def test_a_server_that_hangs_is_given_up_within_the_deadline(faulty_server, store):
@@ -267,7 +310,7 @@ def test_without_log_probabilities_the_run_ends_and_says_what_to_do(faulty_serve
     faulty_server.script = lambda item, n: "no_logprobs"
     calls = calls_about(range(3), probability="logprob")
 
-    with pytest.raises(UnsupportedError, match="--probability stated"):
+    with pytest.raises(UnsupportedError, match="ask with `stated` or `vote`"):
         run(calls)
 
     # the reply was paid for, so it is kept

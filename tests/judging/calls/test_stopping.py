@@ -244,7 +244,7 @@ def test_a_call_that_alone_costs_too_much_is_not_made(run):
     model = Model(paid)
     caller = caller_of(model, price=priced, max_cost=0.001)
 
-    with pytest.raises(CostLimitReachedError, match=r"\$0\.0000 is spent, and the next call may"):
+    with pytest.raises(CostLimitReachedError, match=r"of \$0\.001 is reached: \$0\.00 is"):
         run(caller.answer(call_about(1, text="x" * 3_000)))
     assert model.requests == []
 

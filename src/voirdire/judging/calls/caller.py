@@ -78,10 +78,10 @@ class Caller:
     and errors of the server are tried again, replies that cannot be read are asked for again, and
     become a `Failure` after that. No access, no log-probabilities where they are needed, a server
     that refuses the first ten calls, one that was never reached, or one that has failed for long
-    end the run: raised, and everything else is stopped. *Cancellation*: a call whose reply has come is committed before it
-    ends; one that is still waiting for its reply is given up. `stop` lets calls in flight finish.
-    *Memory*: one request and one reply per call in flight. *Retries and caching*: retries are
-    made here; what is stored is read by `reuse`.
+    end the run: raised, and everything else is stopped. *Cancellation*: a call whose reply has
+    come is committed before it ends; one that is still waiting for its reply is given up. `stop`
+    lets calls in flight finish. *Memory*: one request and one reply per call in flight. *Retries
+    and caching*: retries are made here; what is stored is read by `reuse`.
 
     The clock is the event loop's. A caller works for one event loop at a time.
     """
@@ -378,7 +378,8 @@ class Caller:
 
     def _soon_again(self, tries: Tries[T], error: ModelCallError) -> None:
         """Try again, or end the run: nobody has answered in it, and nothing is to be kept."""
-        tries.wait_s = tries.unreached(self._rng)
+        tries.n_unreached += 1
+        tries.wait_s = self._giving_up.pause_s(tries.n_unreached, rng=self._rng)
         end = self._giving_up.note_unreached(
             error, n_tried=tries.n_unreached, n_under_way=self._n_under_way
         )

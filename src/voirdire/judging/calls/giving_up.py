@@ -9,6 +9,8 @@ from voirdire.errors import BadRequestError, ModelTimeoutError, ServerError, Uns
 from voirdire.judging.calls.tries import is_transient
 
 if TYPE_CHECKING:
+    import random
+
     from voirdire.errors import ModelCallError
 
 __all__ = ["GivingUp", "without_log_probabilities"]
@@ -16,6 +18,9 @@ __all__ = ["GivingUp", "without_log_probabilities"]
 _FIRST_REFUSED = 10
 _FIRST_UNREACHED = 3
 _RETRIES_UNREACHED = 2
+_FIRST_PAUSE_S = 0.5
+_LONG_PAUSE_S = 5.0
+"""A call that has met nobody so often waits for what others meet."""
 
 
 class GivingUp:
@@ -28,7 +33,7 @@ class GivingUp:
     max_retries : int
         How often a call is made again after an error that may pass.
     address : str
-        Where the server is; empty where nobody knows.
+        Where the server is; empty where there is none that could be unreachable.
     """
 
     def __init__(self, most_in_a_row: int | None, *, max_retries: int, address: str = "") -> None:
@@ -49,12 +54,13 @@ class GivingUp:
     def is_unreached(self, error: ModelCallError) -> bool:
         """Say whether nobody has answered in this run yet: no server there, or a wrong address.
 
-        A status comes from a server that works, and a deadline says nothing either way.
+        An error with a status comes from a server that works; a deadline says nothing either way.
         """
         has_answered = error.status is not None or error.retry_after_s is not None
         if has_answered or not isinstance(error, ServerError | ModelTimeoutError):
             self._is_reached = True
-        return isinstance(error, ServerError) and not self._is_reached
+        is_nobody = isinstance(error, ServerError) and not self._is_reached
+        return is_nobody and bool(self._address)
 
     def note_unreached(
         self, error: ModelCallError, *, n_tried: int, n_under_way: int
@@ -70,16 +76,39 @@ class GivingUp:
         n_under_way : int
             Calls that have begun and have not ended. Where all of them meet nobody, none will
             ever make room for another.
+
+        Returns
+        -------
+        ModelCallError or None
+            None while somebody may still answer.
         """
         self._n_unreached += n_tried == self._n_tries
         if self._n_unreached < min(_FIRST_UNREACHED, n_under_way):
             return None
-        at = "" if not self._address or self._address in str(error) else f" at {self._address}"
         msg = (
-            f"No call of this run got a reply{at}. {_last(error)} See that the server runs and "
-            "that its address is right, then run the same again."
+            f"No call of this run got a reply from {self._address}. {_last(error)} See that the "
+            "server runs and that its address is right, then run the same again."
         )
         return ServerError(msg)
+
+    def pause_s(self, n_tried: int, *, rng: random.Random) -> float:
+        """Seconds until a call that met nobody is made again; few, to find out soon.
+
+        Parameters
+        ----------
+        n_tried : int
+            How often it met nobody by now.
+        rng : random.Random
+            Spreads the waiting.
+
+        Returns
+        -------
+        float
+            At most 0.5, then at most 1, then 5.
+        """
+        if n_tried >= self._n_tries:
+            return _LONG_PAUSE_S
+        return rng.random() * _FIRST_PAUSE_S * n_tried
 
     def note_failure(self, error: ModelCallError) -> ModelCallError | None:
         """Note that a call failed for good; give the error that ends the run, if one should."""
@@ -123,4 +152,4 @@ def without_log_probabilities(error: UnsupportedError) -> UnsupportedError:
 
 
 def _last(error: ModelCallError) -> str:
-    return f"The last of them: {shorten(str(error), width=240)}"
+    return f"The last of them: {shorten(str(error), width=240).rstrip('.')}."

@@ -22,7 +22,6 @@ __all__ = ["Tries", "is_transient"]
 T = TypeVar("T")
 
 _FIRST_BACKOFF_S = 1.0
-_FIRST_UNREACHED_S = 0.5
 _LONGEST_BACKOFF_S = 60.0
 _MOST_LIMITED = 5
 """Rate limits that are nobody's fault are borne for so many times `max_retries`."""
@@ -119,25 +118,6 @@ class Tries(Generic[T]):
         # what the server asks for is waited for by every call, so here nothing is added to it
         self.wait_s = 0.0 if error.retry_after_s is not None else self._backoff_s(rng)
         return None
-
-    def unreached(self, rng: random.Random) -> float:
-        """Note that nobody answered, as nobody ever did; give the seconds until the next try.
-
-        Such tries count for nothing once somebody answers: the server was starting.
-
-        Parameters
-        ----------
-        rng : random.Random
-            Spreads the waiting.
-
-        Returns
-        -------
-        float
-            Little at first: it is to be found out soon whether there is anybody.
-        """
-        longest = _FIRST_UNREACHED_S * 2.0 ** min(self.n_unreached, 10)
-        self.n_unreached += 1
-        return rng.random() * min(longest, _LONGEST_BACKOFF_S)
 
     def _backoff_s(self, rng: random.Random) -> float:
         n_before = self.n_errors + self.n_limited - 1
