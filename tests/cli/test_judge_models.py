@@ -201,11 +201,114 @@ def test_failures_are_listed_and_called_again_when_that_is_asked(
     third = judge("--probability", "stated", "--retry-failures")
 
     listed = "failed: refusal by the judge (1). Call them again with --retry-failures."
-    assert listed in first.out
-    assert listed in second.out
+    example = "  for example: refusal by the judge: openai/test declined to reply"
+    assert f"{listed}\n{example}" in first.out
+    assert f"{listed}\n{example}" in second.out
     assert "failed" not in third.out
     assert read()["failure"].null_count() == 40
     assert n_served(faulty_server) == 21
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+def test_a_run_without_any_answer_says_why_and_exits_1(judge, faulty_server, as_json):
+    faulty_server.script = lambda item, n_before: (
+        "content_filter" if item in ("item-3", "item-5") else "refusal"
+    )
+    options = ("--probability", "stated", *(("--json",) if as_json else ()))
+
+    done = judge(*options)
+    again = judge(*options)
+
+    assert done.code == again.code == 1
+    assert done.err == again.err
+    said, *examples = done.err.splitlines()
+    assert said == (
+        "voirdire: no item has a usable answer by 'openai/test': refusal by the judge (18), "
+        "content filter (2)."
+    )
+    assert examples[0].startswith("  for example: refusal by the judge: openai/test declined")
+    assert examples[1].startswith("  for example: content filter: openai/test answered HTTP 400")
+    assert read()["failure"].null_count() == 0
+    if as_json:
+        examples = done.json["calls"]["examples"]
+        assert list(examples) == ["refusal by the judge", "content filter"]
+
+
+def test_one_answer_is_enough_for_an_exit_of_0(judge, faulty_server):
+    faulty_server.script = lambda item, n_before: "ok" if item == "item-7" else "refusal"
+
+    done = judge("--probability", "stated")
+
+    assert (done.code, done.err) == (0, "")
+
+
+def test_one_of_several_judges_without_any_answer_is_named(call, place, faulty_server):
+    judges_file(
+        place,
+        {"name": "good", "probability": "stated"},
+        {"name": "bad", "probability": "stated", "temperature": 0.5},
+        model="openai/test",
+        base_url=faulty_server.url,
+    )
+    ask = faulty_server._served
+
+    async def served(request, body):
+        faulty_server.script = lambda item, n: "refusal" if body.get("temperature") else "ok"
+        return await ask(request, body)
+
+    faulty_server._served = served
+
+    done = call(
+        *("judge", "items.jsonl", "--rubric", "tiny.yaml", "--judges", "judges.yaml"),
+        *("-o", "verdicts"),
+    )
+
+    assert done.code == 1
+    assert "no item has a usable answer by 'bad': refusal by the judge (20)." in done.err
+    assert "'good'" not in done.err
+
+
+@pytest.mark.parametrize("n_items", [1, 20])
+@pytest.mark.parametrize("output", ["out.parquet", "-"])
+def test_a_server_that_is_not_there_is_one_line_and_leaves_no_verdicts(
+    call, place, assert_one_line, n_items, output
+):
+    rows = [{"id": f"item-{n}", "response": "?"} for n in range(n_items)]
+    write_lines(place / "items.jsonl", rows)
+    address = "http://127.0.0.1:1/v1"  # a port that nobody may listen at
+
+    done = call(
+        *("judge", "items.jsonl", "--rubric", "tiny.yaml", "--judge", "vllm/tiny"),
+        *("--base-url", address, "-o", output),
+    )
+
+    assert_one_line(done, f"No call of this run got a reply from {address}", "no connection")
+    assert not [*place.glob("out*")]
+    with open_store(place / STORE) as store:
+        assert [store.count(row.id) for row in store.judges()] == [0]
+
+
+def test_a_spent_limit_says_how_much_is_done_and_how_to_go_on(judge, assert_one_line, place):
+    price = ("--price", "0.01,0.01", "--probability", "stated")
+
+    done = judge(*price, "--max-cost", "0.00003", "--concurrency", "1")
+    with open_store(place / STORE) as store:
+        n_stored = sum(store.count(row.id) for row in store.judges())
+    more = judge(*price, "--max-cost", "1")
+
+    assert_one_line(done, "`--max-cost` of $0.00003 is reached: $0.0000", "for each run anew")
+    assert 0 < n_stored < 20
+    assert done.err.endswith(f" {n_stored} item{'s are' if n_stored > 1 else ' is'} done.\n")
+    assert f"{20 - n_stored} calls, {n_stored} items from the store" in more.out
+
+
+def test_no_log_probabilities_is_said_with_one_way_out(judge, faulty_server, assert_one_line):
+    faulty_server.script = lambda item, n_before: "no_logprobs"
+
+    done = judge("--probability", "logprob")
+
+    assert_one_line(done, "`--probability 'logprob'` needs", "ask with `stated` or `vote`")
+    assert done.err.count("stated") == done.err.count("vote") == 1
 
 
 # Before anything is spent ---------------------------------------------------------------------
@@ -407,7 +510,7 @@ def test_one_judge_that_cannot_go_on_stops_nobody_and_exits_1(
     )
 
     assert done.code == 1
-    assert "dear did not come to its end: `max_cost` of $0.00 is reached" in done.err
+    assert "dear did not come to its end: `max_cost` of $0.001 is reached" in done.err
     assert done.err.count("\n") == 1
     assert re.search(r"^good +20 +20 +0 ", done.out, re.M)
     assert (place / "verdicts" / "good.parquet").exists()

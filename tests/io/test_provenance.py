@@ -140,3 +140,45 @@ def test_words_that_were_declared_may_be_true_and_false():
     )
 
     assert table.frame["label"].to_list() == ["true"]
+
+
+MIXED = "a,m,asks,true,0.9,0.5,sha256:1\na,m,tone,warm,,,sha256:1\nb,m,tone,cold,,,sha256:1\n"
+
+
+def test_answers_of_other_kinds_are_read_as_words():
+    source = io.BytesIO((HEAD + MIXED).encode())
+
+    table = read_labels(source, role="judge", kind="choice", format="csv", question="tone")
+
+    assert labels(table) == {"a": "warm", "b": "cold"}
+    assert table.thresholds == ()
+
+
+def test_words_with_probabilities_are_refused_and_the_others_named():
+    source = io.BytesIO((HEAD + MIXED).encode())
+
+    with pytest.raises(voirdire.InputError, match=r"'boolean' .* without .* such as 'tone'\.$"):
+        read_labels(source, role="judge", kind="choice", format="csv")
+
+
+def test_questions_of_other_kinds_are_set_aside_whole_beside_propositions():
+    table = read(MIXED)
+
+    assert labels(table) == {"a": "true"}
+    [drop] = table.dropped
+    assert (drop.question, drop.value) == ("tone", "2 labels")
+    assert "another kind" in drop.reason
+
+
+def test_a_threshold_that_some_rows_of_a_question_lack_sets_nothing_aside():
+    table = read("a,m,q,true,0.9,0.5,sha256:1\nb,m,q,false,,,sha256:1\n")
+
+    assert labels(table) == {"a": "true", "b": "false"}
+
+
+def test_joined_tables_of_one_judge_and_question_are_of_one_run():
+    first = read("a,m,q,true,1,.5,sha256:1\n")
+    second = read("b,m,q,true,1,.5,sha256:2\n")
+
+    with pytest.raises(voirdire.InputError, match=r"by 'm' on 'q' must be of one run.*differently"):
+        join_tables([first, second])

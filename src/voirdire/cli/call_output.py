@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from voirdire.judging import AnswerSummary, CallSummary
 
-__all__ = ["call_lines", "caution_lines", "shown_store"]
+__all__ = ["call_lines", "caution_lines", "example_lines", "shown_store"]
 
 _MASS_WORTH_SAYING = 0.01
 _SHIFT_WORTH_SAYING = 0.1
@@ -25,11 +25,17 @@ def caution_lines(calls: CallSummary) -> list[str]:
     if calls.failures:
         listed = ", ".join(f"{reason} ({n:,})" for reason, n in calls.failures.items())
         lines.append(f"failed: {listed}. Call them again with --retry-failures.")
+        lines += example_lines(calls)
     lines += [f"note: the form of replies went from {step}" for step in calls.steps_down]
     lines += _routed(calls)
     lines += _mass(calls)
     lines += _shift(calls)
     return lines
+
+
+def example_lines(calls: CallSummary) -> list[str]:
+    """Give all that one failure of each kind says."""
+    return [f"  for example: {calls.examples.get(kind, kind)}" for kind in calls.failures]
 
 
 def shown_store(store: str) -> str:

@@ -55,7 +55,11 @@ def examine_command(
     ],
     judges: Annotated[
         list[str],
-        typer.Option(help="Judge labels, likewise.", metavar="FILE", rich_help_panel=FILES),
+        typer.Option(
+            help="Judge labels, likewise; or a folder of them.",
+            metavar="FILE",
+            rich_help_panel=FILES,
+        ),
     ],
     gold: Annotated[
         str | None,

@@ -15,6 +15,7 @@ from voirdire.cli.judging_output import (
     print_several,
     print_summary,
     say_how_to_go_on,
+    say_if_all_failed,
 )
 from voirdire.cli.judging_progress import judging_progress, several_progress
 from voirdire.cli.model_judges import (
@@ -240,6 +241,8 @@ def judge_command(
         say_how_to_go_on(target, store=store, asks_a_model=not isinstance(asked, str))
         raise
     print_summary(summary, as_json=as_json)
+    if say_if_all_failed([summary]):
+        raise typer.Exit(1)
 
 
 def _estimate(
@@ -283,7 +286,7 @@ def _judge_with_several(
         say_how_to_go_on(folder, store=settings["store"], asks_a_model=True)
         raise
     print_several(judged, as_json=as_json)
-    if judged.failed:
+    if say_if_all_failed(judged) or judged.failed:
         raise typer.Exit(1)
 
 

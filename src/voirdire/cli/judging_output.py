@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from voirdire._validation import shorten
-from voirdire.cli.call_output import call_lines, caution_lines, shown_store
+from voirdire.cli.call_output import call_lines, caution_lines, example_lines, shown_store
 from voirdire.cli.printing import print_json, print_tables
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ __all__ = [
     "print_several",
     "print_summary",
     "say_how_to_go_on",
+    "say_if_all_failed",
 ]
 
 _MOST_DROPS = 5
@@ -93,6 +94,16 @@ def _several_cautions(judged: SeveralJudged) -> list[str]:
         for line in (*caution_lines(row.calls), *(f"note: {note}" for note in row.notes))
     ]
     return ["", *found] if found else []
+
+
+def say_if_all_failed(judged: Sequence[JudgingSummary]) -> bool:
+    """Say of whom no item has an answer, and why; whether there was such a judge."""
+    found = [(row, row.calls) for row in judged if row.calls is not None and _all_failed(row)]
+    for row, calls in found:
+        listed = ", ".join(f"{kind} ({n:,})" for kind, n in calls.failures.items())
+        said = f"no item has a usable answer by {shorten(row.judge)!r}: {listed}."
+        typer.echo("\n".join([f"voirdire: {said}", *example_lines(calls)]), err=True)
+    return bool(found)
 
 
 def _all_failed(row: JudgingSummary) -> bool:
@@ -249,20 +260,24 @@ def _whereabouts(summary: JudgingSummary) -> list[str]:
     lines = ["", f"verdicts: {summary.output}"]
     if summary.layout == "long":
         verdicts = shlex.quote(summary.output)
-        kind = _kind(summary)
+        lines.append("May the judge stand in for people? With labels by people:")
         lines += [
-            "May the judge stand in for people? With labels by people:",
-            f"  voirdire examine --humans labels.csv --judges {verdicts} --kind {kind}",
+            f"  voirdire examine --humans labels.csv --judges {verdicts} {asked}"
+            for asked in _ways_to_examine(summary)
         ]
     return lines
 
 
-def _kind(summary: JudgingSummary) -> str:
-    """Give the kind of question that most users will examine first."""
+def _ways_to_examine(summary: JudgingSummary) -> list[str]:
+    """Give the options that reach the propositions, and one question of every other kind."""
     answers = () if summary.calls is None else summary.calls.answers
-    if summary.questions or not answers:
-        return "boolean"
-    return "choice" if answers[0].kind == "pairwise" else answers[0].kind
+    first: dict[str, str] = {}
+    for row in answers:
+        first.setdefault("choice" if row.kind == "pairwise" else row.kind, row.question)
+    found = ["--kind boolean"] if summary.questions or not answers else []
+    return found + [
+        f"--question {shlex.quote(question)} --kind {kind}" for kind, question in first.items()
+    ]
 
 
 def _percent(share: float) -> str:

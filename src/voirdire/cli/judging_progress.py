@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 import time
 from contextlib import contextmanager
 from pathlib import Path
@@ -27,10 +28,11 @@ _SAMPLE_BYTES = 1 << 22
 
 
 @contextmanager
-def judging_progress(source: str) -> Iterator[Callable[[JudgingProgress], None] | None]:
-    """Give what `judge_file` tells its progress to; nothing where nobody watches."""
+def judging_progress(source: str) -> Iterator[Callable[[JudgingProgress], None]]:
+    """Give what `judge_file` tells its progress to; where nobody watches, it says little."""
+    ending = _Ending()
     if not sys.stderr.isatty():
-        yield None
+        yield ending.note
         return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn
@@ -52,6 +54,7 @@ def judging_progress(source: str) -> Iterator[Callable[[JudgingProgress], None] 
                 state, seconds=time.monotonic() - started, total=bar.tasks[0].total, done=done
             )
             bar.update(task, completed=done, said=said)
+            ending.note(state)
 
         yield tell
 
@@ -108,10 +111,11 @@ def _said_of_calls(
 
 
 @contextmanager
-def several_progress(source: str) -> Iterator[Callable[[str, JudgingProgress], None] | None]:
+def several_progress(source: str) -> Iterator[Callable[[str, JudgingProgress], None]]:
     """Give what several judges tell their progress to, a line for each."""
+    ending = _Ending()
     if not sys.stderr.isatty():
-        yield None
+        yield lambda name, state: ending.note(state, name=name)
         return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TaskID, TextColumn
@@ -134,8 +138,33 @@ def several_progress(source: str) -> Iterator[Callable[[str, JudgingProgress], N
             done = max(state.n_items, answered) + state.n_dropped
             said = said_of(state, seconds=time.monotonic() - started, total=total, done=done)
             bar.update(tasks[name], completed=done, said=said)
+            ending.note(state, name=name)
 
         yield tell
+
+
+class _Ending:
+    """Says, once, that a run was interrupted and what is waited for."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._in_flight: dict[str, int] = {}
+        self._is_said = False
+
+    def note(self, state: JudgingProgress, *, name: str = "") -> None:
+        """Look at the state of one of the judges; the first that ends speaks for all."""
+        if state.calls is None:
+            return
+        with self._lock:
+            self._in_flight[name] = state.calls.n_in_flight
+            if not state.calls.stopping or self._is_said:
+                return
+            self._is_said = True
+            n = sum(self._in_flight.values())
+        waited = "1 call is in flight and is" if n == 1 else f"{n:,} calls are in flight and are"
+        # where a bar is drawn, rich puts this above it
+        sys.stderr.write(f"stopping: {waited} waited for; Ctrl-C again does not wait\n")
+        sys.stderr.flush()
 
 
 def estimated_rows(source: str) -> int | None:

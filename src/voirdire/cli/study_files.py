@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+import typer
+
 from voirdire._validation import shorten
 from voirdire.cli.printing import listen_for_interrupts
 from voirdire.errors import InputError
@@ -64,7 +66,10 @@ def read_study(
     only: Sequence[str],
 ) -> Study:
     """Read annotations, judges (or only some of them) and gold labels."""
+    from voirdire.io.folders import files_of
+
     listen_for_interrupts()
+    files = [str(file) for source in judges for file in files_of(source)]
     clusters = {"cluster": reading.cluster} if reading.cluster else {}
     return Study(
         humans=_read(
@@ -76,7 +81,7 @@ def read_study(
         ),
         judges=_only(
             _read(
-                judges,
+                files,
                 reading,
                 role="judge",
                 columns=_columns(reading, rater="judge"),
@@ -111,6 +116,7 @@ def _read_gold(gold: str, reading: Reading) -> LabelTable:
 def _read(sources: Sequence[str], reading: Reading, **settings: Any) -> LabelTable:
     """Read files under each other, each question by itself: others may be of another kind."""
     from voirdire.io import join_tables, read_labels
+    from voirdire.io.provenance import split_raters
 
     settings["columns"] = settings.get("columns") or None
     one_pass = len(reading.questions) > 1 and "-" in sources  # a stream is read only once
@@ -130,7 +136,13 @@ def _read(sources: Sequence[str], reading: Reading, **settings: Any) -> LabelTab
         for question in (questions or (None,))
     ]
     _check_apart(tables, questions)
-    return tables[0] if len(tables) == 1 else join_tables(tables)
+    if len(tables) == 1:
+        return tables[0]
+    joined = join_tables(tables)
+    for rater, counted in split_raters(tables).items():
+        where = ", ".join(f"{n_items:,} items in {name}" for name, n_items in counted.items())
+        typer.echo(f"note: {shorten(rater)!r} has verdicts on {where}: one judge.", err=True)
+    return joined
 
 
 def _check_apart(tables: Sequence[LabelTable], questions: Sequence[str]) -> None:

@@ -13,6 +13,7 @@ from voirdire.io.labels import declared_labels, label_dtype, with_labels
 from voirdire.io.provenance import (
     fingerprints_of,
     probability_of_words,
+    propositions_only,
     refuse_as_choice,
     thresholds_of,
 )
@@ -43,6 +44,7 @@ def assemble(table: RawTable, request: Request) -> LabelTable:
         raise NoDataError(message)
     rows = rows_asked_for(rows, layout=layout, table=table, request=request)
     refuse_as_choice(rows, table=table, layout=layout, request=request)
+    rows, of_other_kinds = propositions_only(rows, table=table, layout=layout)
     frame = long_form(rows, layout=layout, table=table, request=request)
     frame, dropped = _identified(frame, layout=layout, table=table)
     frame = with_labels(frame, request=request)
@@ -54,7 +56,8 @@ def assemble(table: RawTable, request: Request) -> LabelTable:
     frame = _finished(frame, source=table.source, kind=request.kind)
     repeats = repeated_rows(frame)
     kept = without_rows(frame, repeats).select(COLUMNS)
-    dropped = [*table.dropped, *dropped, *unusable, *repeat_drops(frame, repeats)]
+    repeated = repeat_drops(frame, repeats)
+    dropped = [*table.dropped, *of_other_kinds, *dropped, *unusable, *repeated]
     return LabelTable(
         frame=kept,
         kind=request.kind,

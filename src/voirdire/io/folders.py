@@ -32,8 +32,8 @@ def files_of(source: str | Path) -> list[str | Path]:
         raise InputError(why_unreadable(source, error)) from error
     if not found:
         msg = (
-            f"{folder}: must hold at least one file of verdicts (.parquet, .jsonl or .csv), got "
-            "none. Name the files themselves."
+            "`judges` must be files of verdicts, or a folder with some (.parquet, .jsonl, .csv), "
+            f"got the folder {str(folder)!r} without any. Name the files themselves."
         )
         raise NoDataError(msg)
     return [*found]

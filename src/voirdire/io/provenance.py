@@ -9,6 +9,7 @@ import polars as pl
 from voirdire._validation import shorten
 from voirdire.errors import InputError
 from voirdire.io.values import texts
+from voirdire.records import Dropped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -22,8 +23,10 @@ __all__ = [
     "fingerprints_of",
     "joined_fingerprints",
     "probability_of_words",
+    "propositions_only",
     "refuse_as_choice",
     "refuse_mixed_runs",
+    "split_raters",
     "thresholds_of",
 ]
 
@@ -122,8 +125,60 @@ def refuse_mixed_runs(tables: Sequence[LabelTable]) -> None:
             known |= found
 
 
+def split_raters(tables: Iterable[LabelTable]) -> dict[str, dict[str, int]]:
+    """Find judges whose verdicts on a question stand in several tables, about other items in each.
+
+    Returns
+    -------
+    dict
+        By judge, the number of items in each source.
+    """
+    tables = [table for table in tables if not table.frame.is_empty()]
+    sources: dict[str, set[str]] = {}
+    for table in tables:
+        for rater in table.fingerprints:
+            sources.setdefault(rater, set()).add(_source(table))
+    items: dict[tuple[str, str], dict[str, set[str]]] = {}
+    for table in tables:
+        for rater in (name for name in table.fingerprints if len(sources[name]) > 1):
+            rows = table.frame.filter(pl.col("rater").cast(pl.String) == rater)
+            for (question,), part in rows.group_by("question", maintain_order=True):
+                found = items.setdefault((rater, str(question)), {})
+                found.setdefault(_source(table), set()).update(part["item"])
+    return {
+        rater: {source: len(names) for source, names in found.items()}
+        for (rater, _), found in items.items()
+        if any(names != first for first in list(found.values())[:1] for names in found.values())
+    }
+
+
 def _source(table: LabelTable) -> str:
     return shorten(str(table.frame["source"].first()))
+
+
+def propositions_only(
+    rows: RawRows, *, table: RawTable, layout: Layout
+) -> tuple[RawRows, list[Dropped]]:
+    """Set aside whole questions without a threshold, where others have one: no propositions."""
+    if layout.threshold is None or layout.question is None:
+        return rows, []
+    threshold = texts(rows.columns[layout.threshold], source=table.source).str.strip_chars()
+    questions = texts(rows.columns[layout.question], source=table.source)
+    given = (threshold != "").fill_null(value=False)
+    other = ~questions.is_in(questions.filter(given).unique().to_list()) & questions.is_not_null()
+    other = other.fill_null(value=False)
+    if not given.any() or not other.any():
+        return rows, []
+    counts = questions.filter(other).alias("question").value_counts(sort=True)
+    return rows.where(~other), [
+        Dropped(
+            reason="question of another kind: verdicts without a threshold",
+            source=table.source,
+            question=question,
+            value=f"{count} labels",
+        )
+        for question, count in counts.sort("question").iter_rows()
+    ]
 
 
 def joined_fingerprints(

@@ -60,6 +60,8 @@ class CallSummary:
         Why a stricter form was given up.
     failures : mapping of str to int
         Items by the reason of a failure about them.
+    examples : mapping of str to str
+        For each of these reasons all that one of the failures says, shortened.
     n_rate_limited : int
         Calls that had to wait because the server said so.
     missing_mass : mapping of str to float
@@ -93,3 +95,4 @@ class CallSummary:
     n_routed: int = 0
     n_unrouted: int = 0
     answers: tuple[AnswerSummary, ...] = field(default=())
+    examples: Mapping[str, str] = field(default_factory=dict)

@@ -45,6 +45,8 @@ class CallProgress:
         US dollars of this run so far; None where the price is not known.
     n_failed : int
         Calls without a usable reply.
+    stopping : bool
+        Whether the run was interrupted, and the calls in flight are waited for.
     """
 
     n_answered: int
@@ -54,6 +56,7 @@ class CallProgress:
     concurrency: int
     cost: float | None
     n_failed: int
+    stopping: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -83,7 +83,7 @@ def matrix_from_tables(
         if parts[-1].is_empty():
             msg = "`gold` must share items with `humans`, got none in common."
             raise NoDataError(msg)
-    _check_common(parts[1], judge_names, question, known=judges.frame["question"])
+    _check_common(parts[1], judge_names, question, held=judges.frame["question"])
     codes, categories = _coded(parts, humans.kind)
     sizes = [len(names), len(judge_names), 1][: len(parts)]
     filled = [
@@ -145,10 +145,10 @@ def _placed(frame: pl.DataFrame, items: pl.DataFrame, raters: Sequence[str]) -> 
 
 
 def _check_common(
-    judged: pl.DataFrame, judges: Sequence[str], question: str, *, known: pl.Series
+    judged: pl.DataFrame, judges: Sequence[str], question: str, *, held: pl.Series
 ) -> None:
     if not judges:
-        others = known.unique(maintain_order=True).head(_MOST_SHOWN).to_list()
+        others = held.unique(maintain_order=True).head(_MOST_SHOWN).to_list()
         msg = (
             "`judges` must hold at least one label for the question "
             f"{shorten(question)!r}, got none."

@@ -120,17 +120,26 @@ def check_apart(tables: Sequence[LabelTable], questions: Sequence[str]) -> None:
 
 
 def _paths(given: Any, role: Role) -> list[str | Path]:
-    """List the files that a path names, or several; a folder of judges stands for its files."""
+    """List the files that one path names, or several; a folder of judges stands for its files."""
     from voirdire.io.folders import files_of
 
-    several = [given] if isinstance(given, str | Path) else given
-    if not isinstance(several, list | tuple):
+    if isinstance(given, str | Path):
+        several = [given]
+    elif isinstance(given, list | tuple) and all(_is_path(each) for each in given):
+        several = [*given]
+    else:
         return []
-    if not all(isinstance(path, str | Path) for path in several):
-        return []
-    if role == "annotator":
-        return [*several]
-    return [file for path in several for file in files_of(path)]
+    return several if role == "annotator" else [file for path in several for file in files_of(path)]
+
+
+def _is_path(given: Any) -> bool:
+    """Tell a path from a label: by its ending, or because there is such a folder."""
+    from voirdire.io.sources import FORMATS_BY_SUFFIX
+
+    if isinstance(given, str):
+        given = Path(given)
+        return given.suffix.lower() in FORMATS_BY_SUFFIX or given.is_dir()
+    return isinstance(given, Path)
 
 
 def _frame(given: Mapping[Any, Any], name: str, role: Role, kind: QuestionKind) -> Any:

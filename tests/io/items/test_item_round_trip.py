@@ -8,7 +8,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from voirdire.io import items_from_frame, read_items
@@ -17,6 +17,10 @@ from voirdire.records import Item, Message
 CHARACTERS = st.characters(exclude_categories=["Cs"])
 TEXTS = st.text(CHARACTERS, max_size=8)
 NAMES = TEXTS.filter(str.strip)
+ROW_KEYS = {
+    *("response", "completion", "response_a", "response_b", "chosen", "rejected"),
+    *("messages", "conversations", "choices", "output", "answer", "error"),
+}
 METADATA = st.dictionaries(st.sampled_from(["source", "类型", "note a"]), TEXTS)
 
 
@@ -104,6 +108,7 @@ def test_a_file_gives_back_its_items(written_as, found):
 @given(items())
 def test_json_by_id_gives_back_its_items(found):
     document = {row.pop("id"): row for row in rows_of(found)}
+    assume(not ROW_KEYS & set(document))  # then the whole document is one row
 
     table = read_items(io.BytesIO(json.dumps(document).encode()), format="json")
 

@@ -69,7 +69,9 @@ class Runs:
         server.answer = lambda item, key, form: probability(item, key)
         self._begun = []
 
-    def start(self, output="out.parquet", *options, store=None, stdin=False):
+    def start(
+        self, output="out.parquet", *options, store=None, stdin=False, stderr=subprocess.PIPE
+    ):
         """Start a program, which is killed with the test at the latest."""
         return self._start(
             *("--judge", "openai/test", "--base-url", self.server.url),
@@ -77,6 +79,7 @@ class Runs:
             *("--store", self.store if store is None else store),
             *("-o", output if output == "-" else self.folder / output, *options),
             stdin=stdin,
+            stderr=stderr,
         )
 
     def start_several(self):
@@ -97,14 +100,14 @@ class Runs:
         path = self.folder / "judges.yaml"
         path.write_text(f"schema: voirdire.judges/1\njudges:\n{text}", encoding="utf-8")
 
-    def _start(self, *options, stdin=False):
+    def _start(self, *options, stdin=False, stderr=subprocess.PIPE):
         items = "-" if stdin else self.items
         words = ["judge", items, "--rubric", self.folder / "tiny.yaml", *options]
         process = subprocess.Popen(
             [*PROGRAM, *map(str, words)],
             stdin=subprocess.PIPE if stdin else subprocess.DEVNULL,
             stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
+            stderr=stderr,
             text=True,
         )
         self._begun.append(process)

@@ -1,5 +1,6 @@
 """Programs that are killed, interrupted and run at once: nothing is lost, nothing paid twice."""
 
+import os
 import random
 import time
 from functools import partial
@@ -17,6 +18,7 @@ from judging.llm.counted_runs import (
 
 pytestmark = pytest.mark.slow
 
+SECOND = "Ctrl-C again does not wait"
 KEPT = "every reply is kept"
 
 
@@ -122,6 +124,8 @@ def test_an_interruption_waits_for_calls_in_flight_and_keeps_them(runs, signal):
     assert n_paid <= 2 * CONCURRENCY
     assert made.stored() == n_paid
     assert f"{KEPT} in {made.store}; the same command goes on from there" in err
+    assert err.startswith(f"stopping: {CONCURRENCY} calls are in flight and are waited for; Ctrl-C")
+    assert err.count("stopping") == 1
     assert not (made.folder / "out.parquet").exists()
     made.server.delay_s = 0.0
     made.finish(made.start())
@@ -149,6 +153,49 @@ def test_a_second_ctrl_c_does_not_wait(runs):
     made.finish(made.start())
     assert {n for item, n in made.server.served.items() if number_of(item) < 20} == {1}
     assert made.verdicts().equals(expected_verdicts(60))
+
+
+@pytest.mark.parametrize("n_judges", [1, 2])
+def test_what_is_waited_for_is_said_at_once(runs, n_judges):
+    made = runs(20)
+    made.write_judges("one", "two")
+    made.server.script = lambda item, n_before: "hang"
+    process = made.start() if n_judges == 1 else made.start_several()
+    wait_until(lambda: made.server.n_inside == n_judges * CONCURRENCY)
+    time.sleep(0.5)  # the count of the other judge is that of its last word
+
+    interrupt(process)
+    said = process.stderr.readline()
+    is_waiting = process.poll() is None
+    interrupt(process)
+    made.finish(process, code=130)
+
+    n = n_judges * CONCURRENCY
+    assert said == f"stopping: {n} calls are in flight and are waited for; {SECOND}\n"
+    assert is_waiting
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a terminal of this kind")
+def test_what_is_waited_for_is_said_on_a_terminal_above_the_bar(runs):
+    made = runs(20)
+    made.server.script = lambda item, n_before: "hang"
+    ours, theirs = os.openpty()
+    process = made.start(stderr=theirs)
+    os.close(theirs)
+    wait_until(lambda: made.server.n_inside == CONCURRENCY)
+
+    interrupt(process)
+    shown = b""
+    while b"does not wait" not in shown:
+        shown += os.read(ours, 4096)
+    is_waiting = process.poll() is None
+    interrupt(process)
+    process.wait(timeout=30)
+    os.close(ours)
+
+    assert is_waiting
+    said = shown.decode(errors="replace").replace("\r\n", " ")
+    assert f"stopping: {CONCURRENCY} calls are in flight and are waited for" in said
 
 
 def test_ctrl_c_ends_a_wait_for_a_server_that_asks_for_patience(runs):

@@ -372,8 +372,6 @@ class Caller:
         )
         if failed is not None:
             tries.end = self._giving_up.note_failure(error)
-            if tries.end is not None:
-                self._stop_for(tries.end)
         return failed
 
     def _soon_again(self, tries: Tries[T], error: ModelCallError) -> None:
@@ -388,11 +386,8 @@ class Caller:
 
     def _end(self, error: ModelCallError) -> NoReturn:
         """End the run: every other call would end the same way."""
-        self._stop_for(error)
-        raise error
-
-    def _stop_for(self, error: ModelCallError) -> None:
         self._gate.stop(StoppedError(f"The run ended: {error}"))
+        raise error
 
     async def _keep(self, tries: Tries[T], what: Reply | CallFailure) -> Reply | CallFailure:
         """Store what came of a try, and give what was stored."""
@@ -416,8 +411,8 @@ class Caller:
         """Read what was kept; None if the call is to be made again."""
         if isinstance(kept, CallFailure):
             self._counts.n_failures += 1
-            if tries.end is not None:  # raised only now: what ended the run is kept too
-                raise tries.end
+            if tries.end is not None:  # only now: what ended the run is kept too
+                self._end(tries.end)
             return Outcome(failure=kept.failure(), form=kept.form, attempts=tries.n_kept)
         try:
             value = tries.call.read(kept)

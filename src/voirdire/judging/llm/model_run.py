@@ -111,4 +111,5 @@ def call_progress(n_answered: float, state: CallerState) -> CallProgress:
         concurrency=state.concurrency,
         cost=state.cost,
         n_failed=state.n_failures,
+        stopping=state.is_stopped and state.n_in_flight > 0,
     )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from voirdire._validation import shorten
 from voirdire.judging.call_summary import AnswerSummary, CallSummary
 
 if TYPE_CHECKING:
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 __all__ = ["RunRecord"]
 
+_EXAMPLE_WIDTH = 300
+
 
 class RunRecord:
     """Sums over the stretches of a run."""
@@ -34,6 +37,7 @@ class RunRecord:
         self.n_items = self.n_reused = self.n_routed = self.n_unrouted = 0
         self._forms: Counter[str] = Counter()
         self._failures: Counter[str] = Counter()
+        self._examples: dict[str, str] = {}
         self._mass = _Mean(len(self._propositions))
         self._shift = _Mean(len(self._questions))
         self._answers = {row.id: _Answers(row) for row in rubric.questions if row.kind != "boolean"}
@@ -61,6 +65,8 @@ class RunRecord:
         for verdict in chunk.verdicts:
             reasons = {_in_short(failure.reason) for _, failure in verdict.failures}
             self._failures.update(reasons)
+            for _, failure in verdict.failures:
+                self._examples.setdefault(_in_short(failure.reason), failure.reason)
         self._mass.add(details.missing_mass)
         self._shift.add(self._shifts(details))
         if chunk.checked:
@@ -87,6 +93,10 @@ class RunRecord:
                 f"{row.from_form} to {row.to_form}: {row.reason}" for row in state.steps_down
             ),
             failures=dict(self._failures.most_common()),
+            examples={
+                reason: shorten(self._examples[reason], width=_EXAMPLE_WIDTH)
+                for reason, _ in self._failures.most_common()
+            },
             n_rate_limited=state.n_rate_limits,
             missing_mass=self._mass.named(self._propositions),
             order_shift=self._shift.named([row.id for row in self._questions]),

@@ -6,8 +6,10 @@ import asyncio
 import sys
 import threading
 from concurrent.futures import TimeoutError as NotYetError
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
+from voirdire.errors import CostLimitReachedError
 from voirdire.judging.llm.pipeline import CHUNK_ITEMS, Pipeline
 from voirdire.judging.llm.stopping import Stopping
 from voirdire.judging.parts import CALL_CHARACTERS, stretches
@@ -67,33 +69,62 @@ def judged_chunks(
     source = stretches(items, most_items=CHUNK_ITEMS, most_characters=CALL_CHARACTERS)
     with _Loop() as loop:
         pipeline = loop.run(_started(source, bound, store=store, retry_failures=retry_failures))
-        in_time = False
+        in_time, is_interrupted = False, False
 
         def watch() -> None:
             if stopping is not None and stopping.is_set():
                 raise KeyboardInterrupt
-            if tick is not None:
-                tick(pipeline.n_answered, pipeline.caller.state)
+            state = pipeline.caller.state
+            if tick is not None and not state.is_stopped:  # its end is told by an exception
+                tick(pipeline.n_answered, state)
 
         try:
             while (chunk := loop.run(pipeline.following(), watch=watch)) is not None:
                 yield chunk
             in_time = True
+        except CostLimitReachedError as error:
+            _close(pipeline, loop, stopping=stopping)  # what is in flight is done then too
+            raise CostLimitReachedError(f"{error} {_done(pipeline)}") from error
+        except (KeyboardInterrupt, GeneratorExit) as error:
+            is_interrupted = _is_interrupted(error)
+            raise
         finally:
             if loop.is_out_of_reach:
                 loop.leave(pipeline.close)
             else:
-                _close(pipeline, loop, stopping=stopping)
+                _close(pipeline, loop, stopping=stopping, tick=tick if is_interrupted else None)
             if in_time and tick is not None:
                 tick(pipeline.n_answered, pipeline.caller.state)
 
 
-def _close(pipeline: Pipeline, loop: _Loop, *, stopping: threading.Event | None) -> None:
+def _is_interrupted(error: BaseException | None) -> bool:
+    """Whether Ctrl-C is behind it; where it comes between two stretches, this code is closed."""
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__context__
+    return error is not None
+
+
+def _done(pipeline: Pipeline) -> str:
+    n_items = int(pipeline.n_answered + 1e-9)
+    return "1 item is done." if n_items == 1 else f"{n_items:,} items are done."
+
+
+def _close(
+    pipeline: Pipeline,
+    loop: _Loop,
+    *,
+    stopping: threading.Event | None,
+    tick: Callable[[float, CallerState], None] | None = None,
+) -> None:
+    """Wait for what is in flight, after a word about it; a second Ctrl-C ends even that."""
+
     def hurry() -> None:
         if isinstance(stopping, Stopping) and stopping.at_once.is_set():
             raise KeyboardInterrupt
 
     try:
+        if tick is not None:
+            tick(pipeline.n_answered, replace(pipeline.caller.state, is_stopped=True))
         loop.run(pipeline.close(), watch=hurry)
     except KeyboardInterrupt:
         loop.run(pipeline.close(cancel=True))
