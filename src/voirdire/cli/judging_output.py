@@ -7,6 +7,7 @@ import shlex
 import sys
 from dataclasses import asdict
 from itertools import groupby
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
@@ -75,7 +76,8 @@ def print_several(judged: SeveralJudged, *, as_json: bool) -> None:
         return
     _say_drops(judged[0])
     useful = [row for row in judged if not _all_failed(row)] or judged
-    outputs = " ".join(f"--judges {shlex.quote(row.output)}" for row in useful)
+    files = [row.output for row in useful] if len(useful) < len(judged) else [_folder_of(judged)]
+    outputs = " ".join(f"--judges {shlex.quote(name)}" for name in files)
     print_tables(
         _several_table(judged),
         *_several_cautions(judged),
@@ -83,6 +85,10 @@ def print_several(judged: SeveralJudged, *, as_json: bool) -> None:
         "May one of them stand in for people? With labels by people:",
         f"  voirdire examine --humans labels.csv {outputs} --kind boolean --report report.html",
     )
+
+
+def _folder_of(judged: SeveralJudged) -> str:
+    return str(Path(judged[0].output).parent)
 
 
 def _several_cautions(judged: SeveralJudged) -> list[str]:

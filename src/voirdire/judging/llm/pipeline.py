@@ -115,7 +115,7 @@ class Pipeline:
         if price is None and judge.limits.max_cost is not None:
             msg = (
                 f"`max_cost` needs the price of {judge.model.name!r}, which is not known. Declare "
-                "it in a file of judges, as `price`."
+                "it with `--price IN,OUT`, or as `price` of the judge."
             )
             raise InputError(msg)
         self.caller: Caller = Caller(
