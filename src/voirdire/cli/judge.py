@@ -208,7 +208,8 @@ def judge_command(
     listen_for_interrupts()
     asked = typed.judge(judge, reads_keys=not dry_run)
     if dry_run:
-        _estimate(items, output, judges=judges, asked=asked, as_json=as_json, reading=reading)
+        counted = reading | {"retry_failures": retry_failures}
+        _estimate(items, output, judges=judges, asked=asked, as_json=as_json, reading=counted)
         return
     source, target = _given(items, output)
     if target == "-" and as_json:

@@ -133,11 +133,18 @@ def print_estimate(estimates: Sequence[RunEstimate], *, as_json: bool) -> None:
         numbers = (row.n_items, row.n_calls, row.n_stored, row.prompt_tokens, row.completion_tokens)
         cost = "unknown" if row.cost is None else f"{row.cost:,.4f}"
         table.add_row(shorten(row.judge), *(f"{number:,}" for number in numbers), cost)
+    failed = [
+        f"{shorten(row.judge)}: {row.n_failed:,} of the stored calls failed; --retry-failures "
+        "makes them again"
+        for row in estimates
+        if row.n_failed
+    ]
     sources = dict.fromkeys(row.price_source for row in estimates if row.price_source)
     print_tables(
         table,
         "",
         "Tokens are estimated; reasoning, repetitions and what a server caches are not in them.",
+        *failed,
         *(f"price: {source}" for source in sources),
     )
 

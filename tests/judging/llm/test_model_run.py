@@ -13,7 +13,14 @@ import voirdire
 import voirdire.models
 from asked_models import Asked, make_items, shown_item
 from voirdire.errors import BadRequestError, InputError, RefusalError
-from voirdire.judging import Limits, LlmJudge, judge_file, judge_file_with_several, judge_items
+from voirdire.judging import (
+    Limits,
+    LlmJudge,
+    estimate_run,
+    judge_file,
+    judge_file_with_several,
+    judge_items,
+)
 from voirdire.judging.llm.call_plan import orders_of
 from voirdire.models import ScriptedModel
 from voirdire.records import Item
@@ -484,3 +491,18 @@ def test_rows_without_a_response_are_set_aside_and_the_run_comes_to_its_end(tmp_
         dropped = tmp_path / "v.parquet.dropped.jsonl"
         assert len(dropped.read_text().splitlines()) == 1
         assert not (tmp_path / "v.parquet.partial").exists()
+
+
+def test_an_estimate_tells_stored_failures_from_stored_answers(tmp_path, two, write_items):
+    source = write_items(make_items(12))
+    broken = Asked(lambda shown: RefusalError("no") if number_in(shown) == 3 else read_off(shown))
+    judge = LlmJudge(model=broken.model, order_check=0)
+    store = tmp_path / "replies.sqlite"
+    judge_file(source, tmp_path / "v.parquet", rubric=two, judge=judge, store=store)
+
+    after = estimate_run(source, judge=judge, rubric=two, store=store)
+    again = estimate_run(source, judge=judge, rubric=two, store=store, retry_failures=True)
+
+    assert (after.n_calls, after.n_stored, after.n_failed) == (0, 12, 1)
+    assert (again.n_calls, again.n_stored, again.n_failed) == (1, 11, 0)
+    assert again.prompt_tokens > after.prompt_tokens == 0

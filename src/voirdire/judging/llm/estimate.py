@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from voirdire.errors import InputError
+from voirdire.judging.calls.history import stored_outcome
 from voirdire.judging.item_source import ItemSource
 from voirdire.judging.llm.call_plan import item_key
 from voirdire.judging.llm.pipeline import CHUNK_ITEMS
@@ -50,7 +51,9 @@ class RunEstimate:
     n_calls : int
         Calls to make, failures and repetitions apart.
     n_stored : int
-        Calls whose replies are stored already.
+        Calls whose replies are stored already, failures included.
+    n_failed : int
+        How many of these failed, and would be called again only where `retry_failures` is set.
     prompt_tokens, completion_tokens : int
         About; see `estimate_tokens` for how far that may be off. The reply's tokens are those of
         a plain answer: reasoning comes on top.
@@ -65,6 +68,7 @@ class RunEstimate:
     n_dropped: int
     n_calls: int
     n_stored: int
+    n_failed: int
     prompt_tokens: int
     completion_tokens: int
     cost: float | None
@@ -82,6 +86,7 @@ def estimate_run(
     format: str | None = None,  # noqa: A002  # the word people use for it
     output: str | Path | None = None,
     store: str | Path | None = None,
+    retry_failures: bool = False,
 ) -> RunEstimate:
     """Work out what `judge_file` would call and cost; the arguments are the same.
 
@@ -97,6 +102,8 @@ def estimate_run(
         Where the verdicts would go; a store beside it is looked at.
     store : str or path, optional
         The store, where it is another one. One that does not exist is not made.
+    retry_failures : bool, optional
+        As for `judge_file`.
 
     Returns
     -------
@@ -117,7 +124,7 @@ def estimate_run(
         raise InputError(msg)
     items = ItemSource(source=source, format=format, columns=columns, behavior=behavior)
     set_aside = SetAside(None)
-    counts = _Counts(plan.judge)
+    counts = _Counts(plan.judge, retry_failures=retry_failures)
     with store_of(store, output=output) as replies:
         for stretch in stretches(
             items.stream(plan, set_aside), most_items=CHUNK_ITEMS, most_characters=CALL_CHARACTERS
@@ -131,13 +138,14 @@ def estimate_run(
 class _Counts:
     """Sums over the items of a run that is only imagined."""
 
-    def __init__(self, bound: BoundJudge) -> None:
+    def __init__(self, bound: BoundJudge, *, retry_failures: bool) -> None:
         self._bound = bound
+        self._retry_failures = retry_failures
         self._plan = bound.calls
         self._price = bound.judge.known_price
         self._cost = 0.0
         self._fixed: dict[int, int] = {}
-        self.n_items = self.n_calls = self.n_stored = 0
+        self.n_items = self.n_calls = self.n_stored = self.n_failed = 0
         self.prompt_tokens = self.completion_tokens = 0
         self._replies = {id(spec): _reply_tokens(spec) for spec in self._all_specs()}
 
@@ -149,16 +157,28 @@ class _Counts:
             number = ids.get(self._bound.reply_fingerprint)
             stored = {} if number is None else store.get(number, keys)
         for item, key in zip(items, keys, strict=True):
-            known = {call.name for call in stored.get(key, ())}
             specs = list(self._plan.specs)
             if self._plan.check is not None and self.n_items < self._plan.n_check:
                 specs.append(self._plan.check)
             self.n_items += 1
             for spec in specs:
-                if spec.name in known:
-                    self.n_stored += 1
-                else:
+                blobs = [call.blob for call in stored.get(key, ()) if call.name == spec.name]
+                if not self._is_settled(spec, item, key=key, blobs=blobs):
                     self._call(spec, item)
+
+    def _is_settled(
+        self, spec: CallSpec, item: Item, *, key: bytes, blobs: Sequence[bytes]
+    ) -> bool:
+        """Tell whether a call is at its end in the store, and count it."""
+        if not blobs:
+            return False
+        max_attempts = self._bound.judge.limits.max_attempts
+        outcome = stored_outcome(spec.call(item, key=key), blobs, max_attempts=max_attempts)
+        if outcome is None or (outcome.failure is not None and self._retry_failures):
+            return False
+        self.n_stored += 1
+        self.n_failed += outcome.failure is not None
+        return True
 
     def estimate(self, *, n_dropped: int) -> RunEstimate:
         judge = self._bound.judge
@@ -169,6 +189,7 @@ class _Counts:
             n_dropped=n_dropped,
             n_calls=self.n_calls,
             n_stored=self.n_stored,
+            n_failed=self.n_failed,
             prompt_tokens=self.prompt_tokens,
             completion_tokens=self.completion_tokens,
             cost=None if price is None else self._cost,
