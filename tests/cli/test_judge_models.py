@@ -365,6 +365,24 @@ def test_the_prompt_is_shown_with_and_without_an_item(judge, place, faulty_serve
     assert not (place / STORE).exists()
 
 
+def test_the_prompts_of_several_judges_are_shown_without_a_key(call, place):
+    (place / "two.yaml").write_text(
+        "schema: voirdire.judges/1\n"
+        "judges:\n"
+        "  - {name: first, model: openai/gpt-4o-mini, language: zh}\n"
+        "  - {name: second, model: openai/gpt-4o-mini, probability: stated}\n",
+        encoding="utf-8",
+    )
+
+    shown = call("judge", "--judges", "two.yaml", "--rubric", "tiny.yaml", "--show-prompt")
+
+    first, second = shown.out.split("##### second #####")
+    assert (shown.code, shown.err) == (0, "")
+    assert "是否道歉" in first.partition("##### first #####")[2]
+    assert "是否道歉" not in second
+    assert "probability that the answer is yes" in second
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [

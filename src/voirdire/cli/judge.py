@@ -193,7 +193,7 @@ def judge_command(
         print_card(judge, as_json=as_json)
         return
     if show_prompt:
-        print_prompt(items, typed, rubric=rubric, file_format=file_format)
+        print_prompt(items, typed, judges=judges, rubric=rubric, file_format=file_format)
         return
     refuse_idle_options(context, judge=judge, judges=judges)
     named = as_mapping(column, option="--column")

@@ -144,14 +144,19 @@ def _price(text: str | None) -> Price | None:
 
 
 def print_prompt(
-    items: str | None, options: ModelOptions, *, rubric: str, file_format: str | None
+    items: str | None,
+    options: ModelOptions,
+    *,
+    judges: Path | None,
+    rubric: str,
+    file_format: str | None,
 ) -> None:
-    """Print what a model is asked."""
-    from voirdire.judging import show_prompt
+    """Print what a model is asked, or each of several judges."""
+    from voirdire.judging import load_llm_judges, show_prompt
 
     item = None if items is None else _first(items, file_format=file_format)
-    typer.echo(
-        show_prompt(
+    if judges is None:
+        shown = show_prompt(
             rubric,
             item=item,
             mode=options.mode,
@@ -159,7 +164,18 @@ def print_prompt(
             language=options.language,
             n_examples=options.examples,
         )
-    )
+        typer.echo(shown)
+        return
+    for judge in load_llm_judges(judges, reads_keys=False):
+        shown = show_prompt(
+            rubric,
+            item=item,
+            mode=judge.mode,
+            probability=judge.probability,
+            language=judge.language,
+            n_examples=judge.n_examples,
+        )
+        typer.echo(f"##### {judge.name} #####\n\n{shown}\n")
 
 
 def _first(items: str, *, file_format: str | None) -> Item | None:
