@@ -506,3 +506,20 @@ def test_an_estimate_tells_stored_failures_from_stored_answers(tmp_path, two, wr
     assert (after.n_calls, after.n_stored, after.n_failed) == (0, 12, 1)
     assert (again.n_calls, again.n_stored, again.n_failed) == (1, 11, 0)
     assert again.prompt_tokens > after.prompt_tokens == 0
+
+
+def test_in_single_mode_an_edited_question_is_paid_for_alone(tmp_path, two):
+    edited = rubric_from_text(TWO.replace("Is it rude?", "Is it very rude?"))
+    first, second = Asked(read_off), Asked(read_off)
+    store = tmp_path / "replies.sqlite"
+
+    one = voirdire.judge(
+        make_items(5), judge=LlmJudge(model=first.model, mode="single"), rubric=two, store=store
+    )
+    other = voirdire.judge(
+        make_items(5), judge=LlmJudge(model=second.model, mode="single"), rubric=edited, store=store
+    )
+
+    assert sum(first.seen.values()) == 10
+    assert sum(second.seen.values()) == 5
+    assert one.fingerprint != other.fingerprint

@@ -70,17 +70,22 @@ class BoundJudge:
     def reply_fingerprint(self) -> str:
         """Hash over everything that a reply depends on besides the item: its place in the store.
 
-        How many samples or orders there are is not part of it, since each has a call of its own,
-        and neither are completion classes, the threshold or the reader of replies: what is paid
+        How many samples or orders there are is not part of it, since each has a call of its own;
+        neither are the questions where each has one, since its name says what is asked; and
+        neither are completion classes, the threshold or the reader of replies: what is paid
         for is kept.
         """
         return hash_of(
             {
                 "asking": self.judge.asking,
                 "prompt": PROMPT_VERSION,
-                "questions": [question_document(row) for row in self.rubric.questions],
+                "questions": None if self.judge.mode == "single" else self._questions,
             }
         )
+
+    @property
+    def _questions(self) -> list[dict[str, Any]]:
+        return [question_document(row) for row in self.rubric.questions]
 
     @cached_property
     def fingerprint(self) -> str:
@@ -89,6 +94,7 @@ class BoundJudge:
         return hash_of(
             {
                 "replies": self.reply_fingerprint,
+                "questions": self._questions,
                 "reading": READING_VERSION,
                 "n_samples": judge.n_samples if judge.probability == "vote" else None,
                 "n_orders": judge.n_orders if judge.mode == "joint" else None,

@@ -14,9 +14,11 @@ from voirdire._validation import shorten
 from voirdire.errors import InputError
 from voirdire.judging.asking import Answers, Ask
 from voirdire.judging.calls.call import Call
+from voirdire.judging.fingerprint import hash_of
 from voirdire.judging.prompts import PromptBuilder, new_nonce
 from voirdire.judging.reading import ReplyReader
 from voirdire.records.items import as_bytes
+from voirdire.rubrics.hashing import question_document
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -116,7 +118,7 @@ def plan_calls(judge: LlmJudge, rubric: Rubric) -> CallPlan:
     sides = (False, True) if kinds == {"pairwise"} else (False,)
     parts: list[tuple[str, list[tuple[int, ...]]]]
     if judge.mode == "single":
-        parts = [(f"single/{row.id}", [(place,)]) for place, row in enumerate(questions)]
+        parts = [(_single_name(row), [(place,)]) for place, row in enumerate(rubric.questions)]
     else:
         n_orders = max(judge.n_orders, 2)  # one more than is asked, for the check
         parts = [("joint", orders_of(len(questions), n_orders=n_orders, seed=judge.seed))]
@@ -131,6 +133,11 @@ def plan_calls(judge: LlmJudge, rubric: Rubric) -> CallPlan:
     part, orders = parts[0]
     check = _spec(judge, questions, orders, order=1, sample=None, swapped=False, part=part)
     return CallPlan(specs=specs, check=check, n_check=judge.order_check)
+
+
+def _single_name(question: Question) -> str:
+    """Name the call by what is asked, so that editing one question pays for that one alone."""
+    return f"single/{question.id}/{hash_of(question_document(question))[7:23]}"
 
 
 def orders_of(n_questions: int, *, n_orders: int, seed: int) -> list[tuple[int, ...]]:
