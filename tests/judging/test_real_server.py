@@ -211,16 +211,20 @@ def both_are_listed(choice, key):
 
 
 def test_however_a_value_is_spelled_its_probability_is_that_of_all_spellings(llama_server):
-    ask = Ask(questions=QUESTIONS[:2])
+    # White space of its own, words with a space before them, words in two tokens.
+    wanted = {" ", " true", " false", "true", "false", "fal"}
 
     spelled = set()
-    for seed in range(12):
+    for seed in range(80):
+        turned = QUESTIONS[1::-1] if seed % 4 > 1 else QUESTIONS[:2]  # other prompts, other likings
+        ask = Ask(questions=turned, language=("en", "zh")[seed % 2])
         answers, choices = judge(llama_server, ask, ITEMS[:2], temperature=1.0, seed=seed)
 
         check(ask, answers, choices)
         spelled.update(first_token(choice, row.id) for choice in choices for row in ask.questions)
-    # White space of its own, words with a space before them, words in two tokens.
-    assert {" ", " true", " false", "true", "false", "fal"} <= spelled
+        if wanted <= spelled:
+            break
+    assert wanted <= spelled
 
 
 def test_orders_of_the_questions_move_probabilities_but_not_their_places(llama_server):
