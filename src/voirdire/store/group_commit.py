@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["GroupCommit"]
 
 _MOST_AT_ONCE = 1_024
-_ENOUGH, _GATHER_S = 64, 0.003
+_ENOUGH, _GATHER_S = 16, 0.001
 """A transaction costs as much as a dozen calls: one soon after another waits for so many calls,
 but no longer than so many seconds."""
 
