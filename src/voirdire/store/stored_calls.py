@@ -28,7 +28,7 @@ class StoredCall(msgspec.Struct, frozen=True, gc=False):
     item : bytes
         32 bytes: hash of what the call was about.
     name : str
-        Which of the item's calls it was, such as ``"joint"`` or ``"single/apology"``.
+        Which of the item's calls it was, such as ``"joint/order1"``.
     attempt : int
         Which attempt, from 0.
     blob : bytes

@@ -27,7 +27,7 @@ class Call(Generic[T]):
         32 bytes: hash of what it is about. With `name` and the judge's fingerprint, its place in
         the store.
     name : str
-        Which of the item's calls it is, such as ``"joint"`` or ``"single/apology"``.
+        Which of the item's calls it is, such as ``"joint/order1"``.
     request : callable
         Makes the request for a form of reply; called once per attempt, so that every attempt has
         a fence of its own.

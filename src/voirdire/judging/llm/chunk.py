@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Chunk", "Unit"]
 
-Stored = "Mapping[bytes, Mapping[str, Sequence[bytes]]]"
-
 
 @dataclass(eq=False, slots=True)
 class Unit:
