@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from voirdire.errors import InputError
 from voirdire.judging.file_run import CallProgress, FileRun, JudgingProgress
 from voirdire.judging.llm.batches import judged_batches
+from voirdire.judging.llm.collecting import collected_seldom
 from voirdire.judging.llm.run_record import RunRecord
 from voirdire.judging.parts import PART_ITEMS
 from voirdire.judging.tally import add_tallies, tally_of
@@ -55,7 +56,7 @@ class ModelRun(FileRun):
             stopping=self.stopping,
             record=self.record,
         )
-        with closing(batches):  # type: ignore[type-var]  # a generator
+        with collected_seldom(), closing(batches):  # type: ignore[type-var]  # a generator
             for batch in batches:
                 found = tally_of(batch)
                 total = found if total is None else add_tallies([total, found])

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from voirdire.judging.file_run import JudgingProgress
 from voirdire.judging.llm.batches import judged_batches
+from voirdire.judging.llm.collecting import collected_seldom
 from voirdire.judging.llm.model_run import call_progress
 from voirdire.judging.llm.run_record import RunRecord
 from voirdire.judging.set_aside import SetAside
@@ -65,7 +66,7 @@ def stream_verdicts(
         stopping=stopping,
         record=record,
     )
-    with closing(batches):  # type: ignore[type-var]  # a generator
+    with collected_seldom(), closing(batches):  # type: ignore[type-var]  # a generator
         for batch in batches:
             sys.stdout.buffer.write(encode_part(batch.to_frame(layout), "jsonl"))
             sys.stdout.buffer.flush()

@@ -7,6 +7,7 @@ import re
 import time
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from voirdire.records import Headroom
@@ -21,6 +22,9 @@ _PART = re.compile(r"(\d+(?:\.\d+)?)(ms|us|µs|ns|d|h|m|s)", re.IGNORECASE)
 _WORDS = re.compile(r"(?:try again|retry) (?:in|after) (\d[\d.]*[a-zµ]*(?:\d[\d.]*[a-zµ]+)*)", re.I)
 _EPOCH = 1e9  # a number of seconds so large is a date (2001 or later)
 _EPOCH_MS = 1e12
+_WHAT = [(kind, of) for kind in ("remaining", "limit", "reset") for of in ("requests", "tokens")]
+_OPENAI = tuple(f"x-ratelimit-{kind}-{of}" for kind, of in _WHAT)
+_ANTHROPIC = tuple(f"anthropic-ratelimit-{of}-{kind}" for kind, of in _WHAT)
 _LONGEST = 80  # characters; a date takes half of it, and digits without end would take long
 
 
@@ -38,19 +42,21 @@ def headroom_of(headers: Mapping[str, str]) -> Headroom | None:
         None where the headers do not say.
     """
     if "x-ratelimit-remaining-requests" in headers or "x-ratelimit-remaining-tokens" in headers:
-        name = "x-ratelimit-{1}-{0}".format
+        names = _OPENAI
     elif "anthropic-ratelimit-requests-remaining" in headers:
-        name = "anthropic-ratelimit-{0}-{1}".format
+        names = _ANTHROPIC
     else:
         return None
-    get = headers.get
+    requests, tokens, requests_limit, tokens_limit, requests_reset, tokens_reset = map(
+        headers.get, names
+    )
     return Headroom(
-        requests=_count(get(name("requests", "remaining"))),
-        tokens=_count(get(name("tokens", "remaining"))),
-        requests_limit=_count(get(name("requests", "limit"))),
-        tokens_limit=_count(get(name("tokens", "limit"))),
-        requests_reset_s=read_duration(get(name("requests", "reset"))),
-        tokens_reset_s=read_duration(get(name("tokens", "reset"))),
+        requests=_count(requests),
+        tokens=_count(tokens),
+        requests_limit=_count(requests_limit),
+        tokens_limit=_count(tokens_limit),
+        requests_reset_s=read_duration(requests_reset),
+        tokens_reset_s=read_duration(tokens_reset),
     )
 
 
@@ -107,14 +113,22 @@ def read_duration(text: str | None, *, now: str | None = None) -> float | None:
         if number < _EPOCH:
             return number
         return max(0.0, (number / 1000 if number >= _EPOCH_MS else number) - time.time())
-    parts = _PART.findall(text)
-    if parts and "".join(value + unit for value, unit in parts) == text.strip():
-        return math.fsum(float(value) * _UNITS.get(unit.lower(), 1e-9) for value, unit in parts)
+    duration = _duration(text)
+    if duration is not None:
+        return duration
     moment = _moment(text)
     if moment is None:
         return None
     start = _moment(now) if now else None
     return max(0.0, moment - (time.time() if start is None else start))
+
+
+@lru_cache(maxsize=1_024)  # the same few come with every reply
+def _duration(text: str) -> float | None:
+    parts = _PART.findall(text)
+    if parts and "".join(value + unit for value, unit in parts) == text.strip():
+        return math.fsum(float(value) * _UNITS.get(unit.lower(), 1e-9) for value, unit in parts)
+    return None
 
 
 def _moment(text: str) -> float | None:
