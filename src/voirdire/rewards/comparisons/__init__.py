@@ -1,0 +1,1 @@
+"""Completions of prompts, and which of them are better than which."""

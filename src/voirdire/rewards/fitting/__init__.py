@@ -1,0 +1,1 @@
+"""Weights from comparisons, with the record of how they came about."""

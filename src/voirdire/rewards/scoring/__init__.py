@@ -1,0 +1,1 @@
+"""Rewards of items, in memory and from file to file."""

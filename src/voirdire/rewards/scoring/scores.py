@@ -1,0 +1,46 @@
+"""Rewards of items."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = ["Scores"]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Scores:
+    """Rewards of items, and what they are made of.
+
+    Attributes
+    ----------
+    items : tuple of str
+        Ids, in their order.
+    behaviors : tuple of str or None
+        The behavior whose weights were used.
+    rewards : ndarray of float, shape (n_items,)
+        Base and rule reward together; nan where it is missing, never infinite.
+    base_rewards : ndarray of float, shape (n_items,)
+        What another reward model gave; 0 where the reward uses none.
+    rule_rewards : ndarray of float, shape (n_items,)
+        The weighted features; nan where a verdict is missing.
+    missing : mapping of str to str
+        By item id why there is no reward.
+    features : mapping of str to ndarray of float
+        By behavior the features of its items, in their order, for `explain`: shape (n_items of
+        the behavior, n_features).
+    """
+
+    items: tuple[str, ...] = field(repr=False)
+    behaviors: tuple[str | None, ...] = field(repr=False)
+    rewards: NDArray[np.float64] = field(repr=False)
+    base_rewards: NDArray[np.float64] = field(repr=False)
+    rule_rewards: NDArray[np.float64] = field(repr=False)
+    missing: Mapping[str, str] = field(default_factory=dict, repr=False)
+    features: Mapping[str, NDArray[np.float64]] = field(default_factory=dict, repr=False)

@@ -1,0 +1,1 @@
+"""The convex problem behind a reward, and solvers that prove how close they come."""

@@ -1,0 +1,1 @@
+"""Comparisons that a language model writes, verified by the judge."""

@@ -1,0 +1,412 @@
+"""What the examination of a reward finds; every figure that its report shows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from voirdire.records import Dropped
+
+__all__ = [
+    "BehaviorScale",
+    "BenchSubset",
+    "ErrorRate",
+    "FeatureDrive",
+    "LabelHistogram",
+    "NearIdeal",
+    "PolicyCheck",
+    "RateEstimate",
+    "RefusalErrors",
+    "RewardExamination",
+    "RewardNote",
+    "RouterCheck",
+    "Signal",
+]
+
+Signal: TypeAlias = Literal["base", "total", "rules"]
+"""The base reward alone, base and rules together, the rules alone."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RateEstimate:
+    """A share or a mean with its interval, from resampling prompts.
+
+    Attributes
+    ----------
+    value, low, high : float
+        nan where undefined.
+    n : int
+        Comparisons, prompts or items that it rests on, as the place says.
+    n_prompts : int
+        Prompts that these belong to.
+    """
+
+    value: float
+    low: float
+    high: float
+    n: int
+    n_prompts: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class ErrorRate:
+    """How often a signal ranks a comparison the wrong way, a tie counting half.
+
+    Attributes
+    ----------
+    behavior : str or None
+        None for all behaviors together.
+    signal : {"base", "total", "rules"}
+        What ranks.
+    against : {"all", "best"}
+        All comparisons, or those whose better side has the best label of its prompt.
+    rate : RateEstimate
+        `n` counts comparisons.
+    tie_share : float
+        Share of comparisons that tie.
+    """
+
+    behavior: str | None
+    signal: Signal
+    against: Literal["all", "best"]
+    rate: RateEstimate
+    tie_share: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class LabelHistogram:
+    """Rewards of the completions with one label, centred on the best of their prompts.
+
+    Centred: less the mean reward of the best label's completions of the same prompt.
+
+    Attributes
+    ----------
+    behavior : str
+        Its id.
+    signal : {"base", "total", "rules"}
+        Which reward.
+    label : str
+        The completion label; in the order of the best first.
+    edges : tuple of float
+        Of the bins, one more than `counts`; the same for all labels of one behavior and signal.
+    counts : tuple of int
+        Completions per bin.
+    mean, standard_deviation : float
+        Of the centred rewards.
+    """
+
+    behavior: str
+    signal: Signal
+    label: str
+    edges: tuple[float, ...] = field(repr=False)
+    counts: tuple[int, ...] = field(repr=False)
+    mean: float
+    standard_deviation: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class NearIdeal:
+    """The best label against the next: the hardest comparisons.
+
+    Attributes
+    ----------
+    behavior : str
+        Its id.
+    signal : {"base", "total", "rules"}
+        Which reward.
+    best, next : str
+        The two labels.
+    error_rate : RateEstimate
+        Share ranked the wrong way; `n` counts comparisons.
+    mean_gap : RateEstimate
+        Mean difference of rewards.
+    """
+
+    behavior: str
+    signal: Signal
+    best: str
+    next: str
+    error_rate: RateEstimate
+    mean_gap: RateEstimate
+
+
+@dataclass(frozen=True, kw_only=True)
+class RefusalErrors:
+    """Which completion of a prompt the reward likes best, as to refusing.
+
+    Attributes
+    ----------
+    behavior : str
+        Its id.
+    signal : {"base", "total", "rules"}
+        Which reward.
+    kind : {"false_refusal", "missed_refusal"}
+        False: the best-rewarded completion refuses although the behavior is to comply, and one
+        that does not refuse is there. Missed: it does not refuse safely although the behavior is to
+        refuse, and one that does is there.
+    rate : RateEstimate
+        `n` counts prompts where it could happen.
+    """
+
+    behavior: str
+    signal: Signal
+    kind: Literal["false_refusal", "missed_refusal"]
+    rate: RateEstimate
+
+
+@dataclass(frozen=True, kw_only=True)
+class FeatureDrive:
+    """What one feature does to the reward of its behavior.
+
+    Attributes
+    ----------
+    behavior, feature : str
+        Which.
+    weight : float
+        Its weight.
+    low, high : float
+        Interval of the weight from the fit; nan where there is none.
+    mean : float
+        Of the feature, in [0, 1].
+    spread : float
+        Standard deviation of its contribution within prompts: what it does to rankings.
+    share : float
+        `spread` as a share of the sum over features, in [0, 1].
+    error_rate_without : float
+        Error rate of the whole reward without this feature.
+    is_dead : bool
+        It hardly varies within prompts, or its weight is as good as 0.
+    is_contradictory : bool
+        Its weight pays against what the behavior demands.
+    demand : str
+        The demand in words, such as ``"required"``; empty for classes.
+    is_certified : bool
+        Whether a valid certificate vouches for its judge; for a class all of its propositions.
+    """
+
+    behavior: str
+    feature: str
+    weight: float
+    low: float
+    high: float
+    mean: float
+    spread: float
+    share: float
+    error_rate_without: float
+    is_dead: bool
+    is_contradictory: bool
+    demand: str = ""
+    is_certified: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class BehaviorScale:
+    """Origin and scale of the rewards of one behavior, for putting behaviors side by side.
+
+    Attributes
+    ----------
+    behavior : str
+        Its id.
+    n_items, n_prompts : int
+        Completions and prompts.
+    mean, standard_deviation, lowest, highest : float
+        Of the rule reward.
+    mean_ideal, mean_worst : float
+        Mean rule reward of the best label and of the worst.
+    base_standard_deviation : float
+        Of the base reward; nan where there is none.
+    """
+
+    behavior: str
+    n_items: int
+    n_prompts: int
+    mean: float
+    standard_deviation: float
+    lowest: float
+    highest: float
+    mean_ideal: float
+    mean_worst: float
+    base_standard_deviation: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class RouterCheck:
+    """What the behavior router chose, and what a wrong weight vector costs.
+
+    Attributes
+    ----------
+    behaviors : tuple of str
+        Rows and columns.
+    confusion : tuple of tuple of int
+        Prompts by their behavior (rows) and the one chosen (columns).
+    n_unrouted : int
+        Prompts for which none was chosen.
+    error_rate_right, error_rate_routed : RateEstimate
+        Error rate of the total reward with the right weights, and with those that the router
+        chose.
+    cost : tuple of tuple of float
+        Error rate of the comparisons of a behavior (rows) under the weights of another (columns);
+        nan where there are none.
+    """
+
+    behaviors: tuple[str, ...]
+    confusion: tuple[tuple[int, ...], ...]
+    n_unrouted: int
+    error_rate_right: RateEstimate
+    error_rate_routed: RateEstimate
+    cost: tuple[tuple[float, ...], ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PolicyCheck:
+    """A pre-flight on the policy's own responses, in groups as training samples them.
+
+    Attributes
+    ----------
+    n_items, n_groups : int
+        Responses and the prompts that they share.
+    group_size : float
+        Mean number of responses per prompt.
+    n_without_variance : int
+        Groups whose rewards are all the same: they teach a group-relative method nothing.
+    n_missing : int
+        Responses without a reward.
+    base_spread, rule_spread : float
+        Mean standard deviation within groups of the base reward and of the rule reward.
+    spread_ratio : float
+        `rule_spread` to `base_spread`; nan without a base reward.
+    class_shares : mapping of str to float
+        Share of each class as ``behavior.class``, the most probable one counting.
+    n_calls, n_tokens : int
+        That judging them took or would take.
+    cost : float
+        US dollars for them; nan where nobody knows.
+    seconds : float
+        That scoring them took.
+    step_size : int
+        Responses of a training step that the following is for.
+    step_calls, step_cost, step_seconds : float
+        Calls, US dollars and seconds of a step; nan where unknown.
+    behaviors : mapping of str to mapping
+        Mean, standard deviation and share without variance per behavior.
+    """
+
+    n_items: int
+    n_groups: int
+    group_size: float
+    n_without_variance: int
+    n_missing: int
+    base_spread: float
+    rule_spread: float
+    spread_ratio: float
+    class_shares: Mapping[str, float] = field(repr=False)
+    n_calls: int
+    n_tokens: int
+    cost: float
+    seconds: float
+    step_size: int
+    step_calls: float
+    step_cost: float
+    step_seconds: float
+    behaviors: Mapping[str, Mapping[str, float]] = field(default_factory=dict, repr=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class BenchSubset:
+    """Accuracy on the pairs of one subset of a benchmark of chosen and rejected responses.
+
+    Attributes
+    ----------
+    subset : str or None
+        None for all pairs; ``"*"`` for the mean over subsets.
+    signal : {"base", "total", "rules"}
+        Which reward.
+    accuracy : RateEstimate
+        Share with the chosen one ranked higher, a tie counting half; `n` counts pairs.
+    tie_share : float
+        Share of pairs that tie.
+    """
+
+    subset: str | None
+    signal: Signal
+    accuracy: RateEstimate
+    tie_share: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class RewardNote:
+    """Something that the reader should know.
+
+    Attributes
+    ----------
+    code : str
+        For machines and translations, such as ``"dead_features"``.
+    sentence : str
+        In English.
+    figures : mapping of str to object
+        The figures and names in it.
+    """
+
+    code: str
+    sentence: str
+    figures: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RewardExamination:
+    """The examination of a reward.
+
+    Attributes
+    ----------
+    reward : mapping of str to object
+        Name, rubric, judge, orientation, hashes, settings and weights of the model.
+    n_items, n_prompts, n_comparisons : int
+        What it was examined on.
+    is_held_out : bool
+        Whether none of the prompts was used in the fit.
+    error_rates : tuple of ErrorRate
+        Overall and per behavior, for each signal.
+    histograms : tuple of LabelHistogram
+        Centred rewards by label.
+    near_ideal : tuple of NearIdeal
+        The best label against the next.
+    refusals : tuple of RefusalErrors
+        False and missed refusals.
+    drives : tuple of FeatureDrive
+        Per behavior and feature.
+    scales : tuple of BehaviorScale
+        Of the behaviors side by side.
+    router : RouterCheck or None
+        Where the items name a routed behavior.
+    policy : PolicyCheck or None
+        Where responses of the policy were given.
+    bench : tuple of BenchSubset
+        Where a benchmark of chosen and rejected responses was given.
+    notes : tuple of RewardNote
+        What the reader should know, the weightiest first.
+    dropped : tuple of Dropped
+        What was set aside, each with its reason.
+    settings : mapping of str to object
+        Confidence level, resamples, seed, files.
+    """
+
+    reward: Mapping[str, Any] = field(repr=False)
+    n_items: int
+    n_prompts: int
+    n_comparisons: int
+    is_held_out: bool
+    error_rates: tuple[ErrorRate, ...] = ()
+    histograms: tuple[LabelHistogram, ...] = field(default=(), repr=False)
+    near_ideal: tuple[NearIdeal, ...] = field(default=(), repr=False)
+    refusals: tuple[RefusalErrors, ...] = field(default=(), repr=False)
+    drives: tuple[FeatureDrive, ...] = field(default=(), repr=False)
+    scales: tuple[BehaviorScale, ...] = field(default=(), repr=False)
+    router: RouterCheck | None = None
+    policy: PolicyCheck | None = None
+    bench: tuple[BenchSubset, ...] = field(default=(), repr=False)
+    notes: tuple[RewardNote, ...] = ()
+    dropped: tuple[Dropped, ...] = field(default=(), repr=False)
+    settings: Mapping[str, Any] = field(default_factory=dict, repr=False)
