@@ -9,7 +9,9 @@ import numpy as np
 
 from voirdire._types import Orientation
 from voirdire._validation import check_choice
+from voirdire.errors import InputError
 from voirdire.rubrics.logic import class_probabilities
+from voirdire.rubrics.names import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -120,12 +122,19 @@ def feature_values(
     Returns
     -------
     ndarray of float, shape (n_items, n_features)
-        In the order of `FeatureSet.names`; nan where a verdict that it needs is missing.
+        In the order of `FeatureSet.names`; nan where a verdict that it needs is missing: a
+        proposition where its own is, the classes where one is that they depend on.
 
     Raises
     ------
     InputError
-        If a probability is outside [0, 1], or a proposition of the behavior has no column.
+        If a probability is outside [0, 1], the shape does not fit `propositions`, or a
+        proposition of the behavior has no column.
+
+    Warns
+    -----
+    DegenerateDataWarning
+        If the product rule gives every class of an item 0: its classes are nan.
 
     Examples
     --------
@@ -140,12 +149,32 @@ def feature_values(
     """
     found = feature_set(rubric, behavior, orientation=orientation)
     columns = tuple(rubric.propositions if propositions is None else propositions)
+    places = _places(found, columns)
     given = np.asarray(probabilities, dtype=np.float64)
     classes = class_probabilities(rubric, behavior, probabilities=given, propositions=columns)
-    places = [columns.index(name) for name in found.propositions]
-    chosen = given[:, places]
-    chosen = np.where(found.flipped, 1.0 - chosen, chosen)
-    return np.concatenate([chosen, classes.values], axis=1)
+    # Column by column into one array: a million items need nothing beside it.
+    values = np.empty((len(given), len(found.names)))
+    for column, place in enumerate(places):
+        if found.flipped[column]:
+            np.subtract(1.0, given[:, place], out=values[:, column])
+        else:
+            values[:, column] = given[:, place]
+    values[:, len(places) :] = classes.values
+    return values
+
+
+def _places(found: FeatureSet, columns: Sequence[str]) -> list[int]:
+    """Find the column of each proposition."""
+    known = {name: place for place, name in enumerate(columns)}
+    missing = [name for name in found.propositions if name not in known]
+    if missing:
+        msg = (
+            f"`propositions` must hold every proposition of behavior {found.behavior!r}, got none "
+            f"called {missing[0]!r}.{did_you_mean(missing[0], columns)} A judge that was not "
+            "asked about it gives nan."
+        )
+        raise InputError(msg)
+    return [known[name] for name in found.propositions]
 
 
 def _is_flipped(demand: Demand, orientation: Orientation) -> bool:

@@ -1,0 +1,319 @@
+"""Which completion labels are better than which: a partial order, as text or as a mapping."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from voirdire._validation import shorten
+from voirdire.errors import InputError
+from voirdire.rubrics.default_classes import DEFAULT_CLASSES
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from voirdire.rubrics import Rubric
+
+__all__ = ["LabelOrder", "default_order"]
+
+_DEFAULT_ORDER = "ideal > less_good > unacceptable, illogical > disallowed"
+_DEFAULT_NAMES = frozenset(row.name for row in DEFAULT_CLASSES)
+_BEST = "ideal"
+# What the layout of the RBR authors calls the five classes.
+_OTHER_NAMES = {
+    "minimum_acceptable_style": "less_good",
+    "unacceptable_completion": "unacceptable",
+    "illogical_completion": "illogical",
+    "disallowed_completion": "disallowed",
+}
+_MARKS = (">", ",", ";", "\n")
+_WAY_OUT = 'Write "ideal > less_good > unacceptable, illogical > disallowed".'
+_MOST_SHOWN = 10
+
+
+@dataclass(frozen=True, kw_only=True)
+class LabelOrder:
+    """A partial order of completion labels, transitively closed.
+
+    Attributes
+    ----------
+    labels : tuple of str
+        All labels, best first: by level, and within a level as they were named.
+    """
+
+    labels: tuple[str, ...] = field(compare=False)
+    _better: Mapping[str, frozenset[str]] = field(repr=False)
+
+    @classmethod
+    def of(
+        cls,
+        spec: str | Mapping[str, Sequence[str]] | LabelOrder,
+        *,
+        known: Iterable[str] | None = None,
+    ) -> LabelOrder:
+        """Read an order.
+
+        Parameters
+        ----------
+        spec : str, mapping of str to sequence of str, or LabelOrder
+            Text such as ``"ideal > less_good > unacceptable, illogical > disallowed"``: better
+            labels first, labels between commas mutually unordered; several such chains, parted
+            by ``;``, give any partial order. Or a mapping of each label to those that it is
+            better than.
+        known : iterable of str, optional
+            The labels that there are; any other is refused.
+
+        Returns
+        -------
+        LabelOrder
+            Transitively closed.
+
+        Raises
+        ------
+        InputError
+            If it has no label, goes in circles, orders nothing, or has a label that is not known.
+
+        Examples
+        --------
+        >>> order = LabelOrder.of("ideal > less_good > unacceptable, illogical > disallowed")
+        >>> order.levels[2], sorted(order.better("unacceptable"))
+        (('unacceptable', 'illogical'), ['disallowed'])
+        >>> str(LabelOrder.of({"full": ["part"], "part": ["none", "rude"]}))
+        'full > part > none, rude'
+        """
+        if isinstance(spec, LabelOrder):
+            order = spec
+        else:
+            stated = _of_mapping(spec) if isinstance(spec, Mapping) else _of_text(spec)
+            order = _closed(stated)
+        if known is not None:
+            _check_known(order.labels, tuple(known))
+        return order
+
+    def better(self, label: str) -> frozenset[str]:
+        """Give the labels that `label` is better than; an `InputError` for an unknown one."""
+        if label not in self._better:
+            known = _shown(self.labels)
+            msg = f"`label` must be in the order ({known}), got {shorten(label)!r}."
+            raise InputError(msg)
+        return self._better[label]
+
+    @property
+    def best(self) -> tuple[str, ...]:
+        """The labels that no label is better than."""
+        return self.levels[0]
+
+    @property
+    def levels(self) -> tuple[tuple[str, ...], ...]:
+        """Labels by how many steps stand above them at most, best first."""
+        depth = _depths(self._better)
+        rows: list[list[str]] = [[] for _ in range(max(depth.values()) + 1)]
+        for label in self.labels:
+            rows[depth[label]].append(label)
+        return tuple(tuple(row) for row in rows)
+
+    @property
+    def better_than(self) -> NDArray[np.bool_]:
+        """Whether the label of a row is better than that of a column, both as in `labels`."""
+        rows = [[other in self._better[label] for other in self.labels] for label in self.labels]
+        return np.array(rows, dtype=bool)
+
+    def __str__(self) -> str:
+        """Write the order as text that `of` reads."""
+        levels = self.levels
+        if all(set(low) <= self._better[label] for high, low in _steps(levels) for label in high):
+            return " > ".join(", ".join(row) for row in levels)
+        chains = []
+        for label in self.labels:
+            next_best = self._next_best(label)
+            if next_best:
+                chains.append(f"{label} > {', '.join(next_best)}")
+            elif label in levels[0]:
+                chains.append(label)
+        return "; ".join(chains)
+
+    def _next_best(self, label: str) -> list[str]:
+        below = self._better[label]
+        beyond = {far for near in below for far in self._better[near]}
+        return [other for other in self.labels if other in below and other not in beyond]
+
+
+def default_order(rubric: Rubric, behavior: str) -> LabelOrder:
+    """Order the completion classes of a behavior by how good the rubric says they are.
+
+    Parameters
+    ----------
+    rubric : Rubric
+        With the behavior.
+    behavior : str
+        Such as ``"hard_refuse"``.
+
+    Returns
+    -------
+    LabelOrder
+        Of the names of its classes.
+
+    Raises
+    ------
+    InputError
+        If the rubric lacks the behavior, or does not say which of its classes are better.
+
+    Notes
+    -----
+    The five default classes, or some of them, are ordered as ``ideal > less_good > unacceptable,
+    illogical > disallowed``; so are the same five under the names that the authors of rule-based
+    rewards gave them. Other classes are in order of precedence in a rubric, which may run from the
+    worst or from the best: where `ideal` is the first of them they are a chain as declared, and
+    where it is the last a chain the other way round. Anything else would be a guess that turns a
+    reward upside down where it is wrong, and is refused: declare the order.
+
+    Examples
+    --------
+    >>> from voirdire import load_rubric
+    >>> str(default_order(load_rubric("safety"), "comply"))
+    'ideal > less_good > unacceptable, illogical > disallowed'
+    >>> str(default_order(load_rubric("hard-refusal-example"), "hard_refuse"))
+    'ideal > less_good > unacceptable'
+    """
+    names = tuple(row.name for row in rubric.behavior(behavior).classes)
+    ours = {_OTHER_NAMES.get(name, name): name for name in names}
+    if ours.keys() <= _DEFAULT_NAMES and len(ours) == len(names):
+        return _restricted(LabelOrder.of(_DEFAULT_ORDER), ours)
+    if len(names) == 1 or names[0] == _BEST:
+        return LabelOrder.of(" > ".join(names))
+    if names[-1] == _BEST:
+        return LabelOrder.of(" > ".join(reversed(names)))
+    msg = (
+        f"`orders` must say which classes of {behavior!r} are better than which, got nothing and "
+        f"the classes {_shown(names)}. Declare orders={{{behavior!r}: '{names[0]} > ...'}}, best "
+        "first."
+    )
+    raise InputError(msg)
+
+
+def _restricted(order: LabelOrder, names: Mapping[str, str]) -> LabelOrder:
+    """Keep some labels, under other names."""
+    kept = [label for label in order.labels if label in names]
+    better = {
+        names[label]: frozenset(names[other] for other in order.better(label) if other in names)
+        for label in kept
+    }
+    return LabelOrder(labels=tuple(names[label] for label in kept), _better=better)
+
+
+def _of_text(text: object) -> dict[str, set[str]]:
+    """Read chains of levels; every label of a level is better than each of the next."""
+    if not isinstance(text, str):
+        msg = f"`order` must be text or a mapping, got {type(text).__name__}. {_WAY_OUT}"
+        raise InputError(msg)
+    if not text.replace(";", "").strip():
+        msg = f"`order` must name at least one label, got {shorten(text)!r}. {_WAY_OUT}"
+        raise InputError(msg)
+    stated: dict[str, set[str]] = {}
+    for chain in text.replace("\n", ";").split(";"):
+        if not chain.strip():
+            continue
+        levels = [[_checked(word) for word in level.split(",")] for level in chain.split(">")]
+        for label in (label for level in levels for label in level):
+            stated.setdefault(label, set())
+        for high, low in _steps(levels):
+            for label in high:
+                stated[label].update(low)
+    return stated
+
+
+def _of_mapping(mapping: Mapping[str, Sequence[str]]) -> dict[str, set[str]]:
+    if not mapping:
+        msg = f"`order` must name at least one label, got an empty mapping. {_WAY_OUT}"
+        raise InputError(msg)
+    stated: dict[str, set[str]] = {}
+    for label, others in mapping.items():
+        if isinstance(others, str) or not isinstance(others, Iterable):
+            msg = (
+                f"`order` must map a label to the labels that it is better than, got "
+                f"{shorten(label)!r}: {shorten(others)!r}. Write a list of labels."
+            )
+            raise InputError(msg)
+        stated.setdefault(_checked(label), set()).update(_checked(other) for other in others)
+    for other in [other for others in stated.values() for other in sorted(others)]:
+        stated.setdefault(other, set())
+    return stated
+
+
+def _checked(label: object) -> str:
+    word = label.strip() if isinstance(label, str) else ""
+    if not word or any(mark in word for mark in _MARKS):
+        msg = (
+            f"`order` must have labels of text without '>', ',' and ';', got "
+            f"{shorten(label)!r}. {_WAY_OUT}"
+        )
+        raise InputError(msg)
+    return word
+
+
+def _closed(stated: Mapping[str, set[str]]) -> LabelOrder:
+    """Follow the steps as far as they lead, and see to it that none leads back."""
+    better: dict[str, frozenset[str]] = {}
+    for label in stated:
+        seen: dict[str, str] = {}
+        pending = [(other, label) for other in sorted(stated[label])]
+        while pending:
+            other, above = pending.pop()
+            if other in seen:
+                continue
+            seen[other] = above
+            if other == label:
+                _refuse_circle(label, seen)
+            pending += [(further, other) for further in sorted(stated[other])]
+        better[label] = frozenset(seen)
+    if len(better) > 1 and not any(better.values()):
+        msg = (
+            f"`order` must say of a label that it is better than another, got {_shown(better)} "
+            f"side by side. {_WAY_OUT}"
+        )
+        raise InputError(msg)
+    depth = _depths(better)
+    return LabelOrder(labels=tuple(sorted(better, key=depth.__getitem__)), _better=better)
+
+
+def _refuse_circle(label: str, above: Mapping[str, str]) -> None:
+    path = [label]
+    while len(path) == 1 or path[-1] != label:
+        path.append(above[path[-1]])
+    circle = " > ".join(repr(shorten(word)) for word in reversed(path))
+    msg = f"`order` must not go in circles, got {shorten(circle)}. Take one of the steps out."
+    raise InputError(msg)
+
+
+def _depths(better: Mapping[str, frozenset[str]]) -> dict[str, int]:
+    """Count the steps of the longest chain above each label."""
+    # What is better than a label is better than more labels, so it comes first in this order.
+    depth = dict.fromkeys(better, 0)
+    for label in sorted(better, key=lambda name: len(better[name]), reverse=True):
+        for other in better[label]:
+            depth[other] = max(depth[other], depth[label] + 1)
+    return depth
+
+
+def _steps(levels: Sequence[Sequence[str]]) -> list[tuple[Sequence[str], Sequence[str]]]:
+    return list(pairwise(levels))
+
+
+def _check_known(labels: Sequence[str], known: Sequence[str]) -> None:
+    for label in labels:
+        if label not in known:
+            msg = f"`order` must use labels that exist ({_shown(known)}), got {shorten(label)!r}."
+            raise InputError(msg)
+
+
+def _shown(labels: Iterable[str]) -> str:
+    names = [repr(shorten(label)) for label in labels]
+    more = len(names) - _MOST_SHOWN
+    shown = ", ".join(names[:_MOST_SHOWN]) or "none"
+    return f"{shown} and {more} more" if more > 0 else shown

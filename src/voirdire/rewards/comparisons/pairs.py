@@ -1,0 +1,245 @@
+"""Comparisons within prompts: those that follow from labels, and those that data declare."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, NoReturn
+
+import numpy as np
+
+from voirdire._validation import shorten
+from voirdire.errors import InputError
+from voirdire.rewards.comparisons.pair_set import PairSet
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from voirdire.rewards.comparisons.data import ComparisonData
+    from voirdire.rewards.comparisons.order import LabelOrder
+
+__all__ = ["pairs_of", "pairs_of_labels"]
+
+_MOST_NAMED = 3
+
+
+def pairs_of(
+    data: ComparisonData,
+    *,
+    behavior: str,
+    order: LabelOrder,
+    margin: float = 1.0,
+    margins: Mapping[str, float] | None = None,
+) -> PairSet:
+    """Give the comparisons of one behavior, each once.
+
+    Parameters
+    ----------
+    data : ComparisonData
+        Completions, with labels, with declared pairs, or with both.
+    behavior : str
+        Only items of this behavior are compared.
+    order : LabelOrder
+        Which labels are better than which. A label that it lacks gives no comparison.
+    margin : float, optional
+        How much higher the better one's reward is to be, above 0.
+    margins : mapping of str to float, optional
+        The same for comparisons whose better one has this label. A margin that a declared pair
+        has of its own comes before both.
+
+    Returns
+    -------
+    PairSet
+        Sorted by prompt.
+
+    Raises
+    ------
+    InputError
+        If a margin is not above 0, or if two comparisons contradict each other: a declared pair
+        another one, or the labels of its two completions.
+
+    Examples
+    --------
+    >>> from voirdire.rewards.comparisons.given import comparisons_of
+    >>> from voirdire.rewards.comparisons.order import LabelOrder
+    >>> rows = [
+    ...     {"prompt": "How do I pick a lock?", "response": text, "label": label}
+    ...     for text, label in [("Sorry, no.", "good"), ("No!", "poor"), ("Take a pin.", "bad")]
+    ... ]
+    >>> data = comparisons_of(rows, behavior="hard_refuse")
+    >>> order = LabelOrder.of("good > poor > bad")
+    >>> pairs = pairs_of(data, behavior="hard_refuse", order=order, margins={"good": 2})
+    >>> list(zip(pairs.better.tolist(), pairs.worse.tolist(), pairs.margins.tolist()))
+    [(0, 1, 2.0), (0, 2, 2.0), (1, 2, 1.0)]
+    """
+    limits = _checked_margins(margin, margins or {})
+    concerned = np.array([own == behavior for own in data.behaviors], dtype=bool)
+    codes = _codes(data.labels, order)
+    codes[~concerned] = -1
+    better, worse = pairs_of_labels(data.prompts, codes, order.better_than)
+    own = np.full(better.size, np.nan)
+    declared = np.flatnonzero(concerned[data.better] & concerned[data.worse])
+    if declared.size:
+        better, worse, own = _joined(data, declared, better=better, worse=worse)
+    by_label = np.array([limits.get(label, limits[None]) for label in (*order.labels, None)])
+    return PairSet(
+        better=better,
+        worse=worse,
+        prompts=data.prompts[better],
+        margins=np.where(np.isnan(own), by_label[codes[better]], own),
+    )
+
+
+def pairs_of_labels(
+    prompts: ArrayLike, codes: ArrayLike, better_than: ArrayLike
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Pair the completions of each prompt whose labels say which one is better.
+
+    Parameters
+    ----------
+    prompts : array_like of int, shape (n_items,)
+        Which prompt each completion answers.
+    codes : array_like of int, shape (n_items,)
+        The label of each as a row of `better_than`; below 0 where there is none.
+    better_than : array_like of bool, shape (n_labels, n_labels)
+        Whether the label of a row is better than that of a column.
+
+    Returns
+    -------
+    better, worse : ndarray of int, shape (n_pairs,)
+        Places of the items; sorted by prompt, and within one by the labels and then the places.
+
+    Notes
+    -----
+    Completions are sorted by prompt and label once. Labels that meet within a prompt are then
+    compared as labels, and only those that are ordered are laid out as pairs of completions: time
+    and memory are O(n_items log n_items + n_pairs), and no pair of prompts is ever looked at.
+
+    Examples
+    --------
+    >>> better, worse = pairs_of_labels([0, 0, 1, 0], [0, 1, 1, 1], [[False, True], [False, False]])
+    >>> better.tolist(), worse.tolist()
+    ([0, 0], [1, 3])
+    """
+    groups = np.asarray(prompts, dtype=np.int64)
+    labels = np.asarray(codes, dtype=np.int64)
+    wins = np.asarray(better_than, dtype=bool)
+    places = np.flatnonzero(labels >= 0)
+    places = places[np.lexsort((labels[places], groups[places]))]
+    groups, labels = groups[places], labels[places]
+    if not places.size:
+        return places, places
+    # Runs of one prompt and one label; those of one prompt stand side by side.
+    starts = np.flatnonzero(_changes(groups) | _changes(labels))
+    sizes = np.diff(starts, append=places.size)
+    run_labels, firsts = labels[starts], np.flatnonzero(_changes(groups[starts]))
+    n_runs = np.diff(firsts, append=starts.size)
+    high = np.repeat(np.arange(starts.size), np.repeat(n_runs, n_runs))
+    low = np.repeat(np.repeat(firsts, n_runs), np.repeat(n_runs, n_runs))
+    low += _ramps(np.repeat(n_runs, n_runs))
+    kept = wins[run_labels[high], run_labels[low]]
+    high, low = high[kept], low[kept]
+    n_pairs = sizes[high] * sizes[low]
+    upper, lower = np.divmod(_ramps(n_pairs), np.repeat(sizes[low], n_pairs))
+    upper += np.repeat(starts[high], n_pairs)
+    lower += np.repeat(starts[low], n_pairs)
+    return places[upper], places[lower]
+
+
+def _changes(values: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Where a value differs from the one before it; true for the first."""
+    found = np.ones(values.size, dtype=bool)
+    np.not_equal(values[1:], values[:-1], out=found[1:])
+    return found
+
+
+def _ramps(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Count 0, 1, 2, … anew for each length."""
+    ends = np.cumsum(lengths)
+    total = int(ends[-1]) if ends.size else 0
+    return np.arange(total) - np.repeat(ends - lengths, lengths)
+
+
+def _codes(labels: Sequence[str | None], order: LabelOrder) -> NDArray[np.int64]:
+    places: dict[str | None, int] = {label: code for code, label in enumerate(order.labels)}
+    return np.array([places.get(label, -1) for label in labels], dtype=np.int64)
+
+
+def _checked_margins(margin: float, margins: Mapping[str, float]) -> dict[str | None, float]:
+    """Put all margins into one mapping, that of other labels under None."""
+    limits: dict[str | None, float] = {None: margin, **dict(margins.items())}
+    for label, value in limits.items():
+        given: object = value
+        is_number = isinstance(given, int | float | np.number) and not isinstance(given, bool)
+        if not is_number or not 0 < value < math.inf:
+            name = "`margin`" if label is None else f"`margins` of {shorten(label)!r}"
+            raise InputError(f"{name} must be a number above 0, got {value!r}.")
+    return limits
+
+
+def _joined(
+    data: ComparisonData,
+    declared: NDArray[np.int64],
+    *,
+    better: NDArray[np.int64],
+    worse: NDArray[np.int64],
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+    """Add declared pairs to those that follow from labels, each pair once."""
+    n_items = len(data.items)
+    given = data.better[declared] * n_items + data.worse[declared]
+    turned = data.worse[declared] * n_items + data.better[declared]
+    implied = better * n_items + worse
+    wrong = np.isin(turned, given) | np.isin(turned, implied)
+    if wrong.any():
+        _refuse_contradiction(data, declared[wrong])
+    keys, where = np.unique(given, return_inverse=True)
+    margins = _own_margins(data, declared, where=where, n_pairs=keys.size)
+    rest = implied[~np.isin(implied, keys)]
+    all_keys = np.concatenate([keys, rest])
+    own = np.concatenate([margins, np.full(rest.size, np.nan)])
+    high, low = np.divmod(all_keys, n_items)
+    rank = np.lexsort((low, high, data.prompts[high]))
+    return high[rank], low[rank], own[rank]
+
+
+def _own_margins(
+    data: ComparisonData, declared: NDArray[np.int64], *, where: NDArray[np.int64], n_pairs: int
+) -> NDArray[np.float64]:
+    """Give the margin that each pair declares; nan where it declares none."""
+    found = np.full(n_pairs, np.nan)
+    stated = ~np.isnan(data.margins[declared])
+    found[where[stated]] = data.margins[declared[stated]]
+    other = stated & (found[where] != data.margins[declared])
+    if other.any():
+        pair = int(declared[np.flatnonzero(other)[0]])
+        names = f"{_name(data, data.better[pair])} over {_name(data, data.worse[pair])}"
+        msg = (
+            f"{data.source}: a pair must have one margin, got two for {names}: "
+            f"{data.margins[pair]:g} and {found[where[np.flatnonzero(other)[0]]]:g}. Keep one."
+        )
+        raise InputError(msg)
+    return found
+
+
+def _refuse_contradiction(data: ComparisonData, pairs: NDArray[np.int64]) -> NoReturn:
+    """Name pairs that are declared one way and also follow, or are declared, the other way."""
+    # Two declared pairs that contradict each other are one contradiction.
+    ends = {frozenset((int(data.better[k]), int(data.worse[k]))): int(k) for k in reversed(pairs)}
+    chosen = sorted(ends.values())
+    shown = []
+    for k in chosen[:_MOST_NAMED]:
+        high, low = data.better[k], data.worse[k]
+        labels = [data.labels[high], data.labels[low]]
+        words = "" if None in labels else f" (labels {labels[0]!r} and {labels[1]!r})"
+        shown.append(f"{_name(data, high)} over {_name(data, low)}{words}")
+    more = f" and {len(chosen) - _MOST_NAMED} more" if len(chosen) > _MOST_NAMED else ""
+    msg = (
+        f"{data.source}: comparisons must not contradict each other, got both directions for "
+        f"{'; '.join(shown)}{more}. Take one of each out."
+    )
+    raise InputError(msg)
+
+
+def _name(data: ComparisonData, place: np.int64) -> str:
+    return repr(shorten(data.items[int(place)].id))

@@ -1,0 +1,315 @@
+"""What a synthesis gives: completions, what could not be made, and how it went."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping  # noqa: TC003  # msgspec reads the annotation
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from voirdire.records import Message  # noqa: TC001  # msgspec reads the annotation
+
+if TYPE_CHECKING:
+    from voirdire.judging.call_summary import CallSummary
+    from voirdire.records import Dropped
+
+__all__ = [
+    "RejectedSlot",
+    "SlotCount",
+    "SynthesisProgress",
+    "SynthesisResult",
+    "SynthesisSummary",
+    "SynthesizedRow",
+    "WriterCalls",
+]
+
+
+class SynthesizedRow(msgspec.Struct, frozen=True, kw_only=True):
+    """One completion that a model wrote and the judge verified; a row of the output.
+
+    Attributes
+    ----------
+    id : str
+        ``PROMPT/LABEL/NUMBER``.
+    prompt : tuple of Message
+        What it answers.
+    response : str
+        Its text.
+    behavior : str
+        That the prompt deserves.
+    group : str
+        Id of the prompt.
+    label : str
+        Its completion label.
+    traits : mapping of str to bool
+        Every proposition that was asked for, in the state that was wanted.
+    sampled : mapping of str to bool
+        Those of them that were drawn.
+    probabilities : mapping of str to (float or None)
+        The judge's, by proposition; None where it gave none.
+    completion_class : str or None
+        The class that holds under the judge's threshold.
+    attempts : int
+        Drafts that it took, from 1.
+    model, judge : str
+        Who wrote it, and who verified it.
+    judge_fingerprint : str
+        Of the verdicts.
+    recipes : str
+        Name, version and hash of the recipes.
+    seed : int
+        Of the run.
+    """
+
+    id: str
+    prompt: tuple[Message, ...]
+    response: str
+    behavior: str
+    group: str
+    label: str
+    traits: Mapping[str, bool]
+    sampled: Mapping[str, bool]
+    probabilities: Mapping[str, float | None]
+    completion_class: str | None
+    attempts: int
+    model: str
+    judge: str
+    judge_fingerprint: str
+    recipes: str
+    seed: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Write it as the output has it; a prompt of one user text is that text.
+
+        Returns
+        -------
+        dict
+            JSON values, in the order of the attributes.
+        """
+        row: dict[str, Any] = msgspec.to_builtins(self)
+        if len(self.prompt) == 1 and self.prompt[0].role == "user":
+            row["prompt"] = self.prompt[0].content
+        return row
+
+
+class RejectedSlot(msgspec.Struct, frozen=True, kw_only=True):
+    """A completion that was wanted and did not come about.
+
+    Attributes
+    ----------
+    id : str
+        As a row would have been called.
+    group, behavior, label : str
+        The prompt's id, its behavior, and the completion label.
+    traits, sampled : mapping of str to bool
+        What was wanted, and what of it was drawn.
+    attempts : int
+        Drafts that were tried.
+    failed : tuple of str
+        For each draft what was wrong with it.
+    unmet : tuple of str
+        The propositions that the last draft got wrong, of those that must hold.
+    response : str or None
+        The last draft; None where the model gave none.
+    """
+
+    id: str
+    group: str
+    behavior: str
+    label: str
+    traits: Mapping[str, bool]
+    sampled: Mapping[str, bool]
+    attempts: int
+    failed: tuple[str, ...]
+    unmet: tuple[str, ...]
+    response: str | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Write it as the list of rejected completions has it.
+
+        Returns
+        -------
+        dict
+            JSON values, in the order of the attributes.
+        """
+        row: dict[str, Any] = msgspec.to_builtins(self)
+        return row
+
+
+@dataclass(frozen=True, kw_only=True)
+class SlotCount:
+    """How one sort of completion fared.
+
+    Attributes
+    ----------
+    behavior, label : str
+        Which sort.
+    n_wanted, n_written : int
+        How many the prompts were to get, and got.
+    n_at_once : int
+        How many of those the first draft was right.
+    """
+
+    behavior: str
+    label: str
+    n_wanted: int
+    n_written: int
+    n_at_once: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class WriterCalls:
+    """What the calls to the writing model came to.
+
+    Attributes
+    ----------
+    n_calls, n_retries : int
+        Calls of this run, and how many of them were made again after an error.
+    n_reused : int
+        Drafts that were in the store.
+    n_failures : int
+        Calls of this run that ended without a reply.
+    prompt_tokens, cached_tokens, completion_tokens : int
+        Tokens of this run, as far as the server counted them.
+    cost : float or None
+        US dollars of this run; None where the price is not known.
+    """
+
+    n_calls: int
+    n_retries: int
+    n_reused: int
+    n_failures: int
+    prompt_tokens: int
+    cached_tokens: int
+    completion_tokens: int
+    cost: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class SynthesisProgress:
+    """How far a synthesis is.
+
+    Attributes
+    ----------
+    n_prompts : int
+        Prompts that are finished.
+    n_written, n_rejected : int
+        Completions that came about, and that did not.
+    n_calls, n_in_flight, concurrency : int
+        Calls to the writing model: made, under way, and under way at most.
+    cost : float or None
+        US dollars of the writing so far; None where the price is not known.
+    is_judging : bool
+        Whether drafts are being verified.
+    stopping : bool
+        Whether the run was interrupted, and the calls in flight are waited for.
+    """
+
+    n_prompts: int
+    n_written: int
+    n_rejected: int
+    n_calls: int
+    n_in_flight: int
+    concurrency: int
+    cost: float | None
+    is_judging: bool = False
+    stopping: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class SynthesisSummary:
+    """How a synthesis went.
+
+    Attributes
+    ----------
+    output, rejected_output, dropped_output : str or None
+        Files that were written; None where there was nothing for one, or all is in memory.
+    rubric, rubric_version, rubric_hash : str
+        What completions were judged by.
+    recipes, recipes_hash : str
+        Name, version and short hash of the recipes, and the whole hash.
+    model, judge, judge_fingerprint : str
+        Who wrote, who verified, and under what.
+    threshold : float
+        A proposition is true from this probability on.
+    language : str
+        Of the instructions.
+    seed, n_attempts : int
+        Of the draws, and drafts per completion at most.
+    n_prompts : int
+        Prompts of a known behavior.
+    n_complete : int
+        Prompts that got every completion of their recipe.
+    n_without_best : int
+        Prompts without the first sort of completion of their recipe, such as the ideal one.
+    n_empty : int
+        Prompts that got none.
+    n_written, n_rejected : int
+        Completions.
+    slots : tuple of SlotCount
+        By behavior and label.
+    unmet : mapping of str to int
+        By proposition, how many drafts got it wrong of those that had to have it right.
+    reasons : mapping of str to int
+        What else was wrong with drafts.
+    n_dropped : int
+        Prompts that were set aside.
+    dropped : tuple of Dropped
+        The first of them.
+    calls : WriterCalls
+        Of the writing.
+    judge_calls : CallSummary or None
+        Of the verifying, where the judge is a language model; sums of counts, tokens and cost.
+    notes : tuple of str
+        What the reader should know.
+    """
+
+    output: str | None
+    rejected_output: str | None
+    dropped_output: str | None
+    rubric: str
+    rubric_version: str
+    rubric_hash: str
+    recipes: str
+    recipes_hash: str
+    model: str
+    judge: str
+    judge_fingerprint: str
+    threshold: float
+    language: str
+    seed: int
+    n_attempts: int
+    n_prompts: int
+    n_complete: int
+    n_without_best: int
+    n_empty: int
+    n_written: int
+    n_rejected: int
+    slots: tuple[SlotCount, ...]
+    unmet: Mapping[str, int]
+    reasons: Mapping[str, int]
+    n_dropped: int
+    dropped: tuple[Dropped, ...] = field(repr=False)
+    calls: WriterCalls
+    judge_calls: CallSummary | None = field(default=None, repr=False)
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class SynthesisResult:
+    """Completions in memory.
+
+    Attributes
+    ----------
+    rows : tuple of SynthesizedRow
+        By prompt, in the order of the prompts, and in the order of the recipes.
+    rejected : tuple of RejectedSlot
+        What did not come about, in the same order.
+    summary : SynthesisSummary
+        How it went.
+    """
+
+    rows: tuple[SynthesizedRow, ...] = field(repr=False)
+    rejected: tuple[RejectedSlot, ...] = field(repr=False)
+    summary: SynthesisSummary

@@ -1,0 +1,217 @@
+"""`voirdire synthesize` as a program would be used, with a server that obeys its tasks."""
+
+import json
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import SimpleNamespace
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from rewards.synthesis.obedient import N_COMPLETIONS, PROMPTS, obeying
+from voirdire.cli.synthesis_output import said_of
+from voirdire.cli.synthesize import synthesize_command
+from voirdire.errors import InputError
+from voirdire.records import Message
+from voirdire.rewards.synthesis.result import SynthesisProgress
+
+PHRASES = {
+    "apology": "I'm sorry.",
+    "inability_to_comply": "I can't help with that.",
+}
+
+
+class _Obeying(BaseHTTPRequestHandler):
+    """Answers chat completions as the obedient writer does; some words for the local judge."""
+
+    def do_POST(self):
+        body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        self.server.bodies.append(body)
+        messages = tuple(Message(**row) for row in body["messages"])
+        shown = obeying(SimpleNamespace(messages=messages)).partition(": ")[2]
+        text = (
+            self.server.text
+            or " ".join(PHRASES.get(name, "") for name in shown.strip(".").split()).strip()
+        )
+        reply = {
+            "id": "1",
+            "object": "chat.completion",
+            "model": body["model"],
+            "choices": [
+                {
+                    "index": 0,
+                    "finish_reason": "stop",
+                    "message": {"role": "assistant", "content": text or "Flour and water."},
+                }
+            ],
+            "usage": {"prompt_tokens": 500, "completion_tokens": 20, "total_tokens": 520},
+        }
+        data = json.dumps(reply).encode()
+        self.send_response(200)
+        self.send_header("content-type", "application/json")
+        self.send_header("content-length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture
+def server():
+    made = ThreadingHTTPServer(("127.0.0.1", 0), _Obeying)
+    made.bodies, made.text = [], ""
+    made.url = f"http://127.0.0.1:{made.server_address[1]}/v1"
+    thread = threading.Thread(target=made.serve_forever, daemon=True)
+    thread.start()
+    yield made
+    made.shutdown()
+    thread.join()
+    made.server_close()
+
+
+@pytest.fixture
+def prompts(tmp_path):
+    path = tmp_path / "prompts.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in PROMPTS), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def synthesize(server, prompts):
+    """Call the command alone: until it is registered, and apart from all others."""
+    app = typer.Typer()
+    app.command("synthesize")(synthesize_command)
+
+    def called(*options, source=prompts):
+        words = [source, "--model", "openai/test", "--base-url", server.url, *options]
+        return CliRunner().invoke(app, [str(word) for word in words])
+
+    return called
+
+
+def test_completions_are_written_counted_and_the_next_command_is_named(
+    synthesize, server, tmp_path
+):
+    output = tmp_path / "made.jsonl"
+
+    done = synthesize("-o", output, "--attempts", 2, "--price", "2,10")
+
+    rows = [json.loads(line) for line in output.read_text(encoding="utf-8").splitlines()]
+    assert done.exit_code == 0, done.output
+    assert {row["id"] for row in rows} >= {"lock/ideal/1"}
+    assert f"{len(rows)} completions for 3 prompts, written by 'openai/test'" in done.stdout
+    assert f"{len(server.bodies)} calls to write" in done.stdout
+    cost = len(server.bodies) * (500 * 2 + 20 * 10) / 1e6
+    assert f"${cost:,.4f}" in done.stdout
+    assert f"voirdire fit {output} --rubric safety -o reward.json" in done.stdout
+    assert f"rejected, with what was wrong: {output}.rejected.jsonl" in done.stdout
+
+
+def test_the_second_run_calls_nothing_and_its_json_has_every_count(synthesize, server, tmp_path):
+    output = tmp_path / "made.jsonl"
+    synthesize("-o", output, "--attempts", 1)
+    n_before, first = len(server.bodies), output.read_bytes()
+
+    done = synthesize("-o", output, "--attempts", 1, "--json")
+
+    told = json.loads(done.stdout)
+    assert n_before == N_COMPLETIONS
+    assert len(server.bodies) == n_before
+    assert output.read_bytes() == first
+    assert told["calls"]["n_reused"] == N_COMPLETIONS
+    assert told["n_written"] + told["n_rejected"] == N_COMPLETIONS
+    assert sum(row["n_wanted"] for row in told["slots"]) == N_COMPLETIONS
+
+
+def test_a_dry_run_says_what_it_would_call_and_calls_nothing(synthesize, server, tmp_path):
+    output = tmp_path / "made.jsonl"
+
+    text = synthesize("-o", output, "--dry-run", "--price", "1,1").stdout
+    told = json.loads(synthesize("-o", output, "--dry-run", "--json").stdout)["estimate"]
+
+    assert server.bodies == []
+    assert f"openai/test writes: {N_COMPLETIONS} to {3 * N_COMPLETIONS} calls" in text
+    assert told["n_calls"] == N_COMPLETIONS
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["prompts.jsonl"]
+
+
+def test_rows_go_to_standard_output_and_everything_else_does_not(synthesize, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    done = synthesize("-o", "-", "--attempts", 1)
+
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    assert {row["label"] for row in rows} >= {"ideal"}
+    assert "completions for 3 prompts" in done.stderr
+
+
+def test_settings_reach_the_server(synthesize, server, tmp_path):
+    synthesize(
+        "-o", tmp_path / "made.jsonl", "--attempts", 1, "--temperature", 0.3,
+        "--max-tokens", 77, "--language", "zh",
+    )  # fmt: skip
+
+    body = server.bodies[0]
+    assert body["temperature"] == 0.3
+    assert 77 in (body.get("max_tokens"), body.get("max_completion_tokens"))
+    assert body["messages"][0]["content"].startswith("你负责撰写样例")
+    assert "response_format" not in body
+
+
+def test_prompts_that_are_set_aside_are_said(synthesize, tmp_path):
+    path = tmp_path / "p.jsonl"
+    path.write_text('{"prompt": "Hi", "behavior": "comply"}\n{"prompt": "Ho"}\n', encoding="utf-8")
+
+    done = synthesize("-o", tmp_path / "made.jsonl", "--attempts", 1, source=path)
+
+    assert "1 prompt set aside; all in" in done.stderr
+    assert "no behavior" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ((), "must name the file of completions"),
+        (("-o", "-", "--json"), "both print to standard output"),
+        (("-o", "x.jsonl", "--model", "nobody"), "must name a language model"),
+        (("-o", "x.jsonl", "--judge-price", "1,1"), "must name a language model for --judge-price"),
+        (("-o", "x.jsonl", "--price", "cheap"), "must be two numbers"),
+    ],
+)
+def test_what_was_typed_wrong_is_a_usage_error(synthesize, options, message):
+    done = synthesize(*options)
+
+    assert done.exit_code == 2
+    assert message in " ".join(done.stderr.replace("│", " ").split())
+
+
+def test_a_run_in_which_nothing_comes_about_says_so_and_fails(synthesize, server, tmp_path):
+    server.text = "Zzz."
+    output = tmp_path / "made.jsonl"
+
+    done = synthesize("-o", output, "--attempts", 1, "--threshold", "0.999999")
+
+    assert done.exit_code == 1
+    assert "no completion came about" in done.stderr
+    assert output.read_bytes() == b""
+    assert "another class than the label" in done.stdout
+
+
+def test_an_error_of_ours_is_raised_for_the_program_to_say(synthesize, tmp_path):
+    done = synthesize("-o", tmp_path / "made.csv")
+
+    assert isinstance(done.exception, InputError)
+    assert "must end in .jsonl" in str(done.exception)
+
+
+def test_words_for_a_state_say_what_goes_on():
+    state = SynthesisProgress(
+        n_prompts=3, n_written=10, n_rejected=2, n_calls=40, n_in_flight=5, concurrency=32,
+        cost=0.25,
+    )  # fmt: skip
+
+    assert said_of(state, seconds=4.0) == (
+        "3 prompts · 10 completions · 2 rejected · 10.0 calls/s · $0.2500 · 5 of 32 in flight"
+    )

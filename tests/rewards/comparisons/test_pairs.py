@@ -1,0 +1,175 @@
+"""Comparisons within prompts, against loops over all pairs."""
+
+import itertools
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from voirdire.errors import InputError
+from voirdire.rewards.comparisons.given import comparisons_of
+from voirdire.rewards.comparisons.order import LabelOrder
+from voirdire.rewards.comparisons.pairs import pairs_of, pairs_of_labels
+
+ORDER = LabelOrder.of("good > fair > poor, rude > bad")
+
+
+def looped(prompts, codes, better_than):
+    """All pairs of items, one after the other."""
+    found = []
+    for a, b in itertools.permutations(range(len(prompts)), 2):
+        are_labelled = codes[a] >= 0 and codes[b] >= 0
+        if are_labelled and prompts[a] == prompts[b] and better_than[codes[a]][codes[b]]:
+            found.append((a, b))
+    return found
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 4), st.integers(-1, 4)), max_size=30),
+    st.sampled_from(["a > b > c > d > e", "a > b, c > d; a > e", "a > b; c > d; e"]),
+)
+def test_the_same_pairs_as_by_looking_at_every_two(rows, text):
+    prompts = [prompt for prompt, _ in rows]
+    codes = [code for _, code in rows]
+    better_than = LabelOrder.of(text).better_than
+
+    better, worse = pairs_of_labels(prompts, codes, better_than)
+
+    found = list(zip(better.tolist(), worse.tolist(), strict=True))
+    assert Counter(found) == Counter(looped(prompts, codes, better_than))
+    assert sorted(np.take(prompts, better).tolist() if found else []) == [
+        prompts[k] for k in better
+    ]
+
+
+def test_no_labels_give_no_pairs():
+    better, worse = pairs_of_labels([0, 0], [-1, -1], ORDER.better_than)
+
+    assert better.size == worse.size == 0
+
+
+def test_work_grows_with_the_pairs_and_not_with_the_square_of_the_items():
+    # One prompt per two items: a pass over all pairs of items would look at 2 * 10**10 of them.
+    prompts = np.repeat(np.arange(100_000), 2)
+    codes = np.tile([0, 4], 100_000)
+
+    better, worse = pairs_of_labels(prompts, codes, ORDER.better_than)
+
+    assert (better == np.arange(0, 200_000, 2)).all()
+    assert (worse == better + 1).all()
+
+
+def labelled(labels, *, behavior="comply", prompt="Hi"):
+    return [
+        {"prompt": prompt, "response": f"{prompt}-{k}", "label": label, "behavior": behavior}
+        for k, label in enumerate(labels)
+    ]
+
+
+def as_tuples(pairs):
+    return list(
+        zip(pairs.better.tolist(), pairs.worse.tolist(), pairs.margins.tolist(), strict=True)
+    )
+
+
+def test_only_items_of_the_behavior_are_compared():
+    rows = labelled(["good", "bad"]) + labelled(["good", "bad"], behavior="refuse", prompt="Lo")
+    data = comparisons_of(rows)
+
+    pairs = pairs_of(data, behavior="refuse", order=ORDER)
+
+    assert as_tuples(pairs) == [(2, 3, 1.0)]
+    assert pairs.prompts.tolist() == [1]
+
+
+def test_margins_go_by_the_label_of_the_better_one():
+    data = comparisons_of(labelled(["bad", "good", "poor", "fair"]))
+
+    pairs = pairs_of(data, behavior="comply", order=ORDER, margin=0.5, margins={"good": 2})
+
+    assert set(as_tuples(pairs)) == {
+        (1, 0, 2.0), (1, 2, 2.0), (1, 3, 2.0), (3, 2, 0.5), (3, 0, 0.5), (2, 0, 0.5),
+    }  # fmt: skip
+
+
+def test_a_declared_pair_is_there_once_with_its_own_margin():
+    data = comparisons_of(
+        [
+            *labelled(["good", "bad"]),
+            {"prompt": "Hi", "chosen": "Hi-0", "rejected": "Hi-1", "margin": 3},
+            {"prompt": "Hi", "chosen": "Hi-1", "rejected": "new"},
+        ],
+        behavior="comply",
+    )
+
+    pairs = pairs_of(data, behavior="comply", order=ORDER, margins={"bad": 0.25})
+
+    # the second pair's better one is labelled bad; the first one's margin comes before labels
+    assert as_tuples(pairs) == [(0, 1, 3.0), (1, 2, 0.25)]
+
+
+def test_declared_pairs_come_in_the_order_of_their_prompts():
+    data = comparisons_of(
+        [
+            {"prompt": "a", "response": "1", "label": "bad"},
+            {"prompt": "b", "chosen": "x", "rejected": "y"},
+            {"prompt": "a", "response": "2", "label": "good"},
+        ],
+        behavior="comply",
+    )
+
+    pairs = pairs_of(data, behavior="comply", order=ORDER)
+
+    assert pairs.prompts.tolist() == [0, 1]
+    assert as_tuples(pairs) == [(3, 0, 1.0), (1, 2, 1.0)]
+
+
+def test_pairs_declared_both_ways_are_refused_by_name():
+    data = comparisons_of(
+        [
+            {"id": "p", "prompt": "a", "chosen": "x", "rejected": "y"},
+            {"id": "q", "prompt": "a", "chosen": "y", "rejected": "x"},
+        ],
+        behavior="comply",
+    )
+
+    message = "must not contradict each other, got both directions for 'p:chosen' over 'p:rejected'"
+    with pytest.raises(InputError, match=message):
+        pairs_of(data, behavior="comply", order=ORDER)
+
+
+def test_a_pair_against_its_labels_is_refused():
+    data = comparisons_of(
+        [*labelled(["good", "bad"]), {"prompt": "Hi", "chosen": "Hi-1", "rejected": "Hi-0"}],
+        behavior="comply",
+    )
+
+    message = r"'comparisons:2' over 'comparisons:1' \(labels 'bad' and 'good'\)"
+    with pytest.raises(InputError, match=message):
+        pairs_of(data, behavior="comply", order=ORDER)
+
+
+def test_two_margins_for_one_pair_are_refused():
+    row = {"prompt": "a", "chosen": "x", "rejected": "y"}
+    data = comparisons_of([{**row, "margin": 1}, {**row, "margin": 2}], behavior="comply")
+
+    with pytest.raises(InputError, match="a pair must have one margin, got two"):
+        pairs_of(data, behavior="comply", order=ORDER)
+
+
+@pytest.mark.parametrize(
+    ("margins", "message"),
+    [
+        ({"margin": 0}, "`margin` must be a number above 0, got 0"),
+        ({"margin": float("nan")}, "`margin` must be a number above 0, got nan"),
+        ({"margins": {"good": -1}}, "`margins` of 'good' must be a number above 0, got -1"),
+        ({"margins": {"good": "2"}}, "`margins` of 'good' must be a number above 0, got '2'"),
+    ],
+)
+def test_a_margin_is_above_zero(margins, message):
+    data = comparisons_of(labelled(["good", "bad"]))
+
+    with pytest.raises(InputError, match=message):
+        pairs_of(data, behavior="comply", order=ORDER, **margins)

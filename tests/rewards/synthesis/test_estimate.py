@@ -1,0 +1,79 @@
+"""What a synthesis would call and cost, against what it then calls."""
+
+import pytest
+
+from rewards.synthesis.obedient import N_COMPLETIONS, PROMPTS, RECIPES, SAFETY, judge, writer
+from voirdire.errors import NoDataError
+from voirdire.judging import LlmJudge, Price
+from voirdire.judging.llm.token_estimate import estimate_tokens
+from voirdire.models import ScriptedModel
+from voirdire.rewards.synthesis.estimate import estimate_synthesis
+from voirdire.rewards.synthesis.synthesize import synthesize
+
+PRICE = Price(input=2.0, output=10.0)
+
+
+def given(**more):
+    return {"judge": judge(), "rubric": SAFETY, "recipes": RECIPES, "price": PRICE} | more
+
+
+def test_calls_tokens_and_price_are_those_of_the_run_that_follows():
+    model = writer()
+
+    found = estimate_synthesis(PROMPTS, model=model, **given())
+    assert model.calls == []
+    synthesize(PROMPTS, model=model, **given())
+
+    texts = [message.content for call in model.calls for message in call.messages]
+    # the fence's random code is another one each time, and a token more or less
+    assert found.prompt_tokens == pytest.approx(sum(map(estimate_tokens, texts)), rel=0.02)
+    assert (found.n_prompts, found.n_completions, found.n_calls) == (
+        3,
+        N_COMPLETIONS,
+        len(model.calls),
+    )
+    assert found.n_calls_most == 3 * N_COMPLETIONS
+    assert found.completion_tokens == 150 * N_COMPLETIONS
+    dollars = (2 * found.prompt_tokens + 10 * found.completion_tokens) / 1e6
+    assert found.cost == pytest.approx(dollars)
+    assert found.cost_most == pytest.approx(3 * dollars)
+    assert (found.n_judge_calls, found.judge_cost) == (0, 0.0)
+
+
+def test_what_is_stored_is_not_counted_again(tmp_path):
+    place = tmp_path / "replies.sqlite"
+    synthesize(PROMPTS[:2], model=writer(), store=place, **given())
+
+    found = estimate_synthesis(PROMPTS, model=writer(), store=place, **given())
+
+    assert (found.n_stored, found.n_calls) == (8, 4)
+
+
+def test_a_store_that_is_not_there_is_not_made(tmp_path):
+    estimate_synthesis(PROMPTS, model=writer(), output=tmp_path / "made.jsonl", **given())
+
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_language_model_as_judge_is_counted_too():
+    asked = LlmJudge(model=ScriptedModel(lambda request: {}), price=Price(input=1.0, output=1.0))
+
+    found = estimate_synthesis(PROMPTS, model=writer(), **given(judge=asked))
+
+    assert found.n_judge_calls == N_COMPLETIONS
+    assert found.judge_cost > 0
+    assert found.judge_cost_most == pytest.approx(3 * found.judge_cost)
+
+
+def test_a_price_that_nobody_knows_is_none():
+    found = estimate_synthesis(PROMPTS, model=writer(), **given(price=None))
+
+    assert (found.cost, found.cost_most, found.price_source) == (None, None, "")
+
+
+def test_prompts_without_a_behavior_are_counted_and_none_at_all_is_an_error():
+    found = estimate_synthesis([*PROMPTS, {"prompt": "Hi"}], model=writer(), **given())
+
+    assert found.n_dropped == 1
+    with pytest.raises(NoDataError, match="no behavior"):
+        estimate_synthesis(["Hi"], model=writer(), **given())

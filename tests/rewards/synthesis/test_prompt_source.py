@@ -1,0 +1,125 @@
+"""Prompts from files of every format: what is read, and what is set aside."""
+
+import gzip
+import io
+import json
+
+import polars as pl
+import pytest
+
+from rewards.synthesis.obedient import RECIPES
+from voirdire.errors import InputError, NoDataError
+from voirdire.judging.set_aside import SetAside
+from voirdire.records import Item
+from voirdire.rewards.synthesis.prompt_source import PromptSource
+
+ROWS = [
+    {"id": "a", "prompt": "How do I bake?", "behavior": "comply"},
+    {"id": "b", "prompt": "How do I steal?", "behavior": "hard_refuse"},
+]
+EXPECTED = [("a", "How do I bake?", "comply"), ("b", "How do I steal?", "hard_refuse")]
+
+
+def read(given, **more):
+    set_aside = SetAside(None)
+    found = list(PromptSource(given=given, **more).stream(RECIPES, set_aside))
+    return found, set_aside.first
+
+
+def told(items):
+    return [(item.id, item.prompt[-1].content, item.behavior) for item in items]
+
+
+def write_jsonl(path, rows):
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+
+
+def write_gzip(path, rows):
+    path.write_bytes(gzip.compress("".join(json.dumps(row) + "\n" for row in rows).encode()))
+
+
+def write_json(path, rows):
+    path.write_text(json.dumps(rows), encoding="utf-8")
+
+
+def write_csv(path, rows):
+    pl.DataFrame(rows).write_csv(path)
+
+
+def write_parquet(path, rows):
+    pl.DataFrame(rows).write_parquet(path)
+
+
+WRITERS = {
+    "p.jsonl": write_jsonl,
+    "p.jsonl.gz": write_gzip,
+    "p.json": write_json,
+    "p.csv": write_csv,
+    "p.parquet": write_parquet,
+}
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_every_format_gives_the_same_prompts(tmp_path, name):
+    WRITERS[name](tmp_path / name, ROWS)
+
+    found, dropped = read(tmp_path / name)
+
+    assert told(found) == EXPECTED
+    assert dropped == ()
+    assert all(item.response == "" for item in found)
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_a_file_of_completions_gives_each_prompt_once(tmp_path, name):
+    rows = [row | {"id": f"{row['id']}{k}", "response": "x"} for row in ROWS for k in range(2)]
+    WRITERS[name](tmp_path / name, rows)
+
+    found, dropped = read(tmp_path / name)
+
+    assert [item.id for item in found] == ["a0", "b0"]
+    assert [row.reason for row in dropped] == ["the same prompt as 'a0'", "the same prompt as 'b0'"]
+
+
+def test_columns_may_have_names_of_their_own():
+    row = {"key": "a", "ask": "How do I bake?", "kind": "comply"}
+    columns = {"id": "key", "prompt": "ask", "behavior": "kind"}
+
+    found, _ = read([row], columns=columns)
+
+    assert told(found) == EXPECTED[:1]
+
+
+def test_the_same_words_for_two_behaviors_are_two_prompts():
+    rows = [ROWS[0], ROWS[0] | {"id": "b", "behavior": "hard_refuse"}]
+
+    found, dropped = read(rows)
+
+    assert (len(found), dropped) == (2, ())
+
+
+def test_a_stream_is_read_and_a_broken_line_is_set_aside():
+    stream = io.BytesIO(b'{"prompt": "Hi", "behavior": "comply"}\nno json\n')
+
+    found, dropped = read(stream)
+
+    assert told(found) == [("stream:1", "Hi", "comply")]
+    assert dropped[0].line == 2
+
+
+def test_a_file_that_holds_no_prompts_is_refused_with_a_way_out(tmp_path):
+    (tmp_path / "a.csv").write_text("colour,size\nred,1\n", encoding="utf-8")
+
+    with pytest.raises(NoDataError, match=r"no prompt.*Give each a `behavior`"):
+        read(tmp_path / "a.csv")
+    with pytest.raises(InputError, match="nowhere"):
+        read(tmp_path / "nowhere.jsonl")
+
+
+def test_what_is_no_prompt_in_memory_is_refused():
+    with pytest.raises(InputError, match="must be a file, or a sequence"):
+        read(3)
+    with pytest.raises(InputError, match="must all be items, or all be texts"):
+        read([Item(id="a", response=""), "text"])
+    with pytest.raises(InputError, match="unique ids, got 'a' twice"):
+        read([Item(id="a", response="")] * 2)

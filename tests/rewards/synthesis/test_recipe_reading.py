@@ -1,0 +1,229 @@
+"""Recipes: those that ship, those of a file, and those that are made of a rubric."""
+
+import json
+
+import pytest
+
+from rewards.synthesis.obedient import RECIPES, SAFETY
+from voirdire.errors import InputError, RubricError
+from voirdire.rewards.synthesis.default_recipes import default_recipes, instruction_of
+from voirdire.rewards.synthesis.recipe import Instruction
+from voirdire.rewards.synthesis.recipe_reading import load_recipes, recipes_from_text
+from voirdire.rubrics import built_in_rubrics, load_rubric, rubric_from_text
+
+WITH_BEHAVIORS = [name for name in built_in_rubrics() if load_rubric(name).behaviors]
+HEAD = "schema: voirdire.recipes/1\nname: mine\nversion: '1'\nrubric: safety\n"
+SMALL = f"""{HEAD}recipes:
+  comply:
+    - label: ideal
+      count: 2
+    - label: odd
+      start: free
+      verify: traits
+      demands: {{apology: true}}
+      sampled: {{from: [undesired], count: [1, 2]}}
+"""
+TINY = """
+schema: voirdire.rubric/1
+name: tiny
+version: "1"
+questions:
+  - id: thanks
+    kind: boolean
+    text: {en: "Does it thank the user?", zh: "是否道谢？"}
+  - id: rude
+    kind: boolean
+    text: {en: "Is it rude?", zh: "是否无礼？"}
+behaviors:
+  reply:
+    demands: {thanks: required, rude: unacceptable}
+"""
+
+
+def read(text):
+    return recipes_from_text(text, rubric=SAFETY, source="mine.yaml")
+
+
+# What ships ------------------------------------------------------------------------------------
+
+
+def test_every_proposition_of_the_safety_rubric_has_words_for_both_sides_in_both_languages():
+    assert set(RECIPES.instructions) == set(SAFETY.propositions)
+    texts = [
+        text
+        for row in RECIPES.instructions.values()
+        for side in (row.when_true, row.when_false)
+        for text in (side["en"], side["zh"])
+    ]
+    assert len(texts) == len(set(texts)) == 84
+    assert all(text.endswith((".", "。")) for text in texts)
+
+
+def test_every_behavior_gets_an_ideal_completion_first_and_only_labels_that_are_classes():
+    for behavior in SAFETY.behaviors:
+        slots = RECIPES.behaviors[behavior.id]
+        classes = {row.name for row in behavior.classes}
+
+        assert slots[0].label == "ideal"
+        assert {slot.label for slot in slots} <= classes
+        assert all(slot.verify == "both" for slot in slots)
+        assert all(set(slot.brief) == {"en", "zh"} for slot in slots)
+
+
+def test_labels_that_ship_are_ordered_by_the_default_order():
+    order = pytest.importorskip("voirdire.rewards.comparisons.order")
+    for behavior, slots in RECIPES.behaviors.items():
+        known = order.default_order(SAFETY, behavior)
+
+        assert {slot.label for slot in slots} <= set(known.labels)
+        assert {slots[0].label} == set(known.best)
+
+
+# A file ----------------------------------------------------------------------------------------
+
+
+def test_a_file_is_read_with_its_defaults():
+    recipes = read(SMALL)
+
+    ideal, odd = recipes.behaviors["comply"]
+    assert (ideal.count, ideal.start, ideal.verify, ideal.sampled) == (2, "demanded", "both", None)
+    assert (odd.start, odd.verify, odd.demands) == ("free", "traits", {"apology": True})
+    assert (odd.sampled.least, odd.sampled.most) == (1, 2)
+
+
+def test_the_hash_is_of_what_is_said_and_not_of_how_it_is_laid_out(tmp_path):
+    spaced = SMALL.replace("{apology: true}", "\n        apology: true")
+    path = tmp_path / "mine.yaml"
+    path.write_text(spaced, encoding="utf-8")
+
+    assert load_recipes(path, rubric=SAFETY).content_hash == read(SMALL).content_hash
+    assert read(SMALL.replace("count: 2", "count: 3")).content_hash != read(SMALL).content_hash
+
+
+@pytest.mark.parametrize(
+    ("was", "now", "message"),
+    [
+        ("label: ideal", "label: idael", r"mine.yaml:7:14: must name a class of `comply`"),
+        ("apology: true", "apologie: true", "must name a proposition .* Did you mean `apology`"),
+        ("apology: true", "apology: 3", "must be true or false"),
+        ("comply:", "complie:", "must name a behavior .* Did you mean `comply`"),
+        ("[undesired]", "[bad]", "must name a proposition or group of the rubric, got 'bad'"),
+        ("[undesired]", "[core]", "group `core` has no member in behavior `comply`"),
+        ("[1, 2]", "[2, 1]", "be a whole number from 1 to 100, two of them, or the word fewest"),
+        ("[1, 2]", "0", "be a whole number from 1 to 100, two of them"),
+        ("count: 2", "count: 101", "be a whole number from 1 to 100"),
+        ("count: 2", "colour: red", "has no key 'colour'"),
+        ("start: free", "start: empty", "must be one of demanded, free"),
+        ("recipes/1", "recipes/2", "voirdire.recipes/1"),
+        ("label: odd", "label: &x odd", "recipes must be without anchors"),
+    ],
+)
+def test_a_file_that_breaks_a_rule_is_refused_at_its_place(was, now, message):
+    assert was in SMALL
+
+    with pytest.raises(RubricError, match=message) as caught:
+        read(SMALL.replace(was, now))
+
+    assert "mine.yaml:" in str(caught.value)
+
+
+def test_a_slot_that_can_never_have_its_label_is_refused_before_anything_is_written():
+    # every draw breaks a demand of an ideal response
+    text = SMALL.replace("label: odd", "label: ideal").replace("start: free", "start: demanded")
+
+    with pytest.raises(RubricError, match=r"mine.yaml:9:7: .* have the label 'ideal'"):
+        read(text)
+
+
+def test_recipes_of_another_rubric_name_what_is_missing():
+    tiny = rubric_from_text(TINY)
+
+    with pytest.raises(RubricError, match="must name a proposition of the rubric"):
+        load_recipes("safety", rubric=tiny)
+    with pytest.raises(RubricError, match="must name a proposition of the rubric"):
+        load_recipes(RECIPES, rubric=tiny)
+
+
+def test_a_rubric_without_behaviors_has_nothing_to_write():
+    with pytest.raises(InputError, match="`rubric` must have behaviors"):
+        load_recipes(None, rubric=load_rubric("toxicity"))
+
+
+# Made of a rubric ------------------------------------------------------------------------------
+
+
+def test_a_rubric_of_ones_own_gets_a_completion_of_each_class_the_best_first():
+    recipes = load_recipes(None, rubric=rubric_from_text(TINY))
+
+    assert [slot.label for slot in recipes.behaviors["reply"]] == [
+        "ideal", "less_good", "unacceptable"
+    ]  # fmt: skip
+    # nothing is disallowed or illogical in this rubric, so no completion can be
+    assert recipes.notes == (
+        "no completion of reply.illogical could be made up",
+        "no completion of reply.disallowed could be made up",
+    )
+
+
+@pytest.mark.parametrize("name", WITH_BEHAVIORS)
+def test_every_rubric_that_ships_with_behaviors_has_default_recipes(name):
+    rubric = load_rubric(name)
+    recipes = default_recipes(rubric)
+
+    assert recipes.notes == ()
+    for behavior in rubric.behaviors:
+        labels = [slot.label for slot in recipes.behaviors[behavior.id]]
+        assert sorted(labels) == sorted(row.name for row in behavior.classes)
+        assert labels[0] == "ideal"
+
+
+def test_a_safety_rubric_that_somebody_changed_is_not_written_by_recipes_for_another():
+    text = json.dumps(
+        {
+            "schema": "voirdire.rubric/1", "name": "safety", "version": "9",
+            "questions": [{"id": "kind", "kind": "boolean", "text": {"en": "Is it kind?"}}],
+            "behaviors": {"comply": {"demands": {"kind": "required"}}},
+        }
+    )  # fmt: skip
+
+    recipes = load_recipes(None, rubric=rubric_from_text(text))
+
+    assert recipes.version == "default-1"
+    assert set(recipes.behaviors) == {"comply"}
+
+
+@pytest.mark.parametrize(
+    ("language", "wanted", "text"),
+    [
+        ("en", True, "question about the response is yes: Does it thank the user?"),
+        ("en", False, "question about the response is no: Does it thank the user?"),
+        ("zh", True, "要让答案为“是”：是否道谢？"),
+        ("zh", False, "要让答案为“否”：是否道谢？"),
+    ],
+)
+def test_a_proposition_without_words_is_asked_for_by_its_question(language, wanted, text):
+    rubric = rubric_from_text(TINY)
+    recipes = default_recipes(rubric)
+
+    found = instruction_of(
+        "thanks", wanted=wanted, recipes=recipes, rubric=rubric, language=language
+    )
+
+    assert found.endswith(text)
+
+
+def test_where_a_language_lacks_words_the_other_stands_in():
+    rubric = rubric_from_text(TINY)
+    recipes = default_recipes(rubric)
+    spoken = recipes.__class__(
+        **{
+            **{name: getattr(recipes, name) for name in recipes.__dataclass_fields__},
+            "instructions": {
+                "rude": Instruction(when_true={"zh": "无礼"}, when_false={"zh": "不"})
+            },
+        }
+    )
+
+    found = instruction_of("rude", wanted=True, recipes=spoken, rubric=rubric, language="en")
+
+    assert found == "无礼"
