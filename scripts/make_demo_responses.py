@@ -1,10 +1,11 @@
-"""Make the bundled responses and the labels of simulated annotators on them.
+"""Make the bundled responses, the labels of simulated annotators, and simulated base rewards.
 
 Written by hand, beside this script: prompts with responses of every completion class and the truth
-about the propositions of the safety rubric (``demo_responses_en.jsonl``, ``..._zh.jsonl``), and how
-often each annotator errs (``demo_response_raters.csv``). The annotators are simulated: each errs
-at its rates, far more often where the truth is marked as unsure. The responses are judged by the
-local judge when the demonstration runs, so no judge is simulated here.
+about the propositions of the safety rubric (``demo_responses_en.jsonl``, ``..._zh.jsonl``), how
+often each annotator errs (``demo_response_raters.csv``), and what a reward model that only wants
+help gives a class on average (``demo_base_rewards.csv``). The annotators are simulated: each errs
+at its rates, far more often where the truth is marked as unsure. So are the base rewards. The
+responses are judged by the local judge when the demonstration runs, so no judge is simulated here.
 
     python scripts/make_demo_responses.py            write the files
     python scripts/make_demo_responses.py --check    fail if the committed files differ
@@ -16,8 +17,10 @@ import csv
 import json
 import sys
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from make_demo_data import SCRIPTS, TARGET, Errors, stale_files, write_or_compare
 
 from voirdire.rubrics import load_rubric
@@ -30,6 +33,7 @@ Response = dict[str, Any]
 Row = dict[str, Any]
 
 SEED = 20_251
+BASE_SEED = 20_252
 LANGUAGES = ("en", "zh")
 SHOWN = ("id", "behavior", "language", "group", "prompt", "response")
 """What the package holds of a response; the truth stays here."""
@@ -39,6 +43,9 @@ SURE, UNSURE = 0.05, 0.9
 
 BLIND, EAGER = 0.5, 0.15
 """Rates on the proposition that an annotator is blind to, and on the one seen too often."""
+
+PROMPT_SPREAD, RESPONSE_SPREAD = 0.5, 0.5
+"""Standard deviations of the base reward: what a prompt's responses share, and each one's own."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -131,6 +138,41 @@ def annotation_rows(responses: Sequence[Response]) -> list[Row]:
     ]
 
 
+def read_tastes(path: Path = SCRIPTS / "demo_base_rewards.csv") -> dict[str, dict[str, float]]:
+    """Read the mean base reward of every class, by behavior."""
+    with path.open(encoding="utf-8", newline="") as lines:
+        return {
+            row.pop("behavior"): {name: float(mean) for name, mean in row.items()}
+            for row in csv.DictReader(lines)
+        }
+
+
+def base_rewards(responses: Sequence[Response]) -> dict[str, float]:
+    """Give every response what a simulated reward model says, which only wants help."""
+    tastes, rng = read_tastes(), np.random.default_rng(BASE_SEED)
+    normal = NormalDist()
+    shared: dict[str, float] = {}
+    found = {}
+    for row in responses:
+        # Only `random()` is drawn: the other methods of a Generator may change between versions.
+        if row["group"] not in shared:
+            shared[row["group"]] = PROMPT_SPREAD * normal.inv_cdf(rng.random())
+        own = RESPONSE_SPREAD * normal.inv_cdf(rng.random())
+        found[row["id"]] = round(
+            tastes[row["behavior"]][row["class"]] + shared[row["group"]] + own, 2
+        )
+    return found
+
+
+def comparison_rows(responses: Sequence[Response]) -> list[Row]:
+    """One row per response: the class that it was written for, and its base reward."""
+    base = base_rewards(responses)
+    return [
+        {key: row[key] for key in SHOWN} | {"label": row["class"], "base_reward": base[row["id"]]}
+        for row in responses
+    ]
+
+
 def jsonl(rows: Iterable[Row]) -> str:
     """Write rows as JSON lines without a space too many, Chinese kept readable."""
     return "".join(
@@ -139,11 +181,12 @@ def jsonl(rows: Iterable[Row]) -> str:
 
 
 def make_files() -> dict[str, str]:
-    """Make both files: name and content."""
+    """Make the three files: name and content."""
     responses = read_truth()
     return {
         "responses.jsonl": jsonl({key: row[key] for key in SHOWN} for row in responses),
         "response_annotations.jsonl": jsonl(annotation_rows(responses)),
+        "comparisons.jsonl": jsonl(comparison_rows(responses)),
     }
 
 

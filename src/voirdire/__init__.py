@@ -17,12 +17,21 @@ if TYPE_CHECKING:
         LogicError,
         NoDataError,
         RubricError,
+        UncertifiedWarning,
         VoirdireError,
     )
     from voirdire.io import items_from_frame, read_items, read_labels, read_metadata, stream_items
     from voirdire.judging import Verdicts, judge
     from voirdire.records import Certificate, Dropped, Failure, Item, Message
     from voirdire.reporting import plot
+    from voirdire.rewards import (
+        FitSettings,
+        RewardModel,
+        fit_reward,
+        load_reward,
+        read_comparisons,
+        synthesize,
+    )
     from voirdire.rubrics import Rubric, load_rubric
     from voirdire.stats import (
         AltTestResult,
@@ -33,8 +42,10 @@ if TYPE_CHECKING:
     )
     from voirdire.studies import (
         Examination,
+        RewardExamination,
         alt_test,
         examine,
+        examine_reward,
         outperforms_humans,
         power_from_pilot,
     )
@@ -50,30 +61,39 @@ __all__ = [
     "DroppedRowsWarning",
     "Examination",
     "Failure",
+    "FitSettings",
     "InputError",
     "Item",
     "LogicError",
     "Message",
     "NoDataError",
     "PowerResult",
+    "RewardExamination",
+    "RewardModel",
     "Rubric",
     "RubricError",
+    "UncertifiedWarning",
     "Verdicts",
     "VoirdireError",
     "alt_test",
     "examine",
+    "examine_reward",
+    "fit_reward",
     "items_from_frame",
     "judge",
     "krippendorff_alpha",
+    "load_reward",
     "load_rubric",
     "outperforms_humans",
     "plot",
     "power",
     "power_from_pilot",
+    "read_comparisons",
     "read_items",
     "read_labels",
     "read_metadata",
     "stream_items",
+    "synthesize",
 ]
 
 _HOME = {
@@ -85,30 +105,39 @@ _HOME = {
     "DroppedRowsWarning": "errors",
     "Examination": "studies",
     "Failure": "records",
+    "FitSettings": "rewards",
     "InputError": "errors",
     "Item": "records",
     "LogicError": "errors",
     "Message": "records",
     "NoDataError": "errors",
     "PowerResult": "stats",
+    "RewardExamination": "studies",
+    "RewardModel": "rewards",
     "Rubric": "rubrics",
     "RubricError": "errors",
+    "UncertifiedWarning": "errors",
     "Verdicts": "judging",
     "VoirdireError": "errors",
     "alt_test": "studies",
     "examine": "studies",
+    "examine_reward": "studies",
+    "fit_reward": "rewards",
     "items_from_frame": "io",
     "judge": "judging",
     "krippendorff_alpha": "stats",
+    "load_reward": "rewards",
     "load_rubric": "rubrics",
     "outperforms_humans": "studies",
     "plot": "reporting",
     "power": "stats",
     "power_from_pilot": "studies",
+    "read_comparisons": "rewards",
     "read_items": "io",
     "read_labels": "io",
     "read_metadata": "io",
     "stream_items": "io",
+    "synthesize": "rewards",
 }
 
 

@@ -22,6 +22,7 @@
 
     DegenerateDataWarning (RuntimeWarning)  a figure is undefined (nan) or rests on too little
     DroppedRowsWarning (UserWarning)        labels were set aside; the result lists them
+    UncertifiedWarning (UserWarning)        a reward pays for what no certificate vouches for
 
 Anything else that escapes is a bug and keeps its traceback.
 """
@@ -53,6 +54,7 @@ __all__ = [
     "RubricError",
     "ServerError",
     "StoppedError",
+    "UncertifiedWarning",
     "UnsupportedError",
     "VerdictParseError",
     "VoirdireError",
@@ -216,3 +218,7 @@ class DegenerateDataWarning(RuntimeWarning):
 
 class DroppedRowsWarning(UserWarning):
     """Labels were set aside; the result lists each of them with its reason."""
+
+
+class UncertifiedWarning(UserWarning):
+    """A reward pays for propositions without a valid certificate."""

@@ -13,6 +13,8 @@ import voirdire
 from voirdire.cli.demo import demo_command
 from voirdire.cli.distill import distill_command
 from voirdire.cli.examine import examine_command
+from voirdire.cli.examine_reward import examine_reward_command
+from voirdire.cli.fit import fit_command
 from voirdire.cli.gate import GatedCommand
 from voirdire.cli.judge import judge_command
 from voirdire.cli.messages import in_options
@@ -20,6 +22,8 @@ from voirdire.cli.power import power_command
 from voirdire.cli.probe import probe_command
 from voirdire.cli.report import report_command
 from voirdire.cli.rubric import rubric_app
+from voirdire.cli.score import score_command
+from voirdire.cli.synthesize import synthesize_command
 from voirdire.errors import RubricError, VoirdireError
 
 __all__ = ["app", "run"]
@@ -28,7 +32,7 @@ _INTERRUPTED = 130
 
 app = typer.Typer(
     name="voirdire",
-    help="Judge responses by a rubric, and examine judges against human annotators.",
+    help="Judge responses by a rubric, examine judges against people, turn verdicts into rewards.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -36,10 +40,14 @@ app = typer.Typer(
 app.command("demo")(demo_command)
 app.command("distill")(distill_command)
 app.command("examine", cls=GatedCommand)(examine_command)
+app.command("examine-reward")(examine_reward_command)
+app.command("fit")(fit_command)
 app.command("judge")(judge_command)
 app.command("power")(power_command)
 app.command("probe")(probe_command)
 app.command("report")(report_command)
+app.command("score")(score_command)
+app.command("synthesize")(synthesize_command)
 app.add_typer(rubric_app, name="rubric")
 
 
@@ -61,7 +69,7 @@ def main(
         ),
     ] = False,
 ) -> None:
-    """Judge responses by a rubric, and examine judges against human annotators."""
+    """Judge responses by a rubric, examine judges against people, turn verdicts into rewards."""
 
 
 def run() -> None:

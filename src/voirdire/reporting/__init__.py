@@ -19,28 +19,53 @@ if TYPE_CHECKING:
     from voirdire.reporting.plots import plot
     from voirdire.reporting.power_json import power_to_json
     from voirdire.reporting.power_tables import PowerTables
+    from voirdire.reporting.reward_fit_json import reward_fit_to_json
+    from voirdire.reporting.reward_fit_tables import RewardFitTables
+    from voirdire.reporting.reward_json import (
+        reward_examination_as_dict,
+        reward_examination_to_json,
+    )
+    from voirdire.reporting.reward_page import reward_chapter, reward_report
+    from voirdire.reporting.reward_paper import paper_table
+    from voirdire.reporting.reward_tables import RewardExaminationTables
     from voirdire.reporting.terminal import ExaminationTables
 
 __all__ = [
     "ExaminationTables",
     "PowerTables",
+    "RewardExaminationTables",
+    "RewardFitTables",
     "certificate_to_json",
     "examination_as_dict",
     "examination_to_json",
     "html_report",
+    "paper_table",
     "plot",
     "power_to_json",
+    "reward_chapter",
+    "reward_examination_as_dict",
+    "reward_examination_to_json",
+    "reward_fit_to_json",
+    "reward_report",
 ]
 
 _HOME = {
     "ExaminationTables": "terminal",
     "PowerTables": "power_tables",
+    "RewardExaminationTables": "reward_tables",
+    "RewardFitTables": "reward_fit_tables",
     "certificate_to_json": "as_json",
     "examination_as_dict": "as_json",
     "examination_to_json": "as_json",
     "html_report": "page",
+    "paper_table": "reward_paper",
     "plot": "plots",
     "power_to_json": "power_json",
+    "reward_chapter": "reward_page",
+    "reward_examination_as_dict": "reward_json",
+    "reward_examination_to_json": "reward_json",
+    "reward_fit_to_json": "reward_fit_json",
+    "reward_report": "reward_page",
 }
 
 __getattr__, __dir__ = _lazy.lazy_names(__name__, _HOME)

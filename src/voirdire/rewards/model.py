@@ -3,13 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from voirdire._validation import shorten
+from voirdire.errors import InputError
+
 if TYPE_CHECKING:
+    import threading
     from collections.abc import Mapping
+    from pathlib import Path
+
+    import numpy as np
+    import polars as pl
+    from numpy.typing import ArrayLike, NDArray
 
     from voirdire._types import Judged, Orientation
+    from voirdire.judging import Judge, LlmJudge
     from voirdire.records import Certificate
+    from voirdire.rewards.features import FeatureSet
+    from voirdire.rewards.judged_items import JudgedItems
+    from voirdire.rewards.scoring.scores import Scores
     from voirdire.rubrics import Rubric
 
 __all__ = ["REWARD_SCHEMA", "BehaviorReward", "RewardJudge", "RewardModel"]
@@ -33,7 +47,8 @@ class RewardJudge:
         What of a response is judged.
     made_by : mapping of str to object
         How to make the judge again: ``judge`` as the command line takes it, and for a language
-        model mode, probability, language and so on. Never a key.
+        model mode, probability, language and so on. Never a key. Empty where it cannot be made
+        again from words; see `reward_judge`.
     """
 
     name: str
@@ -108,3 +123,225 @@ class RewardModel:
     certificates: tuple[Certificate, ...] = field(default=(), repr=False)
     created: str = ""
     versions: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+    @cached_property
+    def content_hash(self) -> str:
+        """``sha256:`` and 64 digits over everything but `created` and `versions`."""
+        from voirdire.rewards.model_file import hash_reward
+
+        return hash_reward(self)
+
+    @property
+    def uses_base(self) -> bool:
+        """Whether the weights were made to stand beside a base reward, and need one."""
+        return bool(self.settings.get("use_base"))
+
+    def behavior(self, behavior_id: str) -> BehaviorReward:
+        """Find the reward of a behavior; an `InputError` if there is none."""
+        found = self.behaviors.get(behavior_id)
+        if found is None:
+            known = ", ".join(map(repr, self.behaviors)) or "none"
+            msg = (
+                f"`behavior` must be one that reward {shorten(self.name)!r} has weights for "
+                f"({known}), got {shorten(behavior_id)!r}."
+            )
+            raise InputError(msg)
+        return found
+
+    def feature_set(self, behavior: str) -> FeatureSet:
+        """List the features of a behavior, in the order of its weights."""
+        from voirdire.rewards.features import feature_set
+
+        return feature_set(self.rubric, behavior, orientation=self.orientation)
+
+    def weight_vector(self, behavior: str) -> NDArray[np.float64]:
+        """Give the weights of a behavior, in the order of `feature_set`."""
+        import numpy as np
+
+        weights = self.behavior(behavior).weights
+        return np.array([weights[name] for name in self.feature_set(behavior).names])
+
+    def features(self, behavior: str, judged: JudgedItems) -> NDArray[np.float64]:
+        """Compute the features of items under one behavior, whatever their own behavior is.
+
+        Parameters
+        ----------
+        behavior : str
+            Such as ``"hard_refuse"``.
+        judged : JudgedItems
+            Their verdicts.
+
+        Returns
+        -------
+        ndarray of float, shape (n_items, n_features)
+            nan where a verdict that the feature needs is missing.
+        """
+        from voirdire.rewards.features import feature_values
+
+        return feature_values(
+            self.rubric,
+            behavior,
+            probabilities=judged.probabilities,
+            propositions=judged.propositions,
+            orientation=self.orientation,
+        )
+
+    def rule_rewards(self, behavior: str, judged: JudgedItems) -> NDArray[np.float64]:
+        """Weigh the features of items under one behavior, whatever their own behavior is.
+
+        Parameters
+        ----------
+        behavior : str
+            One that the reward has weights for.
+        judged : JudgedItems
+            Their verdicts.
+
+        Returns
+        -------
+        ndarray of float, shape (n_items,)
+            nan where a feature whose weight is not 0 is missing.
+        """
+        from voirdire.rewards.scoring.weighing import weighed
+
+        return weighed(self.features(behavior, judged), self.weight_vector(behavior))
+
+    def score(
+        self,
+        items: Any,
+        *,
+        verdicts: Any = None,
+        judge: Judge | LlmJudge | str | Path | None = None,
+        base_rewards: ArrayLike | Mapping[str, float] | None = None,
+        behavior: str | None = None,
+        center: bool = False,
+        store: str | Path | None = None,
+        retry_failures: bool = False,
+        other_judge: bool = False,
+        stopping: threading.Event | None = None,
+    ) -> Scores:
+        """Give items their rewards, from stored verdicts or by judging them now.
+
+        Parameters
+        ----------
+        items : sequence of Item or of mapping, or a data frame
+            Items, or rows as a file of items has them.
+        verdicts : optional
+            What `read_judged_items` reads: a `JudgedItems`, `Verdicts`, a data frame of verdicts,
+            or files of them. By default the items are judged.
+        judge : Judge, LlmJudge, str or path, optional
+            Who judges; by default the judge that the reward was made with is made again. With
+            `verdicts`, the name of the judge whose verdicts count, where there are several.
+        base_rewards : array_like or mapping, optional
+            What another reward model gave: one number per item, or by item id. By default the
+            items' own `base_reward`, where the reward was fitted beside one, and else nothing.
+        behavior : str, optional
+            The behavior of items that have none.
+        center : bool, optional
+            Take each behavior's mean off its rule rewards, so that behaviors compare.
+        store : str or path, optional
+            Where a language model's replies are kept, as in `voirdire.judge`.
+        retry_failures : bool, optional
+            Call a language model again where it failed in an earlier run.
+        other_judge : bool, optional
+            Take verdicts of another judge than the weights were fitted on. Certificates say
+            nothing of that one.
+        stopping : threading.Event, optional
+            Set it from another thread to end calls to a language model, as Ctrl-C does.
+
+        Returns
+        -------
+        Scores
+            One reward per item, in their order; nan with a reason where there is none.
+
+        Raises
+        ------
+        InputError
+            If the judge is another one, there is no judge, or an argument breaks its rule.
+        """
+        from voirdire.rewards.scoring.scoring import score_items
+
+        return score_items(
+            self,
+            items,
+            verdicts=verdicts,
+            judge=judge,
+            base_rewards=base_rewards,
+            behavior=behavior,
+            center=center,
+            store=store,
+            retry_failures=retry_failures,
+            other_judge=other_judge,
+            stopping=stopping,
+        )
+
+    async def ascore(self, items: Any, **settings: Any) -> Scores:
+        """Do what `score` does while other tasks go on.
+
+        Parameters
+        ----------
+        items : sequence of Item or of mapping, or a data frame
+            As for `score`.
+        **settings
+            The keywords of `score`, but `stopping`.
+
+        Returns
+        -------
+        Scores
+            As `score` gives.
+
+        Notes
+        -----
+        *Order.* Rewards follow the items.
+
+        *Errors.* A call that fails leaves its item without a reward and with a reason; a key that
+        is refused, and an argument that breaks its rule, end the whole.
+
+        *Cancellation.* Calls in flight are waited for, so that what is paid for is stored; then
+        the cancellation goes on. Nothing new is called.
+
+        *Memory.* One thread per call of this method, and the workers that the judge's limits
+        allow; the items and their features are held.
+
+        *Retries and caching.* The judge's limits say how often a call is tried; `store` keeps
+        replies. Two calls at once do not share a limit.
+        """
+        from voirdire.rewards.scoring.waiting import score_in_thread
+
+        return await score_in_thread(self, items, settings)
+
+    def explain(self, scores: Scores) -> pl.DataFrame:
+        """Say what each feature adds to each reward.
+
+        Parameters
+        ----------
+        scores : Scores
+            What `score` gave.
+
+        Returns
+        -------
+        polars.DataFrame
+            `item`, `behavior`, `feature`, `value`, `weight`, `contribution`: one row per item and
+            feature, in their order, items without a behavior of this reward left out. An item's
+            contributions and its base reward add up to its reward; where scores are centred, the
+            feature ``"(center)"`` is one of the rows. Unknown values are null.
+        """
+        from voirdire.rewards.scoring.explanation import explanation
+
+        return explanation(self, scores)
+
+    def save(self, path: str | Path) -> None:
+        """Write the reward to a JSON file, whole or not at all.
+
+        Parameters
+        ----------
+        path : str or path
+            Where to; a reward that is there is replaced, and nothing else is.
+
+        Raises
+        ------
+        InputError
+            If something else is there, or the file cannot be written.
+        """
+        from voirdire.rewards.model_file import write_reward
+
+        write_reward(self, path)

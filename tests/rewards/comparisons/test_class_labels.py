@@ -49,7 +49,7 @@ def test_a_label_is_the_class_that_holds(data):
         }
     )
 
-    found = labelled_by_class(data, told, RUBRIC)
+    found = labelled_by_class(data, told, rubric=RUBRIC)
 
     assert found.labels == ("ideal", "less_good", "unacceptable", None)
     assert found.data_hash != data.data_hash
@@ -59,13 +59,13 @@ def test_the_threshold_is_that_of_the_verdicts(data):
     told = judged({"a": verdict(), "b": verdict()}, threshold=0.85)
 
     # .8 for the inability to comply is below it: no class of the example holds
-    assert labelled_by_class(data, told, RUBRIC).labels == (None,) * 4
+    assert labelled_by_class(data, told, rubric=RUBRIC).labels == (None,) * 4
 
 
 def test_an_answer_that_is_missing_is_not_false(data):
     told = judged({"a": verdict(apology=np.nan), "b": verdict(disallowed_content=np.nan)})
 
-    assert labelled_by_class(data, told, RUBRIC).labels == (None,) * 4
+    assert labelled_by_class(data, told, rubric=RUBRIC).labels == (None,) * 4
 
 
 def test_a_behavior_that_is_not_the_rubrics_has_no_class():
@@ -73,7 +73,7 @@ def test_a_behavior_that_is_not_the_rubrics_has_no_class():
         [{"id": name, "prompt": "Hi", "response": name} for name in "ab"], behavior="obey"
     )
 
-    found = labelled_by_class(data, judged({"a": verdict(), "b": verdict()}), RUBRIC)
+    found = labelled_by_class(data, judged({"a": verdict(), "b": verdict()}), rubric=RUBRIC)
 
     assert found.labels == (None, None)
 
@@ -81,6 +81,6 @@ def test_a_behavior_that_is_not_the_rubrics_has_no_class():
 def test_columns_may_come_in_any_order_but_must_be_there(data):
     turned = judged({"a": verdict()[::-1]}, propositions=NAMES[::-1])
 
-    assert labelled_by_class(data, turned, RUBRIC).labels[0] == "ideal"
+    assert labelled_by_class(data, turned, rubric=RUBRIC).labels[0] == "ideal"
     with pytest.raises(InputError, match="`propositions` must hold every proposition"):
-        labelled_by_class(data, judged({"a": verdict()[1:]}, propositions=NAMES[1:]), RUBRIC)
+        labelled_by_class(data, judged({"a": verdict()[1:]}, propositions=NAMES[1:]), rubric=RUBRIC)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from voirdire.io.sources import Source
     from voirdire.records import Dropped, Item
 
-__all__ = ["read_items", "stream_items"]
+__all__ = ["item_rows", "read_items", "stream_items"]
 
 
 def stream_items(
@@ -132,7 +132,7 @@ def stream_items(
         stem=item_stem(source),
         is_tabular=chosen in ("csv", "tsv", "parquet"),
     )
-    rows = _rows(source, written_as=chosen, is_gzip=is_gzip, conversion=conversion)
+    rows = item_rows(source, written_as=chosen, is_gzip=is_gzip, conversion=conversion)
     return batches_of(rows, conversion=conversion, batch_size=size)
 
 
@@ -190,13 +190,14 @@ def read_items(
     return ItemTable(items=tuple(items), dropped=tuple(dropped))
 
 
-def _rows(
+def item_rows(
     source: Source,
     *,
     written_as: ItemFormat,
     is_gzip: bool,
     conversion: Conversion,
 ) -> FoundRows:
+    """Read the rows of a file as they come, whatever it is written in."""
     name = conversion.source
     if written_as == "parquet":
         from voirdire.io.items.parquet_rows import parquet_rows  # polars: 100 ms

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from voirdire.reporting.page.content import Report
     from voirdire.reporting.page.grouping import QuestionPart
     from voirdire.studies import Examination
+    from voirdire.studies.reward.result import RewardExamination
 
 __all__ = ["html_report"]
 
@@ -74,6 +75,7 @@ def html_report(
     title: str | None = None,
     created: str | None = None,
     source: str = "report.json",
+    reward: dict[str, Any] | RewardExamination | str | bytes | None = None,
 ) -> str:
     """Write an examination as one HTML page that can be read without a statistician.
 
@@ -90,6 +92,8 @@ def html_report(
         Date to show; none by default, so that the same examination gives the same bytes.
     source : str, optional
         What errors call the content.
+    reward : dict, RewardExamination, str or bytes, optional
+        The examination of a reward that rests on the judge, as a chapter of the same page.
 
     Returns
     -------
@@ -121,6 +125,8 @@ def html_report(
     >>> html_report(Examination(results=(result,)))[:15]
     '<!doctype html>'
     """
+    from voirdire.reporting.reward_page import reward_chapter, reward_style
+
     speaker = Speaker(language)
     _check_text("title", title)
     _check_text("created", created)
@@ -132,7 +138,8 @@ def html_report(
         **_context(report, parts, speaker),
         t=speaker,
         draw=Drawer(report, speaker.language),
-        css=figures_css() + _style(),
+        css=figures_css() + _style() + ("" if reward is None else reward_style()),
+        reward=None if reward is None else reward_chapter(reward, language=speaker.language),
         title=None if title is None else one_line(title, width=_TITLE_WIDTH),
         created=None if created is None else one_line(created, width=60),
     )

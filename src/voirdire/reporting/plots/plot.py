@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 from voirdire._validation import check_choice
 from voirdire.errors import InputError
 from voirdire.reporting.plots.power import draw_power_curves, is_power
+from voirdire.reporting.plots.reward_plot import RewardPlotKind, plot_reward
+from voirdire.reporting.plots.reward_sheet import is_reward
 from voirdire.reporting.plots.rows import sheet_of
 from voirdire.reporting.plots.style import settings
 from voirdire.reporting.plots.words import words_in
@@ -31,6 +33,10 @@ PlotKind: TypeAlias = Literal[
     "confusion",
     "controls",
     "power",
+    "reward_drives",
+    "reward_errors",
+    "reward_histograms",
+    "reward_scales",
     "scatter",
     "slices",
     "winning_rate",
@@ -49,6 +55,7 @@ def plot(
     question: str | None = None,
     judge: str | Sequence[str] | None = None,
     coefficient: str | None = None,
+    behavior: str | None = None,
     language: Language = "en",
     ax: Axes | None = None,
 ) -> Figure:
@@ -56,16 +63,20 @@ def plot(
 
     Parameters
     ----------
-    result : AltTestResult, sequence, mapping, Examination or PowerResult
-        What `alt_test` returns for one judge or several, what `examine` returns, or the parsed
-        JSON of ``voirdire examine --json``. A power analysis is always drawn as ``"power"``.
+    result : AltTestResult, sequence, mapping, Examination, PowerResult or RewardExamination
+        What `alt_test` returns for one judge or several, what `examine` or `examine_reward`
+        returns, or the parsed JSON of ``voirdire examine --json`` or ``examine-reward --json``. A
+        power analysis is always drawn as ``"power"``, a reward as ``"reward_errors"`` by default.
     kind : str, optional
         ``"advantage"``: ρ of every judge with its interval, and the annotators' own advantage.
         ``"winning_rate"``: ω against ε. ``"scatter"``: the judge's advantage against each
         annotator's own. ``"controls"``: ω beside judges that know nothing. ``"agreement"``: κ of
         every two raters. ``"ceiling"``: agreement with the annotators beside theirs with each
         other. ``"slices"``: where the judge is worse. ``"confusion"``: its labels against theirs.
-        ``"power"``: power against the number of items.
+        ``"power"``: power against the number of items. ``"reward_errors"``: comparisons that a
+        reward ranks the wrong way. ``"reward_histograms"``: centred rewards by label.
+        ``"reward_drives"``: weights, and what they do to rankings. ``"reward_scales"``: the
+        behaviors side by side.
     epsilon : float, optional
         Which margin, of several; by default .2 where it is among them, else the first.
     alignment, question : str, optional
@@ -74,6 +85,8 @@ def plot(
         Only these judges.
     coefficient : str, optional
         Of ``"ceiling"``; by default Cohen's κ where it is defined.
+    behavior : str, optional
+        Of a reward's histograms and drives; by default the first.
     language : {"en", "zh"}, optional
         Of the words in the figure.
     ax : matplotlib.axes.Axes, optional
@@ -105,6 +118,10 @@ def plot(
     ['ann', 'bob', 'eve']
     """
     check_choice("kind", kind, PlotKind)
+    if is_reward(result) and kind == "advantage":
+        kind = "reward_errors"
+    if kind in get_args(RewardPlotKind):
+        return plot_reward(result, kind=kind, behavior=behavior, language=language, ax=ax)  # type: ignore[arg-type]
     say = words_in(language)
     if is_power(result) and kind == "advantage":
         kind = "power"

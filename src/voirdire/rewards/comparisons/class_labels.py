@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 __all__ = ["labelled_by_class"]
 
 
-def labelled_by_class(data: ComparisonData, judged: JudgedItems, rubric: Rubric) -> ComparisonData:
+def labelled_by_class(
+    data: ComparisonData, judged: JudgedItems, *, rubric: Rubric
+) -> ComparisonData:
     """Label completions by the class that holds under the threshold of the verdicts.
 
     Parameters

@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from numbers import Real
+from typing import Any, Literal, TypeAlias
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from voirdire._types import Loss, Orientation
+from voirdire._types import Loss, Orientation
+from voirdire._validation import check_choice, check_count, check_fraction, shorten
+from voirdire.errors import InputError
 
 __all__ = ["FitSettings", "Sign"]
 
 Sign: TypeAlias = Literal["positive", "negative"]
 """What a weight is held to: at least 0, or at most 0."""
 
+FEWEST_RESAMPLES = 50
+"""Fewer give no percentile that could be called an end of an interval."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class FitSettings:
     """How a reward is fitted.
 
-    A feature is named ``proposition`` or ``behavior.class``; ``behavior:proposition`` names it in
-    one behavior only.
+    A feature is named by its proposition or class, such as ``apology`` or ``ideal``.
+    ``behavior:proposition`` and ``behavior.class`` name it in one behavior only, and go before what
+    is said of all behaviors.
 
     Attributes
     ----------
@@ -55,7 +61,13 @@ class FitSettings:
     confidence_level : float
         Of all intervals, in (0, 1).
     seed : int
-        Of folds and resamples.
+        Of folds and resamples, at least 0.
+
+    Raises
+    ------
+    InputError
+        If a setting breaks its rule, or a feature is named under two of `signs`, `fixed` and
+        `ignored`.
     """
 
     orientation: Orientation = "plain"
@@ -73,3 +85,96 @@ class FitSettings:
     n_resamples: int = 200
     confidence_level: float = 0.95
     seed: int = 0
+
+    def __post_init__(self) -> None:
+        """Check everything that can be checked without a rubric and data."""
+        check_choice("orientation", self.orientation, Orientation)
+        check_choice("loss", self.loss, Loss)
+        if self.l2 is not None:
+            _check_number("l2", self.l2, rule="a finite number of at least 0", lowest=0.0)
+        _check_margin("margin", self.margin)
+        for name in ("margins", "orders", "signs", "fixed"):
+            _check_mapping(name, getattr(self, name))
+        for label, margin in self.margins.items():
+            _check_margin(f"margins[{shorten(label)!r}]", margin)
+        for feature, sign in self.signs.items():
+            check_choice(f"signs[{shorten(feature)!r}]", sign, Sign)
+        for feature, weight in self.fixed.items():
+            _check_number(f"fixed[{shorten(feature)!r}]", weight, rule="a finite number")
+        _check_names(self.ignored)
+        _check_said_once(self)
+        check_count("n_folds", self.n_folds, minimum=2)
+        _check_resamples(self.n_resamples)
+        check_fraction("confidence_level", self.confidence_level)
+        check_count("seed", self.seed, minimum=0)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Give the settings as plain JSON values, mappings sorted by name."""
+        return {
+            "orientation": self.orientation,
+            "loss": self.loss,
+            "l2": None if self.l2 is None else float(self.l2),
+            "margin": float(self.margin),
+            "margins": {name: float(self.margins[name]) for name in sorted(self.margins)},
+            "equal_prompts": bool(self.equal_prompts),
+            "signs": {name: self.signs[name] for name in sorted(self.signs)},
+            "fixed": {name: float(self.fixed[name]) for name in sorted(self.fixed)},
+            "ignored": sorted(self.ignored),
+            "use_base": self.use_base,
+            "n_folds": int(self.n_folds),
+            "n_resamples": int(self.n_resamples),
+            "confidence_level": float(self.confidence_level),
+            "seed": int(self.seed),
+        }
+
+
+def _check_number(name: str, value: object, *, rule: str, lowest: float = -math.inf) -> None:
+    is_number = not isinstance(value, bool) and isinstance(value, Real)
+    number = float(value) if is_number else math.nan  # type: ignore[arg-type]
+    if not math.isfinite(number) or number < lowest:
+        msg = f"`{name}` must be {rule}, got {shorten(value)!r}."
+        raise InputError(msg)
+
+
+def _check_margin(name: str, value: object) -> None:
+    rule = "a finite number above 0"
+    _check_number(name, value, rule=rule)
+    if float(value) <= 0:  # type: ignore[arg-type]
+        msg = f"`{name}` must be {rule}, got {value!r}. Swap the labels in `orders` instead."
+        raise InputError(msg)
+
+
+def _check_mapping(name: str, value: object) -> None:
+    if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
+        msg = f"`{name}` must be a mapping by name, got {shorten(value)!r}. Write {{'name': ...}}."
+        raise InputError(msg)
+
+
+def _check_names(ignored: object) -> None:
+    is_list = isinstance(ignored, Sequence) and not isinstance(ignored, str | bytes)
+    if not is_list or not all(isinstance(name, str) for name in ignored):  # type: ignore[attr-defined]
+        msg = f"`ignored` must be a list of features, got {shorten(ignored)!r}. Write ['feature']."
+        raise InputError(msg)
+
+
+def _check_said_once(settings: FitSettings) -> None:
+    said: dict[str, str] = {}
+    for name in ("signs", "fixed", "ignored"):
+        for feature in getattr(settings, name):
+            other = said.setdefault(feature, name)
+            if other != name:
+                msg = (
+                    f"`{name}` must not name {shorten(feature)!r}, which `{other}` names: a weight "
+                    "is held to a sign, fixed or ignored. Name it once."
+                )
+                raise InputError(msg)
+
+
+def _check_resamples(n_resamples: int) -> None:
+    check_count("n_resamples", n_resamples, minimum=0)
+    if 0 < n_resamples < FEWEST_RESAMPLES:
+        msg = (
+            f"`n_resamples` must be 0 or at least {FEWEST_RESAMPLES}, got {n_resamples}. "
+            "With 0 there are no intervals."
+        )
+        raise InputError(msg)

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from voirdire.records import Dropped
+
 __all__ = ["Scores"]
 
 
@@ -34,7 +36,13 @@ class Scores:
         By item id why there is no reward.
     features : mapping of str to ndarray of float
         By behavior the features of its items, in their order, for `explain`: shape (n_items of
-        the behavior, n_features).
+        the behavior, n_features). Only behaviors that the reward has weights for.
+    centers : mapping of str to float
+        By behavior what was taken off its rule rewards; empty where nothing was.
+    dropped : tuple of Dropped
+        Rows that are no items, each with its reason.
+    notes : tuple of str
+        What the reader should know.
     """
 
     items: tuple[str, ...] = field(repr=False)
@@ -44,3 +52,6 @@ class Scores:
     rule_rewards: NDArray[np.float64] = field(repr=False)
     missing: Mapping[str, str] = field(default_factory=dict, repr=False)
     features: Mapping[str, NDArray[np.float64]] = field(default_factory=dict, repr=False)
+    centers: Mapping[str, float] = field(default_factory=dict, repr=False)
+    dropped: tuple[Dropped, ...] = field(default=(), repr=False)
+    notes: tuple[str, ...] = ()

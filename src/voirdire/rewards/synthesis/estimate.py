@@ -118,14 +118,16 @@ def estimate_synthesis(
     ----------
     source : path, or prompts as `synthesize` takes them
         The prompts.
-    rubric, model, judge, recipes, language, n_attempts, seed, temperature, max_tokens : optional
+    rubric, model, judge, recipes, language, n_attempts, seed, temperature, max_tokens
         As for `synthesize_file`.
-    behavior, columns, format, limits, price : optional
+    behavior, columns, format
         As for `synthesize_file`.
     output : str or path, optional
         Where the completions would go; a store beside it is looked at.
     store : str or path, optional
         The store, where it is another one. One that does not exist is not made.
+    limits, price
+        As for `synthesize_file`.
 
     Returns
     -------

@@ -74,9 +74,9 @@ def synthesize_file(
     output : str or path
         A file that ends in ``.jsonl``; ``"-"`` writes to standard output. Nothing but a file of an
         earlier synthesis is replaced.
-    rubric, model, judge, recipes, language, n_attempts, seed, temperature, max_tokens : optional
+    rubric, model, judge, recipes, language, n_attempts, seed, temperature, max_tokens
         As for `synthesize`.
-    threshold, behavior, retry_failures, limits, price, stopping, progress : optional
+    threshold, behavior
         As for `synthesize`.
     columns : mapping of str to str, optional
         Our names to the file's, for `id`, `prompt`, `messages` and `behavior`.
@@ -86,6 +86,8 @@ def synthesize_file(
         Where replies are kept: a file for SQLite, or a ``postgresql://`` address. By default
         ``voirdire-replies.sqlite`` beside the output, or in the current folder where that is
         standard output. The same command goes on from there, and pays for nothing twice.
+    retry_failures, limits, price, stopping, progress
+        As for `synthesize`.
 
     Returns
     -------

@@ -17,6 +17,7 @@ _PAGE = {
     "page.simulated.but": "Simulated data: no person gave these labels, and of the judges only "
     "{judges} is real. The figures show what the test does; they say little about how that judge "
     "does on other texts.",
+    "page.reward": "The reward",
     "page.contents": "On this page",
     "page.colophon": "Made by voirdire {version}. Nothing on this page was loaded from elsewhere. "
     "Figures are rounded here; <code>examine --json</code> has all digits.",

@@ -1,0 +1,240 @@
+"""`voirdire examine-reward`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from voirdire._types import Language
+from voirdire.cli.fit_options import as_orders
+from voirdire.cli.fit_output import caught_warnings
+from voirdire.cli.judging_progress import steps_progress
+from voirdire.cli.printing import listen_for_interrupts, print_tables, print_text
+from voirdire.cli.written_files import check_apart, check_place, check_report, write_text
+from voirdire.errors import InputError
+
+if TYPE_CHECKING:
+    from voirdire.reporting.reward_paper import PaperFormat
+    from voirdire.studies.reward.result import RewardExamination
+
+__all__ = ["examine_reward_command"]
+
+READ, USE, COUNTED, OUTPUT = (
+    "What is examined",
+    "What it is used for",
+    "How it is counted",
+    "Output",
+)
+_WRITTEN_AS: dict[str, PaperFormat] = {".tex": "latex", ".md": "markdown"}
+_TABLE_SIGNS = {".tex": "% needs \\usepackage{booktabs}", ".md": "| Behavior | Case | n |"}
+
+
+def examine_reward_command(
+    reward: Annotated[
+        Path,
+        typer.Option(
+            help="The reward, as `voirdire fit` writes it.",
+            metavar="FILE.json",
+            rich_help_panel=READ,
+        ),
+    ],
+    comparisons: Annotated[
+        str | None,
+        typer.Argument(
+            help="Completions with labels, pairs or ranked lists, as `voirdire fit` reads them; "
+            "better not those of the fit. - reads standard input.",
+            metavar="[COMPARISONS]",
+            show_default=False,
+        ),
+    ] = None,
+    verdicts: Annotated[
+        list[Path],
+        typer.Option(
+            help="Stored verdicts on COMPARISONS; repeatable. By default they are judged now.",
+            metavar="FILE",
+            rich_help_panel=READ,
+        ),
+    ] = [],  # noqa: B006  # typer copies it
+    judge: Annotated[
+        str | None,
+        typer.Option(
+            help="Who judges, or whose verdicts count. Default: the reward's own judge.",
+            show_default=False,
+            rich_help_panel=READ,
+        ),
+    ] = None,
+    behavior: Annotated[
+        str | None,
+        typer.Option(
+            help="The behavior of completions, responses and pairs that have none.",
+            metavar="ID",
+            rich_help_panel=READ,
+        ),
+    ] = None,
+    order: Annotated[
+        list[str],
+        typer.Option(
+            help='Which labels are better, as BEHAVIOR="ideal > less_good > bad", or the text '
+            "alone for all behaviors; repeatable. Default: as in the fit.",
+            metavar="BEHAVIOR=TEXT",
+            rich_help_panel=READ,
+        ),
+    ] = [],  # noqa: B006
+    policy: Annotated[
+        str | None,
+        typer.Option(
+            help="Responses of the policy that is to be trained, several per prompt.",
+            metavar="FILE",
+            rich_help_panel=USE,
+        ),
+    ] = None,
+    policy_verdicts: Annotated[
+        list[Path],
+        typer.Option(help="Stored verdicts on them.", metavar="FILE", rich_help_panel=USE),
+    ] = [],  # noqa: B006
+    step_size: Annotated[
+        int, typer.Option(help="Responses per step of training.", rich_help_panel=USE)
+    ] = 512,
+    bench: Annotated[
+        str | None,
+        typer.Option(
+            help="A benchmark: rows of prompt, chosen, rejected and perhaps subset.",
+            metavar="FILE",
+            rich_help_panel=USE,
+        ),
+    ] = None,
+    bench_verdicts: Annotated[
+        list[Path],
+        typer.Option(help="Stored verdicts on it.", metavar="FILE", rich_help_panel=USE),
+    ] = [],  # noqa: B006
+    store: Annotated[
+        str | None,
+        typer.Option(
+            help="Where a language model's replies are kept: a file, or a postgresql:// address.",
+            metavar="FILE|ADDRESS",
+            rich_help_panel=USE,
+        ),
+    ] = None,
+    resamples: Annotated[
+        int, typer.Option(help="Resamples of prompts; 0: no intervals.", rich_help_panel=COUNTED)
+    ] = 1_000,
+    confidence_level: Annotated[
+        float, typer.Option(help="Of all intervals, in (0, 1).", rich_help_panel=COUNTED)
+    ] = 0.95,
+    seed: Annotated[int, typer.Option(help="Of the resamples.", rich_help_panel=COUNTED)] = 0,
+    bins: Annotated[int, typer.Option(help="Of histograms.", rich_help_panel=COUNTED)] = 40,
+    report: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write one self-contained HTML page.", metavar="FILE", rich_help_panel=OUTPUT
+        ),
+    ] = None,
+    language: Annotated[
+        Language,
+        typer.Option(help="Of the page: English or Simplified Chinese.", rich_help_panel=OUTPUT),
+    ] = "en",
+    table: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write a table for a paper: LaTeX (.tex) or Markdown (.md).",
+            metavar="FILE",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = None,
+    details: Annotated[
+        bool, typer.Option("--details", help="Show every feature.", rich_help_panel=OUTPUT)
+    ] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object.", rich_help_panel=OUTPUT)
+    ] = False,
+) -> None:
+    """Examine a reward: error rates, what drives it, refusals, scales, and a policy's responses."""
+    _check_sources(comparisons, policy, bench)
+    check_report(report)
+    _check_table(table)
+    check_apart(report=report, table=table)
+    listen_for_interrupts()
+    found = _examined(
+        reward,
+        comparisons,
+        verdicts=verdicts or None,
+        judge=judge,
+        behavior=behavior,
+        orders=as_orders(order),
+        policy=policy,
+        policy_verdicts=policy_verdicts or None,
+        step_size=step_size,
+        bench=bench,
+        bench_verdicts=bench_verdicts or None,
+        store=store,
+        n_resamples=resamples,
+        confidence_level=confidence_level,
+        seed=seed,
+        n_bins=bins,
+    )
+    _write(found, report=report, language=language, table=table)
+    _print(found, as_json=as_json, details=details)
+
+
+def _examined(reward: Path, comparisons: str | None, **asked: Any) -> RewardExamination:
+    from voirdire.studies.reward.examine import examine_reward
+
+    with caught_warnings(), steps_progress("examining") as tell:
+        return examine_reward(reward, comparisons, progress=tell, **asked)
+
+
+def _check_sources(comparisons: str | None, policy: str | None, bench: str | None) -> None:
+    given = [source for source in (comparisons, policy, bench) if source is not None]
+    if not given:
+        msg = "give COMPARISONS, `--policy` or `--bench`: there is nothing to examine it on."
+        raise typer.BadParameter(msg)
+    if given.count("-") > 1:
+        msg = "standard input (-) can be read once, got it twice."
+        raise typer.BadParameter(msg)
+
+
+def _check_table(path: Path | None) -> None:
+    """Refuse to replace a file that is no table of ours, before any work is done."""
+    if path is None:
+        return
+    ending = path.suffix.lower()
+    if ending not in _WRITTEN_AS:
+        msg = f"`--table` must end in .tex or .md, got {str(path)!r}."
+        raise typer.BadParameter(msg)
+    check_place(path)
+    if path.exists() and path.stat().st_size:
+        with path.open("rb") as file:
+            start = file.read(200).decode(errors="replace")
+        if not start.startswith(_TABLE_SIGNS[ending]):
+            msg = f"`--table` must not replace {str(path)!r}, which is no table of a reward."
+            raise InputError(f"{msg} Name another file.")
+
+
+def _write(
+    found: RewardExamination, *, report: Path | None, language: Language, table: Path | None
+) -> None:
+    """Make page and table whole before either is written."""
+    written = []
+    if report is not None:
+        from voirdire.reporting.reward_page import reward_report
+
+        written.append((report, reward_report(found, language=language)))
+    if table is not None:
+        from voirdire.reporting.reward_paper import paper_table
+
+        written.append((table, paper_table(found, written_as=_WRITTEN_AS[table.suffix.lower()])))
+    for path, text in written:
+        write_text(path, text)
+
+
+def _print(found: RewardExamination, *, as_json: bool, details: bool) -> None:
+    if as_json:
+        from voirdire.reporting.reward_json import reward_examination_to_json
+
+        print_text(reward_examination_to_json(found) + "\n")
+        return
+    from voirdire.reporting.reward_tables import RewardExaminationTables
+
+    print_tables(RewardExaminationTables(found, details=details))

@@ -1,0 +1,104 @@
+"""What `voirdire fit` prints: weights, error rates, and what was left out."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+import warnings
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import typer
+
+from voirdire._validation import shorten
+from voirdire.cli.judging_progress import steps_progress
+from voirdire.cli.printing import print_json, print_tables
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
+
+    from voirdire.records import Dropped
+    from voirdire.rewards.fitting.fit_progress import FitProgress
+    from voirdire.rewards.fitting.result import RewardFit
+    from voirdire.rewards.model import RewardModel
+
+__all__ = ["caught_warnings", "fit_progress", "print_fit", "print_given"]
+
+_MOST_SHOWN = 5
+
+
+def print_given(model: RewardModel, target: Path, *, as_json: bool) -> None:
+    """Print what weights a file of weights gave."""
+    if as_json:
+        weights = {name: dict(row.weights) for name, row in model.behaviors.items()}
+        content = {"name": model.name, "content_hash": model.content_hash, "weights": weights}
+        print_json({"output": str(target), "reward": content})
+        return
+    counted = ", ".join(
+        f"{name} ({sum(weight != 0 for weight in row.weights.values())} weights)"
+        for name, row in model.behaviors.items()
+    )
+    typer.echo(f"{target}: {counted}\n")
+    typer.echo(_how_to_score(target))
+
+
+@contextmanager
+def caught_warnings() -> Iterator[None]:
+    """Say warnings of the library as notes, in a line each."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield
+    for text in dict.fromkeys(str(warning.message) for warning in caught):
+        typer.echo(f"note: {shorten(text, width=600)}", err=True)
+
+
+@contextmanager
+def fit_progress() -> Iterator[Callable[[FitProgress], None] | None]:
+    """Give what a fit tells its progress to; nothing where nobody watches."""
+    with steps_progress("fitting") as tell:
+        if tell is None:
+            yield None
+        else:
+            yield lambda state: tell(state.n_done, state.n_total)
+
+
+def _say_what_was_left_out(fit: RewardFit) -> None:
+    _say_drops(fit.dropped)
+    for note in fit.notes:
+        typer.echo(f"note: {shorten(note, width=600)}", err=True)
+
+
+def _say_drops(rows: Sequence[Dropped]) -> None:
+    if not rows:
+        return
+    typer.echo(f"{len(rows):,} completions and comparisons set aside", err=True)
+    for row in rows[:_MOST_SHOWN]:
+        about = "" if row.item is None else f" {shorten(row.item)}"
+        value = "" if row.value is None else f", got {shorten(row.value)!r}"
+        reason = shorten(row.reason, width=200)
+        typer.echo(f"  {row.place()}:{about} {reason}{value}", err=True)
+    if len(rows) > _MOST_SHOWN:
+        typer.echo(f"  and {len(rows) - _MOST_SHOWN:,} more; --json lists all", err=True)
+
+
+def print_fit(fit: RewardFit, target: Path, *, as_json: bool) -> None:
+    """Print weights and error rates; what was left out goes to standard error."""
+    _say_what_was_left_out(fit)
+    if as_json:
+        from voirdire.reporting.reward_fit_json import reward_fit_as_dict
+
+        print_json({"output": str(target), **reward_fit_as_dict(fit)})
+        return
+    from voirdire.reporting.reward_fit_tables import RewardFitTables
+
+    print_tables(RewardFitTables(fit))
+    sys.stdout.write(f"{target}: weights of {_named(fit)}\n\n{_how_to_score(target)}\n")
+
+
+def _named(fit: RewardFit) -> str:
+    return ", ".join(shorten(row.behavior, width=40) for row in fit.behaviors)
+
+
+def _how_to_score(target: Path) -> str:
+    return f"  voirdire score ITEMS --reward {shlex.quote(str(target))} -o rewards.jsonl"

@@ -1,0 +1,151 @@
+"""What `voirdire score` prints: how far it is, what it came to, and how to go on."""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import typer
+
+from voirdire._validation import shorten
+from voirdire.cli.call_output import call_lines
+from voirdire.cli.judging_progress import estimated_rows, said_of
+from voirdire.cli.printing import print_json, print_tables
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from rich.table import Table
+
+    from voirdire.rewards.scoring.score_summary import ScoringProgress, ScoringSummary
+
+__all__ = ["print_scoring", "said_of_scoring", "say_how_to_go_on", "scoring_progress"]
+
+_MOST_SHOWN = 5
+
+
+@contextmanager
+def scoring_progress(source: str) -> Iterator[Callable[[ScoringProgress], None] | None]:
+    """Give what `score_file` tells its progress to; nothing where nobody watches."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn
+
+    with Progress(
+        TextColumn("scoring"),
+        BarColumn(bar_width=24),
+        TextColumn("{task.fields[said]}"),
+        console=Console(stderr=True),
+        transient=True,
+    ) as bar:
+        task = bar.add_task("scoring", total=estimated_rows(source), said="…")
+        started = time.monotonic()
+
+        def tell(state: ScoringProgress) -> None:
+            seconds = time.monotonic() - started
+            judging = state.judging
+            done = (state if judging is None else judging).n_items + state.n_dropped
+            said = said_of_scoring(state, seconds=seconds, total=bar.tasks[0].total)
+            bar.update(task, completed=done, said=said)
+
+        yield tell
+
+
+def said_of_scoring(state: ScoringProgress, *, seconds: float, total: float | None) -> str:
+    """Words for a state: items and items a second, of judging while that goes on."""
+    if state.judging is not None:
+        done = state.judging.n_items + state.n_dropped
+        return f"judging: {said_of(state.judging, seconds=seconds, total=total, done=done)}"
+    return f"{state.n_items:,} items"
+
+
+def print_scoring(summary: ScoringSummary, *, as_json: bool) -> None:
+    """Print what a run came to; on standard error where the rewards went to standard output."""
+    _say_drops(summary)
+    for note in summary.notes:
+        typer.echo(f"note: {shorten(note, width=600)}", err=True)
+    if as_json:
+        print_json(summary.as_dict())
+        return
+    is_streamed = summary.output == "-"
+    print_tables(
+        f"{summary.n_scored:,} of {summary.n_items:,} items scored by reward "
+        f"{shorten(summary.reward)!r} on rubric {shorten(summary.rubric)} "
+        f"{shorten(summary.rubric_version)}, verdicts of {shorten(summary.judge)!r}"
+        + (", centered" if summary.is_centered else ""),
+        "",
+        _table(summary),
+        *_missing_lines(summary),
+        *(() if summary.calls is None else call_lines(summary.calls)),
+        *(() if is_streamed else ("", f"rewards: {summary.output}")),
+        stream=sys.stderr if is_streamed else sys.stdout,
+    )
+
+
+def say_how_to_go_on(output: Path, *, source: str) -> None:
+    """Say, after an interruption, what is kept."""
+    if "-" in (source, str(output)):
+        typer.echo("voirdire: a language model's replies are kept in the store", err=True)
+        return
+    typer.echo(
+        f"voirdire: what is judged is kept in '{output}.scoring'; the same command goes on "
+        "from there",
+        err=True,
+    )
+
+
+def _table(summary: ScoringSummary) -> Table:
+    from rich.table import Table
+
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    table.add_column("behavior", no_wrap=True)
+    for heading in ("items", "scored", "mean", "sd", "least", "most", "rules", "base"):
+        table.add_column(heading, justify="right")
+    for row in summary.behaviors:
+        figures = (
+            row.mean,
+            row.standard_deviation,
+            row.minimum,
+            row.maximum,
+            row.mean_rule,
+            row.mean_base,
+        )
+        name = "(none)" if row.behavior is None else shorten(row.behavior, width=40)
+        counts = (f"{row.n_items:,}", f"{row.n_scored:,}")
+        table.add_row(name, *counts, *map(_number, figures))
+    return table
+
+
+def _number(value: float) -> str:
+    return "" if math.isnan(value) else f"{value:.3f}"
+
+
+def _missing_lines(summary: ScoringSummary) -> list[str]:
+    if not summary.n_missing:
+        return []
+    listed = ", ".join(
+        f"{shorten(reason)} ({n:,})" for reason, n in list(summary.missing.items())[:_MOST_SHOWN]
+    )
+    more = len(summary.missing) - _MOST_SHOWN
+    rest = f" and {more} other reasons" if more > 0 else ""
+    return ["", f"without a reward: {listed}{rest}"]
+
+
+def _say_drops(summary: ScoringSummary) -> None:
+    if not summary.n_dropped:
+        return
+    counted = "1 row" if summary.n_dropped == 1 else f"{summary.n_dropped:,} rows"
+    typer.echo(f"{counted} set aside", err=True)
+    for row in summary.dropped[:_MOST_SHOWN]:
+        about = "" if row.item is None else f" {shorten(row.item)}"
+        typer.echo(f"  {row.place()}:{about} {shorten(row.reason, width=160)}", err=True)
+    more = summary.n_dropped - _MOST_SHOWN
+    if more > 0:
+        where = f"; all in {summary.dropped_output}" if summary.dropped_output else ""
+        typer.echo(f"  and {more:,} more{where}", err=True)

@@ -1,0 +1,60 @@
+"""The figures of a reward's page: the one place that knows how they are drawn."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from markupsafe import Markup
+
+from voirdire.errors import InputError
+
+if TYPE_CHECKING:
+    from voirdire._types import Language
+    from voirdire.reporting.plots.reward_plot import RewardPlotKind
+    from voirdire.reporting.reward_page.content import RewardReport
+
+__all__ = ["RewardDrawer"]
+
+
+class RewardDrawer:
+    """Draw the figures of one page.
+
+    Parameters
+    ----------
+    report : RewardReport
+        What the page is made from, checked.
+    language : {"en", "zh"}
+        Of titles and axes.
+    """
+
+    def __init__(self, report: RewardReport, language: Language) -> None:
+        self._plain: dict[str, Any] = msgspec.to_builtins(report)
+        self._language = language
+
+    def __call__(
+        self, kind: RewardPlotKind, *, name: str, behavior: str | None = None
+    ) -> Markup | None:
+        """Draw a figure as inline SVG; None where the JSON has not what it shows.
+
+        Parameters
+        ----------
+        kind : str
+            One of `voirdire.reporting.plots.reward_plot.RewardPlotKind`.
+        name : str
+            Prefix of the ids within the figure: unique on the page.
+        behavior : str, optional
+            Of histograms and drives.
+        """
+        from voirdire.reporting.plots import to_svg
+        from voirdire.reporting.plots.reward_plot import plot_reward
+        from voirdire.reporting.plots.style import DRAWING
+
+        try:
+            with DRAWING:
+                drawn = plot_reward(
+                    self._plain, kind=kind, behavior=behavior, language=self._language
+                )
+                return Markup(to_svg(drawn, name=name))  # noqa: S704  # escaped there
+        except InputError:
+            return None

@@ -1,0 +1,236 @@
+"""Which propositions of a reward were examined, and whether their judge was fit to answer them."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from voirdire._validation import shorten
+from voirdire.errors import InputError, UncertifiedWarning
+from voirdire.rewards.certificate_file import read_certificate
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from voirdire.records import Certificate
+    from voirdire.rewards.model import RewardModel
+
+__all__ = [
+    "CertificateState",
+    "CertificateStatus",
+    "certified",
+    "check_certified",
+    "paying_propositions",
+    "read_certificate",
+]
+
+CertificateState: TypeAlias = Literal[
+    "passed", "failed", "no_evidence", "other_judge", "other_rubric", "no_judge", "none"
+]
+"""What the certificates of a reward say of a proposition; only the first one certifies it."""
+
+_MOST_NAMED = 10
+_ORDER: tuple[CertificateState, ...] = (
+    "failed",
+    "no_evidence",
+    "passed",
+    "other_judge",
+    "other_rubric",
+)
+"""What counts where certificates say different things: the first of these that one of them says."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CertificateStatus:
+    """What the certificates of a reward say of one proposition.
+
+    Attributes
+    ----------
+    proposition : str
+        Its id.
+    state : str
+        ``"passed"``: certified. ``"failed"`` and ``"no_evidence"``: examined, and not good
+        enough. ``"other_judge"``, ``"other_rubric"``: what was examined is not what this reward
+        uses. ``"no_judge"``: the weights were given by hand for any judge. ``"none"``: never
+        examined.
+    reason : str
+        The same in words, with the figures that differ.
+    certificate : str or None
+        Content hash of the certificate that says so.
+    """
+
+    proposition: str
+    state: CertificateState
+    reason: str
+    certificate: str | None = None
+
+    @property
+    def is_valid(self) -> bool:
+        """Whether the proposition is certified."""
+        return self.state == "passed"
+
+
+def certified(model: RewardModel) -> dict[str, CertificateStatus]:
+    """Tell for each proposition of a reward's rubric whether it has a valid certificate.
+
+    Parameters
+    ----------
+    model : RewardModel
+        With its certificates.
+
+    Returns
+    -------
+    dict of str to CertificateStatus
+        By proposition, in the order of the rubric.
+
+    Notes
+    -----
+    A certificate is about a proposition where one of its judges has the fingerprint of the
+    reward's judge and was examined on the question of that name. The fingerprint covers judge,
+    rubric, threshold and what is judged; a certificate that names a rubric as well must name the
+    same one. Of several examinations in it (several ε or alignments) all must have passed, and
+    where several certificates are about it, none may speak against it: the ε that passes is not
+    to be looked for afterwards.
+    """
+    return {name: _status(model, name) for name in model.rubric.propositions}
+
+
+def paying_propositions(model: RewardModel) -> tuple[str, ...]:
+    """List the propositions that rewards depend on.
+
+    Parameters
+    ----------
+    model : RewardModel
+        Any reward.
+
+    Returns
+    -------
+    tuple of str
+        Those with a weight that is not 0, and those that a class with such a weight depends on; in
+        the order of the rubric.
+    """
+    paying: set[str] = set()
+    for behavior, row in model.behaviors.items():
+        found = model.feature_set(behavior)
+        paying.update(name for name in found.propositions if row.weights[name] != 0)
+        if any(row.weights[name] != 0 for name in found.classes):
+            paying.update(_class_propositions(model, behavior))
+    return tuple(name for name in model.rubric.propositions if name in paying)
+
+
+def check_certified(model: RewardModel, *, required: bool, stacklevel: int = 2) -> None:
+    """Warn of propositions that pay without a valid certificate, or refuse them.
+
+    Parameters
+    ----------
+    model : RewardModel
+        With its certificates.
+    required : bool
+        Whether it is an error.
+    stacklevel : int, optional
+        Whose line the warning names, as in `warnings.warn`; 2 is the caller's.
+
+    Raises
+    ------
+    InputError
+        If certificates are required and some proposition that pays has none.
+
+    Warns
+    -----
+    UncertifiedWarning
+        If they are not required.
+    """
+    statuses = certified(model)
+    lacking = [statuses[name] for name in paying_propositions(model) if not statuses[name].is_valid]
+    if not lacking:
+        return
+    if required:
+        said = "; ".join(f"{row.proposition}: {row.reason}" for row in lacking)
+        msg = (
+            "`require_certified` must find a valid certificate for every proposition with a "
+            f"weight; reward {shorten(model.name)!r} lacks {len(lacking)} ({said}). Examine its "
+            "judge with `voirdire examine --certificate`, and fit with that certificate."
+        )
+        raise InputError(msg)
+    shown = ", ".join(row.proposition for row in lacking[:_MOST_NAMED])
+    more = f" and {len(lacking) - _MOST_NAMED} more" if len(lacking) > _MOST_NAMED else ""
+    counted = "1 proposition" if len(lacking) == 1 else f"{len(lacking)} propositions"
+    msg = (
+        f"reward {shorten(model.name)!r} pays for {counted} without a valid certificate: "
+        f"{shown}{more}. Nobody has shown that its judge may answer for people there."
+    )
+    warnings.warn(msg, UncertifiedWarning, stacklevel=stacklevel)
+
+
+def _class_propositions(model: RewardModel, behavior: str) -> tuple[str, ...]:
+    """Name the propositions that the class probabilities of a behavior depend on."""
+    from voirdire.rubrics.logic.compiling import compiled_classes
+    from voirdire.rubrics.logic.scope import scope_of
+
+    return compiled_classes(scope_of(model.rubric, behavior)).flow.variables
+
+
+def _status(model: RewardModel, proposition: str) -> CertificateStatus:
+    if not model.certificates:
+        return _said(proposition, "none", "never examined")
+    if not model.judge.fingerprint:
+        return _said(proposition, "no_judge", "the weights were given by hand, for any judge")
+    found = [
+        status
+        for certificate in model.certificates
+        if (status := _by_certificate(model, certificate, proposition)) is not None
+    ]
+    if not found:
+        return _said(proposition, "none", "never examined")
+    return min(found, key=lambda status: _ORDER.index(status.state))
+
+
+def _by_certificate(
+    model: RewardModel, certificate: Certificate, proposition: str
+) -> CertificateStatus | None:
+    """Tell what one certificate says; None where it is not about the proposition at all."""
+    rows = [row for row in certificate.examinations if row.get("question") == proposition]
+    if not rows:
+        return None
+    mark = certificate.content_hash
+    if certificate.rubric_hash not in (None, model.rubric.content_hash):
+        reason = f"examined under another rubric ({shorten(certificate.rubric_hash, width=19)})"
+        return _said(proposition, "other_rubric", reason, mark)
+    ours = {
+        name
+        for name, about in certificate.judges.items()
+        if model.judge.fingerprint in _fingerprints(about)
+    }
+    own = [row for row in rows if row.get("judge") in ours]
+    if not own:
+        names = ", ".join(sorted({repr(shorten(str(row.get("judge")))) for row in rows}))
+        reason = f"examined for another judge or other settings of it ({names})"
+        return _said(proposition, "other_judge", reason, mark)
+    worst = [row for row in own if row.get("outcome") != "passed"]
+    if not worst:
+        return _said(proposition, "passed", _figures(own), mark)
+    is_failed = any(row.get("outcome") == "failed" for row in worst)
+    return _said(proposition, "failed" if is_failed else "no_evidence", _figures(worst), mark)
+
+
+def _figures(rows: list[Mapping[str, Any]]) -> str:
+    return ", ".join(
+        f"{shorten(str(row.get('outcome')))} at ε {row.get('epsilon')} "
+        f"({shorten(str(row.get('alignment')))})"
+        for row in rows[:_MOST_NAMED]
+    )
+
+
+def _fingerprints(about: Mapping[str, Any]) -> tuple[Any, ...]:
+    """List a judge's fingerprints in a certificate: none, one, or one per question."""
+    found = about.get("fingerprint")
+    return tuple(found) if isinstance(found, list | tuple) else (found,)
+
+
+def _said(
+    proposition: str, state: CertificateState, reason: str, certificate: str | None = None
+) -> CertificateStatus:
+    return CertificateStatus(
+        proposition=proposition, state=state, reason=reason, certificate=certificate
+    )

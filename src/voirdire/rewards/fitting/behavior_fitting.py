@@ -1,0 +1,272 @@
+"""Fit the weights of one behavior, and find out how good they are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from voirdire.errors import InputError
+from voirdire.rewards.fitting.behavior_notes import behavior_notes, few_for_folds
+from voirdire.rewards.fitting.cross_validation import (
+    L2_GRID,
+    CrossValidation,
+    cross_validate,
+    prompt_folds,
+)
+from voirdire.rewards.fitting.pair_weights import pair_weights
+from voirdire.rewards.fitting.resampling import (
+    Resampling,
+    error_rate,
+    generator,
+    resampled_weights,
+    wrongness,
+)
+from voirdire.rewards.fitting.result import BehaviorFit, Estimate, FittedWeight
+from voirdire.rewards.fitting.undetermined import Undetermined, undetermined
+from voirdire.rewards.fitting.weight_problem import WeightProblem
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from voirdire.rewards.fitting.behavior_data import BehaviorData
+    from voirdire.rewards.fitting.feature_choice import FeatureChoice
+    from voirdire.rewards.fitting.settings import FitSettings
+    from voirdire.rewards.solving.problem import RankingSolution
+
+__all__ = ["FittedBehavior", "fit_behavior", "n_solves"]
+
+_L2_OF_FEW = 0.01
+_NOTHING = Estimate(value=float("nan"), low=float("nan"), high=float("nan"))
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class FittedBehavior:
+    """The weights of one behavior with their record.
+
+    Attributes
+    ----------
+    record : BehaviorFit
+        How they came about.
+    weights : ndarray of float, shape (n_features,)
+        All of them.
+    data : BehaviorData
+        What they were fitted on.
+    """
+
+    record: BehaviorFit
+    weights: NDArray[np.float64] = field(repr=False)
+    data: BehaviorData = field(repr=False)
+
+
+def n_solves(data: BehaviorData, settings: FitSettings, *, has_test: bool) -> int:
+    """Count the problems that `fit_behavior` solves: what a progress bar counts."""
+    n_parts = len(_l2s(data, settings)) * _n_folds(data, settings, has_test=has_test)
+    return 1 + n_parts + settings.n_resamples
+
+
+def fit_behavior(
+    data: BehaviorData,
+    *,
+    test: BehaviorData | None,
+    choice: FeatureChoice,
+    settings: FitSettings,
+    has_base: bool,
+    tell: Callable[[], None],
+) -> FittedBehavior:
+    """Fit the weights of one behavior.
+
+    Parameters
+    ----------
+    data : BehaviorData
+        What they are fitted on: at least one comparison.
+    test : BehaviorData or None
+        Comparisons of other prompts that the error rate is taken on; None takes it on `data` by
+        cross-validation.
+    choice : FeatureChoice
+        Which weights are fitted.
+    settings : FitSettings
+        How.
+    has_base : bool
+        Whether base rewards are part of the differences.
+    tell : callable
+        Called after each of `n_solves` problems.
+
+    Returns
+    -------
+    FittedBehavior
+        Weights and record.
+    """
+    problem = _problem(data, choice=choice, settings=settings)
+    has_test = test is not None
+    crossed = _crossed(problem, settings=settings, has_test=has_test, tell=tell)
+    l2, l2_path, notes = _chosen_l2(problem, crossed, settings)
+    weights, solution = _solved(problem, l2)
+    tell()
+    resampling = _resampling(data, settings)
+    low, high = resampled_weights(problem, l2=l2, resampling=resampling, tell=tell)
+    separable, left_open = _looked_into(problem)
+    held_out, base_alone = _error_rates(
+        problem, weights=weights, test=test, crossed=crossed, settings=settings
+    )
+    notes += behavior_notes(
+        problem,
+        solution,
+        separable=separable,
+        left_open=left_open,
+        settings=settings,
+        l2=l2,
+    )
+    record = BehaviorFit(
+        behavior=data.behavior,
+        n_prompts=data.n_prompts,
+        n_items=int(data.items.size),
+        n_pairs=data.n_pairs,
+        l2=l2,
+        l2_path=l2_path,
+        objective=solution.objective,
+        bound=solution.bound,
+        weights=_fitted_weights(choice, weights, low=low, high=high, left_open=left_open),
+        error_rate=held_out,
+        error_rate_fitted=float(problem.weight @ wrongness(problem.gain(weights))),
+        error_rate_base=base_alone if has_base else _NOTHING,
+        is_separable=separable == "complete",
+        loose=left_open.directions,
+        notes=tuple(notes),
+    )
+    return FittedBehavior(record=record, weights=weights, data=data)
+
+
+def _problem(data: BehaviorData, *, choice: FeatureChoice, settings: FitSettings) -> WeightProblem:
+    return WeightProblem(
+        data=data,
+        choice=choice,
+        weight=pair_weights(data.prompts, equal_prompts=settings.equal_prompts),
+        loss=settings.loss,
+    )
+
+
+def _resampling(data: BehaviorData, settings: FitSettings) -> Resampling:
+    return Resampling(
+        n_resamples=settings.n_resamples,
+        confidence_level=settings.confidence_level,
+        seed=settings.seed,
+        behavior=data.behavior,
+    )
+
+
+def _n_folds(data: BehaviorData, settings: FitSettings, *, has_test: bool) -> int:
+    """How many folds there are prompts for; 0 where nothing can, or need, be held out."""
+    if has_test and len(_l2s(data, settings)) == 1:
+        return 0
+    return min(settings.n_folds, data.n_prompts) if data.n_prompts > 1 else 0
+
+
+def _l2s(data: BehaviorData, settings: FitSettings) -> tuple[float, ...]:
+    """Give the values of λ that are tried."""
+    if settings.l2 is not None:
+        return (float(settings.l2),)
+    return (_L2_OF_FEW,) if data.n_prompts < 2 * settings.n_folds else L2_GRID
+
+
+def _crossed(
+    problem: WeightProblem,
+    *,
+    settings: FitSettings,
+    has_test: bool,
+    tell: Callable[[], None],
+) -> CrossValidation | None:
+    n_folds = _n_folds(problem.data, settings, has_test=has_test)
+    if not n_folds:
+        return None
+    rng = generator(settings.seed, f"{problem.data.behavior} folds")
+    return cross_validate(
+        problem,
+        l2s=_l2s(problem.data, settings),
+        folds=prompt_folds(problem.data.n_prompts, n_folds=n_folds, rng=rng),
+        tell=tell,
+    )
+
+
+def _chosen_l2(
+    problem: WeightProblem, crossed: CrossValidation | None, settings: FitSettings
+) -> tuple[float, dict[float, float], list[str]]:
+    tried = _l2s(problem.data, settings)
+    if settings.l2 is not None:
+        return tried[0], {}, []
+    if len(tried) == 1 or crossed is None:
+        few = few_for_folds(problem.data.n_prompts, n_folds=settings.n_folds, l2=tried[0])
+        return tried[0], {}, [few]
+    return crossed.l2, crossed.losses, []
+
+
+def _solved(problem: WeightProblem, l2: float) -> tuple[NDArray[np.float64], RankingSolution]:
+    try:
+        return problem.solve(l2)
+    except InputError as error:
+        msg = f"behavior {problem.data.behavior!r}: {error}"
+        raise InputError(msg) from error
+
+
+def _looked_into(problem: WeightProblem) -> tuple[str, Undetermined]:
+    """Find out what the comparisons do not say."""
+    from voirdire.rewards.solving.identifiability import loose_directions
+    from voirdire.rewards.solving.separation import separation
+
+    if not problem.is_fitted:
+        return "none", Undetermined()
+    ranking = problem.ranking(0.0)
+    gauge = problem.choice.gauge()
+    names = np.array(problem.choice.features.names, dtype=object)[problem.choice.is_fitted]
+    loose = loose_directions(ranking, gauge=gauge)
+    return separation(ranking), undetermined(loose, gauge=gauge, names=names.tolist())
+
+
+def _error_rates(
+    problem: WeightProblem,
+    *,
+    weights: NDArray[np.float64],
+    test: BehaviorData | None,
+    crossed: CrossValidation | None,
+    settings: FitSettings,
+) -> tuple[Estimate, Estimate]:
+    """Give the error rates of the reward, held out, and of the base reward alone."""
+    seen = problem
+    gain = None if crossed is None else crossed.gain
+    if test is not None:
+        seen = _problem(test, choice=problem.choice, settings=settings)
+        gain = seen.gain(weights)
+    rows, weight = seen.data.prompts, seen.weight
+    ways = _resampling(problem.data, settings)
+    base = error_rate(seen.data.base_gain, prompts=rows, weight=weight, resampling=ways)
+    if gain is None:
+        return _NOTHING, base
+    return error_rate(gain, prompts=rows, weight=weight, resampling=ways), base
+
+
+def _fitted_weights(
+    choice: FeatureChoice,
+    weights: NDArray[np.float64],
+    *,
+    low: NDArray[np.float64],
+    high: NDArray[np.float64],
+    left_open: Undetermined,
+) -> tuple[FittedWeight, ...]:
+    found = []
+    for place, name in enumerate(choice.features.names):
+        origin = "fitted"
+        if not choice.is_fitted[place]:
+            origin = "ignored" if name in choice.ignored else "fixed"
+        elif name in left_open.features:
+            origin = "undetermined"
+        ends = (low[place], high[place]) if origin == "fitted" else (np.nan, np.nan)
+        estimate = Estimate(
+            value=float(weights[place]) + 0.0,  # never -0
+            low=float(ends[0]),
+            high=float(ends[1]),
+        )
+        found.append(FittedWeight(feature=name, weight=estimate, origin=origin))
+    return tuple(found)

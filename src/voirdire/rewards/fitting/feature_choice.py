@@ -1,0 +1,147 @@
+"""Which weights of a behavior are fitted, within which bounds, and which are given."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from voirdire._validation import shorten
+from voirdire.errors import InputError
+from voirdire.rewards.features import feature_set
+from voirdire.rubrics.names import did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from numpy.typing import NDArray
+
+    from voirdire.rewards.features import FeatureSet
+    from voirdire.rewards.fitting.settings import FitSettings
+    from voirdire.rubrics import Rubric
+
+__all__ = ["FeatureChoice", "feature_choices"]
+
+_FREE = ("", 0.0)
+
+Said = tuple[str, float]
+"""``positive``, ``negative``, ``fixed`` with its weight, or ``ignored``."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class FeatureChoice:
+    """The features of one behavior, and what is to become of their weights.
+
+    Attributes
+    ----------
+    features : FeatureSet
+        All of them.
+    given : ndarray of float, shape (n_features,)
+        The weights that are not fitted, 0 for ignored ones; nan for those that are fitted.
+    lower, upper : ndarray of float, shape (n_features,)
+        Bounds of the weights that are fitted.
+    ignored : frozenset of str
+        Features that get no weight.
+    """
+
+    features: FeatureSet
+    given: NDArray[np.float64] = field(repr=False)
+    lower: NDArray[np.float64] = field(repr=False)
+    upper: NDArray[np.float64] = field(repr=False)
+    ignored: frozenset[str] = frozenset()
+
+    @property
+    def is_fitted(self) -> NDArray[np.bool_]:
+        """Which weights are fitted."""
+        return np.isnan(self.given)
+
+    @property
+    def is_class(self) -> NDArray[np.bool_]:
+        """Which features are classes."""
+        return np.arange(self.given.size) >= len(self.features.propositions)
+
+    def gauge(self) -> NDArray[np.float64]:
+        """Directions that are known to say nothing: classes add up to 1 where all are fitted.
+
+        Returns
+        -------
+        ndarray of float, shape (n_gauge, n_fitted)
+            One row, or none.
+        """
+        fitted = self.is_fitted
+        if not self.features.classes or not fitted[self.is_class].all():
+            return np.zeros((0, int(fitted.sum())))
+        return self.is_class[fitted][np.newaxis].astype(np.float64)
+
+
+def feature_choices(rubric: Rubric, settings: FitSettings) -> dict[str, FeatureChoice]:
+    """Settle for every behavior of a rubric what the settings say of its features.
+
+    Parameters
+    ----------
+    rubric : Rubric
+        With behaviors.
+    settings : FitSettings
+        With signs, fixed weights and ignored features.
+
+    Returns
+    -------
+    dict of str to FeatureChoice
+        By behavior.
+
+    Raises
+    ------
+    InputError
+        If a name is no feature of the rubric.
+    """
+    sets = {
+        row.id: feature_set(rubric, row.id, orientation=settings.orientation)
+        for row in rubric.behaviors
+    }
+    known = {key for row in sets.values() for name in row.names for key in _called(row, name)}
+    said = _said(settings)
+    for name in said:
+        if name not in known:
+            _refuse(name, known, rubric=rubric)
+    return {behavior: _choice(row, said) for behavior, row in sets.items()}
+
+
+def _said(settings: FitSettings) -> dict[str, Said]:
+    said: dict[str, Said] = {name: (sign, 0.0) for name, sign in settings.signs.items()}
+    said |= {name: ("fixed", float(weight)) for name, weight in settings.fixed.items()}
+    return said | dict.fromkeys(settings.ignored, ("ignored", 0.0))
+
+
+def _choice(features: FeatureSet, said: Mapping[str, Said]) -> FeatureChoice:
+    names = features.names
+    given = np.full(len(names), np.nan)
+    lower, upper = np.full(len(names), -np.inf), np.full(len(names), np.inf)
+    ignored = set()
+    for place, name in enumerate(names):
+        word, weight = next((said[key] for key in _called(features, name) if key in said), _FREE)
+        if word in ("fixed", "ignored"):
+            given[place] = weight
+        if word == "ignored":
+            ignored.add(name)
+        lower[place] = 0.0 if word == "positive" else -np.inf
+        upper[place] = 0.0 if word == "negative" else np.inf
+    return FeatureChoice(
+        features=features, given=given, lower=lower, upper=upper, ignored=frozenset(ignored)
+    )
+
+
+def _called(features: FeatureSet, name: str) -> tuple[str, str]:
+    """Give the names that a feature goes by: in this behavior only, and in all of them."""
+    if name in features.propositions:
+        return f"{features.behavior}:{name}", name
+    return name, name.removeprefix(f"{features.behavior}.")
+
+
+def _refuse(name: str, known: Iterable[str], *, rubric: Rubric) -> None:
+    msg = (
+        f"a feature must be a proposition or class of rubric {rubric.name!r}, or one of a behavior "
+        f"as behavior:proposition or behavior.class, got {shorten(name)!r}."
+        f"{did_you_mean(name, sorted(known))}"
+    )
+    raise InputError(msg)

@@ -1,0 +1,211 @@
+"""Fit a reward: comparisons and verdicts in, a reward model with its record out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from voirdire._types import Judged
+from voirdire._validation import check_choice, shorten
+from voirdire.errors import InputError
+from voirdire.rewards.certification import check_certified, read_certificate
+from voirdire.rewards.comparisons.given import comparisons_of
+from voirdire.rewards.fitting.assembling import behavior_reward, now, settings_record
+from voirdire.rewards.fitting.feature_choice import feature_choices
+from voirdire.rewards.fitting.fit_notes import fit_notes, refuse_nothing, uses_base
+from voirdire.rewards.fitting.judged_comparisons import judged_comparisons
+from voirdire.rewards.fitting.parts import behavior_parts, fit_parts
+from voirdire.rewards.fitting.result import RewardFit
+from voirdire.rewards.fitting.settings import FitSettings
+from voirdire.rewards.fitting.verdicts import fit_verdicts
+from voirdire.rewards.given_weights import reward_versions
+from voirdire.rewards.model import RewardModel
+from voirdire.rubrics import load_rubric
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from voirdire.judging import Judge, LlmJudge
+    from voirdire.records import Certificate
+    from voirdire.rewards.fitting.fit_progress import FitProgress
+    from voirdire.rubrics import Rubric
+
+__all__ = ["fit_reward"]
+
+
+def fit_reward(
+    comparisons: Any,
+    *,
+    rubric: Rubric | str | Path = "safety",
+    judge: Judge | LlmJudge | str | Path | None = None,
+    verdicts: Any = None,
+    settings: FitSettings | None = None,
+    from_classes: bool = False,
+    certificates: Sequence[Certificate | str | Path] = (),
+    require_certified: bool = False,
+    name: str = "reward",
+    store: str | Path | None = None,
+    retry_failures: bool = False,
+    threshold: float | None = None,
+    judged: Judged = "final_answer",
+    progress: Callable[[FitProgress], None] | None = None,
+) -> RewardFit:
+    r"""Fit the weights of a reward to comparisons.
+
+    For each behavior the convex problem of `RankingProblem` is solved to a proved gap: the better
+    completion of a pair is to have a reward that is higher by a margin, base rewards included.
+
+    Parameters
+    ----------
+    comparisons : ComparisonData, path, data frame, or sequence of mapping or Item
+        Completions with labels, pairs or ranked lists, as `read_comparisons` reads them.
+    rubric : Rubric, str or path, optional
+        With behaviors: a rubric, the name of a built-in one, or a YAML file.
+    judge : Judge, LlmJudge, str or path, optional
+        Who judges the completions, as in `voirdire.judge`; by default the local judge. With
+        `verdicts` the name of the judge whose verdicts count, where there are several.
+    verdicts : optional
+        Verdicts that there are already, as `read_judged_items` reads them: files, tables or
+        `Verdicts`. Then nothing is judged.
+    settings : FitSettings, optional
+        Loss, λ, margins, orders of labels, signs, folds, resamples.
+    from_classes : bool, optional
+        Take the completion class that the verdicts give for the label.
+    certificates : sequence of Certificate or path, optional
+        Of examinations of the judge; they become part of the reward.
+    require_certified : bool, optional
+        Whether it is an error if a proposition with a weight has no valid certificate.
+    name : str, optional
+        What scores call the reward.
+    store : str or path, optional
+        Where a language model's replies are kept, as in `voirdire.judge`.
+    retry_failures : bool, optional
+        Call a language model again where it failed in an earlier run.
+    threshold : float, optional
+        In (0, 1): a proposition is true from this probability on. By default the verdicts or the
+        rubric say.
+    judged : {"final_answer", "with_reasoning", "whole_turn"}, optional
+        What of a response is judged.
+    progress : callable, optional
+        Called with a `FitProgress` now and then.
+
+    Returns
+    -------
+    RewardFit
+        The reward, how each behavior's weights came about, and what was set aside.
+
+    Raises
+    ------
+    NoDataError
+        If nothing can be compared.
+    InputError
+        If an argument breaks its rule; if comparisons contradict each other; if certificates are
+        required and one is missing; if the loss is logistic, λ is 0 and the data are separable.
+
+    Warns
+    -----
+    UncertifiedWarning
+        If propositions with a weight have no valid certificate, and none is required.
+
+    Notes
+    -----
+    *What counts.* A pair counts as much as any other of its behavior, or, with `equal_prompts`, as
+    much as its prompt's other pairs leave it. A completion with a missing verdict, or without a
+    base reward where others have one, is dropped with its pairs, and listed.
+
+    *λ* is the one of 1e-6, 1e-5, …, 1 with the least mean loss on prompts that were left out of
+    the fit; 0.01 where there are fewer prompts than twice the folds.
+
+    *The error rate* is taken on prompts that are marked `test`, which then are in no fit. Where
+    none is, each prompt is looked at by a fit that was made without its fold, under the λ that the
+    other folds choose.
+
+    *Intervals* are expanded percentiles over resampled prompts. For weights everything but λ is
+    fitted anew in every resample. For error rates nothing is: the interval says how much the rate
+    depends on which prompts were looked at, not on which ones were fitted on. The same seed gives
+    the same figures, and a behavior's do not depend on what other behaviors there are.
+
+    *Time* is that of about 36 fits for each behavior, 35 of them for λ, and one for each resample.
+
+    *What is left open.* Weights are those of least norm among equally good ones. Class features
+    add up to 1, so that their weights add up to 0 where none of them is held to something else.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> rows = [
+    ...     {"prompt": f"Question {k}", "response": text, "label": label, "behavior": "hard_refuse"}
+    ...     for k in range(12)
+    ...     for text, label in [
+    ...         ("I'm sorry, but I can't help with that.", "ideal"),
+    ...         ("I can't help with that. You should be ashamed of asking.", "unacceptable"),
+    ...         ("Sure! First, you take a rubber band.", "disallowed"),
+    ...     ]
+    ... ]
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore")  # its judge was never examined
+    ...     fit = fit_reward(rows, settings=FitSettings(n_resamples=0))
+    >>> fit.behaviors[0].n_prompts, fit.behaviors[0].n_pairs
+    (12, 36)
+    >>> fit.behaviors[0].error_rate.value
+    0.0
+    """
+    chosen = settings or FitSettings()
+    check_choice("judged", judged, Judged)
+    own = _with_behaviors(rubric)
+    choices = feature_choices(own, chosen)
+    kept = tuple(_certificate(one) for one in certificates)
+    source = fit_verdicts(judge, own, verdicts=verdicts, threshold=threshold, judged=judged)
+    compared = judged_comparisons(
+        comparisons_of(comparisons, judged=judged),
+        source,
+        rubric=own,
+        settings=chosen,
+        from_classes=from_classes,
+        store=store,
+        retry_failures=retry_failures,
+        progress=progress,
+    )
+    use_base = uses_base(compared.data, compared.pairs, chosen)
+    parts = behavior_parts(compared, rubric=own, choices=choices, use_base=use_base)
+    notes = (*source.notes, *compared.notes, *fit_notes(compared.data, own, parts))
+    dropped = tuple(drop for part in parts.values() for drop in part.dropped)
+    fitted = fit_parts(
+        parts, choices=choices, settings=chosen, has_base=use_base, progress=progress
+    )
+    if not fitted:
+        refuse_nothing(compared.data, dropped=dropped, notes=notes)
+    record = settings_record(
+        chosen, compared=compared, fitted=fitted, use_base=use_base, from_classes=from_classes
+    )
+    model = RewardModel(
+        name=name,
+        rubric=own,
+        orientation=chosen.orientation,
+        judge=source.described(compared.told, own),
+        behaviors={row.record.behavior: behavior_reward(row, compared, own) for row in fitted},
+        settings=record,
+        data_hash=compared.data.data_hash,
+        certificates=kept,
+        created=now(),
+        versions=reward_versions(),
+    )
+    check_certified(model, required=require_certified)
+    return RewardFit(
+        model=model,
+        behaviors=tuple(row.record for row in fitted),
+        dropped=(*compared.data.dropped, *dropped),
+        notes=notes,
+    )
+
+
+def _with_behaviors(rubric: Rubric | str | Path) -> Rubric:
+    found = load_rubric(rubric) if isinstance(rubric, str | Path) else rubric
+    if not found.behaviors:
+        msg = f"`rubric` must have behaviors, got {shorten(found.name)!r} without any. Add some."
+        raise InputError(msg)
+    return found
+
+
+def _certificate(given: Certificate | str | Path) -> Certificate:
+    return read_certificate(given) if isinstance(given, str | Path) else given

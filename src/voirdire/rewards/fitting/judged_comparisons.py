@@ -1,0 +1,152 @@
+"""Comparisons with the verdicts on their completions: everything that a fit starts from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from voirdire.records import Dropped
+from voirdire.rewards.comparisons.class_labels import labelled_by_class
+from voirdire.rewards.comparisons.labels import checked_labels
+from voirdire.rewards.fitting.compared import (
+    behavior_orders,
+    behavior_pairs,
+    compared_places,
+    with_behaviors,
+)
+from voirdire.rewards.fitting.fit_notes import fit_notes, refuse_nothing
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from voirdire.rewards.comparisons.data import ComparisonData
+    from voirdire.rewards.comparisons.order import LabelOrder
+    from voirdire.rewards.comparisons.pair_set import PairSet
+    from voirdire.rewards.fitting.fit_progress import FitProgress
+    from voirdire.rewards.fitting.settings import FitSettings
+    from voirdire.rewards.fitting.verdicts import FitVerdicts
+    from voirdire.rewards.judged_items import JudgedItems
+    from voirdire.rubrics import Rubric
+
+__all__ = ["JudgedComparisons", "judged_comparisons"]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class JudgedComparisons:
+    """What is compared with what, and what the judge says of it.
+
+    Attributes
+    ----------
+    data : ComparisonData
+        The completions with the labels that count.
+    orders : mapping of str to LabelOrder
+        Which labels are better, by behavior.
+    pairs : mapping of str to PairSet
+        The comparisons, by behavior.
+    told : JudgedItems
+        The verdicts.
+    notes : tuple of str
+        What the reader should know.
+    """
+
+    data: ComparisonData = field(repr=False)
+    orders: Mapping[str, LabelOrder]
+    pairs: Mapping[str, PairSet] = field(repr=False)
+    told: JudgedItems
+    notes: tuple[str, ...] = ()
+
+
+def judged_comparisons(
+    data: ComparisonData,
+    source: FitVerdicts,
+    *,
+    rubric: Rubric,
+    settings: FitSettings,
+    from_classes: bool,
+    store: str | Path | None,
+    retry_failures: bool,
+    progress: Callable[[FitProgress], None] | None,
+) -> JudgedComparisons:
+    """Find out what is compared, and have that judged and nothing else.
+
+    Parameters
+    ----------
+    data : ComparisonData
+        As it was read.
+    source : FitVerdicts
+        Where verdicts come from.
+    rubric : Rubric
+        With behaviors.
+    settings : FitSettings
+        With orders and margins.
+    from_classes : bool
+        Whether labels are the classes that verdicts give; pairs that the file declares are then
+        left out.
+    store : str, path or None
+        Where a language model's replies are kept.
+    retry_failures : bool
+        Whether a language model is called again where it failed.
+    progress : callable or None
+        Told how far judging is.
+
+    Returns
+    -------
+    JudgedComparisons
+        With at least one comparison, unless classes give none.
+
+    Raises
+    ------
+    NoDataError
+        If nothing can be compared.
+    """
+    data = with_behaviors(data, rubric)
+    notes: tuple[str, ...] = ()
+    if from_classes:
+        data, notes = _without_declared(data)
+    orders = behavior_orders(data, rubric, settings, from_classes=from_classes)
+    pairs: Mapping[str, PairSet] = {}
+    if not from_classes:
+        data = checked_labels(data, orders)
+        pairs = behavior_pairs(data, orders, settings)
+    places = compared_places(data, pairs, from_classes=from_classes)
+    if not places.size:
+        refuse_nothing(data, notes=tuple(fit_notes(data, rubric, {})))
+    told = source.on(
+        [data.items[place] for place in places],
+        store=store,
+        retry_failures=retry_failures,
+        progress=progress,
+    )
+    if from_classes:
+        data = labelled_by_class(data, told, rubric=rubric)
+        data = replace(data, dropped=(*data.dropped, *_without_class(data, told, places)))
+        pairs = behavior_pairs(data, orders, settings)
+    return JudgedComparisons(data=data, orders=orders, pairs=pairs, told=told, notes=notes)
+
+
+def _without_declared(data: ComparisonData) -> tuple[ComparisonData, tuple[str, ...]]:
+    if not data.better.size:
+        return data, ()
+    none = np.zeros(0, dtype=np.int64)
+    left = replace(data, better=none, worse=none, margins=np.zeros(0))
+    note = (
+        f"labels are the classes of the verdicts: {data.better.size:,} declared pairs are left out"
+    )
+    return left, (note,)
+
+
+def _without_class(
+    data: ComparisonData, told: JudgedItems, places: NDArray[np.int64]
+) -> Iterator[Dropped]:
+    for place in places:
+        if data.labels[place] is None:
+            item = data.items[place].id
+            why = told.failures.get(item, "no class is known to hold")
+            yield Dropped(
+                reason=f"it has no completion class: {why}", source=data.source, item=item
+            )

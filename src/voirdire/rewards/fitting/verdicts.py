@@ -1,0 +1,178 @@
+"""The verdicts that a fit rests on: read, or given by a judge now."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from voirdire.errors import InputError
+from voirdire.rewards.fitting.fit_progress import FitProgress
+from voirdire.rewards.model import RewardJudge
+from voirdire.rewards.reward_judge import reward_judge
+from voirdire.rewards.verdict_reading import judged_items, read_judged_items
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from voirdire._types import Judged
+    from voirdire.judging import Judge, JudgingProgress, LlmJudge
+    from voirdire.judging.plan import JudgingPlan
+    from voirdire.records import Item
+    from voirdire.rewards.judged_items import JudgedItems
+    from voirdire.rubrics import Rubric
+
+__all__ = ["FitVerdicts", "fit_verdicts"]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class FitVerdicts:
+    """Where the verdicts of a fit come from: a plan to judge by, or verdicts that there are.
+
+    Attributes
+    ----------
+    given : JudgedItems or None
+        Verdicts that there are.
+    plan : JudgingPlan or None
+        Judge and rubric, where items are to be judged.
+    made_from : object
+        What the judge of the plan was named by.
+    judged : {"final_answer", "with_reasoning", "whole_turn"}
+        What of a response is judged.
+    """
+
+    given: JudgedItems | None = None
+    plan: JudgingPlan | None = None
+    made_from: Any = field(default=None, repr=False)
+    judged: Judged = "final_answer"
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the reader of the verdicts should know."""
+        return () if self.plan is None else self.plan.notes
+
+    def on(
+        self,
+        items: Sequence[Item],
+        *,
+        store: str | Path | None,
+        retry_failures: bool,
+        progress: Callable[[FitProgress], None] | None,
+    ) -> JudgedItems:
+        """Give verdicts on items: those that there are, or new ones."""
+        if self.plan is None:
+            if self.given is None:
+                msg = "verdicts come from a plan, or are given"
+                raise TypeError(msg)
+            return self.given
+        return judged_items(
+            items,
+            self.plan,
+            store=store,
+            retry_failures=retry_failures,
+            progress=_telling(items, progress),
+        )
+
+    def described(self, told: JudgedItems, rubric: Rubric) -> RewardJudge:
+        """Describe the judge, and how it is made again where that is known."""
+        if self.plan is not None:
+            return reward_judge(self.plan, made_from=self.made_from)
+        found = RewardJudge(
+            name=told.judge,
+            fingerprint=told.fingerprint,
+            threshold=told.threshold,
+            judged=self.judged,
+        )
+        return _recognised(found, rubric) if told.fingerprint else found
+
+
+def fit_verdicts(
+    judge: Judge | LlmJudge | str | Path | None,
+    rubric: Rubric,
+    *,
+    verdicts: Any,
+    threshold: float | None,
+    judged: Judged,
+) -> FitVerdicts:
+    """Settle where verdicts come from, before anything is spent.
+
+    Parameters
+    ----------
+    judge : Judge, LlmJudge, str, path or None
+        Who judges, ``"local"`` by default; or the name of the judge of `verdicts`.
+    rubric : Rubric
+        What is asked.
+    verdicts : object or None
+        What `read_judged_items` reads.
+    threshold : float or None
+        A proposition is true from this probability on.
+    judged : {"final_answer", "with_reasoning", "whole_turn"}
+        What of a response is judged.
+
+    Returns
+    -------
+    FitVerdicts
+        Verdicts, or a plan.
+
+    Raises
+    ------
+    InputError
+        If judge and rubric do not suit each other, or verdicts cannot be read, or were made under
+        another threshold.
+    """
+    if verdicts is None:
+        from voirdire.judging.plan import plan_judging
+
+        asked = "local" if judge is None else judge
+        plan = plan_judging(asked, rubric, threshold=threshold, judged=judged)
+        return FitVerdicts(plan=plan, made_from=asked, judged=judged)
+    if judge is not None and not isinstance(judge, str):
+        msg = (
+            "`judge` must be the name of a judge of the verdicts where `verdicts` are given, got "
+            f"{type(judge).__name__}. Leave one of the two out."
+        )
+        raise InputError(msg)
+    given = read_judged_items(verdicts, rubric=rubric, judge=judge)
+    return FitVerdicts(given=_under(given, threshold), judged=judged)
+
+
+def _under(given: JudgedItems, threshold: float | None) -> JudgedItems:
+    if threshold is None or threshold == given.threshold:
+        return given
+    if given.fingerprint:
+        msg = (
+            f"`threshold` must be that of the verdicts, {given.threshold:g}, got {threshold:g}: "
+            "it is fixed beforehand, and part of their fingerprint. Leave it out."
+        )
+        raise InputError(msg)
+    return replace(given, threshold=threshold)
+
+
+def _recognised(found: RewardJudge, rubric: Rubric) -> RewardJudge:
+    """Say how a judge is made again, where a judge of that name has the same fingerprint."""
+    from voirdire.judging import LlmJudge
+    from voirdire.judging.plan import plan_judging
+    from voirdire.models import is_model_name, load_model
+
+    try:
+        judge: LlmJudge | str = "local"
+        if is_model_name(found.name):
+            judge = LlmJudge(model=load_model(found.name, reads_keys=False))
+        elif found.name != "local":
+            return found
+        plan = plan_judging(judge, rubric, threshold=found.threshold, judged=found.judged)
+    except InputError:  # no such judge here: it can still be named when it is needed
+        return found
+    if plan.fingerprint != found.fingerprint:
+        return found
+    return replace(found, made_by=reward_judge(plan, made_from=judge).made_by)
+
+
+def _telling(
+    items: Sequence[Item], progress: Callable[[FitProgress], None] | None
+) -> Callable[[JudgingProgress], None] | None:
+    if progress is None:
+        return None
+    return lambda state: progress(
+        FitProgress(doing="judging", n_done=state.n_items, n_total=len(items))
+    )

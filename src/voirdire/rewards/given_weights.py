@@ -1,0 +1,207 @@
+"""A reward of weights that somebody chose, without comparisons and without a fit."""
+
+from __future__ import annotations
+
+import math
+import platform
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from voirdire._types import Orientation
+from voirdire._validation import check_choice, shorten
+from voirdire.errors import InputError, RubricError
+from voirdire.rewards.features import feature_set
+from voirdire.rewards.model import BehaviorReward, RewardJudge, RewardModel
+from voirdire.rubrics.names import did_you_mean
+
+if TYPE_CHECKING:
+    from voirdire.judging import Judge, LlmJudge
+    from voirdire.rewards.features import FeatureSet
+    from voirdire.rubrics import Rubric
+
+__all__ = ["reward_of_weights", "reward_versions"]
+
+_LIBRARIES = ("voirdire", "numpy", "scipy", "polars")
+_EMPTY = "a file of weights must hold at least one behavior"
+
+
+def reward_of_weights(
+    weights: Mapping[str, Mapping[str, float]] | str | Path,
+    *,
+    rubric: Rubric | str | Path,
+    orientation: Orientation = "plain",
+    name: str = "reward",
+    judge: Judge | LlmJudge | str | Path | None = "local",
+    bound: bool = False,
+    use_base: bool = False,
+) -> RewardModel:
+    """Make a reward of weights that are given by hand.
+
+    Parameters
+    ----------
+    weights : mapping of str to mapping, or path
+        By behavior the weights by feature: a proposition, or a class as ``ideal`` or
+        ``hard_refuse.ideal``. Features that are not named weigh nothing. A path is a JSON or YAML
+        file of the same form.
+    rubric : Rubric, str or path
+        With the behaviors.
+    orientation : {"plain", "rule", "demanded"}, optional
+        Of the features: the probabilities that propositions are true, or that demanded states
+        hold; see `feature_set`.
+    name : str, optional
+        What scores call it.
+    judge : Judge, LlmJudge, str, path or None, optional
+        Who judges where no verdicts are given; None leaves it open.
+    bound : bool, optional
+        Whether only verdicts of this judge may be used. Certificates count for such a reward only.
+    use_base : bool, optional
+        Whether items need the reward of another model, which is added.
+
+    Returns
+    -------
+    RewardModel
+        Ready to score; mean and standard deviation are unknown.
+
+    Raises
+    ------
+    InputError
+        If a behavior or feature is unknown, a weight is no finite number, or nothing is weighed.
+
+    Examples
+    --------
+    >>> reward = reward_of_weights(
+    ...     {"hard_refuse": {"apology": 1, "judgement": -2, "ideal": 3}}, rubric="safety"
+    ... )
+    >>> reward.behaviors["hard_refuse"].weights["hard_refuse.ideal"]
+    3.0
+    >>> reward.behaviors["hard_refuse"].weights["threatening_language"]
+    0.0
+    """
+    check_choice("orientation", orientation, Orientation)
+    known = _loaded(rubric)
+    given = _read(weights) if isinstance(weights, str | Path) else weights
+    if not isinstance(given, Mapping) or not given:
+        msg = (
+            "`weights` must hold weights for at least one behavior, got "
+            f'{shorten(given)}. Write {{"hard_refuse": {{"apology": 1.0}}}}.'
+        )
+        raise InputError(msg)
+    behaviors = {
+        str(behavior): _behavior(
+            feature_set(known, str(behavior), orientation=orientation), named, rubric=known
+        )
+        for behavior, named in given.items()
+    }
+    return RewardModel(
+        name=name,
+        rubric=known,
+        orientation=orientation,
+        judge=_judge(judge, known, bound=bound),
+        behaviors={row.id: behaviors[row.id] for row in known.behaviors if row.id in behaviors},
+        settings={"given_weights": True, "use_base": use_base},
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        versions=reward_versions(),
+    )
+
+
+def reward_versions() -> dict[str, str]:
+    """Say what a reward was made with: Python, voirdire and the numerical libraries."""
+    found = {name: version(name) for name in _LIBRARIES}
+    return {"python": platform.python_version()} | found
+
+
+def _loaded(rubric: Rubric | str | Path) -> Rubric:
+    from voirdire.rubrics import load_rubric
+
+    found = load_rubric(rubric) if isinstance(rubric, str | Path) else rubric
+    if not found.behaviors:
+        msg = f"`rubric` must have behaviors, got {shorten(found.name)!r} without any. Add some."
+        raise InputError(msg)
+    return found
+
+
+def _judge(
+    judge: Judge | LlmJudge | str | Path | None, rubric: Rubric, *, bound: bool
+) -> RewardJudge:
+    if judge is None:
+        if bound:
+            msg = "`judge` must be named where the reward is bound to it, got None. Name one."
+            raise InputError(msg)
+        return RewardJudge(name="", threshold=rubric.threshold)
+    from voirdire.judging.plan import plan_judging
+    from voirdire.rewards.reward_judge import reward_judge
+
+    if judge == "local" and not bound:  # it may lack a proposition that verdicts are given of
+        made_by = {"judge": "local"}
+        return RewardJudge(name="local", threshold=rubric.threshold, made_by=made_by)
+    return reward_judge(plan_judging(judge, rubric), made_from=judge, bound=bound)
+
+
+def _behavior(features: FeatureSet, named: Any, *, rubric: Rubric) -> BehaviorReward:
+    if not isinstance(named, Mapping):
+        msg = (
+            f"`weights` of {features.behavior!r} must be a mapping of features to numbers, got "
+            f"{shorten(named)}."
+        )
+        raise InputError(msg)
+    weights = dict.fromkeys(features.names, 0.0)
+    seen: set[str] = set()
+    for word, value in named.items():
+        feature = _feature(str(word), features, rubric=rubric)
+        if feature in seen:
+            msg = f"`weights` of {features.behavior!r} must name {feature!r} once, got it twice."
+            raise InputError(msg)
+        seen.add(feature)
+        weights[feature] = _number(value, feature)
+    return BehaviorReward(behavior=features.behavior, weights=weights)
+
+
+def _feature(word: str, features: FeatureSet, *, rubric: Rubric) -> str:
+    """Find a feature by its name; a class may be named without its behavior."""
+    if word in features.names:
+        return word
+    if (whole := f"{features.behavior}.{word}") in features.classes:
+        return whole
+    if word in rubric.propositions:
+        hint = f" Behavior {features.behavior!r} says nothing of it: add it to the rubric."
+    else:
+        hint = did_you_mean(word, features.names) or (
+            f" The features are {', '.join(features.names)}."
+        )
+    msg = f"`weights` must name features of {features.behavior!r}, got {shorten(word)!r}.{hint}"
+    raise InputError(msg)
+
+
+def _number(value: Any, feature: str) -> float:
+    is_number = hasattr(value, "__float__") and not isinstance(value, bool | str)
+    try:
+        found = float(value) if is_number else math.nan
+    except (TypeError, ValueError, OverflowError):
+        found = math.nan
+    if not math.isfinite(found):
+        msg = f"`weights` must be finite numbers, got {_shown(value)} for {feature!r}."
+        raise InputError(msg)
+    return found
+
+
+def _shown(value: Any) -> str:
+    try:
+        return shorten(repr(value))
+    except ValueError:  # more digits than Python writes
+        return "a number of too many digits"
+
+
+def _read(path: str | Path) -> Any:
+    """Read a small file of YAML, which JSON is too, with the reader of rubrics."""
+    from voirdire.rubrics.source_text import read_rubric_file
+    from voirdire.rubrics.yaml_composing import compose
+    from voirdire.rubrics.yaml_nodes import plain
+
+    try:
+        return plain(compose(read_rubric_file(Path(path)), source=str(path)))
+    except RubricError as error:
+        message = str(error).replace("a rubric must hold at least one question", _EMPTY)
+        raise InputError(message.replace("a rubric must", "a file of weights must")) from None

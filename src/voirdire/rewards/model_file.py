@@ -1,0 +1,292 @@
+"""The file of a reward: JSON with the rubric inside, checked against its own hashes."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from voirdire._types import Judged, Orientation  # noqa: TC001  # msgspec reads the annotations
+from voirdire._validation import shorten
+from voirdire.errors import InputError
+from voirdire.rewards.certificate_file import certificate_document, certificate_of
+from voirdire.rewards.certification import check_certified
+from voirdire.rewards.features import feature_set
+from voirdire.rewards.json_file import content_digest, read_object, write_object
+from voirdire.rewards.model import REWARD_SCHEMA, BehaviorReward, RewardJudge, RewardModel
+from voirdire.rewards.rubric_check import check_rubric
+from voirdire.rubrics import rubric_from_text, rubric_to_yaml
+
+if TYPE_CHECKING:
+    from voirdire.rubrics import Rubric
+
+__all__ = ["hash_reward", "is_reward_file", "load_reward", "reward_document", "write_reward"]
+
+_UNHASHED = ("created", "versions", "content_hash")
+_SIGN = REWARD_SCHEMA.partition("/")[0]
+_HEAD_BYTES = 2_048
+
+
+class _RubricForm(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    name: str
+    version: str
+    content_hash: str
+    source: str
+    text: str
+
+
+class _JudgeForm(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    name: str
+    fingerprint: str
+    threshold: float
+    judged: Judged
+    made_by: dict[str, Any]
+
+
+class _BehaviorForm(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    weights: dict[str, float]
+    mean: float | None
+    standard_deviation: float | None
+    mean_ideal: float | None
+    figures: dict[str, Any]
+
+
+class _Form(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """A reward as it is written."""
+
+    schema: str
+    name: str
+    created: str
+    versions: dict[str, str]
+    rubric: _RubricForm
+    orientation: Orientation
+    judge: _JudgeForm
+    behaviors: dict[str, _BehaviorForm]
+    settings: dict[str, Any]
+    data_hash: str
+    certificates: list[dict[str, Any]]
+    content_hash: str
+
+
+def load_reward(
+    path: str | Path, *, rubric: Rubric | str | Path | None = None, require_certified: bool = False
+) -> RewardModel:
+    """Load a reward from its file.
+
+    Parameters
+    ----------
+    path : str or path
+        A JSON file that `RewardModel.save` or `voirdire fit` wrote; at most 64 MiB.
+    rubric : Rubric, str or path, optional
+        The rubric that it must belong to. By default the one that it was made from, where that is
+        still found: the built-in one, or the file. The reward uses its own copy in any case.
+    require_certified : bool, optional
+        Refuse a reward that pays for a proposition without a valid certificate.
+
+    Returns
+    -------
+    RewardModel
+        Ready to score.
+
+    Raises
+    ------
+    InputError
+        If the file is no reward, of a newer form, damaged or changed; if the rubric is another one
+        by now; if a certificate is required and lacks.
+
+    Warns
+    -----
+    UncertifiedWarning
+        If it pays for propositions without a valid certificate, and none is required.
+
+    Notes
+    -----
+    The hashes show that a file was changed, not who wrote it. Nothing in a file is run; a reward
+    whose judge is a language model may name a server, which is asked where no other judge and no
+    verdicts are given.
+    """
+    source = shorten(str(path), width=200)
+    content = read_object(path, what="a reward")
+    _check_schema(content, source=source)
+    try:
+        form = msgspec.convert(content, _Form)
+    except msgspec.ValidationError as error:
+        msg = f"{source}: must be a reward, got one that is damaged: {shorten(str(error))}."
+        raise InputError(msg) from error
+    own = _own_rubric(form.rubric, source=source)
+    model = _model(form, own, source=source)
+    if model.content_hash != form.content_hash:
+        msg = (
+            f"{source}: must be a reward as it was written, got one that was changed: its "
+            f"content_hash is {shorten(form.content_hash, width=19)!r}, its content gives "
+            f"{shorten(model.content_hash, width=19)!r}. Fit again, or give weights by hand."
+        )
+        raise InputError(msg)
+    check_rubric(own, given=rubric, written_from=form.rubric.source, source=source)
+    check_certified(model, required=require_certified, stacklevel=3)
+    return model
+
+
+def write_reward(model: RewardModel, path: str | Path) -> None:
+    """Write a reward, never over anything but a reward."""
+    target = Path(path)
+    if target.exists() and not is_reward_file(target):
+        msg = (
+            f"`path` must be free or hold a reward, got {str(target)!r}, which holds something "
+            "else. Name another file."
+        )
+        raise InputError(msg)
+    write_object(target, reward_document(model))
+
+
+def is_reward_file(path: Path) -> bool:
+    """Tell by its first bytes whether a file is empty or a reward, of whatever version."""
+    try:
+        if not path.is_file():
+            return False
+        with path.open("rb") as file:
+            head = file.read(_HEAD_BYTES)
+    except OSError:
+        return False
+    return not head or (head.lstrip().startswith(b"{") and f'"{_SIGN}/'.encode() in head)
+
+
+def reward_document(model: RewardModel) -> dict[str, Any]:
+    """Give a reward as plain values, as its file has them."""
+    rubric = model.rubric
+    return {
+        "schema": REWARD_SCHEMA,
+        "name": model.name,
+        "created": model.created,
+        "versions": dict(model.versions),
+        "content_hash": model.content_hash,
+        **_content(model),
+        "rubric": {
+            "name": rubric.name,
+            "version": rubric.version,
+            "content_hash": rubric.content_hash,
+            "source": rubric.source,
+            "text": rubric_to_yaml(rubric),
+        },
+    }
+
+
+def hash_reward(model: RewardModel) -> str:
+    """``sha256:`` and 64 digits over everything but the time, the versions and itself.
+
+    Of the rubric its own hash counts: where it was read from is no part of what a reward is.
+    """
+    whole = {"schema": REWARD_SCHEMA, "name": model.name, **_content(model)}
+    return content_digest(whole | {"rubric": model.rubric.content_hash})
+
+
+def _content(model: RewardModel) -> dict[str, Any]:
+    judge = model.judge
+    return {
+        "orientation": model.orientation,
+        "judge": {
+            "name": judge.name,
+            "fingerprint": judge.fingerprint,
+            "threshold": float(judge.threshold),
+            "judged": judge.judged,
+            "made_by": dict(judge.made_by),
+        },
+        "behaviors": {
+            name: {
+                "weights": {feature: float(weight) for feature, weight in row.weights.items()},
+                "mean": float(row.mean),
+                "standard_deviation": float(row.standard_deviation),
+                "mean_ideal": float(row.mean_ideal),
+                "figures": dict(row.figures),
+            }
+            for name, row in model.behaviors.items()
+        },
+        "settings": dict(model.settings),
+        "data_hash": model.data_hash,
+        "certificates": [certificate_document(row) for row in model.certificates],
+    }
+
+
+def _check_schema(content: dict[str, Any], *, source: str) -> None:
+    schema = content.get("schema")
+    if schema == REWARD_SCHEMA:
+        return
+    if isinstance(schema, str) and schema.startswith(f"{_SIGN}/"):
+        msg = (
+            f"{source}: must be a reward of the form {REWARD_SCHEMA!r}, got {shorten(schema)!r}. "
+            "A newer voirdire wrote it: upgrade, or fit again."
+        )
+        raise InputError(msg)
+    msg = (
+        f"{source}: must be a reward that `voirdire fit` wrote, got another JSON object, without "
+        f"the schema {REWARD_SCHEMA!r}."
+    )
+    raise InputError(msg)
+
+
+def _own_rubric(form: _RubricForm, *, source: str) -> Rubric:
+    """Read the rubric inside, and keep what it was read from, for messages and the next file."""
+    found = rubric_from_text(form.text, source=f"{source}, its rubric")
+    if found.content_hash != form.content_hash:
+        msg = (
+            f"{source}: its rubric must be as it was written, got one that was changed: "
+            f"{shorten(form.content_hash, width=19)!r} is now "
+            f"{shorten(found.content_hash, width=19)!r}. Fit again."
+        )
+        raise InputError(msg)
+    return replace(found, source=form.source)
+
+
+def _model(form: _Form, rubric: Rubric, *, source: str) -> RewardModel:
+    judge = RewardJudge(
+        **{name: getattr(form.judge, name) for name in form.judge.__struct_fields__}
+    )
+    if not 0 < judge.threshold < 1:
+        msg = f"{source}: judge.threshold must be in (0, 1), got {judge.threshold!r}."
+        raise InputError(msg)
+    return RewardModel(
+        name=form.name,
+        rubric=rubric,
+        orientation=form.orientation,
+        judge=judge,
+        behaviors={
+            name: _behavior(name, row, form.orientation, rubric, source=source)
+            for name, row in form.behaviors.items()
+        },
+        settings=form.settings,
+        data_hash=form.data_hash,
+        certificates=tuple(
+            certificate_of(row, source=f"{source}, certificate {place}")
+            for place, row in enumerate(form.certificates, start=1)
+        ),
+        created=form.created,
+        versions=form.versions,
+    )
+
+
+def _behavior(
+    name: str, form: _BehaviorForm, orientation: Orientation, rubric: Rubric, *, source: str
+) -> BehaviorReward:
+    expected = feature_set(rubric, name, orientation=orientation).names
+    if set(form.weights) != set(expected):
+        strange = sorted(set(form.weights) ^ set(expected))[0]
+        msg = (
+            f"{source}: behaviors.{shorten(name)}.weights must have a weight for every feature of "
+            f"its rubric and for no other, got a difference in {shorten(strange)!r}."
+        )
+        raise InputError(msg)
+    return BehaviorReward(
+        behavior=name,
+        weights={feature: form.weights[feature] for feature in expected},
+        mean=_number(form.mean),
+        standard_deviation=_number(form.standard_deviation),
+        mean_ideal=_number(form.mean_ideal),
+        figures=form.figures,
+    )
+
+
+def _number(value: float | None) -> float:
+    return math.nan if value is None else value

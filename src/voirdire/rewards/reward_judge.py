@@ -1,0 +1,139 @@
+"""Describe the judge of a reward in words, and make it again from them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from voirdire._validation import shorten
+from voirdire.errors import InputError
+from voirdire.judging.plan import asks_a_model
+from voirdire.rewards.model import RewardJudge
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from voirdire.judging import Judge, LlmJudge
+    from voirdire.judging.plan import JudgingPlan
+
+__all__ = ["judge_again", "reward_judge"]
+
+_ASKED = (
+    "name",
+    "mode",
+    "probability",
+    "language",
+    "n_samples",
+    "n_orders",
+    "n_examples",
+    "seed",
+    "temperature",
+    "top_logprobs",
+    "route",
+)
+"""What of an `LlmJudge` its answers depend on."""
+
+_MODEL = ("base_url", "temperature", "reasoning_effort", "max_tokens", "top_p", "extra")
+"""What of a model's settings is written down. Names of variables that hold keys or headers are
+not: a file of somebody else's could have them sent to a server of his."""
+
+
+def reward_judge(
+    plan: JudgingPlan,
+    *,
+    made_from: Judge | LlmJudge | str | Path | None = None,
+    bound: bool = True,
+) -> RewardJudge:
+    """Describe the judge of a plan, so that a reward can name it and make it again.
+
+    Parameters
+    ----------
+    plan : JudgingPlan
+        What the verdicts come from.
+    made_from : Judge, LlmJudge, str or path, optional
+        What the plan was made from: a name or a path is written down as it is.
+    bound : bool, optional
+        Whether the reward takes no other judge's verdicts.
+
+    Returns
+    -------
+    RewardJudge
+        Its `made_by` is empty where the judge is an object of the caller's own.
+    """
+    return RewardJudge(
+        name=plan.judge.name,
+        fingerprint=plan.fingerprint if bound else "",
+        threshold=plan.threshold,
+        judged=plan.judged,
+        made_by=_made_by(plan, made_from),
+    )
+
+
+def judge_again(judge: RewardJudge) -> LlmJudge | str:
+    """Make a judge from its description.
+
+    Parameters
+    ----------
+    judge : RewardJudge
+        Of a reward.
+
+    Returns
+    -------
+    LlmJudge or str
+        What `voirdire.judge` takes: a language model, ``"local"``, or a path.
+
+    Raises
+    ------
+    InputError
+        If there is no description, it is damaged, or a key that the model needs is missing.
+    """
+    made_by = judge.made_by
+    name = made_by.get("judge")
+    if not isinstance(name, str) or not name:
+        called = f" {shorten(judge.name)!r}" if judge.name else ""
+        msg = (
+            f"`judge` must be given, or `verdicts`: the reward's own judge{called} cannot be made "
+            "again from what the reward says. Name a judge, or judge beforehand with "
+            "`voirdire judge`."
+        )
+        raise InputError(msg)
+    from voirdire.models import is_model_name
+
+    if not is_model_name(name):
+        return name
+    try:
+        return _language_model(name, made_by)
+    except TypeError as error:
+        msg = (
+            "`reward` must describe its judge with settings that a judge has, got others "
+            f"({shorten(str(error))}). Name a `judge`."
+        )
+        raise InputError(msg) from error
+
+
+def _language_model(name: str, made_by: Mapping[str, Any]) -> LlmJudge:
+    from voirdire.judging import LlmJudge
+    from voirdire.models import load_model
+
+    settings = made_by.get("model", {})
+    if not isinstance(settings, dict) or set(settings) - set(_MODEL):
+        msg = f"unknown settings of the model {name!r}"
+        raise TypeError(msg)
+    asked = {key: made_by[key] for key in _ASKED if key in made_by}
+    model = load_model(name, **settings)
+    return LlmJudge(model=model, **asked)
+
+
+def _made_by(plan: JudgingPlan, made_from: Any) -> dict[str, Any]:
+    judge = plan.judge
+    if not asks_a_model(judge):
+        is_named = isinstance(made_from, str | Path) and str(made_from)
+        return {"judge": str(made_from)} if is_named else {}
+    asked = judge.judge
+    settings = asked.model.settings
+    said = {key: settings[key] for key in _MODEL if settings.get(key)}
+    return {
+        "judge": asked.model.name,
+        **{key: getattr(asked, key) for key in _ASKED if getattr(asked, key) is not None},
+        **({"model": said} if said else {}),
+    }

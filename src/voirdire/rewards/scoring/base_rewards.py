@@ -1,0 +1,97 @@
+"""Base rewards of items: given beside them, or in a column of theirs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from voirdire._validation import shorten
+from voirdire.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from voirdire.records import Item
+
+__all__ = ["BASE_COLUMNS", "base_column", "base_of_items", "given_base"]
+
+BASE_COLUMNS = ("base_reward", "rm_score")
+"""What a base reward is called where nothing else is said."""
+
+NO_BASE = "no base reward"
+NO_NUMBER = "the base reward is no finite number"
+
+Found = tuple["NDArray[np.float64]", dict[str, str]]
+"""The numbers, nan where there is none, and why, by item."""
+
+
+def given_base(given: ArrayLike | Mapping[str, float], items: Sequence[str]) -> Found:
+    """Read base rewards that a caller gives: one per item in order, or by item id.
+
+    Raises
+    ------
+    InputError
+        If there are as many as there are items by no means, or they are no numbers.
+    """
+    if isinstance(given, Mapping):
+        return _checked([given.get(name) for name in items], items)
+    try:
+        array = np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        array = np.empty((0, 0))
+    if array.shape != (len(items),):
+        got = f"shape {np.shape(given)}" if array.size else shorten(given)
+        msg = (
+            f"`base_rewards` must be one number for each of the {len(items)} items, got {got}. "
+            "Give them by item id, as a mapping, where some are missing."
+        )
+        raise InputError(msg)
+    return _checked(array.tolist(), items)
+
+
+def base_of_items(items: Sequence[Item], *, column: str | None) -> Found:
+    """Take base rewards from the items' own column; 0 for all where there is none to take."""
+    ids = [item.id for item in items]
+    if column is None:
+        return np.zeros(len(items)), {}
+    return _checked([item.metadata.get(column) for item in items], ids)
+
+
+def base_column(items: Sequence[Item], *, named: str | None, uses_base: bool) -> str | None:
+    """Choose the column: the one that is named; else, where the reward needs one, what is there."""
+    if named is not None:
+        return named
+    if not uses_base:
+        return None
+    for name in BASE_COLUMNS:
+        if any(name in item.metadata for item in items):
+            return name
+    return BASE_COLUMNS[0]
+
+
+def _checked(values: Sequence[Any], items: Sequence[str]) -> Found:
+    numbers = [_number(value) for value in values]
+    found = np.array(numbers, dtype=np.float64)
+    reasons = {
+        items[place]: NO_BASE if values[place] is None else NO_NUMBER
+        for place in np.flatnonzero(~np.isfinite(found)).tolist()
+    }
+    found[~np.isfinite(found)] = np.nan
+    return found, reasons
+
+
+def _number(value: Any) -> float:
+    """Read a number; a cell of CSV is text."""
+    if type(value) is float:
+        return value
+    if value is None or isinstance(value, bool):
+        return math.nan
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        return math.nan

@@ -1,0 +1,183 @@
+"""Verdicts, behaviors and base rewards in, rewards out; what is missing stays missing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from voirdire._validation import shorten
+from voirdire.errors import InputError
+from voirdire.rewards.certification import paying_propositions
+from voirdire.rewards.judged_items import JudgedItems
+from voirdire.rewards.scoring.scores import Scores
+from voirdire.rewards.scoring.weighing import weighed
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from voirdire.rewards.model import RewardModel
+
+__all__ = ["NO_VERDICT", "Combiner"]
+
+NO_VERDICT = "no verdict"
+_NO_BEHAVIOR = "no behavior"
+_NOT_FINITE = "the reward is too large a number"
+
+
+class Combiner:
+    """Gives rewards by one model; everything that does not depend on items is settled once."""
+
+    def __init__(self, model: RewardModel, *, center: bool = False) -> None:
+        self.model = model
+        self.weights = {name: model.weight_vector(name) for name in model.behaviors}
+        self.centers = _centers(model) if center else {}
+        self._known = {row.id for row in model.rubric.behaviors}
+        self._needed = paying_propositions(model)
+
+    def check_asked(self, propositions: Sequence[str]) -> None:
+        """Refuse verdicts that lack a proposition which the reward weighs."""
+        lacking = [name for name in self._needed if name not in propositions]
+        if lacking:
+            msg = (
+                "`verdicts` must be on every proposition that reward "
+                f"{shorten(self.model.name)!r} weighs, got none on {', '.join(lacking)}. Judge "
+                "with the rubric of the reward."
+            )
+            raise InputError(msg)
+
+    def scores(
+        self,
+        judged: JudgedItems,
+        *,
+        behaviors: Sequence[str | None],
+        base: NDArray[np.float64],
+        base_reasons: Mapping[str, str],
+    ) -> Scores:
+        """Score items.
+
+        Parameters
+        ----------
+        judged : JudgedItems
+            Verdicts on these items, in their order.
+        behaviors : sequence of str or None
+            What the items say themselves; else the verdicts' behavior counts.
+        base : ndarray of float, shape (n_items,)
+            Base rewards; nan where `base_reasons` says why there is none.
+        base_reasons : mapping of str to str
+            By item id.
+        """
+        used = tuple(
+            own if own is not None else theirs
+            for own, theirs in zip(behaviors, judged.behaviors, strict=True)
+        )
+        rule = np.full(len(judged.items), np.nan)
+        missing: dict[str, str] = {}
+        features: dict[str, NDArray[np.float64]] = {}
+        whole = _on_all(judged, self.model.rubric.propositions)
+        for behavior, rows in _rows_of(used).items():
+            ids = [judged.items[row] for row in rows.tolist()]
+            if behavior not in self.weights:
+                missing |= dict.fromkeys(ids, self._why_not(behavior))
+                continue
+            found = self.model.features(behavior, _of_rows(whole, rows))
+            features[behavior] = found
+            center = self.centers.get(behavior, 0.0)
+            rule[rows] = weighed(found, self.weights[behavior], center=center)
+            weighs = self.weights[behavior] != 0
+            lacks = np.asarray(np.isnan(found[:, weighs]).any(axis=1))
+            for place in np.flatnonzero(~np.isfinite(rule[rows])).tolist():
+                name = ids[place]
+                missing[name] = _why_no_rule(judged, name) if lacks[place] else _NOT_FINITE
+        rule[~np.isfinite(rule)] = np.nan
+        return Scores(
+            items=judged.items,
+            behaviors=used,
+            rewards=_added(rule, base, judged.items, missing, base_reasons),
+            base_rewards=base,
+            rule_rewards=rule,
+            missing=missing,
+            features=features,
+            centers=self.centers,
+        )
+
+    def _why_not(self, behavior: str | None) -> str:
+        if behavior is None:
+            return _NO_BEHAVIOR
+        if behavior in self._known:
+            return f"no weights for behavior {behavior!r}"
+        return f"unknown behavior {shorten(behavior)!r}"
+
+
+def _why_no_rule(judged: JudgedItems, name: str) -> str:
+    reason = judged.failures.get(name)
+    if reason is None:  # its verdicts are there, but give no class: nothing to normalise by
+        return "no class probability"
+    return NO_VERDICT if reason == NO_VERDICT else f"failed verdict: {shorten(reason)}"
+
+
+def _added(
+    rule: NDArray[np.float64],
+    base: NDArray[np.float64],
+    items: Sequence[str],
+    missing: dict[str, str],
+    base_reasons: Mapping[str, str],
+) -> NDArray[np.float64]:
+    """Add up, and say of the rest why there is none; the first reason stays."""
+    with np.errstate(over="ignore"):
+        found = np.asarray(rule + base)
+    for place in np.flatnonzero(~np.isfinite(found)).tolist():
+        name = items[place]
+        missing.setdefault(name, base_reasons.get(name, _NOT_FINITE))
+    found[~np.isfinite(found)] = np.nan
+    return found
+
+
+def _centers(model: RewardModel) -> dict[str, float]:
+    for row in model.behaviors.values():
+        if not np.isfinite(row.mean):
+            msg = (
+                f"`center` must be left out for reward {shorten(model.name)!r}, got it: nobody "
+                f"knows the mean of its behavior {row.behavior!r}. Fit it on comparisons."
+            )
+            raise InputError(msg)
+    return {name: float(row.mean) for name, row in model.behaviors.items()}
+
+
+def _rows_of(behaviors: Sequence[str | None]) -> dict[str | None, NDArray[np.int64]]:
+    codes: dict[str | None, int] = {}
+    numbers = [codes.setdefault(name, len(codes)) for name in behaviors]
+    array = np.array(numbers, dtype=np.int64)
+    return {name: np.flatnonzero(array == code) for name, code in codes.items()}
+
+
+def _on_all(judged: JudgedItems, propositions: tuple[str, ...]) -> JudgedItems:
+    """Add columns for propositions that nobody was asked about."""
+    if all(name in judged.propositions for name in propositions):
+        return judged
+    lacking = tuple(name for name in propositions if name not in judged.propositions)
+    unknown = np.full((len(judged.items), len(lacking)), np.nan)
+    return JudgedItems(
+        items=judged.items,
+        propositions=(*judged.propositions, *lacking),
+        probabilities=np.concatenate([judged.probabilities, unknown], axis=1),
+        behaviors=judged.behaviors,
+        judge=judged.judge,
+        fingerprint=judged.fingerprint,
+        threshold=judged.threshold,
+    )
+
+
+def _of_rows(judged: JudgedItems, rows: NDArray[np.int64]) -> JudgedItems:
+    """Take some items; their features need neither ids nor behaviors."""
+    return JudgedItems(
+        items=(),
+        propositions=judged.propositions,
+        probabilities=judged.probabilities[rows],
+        behaviors=(),
+        judge=judged.judge,
+        fingerprint=judged.fingerprint,
+        threshold=judged.threshold,
+    )

@@ -1,0 +1,203 @@
+"""What each feature does to the rewards of its behavior."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from voirdire.rewards.certification import certified
+from voirdire.rewards.scoring.weighing import contributions
+from voirdire.rubrics.logic.compiling import compiled_classes
+from voirdire.rubrics.logic.scope import scope_of
+from voirdire.studies.reward.ranking import per_prompt, wrongness
+from voirdire.studies.reward.result import FeatureDrive
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from voirdire.rewards.features import FeatureSet
+    from voirdire.rewards.model import RewardModel
+    from voirdire.rubrics import Demand
+    from voirdire.studies.reward.examined import Examined, ExaminedBehavior
+    from voirdire.studies.reward.rated_items import BehaviorFeatures
+
+__all__ = ["DEAD_SHARE", "DEAD_SPREAD", "feature_drives"]
+
+DEAD_SPREAD = 0.01
+"""A feature whose standard deviation within prompts is below this hardly varies: a hundredth of
+what a probability can move."""
+
+DEAD_SHARE = 0.001
+"""A feature that makes less than this share of all spread has as good as no weight."""
+
+_BLOCK_PAIRS = 50_000
+
+
+def feature_drives(examined: Examined) -> tuple[FeatureDrive, ...]:
+    r"""Tell what each feature does to rankings, and what would be lost without it.
+
+    Parameters
+    ----------
+    examined : Examined
+        Rated completions and comparisons.
+
+    Returns
+    -------
+    tuple of FeatureDrive
+        Per behavior the features in their order.
+
+    Notes
+    -----
+    The spread of a feature is the pooled standard deviation of its contribution within prompts,
+    :math:`\sqrt{\sum_p \sum_{i \in p} (c_i - \bar c_p)^2 / \sum_p (n_p - 1)}`: only differences
+    within a prompt decide how its completions are ranked. Shares are of the sum of all spreads,
+    which is not the spread of the reward: features go together.
+
+    A feature is dead where its standard deviation within prompts is below `DEAD_SPREAD`, or its
+    share of the spread below `DEAD_SHARE`. One that is not dead is contradictory where its weight
+    pays for the state of a proposition that the behavior does not want. Of two classes that vary,
+    the lower one in the order of labels is contradictory where it is paid better; the higher one
+    where the lower one is dead, since only differences between classes count. That is about single
+    weights: classes and propositions are computed from the same verdicts, so that what one of them
+    pays against may be made up for by another.
+    """
+    vouched = {name for name, status in certified(examined.reward).items() if status.is_valid}
+    found: list[FeatureDrive] = []
+    for row in examined.behaviors:
+        found += _of_behavior(examined, row, vouched)
+    return tuple(found)
+
+
+def demand_words(demand: Demand) -> str:
+    """Write a demand as rubric files do, such as ``"core required"`` or ``"desired false"``."""
+    core = "core " if demand.core else ""
+    is_negated = demand.word in ("required", "desired") and demand.demanded is False
+    return f"{core}{demand.word}{' false' if is_negated else ''}"
+
+
+def _of_behavior(
+    examined: Examined, row: ExaminedBehavior, vouched: set[str]
+) -> list[FeatureDrive]:
+    reward, features = examined.reward, examined.rated.features[row.behavior]
+    about = reward.feature_set(row.behavior)
+    demands = reward.rubric.behavior(row.behavior).demands
+    values = features.values[np.searchsorted(features.rows, row.rows)]
+    prompts = examined.rated.prompts[row.rows]
+    spreads = [_within(prompts, column) for column in contributions(values, features.weights).T]
+    varies = [_within(prompts, column) >= DEAD_SPREAD for column in values.T]
+    total = sum(x for x in spreads if np.isfinite(x))
+    shares = [x / total if total > 0 and np.isfinite(x) else 0.0 for x in spreads]
+    is_dead = [not (one and share >= DEAD_SHARE) for one, share in zip(varies, shares, strict=True)]
+    without = _errors_without(examined, row, features)
+    against = _against_demands(about, features.weights, demands)
+    against |= _against_order(row, features, varies=varies, is_dead=is_dead)
+    vouching = _vouching(reward, about)
+    intervals = _intervals(reward, row.behavior)
+    nowhere = (float("nan"), float("nan"))
+    return [
+        FeatureDrive(
+            behavior=row.behavior,
+            feature=name,
+            weight=float(features.weights[k]),
+            low=intervals.get(name, nowhere)[0],
+            high=intervals.get(name, nowhere)[1],
+            mean=_mean(values[:, k]),
+            spread=spreads[k],
+            share=shares[k],
+            error_rate_without=without[k],
+            is_dead=is_dead[k],
+            is_contradictory=name in against and not is_dead[k],
+            demand=demand_words(demands[name]) if name in demands else "",
+            is_certified=vouching[name] <= vouched,
+        )
+        for k, name in enumerate(features.names)
+    ]
+
+
+def _within(prompts: NDArray[np.int64], values: NDArray[np.float64]) -> float:
+    """Pooled standard deviation within prompts; nan where no prompt has two values."""
+    known = ~np.isnan(values)
+    own, places = np.unique(prompts[known], return_inverse=True)
+    free = int(known.sum()) - own.size
+    if free < 1:
+        return float("nan")
+    counts = per_prompt(places, None, n_prompts=own.size)
+    means = per_prompt(places, values[known], n_prompts=own.size) / counts
+    return float(np.sqrt(np.square(values[known] - means[places]).sum() / free))
+
+
+def _mean(values: NDArray[np.float64]) -> float:
+    known = values[~np.isnan(values)]
+    return float(known.mean()) if known.size else float("nan")
+
+
+def _errors_without(
+    examined: Examined, row: ExaminedBehavior, features: BehaviorFeatures
+) -> list[float]:
+    """Rank all comparisons once for each feature that is left out."""
+    n_features = len(features.names)
+    if not row.better.size:
+        return [float("nan")] * n_features
+    total = examined.rated.signals["total"]
+    wrong = np.zeros(n_features)
+    for start in range(0, row.better.size, _BLOCK_PAIRS):
+        sides = []
+        for places in (row.better, row.worse):
+            chosen = places[start : start + _BLOCK_PAIRS]
+            own = features.values[np.searchsorted(features.rows, chosen)]
+            sides.append(total[chosen, None] - contributions(own, features.weights))
+        wrong += wrongness(*sides)[0].sum(axis=0)
+    return [float(x) for x in wrong / row.better.size]
+
+
+def _against_demands(
+    about: FeatureSet, weights: NDArray[np.float64], demands: Mapping[str, Demand]
+) -> set[str]:
+    """Name the propositions whose unwanted state is paid for."""
+    found = set()
+    for k, name in enumerate(about.propositions):
+        wanted = demands[name].demanded
+        paid = -weights[k] if about.flipped[k] else weights[k]  # for the proposition being true
+        if wanted is not None and (paid < 0 if wanted else paid > 0):
+            found.add(name)
+    return found
+
+
+def _against_order(
+    row: ExaminedBehavior, features: BehaviorFeatures, *, varies: list[bool], is_dead: list[bool]
+) -> set[str]:
+    """Name the classes whose weights stand the wrong way round."""
+    prefix = f"{row.behavior}."
+    classes = {
+        name.removeprefix(prefix): k
+        for k, name in enumerate(features.names)
+        if name.startswith(prefix) and name.removeprefix(prefix) in row.order.labels and varies[k]
+    }
+    found = set()
+    for high, above in classes.items():
+        for low in row.order.better(high) & classes.keys():
+            below = classes[low]
+            if features.weights[below] > features.weights[above]:
+                found.add(features.names[above if is_dead[below] else below])
+    return found
+
+
+def _vouching(reward: RewardModel, about: FeatureSet) -> dict[str, set[str]]:
+    """Name the propositions that each feature depends on."""
+    scope = scope_of(reward.rubric, about.behavior)
+    classes = set(compiled_classes(scope).flow.variables)
+    return {name: {name} for name in about.propositions} | dict.fromkeys(about.classes, classes)
+
+
+def _intervals(reward: RewardModel, behavior: str) -> dict[str, tuple[float, float]]:
+    """Read the intervals that the fit has left in the model's figures."""
+    told: Any = reward.behaviors[behavior].figures.get("weights")
+    found = {}
+    for name, row in told.items() if isinstance(told, dict) else ():
+        low, high = (row.get("low"), row.get("high")) if isinstance(row, dict) else (None, None)
+        if isinstance(low, int | float) and isinstance(high, int | float):
+            found[name] = (float(low), float(high))
+    return found

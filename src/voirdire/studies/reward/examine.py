@@ -1,0 +1,233 @@
+"""Examine a reward: what it gets wrong, what drives it, and what training would see of it."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from voirdire._validation import check_count
+from voirdire.errors import InputError
+from voirdire.studies.reward.bench import check_bench
+from voirdire.studies.reward.compared import examine_comparisons
+from voirdire.studies.reward.notes import in_order
+from voirdire.studies.reward.policy import check_policy
+from voirdire.studies.reward.request import ExaminationRequest, Part
+from voirdire.studies.reward.resampling import PromptResamples
+from voirdire.studies.reward.result import RewardExamination
+from voirdire.studies.reward.reward_facts import reward_facts
+from voirdire.studies.reward.use_notes import about_bench, about_policy
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from voirdire.rewards.model import RewardModel
+
+__all__ = ["examine_reward"]
+
+
+def examine_reward(
+    reward: RewardModel | str | Path,
+    comparisons: Any = None,
+    *,
+    verdicts: Any = None,
+    judge: Any = None,
+    behavior: str | None = None,
+    orders: Mapping[str, str | Mapping[str, Sequence[str]]] | None = None,
+    policy: Any = None,
+    policy_verdicts: Any = None,
+    bench: Any = None,
+    bench_verdicts: Any = None,
+    step_size: int = 512,
+    store: str | Path | None = None,
+    n_resamples: int = 1_000,
+    confidence_level: float = 0.95,
+    seed: int = 0,
+    n_bins: int = 40,
+    progress: Callable[[int, int], None] | None = None,
+) -> RewardExamination:
+    """Examine a reward on comparisons, on a policy's own responses, and on a benchmark.
+
+    Every figure stands for three signals side by side where there is a base reward: the base
+    alone, base and rules together, and the rules alone.
+
+    Parameters
+    ----------
+    reward : RewardModel, str or path
+        What is examined, or its file.
+    comparisons : path, rows, data frame, sequence of Item or ComparisonData, optional
+        Completions with labels, pairs, or ranked lists, as for a fit; better not those of the fit.
+    verdicts : optional
+        Stored verdicts on the completions, as `read_judged_items` reads them. By default they are
+        judged now.
+    judge : optional
+        Who judges; by default the reward's own judge is made again. Where verdicts are given, its
+        name is that of the judge whose verdicts count.
+    behavior : str, optional
+        Of completions, responses and rows of the benchmark that have none.
+    orders : mapping of str to (str or mapping), optional
+        Per behavior which labels are better than which, ``"*"`` for all others; by default as in
+        the fit, else as the rubric's classes.
+    policy : path, rows, data frame or sequence of Item, optional
+        Responses of the policy that is to be trained, several per prompt.
+    policy_verdicts : optional
+        Stored verdicts on them.
+    bench : path, rows, data frame or sequence of Item, optional
+        Rows of `prompt`, `chosen`, `rejected` and perhaps `subset`.
+    bench_verdicts : optional
+        Stored verdicts on them.
+    step_size : int, optional
+        Responses per step of training, at least 1.
+    store : str or path, optional
+        Where a language model's replies are kept.
+    n_resamples : int, optional
+        Bootstrap resamples of prompts; 0 gives no intervals. Memory is O(`n_resamples` *
+        n_prompts) bytes, at most a quarter of a gigabyte.
+    confidence_level : float, optional
+        Nominal coverage, in (0, 1).
+    seed : int, optional
+        Of the resamples.
+    n_bins : int, optional
+        Bins of histograms, at least 1.
+    progress : callable, optional
+        Called with the steps done and the steps in all.
+
+    Returns
+    -------
+    RewardExamination
+        Figures, notes, and everything that was set aside.
+
+    Raises
+    ------
+    InputError
+        If nothing to examine on is given, a source cannot be read, comparisons contradict each
+        other, or an argument breaks its rule.
+
+    Notes
+    -----
+    An error rate is the share of comparisons that a signal ranks the wrong way, a tie counting
+    half. Intervals come from resampling prompts, since the comparisons of a prompt share its
+    completions: drawn one by one they would look like far more evidence than they are.
+
+    Error rates on the prompts of the fit are too low. The reward's file knows them by their
+    hashes, and `is_held_out` says whether any is among the examined ones.
+
+    Examples
+    --------
+    >>> from voirdire.rewards.given_weights import reward_of_weights
+    >>> reward = reward_of_weights({"hard_refuse": {"apology": 1.0}}, rubric="safety")
+    >>> rows = [
+    ...     {"prompt": "Tell me a secret.", "response": "I'm sorry, I can't.", "label": "ideal"},
+    ...     {"prompt": "Tell me a secret.", "response": "No way!", "label": "less_good"},
+    ... ]
+    >>> found = examine_reward(reward, rows, behavior="hard_refuse", n_resamples=0)
+    >>> found.n_comparisons, found.error_rates[0].rate.value
+    (1, 0.0)
+    """
+    check_count("step_size", step_size, minimum=1)
+    check_count("n_bins", n_bins, minimum=1)
+    resampling: dict[str, Any] = {
+        "n_resamples": n_resamples,
+        "confidence_level": confidence_level,
+        "seed": seed,
+    }
+    PromptResamples(0, **resampling)  # refuses what it cannot use before anything is judged
+    if comparisons is None and policy is None and bench is None:
+        msg = (
+            "`comparisons`, `policy` or `bench` must be given, got none of them. Give completions "
+            "with labels, responses of the policy, or chosen and rejected responses."
+        )
+        raise InputError(msg)
+    request = ExaminationRequest(
+        reward=_loaded(reward),
+        judge=judge,
+        behavior=behavior,
+        orders=orders or {},
+        store=store,
+        step_size=step_size,
+        n_bins=n_bins,
+        resampling=resampling,
+    )
+    parts = _parts(
+        request,
+        progress or (lambda _done, _total: None),
+        compared=(comparisons, verdicts),
+        policy=(policy, policy_verdicts),
+        bench=(bench, bench_verdicts),
+    )
+    return _joined(request, parts)
+
+
+def _loaded(reward: RewardModel | str | Path) -> RewardModel:
+    if not isinstance(reward, str | Path):
+        return reward
+    from voirdire.errors import UncertifiedWarning
+    from voirdire.rewards.model_file import load_reward
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UncertifiedWarning)  # a note of the examination says it
+        return load_reward(reward)
+
+
+def _parts(
+    request: ExaminationRequest,
+    progress: Callable[[int, int], None],
+    **given: tuple[Any, Any],
+) -> list[Part]:
+    """Work through what was given, and tell how far it is."""
+    work = {"compared": examine_comparisons, "policy": _of_policy, "bench": _of_bench}
+    wanted = {name: both for name, both in given.items() if both[0] is not None}
+    found: list[Part] = []
+    for name, (source, verdicts) in wanted.items():
+        progress(len(found), len(wanted))
+        found.append(work[name](source, request, verdicts=verdicts))
+    progress(len(found), len(wanted))
+    return found
+
+
+def _of_policy(policy: Any, request: ExaminationRequest, *, verdicts: Any) -> Part:
+    check, dropped = check_policy(
+        policy, request.reward, verdicts=verdicts, step_size=request.step_size, **request.asking
+    )
+    return Part(
+        figures={"policy": check},
+        notes=tuple(about_policy(check)),
+        dropped=dropped,
+        sources={"policy": request.shown(policy)},
+    )
+
+
+def _of_bench(bench: Any, request: ExaminationRequest, *, verdicts: Any) -> Part:
+    check = check_bench(
+        bench, request.reward, verdicts=verdicts, resampling=request.resampling, **request.asking
+    )
+    return Part(
+        figures={"bench": check.subsets},
+        notes=tuple(about_bench(check)),
+        dropped=check.dropped,
+        sources={"bench": request.shown(bench)},
+    )
+
+
+def _joined(request: ExaminationRequest, parts: Sequence[Part]) -> RewardExamination:
+    figures: dict[str, Any] = {
+        "n_items": 0,
+        "n_prompts": 0,
+        "n_comparisons": 0,
+        "is_held_out": False,
+    }
+    for part in parts:
+        figures |= part.figures
+    settings = {
+        **request.resampling,
+        "n_bins": request.n_bins,
+        "step_size": request.step_size,
+        **{name: value for part in parts for name, value in part.sources.items()},
+    }
+    return RewardExamination(
+        reward=reward_facts(request.reward),
+        notes=in_order(row for part in parts for row in part.notes),
+        dropped=tuple(row for part in parts for row in part.dropped),
+        settings=settings,
+        **figures,
+    )

@@ -1,0 +1,184 @@
+"""Intervals of ratios from resampling prompts: what shares a prompt is drawn together."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from voirdire._validation import check_count, check_fraction
+from voirdire.studies.reward.result import RateEstimate
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+__all__ = ["PromptResamples"]
+
+_BLOCK_DRAWS = 1 << 20
+"""Draws that are made at once: more would only take memory."""
+
+_MOST_KEPT = 1 << 28
+"""Bytes of counts that are kept between calls; beyond, they are drawn again from the seed."""
+
+
+class PromptResamples:
+    r"""Resamples of prompts, the same ones for every figure of an examination.
+
+    A figure is a ratio of sums over prompts, :math:`\sum_p a_p / \sum_p b_p`; a resample weighs
+    each prompt by how often it was drawn, so that all figures of all resamples are two products of
+    matrices.
+
+    Parameters
+    ----------
+    n_prompts : int
+        At least 0.
+    n_resamples : int, optional
+        At least 0; none gives no intervals. Memory is O(`n_resamples` * `n_prompts`) bytes, at
+        most a quarter of a gigabyte.
+    confidence_level : float, optional
+        Nominal coverage, in (0, 1).
+    seed : int, optional
+        The same seed gives the same intervals.
+
+    Raises
+    ------
+    InputError
+        If a count is negative or `confidence_level` is outside (0, 1).
+    """
+
+    def __init__(
+        self,
+        n_prompts: int,
+        *,
+        n_resamples: int = 1_000,
+        confidence_level: float = 0.95,
+        seed: int = 0,
+    ) -> None:
+        self.n_prompts = check_count("n_prompts", n_prompts, minimum=0)
+        self.n_resamples = check_count("n_resamples", n_resamples, minimum=0)
+        self.confidence_level = check_fraction("confidence_level", confidence_level)
+        self.seed = check_count("seed", seed, minimum=0)
+        self._kept: list[NDArray[np.uint8]] | None = None
+
+    def estimates(
+        self,
+        numerators: NDArray[np.float64],
+        denominators: NDArray[np.float64],
+        *,
+        is_share: bool = True,
+    ) -> list[RateEstimate]:
+        r"""Estimate ratios, each with the percentile interval of its resamples.
+
+        Parameters
+        ----------
+        numerators, denominators : ndarray of float, shape (n_prompts, n_figures)
+            Sums per prompt. Denominators count, such as comparisons.
+        is_share : bool, optional
+            Whether the ratios lie in [0, 1].
+
+        Returns
+        -------
+        list of RateEstimate
+            One per column; nan where a denominator is 0 in all. An interval is nan where fewer
+            than two prompts have anything to count.
+
+        Notes
+        -----
+        No resample of a share that is 0 in every prompt is above 0, which says nothing of how far
+        it may be from 0. The interval then goes to :math:`1 - (\alpha/2)^{1/n}` for n prompts: of
+        prompts that count alike, a mean above that would leave all n at 0 in fewer than
+        :math:`\alpha/2` of the samples. A share of 1 mirrors that.
+        """
+        tops, bottoms = numerators.sum(axis=0), denominators.sum(axis=0)
+        concerned = (denominators > 0).sum(axis=0)
+        values = _ratio(tops, bottoms)
+        lows, highs = self.interval(self.ratios(numerators, denominators))
+        found = []
+        for k, n in enumerate(concerned.tolist()):
+            low, high = float(lows[k]), float(highs[k])
+            if n < 2 or not self.n_resamples:
+                low = high = float("nan")
+            elif is_share and not numerators[:, k].any():
+                high = self._farthest(n)
+            elif is_share and np.array_equal(numerators[:, k], denominators[:, k]):
+                low = 1.0 - self._farthest(n)
+            found.append(
+                RateEstimate(
+                    value=float(values[k]), low=low, high=high, n=round(bottoms[k]), n_prompts=n
+                )
+            )
+        return found
+
+    def ratios(
+        self, numerators: NDArray[np.float64], denominators: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Compute the ratios of every resample.
+
+        Parameters
+        ----------
+        numerators, denominators : ndarray of float, shape (n_prompts, n_figures)
+            Sums per prompt.
+
+        Returns
+        -------
+        ndarray of float, shape (n_resamples, n_figures)
+            nan where a resample has nothing to count.
+        """
+        if not self.n_prompts or not self.n_resamples:
+            return np.full((self.n_resamples, numerators.shape[1]), np.nan)
+        blocks = []
+        for counts in self._blocks():
+            drawn = counts.astype(np.float64)
+            blocks.append(_ratio(drawn @ numerators, drawn @ denominators))
+        return np.concatenate(blocks)
+
+    def interval(
+        self, drawn: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Give the percentile interval of each column, of the resamples that are not nan.
+
+        Parameters
+        ----------
+        drawn : ndarray of float, shape (n_resamples, n_figures)
+            Figures of the resamples.
+
+        Returns
+        -------
+        tuple of two ndarray of float, shape (n_figures,)
+            Lower and upper ends; nan where every resample is.
+        """
+        tail = (1.0 - self.confidence_level) / 2.0
+        ends = np.full((2, drawn.shape[1]), np.nan)
+        for k in range(drawn.shape[1]):
+            known = drawn[~np.isnan(drawn[:, k]), k]
+            if known.size:
+                ends[:, k] = np.quantile(known, [tail, 1.0 - tail])
+        return ends[0], ends[1]
+
+    def _farthest(self, n: int) -> float:
+        return 1.0 - float(((1.0 - self.confidence_level) / 2.0) ** (1.0 / n))
+
+    def _blocks(self) -> Iterator[NDArray[np.uint8]]:
+        if self._kept is None and self.n_prompts * self.n_resamples <= _MOST_KEPT:
+            self._kept = list(self._drawn())
+        yield from self._drawn() if self._kept is None else self._kept
+
+    def _drawn(self) -> Iterator[NDArray[np.uint8]]:
+        """Count how often each prompt is drawn; 255 times is out of reach of any real draw."""
+        rng = np.random.default_rng(self.seed)
+        n = self.n_prompts
+        size = max(1, _BLOCK_DRAWS // n)
+        for start in range(0, self.n_resamples, size):
+            rows = min(size, self.n_resamples - start)
+            drawn = rng.integers(n, size=(rows, n))
+            drawn += np.arange(rows)[:, None] * n
+            counts = np.bincount(drawn.ravel(), minlength=rows * n)
+            yield np.minimum(counts, 255).astype(np.uint8).reshape(rows, n)
+
+
+def _ratio(tops: NDArray[np.float64], bottoms: NDArray[np.float64]) -> NDArray[np.float64]:
+    found = np.full(tops.shape, np.nan)
+    np.divide(tops, bottoms, out=found, where=bottoms > 0)
+    return found

@@ -1,0 +1,217 @@
+"""`voirdire examine-reward`: files in, tables, JSON, a page and a table for a paper out."""
+
+import json
+
+import polars as pl
+import pytest
+import typer
+from rich.cells import cell_len
+
+from examined_reward import drawn_rows
+from studies.reward.small_reward import RUBRIC, WEIGHTS, items_of
+from voirdire.cli import main
+from voirdire.cli.examine_reward import examine_reward_command
+from voirdire.reporting.reward_json import reward_examination_to_json
+from voirdire.rewards.given_weights import reward_of_weights
+from voirdire.rubrics import rubric_from_text
+from voirdire.studies.reward.examine import examine_reward
+
+QUICK = ("--resamples", 60)
+
+
+@pytest.fixture
+def command(call, monkeypatch):
+    """Call the command as the program does."""
+    app = typer.Typer()
+    app.command("examine-reward")(examine_reward_command)
+    app.callback()(lambda: None)
+    monkeypatch.setattr(main, "app", app)
+
+    def voirdire(*arguments, **others):
+        return call("examine-reward", *arguments, **others)
+
+    return voirdire
+
+
+@pytest.fixture
+def given(tmp_path):
+    """Write a reward, comparisons and verdicts, and give the paths by name."""
+    rubric = rubric_from_text(RUBRIC, source="small.yaml")
+    reward_of_weights(WEIGHTS, rubric=rubric, judge=None).save(tmp_path / "reward.json")
+    rows = drawn_rows(n_prompts=10)
+    lines = [
+        {
+            "id": item.id,
+            "prompt": item.prompt[0].content,
+            "response": item.response,
+            "behavior": item.behavior,
+            "group": item.group,
+            **item.metadata,
+        }
+        for item in items_of(rows)
+    ]
+    text = "\n".join(map(json.dumps, lines))
+    (tmp_path / "comparisons.jsonl").write_text(text, encoding="utf-8")
+    verdicts = {"item": [row["id"] for row in lines]} | {
+        name: [row["p"][k] for row in rows] for k, name in enumerate(rubric.propositions)
+    }
+    pl.DataFrame(verdicts).write_csv(tmp_path / "verdicts.csv")
+    return {
+        "reward": tmp_path / "reward.json",
+        "comparisons": tmp_path / "comparisons.jsonl",
+        "verdicts": tmp_path / "verdicts.csv",
+    }
+
+
+@pytest.fixture
+def asked(given):
+    """Give the arguments of a plain examination."""
+    return (
+        given["comparisons"],
+        *("--reward", given["reward"]),
+        *("--verdicts", given["verdicts"], "--judge", "verdicts"),
+        *QUICK,
+    )
+
+
+def _examined(given, **settings):
+    return examine_reward(
+        given["reward"],
+        str(given["comparisons"]),
+        verdicts=[given["verdicts"]],
+        judge="verdicts",
+        n_resamples=60,
+        **settings,
+    )
+
+
+def test_json_is_that_of_the_library(command, given, asked):
+    done = command(*asked, "--seed", 3, "--bins", 7, "--confidence-level", 0.9, "--json")
+
+    expected = _examined(given, seed=3, n_bins=7, confidence_level=0.9)
+    assert (done.code, done.err) == (0, "")
+    assert done.json == json.loads(reward_examination_to_json(expected))
+
+
+def test_tables_fit_eighty_columns(command, asked, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+
+    done = command(*asked)
+
+    assert done.code == 0
+    assert max(cell_len(line.rstrip()) for line in done.out.splitlines()) <= 80
+    assert "error rate: share of comparisons" in done.out
+    assert "what drives refuse (8 of 9 features)" in done.out
+
+
+def test_details_show_every_feature(command, asked):
+    done = command(*asked, "--details")
+
+    assert "8 of 9 features" not in done.out
+    assert "what drives refuse;" in done.out
+
+
+def test_comparisons_may_come_from_standard_input(command, given, asked):
+    done = command("-", *asked[1:], "--json", stdin=given["comparisons"].read_bytes())
+
+    assert done.code == 0
+    assert (
+        done.json["error_rates"]
+        == json.loads(reward_examination_to_json(_examined(given)))["error_rates"]
+    )
+
+
+def test_an_order_turns_labels_round(command, given, asked):
+    order = "illogical > ideal"
+
+    done = command(*asked, "--order", order, "--json")
+
+    expected = _examined(given, orders={"*": order})
+    assert done.json["n_comparisons"] == expected.n_comparisons
+    assert done.json["settings"]["orders"]["refuse"] == order
+
+
+def test_a_policy_and_a_benchmark_are_read_with_their_verdicts(command, given, asked, tmp_path):
+    bench = tmp_path / "bench.jsonl"
+    row = {"id": "r", "prompt": "p", "chosen": "a", "rejected": "b"}
+    bench.write_text(json.dumps(row), encoding="utf-8")
+    sides = {"item": ["r:chosen", "r:rejected"], "apology": [1.0, 0.0]}
+    zeros = {name: [0.0, 0.0] for name in ("rude", "helps", "extra")}
+    pl.DataFrame(sides | zeros).write_csv(tmp_path / "verdicts2.csv")
+
+    done = command(
+        *("--reward", given["reward"], *QUICK, "--json"),
+        *("--policy", given["comparisons"], "--policy-verdicts", given["verdicts"]),
+        *("--bench", bench, "--bench-verdicts", tmp_path / "verdicts2.csv"),
+        *("--behavior", "refuse", "--step-size", 64),
+    )
+
+    assert done.code == 0, done.err
+    assert done.json["policy"]["n_groups"] == 10
+    assert done.json["policy"]["step_size"] == 64
+    assert done.json["bench"][0]["accuracy"]["value"] == 1.0
+    assert done.json["n_comparisons"] == 0
+
+
+def test_a_page_and_a_table_are_written(command, asked, tmp_path):
+    page, table = tmp_path / "page.html", tmp_path / "table.tex"
+
+    done = command(*asked, "--report", page, "--language", "zh", "--table", table)
+    again = command(*asked, "--report", page, "--table", table)
+
+    assert (done.code, again.code) == (0, 0), done.err
+    assert page.read_text(encoding="utf-8").startswith("<!doctype html>")
+    assert table.read_text(encoding="utf-8").startswith("% needs \\usepackage{booktabs}")
+
+
+def test_a_table_in_markdown_may_be_replaced_by_another(command, asked, tmp_path):
+    table = tmp_path / "table.md"
+
+    codes = [command(*asked, "--table", table).code for _ in range(2)]
+
+    assert codes == [0, 0]
+    assert table.read_text(encoding="utf-8").startswith("| Behavior | Case | n |")
+
+
+@pytest.mark.parametrize("option", ["--report", "--table"])
+def test_nobodys_file_is_replaced(command, asked, tmp_path, assert_one_line, option):
+    other = tmp_path / "thesis.tex"
+    other.write_text("mine", encoding="utf-8")
+
+    done = command(*asked, option, other)
+
+    assert_one_line(done, f"`{option}` must not replace", other)
+    assert other.read_text(encoding="utf-8") == "mine"
+
+
+@pytest.mark.parametrize(
+    ("typed", "words"),
+    [
+        ([], "there is nothing to examine it on"),
+        (["-", "--policy", "-"], "standard input (-) can be read once"),
+        (["x.jsonl", "--table", "t.pdf"], "`--table` must end in .tex or .md"),
+    ],
+)
+def test_what_cannot_be_meant_is_a_usage_error(command, given, typed, words):
+    done = command(*typed, "--reward", given["reward"])
+
+    assert (done.code, done.out) == (2, "")
+    assert words in " ".join(done.err.replace("│", " ").split())
+
+
+def test_a_file_that_is_no_reward_is_an_error_in_one_line(command, given, assert_one_line):
+    done = command(given["comparisons"], "--reward", given["comparisons"])
+
+    assert_one_line(done)
+
+
+def test_a_reward_without_a_judge_needs_verdicts(command, given, assert_one_line):
+    done = command(given["comparisons"], "--reward", given["reward"])
+
+    assert_one_line(done, "cannot be made again")
+
+
+def test_page_and_table_must_be_two_files(command, asked, tmp_path, assert_one_line):
+    done = command(*asked, "--report", tmp_path / "x.md", "--table", tmp_path / "x.md")
+
+    assert_one_line(done, "must be different files")

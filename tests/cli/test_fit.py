@@ -1,0 +1,270 @@
+"""`voirdire fit`: comparisons in, a reward out."""
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+
+from voirdire.errors import UncertifiedWarning
+from voirdire.rewards.fitting.fit import fit_reward
+from voirdire.rewards.fitting.settings import FitSettings
+from voirdire.rewards.model_file import load_reward
+from voirdire.rubrics import load_rubric
+
+QUICK = ["--resamples", 50]
+LABELS = ["ideal", "less_good", "unacceptable", "disallowed"]
+TEXTS = {
+    "ideal": "I'm sorry, but I can't help with that.",
+    "less_good": "I can't help with that.",
+    "unacceptable": "I can't help with that. You should be ashamed of yourself.",
+    "disallowed": "Sure! First, take a rubber band, and then open the valve.",
+}
+
+
+@pytest.fixture
+def comparisons(tmp_path):
+    """Write completions of twelve prompts with labels."""
+    path = tmp_path / "comparisons.jsonl"
+    rows = [
+        {
+            "id": f"{prompt}-{label}",
+            "prompt": f"How do I do harm number {prompt}?",
+            "response": TEXTS[label],
+            "label": label,
+            "behavior": "hard_refuse",
+            "score": float(prompt % 3) + 0.1 * k,
+        }
+        for prompt in range(12)
+        for k, label in enumerate(LABELS)
+    ]
+    path.write_text("\n".join(json.dumps(row) for row in rows) + "\n", encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def verdicts(comparisons, tmp_path):
+    """Write verdicts on them, noisy ones of a judge that nobody has examined."""
+    path = tmp_path / "verdicts.parquet"
+    rng = np.random.default_rng(0)
+    rows = [json.loads(line) for line in comparisons.read_text(encoding="utf-8").splitlines()]
+    names = load_rubric("safety").propositions
+    values = rng.random((len(rows), len(names)))
+    values[:, names.index("apology")] += [row["label"] == "ideal" for row in rows]
+    frame = pl.DataFrame(
+        {
+            "item": np.repeat([row["id"] for row in rows], len(names)),
+            "question": list(names) * len(rows),
+            "judge": "mine",
+            "probability": np.minimum(values, 1).ravel(),
+        }
+    )
+    frame.write_parquet(path)
+    return path
+
+
+@pytest.fixture
+def fit(call, comparisons, verdicts, tmp_path):
+    """Fit from stored verdicts."""
+
+    def run(*options):
+        return call(
+            "fit", comparisons, "--verdicts", verdicts, "-o", tmp_path / "reward.json", *options
+        )
+
+    return run
+
+
+def test_a_fit_gives_the_figures_of_the_library(fit, comparisons, verdicts, tmp_path):
+    done = fit(
+        *("--margin", 0.5, "--margin", "ideal=2", "--l2", 0.05, "--loss", "logistic"),
+        *("--orientation", "demanded", "--positive", "apology", "--negative", "judgement"),
+        *("--fixed", "hard_refuse:disclaimer=1", "--json"),
+    )
+    assert done.code == 1  # hard_refuse says nothing of disclaimers
+    assert "got 'hard_refuse:disclaimer'" in done.err
+
+    done = fit(
+        *("--margin", 0.5, "--margin", "ideal=2", "--l2", 0.05, "--loss", "logistic"),
+        *("--orientation", "demanded", "--positive", "apology", "--negative", "judgement"),
+        *("--fixed", "hard_refuse:third_person=1", "--ignore", "unacceptable", "--folds", 3),
+        *("--order", "ideal > less_good > disallowed", "--equal-prompts", "--seed", 5),
+        *("--resamples", 60, "--confidence", 0.9, "--name", "mine", "--json"),
+    )
+
+    settings = FitSettings(
+        margin=0.5,
+        margins={"ideal": 2.0},
+        l2=0.05,
+        loss="logistic",
+        orientation="demanded",
+        signs={"apology": "positive", "judgement": "negative"},
+        fixed={"hard_refuse:third_person": 1.0},
+        ignored=("unacceptable",),
+        n_folds=3,
+        orders={"*": "ideal > less_good > disallowed"},
+        equal_prompts=True,
+        seed=5,
+        n_resamples=60,
+        confidence_level=0.9,
+    )
+    with pytest.warns(UncertifiedWarning):
+        expected = fit_reward(comparisons, verdicts=str(verdicts), settings=settings, name="mine")
+    assert done.code == 0, done.err
+    assert done.json["reward"]["content_hash"] == expected.model.content_hash
+    row = done.json["behaviors"][0]
+    assert row["error_rate"]["value"] == expected.behaviors[0].error_rate.value
+    weights = {name: one["value"] for name, one in row["weights"].items()}
+    assert weights == dict(expected.model.behaviors["hard_refuse"].weights)
+    assert weights["third_person"] == 1.0
+    assert weights["hard_refuse.unacceptable"] == 0.0
+    with pytest.warns(UncertifiedWarning):
+        assert load_reward(tmp_path / "reward.json").content_hash == expected.model.content_hash
+
+
+def test_the_local_judge_is_asked_where_there_are_no_verdicts(call, comparisons, tmp_path):
+    target = tmp_path / "reward.json"
+
+    done = call("fit", comparisons, "-o", target, *QUICK)
+
+    assert done.code == 0, done.err
+    assert "hard_refuse: 72 comparisons of 48 completions, 12 prompts" in done.out
+    assert "ranked the wrong way: 0.0%" in done.out
+    assert f"voirdire score ITEMS --reward {target}" in done.out
+    assert "behavior comply gets no weights: no completion is of it" in done.err
+    assert "without a valid certificate" in done.err
+    with pytest.warns(UncertifiedWarning):
+        model = load_reward(target)
+    assert model.judge.name == "local"
+    assert model.judge.made_by["judge"] == "local"
+
+
+def test_the_table_fits_eighty_columns(fit, monkeypatch, tmp_path):
+    monkeypatch.setenv("COLUMNS", "80")
+
+    done = fit(*QUICK)
+
+    assert done.code == 0, done.err
+    tables = [line for line in done.out.splitlines() if str(tmp_path) not in line]
+    assert max(len(line.rstrip()) for line in tables) <= 80
+
+
+def test_a_base_reward_has_a_column_of_any_name(fit):
+    with_base = fit("--base", "score", "--json", *QUICK)
+    without = fit("--json", *QUICK)
+
+    # Within a prompt the score falls with the label: by it alone everything is the wrong way.
+    assert with_base.json["behaviors"][0]["error_rate_base"]["value"] == 1.0
+    assert with_base.json["settings"]["use_base"] is True
+    assert without.json["behaviors"][0]["error_rate_base"]["value"] is None
+    assert without.json["settings"]["use_base"] is False
+
+
+def test_classes_of_the_verdicts_can_stand_in_for_labels(fit):
+    done = fit("--from-classes", "--json", *QUICK)
+
+    assert done.code == 0, done.err
+    assert done.json["settings"]["from_classes"] is True
+    assert {row["behavior"] for row in done.json["behaviors"]} == {"hard_refuse"}
+
+
+def test_weights_can_be_given_by_hand(call, tmp_path):
+    given = tmp_path / "weights.json"
+    given.write_text('{"hard_refuse": {"apology": 2, "ideal": 5}}', encoding="utf-8")
+    target = tmp_path / "reward.json"
+
+    done = call("fit", "--weights", given, "-o", target, "--name", "hand")
+
+    assert done.code == 0, done.err
+    assert "hard_refuse (2 weights)" in done.out
+    with pytest.warns(UncertifiedWarning):
+        model = load_reward(target)
+    assert model.name == "hand"
+    assert model.behaviors["hard_refuse"].weights["hard_refuse.ideal"] == 5
+
+
+def test_given_weights_are_not_fitted(call, comparisons, tmp_path):
+    given = tmp_path / "weights.json"
+    given.write_text('{"hard_refuse": {"apology": 2}}', encoding="utf-8")
+
+    done = call("fit", comparisons, "--weights", given, "-o", tmp_path / "reward.json", "--l2", 0.1)
+
+    assert done.code == 2
+    assert "must stand without" in done.err
+    assert "COMPARISONS" in done.err
+    assert "--l2" in done.err
+
+
+def test_what_was_set_aside_is_said(fit, comparisons):
+    lines = comparisons.read_text(encoding="utf-8").splitlines()
+    lines[0] = lines[0].replace('"label": "ideal"', '"label": "idael"')
+    comparisons.write_text("\n".join(lines), encoding="utf-8")
+
+    done = fit(*QUICK)
+
+    assert done.code == 0
+    assert "1 completions and comparisons set aside" in done.err
+    assert "got 'idael'" in done.err
+
+
+def test_a_certificate_is_required_where_it_is_asked_for(fit, assert_one_line, tmp_path):
+    done = fit("--require-certified", *QUICK)
+
+    assert_one_line(done, "must find a valid certificate for every proposition with a weight")
+    assert not (tmp_path / "reward.json").exists()
+
+
+def test_a_file_that_is_no_reward_is_never_replaced(fit, assert_one_line, tmp_path):
+    target = tmp_path / "reward.json"
+    target.write_text('{"my": "thesis"}', encoding="utf-8")
+
+    done = fit(*QUICK)
+
+    assert_one_line(done, "must not replace", "which is no reward")
+    assert target.read_text(encoding="utf-8") == '{"my": "thesis"}'
+
+
+def test_a_reward_is_replaced_by_a_reward(fit):
+    assert fit(*QUICK).code == 0
+    assert fit(*QUICK).code == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--margin", "ideal=much"], "must be NUMBER or LABEL=NUMBER, got 'ideal=much'"),
+        (["--margin", "1", "--margin", "2"], "once, got it twice"),
+        (["--fixed", "apology"], "must be FEATURE=NUMBER, got 'apology'"),
+        (["--positive", "apology", "--negative", "apology"], "must not both name 'apology'"),
+        (["--order", "a > b", "--order", "b > a"], "must name '*' once"),
+        (["--base", "score", "--no-base"], "must not both be given"),
+        (["--mode", "single"], "must name a language model for --mode"),
+    ],
+)
+def test_what_cannot_be_meant_is_a_usage_error(fit, options, words):
+    done = fit(*options)
+
+    assert done.code == 2
+    assert words in " ".join(done.err.replace("│", " ").split())
+
+
+def test_no_comparisons_and_no_output_are_usage_errors(call, comparisons, tmp_path):
+    assert call("fit", "-o", tmp_path / "reward.json").code == 2
+    assert call("fit", comparisons).code == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--l2", "-1"], "must be a finite number of at least 0"),
+        (["--resamples", "3"], "must be 0 or at least 50, got 3"),
+        (["--folds", "1"], "must be a whole number of at least 2"),
+        (["--ignore", "apolgy"], "Did you mean `apology`"),
+        (["--order", "hard_refse=ideal > less_good"], "Did you mean `hard_refuse`"),
+        (["--base", "nothing"], "nothing"),
+        (["--judge", "other"], "must be among the judges of the verdicts ('mine'), got 'other'"),
+        (["--certificate", "missing.json"], "missing.json"),
+    ],
+)
+def test_what_the_library_refuses_is_one_line(fit, assert_one_line, options, words):
+    assert_one_line(fit(*options), words)

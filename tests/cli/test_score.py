@@ -1,0 +1,235 @@
+"""`voirdire score`: what is printed, what is written, and what is refused."""
+
+import dataclasses
+import json
+import re
+
+import polars as pl
+import pytest
+
+from judging_files import RUBRIC, make_items, write_items, write_labels
+from rewards.reward_cases import EXAMPLE_WEIGHTS, PHI
+from voirdire.judging import distill_files
+from voirdire.rewards.given_weights import reward_of_weights
+
+WEIGHTS = {"refuse": {"sorry": 1.0, "asks": -0.5, "ideal": 2.0}}
+
+
+@pytest.fixture(scope="session")
+def made(tmp_path_factory):
+    """Give a judge that was made from 200 items, its rubric, and a reward that is bound to it."""
+    folder = tmp_path_factory.mktemp("score")
+    rows = make_items(200, seed=9)
+    (folder / "tiny.yaml").write_text(RUBRIC, encoding="utf-8")
+    found = distill_files(
+        write_items(folder / "items.jsonl", rows),
+        [write_labels(folder / "labels.csv", rows)],
+        rubric=folder / "tiny.yaml",
+        name="tiny-judge",
+    )
+    found.judge.save(folder / "tiny.npz")
+    reward = reward_of_weights(
+        WEIGHTS,
+        rubric=folder / "tiny.yaml",
+        judge=folder / "tiny.npz",
+        bound=True,
+        name="tiny-reward",
+    )
+    reward.save(folder / "reward.json")
+    return folder
+
+
+@pytest.fixture
+def items(tmp_path):
+    return write_items(tmp_path / "items.jsonl", make_items(60), behavior="refuse")
+
+
+@pytest.fixture
+def example(tmp_path):
+    """Write the worked example of the design: verdicts, a reward and one item."""
+    reward = reward_of_weights(
+        EXAMPLE_WEIGHTS, rubric="hard-refusal-example", orientation="demanded", name="example"
+    )
+    reward.save(tmp_path / "reward.json")
+    row = {"id": "x", "prompt": "How?", "response": "Sorry, no.", "behavior": "hard_refuse"}
+    (tmp_path / "items.jsonl").write_text(json.dumps(row) + "\n", encoding="utf-8")
+    pl.DataFrame({"item": ["x"], "judge": ["me"]} | {k: [v] for k, v in PHI.items()}).write_csv(
+        tmp_path / "verdicts.csv"
+    )
+    return (
+        tmp_path / "items.jsonl",
+        "--reward",
+        tmp_path / "reward.json",
+        "--verdicts",
+        tmp_path / "verdicts.csv",
+    )
+
+
+# The worked example ---------------------------------------------------------------------------
+
+
+def test_the_worked_example_prints_its_reward(call, example, tmp_path):
+    done = call("score", *example, "-o", tmp_path / "r.jsonl")
+
+    assert done.code == 0
+    assert "1 of 1 items scored by reward 'example'" in done.out
+    # behavior, items, scored, mean, (no deviation of one), least, most, rules, base
+    assert re.search(
+        r"^hard_refuse +1 +1 +-6\.659 +-6\.659 +-6\.659 +-6\.659 +0\.000", done.out, re.M
+    )
+    written = json.loads((tmp_path / "r.jsonl").read_text(encoding="utf-8"))
+    assert written["reward"] == pytest.approx(-6.659, abs=1e-12)
+    assert done.err.count("\n") == 1
+    assert done.err.startswith("note: reward 'example' pays for 6 propositions without")
+
+
+def test_the_worked_example_streams_and_explains_itself(call, example):
+    done = call("score", *example, "-o", "-", "--explain")
+
+    row = json.loads(done.out)
+    assert row["reward"] == pytest.approx(-6.659, abs=1e-12)
+    assert row["contribution:apology"] == pytest.approx(2 * 0.98)
+    assert row["contribution:fully_complies"] == pytest.approx(-6.0)
+    assert row["contribution:hard_refuse.ideal"] == pytest.approx(5 * 0.98)
+    added = sum(value for name, value in row.items() if name.startswith("contribution:"))
+    assert added == pytest.approx(row["reward"], abs=1e-9)
+    assert "1 of 1 items scored" in done.err
+
+
+def test_json_is_one_object_with_the_same_figures(call, example, tmp_path):
+    done = call("score", *example, "-o", tmp_path / "r.parquet", "--json")
+
+    found = done.json
+    assert (found["n_items"], found["n_scored"], found["n_missing"]) == (1, 1, 0)
+    assert found["behaviors"][0]["mean"] == pytest.approx(-6.659)
+    assert found["behaviors"][0]["standard_deviation"] is None
+    assert found["output"] == str(tmp_path / "r.parquet")
+    assert found["judge"] == "me"
+
+
+# Judging --------------------------------------------------------------------------------------
+
+
+def test_items_are_judged_by_the_judge_of_the_reward(call, made, items, tmp_path):
+    done = call("score", items, "--reward", made / "reward.json", "-o", tmp_path / "r.csv")
+
+    assert done.code == 0
+    assert "60 of 60 items scored by reward 'tiny-reward'" in done.out
+    assert "verdicts of 'tiny-judge'" in done.out
+    assert f"rewards: {tmp_path / 'r.csv'}" in done.out
+    assert pl.read_csv(tmp_path / "r.csv").height == 60
+
+
+def test_stored_verdicts_of_its_judge_give_the_same_rewards(call, made, items, tmp_path):
+    judge = ("--rubric", made / "tiny.yaml", "--judge", made / "tiny.npz")
+    call("judge", items, *judge, "-o", tmp_path / "v.parquet")
+    reward = ("--reward", made / "reward.json")
+
+    call("score", items, *reward, "-o", tmp_path / "a.jsonl")
+    done = call(
+        "score", items, *reward, "--verdicts", tmp_path / "v.parquet", "-o", tmp_path / "b.jsonl"
+    )
+
+    assert done.code == 0
+    assert (tmp_path / "a.jsonl").read_bytes() == (tmp_path / "b.jsonl").read_bytes()
+
+
+def test_standard_input_is_judged_as_it_comes(call, made, items):
+    done = call("score", "-", "--reward", made / "reward.json", "-o", "-", stdin=items.read_bytes())
+
+    assert done.code == 0
+    assert len(done.out.splitlines()) == 60
+
+
+def test_another_judge_is_refused_unless_it_is_meant(call, made, items, tmp_path, assert_one_line):
+    other = reward_of_weights(WEIGHTS, rubric=made / "tiny.yaml", judge=None)
+    other = dataclasses.replace(
+        other, judge=dataclasses.replace(other.judge, name="other", fingerprint="sha256:1")
+    )
+    other.save(tmp_path / "reward.json")
+    asked = ("--judge", made / "tiny.npz", "-o", tmp_path / "r.csv")
+
+    refused = call("score", items, "--reward", tmp_path / "reward.json", *asked)
+    taken = call("score", items, "--reward", tmp_path / "reward.json", *asked, "--other-judge")
+
+    assert refused.code == 1
+    assert "'tiny-judge' instead of 'other'" in refused.err
+    assert "Traceback" not in refused.err
+    assert taken.code == 0
+    assert "note: scored with verdicts of another judge" in taken.err
+
+
+# What is missing ------------------------------------------------------------------------------
+
+
+def test_items_without_a_reward_are_counted_by_reason(call, made, tmp_path):
+    rows = make_items(6)
+    text = write_items(tmp_path / "a.jsonl", rows[:4], behavior="refuse").read_text("utf-8")
+    text += write_items(tmp_path / "b.jsonl", rows[4:]).read_text("utf-8") + "no json\n"
+    (tmp_path / "items.jsonl").write_text(text, encoding="utf-8")
+
+    done = call(
+        "score",
+        tmp_path / "items.jsonl",
+        "--reward",
+        made / "reward.json",
+        "-o",
+        tmp_path / "r.jsonl",
+    )
+
+    assert done.code == 0
+    assert "4 of 6 items scored" in done.out
+    assert "without a reward: no behavior (2)" in done.out
+    assert "1 row set aside" in done.err
+    assert "items.jsonl:7" in done.err
+
+
+def test_no_reward_at_all_is_exit_one(call, made, tmp_path):
+    path = write_items(tmp_path / "items.jsonl", make_items(3))
+
+    done = call("score", path, "--reward", made / "reward.json", "-o", tmp_path / "r.jsonl")
+
+    assert done.code == 1
+    assert "without a reward: no behavior (3)" in done.out
+
+
+# What is refused ------------------------------------------------------------------------------
+
+
+def test_certificates_may_be_required(call, example, tmp_path, assert_one_line):
+    done = call("score", *example, "-o", tmp_path / "r.jsonl", "--require-certified")
+
+    assert_one_line(done, "lacks 6", "apology: never examined")
+    assert not (tmp_path / "r.jsonl").exists()
+
+
+def test_another_rubric_is_refused(call, example, tmp_path, assert_one_line):
+    done = call("score", *example, "-o", tmp_path / "r.jsonl", "--rubric", "safety")
+
+    assert_one_line(done, "was made for rubric 'hard-refusal-example'", "got 'safety'")
+
+
+def test_what_is_no_reward_is_one_line(call, items, tmp_path, assert_one_line):
+    (tmp_path / "x.json").write_text("{}", encoding="utf-8")
+
+    done = call("score", items, "--reward", tmp_path / "x.json", "-o", tmp_path / "r.csv")
+
+    assert_one_line(done, "must be a reward")
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--json", "-o", "-"), "both print to standard output"),
+        (("-o", "r.csv", "--mode", "single"), "--mode must be left out"),
+        (("-o", "r.csv", "--max-cost", "1", "--verdicts", "v.csv"), "--max-cost must be left out"),
+        (("-o", "r.csv", "--judge", "local", "--base-url", "http://x"), "language model"),
+        (("-o", "r.csv", "--column", "id"), "NAME=VALUE"),
+        ((), "output"),
+    ],
+)
+def test_options_that_mean_nothing_are_usage_errors(call, made, items, options, words):
+    done = call("score", items, "--reward", made / "reward.json", *options)
+
+    assert done.code == 2
+    assert words in re.sub(r"[\s│]+", " ", done.err)

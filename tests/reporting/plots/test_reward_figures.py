@@ -1,0 +1,306 @@
+"""The figures of a reward: what is drawn is what the JSON says."""
+
+import json
+import math
+import re
+import xml.etree.ElementTree as ET
+from pathlib import Path
+from typing import get_args
+
+import pytest
+from matplotlib.figure import Figure
+from matplotlib.textpath import TextPath
+
+from voirdire.errors import InputError
+from voirdire.reporting.plots import to_svg
+from voirdire.reporting.plots.reward_drives import draw_reward_drives
+from voirdire.reporting.plots.reward_errors import draw_reward_errors
+from voirdire.reporting.plots.reward_histograms import draw_reward_histograms
+from voirdire.reporting.plots.reward_plot import RewardPlotKind, plot_reward
+from voirdire.reporting.plots.reward_scales import draw_reward_scales
+from voirdire.reporting.plots.style import LIGHT
+from voirdire.studies.reward.result import (
+    BehaviorScale,
+    ErrorRate,
+    FeatureDrive,
+    RateEstimate,
+    RewardExamination,
+)
+
+JSON = Path(__file__).parents[1] / "reward_page" / "examination.json"
+KINDS = get_args(RewardPlotKind)
+SVG = "{http://www.w3.org/2000/svg}"
+HOSTILE = "</svg><script>alert(1)</script>"
+
+
+@pytest.fixture
+def content():
+    return json.loads(JSON.read_text(encoding="utf-8"))
+
+
+def texts_of(svg):
+    return [element.text for element in ET.fromstring(svg).iter(f"{SVG}text")]
+
+
+def x_of(artists):
+    return [float(artist.get_xdata()[0]) for artist in artists]
+
+
+def test_errors_are_points_with_their_intervals(content, by_gid):
+    axes = draw_reward_errors(content).axes[0]
+
+    rates = [row["rate"] for row in content["error_rates"] if row["against"] == "all"]
+    assert x_of(by_gid(axes, "value-")) == [rate["value"] for rate in rates]
+    ends = [list(line.get_xdata()) for line in by_gid(axes, "interval-")]
+    assert ends == [[rate["low"], rate["high"]] for rate in rates]
+    (chance,) = by_gid(axes, "line")
+    assert list(chance.get_xdata()) == [0.5, 0.5]
+
+
+def test_a_single_behavior_is_not_drawn_twice(content, written):
+    rows = [row for row in content["error_rates"] if row["behavior"] in (None, "comply")]
+
+    texts = written(draw_reward_errors(content | {"error_rates": rows}))
+
+    assert "comply" in texts
+    assert "all behaviors" not in texts
+
+
+def test_weights_are_points_and_shares_are_bars(content, by_gid):
+    weights, bars = draw_reward_drives(content, behavior="comply").axes
+
+    rows = [row for row in content["drives"] if row["behavior"] == "comply"]
+    rows.sort(key=lambda row: (-row["share"], -abs(row["weight"])))
+    assert x_of(by_gid(weights, "weight-")) == [row["weight"] for row in rows]
+    assert [bar.get_width() for bar in by_gid(bars, "share-")] == [row["share"] for row in rows]
+
+
+def test_marks_say_whether_a_feature_is_certified_dead_or_contradictory(content, by_gid):
+    flags = {
+        "a": {"is_certified": True},
+        "b": {"is_certified": False},
+        "c": {"is_contradictory": True},
+        "d": {"is_dead": True},
+    }
+    first = content["drives"][0] | {"is_dead": False, "is_contradictory": False}
+    content["drives"] = [
+        first | {"feature": name, "share": 1 - place / 10, "is_certified": True} | flag
+        for place, (name, flag) in enumerate(flags.items())
+    ]
+
+    marks = by_gid(draw_reward_drives(content).axes[0], "weight-")
+
+    colours = [mark.get_color() for mark in marks]
+    assert colours == [LIGHT[role] for role in ("series-1", "series-1", "fail", "muted")]
+    assert marks[0].get_markerfacecolor() == LIGHT["series-1"]
+    assert marks[1].get_markerfacecolor() == LIGHT["paper"]
+
+
+def test_classes_are_told_from_propositions(content, written):
+    texts = written(draw_reward_drives(content, behavior="comply"))
+
+    assert "class: ideal" in texts
+    assert "fully_complies" in texts
+    assert not [text for text in texts if text.startswith("comply.")]
+
+
+def area_of(polygon):
+    points = polygon.get_xy()
+    ahead = points[1:]
+    return abs(sum(x * v - u * y for (x, y), (u, v) in zip(points[:-1], ahead, strict=True))) / 2
+
+
+def test_what_beats_the_best_label_is_split_off_at_zero(content, by_gid):
+    """Half of the middle bin lies right of 0: 10 of 40 completions."""
+    for row in content["histograms"]:
+        row |= {"edges": [-3.0, -1.0, 1.0, 3.0], "counts": [20, 20, 0]}
+
+    axes = draw_reward_histograms(content, behavior="comply").axes[1]
+
+    (below,), (above,) = by_gid(axes, "below-1"), by_gid(axes, "above-1")
+    assert area_of(above) / (area_of(below) + area_of(above)) == pytest.approx(10 / 40)
+    assert max(x for x, _ in below.get_xy()) == 0
+    assert min(x for x, _ in above.get_xy()) == 0
+
+
+def test_heights_are_shares_of_the_label_on_one_scale(content, by_gid):
+    axes = draw_reward_histograms(content, behavior="hard_refuse").axes[1]
+
+    rows = [
+        row
+        for row in content["histograms"]
+        if (row["behavior"], row["signal"]) == ("hard_refuse", "total")
+    ]
+    shares = [max(row["counts"]) / sum(row["counts"]) for row in rows]
+    best = by_gid(axes, "best-0")[0].get_xy()
+    tallest = [0 - min(y for _, y in best)]
+    for place in range(1, len(rows)):
+        sides = [*by_gid(axes, f"below-{place}"), *by_gid(axes, f"above-{place}")]
+        tallest.append(place - min(y for side in sides for _, y in side.get_xy()))
+    scale = tallest[0] / shares[0]
+    assert tallest == pytest.approx([share * scale for share in shares])
+    assert max(tallest) == pytest.approx(0.84)
+
+
+def test_means_of_labels_are_marked(content, by_gid):
+    axes = draw_reward_histograms(content, behavior="comply").axes[2]
+
+    means = [
+        row["mean"]
+        for row in content["histograms"]
+        if (row["behavior"], row["signal"]) == ("comply", "rules")
+    ]
+    assert x_of(by_gid(axes, "mean-")) == means
+
+
+def test_scales_are_on_one_axis(content, by_gid):
+    axes = draw_reward_scales(content).axes[0]
+
+    rows = content["scales"]
+    assert x_of(by_gid(axes, "mean-")) == [row["mean"] for row in rows]
+    assert x_of(by_gid(axes, "ideal-")) == [row["mean_ideal"] for row in rows]
+    assert x_of(by_gid(axes, "worst-")) == [row["mean_worst"] for row in rows]
+    ends = [list(line.get_xdata()) for line in by_gid(axes, "range-")]
+    assert ends == [[row["lowest"], row["highest"]] for row in rows]
+    spreads = [list(line.get_xdata()) for line in by_gid(axes, "spread-")]
+    assert spreads[0] == pytest.approx(
+        [rows[0]["mean"] - rows[0]["standard_deviation"],
+         rows[0]["mean"] + rows[0]["standard_deviation"]]
+    )  # fmt: skip
+
+
+def examination():
+    rate = RateEstimate(value=0.25, low=0.2, high=math.nan, n=8, n_prompts=4)
+    numbers = dict.fromkeys(
+        ("mean", "standard_deviation", "lowest", "highest", "mean_ideal", "mean_worst"), 1.0
+    )
+    drive = {"weight": 1.0, "low": math.nan, "high": math.nan, "mean": 0.5, "spread": 0.5}
+    return RewardExamination(
+        reward={"name": "r"}, n_items=8, n_prompts=4, n_comparisons=8, is_held_out=True,
+        error_rates=(
+            ErrorRate(behavior=None, signal="rules", against="all", rate=rate, tie_share=0.0),
+        ),
+        drives=(
+            FeatureDrive(behavior="b", feature="f", share=1.0, error_rate_without=0.5,
+                         is_dead=False, is_contradictory=False, **drive),
+        ),
+        scales=(
+            BehaviorScale(behavior="b", n_items=8, n_prompts=4, base_standard_deviation=1.0,
+                          **numbers),
+        ),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ["reward_errors", "reward_drives", "reward_scales"])
+def test_an_examination_is_drawn_like_its_json(kind, written):
+    from voirdire.reporting.reward_json import reward_examination_to_json
+
+    given = examination()
+    plain = json.loads(reward_examination_to_json(given))
+
+    assert written(plot_reward(given, kind=kind)) == written(plot_reward(plain, kind=kind))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_figure_can_be_drawn_on_axes_of_the_caller(content, kind):
+    axes = Figure().subplots()
+
+    figure = plot_reward(content, kind=kind, ax=axes)
+
+    assert figure is axes.figure
+    assert axes.get_legend() is not None
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_the_element_stands_by_itself_and_takes_its_colours_from_the_page(content, kind, language):
+    svg = to_svg(plot_reward(content, kind=kind, language=language), name="fig")
+
+    assert ET.fromstring(svg).get("aria-label")
+    assert set(re.findall(r"var\(--[a-z0-9-]+\)", svg)) <= {f"var(--{role})" for role in LIGHT}
+    assert not re.search(r"#[0-9a-f]{6}\b|<script|<style|http(?!://www\.w3\.org/2000/svg)", svg)
+    assert svg == to_svg(plot_reward(content, kind=kind, language=language), name="fig")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_hostile_names_stay_text(content, kind):
+    for part in ("error_rates", "histograms", "drives", "scales"):
+        for row in content[part]:
+            row["behavior"] = HOSTILE if row["behavior"] else None
+            row |= {name: HOSTILE for name in ("label", "feature") if name in row}
+
+    svg = to_svg(plot_reward(content, kind=kind), name="fig")
+
+    assert not list(ET.fromstring(svg).iter(f"{SVG}script"))
+    assert any("</svg><scr" in (text or "") for text in texts_of(svg))
+
+
+def width_of(text, size):
+    """Measure as DejaVu Sans, about the widest font of a browser; what it lacks is square."""
+    drawn = "".join(letter for letter in text if ord(letter) < 0x2E80)
+    wide = (len(text) - len(drawn)) * size
+    return wide + (TextPath((0, 0), drawn, size=size).get_extents().width if drawn.strip() else 0)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("name", [None, "a behavior with a name that is rather long", "拒绝并安慰"])
+def test_no_text_leaves_the_figure(content, kind, language, name):
+    if name is not None:
+        for part in ("error_rates", "histograms", "drives", "scales"):
+            for row in content[part]:
+                row["behavior"] = name if row["behavior"] else None
+        content["drives"][0]["feature"] = "a_proposition_with_an_id_of_many_letters"
+
+    root = ET.fromstring(to_svg(plot_reward(content, kind=kind, language=language), name="x"))
+
+    left, _, width, _ = map(float, root.get("viewBox").split())
+    for element in root.iter(f"{SVG}text"):
+        style = element.get("style")
+        size = float(re.search(r"font-size:([\d.]+)px", style)[1])
+        long = width_of(element.text, size)
+        anchor = re.search(r"text-anchor:(\w+)", style)
+        start = (
+            float(element.get("x"))
+            - {"end": 1.0, "middle": 0.5}.get(anchor and anchor[1], 0.0) * long
+        )
+        assert left - 1 <= start, element.text
+        assert start + long <= left + width + 1, element.text
+
+
+def test_without_a_base_reward_there_is_one_column(content, written):
+    content["histograms"] = [row for row in content["histograms"] if row["signal"] != "base"]
+    for row in content["error_rates"]:
+        if row["signal"] == "base":
+            row["rate"] = {"value": None, "low": None, "high": None}
+
+    assert len(draw_reward_histograms(content).axes) == 1
+    assert "base + rules" not in written(draw_reward_errors(content))
+
+
+def test_the_words_can_be_chinese(content, written):
+    assert "排错的比例" in written(draw_reward_errors(content, language="zh"))
+
+
+@pytest.mark.parametrize(
+    ("change", "kind", "message"),
+    [
+        ({"error_rates": []}, "reward_errors", "`result` must hold error rates, got none"),
+        ({"histograms": []}, "reward_histograms", "must hold histograms of 'hard_refuse'"),
+        ({"drives": []}, "reward_drives", "must hold weights of 'hard_refuse', got none"),
+        ({"scales": []}, "reward_scales", "must hold the scale of a behavior, got none"),
+    ],
+)
+def test_what_the_result_lacks_is_named(content, change, kind, message):
+    with pytest.raises(InputError, match=message):
+        plot_reward(content | change, kind=kind)
+
+
+def test_wrong_arguments_are_refused(content):
+    with pytest.raises(InputError, match="`kind` must be"):
+        plot_reward(content, kind="pie")
+    with pytest.raises(InputError, match=r"`behavior` must be one of 'hard_refuse'.*got 'refuse'"):
+        draw_reward_drives(content, behavior="refuse")
+    for thing in (3, {}, {"examinations": []}):
+        with pytest.raises(InputError, match="`result` must be what `examine_reward` returns"):
+            plot_reward(thing)

@@ -1,0 +1,106 @@
+"""The examination of a reward as its JSON, simulated once and kept in a file."""
+
+import copy
+import functools
+import json
+import re
+from pathlib import Path
+
+import pytest
+from markupsafe import Markup
+
+from voirdire.reporting.reward_page import reward_report
+from voirdire.reporting.reward_page.reading import read_reward_report
+from voirdire.reporting.reward_page.speaker import RewardSpeaker
+
+JSON = Path(__file__).with_name("examination.json").read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def content():
+    """Give the JSON object, free to change."""
+    return json.loads(JSON)
+
+
+@pytest.fixture
+def light(content):
+    """Give the same of one behavior: figures are what takes time."""
+    parts = ("error_rates", "histograms", "near_ideal", "refusals", "drives", "scales")
+    kept = {
+        part: [row for row in content[part] if row["behavior"] in (None, "comply")]
+        for part in parts
+    }
+    return content | kept
+
+
+@pytest.fixture
+def without_base(content):
+    """Take the base reward away, as an examination of rules alone writes it."""
+    nothing = {"value": None, "low": None, "high": None, "n": 0, "n_prompts": 0}
+    changed = copy.deepcopy(content)
+    for part, name in (("error_rates", "rate"), ("refusals", "rate"), ("bench", "accuracy")):
+        for row in changed[part]:
+            if row["signal"] == "base":
+                row[name] = dict(nothing)
+    changed["histograms"] = [row for row in changed["histograms"] if row["signal"] != "base"]
+    changed["near_ideal"] = [row for row in changed["near_ideal"] if row["signal"] != "base"]
+    changed["policy"] |= {"base_spread": None, "spread_ratio": None}
+    return changed
+
+
+@pytest.fixture
+def minimal():
+    """Give the fewest keys that are allowed."""
+    return {
+        "schema": "voirdire.reward_examination/1",
+        "reward": {"name": "by hand"},
+        "n_items": 0,
+        "n_prompts": 0,
+        "n_comparisons": 0,
+        "is_held_out": True,
+    }
+
+
+@pytest.fixture
+def read():
+    """Turn JSON into records."""
+    return read_reward_report
+
+
+@pytest.fixture
+def said():
+    """Speak something in a language and take the markup away."""
+
+    def speak(thing, language="en"):
+        speaker = RewardSpeaker(language)
+        things = thing if isinstance(thing, tuple | list) else (thing,)
+        spoken = speaker.phrases["sentence.space"].join(speaker(each) for each in things)
+        return Markup(spoken).striptags().replace("\N{NO-BREAK SPACE}", " ")
+
+    return speak
+
+
+@functools.cache
+def _rendered(text, options):
+    return reward_report(text, **dict(options))
+
+
+@pytest.fixture
+def rendered():
+    """Render a page, the same one only once: figures take time."""
+    return lambda content, **options: _rendered(json.dumps(content), tuple(options.items()))
+
+
+@pytest.fixture
+def page_text(rendered):
+    """Render a page and give its words."""
+
+    def render(content, **options):
+        page = rendered(content, **options)
+        body = re.sub(r"<(style|svg)\b.*?</\1>", " ", page, flags=re.DOTALL)
+        apart = r'<span class="sub">|<span class="chip|</(?:span|td|th|p|li|h\d|caption|dt|dd)>'
+        body = re.sub(apart, lambda tag: f" {tag.group()}", body)
+        text = Markup(body).striptags().replace("\N{NO-BREAK SPACE}", " ")
+        return " ".join(text.split())
+
+    return render

@@ -1,0 +1,76 @@
+"""The examination of a reward as JSON: every field under its name, undefined figures null."""
+
+import dataclasses
+import json
+import math
+
+import pytest
+
+from examined_reward import examined_reward
+from voirdire.records import Dropped
+from voirdire.reporting.reward_json import (
+    REWARD_EXAMINATION_SCHEMA,
+    reward_examination_as_dict,
+    reward_examination_to_json,
+)
+from voirdire.reporting.reward_page.content import as_reward_report
+from voirdire.studies.reward import result
+
+
+@pytest.fixture(scope="module")
+def reward_examination():
+    """Give an examination with every part."""
+    return examined_reward()
+
+
+def _names(kind):
+    return [field.name for field in dataclasses.fields(kind)]
+
+
+def test_keys_are_the_names_of_the_fields(reward_examination):
+    found = json.loads(reward_examination_to_json(reward_examination))
+
+    assert list(found) == ["schema", *_names(result.RewardExamination)]
+    assert found["schema"] == REWARD_EXAMINATION_SCHEMA == "voirdire.reward_examination/1"
+    kinds = {
+        "error_rates": result.ErrorRate,
+        "histograms": result.LabelHistogram,
+        "near_ideal": result.NearIdeal,
+        "refusals": result.RefusalErrors,
+        "drives": result.FeatureDrive,
+        "scales": result.BehaviorScale,
+        "bench": result.BenchSubset,
+        "notes": result.RewardNote,
+        "dropped": Dropped,
+    }
+    for key, kind in kinds.items():
+        assert found[key], key
+        assert all(list(row) == _names(kind) for row in found[key])
+    assert list(found["router"]) == _names(result.RouterCheck)
+    assert list(found["policy"]) == _names(result.PolicyCheck)
+    assert list(found["error_rates"][0]["rate"]) == _names(result.RateEstimate)
+
+
+def test_what_is_undefined_is_null_and_figures_are_exact(reward_examination):
+    def refuse(word):
+        raise AssertionError(word)
+
+    written = reward_examination_to_json(reward_examination)
+    found = json.loads(written, parse_constant=refuse)
+
+    assert math.isnan(reward_examination.policy.base_spread)
+    assert found["policy"]["base_spread"] is None
+    assert found["error_rates"][0]["rate"]["value"] == reward_examination.error_rates[0].rate.value
+
+
+def test_the_page_reads_it(reward_examination):
+    found = as_reward_report(json.loads(reward_examination_to_json(reward_examination)))
+
+    assert found.n_comparisons == reward_examination.n_comparisons
+    assert [row.code for row in found.notes] == [row.code for row in reward_examination.notes]
+
+
+def test_as_a_dict_nan_stays_nan(reward_examination):
+    found = reward_examination_as_dict(reward_examination)
+
+    assert math.isnan(found["policy"]["base_spread"])

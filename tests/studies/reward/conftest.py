@@ -1,0 +1,99 @@
+"""A small reward, and completions with verdicts that everything can be worked out from by hand."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from studies.reward.small_reward import LABELS, RUBRIC, WEIGHTS, items_of, judged_of
+from voirdire.rewards.comparisons.given import comparisons_of
+from voirdire.rewards.given_weights import reward_of_weights
+from voirdire.rubrics import rubric_from_text
+from voirdire.studies.reward.examined import Examined, examined_behaviors, orders_for
+from voirdire.studies.reward.rated_items import rate_items
+
+
+@pytest.fixture(scope="session")
+def rubric():
+    """Give a rubric of four propositions and two behaviors."""
+    return rubric_from_text(RUBRIC, source="small.yaml")
+
+
+@pytest.fixture(scope="session")
+def make_reward(rubric):
+    """Make a reward of weights."""
+
+    def make(weights=None, **settings):
+        return reward_of_weights(weights or WEIGHTS, rubric=rubric, judge=None, **settings)
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def reward(make_reward):
+    """Give a reward with weights for both behaviors."""
+    return make_reward()
+
+
+@pytest.fixture(scope="session")
+def propositions(rubric):
+    """Give the names of the columns."""
+    return rubric.propositions
+
+
+@pytest.fixture
+def examine_rows(propositions, reward):
+    """Rate rows and compare them, as `examine_comparisons` does."""
+
+    def examine(rows, *, of=reward, orders=None, pairs=()):
+        data = comparisons_of(items_of(rows))
+        judged = judged_of(rows, propositions)
+        if pairs:
+            data = dataclasses.replace(
+                data,
+                better=np.array([high for high, _ in pairs]),
+                worse=np.array([low for _, low in pairs]),
+                margins=np.full(len(pairs), np.nan),
+            )
+        rated = rate_items(
+            data.items,
+            of,
+            judged=judged,
+            prompts=data.prompts,
+            behaviors=data.behaviors,
+            base_rewards=data.base_rewards,
+            source="rows",
+        )
+        settled = orders_for(of, data, orders=orders)
+        return Examined(
+            reward=of,
+            rated=rated,
+            labels=np.array(data.labels, dtype=object),
+            behaviors=examined_behaviors(data, rated, orders=settled),
+        )
+
+    return examine
+
+
+@pytest.fixture(scope="session")
+def random_rows():
+    """Draw rows of two behaviors, with ties among base rewards and probabilities."""
+
+    def draw(seed, *, n_prompts=12, with_base=True):
+        rng = np.random.default_rng(seed)
+        rows = []
+        for prompt in range(n_prompts):
+            behavior = ("refuse", "comply")[prompt % 2]
+            for _ in range(int(rng.integers(2, 6))):
+                row = {
+                    "prompt": prompt,
+                    "behavior": behavior,
+                    "label": str(rng.choice(LABELS)),
+                    "p": rng.integers(0, 5, size=4) / 4,
+                }
+                if with_base:
+                    row["base"] = float(rng.integers(-2, 3))
+                rows.append(row)
+        return rows
+
+    return draw

@@ -1,0 +1,159 @@
+"""Accuracy on chosen and rejected responses."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+from voirdire.errors import NoDataError
+from voirdire.rewards.judged_items import JudgedItems
+from voirdire.studies.reward.bench import check_bench
+
+RESAMPLING = {"n_resamples": 200, "confidence_level": 0.95, "seed": 0}
+GOOD, BAD = [1.0, 0, 0, 0], [0.0, 1, 1, 0]
+"""Rewarded 3 and -4 where a refusal is due."""
+
+
+def _row(k, *, subset="x", behavior="refuse", **more):
+    found = {"id": f"r{k}", "prompt": f"p{k}", "chosen": "c", "rejected": "r", **more}
+    found |= {"subset": subset} if subset else {}
+    return found | ({"behavior": behavior} if behavior else {})
+
+
+@pytest.fixture
+def check(reward, propositions):
+    """Check rows whose sides have these probabilities; None is no verdict."""
+
+    def checked(rows, sides, *, behaviors=None, **settings):
+        names = [f"{row['id']}:{side}" for row in rows for side in ("chosen", "rejected")]
+        given = [p if p is not None else [math.nan] * 4 for both in sides for p in both]
+        verdicts = JudgedItems(
+            items=tuple(names),
+            propositions=propositions,
+            probabilities=np.array(given),
+            behaviors=behaviors or (None,) * len(names),
+            judge="by hand",
+            fingerprint="",
+        )
+        return check_bench(rows, reward, verdicts=verdicts, resampling=RESAMPLING, **settings)
+
+    return checked
+
+
+def _by_place(found):
+    return {(row.subset, row.signal): row for row in found.subsets}
+
+
+def test_accuracy_is_the_share_of_pairs_with_the_chosen_one_higher(check):
+    rows = [_row(k) for k in range(4)]
+
+    found = check(rows, [(GOOD, BAD), (BAD, GOOD), (GOOD, GOOD), (GOOD, BAD)])
+
+    row = _by_place(found)[None, "total"]
+    assert row.accuracy.value == (1 + 0 + 0.5 + 1) / 4
+    assert row.tie_share == 0.25
+    assert (row.accuracy.n, row.accuracy.n_prompts) == (4, 4)
+    assert found.n_missing == 0
+
+
+def test_subsets_stand_beside_all_pairs_and_their_mean(check):
+    rows = [_row(0, subset="b"), _row(1, subset="b"), _row(2, subset="b"), _row(3, subset="a")]
+
+    found = check(rows, [(GOOD, BAD), (GOOD, BAD), (BAD, GOOD), (BAD, GOOD)])
+
+    assert [row.subset for row in found.subsets] == [None, "*", "a", "b"]
+    by_place = _by_place(found)
+    assert by_place[None, "total"].accuracy.value == 0.5
+    assert by_place["b", "total"].accuracy.value == pytest.approx(2 / 3)
+    assert by_place["a", "total"].accuracy.value == 0.0
+    assert by_place["*", "total"].accuracy.value == pytest.approx(1 / 3)
+
+
+def test_one_subset_needs_no_mean(check):
+    found = check([_row(0), _row(1)], [(GOOD, BAD), (GOOD, BAD)])
+
+    assert [row.subset for row in found.subsets] == [None, "x"]
+
+
+def test_the_interval_of_the_mean_is_that_of_means_in_resamples(check):
+    rng = np.random.default_rng(0)
+    rows = [_row(k, subset="ab"[k % 2]) for k in range(30)]
+    right = rng.random(30) < 0.7
+
+    found = check(rows, [(GOOD, BAD) if x else (BAD, GOOD) for x in right])
+
+    drawn = np.random.default_rng(0).integers(30, size=(200, 30))
+    means = [
+        np.mean([np.mean([right[k] for k in row if k % 2 == part]) for part in (0, 1)])
+        for row in drawn
+    ]
+    mean = _by_place(found)["*", "total"].accuracy
+    assert [mean.low, mean.high] == pytest.approx(np.quantile(means, [0.025, 0.975]).tolist())
+
+
+def test_base_rewards_of_the_sides_give_three_signals(check):
+    rows = [_row(0, chosen_base_reward=0.0, rejected_base_reward=20.0)]
+
+    by_place = _by_place(check(rows, [(GOOD, BAD)]))
+
+    assert by_place[None, "base"].accuracy.value == 0.0
+    assert by_place[None, "total"].accuracy.value == 0.0
+    assert by_place[None, "rules"].accuracy.value == 1.0
+
+
+def test_a_pair_without_a_behavior_or_a_verdict_is_missing_and_the_worst_case_counts_it(check):
+    rows = [_row(0), _row(1, behavior=None), _row(2), _row(3)]
+
+    found = check(rows, [(GOOD, BAD), (GOOD, BAD), (GOOD, None), (GOOD, BAD)])
+
+    assert (found.n_pairs, found.n_missing, found.n_without_behavior) == (4, 2, 1)
+    assert _by_place(found)[None, "total"].accuracy.value == 1.0
+    assert found.worst_case == 0.5
+    assert {row.item for row in found.dropped} == {"r1:chosen", "r1:rejected", "r2:rejected"}
+
+
+def test_the_behavior_is_the_rows_then_the_routers_then_the_one_asked_for(check):
+    sides = [(BAD, GOOD)] * 4
+    rows = [
+        _row(0, behavior="refuse"),
+        _row(1, behavior=None, routed_behavior="comply"),
+        _row(2, behavior=None),
+    ]
+
+    found = check(rows, sides[:3], behavior="comply")
+
+    # rude help is rewarded 1.25 where help is due, an apology 0
+    assert found.n_missing == 0
+    assert _by_place(found)[None, "total"].accuracy.value == pytest.approx(2 / 3)
+
+
+def test_verdicts_may_name_the_behavior(check):
+    found = check([_row(0, behavior=None)], [(BAD, GOOD)], behaviors=("comply", "comply"))
+
+    assert _by_place(found)[None, "total"].accuracy.value == 1.0
+
+
+def test_pairs_of_one_prompt_are_drawn_together(check):
+    rows = [{**_row(k), "prompt": "the same"} for k in range(6)]
+
+    found = check(rows, [(GOOD, BAD), (BAD, GOOD)] * 3)
+
+    accuracy = _by_place(found)[None, "total"].accuracy
+    assert (accuracy.n, accuracy.n_prompts) == (6, 1)
+    assert math.isnan(accuracy.low)
+
+
+def test_nothing_but_missing_pairs_is_undefined(check):
+    found = check([_row(0, behavior=None)], [(GOOD, BAD)])
+
+    assert math.isnan(_by_place(found)[None, "total"].accuracy.value)
+    assert found.worst_case == 0.0
+
+
+def test_a_file_without_pairs_is_refused(reward, tmp_path):
+    path = tmp_path / "items.jsonl"
+    path.write_text(json.dumps({"prompt": "a", "response": "b"}), encoding="utf-8")
+
+    with pytest.raises(NoDataError, match="`bench` must have rows with `chosen` and `rejected`"):
+        check_bench(path, reward, resampling=RESAMPLING)

@@ -1,0 +1,199 @@
+"""What each feature does: spread, what is lost without it, dead and contradictory ones."""
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+
+from studies.reward import reward_oracle as oracle
+from voirdire.records import CERTIFICATE_SCHEMA, Certificate
+from voirdire.rewards.features import feature_set, feature_values
+from voirdire.rewards.model import BehaviorReward
+from voirdire.studies.reward import drives
+from voirdire.studies.reward.drives import demand_words, feature_drives
+
+
+def _row(prompt, label, p, behavior="refuse"):
+    return {"prompt": prompt, "behavior": behavior, "label": label, "p": p}
+
+
+def _found(examined):
+    return {(row.behavior, row.feature): row for row in feature_drives(examined)}
+
+
+@pytest.mark.parametrize("orientation", ["plain", "rule", "demanded"])
+def test_figures_are_those_of_loops(examine_rows, random_rows, make_reward, orientation):
+    rows = random_rows(0)
+    reward = make_reward(orientation=orientation)
+    total = oracle.signals(rows, reward)["total"]
+    pairs = oracle.comparisons(rows)
+
+    found = _found(examine_rows(rows, of=reward))
+
+    spreads = {}
+    for (behavior, name), row in found.items():
+        own = [k for k, each in enumerate(rows) if each["behavior"] == behavior]
+        place = feature_set(reward.rubric, behavior, orientation=orientation).names.index(name)
+        values = feature_values(
+            reward.rubric,
+            behavior,
+            probabilities=[rows[k]["p"] for k in own],
+            orientation=orientation,
+        )[:, place]
+        weight = reward.behaviors[behavior].weights[name]
+        paid = dict(zip(own, weight * values, strict=True))
+        spreads[behavior, name] = oracle.pooled_within(
+            [rows[k]["prompt"] for k in own], [paid[k] for k in own]
+        )
+        mine = [pair for pair in pairs if pair[0] in paid]
+        without = {k: total[k] - paid[k] for k in own}
+        assert row.weight == weight
+        assert row.mean == pytest.approx(values.mean())
+        assert row.spread == pytest.approx(spreads[behavior, name])
+        assert row.error_rate_without == pytest.approx(np.mean(oracle.errors(mine, without)))
+    for (behavior, name), row in found.items():
+        whole = sum(x for (own, _), x in spreads.items() if own == behavior)
+        assert row.share == pytest.approx(spreads[behavior, name] / whole)
+
+
+def test_pairs_are_worked_through_in_blocks(examine_rows, random_rows, monkeypatch):
+    examined = examine_rows(random_rows(1))
+    whole = [row.error_rate_without for row in feature_drives(examined)]
+    monkeypatch.setattr(drives, "_BLOCK_PAIRS", 3)
+
+    assert [row.error_rate_without for row in feature_drives(examined)] == pytest.approx(whole)
+
+
+def test_a_feature_that_does_not_vary_within_prompts_is_dead(examine_rows):
+    rows = [
+        _row(k, label, [float(k % 2), rude, 0.0, 0.0])
+        for k in range(6)
+        for label, rude in (("ideal", 0.0), ("unacceptable", 1.0))
+    ]
+
+    found = _found(examine_rows(rows))
+
+    assert found["refuse", "apology"].spread == 0.0  # differs between prompts only
+    assert found["refuse", "apology"].is_dead
+    assert not found["refuse", "rude"].is_dead
+    assert found["refuse", "helps"].is_dead
+
+
+def test_a_weight_that_is_as_good_as_nothing_is_dead(examine_rows, make_reward):
+    rows = [_row("a", "ideal", [1.0, 0, 0, 0]), _row("a", "unacceptable", [0.0, 1, 0, 0])]
+    reward = make_reward({"refuse": {"apology": 1.0, "rude": -0.0009}})
+
+    found = _found(examine_rows(rows, of=reward))
+
+    assert found["refuse", "rude"].is_dead
+    assert not found["refuse", "apology"].is_dead
+
+
+@pytest.mark.parametrize(
+    ("weights", "expected"),
+    [
+        ({"apology": 1.0, "rude": -1.0, "helps": -1.0, "extra": -1.0}, set()),
+        ({"apology": -1.0, "rude": -1.0}, {"apology"}),
+        ({"apology": 1.0, "rude": 1.0}, {"rude"}),
+        ({"apology": 1.0, "helps": 1.0, "extra": 0.5}, {"helps", "extra"}),
+        ({"refuse.ideal": 1.0, "refuse.disallowed": 2.0}, {"refuse.disallowed"}),
+        ({"refuse.ideal": -1.0}, {"refuse.ideal"}),  # those below it weigh nothing
+    ],
+)
+def test_weights_that_pay_against_the_demand_are_contradictory(
+    examine_rows, random_rows, make_reward, weights, expected
+):
+    found = _found(examine_rows(random_rows(4), of=make_reward({"refuse": weights})))
+
+    assert {row.feature for row in found.values() if row.is_contradictory} == expected
+
+
+def test_a_flipped_feature_is_read_by_what_it_pays_for(examine_rows, random_rows, make_reward):
+    reward = make_reward({"refuse": {"rude": 1.0, "extra": -1.0}}, orientation="demanded")
+
+    found = _found(examine_rows(random_rows(4), of=reward))
+
+    # 1 for not being rude is right; -1 for there being nothing extra is not
+    assert {row.feature for row in found.values() if row.is_contradictory} == {"extra"}
+
+
+def test_demands_are_in_words(examine_rows, random_rows, rubric):
+    found = _found(examine_rows(random_rows(0)))
+
+    words = {name: row.demand for (behavior, name), row in found.items() if behavior == "refuse"}
+    assert words["apology"] == "core required"
+    assert words["extra"] == "required false"
+    assert words["rude"] == "unacceptable"
+    assert words["refuse.ideal"] == ""
+    assert demand_words(rubric.behavior("comply").demands["rude"]) == "undesired"
+
+
+def test_intervals_are_those_of_the_fit(examine_rows, random_rows, reward):
+    told = {"apology": {"value": 2.0, "low": 1.5, "high": 2.5}, "rude": {"low": None, "high": None}}
+    row = dataclasses.replace(reward.behaviors["refuse"], figures={"weights": told})
+    fitted = dataclasses.replace(reward, behaviors={"refuse": row})
+
+    found = _found(examine_rows(random_rows(0), of=fitted))
+
+    assert (found["refuse", "apology"].low, found["refuse", "apology"].high) == (1.5, 2.5)
+    assert math.isnan(found["refuse", "rude"].low)
+    assert math.isnan(found["refuse", "extra"].high)
+
+
+def test_a_class_is_certified_where_all_of_its_propositions_are(examine_rows, random_rows, reward):
+    def certified_for(*questions):
+        judge = dataclasses.replace(reward.judge, name="j", fingerprint="print")
+        certificate = Certificate(
+            schema=CERTIFICATE_SCHEMA,
+            created="",
+            versions={},
+            data_hash="",
+            gold_hash=None,
+            judges={"j": {"fingerprint": "print"}},
+            rubric_hash=None,
+            settings={},
+            examinations=tuple(
+                {
+                    "question": name,
+                    "judge": "j",
+                    "outcome": "passed",
+                    "epsilon": 0.1,
+                    "alignment": "accuracy",
+                }
+                for name in questions
+            ),
+            outcomes={},
+            content_hash="sha256:0",
+        )
+        of = dataclasses.replace(reward, judge=judge, certificates=(certificate,))
+        found = _found(examine_rows(random_rows(0), of=of))
+        return {name for (b, name), row in found.items() if b == "refuse" and row.is_certified}
+
+    assert certified_for() == set()
+    assert certified_for("apology") == {"apology"}
+    assert "refuse.ideal" in certified_for("apology", "rude", "helps", "extra")
+
+
+def test_a_missing_verdict_of_a_feature_without_weight_does_no_harm(examine_rows, make_reward):
+    rows = [
+        _row("a", "ideal", [1.0, np.nan, 0, 0]),
+        _row("a", "unacceptable", [0.0, 1, 0, 0]),
+        _row("a", "unacceptable", [0.5, 0, 0, 0]),
+    ]
+    reward = make_reward({"refuse": {"apology": 1.0}})
+
+    found = _found(examine_rows(rows, of=reward))
+
+    assert found["refuse", "rude"].mean == 0.5
+    assert found["refuse", "rude"].is_dead
+    assert found["refuse", "apology"].spread == pytest.approx(0.5)
+
+
+def test_a_behavior_without_comparisons_has_no_error_rates(examine_rows, reward):
+    rows = [_row("a", "ideal", [1.0, 0, 0, 0]), _row("a", "ideal", [0.5, 0, 0, 0])]
+
+    found = _found(examine_rows(rows))
+
+    assert isinstance(reward.behaviors["refuse"], BehaviorReward)
+    assert all(math.isnan(row.error_rate_without) for row in found.values())

@@ -1,0 +1,337 @@
+"""The whole examination: sources, what is set aside, and what the reader is told."""
+
+import dataclasses
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+
+from studies.reward.small_reward import items_of, judged_of
+from voirdire.errors import InputError, NoDataError
+from voirdire.judging import ScriptedJudge
+from voirdire.reporting.reward_json import reward_examination_to_json
+from voirdire.rewards.comparisons.given import comparisons_of
+from voirdire.rewards.prompt_hash import prompt_hash
+from voirdire.studies.reward.examine import examine_reward
+from voirdire.studies.reward.notes import in_order, listed, note
+
+SORRY, RUDE, HELPS = [1.0, 0, 0, 0], [1.0, 1, 0, 0], [0.0, 0, 1, 0]
+
+
+@pytest.fixture
+def examine(reward, propositions):
+    """Examine rows with their verdicts."""
+
+    def examined(rows, *, of=reward, judged=None, **settings):
+        verdicts = judged_of(rows, propositions) if judged is None else judged
+        settings = {"n_resamples": 50} | settings
+        return examine_reward(of, items_of(rows), verdicts=verdicts, **settings)
+
+    return examined
+
+
+def _group(prompt, *pairs, behavior="refuse", **more):
+    return [
+        {"prompt": prompt, "behavior": behavior, "label": label, "p": p, **more}
+        for label, p in pairs
+    ]
+
+
+def _codes(found):
+    return [row.code for row in found.notes]
+
+
+def test_every_part_is_there(examine, random_rows):
+    found = examine(random_rows(0))
+
+    assert found.n_prompts == 12
+    assert found.n_items == len(random_rows(0))
+    assert found.n_comparisons == found.error_rates[0].rate.n
+    assert {row.behavior for row in found.scales} == {"refuse", "comply"}
+    assert found.histograms
+    assert found.refusals
+    assert found.drives
+    assert found.router is None
+    assert found.policy is None
+    assert found.bench == ()
+    assert found.settings["n_resamples"] == 50
+    assert found.settings["orders"]["refuse"].startswith("ideal > less_good")
+
+
+def test_the_same_seed_gives_the_same_and_the_order_of_rows_no_matter(
+    examine, random_rows, reward, propositions
+):
+    rows = random_rows(1)
+    items, judged = items_of(rows), judged_of(rows, propositions)
+
+    first, again = examine(rows), examine(rows)
+    turned = examine_reward(reward, items[::-1], verdicts=judged, n_resamples=50)
+
+    assert reward_examination_to_json(first) == reward_examination_to_json(again)
+    assert [row.rate.value for row in turned.error_rates] == pytest.approx(
+        [row.rate.value for row in first.error_rates]
+    )
+
+
+def test_files_of_rewards_comparisons_and_verdicts_give_the_same(
+    examine, random_rows, reward, propositions, tmp_path
+):
+    rows = random_rows(2)
+    lines = [
+        {
+            "id": item.id,
+            "prompt": item.prompt[0].content,
+            "response": item.response,
+            "group": item.group,
+            "behavior": item.behavior,
+            **item.metadata,
+        }
+        for item in items_of(rows)
+    ]
+    (tmp_path / "c.jsonl").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    wide = {"item": [row["id"] for row in lines]} | {
+        name: [float(row["p"][k]) for row in rows] for k, name in enumerate(propositions)
+    }
+    pl.DataFrame(wide).write_csv(tmp_path / "v.csv")
+    reward.save(tmp_path / "reward.json")
+
+    found = examine_reward(
+        tmp_path / "reward.json",
+        str(tmp_path / "c.jsonl"),
+        verdicts=[tmp_path / "v.csv"],
+        judge="v",
+        n_resamples=50,
+    )
+
+    plain = examine(rows)
+    assert found.error_rates == plain.error_rates
+    assert found.histograms == plain.histograms
+    assert repr(found.drives) == repr(plain.drives)  # nan is nan
+    assert found.settings["comparisons"] == str(tmp_path / "c.jsonl")
+
+
+def test_without_verdicts_the_judge_is_asked(reward, rubric, random_rows, examine):
+    rows = random_rows(3)
+    given = {f"response {k}": row["p"] for k, row in enumerate(rows)}
+    judge = ScriptedJudge(questions=rubric.propositions, answer=lambda item: given[item.response])
+
+    found = examine_reward(reward, items_of(rows), judge=judge, n_resamples=50)
+
+    assert found.error_rates == examine(rows).error_rates
+    assert found.settings["judge"] == judge.name
+
+
+def test_prompts_of_the_fit_make_the_weightiest_note(examine, random_rows, reward):
+    rows = random_rows(0)
+    hashes = sorted({prompt_hash(item) for item in items_of(rows)})
+    fitted = dataclasses.replace(
+        reward, settings={"prompt_hashes": hashes[:3]}, data_hash="sha256:0"
+    )
+
+    found = examine(rows, of=fitted)
+
+    assert not found.is_held_out
+    assert found.notes[0].code == "seen_prompts"
+    assert found.notes[0].sentence.startswith("3 of 12 prompts were used in the fit")
+    assert examine(rows).is_held_out
+
+
+def test_only_the_test_split_is_examined_where_there_is_one(examine):
+    rows = [
+        *_group("a", ("ideal", SORRY), ("unacceptable", RUDE), more={"split": "train"}),
+        *_group("b", ("ideal", SORRY), ("disallowed", HELPS), more={"split": "test"}),
+    ]
+
+    found = examine(rows)
+
+    assert (found.n_items, found.n_prompts, found.n_comparisons) == (2, 1, 1)
+    assert "train_left_out" in _codes(found)
+
+
+def test_completions_without_labels_are_labelled_by_class_and_the_note_says_so(examine):
+    rows = _group("a", (None, SORRY), (None, RUDE), (None, HELPS))
+
+    found = examine(rows)
+
+    assert found.n_comparisons == 3  # ideal, unacceptable, disallowed
+    assert "labels_from_classes" in _codes(found)
+
+
+def test_an_order_of_ones_own_turns_labels_round(examine):
+    rows = _group("a", ("ideal", SORRY), ("disallowed", HELPS))
+
+    plain = examine(rows)
+    turned = examine(rows, orders={"*": "disallowed > ideal"})
+
+    assert plain.error_rates[0].rate.value == 0.0
+    assert turned.error_rates[0].rate.value == 1.0
+
+
+def test_the_order_of_the_fit_is_used(examine, reward):
+    rows = _group("a", ("good", SORRY), ("bad", HELPS))
+    fitted = dataclasses.replace(reward, settings={"orders": {"refuse": "bad > good"}})
+
+    found = examine(rows, of=fitted)
+
+    assert found.error_rates[0].rate.value == 1.0
+
+
+def test_what_cannot_be_examined_is_listed_with_its_reason(examine, reward):
+    rows = [
+        *_group("a", ("ideal", SORRY), ("unacceptable", RUDE), ("superb", SORRY)),
+        *_group("b", ("ideal", SORRY), ("unacceptable", [np.nan] * 4)),
+        *_group("c", ("ideal", SORRY), ("unacceptable", RUDE), behavior="sing"),
+        *_group("d", ("ideal", SORRY), ("unacceptable", RUDE), behavior="comply"),
+    ]
+    lacking = dataclasses.replace(reward, behaviors={"refuse": reward.behaviors["refuse"]})
+
+    found = examine(rows, of=lacking)
+
+    reasons = {}
+    for row in found.dropped:
+        reasons.setdefault(row.item, []).append(row.reason)
+    assert "unknown label" in reasons["i2"][0]
+    assert reasons["i4"] == ["no verdict that the features need"]
+    assert any("none of rubric" in reason for reason in reasons["i5"])
+    assert reasons["i7"] == ["the reward has no weights for behavior 'comply'"]
+    assert found.n_comparisons == 1
+
+
+def test_verdicts_of_another_judge_are_said_to_be(examine, random_rows, reward, propositions):
+    rows = random_rows(0)
+    judge = dataclasses.replace(reward.judge, name="mine", fingerprint="abc")
+    of = dataclasses.replace(reward, judge=judge)
+
+    other = examine(rows, of=of, judged=judged_of(rows, propositions, fingerprint="xyz"))
+    same = examine(rows, of=of, judged=judged_of(rows, propositions, fingerprint="abc"))
+
+    assert "other_judge" in _codes(other)
+    assert "other_judge" not in _codes(same)
+
+
+def test_rules_that_make_it_worse_than_base_and_coin_are_noted(examine, make_reward):
+    rows = [
+        row
+        for k in range(3)
+        for row in (
+            *_group(k, ("ideal", SORRY), base=1.0),
+            *_group(k, ("disallowed", HELPS), base=0.0),
+        )
+    ]
+    upside_down = make_reward({"refuse": {"apology": -9.0, "helps": 9.0}})
+
+    found = examine(rows, of=upside_down)
+
+    codes = _codes(found)
+    assert {"worse_than_base", "no_better_than_chance", "contradictory_features"} <= set(codes)
+    assert codes.index("worse_than_base") < codes.index("contradictory_features")
+
+
+def test_a_base_reward_that_is_missing_or_was_not_in_the_fit_is_noted(examine, reward):
+    without = _group("a", ("ideal", SORRY), ("unacceptable", RUDE))
+    beside = [{**row, "base": 0.5} for row in without]
+    fitted_beside = dataclasses.replace(reward, settings={"use_base": True}, data_hash="x")
+    fitted_alone = dataclasses.replace(reward, settings={"use_base": False}, data_hash="x")
+
+    assert "base_missing" in _codes(examine(without, of=fitted_beside))
+    assert "base_not_in_fit" in _codes(examine(beside, of=fitted_alone))
+    assert "base_missing" not in _codes(examine(beside, of=fitted_beside))
+
+
+def test_behaviors_that_lie_apart_few_prompts_and_missing_best_labels_are_noted(
+    examine, make_reward
+):
+    rows = [
+        *_group("a", ("less_good", SORRY), ("unacceptable", RUDE)),
+        *_group("b", ("ideal", SORRY), ("unacceptable", RUDE)),
+        *_group("c", ("ideal", HELPS), ("unacceptable", RUDE), behavior="comply"),
+    ]
+    apart = make_reward({"refuse": {"apology": 50.0, "rude": -1.0}, "comply": {"helps": 1}})
+
+    found = examine(rows, of=apart)
+
+    notes = {row.code: row for row in found.notes}
+    assert "scales_differ" in notes
+    assert notes["few_prompts"].figures["prompts"] == {"refuse": 2, "comply": 1}
+    assert notes["without_best"].figures == {"n": 1, "prompts": ("a",)}
+
+
+def test_a_router_a_policy_and_a_benchmark_are_part_of_it(reward, rubric):
+    rows = [
+        row
+        for k in range(4)
+        for row in _group(
+            k,
+            ("ideal", SORRY),
+            ("disallowed", HELPS),
+            more={"routed_behavior": "comply" if k == 0 else "refuse"},
+        )
+    ]
+    judge = ScriptedJudge(
+        questions=rubric.propositions, answer=lambda item: HELPS if "1" in item.id else SORRY
+    )
+    told = []
+
+    found = examine_reward(
+        reward,
+        items_of(rows),
+        judge=judge,
+        policy=items_of(rows),
+        bench=[{"prompt": "p", "chosen": "a", "rejected": "b", "behavior": "refuse"}] * 2,
+        step_size=8,
+        n_resamples=0,
+        progress=lambda done, total: told.append((done, total)),
+    )
+
+    assert found.router.confusion == ((3, 1), (0, 0))
+    assert found.policy.step_size == 8
+    assert [row.subset for row in found.bench] == [None]
+    assert {"router_cost", "policy_without_variance"} <= set(_codes(found))
+    assert told == [(0, 3), (1, 3), (2, 3), (3, 3)]
+
+
+def test_a_policy_alone_can_be_checked(reward, propositions):
+    rows = _group("a", (None, SORRY), (None, SORRY))
+
+    found = examine_reward(
+        reward, policy=items_of(rows), policy_verdicts=judged_of(rows, propositions)
+    )
+
+    assert (found.n_items, found.error_rates, found.is_held_out) == (0, (), False)
+    assert found.policy.n_without_variance == 1
+
+
+def test_comparisons_in_memory_are_taken_as_they_are(examine, random_rows, reward, propositions):
+    rows = random_rows(0)
+    data = comparisons_of(items_of(rows))
+
+    found = examine_reward(reward, data, verdicts=judged_of(rows, propositions), n_resamples=50)
+
+    assert found.error_rates == examine(rows).error_rates
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({}, "`comparisons`, `policy` or `bench` must be given"),
+        ({"policy": [], "step_size": 0}, "`step_size` must be a whole number of at least 1"),
+        ({"policy": [], "n_bins": 0}, "`n_bins` must be a whole number of at least 1"),
+        ({"policy": [], "confidence_level": 1.0}, "`confidence_level` must be in the interval"),
+    ],
+)
+def test_settings_that_break_a_rule_are_refused_before_anything_is_judged(reward, settings, words):
+    with pytest.raises(InputError, match=words):
+        examine_reward(reward, **settings)
+
+
+def test_comparisons_that_are_none_are_refused(reward):
+    with pytest.raises(NoDataError):
+        examine_reward(reward, [{"prompt": "a", "response": "b", "label": "ideal"}])
+
+
+def test_notes_stand_by_weight_and_long_lists_end_in_a_number():
+    notes = [note("no_labels", "a"), note("unheard_of", "b"), note("seen_prompts", "c")]
+
+    assert [row.code for row in in_order(notes)] == ["seen_prompts", "no_labels", "unheard_of"]
+    assert listed([str(k) for k in range(10)]) == "0, 1, 2, 3, 4, 5, 6, 7 and 2 more"
