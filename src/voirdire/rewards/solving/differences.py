@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Differences", "weighted_gram"]
 
-_AT_ONCE = 1 << 14
+_AT_ONCE = 1 << 12
 """Pairs whose differences are weighted in one piece: it stays in the processor's cache."""
 
 

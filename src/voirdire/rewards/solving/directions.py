@@ -11,6 +11,9 @@ if TYPE_CHECKING:
 
 __all__ = ["null_directions", "relative_to_linked"]
 
+_SUSPECT = 1e-4
+"""Directions whose squared length is less, beside columns of length 1, are looked at closely."""
+
 
 def relative_to_linked(
     features: NDArray[np.float64], better: NDArray[np.int64], worse: NDArray[np.int64]
@@ -26,8 +29,9 @@ def relative_to_linked(
 
     n_items = features.shape[0]
     links = coo_array((np.ones(better.size, np.int8), (better, worse)), shape=(n_items, n_items))
-    _, component = connected_components(links, directed=False)
-    _, first = np.unique(component, return_index=True)
+    n_components, component = connected_components(links, directed=False)
+    first = np.empty(n_components, np.int64)
+    first[component[::-1]] = np.arange(n_items)[::-1]
     relative: NDArray[np.float64] = features - features[first[component]]
     return relative
 
@@ -49,14 +53,27 @@ def null_directions(rows: NDArray[np.float64], *, tolerance: float) -> NDArray[n
     """
     n_features = rows.shape[1]
     length = np.sqrt(np.einsum("ij,ij->j", rows, rows))
-    live = np.flatnonzero(length)
     found = np.eye(n_features)[:, length == 0]
-    if live.size and rows.shape[0]:
-        triangle = np.linalg.qr(rows[:, live] / length[live], mode="r")
-        _, sizes, axes = np.linalg.svd(triangle, full_matrices=True)
-        is_null = np.ones(live.size, bool)
-        is_null[: sizes.size] = sizes <= tolerance
-        more = np.zeros((n_features, int(is_null.sum())))
-        more[live] = axes[is_null].T / length[live][:, None]
-        found = np.hstack([found, more / np.maximum(np.abs(more).max(axis=0), 1e-300)])
+    live = np.flatnonzero(length)
+    if live.size:
+        axes = _null_axes(rows[:, live] / length[live], tolerance)
+        more = np.zeros((n_features, axes.shape[1]))
+        more[live] = axes / length[live][:, None]
+        # Directions differ in length by as much as features do in scale.
+        found = np.hstack([found, more / np.abs(more).max(axis=0, initial=1e-300)])
     return np.linalg.qr(found)[0] if found.shape[1] else found
+
+
+def _null_axes(rows: NDArray[np.float64], tolerance: float) -> NDArray[np.float64]:
+    """Find them where columns have length 1."""
+    # Squares lose half of the digits, so they only say where to look.
+    squares, axes = np.linalg.eigh(rows.T @ rows)
+    axes = axes[:, squares < _SUSPECT]
+    if not axes.shape[1]:
+        return axes
+    triangle = np.linalg.qr(rows @ axes, mode="r")
+    _, lengths, turn = np.linalg.svd(triangle, full_matrices=True)
+    is_null = np.ones(axes.shape[1], bool)
+    is_null[: lengths.size] = lengths <= tolerance
+    null: NDArray[np.float64] = axes @ turn[is_null].T
+    return null

@@ -35,6 +35,11 @@ _BUNDLES = 10
 """Bundles per coordinate on either side of the band."""
 _GROWTH = 4
 _ROUGH = 1e-3
+"""The gap of the first weights, and of the first band: moving on is cheaper than a closer look."""
+_CLOSE = 0.02
+"""Once the gap is smaller, relative to the objective, a fraction of the band will do..."""
+_LEAST = 30
+"""... but of at least so many pairs per coordinate."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -121,26 +126,31 @@ class _Search:
 
     def narrowed(self, start: NDArray[np.float64], *, goal: float) -> HingePoint:
         """Move the band until the gap over all pairs is closed, or it holds all of them."""
-        size = max(_SAMPLE * self.n_coordinates, self._root(_BAND))
+        size, is_rough = max(_SAMPLE * self.n_coordinates, self._root(_BAND)), True
         y, last_gap = start, np.inf
         residual = self.problem.gap - self.problem.reduced.along(y)
         while True:
             parts, width = self._parted(residual, size)
+            is_whole = len(parts) == 1
             reached = self._objective(y, residual)
             aim = goal * max(1.0, reached)
-            point = self._solved(parts, start=y, width=width, goal=aim / 10)
+            near = _ROUGH * reached if is_rough and not is_whole else 0.0
+            point = self._solved(parts, start=y, width=width, goal=max(near, aim / 10))
             forces = self._shared(parts, point)
             moved = self.problem.gap - self.problem.reduced.along(point.y)
             objective = self._objective(point.y, moved)
             gap = objective - self._bound(forces, point.z)
-            if gap <= aim or len(parts) == 1:
+            if gap <= aim or is_whole:
                 return HingePoint(
                     coordinates=point.y, forces=forces, lifts=point.z, n_steps=self.n_steps
                 )
+            if is_rough and objective < reached and gap < _CLOSE * reached:
+                size = max(size // _GROWTH, _LEAST * self.n_coordinates)
+                is_rough = False
+            elif objective >= reached or gap > last_gap / 10:
+                size *= _GROWTH
             if objective < reached:
                 y, residual = point.y, moved
-            if objective >= reached or gap > last_gap / 10:
-                size *= _GROWTH
             last_gap = gap
 
     def _root(self, factor: float) -> int:

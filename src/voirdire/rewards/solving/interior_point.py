@@ -26,7 +26,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.linalg.lapack import dpotrf, dpotrs
 
 from voirdire.rewards.solving.differences import weighted_gram
 
@@ -106,6 +106,7 @@ class InteriorPoint:
         self._b = width / self._s
         self._t = np.maximum(block.edges @ start, 0.0) + width
         self.z = width * block.edge_weight / self._t
+        self._total = float(2 * block.weight.sum() + self.z.size * block.edge_weight)
 
     @property
     def shares(self) -> NDArray[np.float64]:
@@ -119,13 +120,13 @@ class InteriorPoint:
         best, kept = np.inf, (self.y, self._a, self.z)
         lowest, least_off, idle = np.inf, np.inf, 0
         while True:
-            gap, off, mu = *self._measured(), self._mu()
+            (gap, off), mu = self._measured(), self._mu()
             idle = 0 if mu < 0.9 * lowest or off < 0.9 * least_off else idle + 1
             lowest, least_off = min(mu, lowest), min(off, least_off)
             if gap < best:
                 best, kept = gap, (self.y, self._a, self.z)
             is_done = gap <= goal or total * mu < goal / 100 or idle > _PATIENCE
-            if is_done or self.n_steps >= _MAX_STEPS or not self._step():
+            if is_done or self.n_steps >= _MAX_STEPS or not self._step(mu):
                 break
         self.y, self._a, self.z = kept
 
@@ -139,77 +140,71 @@ class InteriorPoint:
         bound = forces @ block.gap - push @ push / (2 * block.l2)
         return float(loss - bound), float(np.abs(self._unbalanced).max(initial=0.0))
 
-    def _step(self) -> bool:
+    def _step(self, mu: float) -> bool:
         """Go one step along the path; False where the system can no longer be solved."""
         self._slope_u, self._slope_s = self._u / self._a, self._s / self._b
         self._stiffness = 1 / (self._slope_u + self._slope_s)
         self._pinch = self.z / self._t
+        self._edge_off = self.block.edges @ self.y - self._t
         if not self._factored():
             return False
-        mu = self._mu()
-        first = self._direction(off=self._residual, lift=np.zeros(self.z.size))
-        reached = self._mu(first, self._longest(first))
-        target = mu * (reached / mu) ** 3
+        first = self._direction(self._residual, lift=self.z)
+        bent_u, bent_s, bent_t = first.a * first.u, -first.a * first.s, first.z * first.t
+        length = self._longest(first)
+        # What is left of μ after the predictor's step: its products fall in proportion, and bend.
+        bent = float(self.block.weight @ (bent_u + bent_s) + bent_t.sum()) / self._total
+        reached = (1 - length) * mu + length**2 * bent
+        target = mu * min(1.0, reached / mu) ** 3
         # To second order, as if the predictor's step were gone whole.
-        more_s = (-first.a * first.s - target) / self._b
-        more_u = (first.a * first.u - target) / self._a
-        lift = (first.z * first.t - target * self.block.edge_weight) / self._t
-        second = self._direction(off=self._residual, lift=lift, more_u=more_u, more_s=more_s)
+        more_u = (bent_u - target) / self._a
+        more_s = (bent_s - target) / self._b
+        lift = self.z + (bent_t - target * self.block.edge_weight) / self._t
+        second = self._direction(
+            self._residual + (more_s - more_u), lift=lift, more_u=more_u, more_s=more_s
+        )
         self._go(second, self._longest(second, share=_TOWARDS_EDGE))
         self.n_steps += 1
         return True
 
     def _factored(self) -> bool:
         block = self.block
-        matrix = weighted_gram(block.columns, block.weight * self._stiffness)
+        self._tilt = block.weight * self._stiffness
+        matrix = weighted_gram(block.columns, self._tilt)
         if self.z.size:
             matrix += (block.edges.T * self._pinch) @ block.edges
-        matrix[np.diag_indices_from(matrix)] += block.l2
+        matrix.flat[:: matrix.shape[0] + 1] += block.l2
         # With a diagonal of ones, features of very different scale do no harm.
         self._scale = 1 / np.sqrt(np.diagonal(matrix))
-        try:
-            self._factor = cho_factor(
-                matrix * self._scale * self._scale[:, None], check_finite=False
-            )
-        except LinAlgError:
-            return False
-        return True
+        self._factor, failed = dpotrf(matrix * self._scale * self._scale[:, None], lower=1)
+        return not failed
 
-    def _mu(self, move: _Move | None = None, length: float = 0.0) -> float:
-        weight, a, u, s, t, z = self.block.weight, self._a, self._u, self._s, self._t, self.z
-        b = self._b
-        if move is not None:
-            a, b = a + length * move.a, b - length * move.a
-            u, s = u + length * move.u, s + length * move.s
-            t, z = t + length * move.t, z + length * move.z
-        total = weight @ (a * u + b * s) + t @ z
-        return float(total / (2 * weight.sum() + t.size * self.block.edge_weight))
+    def _mu(self) -> float:
+        """Give the mean of au and bs, and of tz in its own weight."""
+        total = self.block.weight @ (self._a * self._u + self._b * self._s) + self._t @ self.z
+        return float(total) / self._total
 
     def _direction(
         self,
-        *,
         off: NDArray[np.float64],
+        *,
         lift: NDArray[np.float64],
         more_u: NDArray[np.float64] | float = 0.0,
         more_s: NDArray[np.float64] | float = 0.0,
     ) -> _Move:
         """Solve for the move after which au, bs and tz are what is wanted, to first order."""
         block = self.block
-        off = off + (more_s - more_u)
-        edge_off = block.edges @ self.y - self._t
-        push = block.columns @ (block.weight * self._stiffness * off)
-        pressed = self.z + lift + self._pinch * edge_off
-        wanted = push - self._unbalanced - pressed @ block.edges
-        y = self._scale * cho_solve(self._factor, self._scale * wanted, check_finite=False)
+        push = block.columns @ (self._tilt * off)
+        wanted = push - self._unbalanced - (lift + self._pinch * self._edge_off) @ block.edges
+        y = self._scale * dpotrs(self._factor, self._scale * wanted, lower=1)[0]
         a = self._stiffness * (off - y @ block.columns)
-        t = block.edges @ y + edge_off
+        t = block.edges @ y + self._edge_off
         return _Move(
             y=y,
             a=a,
             u=-self._u - more_u - self._slope_u * a,
-            s=-self._s - more_s + self._slope_s * a,
+            s=self._slope_s * a - self._s - more_s,
             t=t,
-            z=-self.z - lift - self._pinch * t,
+            z=-lift - self._pinch * t,
         )
 
     def _longest(self, move: _Move, *, share: float = 1.0) -> float:

@@ -56,6 +56,7 @@ class _Rows:
         """Keep to the directions in which rows that push are 0."""
         rows = self.differences
         linked = relative_to_linked(rows.features, rows.better[pushing], rows.worse[pushing])
+        linked[np.abs(linked) < _ROUNDING] = 0.0
         directions = null_directions(linked, tolerance=_TIED)
         features = relative_to_linked(rows.features @ directions, rows.better, rows.worse)
         features[np.abs(features) < _ROUNDING] = 0.0
