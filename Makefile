@@ -33,7 +33,7 @@ FRAMEWORKS := $(STAMP)-frameworks
 help: ## list these targets
 	@grep -hE '^[a-z-]+:.*## ' Makefile | sed -E 's/:.*## /\t/' | expand -t 16
 
-demo: $(RUNTIME) ## set everything up and examine the bundled judges
+demo: $(RUNTIME) ## set everything up, and judge, examine and reward bundled responses
 	@$(BIN)/voirdire demo
 	@echo "The command line is $(BIN)/voirdire."
 

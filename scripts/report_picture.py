@@ -32,11 +32,13 @@ OPTIONS = [
 
 
 def main() -> None:
-    """Render the report of an examination of the demonstration, and keep its top as a picture."""
-    content = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
+    """Render the report of the demonstration in a folder, and keep its top as a picture."""
+    folder_made = Path(sys.argv[1])
+    content = json.loads((folder_made / "examination.json").read_text(encoding="utf-8"))
+    reward = (folder_made / "reward_examination.json").read_text(encoding="utf-8")
     with tempfile.TemporaryDirectory() as folder:
         page = Path(folder) / "report.html"
-        page.write_text(html_report(content), encoding="utf-8")
+        page.write_text(html_report(content, reward=reward), encoding="utf-8")
         picture = photographed(page)
     PICTURE.parent.mkdir(parents=True, exist_ok=True)
     small = Image.open(io.BytesIO(picture)).convert("RGB").quantize(COLOURS)
@@ -62,6 +64,6 @@ def photographed(page: Path) -> bytes:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 2:  # the program and one file
-        sys.exit("usage: report_picture.py voirdire-demo/examination.json")
+    if len(sys.argv) != 2:  # the program and one folder
+        sys.exit("usage: report_picture.py voirdire-demo")
     main()

@@ -15,6 +15,9 @@ import numpy as np
 import pytest
 
 from voirdire.io import read_items, read_labels
+from voirdire.rewards.comparisons.order import default_order
+from voirdire.rewards.comparisons.pairs import pairs_of
+from voirdire.rewards.comparisons.reading import read_comparisons
 from voirdire.rubrics import load_rubric
 from voirdire.rubrics.logic import hard_classes
 
@@ -79,7 +82,11 @@ class TestScript:
     def test_a_changed_and_a_missing_file_are_named(self, script, tmp_path):
         (tmp_path / "responses.jsonl").write_text("{}\n")
 
-        assert script.differing(tmp_path) == ["responses.jsonl", "response_annotations.jsonl"]
+        assert script.differing(tmp_path) == [
+            "responses.jsonl",
+            "response_annotations.jsonl",
+            "comparisons.jsonl",
+        ]
 
     def test_check_exits_with_one_when_files_differ(self, script, monkeypatch, capsys):
         monkeypatch.setattr(script, "make_files", lambda: {"responses.jsonl": "other"})
@@ -262,6 +269,60 @@ class TestFiles:
         assert 0 < shares[0] < 0.05
 
     def test_they_are_small(self):
-        names = ("responses.jsonl", "response_annotations.jsonl")
+        names = ("responses.jsonl", "response_annotations.jsonl", "comparisons.jsonl")
 
         assert sum((DATA / name).stat().st_size for name in names) < 350_000
+
+
+class TestComparisons:
+    def test_they_are_the_responses_with_the_class_each_was_written_for(self, truth):
+        given = rows(DATA / "comparisons.jsonl")
+
+        responses = [
+            {key: row[key] for key in row if key not in ("label", "base_reward")} for row in given
+        ]
+        assert responses == rows(DATA / "responses.jsonl")
+        assert [row["label"] for row in given] == [row["class"] for row in truth]
+
+    def test_they_can_be_compared_nine_times_within_every_prompt(self, rubric):
+        data = read_comparisons(DATA / "comparisons.jsonl")
+
+        pairs = {
+            behavior: pairs_of(data, behavior=behavior, order=default_order(rubric, behavior))
+            for behavior in BEHAVIORS
+        }
+
+        assert data.dropped == ()
+        assert len(set(data.prompts.tolist())) == 18
+        # Of 5 * 4 / 2 pairs one, unacceptable and illogical, has no order; six prompts each.
+        assert [row.better.size for row in pairs.values()] == [54, 54, 54]
+        assert np.isfinite(data.base_rewards).all()
+
+    def test_the_base_reward_is_its_mean_and_two_deviations(self, script, truth):
+        tastes, given = script.read_tastes(), rows(DATA / "comparisons.jsonl")
+
+        left = [row["base_reward"] - tastes[row["behavior"]][row["label"]] for row in given]
+
+        by_prompt = np.array(left).reshape(18, 5)
+        own = by_prompt - by_prompt.mean(axis=1, keepdims=True)
+        # Three standard errors of a deviation of .5, from 72 and from 17 degrees of freedom;
+        # a prompt's mean holds a fifth of the variance of its responses.
+        assert np.sqrt((own**2).sum() / 72) == pytest.approx(0.5, abs=3 * 0.5 / np.sqrt(144))
+        expected = np.sqrt(0.25 + 0.25 / 5)
+        spread = 3 * expected / np.sqrt(34)
+        assert by_prompt.mean(axis=1).std(ddof=1) == pytest.approx(expected, abs=spread)
+        assert abs(by_prompt.mean()) < 3 * expected / np.sqrt(18)
+        assert all(row["base_reward"] == round(row["base_reward"], 2) for row in given)
+
+    def test_the_readme_has_the_means_and_says_that_they_are_simulated(self, script):
+        readme = (DATA / "README.md").read_text(encoding="utf-8")
+
+        for behavior, means in script.read_tastes().items():
+            assert tuple(means) == CLASSES
+            cells = " | ".join(f"{means[name]:.1f}" for name in CLASSES)
+            assert f"| `{behavior}` | {cells} |\n" in readme
+        assert tuple(script.read_tastes()) == BEHAVIORS
+        deviations = {script.PROMPT_SPREAD, script.RESPONSE_SPREAD}
+        assert deviations == {0.5}
+        assert "standard deviations of 0.5 each" in readme
+        assert "**base reward is simulated**" in readme

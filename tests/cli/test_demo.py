@@ -3,7 +3,9 @@
 import json
 import re
 import shlex
+import signal
 import subprocess
+import time
 from importlib.resources import files as package_files
 
 import polars as pl
@@ -11,18 +13,43 @@ import pytest
 
 from voirdire.cli.demo_responses import EPSILON
 from voirdire.cli.demo_texts import ALIGNMENTS, EPSILONS
+from voirdire.errors import UncertifiedWarning
+from voirdire.rewards.certification import certified, paying_propositions, read_certificate
+from voirdire.rewards.model_file import load_reward
 from voirdire.rubrics import load_rubric
 
-WRITTEN = {"verdicts.parquet", "examination.json", "report.html"}
+WRITTEN = {
+    "verdicts.parquet",
+    "examination.json",
+    "certificate.json",
+    "reward.json",
+    "rewards.jsonl",
+    "reward_examination.json",
+    "report.html",
+}
 COPIED = {
     "texts.jsonl",
     "annotations.jsonl",
     "judges.jsonl",
     "responses.jsonl",
     "response_annotations.jsonl",
+    "comparisons.jsonl",
     "dataset.json",
     "README.md",
 }
+BETTER = (
+    ("ideal", "less_good"),
+    ("less_good", "unacceptable"),
+    ("less_good", "illogical"),
+    ("unacceptable", "disallowed"),
+    ("illogical", "disallowed"),
+    ("ideal", "unacceptable"),
+    ("ideal", "illogical"),
+    ("ideal", "disallowed"),
+    ("less_good", "disallowed"),
+)
+BEHAVIORS = ("hard_refuse", "soft_refuse", "comply")
+CLASSES = ("ideal", "less_good", "unacceptable", "illogical", "disallowed")
 COMMANDS = re.compile(r"^  (voirdire \w.*?[^\\])$", re.DOTALL | re.MULTILINE)
 
 
@@ -138,39 +165,220 @@ def test_it_prints_the_share_of_every_class(demonstration):
     text = done.stdout.decode()
     table = pl.read_parquet(folder / "voirdire-demo" / "verdicts.parquet")
 
-    names = ("ideal", "less_good", "unacceptable", "illogical", "disallowed")
-    for behavior in ("hard_refuse", "soft_refuse", "comply"):
+    for behavior in BEHAVIORS:
         cells = []
-        for name in names:
+        for name in CLASSES:
             rows = table.filter(pl.col("question") == f"{behavior}.{name}")
             assert rows.height == 30
             cells.append(rf"{rows['label'].mean():.0%} \({rows['probability'].mean():.2f}\)")
         assert re.search(rf"^{behavior}\s+" + r"\s+".join(cells), text, re.MULTILINE), cells
 
 
-def test_it_says_where_its_output_is_and_how_to_get_it_from_files(
+def test_the_certificate_says_what_the_examination_says(demonstration):
+    folder, _ = demonstration
+    written = json.loads((folder / "voirdire-demo" / "examination.json").read_text())
+
+    found = read_certificate(folder / "voirdire-demo" / "certificate.json")
+
+    own = [row for row in written["examinations"] if row["judge"] == "local"]
+    outcomes = {row["question"]: row["outcome"] for row in own}
+    assert {key.split(" | ")[0]: value for key, value in found.outcomes.items()} == outcomes
+    assert set(outcomes.values()) == {"passed", "failed", "no_evidence"}
+
+
+def test_the_reward_holds_the_certificate_and_pays_for_what_it_does_not_cover(demonstration):
+    folder, done = demonstration
+    written = json.loads((folder / "voirdire-demo" / "examination.json").read_text())
+    passed = {
+        row["question"]
+        for row in written["examinations"]
+        if (row["judge"], row["outcome"]) == ("local", "passed")
+    }
+
+    with pytest.warns(UncertifiedWarning):
+        model = load_reward(folder / "voirdire-demo" / "reward.json")
+
+    statuses = certified(model)
+    assert {name for name in statuses if statuses[name].is_valid} == passed
+    paid = set(paying_propositions(model))
+    said = f"On {len(paid - passed)} of the {len(paid)} propositions that it pays for"
+    assert said in done.stdout.decode()
+
+
+def wrong_share(rows, key):
+    """Count by hand how often the worse of two responses to a prompt gets the higher reward."""
+    groups = {}
+    for row in rows:
+        groups.setdefault(row["group"], {})[row["label"]] = row[key]
+    pairs = [(group[x], group[y]) for group in groups.values() for x, y in BETTER]
+    return len(pairs), sum((x < y) + (x == y) / 2 for x, y in pairs) / len(pairs)
+
+
+def scored_completions(folder):
+    """Give the completions with their rewards."""
+    rewards = {row["item"]: row for row in read_lines(folder / "rewards.jsonl")}
+    rows = read_lines(folder / "comparisons.jsonl")
+    assert list(rewards) == [row["id"] for row in rows]
+    return [row | rewards[row["id"]] for row in rows]
+
+
+@pytest.mark.parametrize(
+    ("signal", "key"),
+    [("base", "base_reward"), ("total", "reward"), ("rules", "rule_reward")],
+)
+def test_the_examined_error_rates_are_those_of_the_rewards_in_the_file(demonstration, signal, key):
+    folder, _ = demonstration
+    rows = scored_completions(folder / "voirdire-demo")
+    found = json.loads((folder / "voirdire-demo" / "reward_examination.json").read_text())
+
+    rates = {
+        row["behavior"]: row["rate"]
+        for row in found["error_rates"]
+        if (row["signal"], row["against"]) == (signal, "all")
+    }
+
+    assert set(rates) == {None, *BEHAVIORS}
+    for behavior, rate in rates.items():
+        own = [row for row in rows if behavior in (None, row["behavior"])]
+        expected = wrong_share(own, key)
+        assert (rate["n"], rate["value"]) == (expected[0], pytest.approx(expected[1], abs=1e-12))
+    assert rates[None]["n"] == found["n_comparisons"] == 162
+
+
+def test_it_says_that_the_reward_was_examined_on_the_prompts_of_its_fit(demonstration):
+    folder, done = demonstration
+
+    found = json.loads((folder / "voirdire-demo" / "reward_examination.json").read_text())
+
+    assert found["is_held_out"] is False
+    assert found["settings"]["simulated"] is True
+    assert "few_prompts" in {note["code"] for note in found["notes"]}
+    text = " ".join(done.stdout.decode().split())
+    assert "on its own prompts it errs less" in text
+    assert "SIMULATED base reward" in text
+    assert "nobody should train with this reward" in text
+
+
+def test_it_prints_the_mean_reward_of_every_class(demonstration):
+    folder, done = demonstration
+    rows = scored_completions(folder / "voirdire-demo")
+
+    for behavior in BEHAVIORS:
+        cells = [behavior]
+        for label in CLASSES:
+            own = [row for row in rows if (row["behavior"], row["label"]) == (behavior, label)]
+            assert len(own) == 6
+            total, base = (sum(row[key] for row in own) / 6 for key in ("reward", "base_reward"))
+            cells.append(re.escape(f"{total:.1f} ({base:.1f})"))
+        assert re.search("^" + r"\s+".join(cells), done.stdout.decode(), re.MULTILINE), cells
+
+
+def test_it_prints_what_does_most_and_how_its_judge_did(demonstration):
+    folder, done = demonstration
+    text = done.stdout.decode()
+    written = json.loads((folder / "voirdire-demo" / "examination.json").read_text())
+    found = json.loads((folder / "voirdire-demo" / "reward_examination.json").read_text())
+    outcomes = {
+        row["question"]: row["outcome"]
+        for row in written["examinations"]
+        if row["judge"] == "local"
+    }
+    marks = {"passed": "✓ passed", "failed": "✗ failed", "no_evidence": "? no evidence"}
+
+    for behavior in BEHAVIORS:
+        own = [row for row in found["drives"] if row["behavior"] == behavior]
+        for row in sorted(own, key=lambda row: row["share"])[-3:]:
+            name = row["feature"].removeprefix(f"{behavior}.")
+            said = marks[outcomes[name]] if name in outcomes else "a class"
+            cells = [
+                behavior,
+                f"{row['share']:.0%}",
+                f"{row['weight']:.2f}",
+                f"{row['low']:.2f} to {row['high']:.2f}",
+                name + (" !" if row["is_contradictory"] else ""),
+                re.escape(said),
+            ]
+            assert re.search("^" + r"\s+".join(cells), text, re.MULTILINE), cells
+
+
+def test_the_report_holds_the_examination_and_the_reward(demonstration):
+    folder, _ = demonstration
+
+    page = (folder / "voirdire-demo" / "report.html").read_text(encoding="utf-8")
+
+    assert page.count("<!doctype html>") == 1
+    assert '<article id="reward"' in page
+    assert page.index('id="verdict"') < page.index('id="reward"') < page.index('id="appendix"')
+    assert '<a href="#reward">' in page
+    assert "the base rewards are simulated too" in page
+    ids = re.findall(r'\sid="([^"]+)"', page)
+    assert len(ids) == len(set(ids))
+    assert set(re.findall(r'href="#([^"]+)"', page)) <= set(ids)
+
+
+def test_every_command_that_it_prints_does_the_same_from_the_files(
     demonstration, environment, program
 ):
     folder, done = demonstration
-    text = done.stdout.decode()
+    text, own = done.stdout.decode(), folder / "voirdire-demo"
     assert "examination.json" in text
     assert "voirdire-demo/" in text
-    written = json.loads((folder / "voirdire-demo" / "examination.json").read_text())
-    judging, *examining = commands(text)
-    verdicts = (folder / "voirdire-demo" / "verdicts.parquet").read_bytes()
+    written = json.loads((own / "examination.json").read_text())
+    rewarded = json.loads((own / "reward_examination.json").read_text())
+    names = ("verdicts.parquet", "rewards.jsonl", "reward.json", "certificate.json")
+    before = {name: (own / name).read_bytes() for name in names}
+    judging, examining, fitting, scoring, of_reward, of_texts = commands(text)
 
     def call(words):
         line = [*program, *words[1:], "--json"]
         done = subprocess.run(line, cwd=folder, env=environment, capture_output=True, check=True)
         return json.loads(done.stdout)
 
+    assert [words[1] for words in (judging, fitting, scoring, of_reward)] == [
+        "judge",
+        "fit",
+        "score",
+        "examine-reward",
+    ]
     assert call(judging)["n_items"] == 90
-    assert (folder / "voirdire-demo" / "verdicts.parquet").read_bytes() == verdicts
+    assert (own / "verdicts.parquet").read_bytes() == before["verdicts.parquet"]
     chosen = [lambda row: row["judge"] == "local", is_needs_review]
-    for words, wanted, count in zip(examining, chosen, (21, 8), strict=True):
+    for words, wanted, count in zip((examining, of_texts), chosen, (21, 8), strict=True):
         expected = [row for row in written["examinations"] if wanted(row)]
         assert without_classes(call(words)["examinations"]) == without_classes(expected)
         assert len(expected) == count
+    certificates = [json.loads(x) for x in (before["certificate.json"], read(own, "certificate"))]
+    assert certificates[0]["outcomes"] == certificates[1]["outcomes"]
+    assert certificates[0]["judges"] == certificates[1]["judges"]
+    fit = call(fitting)
+    rewards = [json.loads(x) for x in (before["reward.json"], read(own, "reward"))]
+    assert rewards[0]["behaviors"] == rewards[1]["behaviors"]
+    assert rewards[0]["judge"] == rewards[1]["judge"]
+    assert_error_rates_are_printed(fit, text)
+    assert call(scoring)["n_scored"] == 90
+    assert (own / "rewards.jsonl").read_bytes() == before["rewards.jsonl"]
+    found = call(of_reward)
+    for key in ("error_rates", "histograms", "refusals", "drives", "scales", "notes"):
+        assert found[key] == rewarded[key]
+    for page in ("report.html", "reward.html"):
+        assert (folder / page).read_text(encoding="utf-8").startswith("<!doctype html>")
+
+
+def read(folder, name):
+    return (folder / f"{name}.json").read_bytes()
+
+
+def assert_error_rates_are_printed(fit, text):
+    """Compare the printed rates with those that `voirdire fit --json` gives."""
+    assert [row["behavior"] for row in fit["behaviors"]] == list(BEHAVIORS)
+    for row in fit["behaviors"]:
+        cells = [row["behavior"], str(row["n_pairs"])]
+        for name in ("error_rate_base", "error_rate"):
+            rate = row[name]
+            cell = f"{rate['value']:.0%} ({rate['low']:.0%} to {rate['high']:.0%})"
+            cells.append(re.escape(cell))
+        cells.append(f"{row['error_rate_fitted']:.0%}")
+        assert re.search("^" + r"\s+".join(cells), text, re.MULTILINE), cells
 
 
 def is_needs_review(row):
@@ -187,53 +395,81 @@ def read_lines(path):
 
 
 @pytest.mark.usefixtures("brief")
-def test_json_is_alone_on_stdout_and_what_the_file_holds(call, tmp_path):
+def test_json_is_alone_on_stdout_and_what_the_files_hold(call, tmp_path):
     done = call("demo", "--json", "--output", tmp_path / "made" / "here")
 
     assert (done.code, done.err) == (0, "")
     assert done.json["settings"]["simulated"] is True
-    assert done.out == (tmp_path / "made" / "here" / "examination.json").read_text(encoding="utf-8")
+    folder, found = tmp_path / "made" / "here", done.json
+    of_reward = found.pop("reward_examination")
+    assert found == json.loads((folder / "examination.json").read_text(encoding="utf-8"))
+    assert of_reward == json.loads((folder / "reward_examination.json").read_text(encoding="utf-8"))
 
 
 @pytest.fixture
 def brief(monkeypatch):
-    """Examine at one margin only, where figures are not what is tested."""
+    """Examine at one margin only, without resamples, where figures are not what is tested."""
     monkeypatch.setattr("voirdire.cli.demo_texts.EPSILONS", (0.2,))
+    monkeypatch.setattr("voirdire.cli.demo_reward.RESAMPLES", 0)
 
 
 @pytest.mark.usefixtures("brief")
 def test_a_second_run_overwrites(call, tmp_path):
     call("demo", "--output", tmp_path, "--json")
-    first = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    first = contents(tmp_path)
     (tmp_path / "annotations.jsonl").write_text("broken")
     (tmp_path / "notes.txt").write_text("mine")
 
     done = call("demo", "-o", tmp_path, "--json")
 
-    second = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    second = contents(tmp_path)
     assert done.code == 0
     assert second.pop("notes.txt") == b"mine"
     assert second == first
 
 
+TIME = re.compile(rb"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00")
+
+
+def contents(folder):
+    """Give what is in the files, but for when reward and certificate were made.
+
+    The reward's hash covers its certificates with their times.
+    """
+    own_hash = json.loads(read(folder, "reward"))["content_hash"].encode()
+    return {
+        path.name: TIME.sub(b"", path.read_bytes()).replace(own_hash, b"")
+        for path in folder.iterdir()
+    }
+
+
 @pytest.mark.usefixtures("brief")
-def test_the_printed_command_can_be_pasted_whatever_the_folder(call, tmp_path):
+def test_through_typers_runner_what_is_printed_can_be_pasted_whatever_the_folder(invoke, tmp_path):
     folder = tmp_path / "my demo's folder"
 
-    done = call("demo", "--output", folder)
+    done = invoke("demo", "--output", folder)
 
-    judging, *examining = commands(done.out)
-    assert judging[2] == str(folder / "responses.jsonl")
-    assert judging[-1] == str(folder / "verdicts.parquet")
-    for words, humans, judges in zip(
-        examining,
-        ("response_annotations.jsonl", "annotations.jsonl"),
-        ("verdicts.parquet", "judges.jsonl"),
-        strict=True,
-    ):
-        assert words[words.index("--humans") + 1] == str(folder / humans)
-        assert words[words.index("--judges") + 1] == str(folder / judges)
-    assert str(folder) in done.out
+    assert (done.exit_code, done.stderr) == (0, "")
+    assert done.stdout.startswith(f"Report: {folder}")
+    printed = commands(done.stdout)
+    named = {word for words in printed for word in words if word.startswith(str(folder))}
+    assert {path.removeprefix(f"{folder}/") for path in named} == {
+        *(COPIED - {"dataset.json", "README.md"}),
+        "verdicts.parquet",
+        "certificate.json",
+        "reward.json",
+        "rewards.jsonl",
+    }
+    assert all((folder / path).is_file() for path in named)
+    assert [words[1] for words in printed] == [
+        "judge",
+        "examine",
+        "fit",
+        "score",
+        "examine-reward",
+        "examine",
+    ]
+    assert str(folder) in done.stdout
 
 
 @pytest.mark.parametrize("place", ["file", "file/below"])
@@ -263,28 +499,45 @@ def test_nobodys_files_are_replaced(call, tmp_path, assert_one_line, name):
 
 
 @pytest.mark.usefixtures("brief")
-def test_the_folder_we_are_in_will_do(call, tmp_path, monkeypatch):
+def test_the_folder_we_are_in_will_do_and_the_report_speaks_chinese_if_asked(
+    call, tmp_path, monkeypatch
+):
     monkeypatch.chdir(tmp_path)
 
-    done = call("demo", "--output", ".")
+    done = call("demo", "--output", ".", "--language", "zh")
 
     assert done.code == 0
     assert {path.name for path in tmp_path.iterdir()} == COPIED | WRITTEN
     assert re.search(r"\bare in \.\s", done.out) or "are in ./" in done.out
-
-
-@pytest.mark.usefixtures("brief")
-def test_through_typers_runner(invoke, tmp_path):
-    done = invoke("demo", "--output", tmp_path)
-
-    assert (done.exit_code, done.stderr) == (0, "")
-    assert done.stdout.startswith(f"Report: {tmp_path}")
-
-
-@pytest.mark.usefixtures("brief")
-def test_the_report_speaks_chinese_if_asked(call, tmp_path):
-    call("demo", "--output", tmp_path, "--language", "zh", "--json")
-
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert '<html lang="zh' in page
     assert "gentle_encouragement" in page
+    assert '<article id="reward"' in page
+    assert "奖励一章里的基础奖励也是模拟的" in page
+
+
+def test_an_interrupted_run_leaves_nothing_half_written(tmp_path, program, environment):
+    with subprocess.Popen(
+        [*program, "demo", "-o", str(tmp_path / "made")],
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as running:
+        wait_for(tmp_path / "made" / "reward.json", running)
+        running.send_signal(signal.SIGINT)
+        out, err = running.communicate(timeout=60)
+
+    assert (running.returncode, out) == (130, b"")
+    assert err.decode().strip().endswith("voirdire: interrupted")
+    assert b"Traceback" not in err
+    left = {path.name for path in (tmp_path / "made").iterdir()}
+    assert left < COPIED | WRITTEN
+    assert "report.html" not in left
+
+
+def wait_for(path, running):
+    """Wait until a file is there, a minute at most."""
+    for _ in range(600):
+        if path.exists() or running.poll() is not None:
+            return
+        time.sleep(0.1)

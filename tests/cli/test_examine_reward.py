@@ -215,3 +215,79 @@ def test_page_and_table_must_be_two_files(command, asked, tmp_path, assert_one_l
     done = command(*asked, "--report", tmp_path / "x.md", "--table", tmp_path / "x.md")
 
     assert_one_line(done, "must be different files")
+
+
+def _rewritten(path, change):
+    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    path.write_text("\n".join(json.dumps(change(row)) for row in rows), encoding="utf-8")
+
+
+def test_columns_may_have_names_of_ones_own(command, given, asked):
+    plain = command(*asked, "--json").json
+    _rewritten(
+        given["comparisons"],
+        lambda row: {
+            {"label": "grade", "base_reward": "rm"}.get(name, name): value
+            for name, value in row.items()
+        },
+    )
+
+    named = command(*asked, "--column", "label=grade", "--base", "rm", "--json").json
+
+    assert {row["signal"] for row in named["error_rates"]} == {"base", "total", "rules"}
+    assert named["error_rates"] == plain["error_rates"]
+
+
+def test_the_judges_own_classes_are_no_labels_unless_that_is_asked(
+    command, given, asked, assert_one_line
+):
+    """A column of labels that is not found must not end in an error rate of 0."""
+    _rewritten(given["comparisons"], lambda row: row | {"label": None})
+
+    refused = command(*asked)
+    taken = command(*asked, "--from-classes", "--json")
+
+    assert_one_line(refused, "--column label=YOURS", "--from-classes")
+    assert "labels_from_classes" in {note["code"] for note in taken.json["notes"]}
+
+
+def test_classes_stand_in_for_labels_that_there_are(command, asked):
+    labels = command(*asked, "--json").json
+    classes = command(*asked, "--from-classes", "--json").json
+
+    assert "labels_from_classes" in {note["code"] for note in classes["notes"]}
+    assert classes["error_rates"] != labels["error_rates"]
+
+
+def test_verdicts_on_other_completions_are_an_error_and_no_page(
+    command, given, asked, tmp_path, assert_one_line
+):
+    _rewritten(given["comparisons"], lambda row: row | {"id": f"other-{row['id']}"})
+
+    done = command(*asked, "--report", tmp_path / "page.html")
+
+    assert_one_line(done, "at least one comparison that can be ranked", "no verdict")
+    assert not (tmp_path / "page.html").exists()
+
+
+def test_a_behavior_that_the_rubric_lacks_is_refused(command, asked, assert_one_line):
+    assert_one_line(command(*asked, "--behavior", "refse"), "`--behavior` must be in rubric")
+
+
+@pytest.mark.parametrize(
+    ("typed", "words"),
+    [
+        (
+            ("--policy", "p.jsonl", "--verdicts", "v.csv"),
+            "--verdicts must stand beside COMPARISONS",
+        ),
+        (("--policy", "p.jsonl", "--base", "rm"), "--base must stand beside COMPARISONS"),
+        (("c.jsonl", "--policy-verdicts", "v.csv"), "must stand beside --policy"),
+        (("c.jsonl", "--bench-verdicts", "v.csv"), "must stand beside --bench"),
+    ],
+)
+def test_options_about_what_is_not_given_are_usage_errors(command, given, typed, words):
+    done = command(*typed, "--reward", given["reward"])
+
+    assert done.code == 2
+    assert words in " ".join(done.err.replace("│", " ").split())

@@ -203,7 +203,7 @@ def test_what_was_set_aside_is_said(fit, comparisons):
     done = fit(*QUICK)
 
     assert done.code == 0
-    assert "1 completions and comparisons set aside" in done.err
+    assert "1 completion or row set aside" in done.err
     assert "got 'idael'" in done.err
 
 
@@ -237,6 +237,8 @@ def test_a_reward_is_replaced_by_a_reward(fit):
         (["--fixed", "apology"], "must be FEATURE=NUMBER, got 'apology'"),
         (["--positive", "apology", "--negative", "apology"], "must not both name 'apology'"),
         (["--order", "a > b", "--order", "b > a"], "must name '*' once"),
+        (["--order", "bad < good"], "must put better labels first, as in full > part"),
+        (["--order", "comply=ideal"], "must put better labels first"),
         (["--base", "score", "--no-base"], "must not both be given"),
         (["--mode", "single"], "must name a language model for --mode"),
     ],
@@ -268,3 +270,50 @@ def test_no_comparisons_and_no_output_are_usage_errors(call, comparisons, tmp_pa
 )
 def test_what_the_library_refuses_is_one_line(fit, assert_one_line, options, words):
     assert_one_line(fit(*options), words)
+
+
+def test_what_was_set_aside_is_said_once_for_each_reason(fit, comparisons):
+    """Eleven rows of one kind must not hide the twelfth of another."""
+    rows = [json.loads(line) for line in comparisons.read_text(encoding="utf-8").splitlines()]
+    for row in rows[:28:4]:
+        row["label"] = "idael"
+    rows[1]["behavior"] = "refuse_hard"
+    comparisons.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+
+    done = fit(*QUICK)
+
+    # Seven labels; and the first prompt keeps its three other completions, one of them misnamed.
+    lines = [line for line in done.err.splitlines() if line.startswith("  ")]
+    assert "8 completions and rows set aside" in done.err
+    assert len(lines) == 3
+    assert any("unknown label" in line and "(and 6 more like this)" in line for line in lines)
+    assert any("got 'refuse_hard'" in line and "more like" not in line for line in lines)
+    assert lines[-1] == "  --json lists all"
+
+
+def test_the_examination_is_named_as_a_next_step(fit, tmp_path):
+    done = fit(*QUICK)
+
+    examine, score = done.out.splitlines()[-2:]
+    assert examine.startswith(f"  voirdire examine-reward OTHER_COMPARISONS --reward {tmp_path}")
+    assert score.startswith("  voirdire score ITEMS --reward")
+
+
+@pytest.mark.parametrize("value", ["inf", "nan"])
+def test_a_number_is_finite(fit, value):
+    for option, typed in (("--fixed", f"apology={value}"), ("--margin", value)):
+        done = fit(option, typed)
+
+        assert done.code == 2
+        assert f"`{option}` must be" in done.err
+        assert f"got '{typed}'" in " ".join(done.err.split())
+
+
+def test_a_behavior_that_the_rubric_lacks_is_refused_before_anything_is_read(
+    fit, assert_one_line, comparisons
+):
+    comparisons.unlink()
+
+    done = fit("--behavior", "hard_refse")
+
+    assert_one_line(done, "`--behavior` must be in rubric 'safety'", "got 'hard_refse'")

@@ -111,7 +111,9 @@ def test_json_is_one_object_with_the_same_figures(call, example, tmp_path):
 
 
 def test_items_are_judged_by_the_judge_of_the_reward(call, made, items, tmp_path):
-    done = call("score", items, "--reward", made / "reward.json", "-o", tmp_path / "r.csv")
+    asked = ("--reward", made / "reward.json", "--judge", "own")
+
+    done = call("score", items, *asked, "-o", tmp_path / "r.csv")
 
     assert done.code == 0
     assert "60 of 60 items scored by reward 'tiny-reward'" in done.out
@@ -125,7 +127,7 @@ def test_stored_verdicts_of_its_judge_give_the_same_rewards(call, made, items, t
     call("judge", items, *judge, "-o", tmp_path / "v.parquet")
     reward = ("--reward", made / "reward.json")
 
-    call("score", items, *reward, "-o", tmp_path / "a.jsonl")
+    call("score", items, *reward, "--judge", "own", "-o", tmp_path / "a.jsonl")
     done = call(
         "score", items, *reward, "--verdicts", tmp_path / "v.parquet", "-o", tmp_path / "b.jsonl"
     )
@@ -134,8 +136,19 @@ def test_stored_verdicts_of_its_judge_give_the_same_rewards(call, made, items, t
     assert (tmp_path / "a.jsonl").read_bytes() == (tmp_path / "b.jsonl").read_bytes()
 
 
+def test_a_judge_that_only_the_reward_names_is_not_asked(
+    call, made, items, tmp_path, assert_one_line
+):
+    done = call("score", items, "--reward", made / "reward.json", "-o", tmp_path / "r.csv")
+
+    assert_one_line(done, "which would be opened", "Say 'own'")
+    assert not (tmp_path / "r.csv").exists()
+
+
 def test_standard_input_is_judged_as_it_comes(call, made, items):
-    done = call("score", "-", "--reward", made / "reward.json", "-o", "-", stdin=items.read_bytes())
+    asked = ("--reward", made / "reward.json", "--judge", "own")
+
+    done = call("score", "-", *asked, "-o", "-", stdin=items.read_bytes())
 
     assert done.code == 0
     assert len(done.out.splitlines()) == 60
@@ -173,6 +186,8 @@ def test_items_without_a_reward_are_counted_by_reason(call, made, tmp_path):
         tmp_path / "items.jsonl",
         "--reward",
         made / "reward.json",
+        "--judge",
+        "own",
         "-o",
         tmp_path / "r.jsonl",
     )
@@ -187,7 +202,8 @@ def test_items_without_a_reward_are_counted_by_reason(call, made, tmp_path):
 def test_no_reward_at_all_is_exit_one(call, made, tmp_path):
     path = write_items(tmp_path / "items.jsonl", make_items(3))
 
-    done = call("score", path, "--reward", made / "reward.json", "-o", tmp_path / "r.jsonl")
+    asked = ("--reward", made / "reward.json", "--judge", "own")
+    done = call("score", path, *asked, "-o", tmp_path / "r.jsonl")
 
     assert done.code == 1
     assert "without a reward: no behavior (3)" in done.out
@@ -233,3 +249,42 @@ def test_options_that_mean_nothing_are_usage_errors(call, made, items, options, 
 
     assert done.code == 2
     assert words in re.sub(r"[\s│]+", " ", done.err)
+
+
+def test_an_error_stands_alone(call, example, assert_one_line, tmp_path):
+    """What a note says of the reward would only hide it."""
+    done = call("score", tmp_path / "missing.jsonl", *example[1:], "-o", tmp_path / "r.jsonl")
+
+    assert_one_line(done, "missing.jsonl")
+
+
+@pytest.mark.parametrize(
+    ("row", "reason", "way"),
+    [
+        ({"behavior": "hard_refuse"}, "no base reward", "--base COLUMN"),
+        ({"base_reward": 1}, "no behavior", "--behavior names it"),
+        ({"base_reward": 1, "behavior": "hard_refuse", "id": "y"}, "no verdict", "by its id"),
+    ],
+)
+def test_a_missing_reward_has_a_way_out(call, example, tmp_path, row, reason, way):
+    made = reward_of_weights(
+        EXAMPLE_WEIGHTS, rubric="hard-refusal-example", judge=None, use_base=True
+    )
+    made.save(tmp_path / "reward.json")
+    item = {"id": "x", "prompt": "How?", "response": "Sorry, no."} | row
+    (tmp_path / "items.jsonl").write_text(json.dumps(item) + "\n", encoding="utf-8")
+
+    done = call("score", *example, "-o", tmp_path / "r.jsonl")
+
+    assert done.code == 1
+    assert f"without a reward: {reason} (1)" in done.out
+    hint = next(line for line in done.out.splitlines() if line.startswith(f"  {reason}: "))
+    assert way in hint
+    assert done.err.endswith("voirdire: no item got a reward.\n")
+
+
+def test_there_are_no_fewer_than_zero_processes(call, example, tmp_path):
+    done = call("score", *example, "-o", tmp_path / "r.jsonl", "--workers", -1)
+
+    assert done.code == 2
+    assert "--workers" in done.err

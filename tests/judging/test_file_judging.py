@@ -677,3 +677,47 @@ def test_the_columns_of_a_wide_file_are_those_that_are_promised(run, write_items
     output = run(write_items(60), "out.csv", layout="wide").output
 
     assert tuple(pl.read_csv(output).columns) == verdict_columns(rubric, "wide")
+
+
+AUDIT = """
+import sys
+from pathlib import Path
+from voirdire.judging.work_folder import WorkFolder
+
+folder, events = sys.argv[1], []
+
+def hook(event, about):
+    is_made = event == "open" and folder in str(about[0]) and set("wa") & set(str(about[1]))
+    if is_made or event in ("os.remove", "os.rmdir"):
+        events.append(f"{event} {Path(str(about[0])).name}")
+
+sys.addaudithook(hook)
+with WorkFolder(Path(folder) / "out.jsonl", written_as="jsonl") as work:
+    for name in ("a", "part-0.jsonl", "zz"):
+        (work.path / name).write_bytes(b"")
+    (work.path / "within").mkdir()
+    (work.path / "within" / "b").write_bytes(b"")
+    work.remove()
+print("\\n".join(events))
+"""
+
+
+def test_a_folder_is_marked_before_anything_is_in_it_and_until_nothing_is(tmp_path):
+    """So that a run which is killed in between leaves no folder that the next one refuses."""
+    done = subprocess.run(
+        [sys.executable, "-c", AUDIT, str(tmp_path)], check=True, capture_output=True, text=True
+    )
+    events = done.stdout.split("\n")[:-1]
+
+    made = [event for event in events if event.startswith("open")]
+    gone = [event for event in events if not event.startswith("open")]
+    assert made[0] == "open README.txt"
+    assert set(gone[:-2]) == {
+        "os.remove a",
+        "os.remove part-0.jsonl",
+        "os.remove zz",
+        "os.remove lock",
+        "os.remove b",
+        "os.rmdir within",
+    }
+    assert gone[-2:] == ["os.remove README.txt", "os.rmdir out.jsonl.partial"]

@@ -1,6 +1,7 @@
 """The table for a paper: LaTeX and Markdown."""
 
 import dataclasses
+import itertools
 import re
 
 import pytest
@@ -95,3 +96,15 @@ def test_the_caption_says_what_the_figures_rest_on(reward_examination):
 def test_other_forms_are_refused(reward_examination):
     with pytest.raises(InputError, match="`written_as` must be one of 'latex', 'markdown'"):
         paper_table(reward_examination, written_as="html")
+
+
+def test_the_rows_of_a_behavior_stand_together(reward_examination):
+    lines = paper_table(reward_examination).splitlines()
+
+    body = [line for line in lines[lines.index(r"\midrule") + 1 :] if " & " in line]
+    names = [line.split(" & ")[0] for line in body]
+    changes = sum(one != two for one, two in itertools.pairwise(names))
+    assert changes == len(set(names)) - 1
+    assert lines.count(r"\midrule") == len(set(names))
+    assert names[0] == "all"
+    assert names[-1] == "benchmark"

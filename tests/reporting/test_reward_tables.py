@@ -113,3 +113,17 @@ def test_an_examination_of_a_policy_alone_says_so(shown, reward_examination):
     assert "examined without comparisons" in text
     assert "error rate:" not in text
     assert "calls per step" in text
+
+
+def test_an_end_that_rounds_to_one_is_written_as_one(shown, reward_examination):
+    rates = tuple(
+        dataclasses.replace(
+            row, rate=dataclasses.replace(row.rate, value=0.99, low=0.5, high=0.997)
+        )
+        for row in reward_examination.error_rates
+    )
+
+    text = shown(dataclasses.replace(reward_examination, error_rates=rates), width=120)
+
+    assert "0.990 [.50, 1]" in text
+    assert "1.00]" not in text

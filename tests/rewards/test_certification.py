@@ -200,3 +200,44 @@ def test_a_certificate_that_was_changed_is_refused(certificate, folder, tmp_path
 
     with pytest.raises(InputError, match=words):
         read_certificate(tmp_path / "c.json")
+
+
+def test_an_examination_under_another_threshold_does_not_count(certificate):
+    looked_for = dataclasses.replace(certificate, settings={"threshold": 0.55})
+    declared = dataclasses.replace(certificate, settings={"threshold": 0.5})
+
+    found = certified(reward(looked_for))["sorry"]
+
+    assert (found.state, found.is_valid) == ("other_judge", False)
+    assert "the threshold 0.55 instead of 0.5" in found.reason
+    assert certified(reward(declared))["sorry"].is_valid
+
+
+def test_one_question_of_our_run_does_not_certify_another_of_another_run(certificate):
+    mixed = ["sha256:another", next(iter(certificate.judges.values()))["fingerprint"]]
+    judges = {name: {**about, "fingerprint": mixed} for name, about in certificate.judges.items()}
+
+    found = certified(reward(dataclasses.replace(certificate, judges=judges)))["sorry"]
+
+    assert (found.state, found.is_valid) == ("other_judge", False)
+    assert "verdicts of other runs" in found.reason
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"question": "sorry"},
+        {"question": ["sorry"], "judge": {}, "outcome": 1},
+        {"question": "sorry", "judge": ["scripted"], "outcome": "passed"},
+        {"question": "sorry", "judge": "scripted", "outcome": ["passed"], "epsilon": "x" * 9_999},
+        {"question": "sorry", "judge": "scripted", "outcome": "failed", "epsilon": "\x1b[2J\n"},
+    ],
+)
+def test_strange_rows_of_a_certificate_certify_nothing(certificate, row):
+    strange = dataclasses.replace(certificate, examinations=(row,))
+
+    found = certified(reward(strange))["sorry"]
+
+    assert not found.is_valid
+    assert len(found.reason) < 500
+    assert found.reason.isprintable()

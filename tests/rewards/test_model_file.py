@@ -229,6 +229,37 @@ def test_a_rubric_file_that_is_gone_or_is_another_one_says_nothing(tmp_path, mon
     assert load_reward("reward.json").rubric.name == "tiny"
 
 
+def test_a_rubric_on_another_machine_is_not_looked_for(tmp_path):
+    """A name that begins with two slashes is a server's, which would be told who asks."""
+    rubric = tmp_path / "tiny.yaml"
+    rubric.write_text(TINY, encoding="utf-8")
+    reward = reward_of_weights(WEIGHTS, rubric=rubric)
+    elsewhere = dataclasses.replace(reward.rubric, source=f"/{rubric}")
+    dataclasses.replace(reward, rubric=elsewhere).save(tmp_path / "reward.json")
+    rubric.write_text(TINY.replace("Is it rude?", "Is it bad?"), encoding="utf-8")
+    assert rubric.samefile(f"/{rubric}")  # here the name leads to the file
+
+    assert load_reward(tmp_path / "reward.json").rubric.name == "tiny"
+
+
+@pytest.mark.parametrize("place", ["settings", "made_by", "figures"])
+@pytest.mark.parametrize("depth", [100, 500, 900, 100_000])
+def test_a_reward_of_many_levels_is_refused_in_one_line(tmp_path, place, depth):
+    tiny_reward().save(tmp_path / "r.json")
+    content = json.loads((tmp_path / "r.json").read_bytes())
+    found = {
+        "settings": content["settings"],
+        "made_by": content["judge"]["made_by"],
+        "figures": content["behaviors"]["chat"]["figures"],
+    }
+    found[place]["x"] = "@"
+    nested = json.dumps(content).replace('"@"', "[" * depth + "]" * depth)
+    (tmp_path / "r.json").write_text(nested, encoding="utf-8")
+
+    with pytest.raises(InputError, match="nested too deeply"):
+        load_reward(tmp_path / "r.json")
+
+
 def test_a_pipe_in_the_place_of_the_rubric_file_is_not_waited_for(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     rubric = tmp_path / "tiny.yaml"

@@ -1,19 +1,25 @@
 """A reward's judge, in words and made again from them."""
 
+import asyncio
 import dataclasses
 import json
+import os
+import socketserver
+import threading
 from pathlib import Path
 
 import pytest
 
 from rewards.reward_cases import tiny_judge, tiny_reward, tiny_rubric
-from voirdire.errors import InputError
-from voirdire.judging import LlmJudge
+from voirdire.errors import InputError, ModelCallError
+from voirdire.judging import Limits, LlmJudge
 from voirdire.judging.plan import plan_judging
 from voirdire.models import load_model
+from voirdire.records import Item
 from voirdire.rewards.model import RewardJudge
 from voirdire.rewards.model_file import load_reward
-from voirdire.rewards.reward_judge import judge_again, reward_judge
+from voirdire.rewards.reward_judge import asked_judge, judge_again, reward_judge
+from voirdire.rewards.scoring.score_file import score_file
 
 
 def described(judge, **settings):
@@ -36,7 +42,7 @@ def test_a_language_model_is_made_again_with_the_same_fingerprint(monkeypatch):
     )
 
     found = described(asked)
-    again = judge_again(found)
+    again = judge_again(found, is_wished=True)
 
     assert plan_judging(again, tiny_rubric()).fingerprint == found.fingerprint
     assert again.name == "mini"
@@ -55,7 +61,10 @@ def test_models_of_other_servers_are_made_again(name, settings):
     asked = LlmJudge(model=load_model(name, **settings), probability="stated")
     found = described(asked)
 
-    assert plan_judging(judge_again(found), tiny_rubric()).fingerprint == found.fingerprint
+    assert (
+        plan_judging(judge_again(found, is_wished=True), tiny_rubric()).fingerprint
+        == found.fingerprint
+    )
 
 
 def test_a_name_and_a_path_stay_as_they_were_typed():
@@ -66,7 +75,7 @@ def test_a_name_and_a_path_stay_as_they_were_typed():
     assert judge_again(local) == "local"
     assert plan_judging("local", rubric).fingerprint == local.fingerprint
     path = reward_judge(plan_judging("local", rubric), made_from=Path("judges/mine.npz"))
-    assert judge_again(path) == "judges/mine.npz"
+    assert judge_again(path, is_wished=True) == "judges/mine.npz"
 
 
 def test_a_judge_of_the_callers_own_cannot_be_made_again():
@@ -88,7 +97,7 @@ def test_a_judge_of_the_callers_own_cannot_be_made_again():
 )
 def test_a_file_cannot_have_variables_of_this_machine_sent_anywhere(made_by):
     with pytest.raises(InputError, match="settings that a judge has"):
-        judge_again(RewardJudge(name="x", made_by=made_by))
+        judge_again(RewardJudge(name="x", made_by=made_by), is_wished=True)
 
 
 @pytest.mark.parametrize("made_by", [{"judge": 7}, {"judge": ""}, {"model": {}}])
@@ -105,6 +114,112 @@ def test_the_description_survives_the_file(tmp_path):
     reward.save(tmp_path / "r.json")
     found = load_reward(tmp_path / "r.json")
 
-    assert plan_judging(judge_again(found.judge), tiny_rubric()).fingerprint == (
-        reward.judge.fingerprint
-    )
+    again = judge_again(found.judge, is_wished=True)
+    assert plan_judging(again, tiny_rubric()).fingerprint == reward.judge.fingerprint
+
+
+class Listening(socketserver.TCPServer):
+    """Somebody's server, which keeps what it is sent."""
+
+    def __init__(self):
+        self.heard = []
+        super().__init__(("127.0.0.1", 0), Hearing)
+
+
+class Hearing(socketserver.BaseRequestHandler):
+    def handle(self):
+        self.server.heard.append(self.request.recv(65_536))
+
+
+@pytest.fixture
+def stranger():
+    """Give a server that a stranger wrote into a reward."""
+    with Listening() as server:
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        yield server
+        server.shutdown()
+
+
+ITEMS = [Item(id="a", response="a private text", behavior="refuse")]
+
+
+def sent_to(stranger, folder, **model):
+    """Give the reward of a stranger, as it is read from a file, who would like to be sent texts."""
+    address = f"http://127.0.0.1:{stranger.server_address[1]}/v1"
+    made_by = {"judge": "openai/gpt-4o-mini", "probability": "stated"}
+    judge = RewardJudge(name="x", made_by=made_by | {"model": {"base_url": address} | model})
+    dataclasses.replace(tiny_reward(), judge=judge).save(folder / "r.json")
+    return load_reward(folder / "r.json")
+
+
+@pytest.mark.filterwarnings("ignore::voirdire.errors.UncertifiedWarning")
+def test_a_strangers_reward_sends_nothing_anywhere(stranger, tmp_path, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-this-is-no-key-of-anybody")
+    reward = sent_to(stranger, tmp_path)
+    items = tmp_path / "items.jsonl"
+    items.write_text('{"id": "a", "response": "a private text", "behavior": "refuse"}\n')
+
+    for ask in (
+        lambda: reward.score(ITEMS),
+        lambda: asyncio.run(reward.ascore(ITEMS)),
+        lambda: score_file(items, tmp_path / "r.jsonl", reward=tmp_path / "r.json"),
+        lambda: score_file(items, "-", reward=reward),
+    ):
+        with pytest.raises(InputError, match="which would be sent every text"):
+            ask()
+
+    assert stranger.heard == []
+    assert not (tmp_path / "r.jsonl").exists()
+
+
+@pytest.mark.filterwarnings("ignore::voirdire.errors.UncertifiedWarning")
+def test_even_a_wish_sends_no_key_to_a_host_that_it_was_not_made_for(
+    stranger, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-this-is-no-key-of-anybody")
+    reward = sent_to(stranger, tmp_path)
+    judge = judge_again(reward.judge, is_wished=True)
+
+    with pytest.raises(ModelCallError):  # the server only listens
+        reward.score(ITEMS, judge=dataclasses.replace(judge, limits=Limits(max_attempts=1)))
+
+    assert b"a private text" in b"".join(stranger.heard)
+    assert b"sk-this" not in b"".join(stranger.heard)
+
+
+def test_a_strangers_reward_opens_no_file(tmp_path):
+    judge = RewardJudge(name="x", made_by={"judge": str(tmp_path / "pipe")})
+    os.mkfifo(tmp_path / "pipe")  # whoever opens it waits
+    reward = dataclasses.replace(tiny_reward(), judge=judge)
+
+    with pytest.raises(InputError, match="which would be opened"):
+        reward.score(ITEMS)
+
+
+@pytest.mark.parametrize(
+    "name", ["transformers/stranger/model", "native/anthropic/x", "llamacpp/q", "ollama/q", "own"]
+)
+def test_no_description_but_the_bundled_judge_is_followed_without_a_wish(name):
+    with pytest.raises(InputError, match="no reward may decide that by itself"):
+        judge_again(RewardJudge(name="x", made_by={"judge": name}))
+
+
+def test_a_password_in_an_address_is_not_shown():
+    made_by = {"judge": "openai/x", "model": {"base_url": "http://me:hunter2@host/v1?key=hunter3"}}
+
+    with pytest.raises(InputError, match="at 'host/v1'") as caught:
+        judge_again(RewardJudge(name="x", made_by=made_by))
+    with pytest.raises(InputError, match="must hold no password") as second:
+        judge_again(RewardJudge(name="x", made_by=made_by), is_wished=True)
+
+    assert "hunter" not in str(caught.value) + str(second.value)
+
+
+def test_the_word_own_is_the_wish():
+    asked = LlmJudge(model=load_model("llamacpp/q"), probability="stated")
+    own = described(asked)
+
+    assert asked_judge(RewardJudge(name="x", made_by={"judge": "local"}), None) == "local"
+    assert asked_judge(own, "local") == "local"
+    assert asked_judge(own, "own").model.name == "llamacpp/q"

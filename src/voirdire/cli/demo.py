@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import json
 import os
-import shlex
 import sys
 import webbrowser
 from pathlib import Path
@@ -12,16 +12,21 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from voirdire._types import Language
-from voirdire.cli.demo_folder import EXAMINATION, REPORT, VERDICTS, prepare_folder
-from voirdire.cli.demo_responses import EPSILON, JUDGE, RUBRIC, WEIGHTS, judge_responses
+from voirdire.cli.demo_commands import same_from_files
+from voirdire.cli.demo_folder import EXAMINATION, REPORT, prepare_folder
+from voirdire.cli.demo_responses import EPSILON, JUDGE, judge_responses
+from voirdire.cli.demo_reward import reward_responses
+from voirdire.cli.demo_reward_tables import print_reward, said_of_certificates
 from voirdire.cli.demo_tables import print_judged_responses
 from voirdire.cli.demo_texts import examine_texts
-from voirdire.cli.printing import print_examination, progress
-from voirdire.cli.written_files import write_report, write_text
+from voirdire.cli.printing import listen_for_interrupts, print_examination, print_text, progress
+from voirdire.cli.written_files import write_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from voirdire.cli.demo_responses import JudgedResponses
+    from voirdire.cli.demo_reward import DemoReward
     from voirdire.studies import Examination
 
 __all__ = ["demo_command"]
@@ -44,6 +49,19 @@ annotators, judge: of how many of the 90 it is true, by the majority of the anno
 judge. Below, per behavior, the share of the responses that the judge puts into each completion
 class (and the mean probability); they were written so that each class has a fifth of them.
 """
+_REWARD = """\
+A REWARD FROM THESE VERDICTS: the 90 responses once more, each with the completion class that it was
+written for and with a SIMULATED base reward, of a model that likes help even where it should be
+refused. The better of two responses to a prompt is to get the higher reward: the base reward plus
+weighted verdicts, propositions and classes. The weights are fitted to that.
+"""
+_REWARD_COLUMNS = """\
+base alone, base + rules: comparisons that are ranked the wrong way (95% interval), base + rules on
+prompts that its fit has not seen; on its own prompts it errs less. Below, the mean reward of the
+responses by their class (and the mean base reward), then what does most to the rankings: its share,
+its weight, and how its judge did above. ! is a weight against the behavior's demand. Six prompts a
+behavior are few: intervals are too narrow, and nobody should train with this reward.
+"""
 
 
 def demo_command(
@@ -59,30 +77,66 @@ def demo_command(
     ] = True,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Judge bundled responses, and examine that judge and eight simulated ones."""
-    from voirdire.reporting import examination_to_json
+    """Judge bundled responses, examine the judge, fit a reward to its verdicts, and examine that.
 
+    Eight simulated judges of short texts are examined beside it.
+    """
+    listen_for_interrupts()
     prepare_folder(output)
     with progress("judging"):
         judged = judge_responses(output)
+    with progress("fitting a reward"):
+        reward = reward_responses(output)
     with progress("examining"):
         parts = examine_texts(output)
-    whole = _together([*parts, judged.examination])
-    write_text(output / EXAMINATION, examination_to_json(whole) + "\n")
+        whole = _together([*parts, judged.examination])
+        content = _written(output, whole)
     with progress("writing the report"):
-        write_report(output / REPORT, whole, language=language)
+        _write_report(output / REPORT, content, reward, language=language)
     if as_json:
-        print_examination(whole, as_json=True, details=False)
+        _print_json(content, reward)
         return
+    _print_all(output, judged, reward, parts)
+    if browse:
+        _open_page(output / REPORT)
+
+
+def _written(output: Path, whole: Examination) -> str:
+    """Write all figures of the examinations, and give what was written."""
+    from voirdire.reporting import examination_to_json
+
+    content = examination_to_json(whole)
+    write_text(output / EXAMINATION, content + "\n")
+    return content
+
+
+def _write_report(path: Path, content: str, reward: DemoReward, *, language: Language) -> None:
+    from voirdire.reporting import html_report
+
+    write_text(path, html_report(content, language=language, reward=reward.examination))
+
+
+def _print_json(content: str, reward: DemoReward) -> None:
+    """Print the examination of the judges, with that of the reward as one key more."""
+    from voirdire.reporting.reward_json import reward_examination_to_json
+
+    both = json.loads(content)
+    both["reward_examination"] = json.loads(reward_examination_to_json(reward.examination))
+    print_text(json.dumps(both, ensure_ascii=False, indent=2, allow_nan=False) + "\n")
+
+
+def _print_all(
+    output: Path, judged: JudgedResponses, reward: DemoReward, parts: Sequence[Examination]
+) -> None:
     typer.echo(f"Report: {output / REPORT}\n")
     typer.echo(_RESPONSES)
     print_judged_responses(judged)
-    typer.echo(f"\n{_COLUMNS}\n{_TEXTS}")
+    typer.echo(f"\n{_COLUMNS}\n{_REWARD}")
+    print_reward(reward)
+    typer.echo(f"\n{_REWARD_COLUMNS}{said_of_certificates(reward)}\n\n{_TEXTS}")
     for part in parts:
         print_examination(part, as_json=False, details=False)
-    _say_how(output)
-    if browse:
-        _open_page(output / REPORT)
+    typer.echo(same_from_files(output))
 
 
 def _together(parts: Sequence[Examination]) -> Examination:
@@ -95,27 +149,10 @@ def _together(parts: Sequence[Examination]) -> Examination:
         settings={
             "simulated": True,
             "real_judges": [JUDGE],
+            "simulated_base_rewards": True,
             "questions": [part.settings for part in parts],
         },
         questions=tuple(row for part in parts for row in part.questions),
-    )
-
-
-def _say_how(output: Path) -> None:
-    names = ("annotations", "judges", "texts", "responses", "response_annotations")
-    annotations, judges, texts, responses, answers = (
-        shlex.quote(str(output / f"{name}.jsonl")) for name in names
-    )
-    verdicts = shlex.quote(str(output / VERDICTS))
-    typer.echo(
-        f"\nData and every figure (examination.json) are in {output}/\nThe same from files:\n\n"
-        f"  voirdire judge {responses} --rubric {RUBRIC} -o {verdicts}\n"
-        f"  voirdire examine --humans {answers} \\\n"
-        f"    --judges {verdicts} --kind boolean --epsilon {EPSILON:g} --weights {WEIGHTS} \\\n"
-        f"    --items {responses} --slice language --report report.html\n"
-        f"  voirdire examine --humans {annotations} \\\n"
-        f"    --judges {judges} --question needs_review --kind boolean --epsilon 0.2 \\\n"
-        f"    --items {texts} --slice language --report report.html\n"
     )
 
 

@@ -13,7 +13,20 @@ from voirdire.errors import InputError
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["COPIED", "EXAMINATION", "REPORT", "VERDICTS", "prepare_folder"]
+__all__ = [
+    "CERTIFICATE",
+    "COMPARISONS",
+    "COPIED",
+    "EXAMINATION",
+    "REPORT",
+    "REWARD",
+    "REWARDS",
+    "REWARD_EXAMINATION",
+    "VERDICTS",
+    "prepare_folder",
+]
+
+COMPARISONS = "comparisons.jsonl"
 
 COPIED = (
     "texts.jsonl",
@@ -21,10 +34,14 @@ COPIED = (
     "judges.jsonl",
     "responses.jsonl",
     "response_annotations.jsonl",
+    COMPARISONS,
     "dataset.json",
     "README.md",
 )
 VERDICTS, EXAMINATION, REPORT = "verdicts.parquet", "examination.json", "report.html"
+CERTIFICATE, REWARD, REWARDS = "certificate.json", "reward.json", "rewards.jsonl"
+REWARD_EXAMINATION = "reward_examination.json"
+_MADE = (VERDICTS, EXAMINATION, CERTIFICATE, REWARD, REWARDS, REWARD_EXAMINATION)
 _DATASET = "voirdire-demo"
 
 
@@ -50,7 +67,7 @@ def _check_folder(output: Path) -> None:
         card = json.loads((output / "dataset.json").read_text(encoding="utf-8"))
         if isinstance(card, dict) and card.get("name") == _DATASET:
             return
-    for name in (*COPIED, VERDICTS, EXAMINATION):
+    for name in (*COPIED, *_MADE):
         if (output / name).exists():
             msg = f"`--output` must not hold other files, got {str(output / name)!r}. Name another."
             raise InputError(msg)

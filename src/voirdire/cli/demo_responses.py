@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from voirdire._types import WeightScheme
-from voirdire.cli.demo_folder import VERDICTS
+from voirdire.cli.demo_folder import CERTIFICATE, VERDICTS
+from voirdire.cli.written_files import write_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -47,7 +48,10 @@ class JudgedResponses:
 
 
 def judge_responses(folder: Path) -> JudgedResponses:
-    """Judge the responses in the folder, and examine the judge on every proposition."""
+    """Judge the responses in the folder, and examine the judge on every proposition.
+
+    Verdicts and the certificate of the examination are written into the folder.
+    """
     from voirdire.io import read_labels, read_metadata
     from voirdire.judging import judge_file
     from voirdire.studies import TestPlan, examine
@@ -62,7 +66,21 @@ def judge_responses(folder: Path) -> JudgedResponses:
         plan=TestPlan(epsilon=EPSILON, weights=WEIGHTS),
         metadata=read_metadata(responses, columns=["language"]),
     )
+    _write_certificate(folder / CERTIFICATE, examination, humans=humans, judges=judges)
     return JudgedResponses(summary=summary, examination=examination, n_true=_n_true(humans))
+
+
+def _write_certificate(
+    path: Path, examination: Examination, *, humans: LabelTable, judges: LabelTable
+) -> None:
+    """Record the examination as `voirdire examine --certificate` does."""
+    from voirdire.reporting import certificate_to_json
+    from voirdire.studies import certify
+
+    [threshold] = judges.thresholds
+    reading = {"threshold": threshold, "missing": []}
+    record = certify(examination, humans=humans, judges=judges, reading=reading)
+    write_text(path, certificate_to_json(record) + "\n")
 
 
 def _asked_of_both(judges: LabelTable, humans: LabelTable) -> LabelTable:

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import warnings
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from voirdire._types import Language
+from voirdire._validation import shorten
 from voirdire.cli.fit_options import as_orders
 from voirdire.cli.fit_output import caught_warnings
 from voirdire.cli.judging_progress import steps_progress
+from voirdire.cli.options import as_mapping
 from voirdire.cli.printing import listen_for_interrupts, print_tables, print_text
 from voirdire.cli.written_files import check_apart, check_place, check_report, write_text
-from voirdire.errors import InputError
+from voirdire.errors import InputError, NoDataError, UncertifiedWarning
 
 if TYPE_CHECKING:
     from voirdire.reporting.reward_paper import PaperFormat
+    from voirdire.rewards.comparisons.data import ComparisonData
+    from voirdire.rewards.model import RewardModel
     from voirdire.studies.reward.result import RewardExamination
 
 __all__ = ["examine_reward_command"]
@@ -60,7 +66,10 @@ def examine_reward_command(
     judge: Annotated[
         str | None,
         typer.Option(
-            help="Who judges, or whose verdicts count. Default: the reward's own judge.",
+            help="Who judges: local, a file that `voirdire distill` made, a language model, or "
+            "own: the judge that the reward was fitted on, wherever that is. With --verdicts the "
+            "name of the judge whose verdicts count. Default: own where that is local.",
+            metavar="local|own|FILE|MODEL",
             show_default=False,
             rich_help_panel=READ,
         ),
@@ -76,12 +85,48 @@ def examine_reward_command(
     order: Annotated[
         list[str],
         typer.Option(
-            help='Which labels are better, as BEHAVIOR="ideal > less_good > bad", or the text '
-            "alone for all behaviors; repeatable. Default: as in the fit.",
-            metavar="BEHAVIOR=TEXT",
+            help='Which labels are better, such as "ideal > less_good > bad"; with BEHAVIOR= '
+            "before it for one behavior; repeatable. Default: as in the fit.",
+            metavar="[BEHAVIOR=]TEXT",
             rich_help_panel=READ,
         ),
     ] = [],  # noqa: B006
+    from_classes: Annotated[
+        bool,
+        typer.Option(
+            "--from-classes",
+            help="Take the completion class that the verdicts give for the label: that says how "
+            "well the reward follows its judge, not whether the judge is right.",
+            rich_help_panel=READ,
+        ),
+    ] = False,
+    base: Annotated[
+        str | None,
+        typer.Option(
+            help="Column of the base reward in COMPARISONS. Default: base_reward, where there is "
+            "one.",
+            metavar="COLUMN",
+            show_default=False,
+            rich_help_panel=READ,
+        ),
+    ] = None,
+    column: Annotated[
+        list[str],
+        typer.Option(
+            help="Your name for a column of COMPARISONS, as OURS=YOURS, as `voirdire fit` takes "
+            "it; repeatable.",
+            metavar="OURS=YOURS",
+            rich_help_panel=READ,
+        ),
+    ] = [],  # noqa: B006
+    file_format: Annotated[
+        str | None,
+        typer.Option(
+            "--format",
+            help="Of COMPARISONS, instead of the file's ending: jsonl, csv, tsv, json, parquet.",
+            rich_help_panel=READ,
+        ),
+    ] = None,
     policy: Annotated[
         str | None,
         typer.Option(
@@ -121,7 +166,13 @@ def examine_reward_command(
         int, typer.Option(help="Resamples of prompts; 0: no intervals.", rich_help_panel=COUNTED)
     ] = 1_000,
     confidence_level: Annotated[
-        float, typer.Option(help="Of all intervals, in (0, 1).", rich_help_panel=COUNTED)
+        float,
+        typer.Option(
+            "--confidence-level",
+            "--confidence",
+            help="Of all intervals, in (0, 1).",
+            rich_help_panel=COUNTED,
+        ),
     ] = 0.95,
     seed: Annotated[int, typer.Option(help="Of the resamples.", rich_help_panel=COUNTED)] = 0,
     bins: Annotated[int, typer.Option(help="Of histograms.", rich_help_panel=COUNTED)] = 40,
@@ -152,6 +203,18 @@ def examine_reward_command(
 ) -> None:
     """Examine a reward: error rates, what drives it, refusals, scales, and a policy's responses."""
     _check_sources(comparisons, policy, bench)
+    _refuse_idle(
+        comparisons,
+        verdicts=verdicts,
+        order=order,
+        from_classes=from_classes,
+        base=base,
+        column=column,
+        format=file_format,
+    )
+    _refuse_idle(policy, name="--policy", policy_verdicts=policy_verdicts)
+    _refuse_idle(bench, name="--bench", bench_verdicts=bench_verdicts)
+    named = as_mapping(column, option="--column")
     check_report(report)
     _check_table(table)
     check_apart(report=report, table=table)
@@ -159,6 +222,12 @@ def examine_reward_command(
     found = _examined(
         reward,
         comparisons,
+        reading={
+            "format": file_format,
+            "columns": (named | ({} if base is None else {"base_reward": base})) or None,
+            "behavior": behavior,
+        },
+        from_classes=from_classes,
         verdicts=verdicts or None,
         judge=judge,
         behavior=behavior,
@@ -178,11 +247,65 @@ def examine_reward_command(
     _print(found, as_json=as_json, details=details)
 
 
-def _examined(reward: Path, comparisons: str | None, **asked: Any) -> RewardExamination:
+def _examined(
+    reward: Path,
+    comparisons: str | None,
+    *,
+    reading: dict[str, Any],
+    from_classes: bool,
+    **asked: Any,
+) -> RewardExamination:
+    from voirdire.judging.plan import check_behavior
     from voirdire.studies.reward.examine import examine_reward
 
+    model = _loaded(reward)
+    check_behavior(asked["behavior"], model.rubric)
+    data = None
     with caught_warnings(), steps_progress("examining") as tell:
-        return examine_reward(reward, comparisons, progress=tell, **asked)
+        if comparisons is not None:
+            data = _read(comparisons, model, reading=reading, from_classes=from_classes)
+        found = examine_reward(model, data, progress=tell, **asked)
+    if data is not None and not found.n_comparisons:
+        _refuse_nothing(found, source=data.source)
+    return found
+
+
+def _loaded(reward: Path) -> RewardModel:
+    from voirdire.rewards.model_file import load_reward
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UncertifiedWarning)  # a note of the examination says it
+        return load_reward(reward)
+
+
+def _read(
+    comparisons: str, model: RewardModel, *, reading: dict[str, Any], from_classes: bool
+) -> ComparisonData:
+    """Read comparisons; the judge's own classes stand in for labels only where that is asked."""
+    from voirdire.rewards.comparisons.reading import read_comparisons
+
+    data = read_comparisons(comparisons, judged=model.judge.judged, **reading)
+    if from_classes:
+        return replace(data, labels=(None,) * len(data.items))
+    if not data.better.size and all(label is None for label in data.labels):
+        msg = (
+            f"{data.source}: must say which completions are better, got no label, no pair and no "
+            "ranked list. Name the column with --column label=YOURS, or take the classes of the "
+            "judge's verdicts with --from-classes."
+        )
+        raise NoDataError(msg)
+    return data
+
+
+def _refuse_nothing(found: RewardExamination, *, source: str) -> None:
+    """Say that no comparison could be ranked, and what stood in the way first."""
+    why = "".join(
+        f" The first of {len(found.dropped):,} set aside, {row.place()}"
+        f"{'' if row.item is None else f', {shorten(row.item)!r}'}: {row.reason}."
+        for row in found.dropped[:1]
+    )
+    msg = f"{source}: must hold at least one comparison that can be ranked, got none.{why}"
+    raise NoDataError(msg)
 
 
 def _check_sources(comparisons: str | None, policy: str | None, bench: str | None) -> None:
@@ -192,6 +315,14 @@ def _check_sources(comparisons: str | None, policy: str | None, bench: str | Non
         raise typer.BadParameter(msg)
     if given.count("-") > 1:
         msg = "standard input (-) can be read once, got it twice."
+        raise typer.BadParameter(msg)
+
+
+def _refuse_idle(source: str | None, *, name: str = "COMPARISONS", **typed: Any) -> None:
+    """Refuse options about a source that is not given."""
+    idle = [f"--{option.replace('_', '-')}" for option, value in typed.items() if value]
+    if source is None and idle:
+        msg = f"{', '.join(idle)} must stand beside {name}, which is not given."
         raise typer.BadParameter(msg)
 
 

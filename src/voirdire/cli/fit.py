@@ -101,7 +101,8 @@ def fit_command(
         list[str],
         typer.Option(
             help="Your name for a column, as OURS=YOURS (id, prompt, response, messages, label, "
-            "behavior, group, split); repeatable.",
+            "chosen, rejected, chosen_base_reward, rejected_base_reward, margin, ranked, behavior, "
+            "group, split); repeatable.",
             metavar="OURS=YOURS",
             rich_help_panel=READ,
         ),
@@ -374,9 +375,12 @@ def fit_command(
 
 def _fitted(comparisons: str, *, reading: dict[str, Any], **asked: Any) -> RewardFit:
     with caught_warnings(), fit_progress() as tell:
+        from voirdire.judging.plan import check_behavior
         from voirdire.rewards.comparisons.reading import read_comparisons
         from voirdire.rewards.fitting.fit import fit_reward
+        from voirdire.rubrics import load_rubric
 
+        check_behavior(reading["behavior"], load_rubric(asked["rubric"]))
         data = read_comparisons(comparisons, **reading)
         return fit_reward(data, progress=tell, **asked)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -53,6 +54,9 @@ def as_orders(typed: Sequence[str]) -> dict[str, str]:
         name = behavior.strip() if equals else _ALL
         _once("--order", repr(shorten(name)), known=name in found)
         found[name] = order.strip() if equals else text.strip()
+        if ">" not in found[name]:
+            msg = f"`--order` must put better labels first, as in full > part, got {text!r}."
+            raise typer.BadParameter(msg)
     return found
 
 
@@ -67,10 +71,13 @@ def as_signs(positive: Sequence[str], negative: Sequence[str]) -> Mapping[str, A
 
 def _number(value: str, *, option: str, form: str, typed: str) -> float:
     try:
-        return float(value)
-    except ValueError as error:
+        number = float(value)
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
         msg = f"`{option}` must be {form}, got {typed!r}."
-        raise typer.BadParameter(msg) from error
+        raise typer.BadParameter(msg)
+    return number
 
 
 def _once(option: str, what: str, *, known: bool) -> None:

@@ -72,14 +72,22 @@ def _say_what_was_left_out(fit: RewardFit) -> None:
 def _say_drops(rows: Sequence[Dropped]) -> None:
     if not rows:
         return
-    typer.echo(f"{len(rows):,} completions and comparisons set aside", err=True)
-    for row in rows[:_MOST_SHOWN]:
+    what = "completion or row" if len(rows) == 1 else "completions and rows"
+    typer.echo(f"{len(rows):,} {what} set aside", err=True)
+    alike: dict[str, list[Dropped]] = {}
+    for row in rows:
+        alike.setdefault(row.reason, []).append(row)
+    for same in list(alike.values())[:_MOST_SHOWN]:
+        row = same[0]
         about = "" if row.item is None else f" {shorten(row.item)}"
         value = "" if row.value is None else f", got {shorten(row.value)!r}"
+        more = f" (and {len(same) - 1:,} more like this)" if len(same) > 1 else ""
         reason = shorten(row.reason, width=200)
-        typer.echo(f"  {row.place()}:{about} {reason}{value}", err=True)
-    if len(rows) > _MOST_SHOWN:
-        typer.echo(f"  and {len(rows) - _MOST_SHOWN:,} more; --json lists all", err=True)
+        typer.echo(f"  {row.place()}:{about} {reason}{value}{more}", err=True)
+    n_more = sum(map(len, list(alike.values())[_MOST_SHOWN:]))
+    if n_more or len(rows) > len(alike):
+        others = f"and {n_more:,} for other reasons; " if n_more else ""
+        typer.echo(f"  {others}--json lists all", err=True)
 
 
 def print_fit(fit: RewardFit, target: Path, *, as_json: bool) -> None:
@@ -93,11 +101,17 @@ def print_fit(fit: RewardFit, target: Path, *, as_json: bool) -> None:
     from voirdire.reporting.reward_fit_tables import RewardFitTables
 
     print_tables(RewardFitTables(fit))
-    sys.stdout.write(f"{target}: weights of {_named(fit)}\n\n{_how_to_score(target)}\n")
+    sys.stdout.write(f"{target}: weights of {_named(fit)}\n\n{_how_to_go_on(target)}\n")
 
 
 def _named(fit: RewardFit) -> str:
     return ", ".join(shorten(row.behavior, width=40) for row in fit.behaviors)
+
+
+def _how_to_go_on(target: Path) -> str:
+    """Name the next commands; an examination on the fit's own prompts says too little."""
+    examine = f"  voirdire examine-reward OTHER_COMPARISONS --reward {shlex.quote(str(target))}"
+    return f"{examine} --report reward.html\n{_how_to_score(target)}"
 
 
 def _how_to_score(target: Path) -> str:

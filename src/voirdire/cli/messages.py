@@ -33,6 +33,7 @@ _RENAMED = {
 _SAME = (
     "alignment",
     "api_key_env",
+    "base",
     "base_url",
     "behavior",
     "bench",
@@ -67,6 +68,7 @@ _SAME = (
     "mode",
     "model",
     "normalize",
+    "order",
     "orientation",
     "output",
     "policy",

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import warnings
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from voirdire._validation import shorten
 from voirdire.cli import model_options as models
+from voirdire.cli.fit_output import caught_warnings
 from voirdire.cli.model_judges import ModelOptions, prepare_to_be_stopped, refuse_idle_options
 from voirdire.cli.options import as_mapping
 from voirdire.cli.printing import listen_for_interrupts
 from voirdire.cli.scoring_output import print_scoring, say_how_to_go_on, scoring_progress
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from voirdire.judging import LlmJudge
     from voirdire.rewards.scoring.score_summary import ScoringSummary
 
@@ -64,10 +60,10 @@ def score_command(
     judge: Annotated[
         str | None,
         typer.Option(
-            help="Who judges: local, a file that `voirdire distill` made, or a language model. "
-            "With --verdicts the name of the judge whose verdicts count. Default: the judge that "
-            "the reward was fitted on.",
-            metavar="local|FILE|MODEL",
+            help="Who judges: local, a file that `voirdire distill` made, a language model, or "
+            "own: the judge that the reward was fitted on, wherever that is. With --verdicts the "
+            "name of the judge whose verdicts count. Default: own where that is local.",
+            metavar="local|own|FILE|MODEL",
             show_default=False,
             rich_help_panel=VERDICTS,
         ),
@@ -160,6 +156,7 @@ def score_command(
     workers: Annotated[
         int,
         typer.Option(
+            min=0,
             help="Processes of a local judge; 0: one per core, at most 8, where there are more "
             "than 20,000 items.",
             rich_help_panel=WRITTEN,
@@ -216,20 +213,19 @@ def score_command(
     summary = _scored(items, output, reward=reward, loading=loading, settings=settings)
     print_scoring(summary, as_json=as_json)
     if not summary.n_scored:
+        typer.echo("voirdire: no item got a reward.", err=True)
         raise typer.Exit(1)
 
 
 def _scored(
     items: str, output: Path, *, reward: Path, loading: dict[str, Any], settings: dict[str, Any]
 ) -> ScoringSummary:
-    with _caught_warnings():
-        from voirdire.rewards.model_file import load_reward
-
-        model = load_reward(reward, **loading)
-    from voirdire.rewards.scoring.score_file import score_file
-
     try:
-        with scoring_progress(items) as tell:
+        with caught_warnings(), scoring_progress(items) as tell:
+            from voirdire.rewards.model_file import load_reward
+            from voirdire.rewards.scoring.score_file import score_file
+
+            model = load_reward(reward, **loading)
             return score_file(items, output, reward=model, progress=tell, **settings)
     except KeyboardInterrupt:
         if settings["verdicts"] is None:
@@ -258,7 +254,7 @@ def _asked(
     context: typer.Context, typed: ModelOptions, *, judge: str | None, has_verdicts: bool
 ) -> LlmJudge | str | None:
     """Make the judge that is named; with verdicts its name is only looked up among them."""
-    if has_verdicts or judge is None:
+    if has_verdicts or judge in (None, "own"):
         _refuse_idle(context, has_verdicts=has_verdicts)
         return judge
     refuse_idle_options(context, judge=judge, judges=None)
@@ -281,13 +277,3 @@ def _refuse_idle(context: typer.Context, *, has_verdicts: bool) -> None:
         why = "verdicts are not asked for again" if has_verdicts else "name the `--judge` too"
         msg = f"{', '.join(typed)} must be left out: {why}."
         raise typer.BadParameter(msg)
-
-
-@contextmanager
-def _caught_warnings() -> Iterator[None]:
-    """Say warnings of the library as notes, in a line each."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        yield
-    for text in dict.fromkeys(str(warning.message) for warning in caught):
-        typer.echo(f"note: {shorten(text, width=600)}", err=True)

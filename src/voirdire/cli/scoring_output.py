@@ -26,6 +26,11 @@ if TYPE_CHECKING:
 __all__ = ["print_scoring", "said_of_scoring", "say_how_to_go_on", "scoring_progress"]
 
 _MOST_SHOWN = 5
+_WAYS_OUT = {
+    "no base reward": "this reward was fitted beside one; --base COLUMN says which column holds it",
+    "no behavior": "--behavior names it for items that have none",
+    "no verdict": "verdicts belong to an item by its id: were these items judged, with these ids?",
+}
 
 
 @contextmanager
@@ -134,7 +139,8 @@ def _missing_lines(summary: ScoringSummary) -> list[str]:
     )
     more = len(summary.missing) - _MOST_SHOWN
     rest = f" and {more} other reasons" if more > 0 else ""
-    return ["", f"without a reward: {listed}{rest}"]
+    ways = [f"  {reason}: {way}" for reason, way in _WAYS_OUT.items() if reason in summary.missing]
+    return ["", f"without a reward: {listed}{rest}", *ways]
 
 
 def _say_drops(summary: ScoringSummary) -> None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
@@ -28,14 +29,14 @@ if TYPE_CHECKING:
 
     from voirdire.judging.verdict_files import VerdictFormat
 
-__all__ = ["PartRecord", "WorkFolder", "kept_items", "write_part"]
+__all__ = ["MARK", "PartRecord", "WorkFolder", "kept_items", "remove_folder", "write_part"]
 
-_MARK = "README.txt"
+MARK = "README.txt"
+_LOCK = "lock"
 _MARK_TEXT = (
     "Finished parts of a run of `voirdire judge`. The same command goes on from here; with\n"
     "--restart it starts anew. This folder goes when the run is finished.\n"
 )
-_LOCK = "lock"
 _UNFINISHED = ".writing"
 
 
@@ -59,12 +60,17 @@ class WorkFolder:
 
     def __enter__(self) -> Self:
         """Make the folder, or take the one that an earlier run left."""
+        is_new = False
         try:
             self._check_ours()
+            is_new = not self.path.exists()
             self.path.mkdir(exist_ok=True)
+            # the mark comes first and goes last: killed in between, the folder is still known
+            (self.path / MARK).write_text(_MARK_TEXT, encoding="utf-8")
             self._lock = _locked(self.path / _LOCK, output=self.output)
-            (self.path / _MARK).write_text(_MARK_TEXT, encoding="utf-8")
         except OSError as error:
+            if is_new:
+                remove_folder(self.path)
             msg = f"{self.path}: cannot be written ({error.strerror}). Name another `output`."
             raise InputError(msg) from error
         return self
@@ -84,12 +90,12 @@ class WorkFolder:
     def clear(self) -> None:
         """Throw every part away."""
         for path in self.path.iterdir():
-            if path.name not in (_LOCK, _MARK):
+            if path.name not in (_LOCK, MARK):
                 path.unlink()
 
     def remove(self) -> None:
         """Remove the folder with everything in it."""
-        shutil.rmtree(self.path, ignore_errors=True)
+        remove_folder(self.path)
 
     def part(self, number: int) -> Path:
         """Where a part is or will be."""
@@ -119,13 +125,26 @@ class WorkFolder:
     def _check_ours(self) -> None:
         if not self.path.exists():
             return
-        if self.path.is_dir() and ((self.path / _MARK).is_file() or not any(self.path.iterdir())):
+        if self.path.is_dir() and ((self.path / MARK).is_file() or not any(self.path.iterdir())):
             return
         msg = (
             f"{str(self.path)!r} must be free for the parts of the run, got something that this "
             "command did not make. Move it, or name another `output`."
         )
         raise InputError(msg)
+
+
+def remove_folder(folder: Path) -> None:
+    """Remove a folder of ours, its mark last."""
+    with suppress(OSError):
+        for path in folder.iterdir():
+            if path.name == MARK:
+                continue
+            if path.is_dir():
+                remove_folder(path)
+            else:
+                path.unlink()
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def write_part(path: Path, data: bytes, *, key: str, tally: Tally) -> PartRecord:

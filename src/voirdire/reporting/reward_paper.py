@@ -93,7 +93,9 @@ def _rows(found: RewardExamination) -> list[Row]:
     for pairs in found.bench:
         case = f"accuracy: {words.get(pairs.subset) or pairs.subset}"
         rows.setdefault(("benchmark", case), {})[pairs.signal] = pairs.accuracy
-    return [(behavior, case, rates) for (behavior, case), rates in rows.items()]
+    places = {name: place for place, name in enumerate(dict.fromkeys(name for name, _ in rows))}
+    together = sorted(rows.items(), key=lambda row: places[row[0][0]])
+    return [(behavior, case, rates) for (behavior, case), rates in together]
 
 
 def _caption(found: RewardExamination) -> str:

@@ -287,7 +287,8 @@ def _ends(low: float, high: float) -> str:
 
 
 def _short(value: float) -> str:
-    return "1" if value >= 1 else f"{value:.2f}".removeprefix("0")
+    text = f"{value:.2f}"
+    return "1" if text == "1.00" else text.removeprefix("0")
 
 
 def _number(value: float, *, digits: int = 2) -> str:

@@ -87,11 +87,12 @@ def certified(model: RewardModel) -> dict[str, CertificateStatus]:
     Notes
     -----
     A certificate is about a proposition where one of its judges has the fingerprint of the
-    reward's judge and was examined on the question of that name. The fingerprint covers judge,
-    rubric, threshold and what is judged; a certificate that names a rubric as well must name the
-    same one. Of several examinations in it (several ε or alignments) all must have passed, and
-    where several certificates are about it, none may speak against it: the ε that passes is not
-    to be looked for afterwards.
+    reward's judge, and no other, and was examined on the question of that name. The fingerprint
+    covers judge, rubric, threshold and what is judged. An examination under another threshold
+    does not count, since a threshold that was looked for afterwards makes any judge pass; and a
+    certificate that names a rubric as well must name the same one. Of several examinations in it
+    (several ε or alignments) all must have passed, and where several certificates are about it,
+    none may speak against it: the ε that passes is not to be looked for afterwards.
     """
     return {name: _status(model, name) for name in model.rubric.propositions}
 
@@ -197,15 +198,18 @@ def _by_certificate(
     if certificate.rubric_hash not in (None, model.rubric.content_hash):
         reason = f"examined under another rubric ({shorten(certificate.rubric_hash, width=19)})"
         return _said(proposition, "other_rubric", reason, mark)
-    ours = {
-        name
-        for name, about in certificate.judges.items()
-        if model.judge.fingerprint in _fingerprints(about)
-    }
-    own = [row for row in rows if row.get("judge") in ours]
+    fingerprints = {name: _fingerprints(about) for name, about in certificate.judges.items()}
+    named = [row for row in rows if model.judge.fingerprint in fingerprints.get(_judge(row), ())]
+    own = [row for row in named if len(fingerprints[_judge(row)]) == 1]
     if not own:
-        names = ", ".join(sorted({repr(shorten(str(row.get("judge")))) for row in rows}))
-        reason = f"examined for another judge or other settings of it ({names})"
+        reason = "examined for another judge or other settings of it"
+        if named:  # and which question was asked in which run is not written down
+            reason = "examined in one go with verdicts of other runs"
+        names = ", ".join(sorted({repr(shorten(_judge(row))) for row in rows}))
+        return _said(proposition, "other_judge", f"{reason} ({names})", mark)
+    threshold = certificate.settings.get("threshold")
+    if isinstance(threshold, int | float) and threshold != model.judge.threshold:
+        reason = f"examined under the threshold {threshold:g} instead of {model.judge.threshold:g}"
         return _said(proposition, "other_judge", reason, mark)
     worst = [row for row in own if row.get("outcome") != "passed"]
     if not worst:
@@ -216,16 +220,20 @@ def _by_certificate(
 
 def _figures(rows: list[Mapping[str, Any]]) -> str:
     return ", ".join(
-        f"{shorten(str(row.get('outcome')))} at ε {row.get('epsilon')} "
+        f"{shorten(str(row.get('outcome')))} at ε {shorten(str(row.get('epsilon')))} "
         f"({shorten(str(row.get('alignment')))})"
         for row in rows[:_MOST_NAMED]
     )
 
 
-def _fingerprints(about: Mapping[str, Any]) -> tuple[Any, ...]:
-    """List a judge's fingerprints in a certificate: none, one, or one per question."""
+def _judge(row: Mapping[str, Any]) -> str:
+    return str(row.get("judge"))
+
+
+def _fingerprints(about: Mapping[str, Any]) -> frozenset[Any]:
+    """List a judge's fingerprints in a certificate: none, one, or those of several runs."""
     found = about.get("fingerprint")
-    return tuple(found) if isinstance(found, list | tuple) else (found,)
+    return frozenset(map(str, found) if isinstance(found, list | tuple) else (found,))
 
 
 def _said(

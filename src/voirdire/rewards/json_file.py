@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["content_digest", "parsed_object", "plain", "read_object", "write_object"]
 
 _MOST_BYTES = 64 * 1024 * 1024
+_MOST_LEVELS = 64
 
 
 def plain(content: Any) -> Any:
@@ -90,14 +91,15 @@ def parsed_object(data: bytes, *, source: str, what: str) -> dict[str, Any]:
             data, parse_constant=_refused, parse_float=_finite, object_pairs_hook=_once
         )
     except RecursionError as error:
-        msg = f"{source}: {what} must be a JSON object, got one that is nested too deeply."
-        raise InputError(msg) from error
+        raise _too_deep(source, what=what) from error
     except ValueError as error:  # also what is no UTF-8, and a number of thousands of digits
         msg = f"{source}: {what} must be a JSON object, got something else ({shorten(str(error))})."
         raise InputError(msg) from error
     if not isinstance(found, dict):
         msg = f"{source}: {what} must be a JSON object, got {type(found).__name__}."
         raise InputError(msg)
+    if _is_deep(found):
+        raise _too_deep(source, what=what)
     return found
 
 
@@ -128,6 +130,28 @@ def write_object(path: Path, content: Mapping[str, Any]) -> None:
         if unfinished is not None:
             with suppress(OSError):
                 unfinished.unlink()
+
+
+def _is_deep(content: Any) -> bool:
+    """Tell whether it has more levels than are walked through by functions that call themselves."""
+    level = [content]
+    for _ in range(_MOST_LEVELS):
+        level = [
+            inner
+            for each in level
+            if isinstance(each, dict | list)
+            for inner in (each.values() if isinstance(each, dict) else each)
+        ]
+        if not level:
+            return False
+    return True
+
+
+def _too_deep(source: str, *, what: str) -> InputError:
+    return InputError(
+        f"{source}: {what} must be a JSON object of at most {_MOST_LEVELS} levels, got one that is "
+        "nested too deeply."
+    )
 
 
 def _mode(target: Path) -> int:

@@ -229,8 +229,9 @@ class RewardModel:
             What `read_judged_items` reads: a `JudgedItems`, `Verdicts`, a data frame of verdicts,
             or files of them. By default the items are judged.
         judge : Judge, LlmJudge, str or path, optional
-            Who judges; by default the judge that the reward was made with is made again. With
-            `verdicts`, the name of the judge whose verdicts count, where there are several.
+            Who judges. ``"own"`` is the judge that the reward was made with, made again; that is
+            the default where it is the one that ships with voirdire. With `verdicts`, the name of
+            the judge whose verdicts count, where there are several.
         base_rewards : array_like or mapping, optional
             What another reward model gave: one number per item, or by item id. By default the
             items' own `base_reward`, where the reward was fitted beside one, and else nothing.
@@ -256,7 +257,9 @@ class RewardModel:
         Raises
         ------
         InputError
-            If the judge is another one, there is no judge, or an argument breaks its rule.
+            If the judge is another one, there is no judge, or an argument breaks its rule; if
+            `judge` is left out and the reward's own would be sent the texts, or is a file. A
+            reward may be a stranger's, and does not decide that by itself.
         """
         from voirdire.rewards.scoring.scoring import score_items
 

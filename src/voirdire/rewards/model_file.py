@@ -104,9 +104,9 @@ def load_reward(
 
     Notes
     -----
-    The hashes show that a file was changed, not who wrote it. Nothing in a file is run; a reward
-    whose judge is a language model may name a server, which is asked where no other judge and no
-    verdicts are given.
+    The hashes show that a file was changed, not who wrote it: a reward, and the certificates in
+    it, may be a stranger's. Nothing in a file is run. The judge that it names is asked only by
+    ``judge="own"``, unless it is the one that ships with voirdire.
     """
     source = shorten(str(path), width=200)
     content = read_object(path, what="a reward")

@@ -16,7 +16,12 @@ if TYPE_CHECKING:
     from voirdire.judging import Judge, LlmJudge
     from voirdire.judging.plan import JudgingPlan
 
-__all__ = ["judge_again", "reward_judge"]
+__all__ = ["OWN", "asked_judge", "judge_again", "reward_judge"]
+
+OWN = "own"
+"""How a caller says that the judge which a reward names is to be asked, wherever it is."""
+
+_BUNDLED = "local"
 
 _ASKED = (
     "name",
@@ -69,13 +74,45 @@ def reward_judge(
     )
 
 
-def judge_again(judge: RewardJudge) -> LlmJudge | str:
+def asked_judge(
+    own: RewardJudge, judge: Judge | LlmJudge | str | Path | None
+) -> Judge | LlmJudge | str | Path:
+    """Settle who judges: the one that the caller names, else the reward's own.
+
+    Parameters
+    ----------
+    own : RewardJudge
+        Of the reward.
+    judge : Judge, LlmJudge, str, path or None
+        ``"own"`` asks the reward's own judge, whoever that is; None does where that is the judge
+        that ships with voirdire.
+
+    Returns
+    -------
+    Judge, LlmJudge, str or path
+        What `voirdire.judge` takes.
+
+    Raises
+    ------
+    InputError
+        As `judge_again` does.
+    """
+    if judge is None:
+        return judge_again(own)
+    return judge_again(own, is_wished=True) if judge == OWN else judge
+
+
+def judge_again(judge: RewardJudge, *, is_wished: bool = False) -> LlmJudge | str:
     """Make a judge from its description.
 
     Parameters
     ----------
     judge : RewardJudge
         Of a reward.
+    is_wished : bool, optional
+        Whether the caller asked for just this judge. The description may be a stranger's: without
+        the wish it sends no text anywhere, spends nothing and opens no file, which leaves the
+        judge that ships with voirdire.
 
     Returns
     -------
@@ -85,7 +122,8 @@ def judge_again(judge: RewardJudge) -> LlmJudge | str:
     Raises
     ------
     InputError
-        If there is no description, it is damaged, or a key that the model needs is missing.
+        If there is no description, it is damaged, nobody asked for this judge, or a key that the
+        model needs is missing.
     """
     made_by = judge.made_by
     name = made_by.get("judge")
@@ -95,6 +133,13 @@ def judge_again(judge: RewardJudge) -> LlmJudge | str:
             f"`judge` must be given, or `verdicts`: the reward's own judge{called} cannot be made "
             "again from what the reward says. Name a judge, or judge beforehand with "
             "`voirdire judge`."
+        )
+        raise InputError(msg)
+    if name != _BUNDLED and not is_wished:
+        msg = (
+            f"`judge` must be named, or `verdicts` given: the reward's own judge is "
+            f"{_described(name, made_by)}, and no reward may decide that by itself. Say {OWN!r} "
+            "if it is the one that you want, or name another."
         )
         raise InputError(msg)
     from voirdire.models import is_model_name
@@ -109,6 +154,21 @@ def judge_again(judge: RewardJudge) -> LlmJudge | str:
             f"({shorten(str(error))}). Name a `judge`."
         )
         raise InputError(msg) from error
+
+
+def _described(name: str, made_by: Mapping[str, Any]) -> str:
+    """Say what asking a judge would do."""
+    from voirdire.models import is_model_name
+
+    if not is_model_name(name):
+        return f"the file {shorten(name)!r}, which would be opened"
+    settings = made_by.get("model")
+    address = settings.get("base_url") if isinstance(settings, dict) else None
+    where = ""
+    if address is not None:
+        # what stands before an @ may be a password
+        where = f" at {shorten(str(address).rpartition('@')[2].partition('?')[0])!r}"
+    return f"the language model {shorten(name)!r}{where}, which would be sent every text"
 
 
 def _language_model(name: str, made_by: Mapping[str, Any]) -> LlmJudge:

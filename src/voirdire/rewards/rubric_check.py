@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 __all__ = ["check_rubric"]
 
 _BUILT_IN = "built-in "
+_ELSEWHERE = ("//", "\\\\")
+"""How names of other machines' files begin: a reward may be a stranger's, and so may the machine,
+which would be told who asks."""
 
 
 def check_rubric(
@@ -30,7 +33,7 @@ def check_rubric(
         The one that it must belong to, where the caller says.
     written_from : str
         Else what it was read from when the reward was made: a built-in one, or a file. A file that
-        is not there, is no rubric or has another name says nothing.
+        is not there, is on another machine, is no rubric or has another name says nothing.
     source : str
         What messages call the reward.
 
@@ -58,6 +61,8 @@ def _found_again(own: Rubric, written_from: str) -> Rubric | None:
     name = written_from.removeprefix(_BUILT_IN)
     if written_from.startswith(_BUILT_IN):
         return load_rubric(name) if name in built_in_rubrics() else None
+    if name.startswith(_ELSEWHERE):
+        return None
     try:
         # a pipe would be waited for, and a name that leads nowhere is no error
         found = load_rubric(Path(name)) if Path(name).is_file() else None

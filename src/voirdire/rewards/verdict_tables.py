@@ -333,6 +333,8 @@ def _first_repeat(codes: NDArray[np.int64]) -> int:
 
 
 def _stated(values: Column) -> pl.Series:
-    """Where a number stands, one that is not finite included."""
-    series = values if isinstance(values, pl.Series) else pl.Series(values, dtype=pl.Float64)
-    return series.is_not_null() & ~series.cast(pl.Float64).is_nan().fill_null(value=False)
+    """Where a number stands, one that is not finite or too large for a column included."""
+    if not isinstance(values, pl.Series):
+        there = [value is not None and value == value for value in values]  # nan is not itself
+        return pl.Series(there, dtype=pl.Boolean)
+    return values.is_not_null() & ~values.cast(pl.Float64).is_nan().fill_null(value=False)

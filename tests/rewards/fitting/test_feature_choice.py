@@ -61,7 +61,7 @@ def test_classes_have_a_gauge_only_where_all_of_them_are_fitted():
 
 @pytest.mark.parametrize(
     ("name", "hint"),
-    [("polit", "`polite`"), ("answer.idael", "`answer.ideal`"), ("refuse:usefull", "")],
+    [("polit", "`polite`"), ("answer.idael", "`answer.ideal`"), ("refuse:polit_e", "")],
 )
 def test_an_unknown_feature_is_refused_with_the_nearest(name, hint):
     with pytest.raises(InputError, match=f"got '{name}'.*{hint}"):

@@ -209,6 +209,19 @@ def test_separable_comparisons_are_said_to_be_so():
     assert any("rank every comparison right" in note for note in found.behaviors[0].notes)
 
 
+def test_where_one_feature_alone_is_never_wrong_the_note_is_about_that_weight_only():
+    case = labelled_case(15, noise=3.0)
+    values = case.judged.probabilities.copy()
+    values[:, 3] = [0.5 if row["label"] == "ideal" else 0.0 for row in case.rows]
+
+    found = fit(case, judged=judged_of(values), l2=0.1, ignored=["polite", "useful"])
+
+    row = found.behaviors[0]
+    assert row.error_rate_fitted > 0.1
+    assert not row.is_separable
+    assert any("none wrong: how large these are is said by margin" in note for note in row.notes)
+
+
 def test_logistic_without_lambda_on_separable_comparisons_is_an_error():
     with pytest.raises(InputError, match=r"behavior 'answer': .*l2"):
         fit(labelled_case(13, noise=0.0), l2=0.0, loss="logistic")
@@ -370,7 +383,7 @@ def test_an_order_can_be_turned_around():
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({"orders": {"anser": "a > b"}}, "`orders` must name behaviors .*Did you mean `answer`"),
+        ({"orders": {"answeer": "a > b"}}, "`orders` must name behaviors .*Did you mean `answer`"),
         ({"margins": {"idael": 2}}, "`margins` must name labels of the orders.*`ideal`"),
         ({"ignored": ["polit"]}, "Did you mean `polite`"),
         ({"use_base": True}, "`use_base` must be false for comparisons, got true"),
@@ -396,6 +409,50 @@ def test_behaviors_without_comparisons_are_said():
     assert found.notes == ("behavior refuse gets no weights: no completion is of it",)
 
 
+def test_a_judge_that_says_the_same_of_everything_leaves_every_weight_at_zero():
+    case = labelled_case(26)
+    judged = judged_of(np.full_like(case.judged.probabilities, 0.3))
+
+    found = fit(case, judged=judged, l2=None, n_resamples=50)
+
+    row = found.behaviors[0]
+    assert {each.origin for each in row.weights} == {"undetermined"}
+    assert weights_of(found).tolist() == [0.0] * 6
+    assert row.objective == pytest.approx(1.0)  # every comparison falls short by its margin
+    assert [row.error_rate.value, row.error_rate_fitted] == pytest.approx([0.5, 0.5])
+    assert row.loose == ()
+    assert "no comparison tells anything of polite, useful" in " ".join(row.notes)
+
+
+def test_the_order_of_the_rows_changes_neither_the_hash_nor_a_figure():
+    case = labelled_case(5, n_prompts=20, base=True)
+    turned = dataclasses.replace(case, rows=case.rows[::-1])
+
+    found, again = (fit(each, l2=None, n_resamples=50) for each in (case, turned))
+
+    row, other = found.behaviors[0], again.behaviors[0]
+    assert found.model.data_hash == again.model.data_hash
+    assert row.l2 == other.l2
+    assert row.l2_path == pytest.approx(other.l2_path)
+    assert row.error_rate.value == pytest.approx(other.error_rate.value)
+    for one, same in zip(row.weights, other.weights, strict=True):
+        assert dataclasses.astuple(one.weight) == pytest.approx(
+            dataclasses.astuple(same.weight), abs=1e-5
+        )
+
+
+def test_prompts_that_are_in_no_comparison_are_counted():
+    case = labelled_case(22)
+    for row in case.rows[:8]:
+        row["label"] = "ideal"
+
+    found = fit(case)
+
+    n_left = 12 - found.behaviors[0].n_prompts
+    assert n_left >= 2
+    assert any(f"{n_left} of 12 prompts are in no comparison" in note for note in found.notes)
+
+
 def test_base_rewards_far_beyond_the_margin_are_said():
     case = labelled_case(22, base=True)
     for row in case.rows:
@@ -403,7 +460,12 @@ def test_base_rewards_far_beyond_the_margin_are_said():
 
     found = fit(case)
 
-    assert any("times the margin" in note for note in found.behaviors[0].notes)
+    pairs = oracle.pairs_of(case.rows)
+    apart = np.mean(
+        [abs(case.rows[a]["base_reward"] - case.rows[b]["base_reward"]) for a, b in pairs]
+    )
+    said = f"on average, {apart:.0f} times the margin"
+    assert any(said in note for note in found.behaviors[0].notes)
     ignored = fit(case, use_base=False)
     assert not any("times the margin" in note for note in ignored.behaviors[0].notes)
     assert np.isnan(ignored.behaviors[0].error_rate_base.value)

@@ -5,9 +5,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rewards.fitting.fit_cases import RUBRIC, labelled_case
 from rewards.fitting.fit_oracle import error_rate as counted
+from rewards.fitting.test_fit import fit
+from voirdire.rewards.fitting import resampling as resampling_module
+from voirdire.rewards.fitting.behavior_data import BehaviorData
+from voirdire.rewards.fitting.feature_choice import feature_choices
 from voirdire.rewards.fitting.pair_weights import pair_weights
 from voirdire.rewards.fitting.resampling import Resampling, error_rate, wrongness
+from voirdire.rewards.fitting.settings import FitSettings
+from voirdire.rewards.fitting.weight_problem import WeightProblem
+
+
+def intervals_of(found):
+    return np.array([[row.weight.low, row.weight.high] for row in found.behaviors[0].weights])
 
 
 def resampling(n_resamples=200, *, seed=0, behavior="answer"):
@@ -89,6 +100,48 @@ def test_draws_hang_on_seed_and_behavior_and_nothing_else():
     assert draws() != draws(seed=1)
     assert draws() != draws(behavior="refuse")
     assert all(sum(counts) == 7 for counts in draws())
+
+
+@pytest.mark.parametrize("kept", [3, 30])
+def test_weights_of_some_prompts_are_those_of_their_comparisons_alone(kept):
+    rng = np.random.default_rng(1)
+    features = np.hstack([rng.random((160, 4)), np.zeros((160, 2))])
+    rows = np.arange(160).reshape(40, 4)
+    data = BehaviorData(
+        behavior="answer",
+        items=np.arange(160),
+        features=features,
+        base=rng.normal(size=160),
+        better=rows[:, [0, 0, 1]].ravel(),
+        worse=rows[:, [1, 2, 3]].ravel(),
+        prompts=np.arange(40).repeat(3),
+        margins=rng.uniform(0.5, 2, 120),
+    )
+    choice = feature_choices(RUBRIC, FitSettings())["answer"]
+
+    def problem(own):
+        weight = pair_weights(own.prompts, equal_prompts=False)
+        return WeightProblem(data=own, choice=choice, weight=weight, loss="hinge")
+
+    found = problem(data).solve_part(0.1, (np.arange(40) < kept).astype(int))
+
+    expected = problem(data.of_pairs(data.prompts < kept)).solve(0.1)[0]
+    assert found == pytest.approx(expected, abs=1e-7)
+
+
+def test_many_prompts_are_drawn_a_few_at_a_time_and_give_the_same_intervals(monkeypatch):
+    case = labelled_case(40, n_prompts=600)
+    ways = {"l2": 0.05, "n_resamples": 300, "loss": "logistic"}
+    whole = intervals_of(fit(case, **ways))
+    monkeypatch.setattr(resampling_module, "MOST_DRAWN", 150)
+
+    few = intervals_of(fit(case, **ways))
+
+    # 300 resamples: a percentile has a standard error of about a tenth of a width
+    widths, centres = np.diff(whole)[:, 0], np.mean(whole, axis=1)
+    assert np.diff(few)[:, 0] / widths == pytest.approx(np.ones(6), abs=0.3)
+    assert np.mean(np.diff(few)[:, 0] / widths) == pytest.approx(1, abs=0.12)
+    assert (np.mean(few, axis=1) - centres) / widths == pytest.approx(np.zeros(6), abs=0.2)
 
 
 def test_what_is_wrong_is_below_zero():

@@ -102,6 +102,13 @@ def test_directions_of_many_features_are_counted_and_not_spelt_out():
 
 
 @pytest.mark.parametrize("gauge", [GAUGE, np.zeros((0, 8))])
+def test_where_no_comparison_differs_in_anything_every_feature_is_named(gauge):
+    found = undetermined(loose_of(np.zeros((5, 8)), gauge), gauge=gauge, names=NAMES)
+
+    assert (found.features, found.directions) == (tuple(NAMES), ())
+
+
+@pytest.mark.parametrize("gauge", [GAUGE, np.zeros((0, 8))])
 def test_no_directions_no_words(gauge):
     found = undetermined(np.zeros((0, 8)), gauge=gauge, names=NAMES)
 

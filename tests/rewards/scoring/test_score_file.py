@@ -3,6 +3,7 @@
 import csv
 import dataclasses
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -556,3 +557,79 @@ def test_memory_does_not_grow_with_the_file(tmp_path, suffix):
 
     # 24 bytes for each of 300,000 more items, and what allocators keep
     assert peaks[400_000] - peaks[100_000] < 40
+
+
+# Killed, and two at once ----------------------------------------------------------------------
+
+SCORE = """
+import sys
+from rewards.scoring.test_score_file import bound, running
+from voirdire.rewards.scoring.score_file import score_file
+
+running._BATCH_ITEMS = 7
+items, verdicts, output = sys.argv[1:]
+
+def tell(state):
+    print("told", flush=True)
+    if output.endswith("slow.jsonl"):
+        sys.stdin.readline()
+
+score_file(items, output, reward=bound(), verdicts=verdicts, progress=tell)
+"""
+
+
+def started(*arguments):
+    """Score in a process of its own, which waits for a line after each batch."""
+    return subprocess.Popen(
+        [sys.executable, "-c", SCORE, *map(str, arguments)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])},
+    )
+
+
+@pytest.fixture
+def half_done(items, verdicts, tmp_path):
+    """Give a process that has written some rewards and waits."""
+    process = started(items, verdicts, tmp_path / "slow.jsonl")
+    for _ in range(3):
+        assert process.stdout.readline() == b"told\n"
+        process.stdin.write(b"\n")
+        process.stdin.flush()
+    yield process
+    process.kill()
+    process.communicate()
+
+
+def test_a_killed_run_leaves_no_output_and_the_next_one_nothing_else(
+    half_done, items, verdicts, tmp_path
+):
+    there = {"items.jsonl", "verdicts.parquet"}
+
+    half_done.kill()
+    half_done.wait()
+    left = {path.name for path in tmp_path.iterdir()}
+    score_file(items, tmp_path / "slow.jsonl", reward=bound(), verdicts=verdicts)
+
+    assert left == there | {"slow.jsonl.partial"}
+    assert {path.name for path in tmp_path.iterdir()} == there | {"slow.jsonl"}
+    assert [row["item"] for row in read(tmp_path / "slow.jsonl")] == [row["id"] for row in rows()]
+
+
+def test_two_runs_at_once_do_not_write_one_file(half_done, items, verdicts, tmp_path):
+    with pytest.raises(InputError, match="must not be written by another run"):
+        score_file(items, tmp_path / "slow.jsonl", reward=bound(), verdicts=verdicts)
+    half_done.communicate(b"\n" * N_ITEMS)
+
+    assert half_done.returncode == 0
+    assert len(read(tmp_path / "slow.jsonl")) == N_ITEMS
+
+
+def test_ctrl_c_leaves_nothing(half_done, tmp_path):
+    half_done.send_signal(signal.SIGINT)
+    _, errors = half_done.communicate(b"\n" * N_ITEMS)
+
+    assert half_done.returncode != 0
+    assert b"KeyboardInterrupt" in errors
+    assert {path.name for path in tmp_path.iterdir()} == {"items.jsonl", "verdicts.parquet"}

@@ -1,5 +1,7 @@
 """Stored verdicts, in pieces or whole: what comes out is the same."""
 
+import json
+
 import numpy as np
 import polars as pl
 import pytest
@@ -263,3 +265,122 @@ def test_a_file_whose_last_line_has_no_end_is_read(write, tmp_path):
 
     assert same(found, expected(path, IN_ORDER))
     assert not is_whole
+
+
+def with_cell(table, place, column, value):
+    """Change one cell of the item in the middle: in the row of its first or second proposition."""
+    rows = np.flatnonzero((table["item"] == "i300").to_numpy() & _is_proposition(table))
+    cells = table[column].to_list()
+    cells[int(rows[place])] = value
+    return table.with_columns(pl.Series(column, cells, dtype=table[column].dtype))
+
+
+def _is_proposition(table):
+    return table["question"].is_in(["sorry", "rude"]).to_numpy()
+
+
+def outcome(read):
+    """Give what is read, or what is said instead."""
+    try:
+        return read()
+    except InputError as error:
+        return str(error)
+
+
+def check_alike(path):
+    """Check that reading in pieces comes to what reading at once comes to; give that."""
+    wanted = outcome(lambda: expected(path, IN_ORDER))
+    found = outcome(lambda: taken(path, IN_ORDER)[0])
+
+    assert found == wanted if isinstance(wanted, str) else same(found, wanted)
+    return wanted
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "jsonl"])
+@pytest.mark.parametrize("place", [0, 1])
+@pytest.mark.parametrize(
+    ("column", "value", "said"),
+    [
+        ("item", None, "must name an item, got nothing"),
+        ("judge", "another", "got none of"),
+        ("judge", None, "got none of"),
+        ("fingerprint", "sha256:other", "got the fingerprints"),
+        ("threshold", 0.9, "got the thresholds"),
+        ("behavior", "chat", "must be one for each item"),
+    ],
+)
+def test_one_row_that_differs_from_its_item_is_an_error(write, suffix, place, column, value, said):
+    path = write("long", suffix, change=lambda table: with_cell(table, place, column, value))
+
+    assert said in check_alike(path)
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "jsonl"])
+@pytest.mark.parametrize("place", [0, 1])
+def test_a_behavior_that_only_one_row_of_an_item_names_is_its_behavior(write, suffix, place):
+    path = write("long", suffix, change=lambda table: with_cell(table, place, "behavior", None))
+
+    assert check_alike(path)["i300"][1] == "refuse"
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "jsonl"])
+@pytest.mark.parametrize(("source", "expected"), [("vote", (0.0, 1.0)), ("classifier", None)])
+def test_labels_without_a_probability_count_as_far_as_they_are_votes(
+    write, suffix, source, expected
+):
+    def voted(table):
+        for place in (0, 1):
+            table = with_cell(table, place, "probability", None)
+            table = with_cell(table, place, "source", source)
+            table = with_cell(table, place, "label", bool(place))
+        return table
+
+    path = write("long", suffix, change=voted)
+
+    probabilities, _, failure = check_alike(path)["i300"]
+    if expected is None:
+        assert np.isnan(probabilities).all()
+        assert failure == "a label without a probability"
+    else:
+        assert (tuple(probabilities), failure) == (expected, None)
+
+
+def test_a_verdict_that_is_negated_far_behind_is_turned_round(write):
+    path = write("long", "jsonl")
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    row = next(row for row in lines if (row["item"], row["question"]) == ("i300", "rude"))
+    said = row["probability"]
+    row["negated"] = True
+    path.write_text("\n".join(map(json.dumps, lines)) + "\n")
+
+    assert check_alike(path)["i300"][0][1] == 1.0 - said
+
+
+@pytest.mark.parametrize("number", ["1" + "0" * 400, "1e400", "-1", "[0.5]", '"high"'])
+def test_what_is_no_probability_is_an_error_wherever_it_stands(write, number):
+    path = write("long", "jsonl")
+    lines = path.read_text().splitlines()
+    place = next(k for k, line in enumerate(lines) if '"i300"' in line and '"rude"' in line)
+    whole = json.loads(lines[place])
+    lines[place] = json.dumps(whole | {"probability": "@"}).replace('"@"', number)
+    path.write_text("\n".join(lines) + "\n")
+
+    assert "must be" in check_alike(path)
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "jsonl", "csv"])
+def test_words_of_truth_in_a_wide_table_are_no_missing_verdicts(write, suffix):
+    is_true = pl.col("sorry").fill_nan(None) > 0.5
+    word = pl.when(is_true).then(pl.lit("yes")).otherwise(pl.lit("no")).alias("sorry")
+    path = write("wide", suffix, change=lambda table: table.with_columns(word))
+
+    assert {row[0][0] for row in check_alike(path).values()} == {0.0, 1.0}
+
+
+@pytest.mark.parametrize("layout", ["long", "wide"])
+def test_spaces_around_an_id_are_no_part_of_it(write, layout):
+    is_spaced = pl.col("item") == "i300"
+    spaced = pl.when(is_spaced).then(pl.lit(" i300 ")).otherwise("item").alias("item")
+    path = write(layout, "parquet", change=lambda table: table.with_columns(spaced))
+
+    assert check_alike(path)["i300"][2] is None

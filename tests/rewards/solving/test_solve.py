@@ -19,6 +19,7 @@ from ranking_oracle import (
     shortest_optimum,
 )
 from voirdire.errors import DegenerateDataWarning, InputError
+from voirdire.rewards.solving.problem import RankingProblem
 from voirdire.rewards.solving.solve import solve
 
 SIGNS = {"free": None, "signed": [1, -1, 0, 1, None, -1]}
@@ -417,3 +418,23 @@ def test_arrays_that_do_not_fit_are_refused(change, message):
 
     with pytest.raises(InputError, match=message):
         solve(problem)
+
+
+def test_a_start_at_the_kink_of_every_pair_leads_to_the_same_optimum():
+    # Five pairs, all alike: six weights of 5/24 make up their gap of 1 but for rounding.
+    problem = RankingProblem(
+        features=np.array([[0.8] * 6, [0.0] * 6]),
+        better=np.zeros(5, dtype=np.int64),
+        worse=np.ones(5, dtype=np.int64),
+        gap=np.ones(5),
+        weight=np.full(5, 0.2),
+        l2=1e-3,
+        lower=np.full(6, -np.inf),
+        upper=np.full(6, np.inf),
+    )
+
+    plain = solve(problem)
+    started = solve(problem, start=np.full(6, 0.20833333333333334))
+
+    assert started.gap < 1e-9
+    assert np.allclose(started.weights, plain.weights, atol=1e-7)

@@ -106,7 +106,7 @@ def test_the_hash_is_of_what_is_said_and_not_of_how_it_is_laid_out(tmp_path):
         ("label: ideal", "label: idael", r"mine.yaml:7:14: must name a class of `comply`"),
         ("apology: true", "apologie: true", "must name a proposition .* Did you mean `apology`"),
         ("apology: true", "apology: 3", "must be true or false"),
-        ("comply:", "complie:", "must name a behavior .* Did you mean `comply`"),
+        ("comply:", "complyy:", "must name a behavior .* Did you mean `comply`"),
         ("[undesired]", "[bad]", "must name a proposition or group of the rubric, got 'bad'"),
         ("[undesired]", "[core]", "group `core` has no member in behavior `comply`"),
         ("[1, 2]", "[2, 1]", "be a whole number from 1 to 100, two of them, or the word fewest"),
@@ -227,3 +227,8 @@ def test_where_a_language_lacks_words_the_other_stands_in():
     found = instruction_of("rude", wanted=True, recipes=spoken, rubric=rubric, language="en")
 
     assert found == "无礼"
+
+
+def test_an_empty_file_lacks_a_behavior_and_no_question():
+    with pytest.raises(RubricError, match="recipes must hold at least one behavior"):
+        recipes_from_text("", rubric=load_rubric("safety"))

@@ -384,6 +384,24 @@ def test_a_wish_to_stop_keeps_what_is_in_flight(tmp_path):
     assert len(later.calls) == N_COMPLETIONS - n_paid
 
 
+def test_an_error_of_the_one_who_watches_keeps_what_is_in_flight(tmp_path):
+    place = tmp_path / "replies.sqlite"
+
+    def watch(state):
+        if state.n_in_flight == 5:
+            raise OSError("the terminal is gone")
+
+    model = writer(delay_s=0.6)
+    with pytest.raises(OSError, match="the terminal is gone"):
+        made_by(model, store=place, progress=watch, limits=Limits(concurrency=5))
+    n_paid = len(model.calls)
+    later = writer()
+    made_by(later, store=place)
+
+    assert n_paid == 5
+    assert len(later.calls) == N_COMPLETIONS - n_paid
+
+
 # A language model as the judge -----------------------------------------------------------------
 
 

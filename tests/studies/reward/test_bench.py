@@ -6,6 +6,7 @@ import math
 import numpy as np
 import pytest
 
+from studies.reward.test_resampling import expanded
 from voirdire.errors import NoDataError
 from voirdire.rewards.judged_items import JudgedItems
 from voirdire.studies.reward.bench import check_bench
@@ -89,7 +90,22 @@ def test_the_interval_of_the_mean_is_that_of_means_in_resamples(check):
         for row in drawn
     ]
     mean = _by_place(found)["*", "total"].accuracy
-    assert [mean.low, mean.high] == pytest.approx(np.quantile(means, [0.025, 0.975]).tolist())
+    assert [mean.low, mean.high] == pytest.approx(expanded(means, 30))
+
+
+def test_a_mean_over_subsets_without_an_error_leaves_room_for_some(check):
+    rows = [_row(k, subset="ab"[k % 3 == 0]) for k in range(30)]
+
+    right = _by_place(check(rows, [(GOOD, BAD)] * 30))["*", "total"].accuracy
+    wrong = _by_place(check(rows, [(BAD, GOOD)] * 30))["*", "total"].accuracy
+
+    # 10 prompts of b and 20 of a: (1 - p_a)^20 (1 - p_b)^10 = .025 with (p_a + p_b) / 2 largest,
+    # where 1 - p_k = n_k / mu with mu = (10^10 20^20 / .025)^(1/30): p_a = -.12 < 0, so that
+    # p_a = 0 and p_b = 1 - .025^(1/10).
+    reach = (1 - 0.025 ** (1 / 10)) / 2
+    assert (right.value, right.high) == (1.0, 1.0)
+    assert right.low == pytest.approx(1 - reach)
+    assert (wrong.value, wrong.low, wrong.high) == (0.0, 0.0, pytest.approx(reach))
 
 
 def test_base_rewards_of_the_sides_give_three_signals(check):

@@ -90,6 +90,47 @@ def test_a_weight_that_is_as_good_as_nothing_is_dead(examine_rows, make_reward):
     assert not found["refuse", "apology"].is_dead
 
 
+def test_a_feature_that_varies_little_and_decides_everything_is_not_dead(examine_rows, make_reward):
+    rows = [
+        _row(k, label, [float(k % 2), rude, 0.0, 0.0])
+        for k in range(6)
+        for label, rude in (("ideal", 0.001), ("unacceptable", 0.011))
+    ]
+    reward = make_reward({"refuse": {"apology": 1.0, "rude": -100.0}})
+
+    row = _found(examine_rows(rows, of=reward))["refuse", "rude"]
+
+    assert (row.share, row.error_rate_without) == (1.0, 0.5)
+    assert not row.is_dead
+
+
+def test_a_class_is_not_held_against_one_that_hardly_occurs(examine_rows, make_reward):
+    def rows(helps):  # how probable it is that the worst one is disallowed
+        return [
+            _row(k, label, p)
+            for k in range(8)
+            for label, p in (
+                ("ideal", [1.0, 0, 0, 0]),
+                ("unacceptable", [1.0, 1, 0, 0]),
+                ("unacceptable", [1.0, 1, helps, 0]),
+            )
+        ]
+
+    weights = {"refuse.ideal": 1.0, "refuse.unacceptable": -1.0}  # and 0 for what is disallowed
+    found = {
+        helps: {
+            row.feature
+            for row in feature_drives(
+                examine_rows(rows(helps), of=make_reward({"refuse": weights}))
+            )
+            if row.is_contradictory
+        }
+        for helps in (0.03, 0.9)
+    }
+
+    assert found == {0.03: set(), 0.9: {"refuse.unacceptable"}}
+
+
 @pytest.mark.parametrize(
     ("weights", "expected"),
     [

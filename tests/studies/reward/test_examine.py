@@ -177,6 +177,22 @@ def test_the_order_of_the_fit_is_used(examine, reward):
     assert found.error_rates[0].rate.value == 1.0
 
 
+def test_an_order_for_all_behaviors_goes_before_that_of_the_fit(examine, reward):
+    rows = _group("a", ("good", SORRY), ("bad", HELPS))
+    fitted = dataclasses.replace(reward, settings={"orders": {"refuse": "bad > good"}})
+
+    found = examine(rows, of=fitted, orders={"*": "good > bad"})
+
+    assert found.error_rates[0].rate.value == 0.0
+
+
+def test_an_order_of_an_unknown_behavior_is_refused(examine):
+    rows = _group("a", ("ideal", SORRY), ("disallowed", HELPS))
+
+    with pytest.raises(InputError, match=r"`orders` must name behaviors .* got 'refused'"):
+        examine(rows, orders={"refused": "ideal > disallowed"})
+
+
 def test_what_cannot_be_examined_is_listed_with_its_reason(examine, reward):
     rows = [
         *_group("a", ("ideal", SORRY), ("unacceptable", RUDE), ("superb", SORRY)),

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
-import sys
-import threading
-from concurrent.futures import TimeoutError as NotYetError
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from voirdire.errors import CostLimitReachedError
+from voirdire.judging.llm.background_loop import BackgroundLoop
 from voirdire.judging.llm.pipeline import CHUNK_ITEMS, Pipeline
 from voirdire.judging.llm.stopping import Stopping
 from voirdire.judging.parts import CALL_CHARACTERS, stretches
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Iterable, Iterator
+    import threading
+    from collections.abc import Callable, Iterable, Iterator
 
     from voirdire.judging.calls.caller import CallerState
     from voirdire.judging.llm.bound_judge import BoundJudge
@@ -25,9 +23,6 @@ if TYPE_CHECKING:
     from voirdire.store import ReplyStore
 
 __all__ = ["judged_chunks", "judged_items"]
-
-T = TypeVar("T")
-_TICK_S = 0.25
 
 
 def judged_chunks(
@@ -67,7 +62,7 @@ def judged_chunks(
     second one does not wait.
     """
     source = stretches(items, most_items=CHUNK_ITEMS, most_characters=CALL_CHARACTERS)
-    with _Loop() as loop:
+    with BackgroundLoop() as loop:
         pipeline = loop.run(_started(source, bound, store=store, retry_failures=retry_failures))
         in_time, is_interrupted = False, False
 
@@ -111,7 +106,7 @@ def _done(pipeline: Pipeline) -> str:
 
 def _close(
     pipeline: Pipeline,
-    loop: _Loop,
+    loop: BackgroundLoop,
     *,
     stopping: threading.Event | None,
     tick: Callable[[float, CallerState], None] | None = None,
@@ -140,69 +135,3 @@ async def _started(source: Iterator[list[Item]], bound: BoundJudge, **settings: 
     pipeline = Pipeline(source, bound, **settings)
     await pipeline.start()
     return pipeline
-
-
-class _Loop:
-    """An event loop in a thread, which a notebook's own loop does not disturb."""
-
-    def __enter__(self) -> Self:
-        self._loop = asyncio.new_event_loop()
-        self._ending: asyncio.Task[None] | None = None
-        self._thread = threading.Thread(target=self._serve, daemon=True)
-        self._thread.start()
-        return self
-
-    @property
-    def is_out_of_reach(self) -> bool:
-        """Whether waiting for the loop would never end.
-
-        A generator that nobody closed is closed by whoever collects it: the interpreter at its
-        end, which has stopped all threads; a process that was forked off; or this very thread.
-        """
-        own = self._thread is threading.current_thread()
-        return own or not self._thread.is_alive() or sys.is_finalizing()
-
-    def leave(self, close: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        """Have the loop end after something, if it still runs, and do not wait for it."""
-
-        async def end() -> None:
-            try:
-                await close()
-            finally:
-                self._loop.stop()
-
-        def begin() -> None:
-            self._ending = self._loop.create_task(end())
-
-        self._loop.call_soon_threadsafe(begin)
-
-    def _serve(self) -> None:
-        self._loop.run_forever()
-        if self._ending is not None:  # nobody waits for the thread, to close the loop after it
-            self._loop.close()
-
-    def __exit__(self, *_: object) -> None:
-        if self.is_out_of_reach:
-            return
-        self.run(self._loop.shutdown_default_executor())
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
-        self._loop.close()
-
-    def run(
-        self, coroutine: Coroutine[Any, Any, T], *, watch: Callable[[], None] | None = None
-    ) -> T:
-        """Wait for a coroutine, looking around a few times a second."""
-        future = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
-        try:
-            while True:
-                if watch is not None:
-                    watch()
-                try:
-                    return future.result(timeout=_TICK_S)
-                except NotYetError:
-                    if future.done():  # the coroutine's own timeout, not ours
-                        raise
-        except BaseException:
-            future.cancel()
-            raise

@@ -209,6 +209,7 @@ def _context(report: Report, parts: tuple[QuestionPart, ...], speaker: Speaker) 
         "most_drawn": 3,
         "language": {"en": "en", "zh": "zh-Hans"}[speaker.language],
         "simulated": report.settings.get("simulated") is True,
+        "simulated_base": report.settings.get("simulated_base_rewards") is True,
         "real_judges": real_judges and Listing(tuple(Name(name) for name in real_judges)),
     }
 

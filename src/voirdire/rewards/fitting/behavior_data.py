@@ -9,6 +9,7 @@ import numpy as np
 
 from voirdire.records import Dropped
 from voirdire.rewards.features import feature_values
+from voirdire.rewards.prompt_hash import prompt_hash
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -122,7 +123,9 @@ def behavior_data(
         Without the pairs of which a completion has no verdict, or no base reward where it is used;
         these completions are listed in `dropped`.
     """
-    used, places = np.unique(np.concatenate([pairs.better, pairs.worse]), return_inverse=True)
+    rank, prompts = _by_prompt_hash(data, pairs)
+    better, worse = pairs.better[rank], pairs.worse[rank]
+    used, places = np.unique(np.concatenate([better, worse]), return_inverse=True)
     features = feature_values(
         rubric,
         choice.features.behavior,
@@ -140,12 +143,30 @@ def behavior_data(
         base=base,
         better=places[: pairs.n_pairs],
         worse=places[pairs.n_pairs :],
-        prompts=pairs.prompts,
-        margins=pairs.margins,
+        prompts=prompts,
+        margins=pairs.margins[rank],
         dropped=tuple(_drops(data, judged, places=used, unjudged=unjudged, unbased=unbased)),
     )
     is_usable = ~(unjudged | unbased)
     return found.of_pairs(is_usable[found.better] & is_usable[found.worse])
+
+
+def _by_prompt_hash(
+    data: ComparisonData, pairs: PairSet
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Order pairs by the hashes of their prompts, and number these anew.
+
+    Folds and resamples deal prompts out by number: the same comparisons in another order of rows,
+    which have the same data hash, are to give the same figures.
+    """
+    _, firsts, numbers = np.unique(pairs.prompts, return_index=True, return_inverse=True)
+    hashes = [prompt_hash(data.items[place]) for place in pairs.better[firsts].tolist()]
+    order = sorted(range(len(hashes)), key=hashes.__getitem__)
+    renumbered = np.empty(len(order), dtype=np.int64)
+    renumbered[order] = np.arange(len(order))
+    prompts = renumbered[numbers]
+    rank = np.argsort(prompts, kind="stable")
+    return rank, prompts[rank]
 
 
 def _probabilities(

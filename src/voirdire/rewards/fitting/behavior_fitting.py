@@ -107,7 +107,7 @@ def fit_behavior(
     weights, solution = _solved(problem, l2)
     tell()
     resampling = _resampling(data, settings)
-    low, high = resampled_weights(problem, l2=l2, resampling=resampling, tell=tell)
+    low, high = resampled_weights(problem, weights=weights, l2=l2, resampling=resampling, tell=tell)
     separable, left_open = _looked_into(problem)
     held_out, base_alone = _error_rates(
         problem, weights=weights, test=test, crossed=crossed, settings=settings

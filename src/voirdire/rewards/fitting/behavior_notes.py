@@ -87,12 +87,12 @@ def _separable(separable: str, *, l2: float, settings: FitSettings) -> Iterator[
     if separable == "none":
         return
     said = (
-        "some weights rank every comparison right"
+        "some weights rank every comparison right: how large the weights are"
         if separable == "complete"
-        else "some weights rank no comparison wrong, and some right"
+        else "some weights by themselves rank comparisons right and none wrong: how large these are"
     )
     if l2 > 0 or settings.loss == "hinge":
-        yield f"{said}: how large the weights are is said by margin and λ, not by the data"
+        yield f"{said} is said by margin and λ, not by the data"
 
 
 def _scales(problem: WeightProblem) -> Iterator[str]:
@@ -101,14 +101,18 @@ def _scales(problem: WeightProblem) -> Iterator[str]:
     margin = float(problem.data.margins.mean())
     if base > _FAR_APART * margin:
         yield (
-            f"base rewards differ by {base:.3g} on average, {base / margin:.0f} times the margin: "
-            "give a margin in their scale, or rescale them"
+            f"base rewards differ by {base:.3g} on average, {_times(base / margin)} times the "
+            "margin: give a margin in their scale, or rescale them"
         )
     elif 0 < base < margin / _FAR_APART:
         yield (
-            f"base rewards differ by {base:.3g} on average, a {margin / base:.0f}th of the "
-            "margin: beside these weights they count for little"
+            f"base rewards differ by {base:.3g} on average, the margin is {_times(margin / base)} "
+            "times as much: beside these weights they count for little"
         )
+
+
+def _times(factor: float) -> str:
+    return f"{factor:,.0f}" if factor < 1e6 else f"{factor:.1e}"
 
 
 def _named(names: Sequence[str]) -> str:

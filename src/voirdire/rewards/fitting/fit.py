@@ -121,11 +121,13 @@ def fit_reward(
     other folds choose.
 
     *Intervals* are expanded percentiles over resampled prompts. For weights everything but λ is
-    fitted anew in every resample. For error rates nothing is: the interval says how much the rate
-    depends on which prompts were looked at, not on which ones were fitted on. The same seed gives
-    the same figures, and a behavior's do not depend on what other behaviors there are.
+    fitted anew in every resample, of 2,000 prompts at most. For error rates nothing is: the
+    interval says how much the rate depends on which prompts were looked at, not on which ones were
+    fitted on. The same seed gives the same figures, and a behavior's do not depend on what other
+    behaviors there are.
 
-    *Time* is that of about 36 fits for each behavior, 35 of them for λ, and one for each resample.
+    *Time* is that of about 36 fits for each behavior, 35 of them for λ, and of one on at most 2,000
+    prompts for each resample.
 
     *What is left open.* Weights are those of least norm among equally good ones. Class features
     add up to 1, so that their weights add up to 0 where none of them is held to something else.

@@ -58,7 +58,7 @@ def uses_base(data: ComparisonData, pairs: Mapping[str, PairSet], settings: FitS
 def fit_notes(
     data: ComparisonData, rubric: Rubric, parts: Mapping[str, BehaviorPart]
 ) -> Iterator[str]:
-    """Say which behaviors get no weights, and why.
+    """Say which behaviors get no weights, which prompts do nothing for them, and why.
 
     Parameters
     ----------
@@ -77,6 +77,7 @@ def fit_notes(
     for row in rubric.behaviors:
         part = parts.get(row.id)
         if part is not None and part.train.n_pairs:
+            yield from _idle_prompts(data, part, row.id)
             continue
         if part is not None:
             why = (
@@ -105,6 +106,19 @@ def refuse_nothing(
         "is of two completions of one prompt; labels, or a pair, say which one is better."
     )
     raise NoDataError(msg)
+
+
+def _idle_prompts(data: ComparisonData, part: BehaviorPart, behavior: str) -> Iterator[str]:
+    """Count the prompts that are in no comparison, so that nobody takes them for evidence."""
+    own = np.array([name == behavior for name in data.behaviors], dtype=bool)
+    n_all = np.unique(data.prompts[own]).size
+    n_used = part.train.n_prompts + (0 if part.test is None else part.test.n_prompts)
+    if n_used < n_all:
+        yield (
+            f"behavior {behavior}: {n_all - n_used:,} of {n_all:,} prompts are in no comparison: "
+            "none of their completions is better than another, or verdicts or base rewards are "
+            "missing"
+        )
 
 
 def _why_no_pairs(data: ComparisonData, behavior: str) -> str:

@@ -66,12 +66,15 @@ def undetermined(
         return Undetermined()
     basis = np.linalg.qr(np.concatenate([gauge, loose]).T)[0].T
     is_dead = np.linalg.norm(basis, axis=0) > 1.0 - _ZERO
+    dead = tuple(names[place] for place in np.flatnonzero(is_dead).tolist())
+    if is_dead.all():
+        return Undetermined(features=dead)
     alive = np.flatnonzero(~is_dead)
     known = gauge[:, alive]
     rest = _eliminated(np.concatenate([known, loose[:, alive]]), n_first=gauge.shape[0])
     rest = np.array([_sparsest(row, known) for row in rest])
     return Undetermined(
-        features=tuple(names[place] for place in np.flatnonzero(is_dead).tolist()),
+        features=dead,
         directions=_sentences(
             [[names[place] for place in alive[np.flatnonzero(row)].tolist()] for row in rest]
         ),

@@ -88,10 +88,14 @@ class WeightProblem:
         data, fitted = self.data, self.choice.is_fitted
         weight = self.weight if counts is None else self.weight * counts[data.prompts]
         kept = weight > 0
+        features, better, worse = self.fitted_features, data.better[kept], data.worse[kept]
+        if 2 * better.size < len(features):  # few of many: the others need not be looked at
+            used, places = np.unique(np.concatenate([better, worse]), return_inverse=True)
+            features, better, worse = features[used], places[: better.size], places[better.size :]
         return RankingProblem(
-            features=self.fitted_features,
-            better=data.better[kept],
-            worse=data.worse[kept],
+            features=features,
+            better=better,
+            worse=worse,
             gap=(data.margins - self.given_gain)[kept],
             weight=weight[kept] / weight[kept].sum(),
             l2=l2,
@@ -113,9 +117,12 @@ class WeightProblem:
         found = solve(self.ranking(l2))
         return self._with_given(found.weights), found
 
-    def solve_part(self, l2: float, counts: NDArray[np.int64]) -> NDArray[np.float64]:
+    def solve_part(
+        self, l2: float, counts: NDArray[np.int64], *, start: NDArray[np.float64] | None = None
+    ) -> NDArray[np.float64]:
         """Find the weights on some of the prompts, each counted as often as `counts` says.
 
+        Weights of the behavior that are near the answer, `start`, save steps and change nothing.
         A part may be separable where the whole is not, so that the logistic loss gets a λ of at
         least one in a million here.
         """
@@ -124,7 +131,9 @@ class WeightProblem:
         if not self.is_fitted:
             return self.choice.given.copy()
         held = max(l2, _LEAST_L2) if self.loss == "logistic" else l2
-        return self._with_given(solve(self.ranking(held, counts=counts)).weights)
+        near = None if start is None else start[self.choice.is_fitted]
+        found = solve(self.ranking(held, counts=counts), start=near)
+        return self._with_given(found.weights)
 
     def _with_given(self, fitted: NDArray[np.float64]) -> NDArray[np.float64]:
         weights = self.choice.given.copy()

@@ -6,7 +6,6 @@ goes on where `voirdire judge` would: finished parts and replies are used again.
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +16,7 @@ from voirdire.judging.fingerprint import hash_of
 from voirdire.judging.plan import asks_a_model
 from voirdire.judging.reply_stores import STORE_NAME
 from voirdire.judging.table import verdict_columns
+from voirdire.judging.work_folder import MARK, remove_folder
 
 if TYPE_CHECKING:
     from voirdire.judging import CallSummary
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 __all__ = ["JudgedFile"]
 
-_MARK = "README.txt"
 _MARK_TEXT = (
     "Verdicts of an unfinished run of `voirdire score`. The same command goes on from here; with\n"
     "--restart it starts anew. This folder goes when the run is finished.\n"
@@ -39,7 +38,7 @@ class _Finished(msgspec.Struct, kw_only=True):
 
 
 class JudgedFile:
-    """The verdicts of a run that scores."""
+    """The verdicts of a run that scores, which alone may write its output."""
 
     def __init__(self, target: Path) -> None:
         self._target = target
@@ -97,7 +96,7 @@ class JudgedFile:
 
     def remove(self) -> None:
         """Take the folder away."""
-        shutil.rmtree(self._folder, ignore_errors=True)
+        remove_folder(self._folder)
 
     @property
     def _finished(self) -> Path:
@@ -105,7 +104,7 @@ class JudgedFile:
 
     def _make(self, *, restart: bool) -> None:
         folder = self._folder
-        is_ours = (folder / _MARK).is_file()
+        is_ours = (folder / MARK).is_file()
         if folder.exists() and not (folder.is_dir() and (is_ours or not any(folder.iterdir()))):
             msg = (
                 f"{str(folder)!r} must be free for the verdicts of the run, got something that "
@@ -114,7 +113,7 @@ class JudgedFile:
             raise InputError(msg)
         try:
             folder.mkdir(exist_ok=True)
-            (folder / _MARK).write_text(_MARK_TEXT, encoding="utf-8")
+            (folder / MARK).write_text(_MARK_TEXT, encoding="utf-8")
             if restart:
                 self._finished.unlink(missing_ok=True)
         except OSError as error:

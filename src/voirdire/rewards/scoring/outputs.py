@@ -5,9 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import os
-import shutil
 import sys
-import tempfile
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
@@ -20,6 +19,7 @@ from voirdire.judging.verdict_files import (
     synced,
     verdict_format,
 )
+from voirdire.judging.work_folder import WorkFolder
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -88,31 +88,30 @@ class RewardWriter:
 
     def __init__(self, target: Path, *, written_as: VerdictFormat, columns: Sequence[str]) -> None:
         self._target, self._written_as, self._columns = target, written_as, columns
-        self._folder: Path | None = None
+        self._work = WorkFolder(target, written_as=written_as)
         self._file: IO[bytes] | None = None
         self._parts: list[Path] = []
 
     def __enter__(self) -> Self:
-        """Make a place for what is not finished."""
-        try:
-            name = tempfile.mkdtemp(
-                dir=self._target.parent, prefix=f".{self._target.name[:80]}.", suffix=".partial"
-            )
-            self._folder = Path(name)
-            if self._written_as != "parquet":
-                self._file = self._joined.open("wb")
-                if self._written_as == "csv":
-                    self._file.write(_header(self._columns))
-        except OSError as error:
-            raise self._error(error) from error
+        """Take the place for what is not finished, which no other run may use at the same time."""
+        with ExitStack() as stack:
+            stack.enter_context(self._work)
+            stack.callback(self._work.remove)
+            try:
+                self._work.clear()  # a run that was killed leaves its rows
+                if self._written_as != "parquet":
+                    self._file = stack.enter_context(self._joined.open("wb"))
+                    if self._written_as == "csv":
+                        self._file.write(_header(self._columns))
+            except OSError as error:
+                raise self._error(error) from error
+            self._stack = stack.pop_all()
         return self
 
     def __exit__(self, *_: object) -> None:
         """Take away what is not finished."""
-        if self._file is not None:
-            self._file.close()
-        if self._folder is not None:
-            shutil.rmtree(self._folder, ignore_errors=True)
+        with suppress(OSError):  # closing writes what is left, where the disk may be full
+            self._stack.close()
 
     def add(self, frame: pl.DataFrame) -> None:
         """Write rows."""
@@ -145,10 +144,7 @@ class RewardWriter:
     @property
     def folder(self) -> Path:
         """Where unfinished files wait."""
-        if self._folder is None:
-            msg = "a writer writes only inside of its context"
-            raise RuntimeError(msg)
-        return self._folder
+        return self._work.path
 
     @property
     def _joined(self) -> Path:

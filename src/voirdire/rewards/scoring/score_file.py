@@ -87,8 +87,9 @@ def score_file(
     verdicts : path, sequence of paths, or anything that `read_judged_items` reads, optional
         Verdicts on the items, joined by id, in any order. By default the items are judged.
     judge : Judge, LlmJudge, str or path, optional
-        Who judges; by default the reward's own judge is made again. With `verdicts`, the name of
-        the judge whose verdicts count, where there are several.
+        Who judges; ``"own"`` is the reward's own judge, made again, and the default where that is
+        the one that ships with voirdire. With `verdicts`, the name of the judge whose verdicts
+        count, where there are several.
     store : str or path, optional
         Where a language model's replies are kept; by default ``voirdire-replies.sqlite`` beside
         the output.

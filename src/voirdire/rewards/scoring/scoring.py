@@ -84,11 +84,13 @@ def judging_plan(
 ) -> tuple[JudgingPlan, tuple[str, ...]]:
     """Make the judge ready, the reward's own by default, and check that it is the one."""
     from voirdire.judging.plan import plan_judging
-    from voirdire.rewards.reward_judge import judge_again
+    from voirdire.rewards.reward_judge import asked_judge
 
-    asked = judge_again(model.judge) if judge is None else judge
     plan = plan_judging(
-        asked, model.rubric, threshold=model.judge.threshold, judged=model.judge.judged
+        asked_judge(model.judge, judge),
+        model.rubric,
+        threshold=model.judge.threshold,
+        judged=model.judge.judged,
     )
     notes = check_judge(
         model,

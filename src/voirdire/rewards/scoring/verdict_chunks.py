@@ -33,6 +33,7 @@ _NO_VERDICT = "no verdict"
 _CHUNK_ITEMS = 16_384
 _BLOCK_BYTES = 1 << 23
 _NAMES = ("judge", "fingerprint")
+_WORDS = ("item", "question", "label", "behavior", "failure")
 
 
 def item_hashes(items: Sequence[str]) -> NDArray[np.uint64]:
@@ -65,7 +66,7 @@ class VerdictChunks:
     def _wanted(self) -> tuple[str, ...]:
         if self._layout == "wide":
             return ("item", "behavior", *self._rubric.propositions, *_NAMES)
-        rows = ("item", "question", "probability", "threshold", "behavior", "failure")
+        rows = ("item", "question", "label", "probability", "threshold", "behavior", "failure")
         return (*rows, *_NAMES)
 
     def following(self) -> JudgedItems | None:
@@ -92,8 +93,12 @@ class VerdictChunks:
         frame = self._of_judge(frame)
         if frame.is_empty():
             return None
-        values = frame.select(self._rubric.propositions).cast(pl.Float64, strict=False)
-        return self._judged(frame, values.fill_null(np.nan).to_numpy(), failures={})
+        values = frame.select(self._rubric.propositions)
+        if not all(kind.is_numeric() or kind == pl.Boolean for kind in values.dtypes):
+            self.is_usable = False  # words of truth, perhaps
+            return None
+        values = values.cast(pl.Float64).fill_null(np.nan)
+        return self._judged(frame, values.to_numpy(), failures={})
 
     def _long(self, frame: pl.DataFrame) -> JudgedItems | None:
         names = self._rubric.propositions
@@ -105,12 +110,13 @@ class VerdictChunks:
         if not n_items:
             return None
         frame = frame[: n_items * len(names)]
-        if not _is_grid(frame, names):
+        values = frame["probability"].cast(pl.Float64).fill_null(np.nan).to_numpy()
+        missing = frame.filter(pl.Series(np.isnan(values)))
+        # a label without a probability may be a vote
+        if not _is_grid(frame, names) or missing["label"].count():
             self.is_usable = False
             return None
-        values = frame["probability"].cast(pl.Float64).fill_null(np.nan).to_numpy()
         heads = frame.gather_every(len(names))
-        missing = frame.filter(pl.Series(np.isnan(values)))
         reasons = missing["failure"].fill_null(_NO_VERDICT).to_list()
         failures = dict(zip(missing["item"].to_list()[::-1], reasons[::-1], strict=True))
         return self._judged(heads, values.reshape(n_items, len(names)), failures=failures)
@@ -121,14 +127,16 @@ class VerdictChunks:
     def _judged(
         self, heads: pl.DataFrame, values: NDArray[np.float64], *, failures: dict[str, str]
     ) -> JudgedItems | None:
+        ids = heads["item"]
         said = [heads[name].unique().to_list() for name in _NAMES]
         thresholds = heads["threshold"].unique().to_list() if "threshold" in heads.columns else []
         outside = (values < 0) | (values > 1)
         is_mixed = any(len(found) != 1 or found[0] is None for found in said) or len(thresholds) > 1
-        if is_mixed or outside.any() or heads["item"].has_nulls():
+        is_named = bool((ids == ids.str.strip_chars()).all(ignore_nulls=False))
+        if is_mixed or outside.any() or not is_named:
             self.is_usable = False
             return None
-        items = tuple(heads["item"].to_list())
+        items = tuple(ids.to_list())
         if not failures:
             rows = np.flatnonzero(np.isnan(values).any(axis=1)).tolist()
             failures = {items[row]: _NO_VERDICT for row in rows}
@@ -177,6 +185,9 @@ class _JsonlFrames:
             if not block:
                 return None
         self._rest = block[end:]
+        if b'"negated"' in block:
+            msg = "a column that is not read here"
+            raise ValueError(msg)
         return _as_text(pl.read_ndjson(io.BytesIO(block[:end]), schema=self._schema))
 
     def _read(self) -> bytes:
@@ -193,25 +204,28 @@ def _opened(path: Path, *, columns: Sequence[str]) -> _ParquetFrames | _JsonlFra
     if suffix == ".parquet":
         return _ParquetFrames(path, columns)
     if suffix in (".jsonl", ".ndjson"):
-        words = ("item", "question", "behavior", "failure", *_NAMES)
+        words = (*_WORDS, *_NAMES)
         return _JsonlFrames(path, columns, [name for name in columns if name not in words])
     return None
 
 
 def _as_text(frame: pl.DataFrame) -> pl.DataFrame:
-    words = [name for name in ("item", "question", "behavior", "failure") if name in frame.columns]
+    words = [name for name in _WORDS if name in frame.columns]
     return frame.with_columns(pl.col(words).cast(pl.String))
 
 
 def _is_grid(frame: pl.DataFrame, names: Sequence[str]) -> bool:
-    """Tell whether every item has its propositions together and in order."""
+    """Tell whether every item has its propositions together, in order and by one judge."""
     n_items = frame.height // len(names)
     asked = pl.Series(list(names)).gather(np.tile(np.arange(len(names)), n_items))
     if not bool((frame["question"] == asked).all()):
         return False
-    first = np.repeat(np.arange(n_items) * len(names), len(names))
-    items = frame["item"]
-    heads = items.gather_every(len(names))
+    heads = frame["item"].gather_every(len(names))
     if heads.is_duplicated().any():
         return False
-    return bool((items == items.gather(first)).all())
+    first = np.repeat(np.arange(n_items) * len(names), len(names))
+    return all(
+        # nothing beside something is a difference too
+        bool(frame[name].eq_missing(frame[name].gather(first)).all())
+        for name in ("item", "behavior", "threshold", *_NAMES)
+    )

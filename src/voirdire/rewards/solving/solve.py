@@ -27,6 +27,8 @@ __all__ = ["solve"]
 
 _GOAL = 1e-11
 """The gap that is aimed at: the last steps to it cost next to nothing."""
+_ENOUGH = 1e-9
+"""Where a start led into a corner and leaves more than this, the way is gone without it."""
 _LOGISTIC_GOAL = 1e-12
 """Each Newton step doubles the digits."""
 
@@ -99,6 +101,8 @@ def solve(
     """
     ready = prepared(checked(problem))
     own, objective, bound, n_steps = _solved(problem, ready, start)
+    if start is not None and objective - bound > _ENOUGH * max(1.0, objective):
+        own, objective, bound, n_steps = _solved(problem, ready, None)
     allowed = tolerance * max(1.0, objective)
     if not objective - bound <= allowed:
         msg = (

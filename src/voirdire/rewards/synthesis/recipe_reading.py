@@ -25,7 +25,11 @@ __all__ = ["built_in_recipes", "load_recipes", "recipes_from_text"]
 
 _SUFFIX = ".yaml"
 _NOT = "not "
-_WORDS = {"a rubric must": "recipes must", "one rubric": "one set of recipes"}
+_WORDS = {
+    "a rubric must": "recipes must",
+    "one rubric": "one set of recipes",
+    "at least one question": "at least one behavior",
+}
 """How messages of the YAML readers begin, and how they begin here."""
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from voirdire.errors import CostLimitReachedError
+from voirdire.errors import CostLimitReachedError, StoppedError
+from voirdire.judging.llm.background_loop import BackgroundLoop
 from voirdire.judging.llm.stopping import Stopping
 from voirdire.rewards.synthesis.assignment import assignments_of
-from voirdire.rewards.synthesis.background_loop import BackgroundLoop
 from voirdire.rewards.synthesis.result import SynthesisProgress
 from voirdire.rewards.synthesis.tally import SynthesisTally
 from voirdire.rewards.synthesis.verifying import Verifier
@@ -17,9 +17,10 @@ from voirdire.rewards.synthesis.writing import Writer
 if TYPE_CHECKING:
     import threading
     from collections.abc import Callable, Iterator
+    from concurrent.futures import Future
 
     from voirdire.judging.set_aside import SetAside
-    from voirdire.rewards.synthesis.assignment import Assignment
+    from voirdire.rewards.synthesis.assignment import Assignment, Draft
     from voirdire.rewards.synthesis.plan import SynthesisPlan
     from voirdire.rewards.synthesis.prompt_source import PromptSource
     from voirdire.rewards.synthesis.result import SynthesisSummary
@@ -116,25 +117,47 @@ class SynthesisRun:
         for _ in range(self._plan.n_attempts):
             if not left:
                 return
-            drafts = loop.run_stoppable(
-                self._writer.drafts(left),
-                stop=self._writer.stop,
-                watch=self._watch,
-                stopping=self._wait_for_last,
-            )
+            drafts = self._drafts(left, loop)
             self._tell(is_judging=True)
             for each, draft in zip(left, self._verifier.verify(left, drafts), strict=True):
                 each.drafts.append(draft)
             left = [each for each in left if not each.is_done]
+
+    def _drafts(self, assignments: list[Assignment], loop: BackgroundLoop) -> list[Draft]:
+        """Wait for drafts; whatever ends the waiting, replies in flight are stored first."""
+        future = loop.begin(self._writer.drafts(assignments))
+        try:
+            return loop.wait(future, watch=self._watch)
+        except BaseException as error:
+            if not future.done():
+                self._drain(future, loop, is_told=isinstance(error, KeyboardInterrupt))
+            raise
+
+    def _drain(self, future: Future[list[Draft]], loop: BackgroundLoop, *, is_told: bool) -> None:
+        """Begin nothing more, and wait for what is under way; a second Ctrl-C does not wait.
+
+        Whoever watches is told of it, unless that is where the error came from.
+        """
+        loop.call(self._writer.stop)
+        try:
+            loop.wait(future, watch=self._wait_for_last if is_told else self._hurry)
+        except StoppedError:
+            pass
+        except BaseException:
+            future.cancel()
+            raise
 
     def _watch(self) -> None:
         if self._stopping is not None and self._stopping.is_set():
             raise KeyboardInterrupt
         self._tell()
 
-    def _wait_for_last(self) -> None:
+    def _hurry(self) -> None:
         if isinstance(self._stopping, Stopping) and self._stopping.at_once.is_set():
             raise KeyboardInterrupt
+
+    def _wait_for_last(self) -> None:
+        self._hurry()
         self._tell(stopping=True)
 
     def _tell(self, *, is_judging: bool = False, stopping: bool = False) -> None:

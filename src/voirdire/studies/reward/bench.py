@@ -228,15 +228,19 @@ def _mean(
     known = ~np.isnan(drawn)
     totals, counts = np.where(known, drawn, 0.0).sum(axis=1), known.sum(axis=1)
     means = np.divide(totals, counts, out=np.full(len(drawn), np.nan), where=counts > 0)
-    lows, highs = resamples.interval(means[:, None])
-    of_subsets = [row.value for row in rates[1:]]
+    lows, highs = resamples.interval(means[:, None], n_prompts=[rates[0].n_prompts])
+    low, high = float(lows[0]), float(highs[0])
+    value = float(np.mean([row.value for row in rates[1:]]))
+    if resamples.n_resamples and value in (0.0, 1.0):  # no resample says otherwise
+        reach = resamples.farthest([row.n_prompts for row in rates[1:]])
+        low, high = (0.0, reach) if value == 0.0 else (1.0 - reach, 1.0)
     return BenchSubset(
         subset="*",
         signal=signal,
         accuracy=RateEstimate(
-            value=float(np.mean(of_subsets)),
-            low=float(lows[0]),
-            high=float(highs[0]),
+            value=value,
+            low=low,
+            high=high,
             n=rates[0].n,
             n_prompts=rates[0].n_prompts,
         ),

@@ -24,14 +24,14 @@ if TYPE_CHECKING:
     from voirdire.studies.reward.examined import Examined, ExaminedBehavior
     from voirdire.studies.reward.rated_items import BehaviorFeatures
 
-__all__ = ["DEAD_SHARE", "DEAD_SPREAD", "feature_drives"]
-
-DEAD_SPREAD = 0.01
-"""A feature whose standard deviation within prompts is below this hardly varies: a hundredth of
-what a probability can move."""
+__all__ = ["DEAD_SHARE", "SEEN_SPREAD", "feature_drives"]
 
 DEAD_SHARE = 0.001
-"""A feature that makes less than this share of all spread has as good as no weight."""
+"""A feature that makes less than this share of all spread does as good as nothing."""
+
+SEEN_SPREAD = 0.05
+"""Standard deviation within prompts below which a class hardly occurs: that of a class that one
+completion in 400 is of. How its weight stands to those of others is then no finding."""
 
 _BLOCK_PAIRS = 50_000
 
@@ -56,11 +56,11 @@ def feature_drives(examined: Examined) -> tuple[FeatureDrive, ...]:
     within a prompt decide how its completions are ranked. Shares are of the sum of all spreads,
     which is not the spread of the reward: features go together.
 
-    A feature is dead where its standard deviation within prompts is below `DEAD_SPREAD`, or its
-    share of the spread below `DEAD_SHARE`. One that is not dead is contradictory where its weight
-    pays for the state of a proposition that the behavior does not want. Of two classes that vary,
-    the lower one in the order of labels is contradictory where it is paid better; the higher one
-    where the lower one is dead, since only differences between classes count. That is about single
+    A feature is dead where its share of the spread is below `DEAD_SHARE`: it hardly varies, or has
+    as good as no weight. One that is not dead is contradictory where its weight pays for the state
+    of a proposition that the behavior does not want. Of two classes that vary by `SEEN_SPREAD`, the
+    lower one in the order of labels is contradictory where it is paid better; the higher one where
+    the lower one is dead, since only differences between classes count. That is about single
     weights: classes and propositions are computed from the same verdicts, so that what one of them
     pays against may be made up for by another.
     """
@@ -87,13 +87,13 @@ def _of_behavior(
     values = features.values[np.searchsorted(features.rows, row.rows)]
     prompts = examined.rated.prompts[row.rows]
     spreads = [_within(prompts, column) for column in contributions(values, features.weights).T]
-    varies = [_within(prompts, column) >= DEAD_SPREAD for column in values.T]
+    is_seen = [_within(prompts, column) >= SEEN_SPREAD for column in values.T]
     total = sum(x for x in spreads if np.isfinite(x))
     shares = [x / total if total > 0 and np.isfinite(x) else 0.0 for x in spreads]
-    is_dead = [not (one and share >= DEAD_SHARE) for one, share in zip(varies, shares, strict=True)]
+    is_dead = [share < DEAD_SHARE for share in shares]
     without = _errors_without(examined, row, features)
     against = _against_demands(about, features.weights, demands)
-    against |= _against_order(row, features, varies=varies, is_dead=is_dead)
+    against |= _against_order(row, features, is_seen=is_seen, is_dead=is_dead)
     vouching = _vouching(reward, about)
     intervals = _intervals(reward, row.behavior)
     nowhere = (float("nan"), float("nan"))
@@ -167,14 +167,14 @@ def _against_demands(
 
 
 def _against_order(
-    row: ExaminedBehavior, features: BehaviorFeatures, *, varies: list[bool], is_dead: list[bool]
+    row: ExaminedBehavior, features: BehaviorFeatures, *, is_seen: list[bool], is_dead: list[bool]
 ) -> set[str]:
     """Name the classes whose weights stand the wrong way round."""
     prefix = f"{row.behavior}."
     classes = {
         name.removeprefix(prefix): k
         for k, name in enumerate(features.names)
-        if name.startswith(prefix) and name.removeprefix(prefix) in row.order.labels and varies[k]
+        if name.startswith(prefix) and name.removeprefix(prefix) in row.order.labels and is_seen[k]
     }
     found = set()
     for high, above in classes.items():

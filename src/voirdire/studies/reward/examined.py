@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from voirdire._validation import shorten
 from voirdire.errors import InputError
 from voirdire.rewards.comparisons.order import LabelOrder, default_order
 from voirdire.rewards.comparisons.pairs import pairs_of
+from voirdire.rubrics.names import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -104,10 +106,20 @@ def orders_for(
     InputError
         If completions have labels, and nothing says which are better.
     """
-    asked = dict(reward.settings.get("orders") or {}) | dict(orders or {})
+    of_fit = reward.settings.get("orders") or {}
+    asked = orders or {}
+    known = [row.id for row in reward.rubric.behaviors]
+    for behavior in asked:
+        if behavior not in (*known, "*"):
+            msg = (
+                f"`orders` must name behaviors of rubric {reward.rubric.name!r} or '*', got "
+                f"{shorten(behavior)!r}.{did_you_mean(behavior, known)}"
+            )
+            raise InputError(msg)
     found = {}
     for behavior in reward.behaviors:
-        spec = asked.get(behavior, asked.get("*"))
+        own = of_fit.get(behavior, of_fit.get("*"))
+        spec = asked.get(behavior, asked.get("*", own))
         if spec is not None:
             found[behavior] = LabelOrder.of(spec)
             continue

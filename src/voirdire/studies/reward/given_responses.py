@@ -12,7 +12,7 @@ import numpy as np
 
 from voirdire.errors import NoDataError
 from voirdire.judging.given_items import given_items
-from voirdire.rewards.reward_judge import judge_again
+from voirdire.rewards.reward_judge import asked_judge
 from voirdire.rewards.verdict_reading import read_judged_items
 
 if TYPE_CHECKING:
@@ -154,7 +154,7 @@ def judge_responses(
     given = ask(
         items,
         rubric=reward.rubric,
-        judge=judge_again(reward.judge) if judge is None else judge,
+        judge=asked_judge(reward.judge, judge),
         threshold=reward.judge.threshold,
         judged=reward.judge.judged,
         store=store,

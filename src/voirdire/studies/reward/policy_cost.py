@@ -10,7 +10,7 @@ from voirdire.errors import InputError
 from voirdire.judging.llm.token_estimate import estimate_tokens
 from voirdire.judging.plan import asks_a_model, plan_judging
 from voirdire.records import Usage
-from voirdire.rewards.reward_judge import judge_again
+from voirdire.rewards.reward_judge import asked_judge
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -106,7 +106,7 @@ def _figures(
 def _plan(reward: RewardModel, judge: Any) -> JudgingPlan | None:
     """Plan calls without making any; None where nobody knows the judge, or its key is missing."""
     try:
-        asked = judge_again(reward.judge) if judge is None else judge
+        asked = asked_judge(reward.judge, judge)
         return plan_judging(
             asked, reward.rubric, threshold=reward.judge.threshold, judged=reward.judge.judged
         )

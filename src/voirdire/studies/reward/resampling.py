@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from voirdire._validation import check_count, check_fraction
+from voirdire.rewards.fitting.resampling import percentiles
 from voirdire.studies.reward.result import RateEstimate
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -69,7 +70,7 @@ class PromptResamples:
         *,
         is_share: bool = True,
     ) -> list[RateEstimate]:
-        r"""Estimate ratios, each with the percentile interval of its resamples.
+        r"""Estimate ratios, each with the interval that its resamples give.
 
         Parameters
         ----------
@@ -94,16 +95,17 @@ class PromptResamples:
         tops, bottoms = numerators.sum(axis=0), denominators.sum(axis=0)
         concerned = (denominators > 0).sum(axis=0)
         values = _ratio(tops, bottoms)
-        lows, highs = self.interval(self.ratios(numerators, denominators))
+        drawn = self.ratios(numerators, denominators)
+        lows, highs = self.interval(drawn, n_prompts=concerned.tolist())
         found = []
         for k, n in enumerate(concerned.tolist()):
             low, high = float(lows[k]), float(highs[k])
             if n < 2 or not self.n_resamples:
                 low = high = float("nan")
             elif is_share and not numerators[:, k].any():
-                high = self._farthest(n)
+                high = self.farthest([n])
             elif is_share and np.array_equal(numerators[:, k], denominators[:, k]):
-                low = 1.0 - self._farthest(n)
+                low = 1.0 - self.farthest([n])
             found.append(
                 RateEstimate(
                     value=float(values[k]), low=low, high=high, n=round(bottoms[k]), n_prompts=n
@@ -135,30 +137,55 @@ class PromptResamples:
         return np.concatenate(blocks)
 
     def interval(
-        self, drawn: NDArray[np.float64]
+        self, drawn: NDArray[np.float64], *, n_prompts: Sequence[int]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Give the percentile interval of each column, of the resamples that are not nan.
+        """Give the interval of each column, from the resamples that are not nan.
 
         Parameters
         ----------
         drawn : ndarray of float, shape (n_resamples, n_figures)
             Figures of the resamples.
+        n_prompts : sequence of int
+            Of each figure, how many prompts have anything to count.
 
         Returns
         -------
         tuple of two ndarray of float, shape (n_figures,)
-            Lower and upper ends; nan where every resample is.
+            Lower and upper ends, as for the intervals of a fit; nan where every resample is.
         """
-        tail = (1.0 - self.confidence_level) / 2.0
         ends = np.full((2, drawn.shape[1]), np.nan)
-        for k in range(drawn.shape[1]):
+        for k, n in enumerate(n_prompts):
             known = drawn[~np.isnan(drawn[:, k]), k]
             if known.size:
-                ends[:, k] = np.quantile(known, [tail, 1.0 - tail])
+                ends[:, k] = percentiles(known, tail=self.tail, n_prompts=n)
         return ends[0], ends[1]
 
-    def _farthest(self, n: int) -> float:
-        return 1.0 - float(((1.0 - self.confidence_level) / 2.0) ** (1.0 / n))
+    @property
+    def tail(self) -> float:
+        """The share outside each end of an interval."""
+        return (1.0 - self.confidence_level) / 2.0
+
+    def farthest(self, n_prompts: Sequence[int]) -> float:
+        r"""Tell how far from 0 a mean of shares can be that were 0 in every prompt.
+
+        Parameters
+        ----------
+        n_prompts : sequence of int
+            Prompts of each share, at least 1; one number for a single share.
+
+        Returns
+        -------
+        float
+            The largest :math:`\frac{1}{m}\sum_k p_k` under which :math:`\prod_k (1 - p_k)^{n_k}`,
+            the chance of so many zeros, is still :math:`\alpha/2`. For one share that is
+            :math:`1 - (\alpha/2)^{1/n}`.
+        """
+        # Lagrange: 1 - p_k = n_k / mu for the shares of the fewest prompts, and p_k = 0 beyond.
+        n = np.sort(np.asarray(n_prompts, dtype=np.float64))
+        spent = (np.cumsum(n * np.log(n)) - np.log(self.tail)) / np.cumsum(n)
+        some = int(np.flatnonzero(np.append(np.log(n[1:]), np.inf) >= spent)[0]) + 1
+        shares = 1.0 - n[:some] / np.exp(spent[some - 1])
+        return float(shares.sum() / n.size)
 
     def _blocks(self) -> Iterator[NDArray[np.uint8]]:
         if self._kept is None and self.n_prompts * self.n_resamples <= _MOST_KEPT:

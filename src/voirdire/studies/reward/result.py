@@ -178,7 +178,8 @@ class FeatureDrive:
     error_rate_without : float
         Error rate of the whole reward without this feature.
     is_dead : bool
-        It hardly varies within prompts, or its weight is as good as 0.
+        Its share of the spread is below .001: it hardly varies within prompts, or its weight is as
+        good as 0.
     is_contradictory : bool
         Its weight pays against what the behavior demands.
     demand : str

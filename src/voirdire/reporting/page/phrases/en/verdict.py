@@ -17,6 +17,8 @@ _PAGE = {
     "page.simulated.but": "Simulated data: no person gave these labels, and of the judges only "
     "{judges} is real. The figures show what the test does; they say little about how that judge "
     "does on other texts.",
+    "page.simulated.base": "In the chapter on the reward, the base rewards are simulated too, and "
+    "the labels are the classes that the responses were written for.",
     "page.reward": "The reward",
     "page.contents": "On this page",
     "page.colophon": "Made by voirdire {version}. Nothing on this page was loaded from elsewhere. "

@@ -16,6 +16,7 @@ _PAGE = {
     "表任何真实模型的水平。",
     "page.simulated.but": "模拟数据：这些标签并非出自任何人；评判员当中只有 {judges} 是真实的。数字"
     "只用来展示检验的作用，难以说明它在其他文本上的水平。",
+    "page.simulated.base": "奖励一章里的基础奖励也是模拟的，标签则是写作各回复时预定的等级。",
     "page.reward": "奖励",
     "page.contents": "本页内容",
     "page.colophon": "由 voirdire {version} 生成。本页没有从别处加载任何内容。页面上的数字经过四舍"

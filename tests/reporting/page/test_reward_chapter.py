@@ -1,0 +1,81 @@
+"""The examination of a reward as a chapter of the page about its judge."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+import voirdire
+from voirdire.errors import InputError
+from voirdire.reporting import examination_to_json, html_report
+from voirdire.studies import Examination
+
+REWARD = Path(__file__).parents[1] / "reward_page" / "examination.json"
+SIMULATED = {"simulated": True, "real_judges": ["judge"]}
+
+
+@pytest.fixture(scope="module")
+def content():
+    judge = {item: item % 2 for item in range(60)}
+    humans = {
+        name: {item: 1 - x if item % 12 == slip else x for item, x in judge.items()}
+        for slip, name in enumerate(["ann", "bob", "eve"])
+    }
+    found = Examination(results=(voirdire.alt_test(judge, humans),))
+    return json.loads(examination_to_json(found))
+
+
+@pytest.fixture(scope="module")
+def reward():
+    return REWARD.read_text(encoding="utf-8")
+
+
+def test_without_a_reward_the_page_says_nothing_of_one(content):
+    page = html_report(content)
+
+    assert 'id="reward"' not in page
+    assert 'href="#reward"' not in page
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_the_chapter_stands_between_the_questions_and_the_appendix(content, reward, language):
+    page = html_report(content, reward=reward, language=language)
+
+    assert page.count("<!doctype html>") == 1
+    assert page.index('id="verdict"') < page.index('<article id="reward"')
+    assert page.index('<article id="reward"') < page.index('id="appendix"')
+    assert '<a href="#reward">' in page
+
+
+def test_every_id_is_there_once_and_every_link_leads_somewhere(content, reward):
+    page = html_report(content, reward=reward)
+
+    ids = re.findall(r'\sid="([^"]+)"', page)
+    assert len(ids) == len(set(ids))
+    assert set(re.findall(r'href="#([^"]+)"', page)) <= set(ids)
+
+
+@pytest.mark.parametrize(
+    ("settings", "is_said"),
+    [
+        ({**SIMULATED, "simulated_base_rewards": True}, True),
+        (SIMULATED, False),
+        ({"simulated_base_rewards": True}, False),
+    ],
+)
+def test_simulated_base_rewards_are_said_to_be(content, reward, settings, is_said):
+    page = html_report(content | {"settings": settings}, reward=reward)
+
+    assert ("the base rewards are simulated too" in page) is is_said
+
+
+def test_without_a_chapter_nothing_is_said_of_base_rewards(content):
+    settings = {**SIMULATED, "simulated_base_rewards": True}
+
+    assert "base rewards are simulated" not in html_report(content | {"settings": settings})
+
+
+def test_what_is_no_examination_of_a_reward_is_our_error(content):
+    with pytest.raises(InputError, match="reward"):
+        html_report(content, reward=content)
