@@ -35,7 +35,7 @@ def test_weights_come_from_a_file(tmp_path, name):
 @pytest.mark.parametrize(
     ("weights", "words"),
     [
-        ({"refuse": {"sory": 1}}, r"'sory'\. Did you mean `sorry`"),
+        ({"refuse": {"sorrry": 1}}, r"'sorrry'\. Did you mean `sorry`"),
         ({"refuse": {"xyz": 1}}, r"'xyz'\. The features are sorry, rude, refuse\.bad"),
         ({"chat": {"sorry": 1}}, "'chat' says nothing of it"),
         ({"refuse": {"good": 1, "refuse.good": 1}}, "name 'refuse.good' once"),

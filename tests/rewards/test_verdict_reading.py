@@ -182,7 +182,7 @@ def test_a_negated_verdict_in_memory_is_turned(verdicts):
     assert found.probabilities[:, 1].tolist() == [0.9, 0.8, 0.0]
 
 
-@pytest.mark.parametrize("negated", ["sorry", {"sorry": True}, ["sory"]])
+@pytest.mark.parametrize("negated", ["sorry", {"sorry": True}, ["sorrry"]])
 def test_what_is_negated_is_a_proposition(negated, verdicts):
     with pytest.raises(InputError, match="`negated` must"):
         read_judged_items(verdicts, rubric=RUBRIC, negated=negated)

@@ -92,7 +92,7 @@ def test_columns_may_have_names_of_their_own():
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
-        ({"lable": "x"}, "`columns` must map our names to the file's, got 'lable'"),
+        ({"labell": "x"}, "`columns` must map our names to the file's, got 'labell'"),
         ({"label": 3}, "`columns` must map our names to the file's, got 'label'"),
         ({"label": "grade"}, "column `grade` must exist, got columns 'id', 'prompt'"),
         ({"response": "reply"}, "column `reply` must exist"),
