@@ -347,17 +347,19 @@ def _write(
     found: RewardExamination, *, report: Path | None, language: Language, table: Path | None
 ) -> None:
     """Make page and table whole before either is written."""
-    written = []
+    written: list[tuple[str, Path, str]] = []
     if report is not None:
         from voirdire.reporting.reward_page import reward_report
 
-        written.append((report, reward_report(found, language=language)))
+        written.append(("report", report, reward_report(found, language=language)))
     if table is not None:
         from voirdire.reporting.reward_paper import paper_table
 
-        written.append((table, paper_table(found, written_as=_WRITTEN_AS[table.suffix.lower()])))
-    for path, text in written:
+        drawn = paper_table(found, written_as=_WRITTEN_AS[table.suffix.lower()])
+        written.append(("table", table, drawn))
+    for what, path, text in written:
         write_text(path, text)
+        typer.echo(f"{what}: {path}", err=True)
 
 
 def _print(found: RewardExamination, *, as_json: bool, details: bool) -> None:

@@ -101,6 +101,16 @@ def test_directions_of_many_features_are_counted_and_not_spelt_out():
     assert "can be shifted against each other in 4 ways" in found.directions[0]
 
 
+def test_many_pairs_of_features_are_counted_after_the_first_few():
+    values = np.repeat(np.random.default_rng(0).normal(size=(40, 7)), 2, axis=1)
+    names = [f"f{number}" for number in range(14)]
+
+    found = undetermined(loose_of(values, np.zeros((0, 14))), gauge=np.zeros((0, 14)), names=names)
+
+    assert len(found.directions) == 6
+    assert "4 features can be shifted against each other in 2 more ways" in found.directions[-1]
+
+
 @pytest.mark.parametrize("gauge", [GAUGE, np.zeros((0, 8))])
 def test_where_no_comparison_differs_in_anything_every_feature_is_named(gauge):
     found = undetermined(loose_of(np.zeros((5, 8)), gauge), gauge=gauge, names=NAMES)

@@ -77,3 +77,9 @@ def test_prompts_without_a_behavior_are_counted_and_none_at_all_is_an_error():
     assert found.n_dropped == 1
     with pytest.raises(NoDataError, match="no behavior"):
         estimate_synthesis(["Hi"], model=writer(), **given())
+
+
+def test_an_estimate_is_the_same_every_time():
+    found = {estimate_synthesis(PROMPTS, model=writer(), **given()).prompt_tokens for _ in range(5)}
+
+    assert len(found) == 1

@@ -191,8 +191,7 @@ def default_order(rubric: Rubric, behavior: str) -> LabelOrder:
         return LabelOrder.of(" > ".join(reversed(names)))
     msg = (
         f"`orders` must say which classes of {behavior!r} are better than which, got nothing and "
-        f"the classes {_shown(names)}. Declare orders={{{behavior!r}: '{names[0]} > ...'}}, best "
-        "first."
+        f"the classes {_shown(names)}. Write them with the best first, such as 'good > bad'."
     )
     raise InputError(msg)
 

@@ -20,6 +20,9 @@ _ZERO = 1e-7
 _MOST_NAMED = 3
 """Directions of more features are counted, not spelt out."""
 
+_MOST_SAID = 5
+"""So many sentences about a few features; others are counted too."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Undetermined:
@@ -119,16 +122,16 @@ def _sparsest(row: NDArray[np.float64], gauge: NDArray[np.float64]) -> NDArray[n
 
 def _sentences(named: Sequence[Sequence[str]]) -> tuple[str, ...]:
     """Say each direction of few features, and count the others."""
-    short = [names for names in named if len(names) <= _MOST_NAMED]
+    short = sorted((names for names in named if len(names) <= _MOST_NAMED), key=len)[:_MOST_SAID]
     said = [f"no comparison tells the weights of {_listed(names)} apart" for names in short]
-    long = [names for names in named if len(names) > _MOST_NAMED]
+    long = [names for names in named if names not in short]
     if long:
         concerned = len({name for names in long for name in names})
-        more = "more " if short else ""
-        ways = "1 way" if len(long) == 1 else f"{len(long)} ways"
+        more = " more" if short else ""
+        ways = f"1{more} way" if len(long) == 1 else f"{len(long)}{more} ways"
         said.append(
             f"the weights of {concerned} features can be shifted against each other in "
-            f"{more}{ways} that no comparison tells apart: too few completions differ in their "
+            f"{ways} that no comparison tells apart: too few completions differ in their "
             "verdicts"
         )
     return tuple(said)

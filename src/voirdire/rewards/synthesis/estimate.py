@@ -41,6 +41,9 @@ __all__ = ["SynthesisEstimate", "estimate_synthesis"]
 _COMPLETION_TOKENS = 150
 """Of a usual completion; nobody knows how much a model writes before it has."""
 
+_NONCE = "0" * 16
+"""Stands for the random code of a fence, so that an estimate is the same every time."""
+
 _SAMPLE = "word " * _COMPLETION_TOKENS
 
 
@@ -201,7 +204,8 @@ class _Counts:
             if stored.has(assignment):
                 self._n_stored += 1
                 continue
-            request = draft_call(assignment, self._plan).request("text")
+            call = draft_call(assignment, self._plan, nonce=_NONCE)
+            request = call.request("text")
             used = Usage(
                 sum(self._of(message.content) for message in request.messages), _COMPLETION_TOKENS
             )
@@ -246,7 +250,7 @@ class _Counts:
         for spec in bound.calls.specs:
             self._n_judge_calls += 1
             if price is not None:
-                messages = spec.request(item, "json_schema", nonce="0" * 16).messages
+                messages = spec.request(item, "json_schema", nonce=_NONCE).messages
                 tokens = sum(self._of(message.content) for message in messages)
                 n_reply = 6 * len(spec.places)
                 self._judge_cost += price.cost(Usage(tokens, n_reply))

@@ -159,8 +159,13 @@ class Writer:
         return [await self._caller.answer(calls[0], stored=stored[0])]
 
 
-def draft_call(assignment: Assignment, plan: SynthesisPlan) -> Call[Draft]:
-    """Make the call for the next draft of an assignment."""
+def draft_call(
+    assignment: Assignment, plan: SynthesisPlan, *, nonce: str | None = None
+) -> Call[Draft]:
+    """Make the call for the next draft of an assignment; its fence has a new code, or a given one.
+
+    A call that is only counted and never made is given one, so that the count is the same again.
+    """
     attempt = len(assignment.drafts) + 1
     task = task_text(
         assignment.traits.wanted,
@@ -179,6 +184,7 @@ def draft_call(assignment: Assignment, plan: SynthesisPlan) -> Call[Draft]:
         plan=plan,
         task=task,
         temperature=temperature,
+        nonce=nonce,
         seed=seed_of(f"{assignment.key.hex()}/{digest}") % _LARGEST_SEED,
     )
     return Call(item=assignment.key, name=f"write/{digest[:32]}", request=request, read=read_draft)
@@ -202,12 +208,13 @@ def _request(
     plan: SynthesisPlan,
     task: str,
     temperature: float | None,
+    nonce: str | None,
     seed: int,
 ) -> ChatRequest:
     return writer_request(
         task,
         assignment.prompt.prompt,
-        nonce=new_nonce(),
+        nonce=nonce or new_nonce(),
         language=plan.language,
         temperature=temperature,
         seed=seed,
