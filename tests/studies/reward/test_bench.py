@@ -1,5 +1,6 @@
 """Accuracy on chosen and rejected responses."""
 
+import dataclasses
 import json
 import math
 
@@ -10,6 +11,7 @@ from studies.reward.test_resampling import expanded
 from voirdire.errors import NoDataError
 from voirdire.rewards.judged_items import JudgedItems
 from voirdire.studies.reward.bench import check_bench
+from voirdire.studies.reward.use_notes import about_bench
 
 RESAMPLING = {"n_resamples": 200, "confidence_level": 0.95, "seed": 0}
 GOOD, BAD = [1.0, 0, 0, 0], [0.0, 1, 1, 0]
@@ -44,6 +46,25 @@ def check(reward, propositions):
 
 def _by_place(found):
     return {(row.subset, row.signal): row for row in found.subsets}
+
+
+def test_pairs_without_the_base_reward_of_the_fit_are_said_to_lack_it(reward, propositions):
+    beside = dataclasses.replace(reward, settings={"use_base": True})
+    verdicts = JudgedItems(
+        items=("r0:chosen", "r0:rejected"),
+        propositions=propositions,
+        probabilities=np.array([GOOD, BAD]),
+        behaviors=(None, None),
+        judge="by hand",
+        fingerprint="",
+    )
+    based = {"chosen_base_reward": 1.0, "rejected_base_reward": 2.0}
+
+    lacking = check_bench([_row(0)], beside, verdicts=verdicts, resampling=RESAMPLING)
+    having = check_bench([_row(0, **based)], beside, verdicts=verdicts, resampling=RESAMPLING)
+
+    assert [row.code for row in about_bench(lacking)] == ["bench_base_missing"]
+    assert about_bench(having) == []
 
 
 def test_accuracy_is_the_share_of_pairs_with_the_chosen_one_higher(check):

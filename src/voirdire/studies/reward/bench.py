@@ -54,6 +54,8 @@ class BenchCheck:
         Accuracy of the total reward if each missing pair was wrong, in [0, 1].
     dropped : tuple of Dropped
         Rows and responses that were set aside.
+    lacks_base : bool
+        Whether the reward was fitted beside a base reward, and the pairs have none.
     """
 
     subsets: tuple[BenchSubset, ...]
@@ -62,6 +64,7 @@ class BenchCheck:
     n_without_behavior: int
     worst_case: float
     dropped: tuple[Dropped, ...] = field(default=(), repr=False)
+    lacks_base: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -156,6 +159,7 @@ def check_bench(
         n_without_behavior=without,
         worst_case=float(right / known.size),
         dropped=(*read.dropped, *rated.dropped),
+        lacks_base=reward.uses_base and not rated.has_base,
     )
 
 

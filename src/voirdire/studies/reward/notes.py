@@ -29,6 +29,7 @@ _WEIGHTIEST = (
     "base_drowned",
     "rules_drowned",
     "router_cost",
+    "bench_base_missing",
     "bench_missing",
     "few_prompts",
     "without_best",

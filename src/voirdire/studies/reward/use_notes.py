@@ -104,13 +104,24 @@ def about_policy(policy: PolicyCheck | None) -> list[RewardNote]:
 
 
 def about_bench(bench: BenchCheck | None) -> list[RewardNote]:
-    """Say how many pairs of a benchmark have no accuracy, and what that could hide."""
-    if bench is None or not bench.n_missing:
+    """Say what the pairs of a benchmark lack, and what that could hide."""
+    if bench is None:
         return []
+    found = []
+    if bench.lacks_base:
+        found.append(
+            note(
+                "bench_base_missing",
+                "The reward was fitted beside a base reward, and the pairs of the benchmark have "
+                "none: their accuracy is that of the rules alone.",
+            )
+        )
+    if not bench.n_missing:
+        return found
     why = ""
     if bench.n_without_behavior:
         why = f" ({bench.n_without_behavior:,} have no behavior, so that no weights apply)"
-    return [
+    found.append(
         note(
             "bench_missing",
             f"{bench.n_missing:,} of {counted(bench.n_pairs, 'pair')} of the benchmark have no "
@@ -121,4 +132,5 @@ def about_bench(bench: BenchCheck | None) -> list[RewardNote]:
             n_without_behavior=bench.n_without_behavior,
             worst_case=bench.worst_case,
         )
-    ]
+    )
+    return found

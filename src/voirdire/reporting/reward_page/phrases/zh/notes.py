@@ -27,6 +27,8 @@ PHRASES: dict[str, str] = {
     "reward.note.rules_drowned": "在组内，规则的变化是基础奖励的 {ratio} 倍：规则几乎不起作用。",
     "reward.note.router_cost": "{n_routed} 个提示中，分派器给 {n_wrong} 个选了别的行为，另有 "
     "{n_unrouted} 个没有选择。",
+    "reward.note.bench_base_missing": "拟合时有基础奖励，而基准测试的各对没有：那里的准确率只属于"
+    "规则。",
     "reward.note.bench_missing": "基准测试的 {n_pairs} 对中，有 {n_missing} 对没有奖励（"
     "{n_without_behavior} 对没有行为）；若全部算错，准确率为 {worst_case}。",
     "reward.note.few_prompts": "有比较的提示不足 {least} 个：{prompts}。对这么少的提示重抽样，区"
