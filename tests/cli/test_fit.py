@@ -1,14 +1,18 @@
 """`voirdire fit`: comparisons in, a reward out."""
 
+import dataclasses
 import json
+from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
 
+from voirdire.cli.fit_output import print_given
 from voirdire.errors import UncertifiedWarning
 from voirdire.rewards.fitting.fit import fit_reward
 from voirdire.rewards.fitting.settings import FitSettings
+from voirdire.rewards.given_weights import reward_of_weights
 from voirdire.rewards.model_file import load_reward
 from voirdire.rubrics import load_rubric
 
@@ -297,6 +301,26 @@ def test_the_examination_is_named_as_a_next_step(fit, tmp_path):
     examine, score = done.out.splitlines()[-2:]
     assert examine.startswith(f"  voirdire examine-reward OTHER_COMPARISONS --reward {tmp_path}")
     assert score.startswith("  voirdire score ITEMS --reward")
+
+
+@pytest.mark.parametrize(
+    ("judge", "asked"),
+    [
+        ({"judge": "local"}, "--reward r.json -o"),
+        ({"judge": "openai/tiny"}, "--reward r.json --judge own -o"),
+        ({}, "--reward r.json --verdicts VERDICTS -o"),
+    ],
+)
+def test_the_next_step_names_the_judge_where_the_reward_does_not_ask_it_by_itself(
+    judge, asked, capsys
+):
+    weights = {"comply": {"apology": 1.0}}
+    model = reward_of_weights(weights, rubric="safety", judge=None)
+    own = dataclasses.replace(model.judge, made_by=judge)
+
+    print_given(dataclasses.replace(model, judge=own), Path("r.json"), as_json=False)
+
+    assert f"voirdire score ITEMS {asked} rewards.jsonl" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("value", ["inf", "nan"])

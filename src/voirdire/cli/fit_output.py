@@ -40,7 +40,7 @@ def print_given(model: RewardModel, target: Path, *, as_json: bool) -> None:
         for name, row in model.behaviors.items()
     )
     typer.echo(f"{target}: {counted}\n")
-    typer.echo(_how_to_score(target))
+    typer.echo(_how_to_score(model, target))
 
 
 @contextmanager
@@ -101,18 +101,25 @@ def print_fit(fit: RewardFit, target: Path, *, as_json: bool) -> None:
     from voirdire.reporting.reward_fit_tables import RewardFitTables
 
     print_tables(RewardFitTables(fit))
-    sys.stdout.write(f"{target}: weights of {_named(fit)}\n\n{_how_to_go_on(target)}\n")
+    sys.stdout.write(f"{target}: weights of {_named(fit)}\n\n{_how_to_go_on(fit.model, target)}\n")
 
 
 def _named(fit: RewardFit) -> str:
     return ", ".join(shorten(row.behavior, width=40) for row in fit.behaviors)
 
 
-def _how_to_go_on(target: Path) -> str:
+def _how_to_go_on(model: RewardModel, target: Path) -> str:
     """Name the next commands; an examination on the fit's own prompts says too little."""
-    examine = f"  voirdire examine-reward OTHER_COMPARISONS --reward {shlex.quote(str(target))}"
-    return f"{examine} --report reward.html\n{_how_to_score(target)}"
+    examine = f"  voirdire examine-reward OTHER_COMPARISONS {_with_judge(model, target)}"
+    return f"{examine} --report reward.html\n{_how_to_score(model, target)}"
 
 
-def _how_to_score(target: Path) -> str:
-    return f"  voirdire score ITEMS --reward {shlex.quote(str(target))} -o rewards.jsonl"
+def _how_to_score(model: RewardModel, target: Path) -> str:
+    return f"  voirdire score ITEMS {_with_judge(model, target)} -o rewards.jsonl"
+
+
+def _with_judge(model: RewardModel, target: Path) -> str:
+    """Name the reward, and the judge or verdicts that it takes where it asks for them."""
+    name = model.judge.made_by.get("judge")
+    asked = {"local": "", None: " --verdicts VERDICTS"}.get(name, " --judge own")
+    return f"--reward {shlex.quote(str(target))}{asked}"
