@@ -19,15 +19,16 @@ if TYPE_CHECKING:
 
     from voirdire.io.items.declared import ItemRequest
 
-__all__ = ["Conversion", "name_of"]
+__all__ = ["BEHAVIOR_WORDS", "Conversion", "name_of"]
 
-# What the RBR gold rows call the response that a prompt deserves.
-_BEHAVIORS = {
+BEHAVIOR_WORDS = {
     "Hard Refuse": "hard_refuse",
     "Safe Refuse 1": "soft_refuse",
     "Safe Refuse 2": "soft_refuse",
     "Comply": "comply",
 }
+"""What the authors of rule-based rewards call the behaviors of the rubric ``safety``."""
+
 _MAX_WHOLE = 9e18  # beyond this a float has no exact integer type to pass through
 
 
@@ -162,7 +163,7 @@ class Conversion:
             behavior = name_of(row[shape.behavior], column=shape.behavior)
         if behavior is None and isinstance(row.get("propositions"), dict):
             kind = row.get("response_type")
-            behavior = _BEHAVIORS.get(kind) if isinstance(kind, str) else None
+            behavior = BEHAVIOR_WORDS.get(kind) if isinstance(kind, str) else None
         return behavior or self.request.behavior
 
 

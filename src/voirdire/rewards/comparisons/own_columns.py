@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 from voirdire._validation import shorten
 from voirdire.errors import InputError
-from voirdire.io.items.conversion import name_of
+from voirdire.io.items.conversion import BEHAVIOR_WORDS, name_of
 from voirdire.io.items.declared import ItemColumn
 from voirdire.io.items.row_errors import RowError, got
 from voirdire.io.items.row_shapes import ID_COLUMNS
@@ -16,7 +16,7 @@ from voirdire.io.items.row_shapes import ID_COLUMNS
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["BEHAVIOR_WORDS", "ComparisonColumn", "OwnColumns"]
+__all__ = ["ComparisonColumn", "OwnColumns"]
 
 ComparisonColumn: TypeAlias = Literal[
     "label",
@@ -28,14 +28,6 @@ ComparisonColumn: TypeAlias = Literal[
     "rejected_base_reward",
 ]
 """Our names for the columns of comparisons that items do not have."""
-
-BEHAVIOR_WORDS = {
-    "Hard Refuse": "hard_refuse",
-    "Safe Refuse 1": "soft_refuse",
-    "Safe Refuse 2": "soft_refuse",
-    "Comply": "comply",
-}
-"""What the authors of rule-based rewards call the behaviors of the rubric ``safety``."""
 
 _SYNONYMS: dict[str, tuple[str, ...]] = {
     "label": ("label", "completion_label", "completion_type"),

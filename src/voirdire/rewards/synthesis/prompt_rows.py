@@ -10,15 +10,12 @@ import msgspec
 from voirdire.io.items.batches import batches_of
 from voirdire.io.items.conversion import Conversion
 from voirdire.io.items.declared import ItemRequest, item_format, item_stem
-from voirdire.io.items.delimited_rows import delimited_rows
-from voirdire.io.items.numbered_lines import opened
-from voirdire.io.items.text_rows import document_rows, jsonl_rows
+from voirdire.io.items.streaming import item_rows
 from voirdire.io.sources import source_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from voirdire.io.items.declared import ItemFormat
     from voirdire.io.items.row_errors import FoundRows
     from voirdire.records import Dropped, Item
 
@@ -66,13 +63,13 @@ def stream_prompts(
         Prompts, as items with an empty response, and what was set aside.
     """
     chosen, is_gzip = item_format(source, format)  # type: ignore[arg-type]  # checked there
-    conversion = Conversion(
+    conversion = _PromptConversion(
         ItemRequest(columns=columns, behavior=behavior),
         source=source_name(source),
         stem=item_stem(source),
         is_tabular=chosen in ("csv", "tsv", "parquet"),
     )
-    rows = _rows(source, written_as=chosen, is_gzip=is_gzip, conversion=conversion)
+    rows = item_rows(source, written_as=chosen, is_gzip=is_gzip, conversion=conversion)
     yield from _prompts(rows, conversion)
 
 
@@ -99,6 +96,19 @@ def prompts_in_frame(
     yield from prompts_in_rows(known.rows(named=True), columns=columns, behavior=behavior)
 
 
+class _PromptConversion(Conversion):
+    """Rows that need no response."""
+
+    def check_header(self, header: Sequence[str]) -> None:
+        """Refuse a table that lacks a column; a response is none of them."""
+        super().check_header([*header, "response"])
+
+    def is_row(self, document: dict[str, Any]) -> bool:
+        """Tell by its prompt whether an object is a row of its own."""
+        known = {*_PROMPTS, *(self.request.columns or {}).values()}
+        return bool(known & document.keys())
+
+
 def _prompts(
     rows: FoundRows, conversion: Conversion
 ) -> Iterator[tuple[list[Item], tuple[Dropped, ...]]]:
@@ -110,33 +120,3 @@ def _prompts(
 def _bare(row: dict[str, Any]) -> dict[str, Any]:
     """Take out what answers the prompt, and put an empty response in its place."""
     return {key: value for key, value in row.items() if key not in _RESPONSES} | {"response": ""}
-
-
-def _rows(
-    source: Any, *, written_as: ItemFormat, is_gzip: bool, conversion: Conversion
-) -> FoundRows:
-    def check_header(header: Sequence[str]) -> None:
-        conversion.check_header([*header, "response"])
-
-    name = conversion.source
-    if written_as == "parquet":
-        from voirdire.io.items.parquet_rows import parquet_rows  # polars: 100 ms
-
-        yield from parquet_rows(source, name=name, check_header=check_header)
-        return
-    with opened(source, is_gzip=is_gzip) as stream:
-        if written_as == "jsonl":
-            yield from jsonl_rows(stream, source=name)
-        elif written_as == "json":
-            known = {*_PROMPTS, *(conversion.request.columns or {}).values()}
-            yield from document_rows(
-                stream,
-                source=name,
-                id_column=(conversion.request.columns or {}).get("id", "id"),
-                is_row=lambda document: bool(known & document.keys()),
-            )
-        else:
-            separator = "," if written_as == "csv" else "\t"
-            yield from delimited_rows(
-                stream, separator=separator, source=name, check_header=check_header
-            )
