@@ -1,0 +1,39 @@
+"""A reward that is asked while a model trains: in time, never infinite, missing where it fails."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from voirdire import _lazy
+
+if TYPE_CHECKING:
+    from voirdire.judging.live.answers import LiveState
+    from voirdire.judging.live.settings import LiveSettings
+    from voirdire.rewards.live.hosted import HostedReward
+    from voirdire.rewards.live.live_reward import LiveReward
+    from voirdire.rewards.live.live_scores import LiveScores
+    from voirdire.rewards.live.missing import MissingRewards
+    from voirdire.rewards.live.turns import Turn
+
+__all__ = [
+    "HostedReward",
+    "LiveReward",
+    "LiveScores",
+    "LiveSettings",
+    "LiveState",
+    "MissingRewards",
+    "Turn",
+]
+
+_HOMES = {
+    "HostedReward": "rewards.live.hosted",
+    "LiveReward": "rewards.live.live_reward",
+    "LiveScores": "rewards.live.live_scores",
+    "LiveSettings": "judging.live.settings",
+    "LiveState": "judging.live.answers",
+    "MissingRewards": "rewards.live.missing",
+    "Turn": "rewards.live.turns",
+}
+
+
+__getattr__, __dir__ = _lazy.lazy_names("voirdire", _HOMES)

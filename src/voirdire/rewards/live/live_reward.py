@@ -1,0 +1,229 @@
+"""A reward that lives as long as a training run or a server."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from voirdire.judging.live.live_judge import LiveJudge
+from voirdire.judging.live.settings import LiveSettings
+from voirdire.rewards.judged_items import JudgedItems
+from voirdire.rewards.live.live_scores import LiveScores
+from voirdire.rewards.live.turns import items_of_turns
+from voirdire.rewards.scoring.alignment import aligned, to_be_judged
+from voirdire.rewards.scoring.base_rewards import base_column, base_of_items, given_base
+from voirdire.rewards.scoring.combining import Combiner
+from voirdire.rewards.scoring.scoring import judging_plan
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from voirdire.judging import Judge, LlmJudge
+    from voirdire.judging.live.answers import LiveState, LiveVerdicts
+    from voirdire.records import Item
+    from voirdire.rewards.live.turns import Turn
+    from voirdire.rewards.model import RewardModel
+
+__all__ = ["LiveReward"]
+
+
+class LiveReward:
+    """Gives rewards request by request, in one event loop.
+
+    Parameters
+    ----------
+    reward : RewardModel
+        What pays.
+    judge : Judge, LlmJudge, str or path, optional
+        As for `RewardModel.score`.
+    other_judge : bool, optional
+        Take another judge than the weights were fitted on.
+    store : str or path, optional
+        Where a language model's replies are kept, shared with the command line.
+    center : bool, optional
+        Take each behavior's mean off its rule rewards.
+    settings : LiveSettings, optional
+        Deadline, memory and bounds.
+
+    Attributes
+    ----------
+    reward : RewardModel
+        What pays.
+    notes : tuple of str
+        What the reader should know of the judge.
+
+    Raises
+    ------
+    InputError
+        As `RewardModel.score` does of judge and settings; nothing is called yet.
+
+    Notes
+    -----
+    *Order*: rewards follow the items. *Errors*: what a judge does is a missing reward with its
+    reason, never an exception; items with equal ids, or base rewards of another length, are the
+    caller's mistake and raise. *Cancellation*: a request may be cancelled; what it asked goes on,
+    and is stored. *Memory*: bounded by the settings. *Retries and caching*: the judge's limits
+    hold over all requests together; equal items are asked about once.
+    """
+
+    def __init__(
+        self,
+        reward: RewardModel,
+        *,
+        judge: Judge | LlmJudge | str | Path | None = None,
+        other_judge: bool = False,
+        store: str | Path | None = None,
+        center: bool = False,
+        settings: LiveSettings | None = None,
+    ) -> None:
+        self.reward = reward
+        self._plan, self.notes = judging_plan(reward, judge, other_judge=other_judge)
+        self._combiner = Combiner(reward, center=center)
+        self._combiner.check_asked(self._plan.rubric.propositions)
+        self.settings = LiveSettings() if settings is None else settings
+        self._judge = LiveJudge(self._plan, store=store, settings=self.settings)
+
+    @property
+    def state(self) -> LiveState:
+        """How the judge stands."""
+        return self._judge.state
+
+    async def start(self) -> None:
+        """Begin; call it in the event loop that asks."""
+        await self._judge.start()
+
+    async def close(self, *, drain_s: float = 30.0) -> None:
+        """Wait so long for what is on its way, then end."""
+        await self._judge.close(drain_s=drain_s)
+
+    async def rewards(
+        self,
+        items: Sequence[Item],
+        *,
+        base_rewards: ArrayLike | Mapping[str, float] | None = None,
+        deadline_s: float | None = None,
+    ) -> LiveScores:
+        """Give items their rewards.
+
+        Parameters
+        ----------
+        items : sequence of Item
+            With unique ids; may be empty.
+        base_rewards : array_like or mapping, optional
+            One per item, or by item id; by default the items' own where the reward uses them.
+        deadline_s : float, optional
+            Seconds after which what is there is given; by default what the settings say.
+
+        Returns
+        -------
+        LiveScores
+            In the order of the items.
+
+        Raises
+        ------
+        InputError
+            If ids repeat, or `base_rewards` do not fit.
+        """
+        return await self._scored(
+            items, not_asked={}, base_rewards=base_rewards, deadline_s=deadline_s
+        )
+
+    async def turn_rewards(
+        self,
+        turns: Sequence[Turn],
+        *,
+        behavior: str | None = None,
+        deadline_s: float | None = None,
+    ) -> LiveScores:
+        """Give turns their rewards; one that cannot be read has none, and a reason.
+
+        Parameters
+        ----------
+        turns : sequence of Turn
+            Their base rewards are added where any has one, or the reward needs them.
+        behavior : str, optional
+            Of turns that have none.
+        deadline_s : float, optional
+            As for `rewards`.
+
+        Returns
+        -------
+        LiveScores
+            In the order of the turns; the items are called by their places, from ``"0"``.
+
+        Raises
+        ------
+        InputError
+            If `deadline_s` is no number of seconds.
+        """
+        items, reasons = items_of_turns(turns, judged=self._plan.judged, behavior=behavior)
+        has_base = self.reward.uses_base or any(turn.base_reward is not None for turn in turns)
+        base = {item.id: turn.base_reward for item, turn in zip(items, turns, strict=True)}
+        given = {name: value for name, value in base.items() if value is not None}
+        return await self._scored(
+            items,
+            not_asked=reasons,
+            base_rewards=given if has_base else None,
+            deadline_s=deadline_s,
+        )
+
+    async def _scored(
+        self,
+        items: Sequence[Item],
+        *,
+        not_asked: Mapping[str, str],
+        base_rewards: ArrayLike | Mapping[str, float] | None,
+        deadline_s: float | None,
+    ) -> LiveScores:
+        began = time.monotonic()
+        base, reasons = self._base(items, base_rewards)
+        known = to_be_judged(items, self._plan.rubric)
+        asked = [item for item in known if item.id not in not_asked]
+        verdicts = await self._judge.ask(asked, deadline_s=deadline_s)
+        judged = self._judged(tuple(item.id for item in asked), verdicts)
+        if not_asked:
+            judged = aligned(judged, [item.id for item in items])
+            judged = replace(judged, failures={**judged.failures, **not_asked})
+        scores = self._combiner.scores(
+            judged,
+            behaviors=[item.behavior for item in items],
+            base=base,
+            base_reasons=reasons,
+        )
+        return LiveScores(
+            scores=scores,
+            judged=judged,
+            seconds=time.monotonic() - began,
+            n_remembered=verdicts.n_remembered,
+            n_stored=verdicts.n_stored,
+            n_late=verdicts.n_late,
+        )
+
+    def _base(
+        self, items: Sequence[Item], given: ArrayLike | Mapping[str, float] | None
+    ) -> tuple[NDArray[np.float64], dict[str, str]]:
+        if given is not None:
+            return given_base(given, [item.id for item in items])
+        column = base_column(items, named=None, uses_base=self.reward.uses_base)
+        return base_of_items(items, column=column)
+
+    def _judged(self, ids: tuple[str, ...], verdicts: LiveVerdicts) -> JudgedItems:
+        failures = {
+            name: why for name, why in zip(ids, verdicts.failures, strict=True) if why is not None
+        }
+        return JudgedItems(
+            items=ids,
+            propositions=self._plan.rubric.propositions,
+            probabilities=np.asarray(verdicts.probabilities),
+            behaviors=verdicts.behaviors,
+            failures=failures,
+            judge=self._plan.judge.name,
+            fingerprint=self._plan.fingerprint,
+            threshold=self._plan.threshold,
+        )

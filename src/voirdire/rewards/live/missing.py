@@ -1,0 +1,82 @@
+"""What a trainer gets that takes numbers only, where there is no reward."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from voirdire._validation import shorten
+from voirdire.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from voirdire.rewards.model import RewardModel
+    from voirdire.rewards.scoring.scores import Scores
+
+__all__ = ["MissingRewards"]
+
+
+class MissingRewards:
+    """Numbers instead of missing rewards, declared beforehand; not neutral, whatever they are.
+
+    Parameters
+    ----------
+    reward : RewardModel
+        Whose rewards may be missing.
+    declared : float or None, optional
+        The number. By default the mean rule reward of the item's behavior over the completions
+        that the reward was fitted on; over all behaviors where the behavior is unknown.
+    base_mean : float, optional
+        What is added to that mean where the reward stands beside a base reward.
+
+    Raises
+    ------
+    InputError
+        If the number is not finite, or none is declared and the reward knows no mean.
+    """
+
+    def __init__(
+        self, reward: RewardModel, *, declared: float | None = None, base_mean: float = 0.0
+    ) -> None:
+        if declared is not None and not _is_finite(declared):
+            msg = f"`missing_reward` must be a finite number, got {shorten(declared)}."
+            raise InputError(msg)
+        if not _is_finite(base_mean):
+            msg = f"`base_mean` must be a finite number, got {shorten(base_mean)}."
+            raise InputError(msg)
+        self._declared = declared
+        self._by_behavior = {name: row.mean + base_mean for name, row in reward.behaviors.items()}
+        if declared is None and not all(map(_is_finite, self._by_behavior.values())):
+            msg = (
+                f"`missing_reward` must be declared for reward {shorten(reward.name)!r}, which "
+                "knows no mean of its behaviors. Give a number in the range of its rewards."
+            )
+            raise InputError(msg)
+
+    def of(self, behavior: str | None) -> float:
+        """Give the number for an item of a behavior."""
+        if self._declared is not None:
+            return float(self._declared)
+        found = self._by_behavior.get(behavior) if behavior is not None else None
+        return float(np.mean(list(self._by_behavior.values()))) if found is None else found
+
+    def filled(self, scores: Scores) -> tuple[list[float], list[int]]:
+        """Give rewards as finite numbers, and 1 where one was missing, 0 where it was not."""
+        rewards: list[float] = []
+        missing: list[int] = []
+        for value, behavior in zip(scores.rewards.tolist(), scores.behaviors, strict=True):
+            is_there = math.isfinite(value)
+            rewards.append(value if is_there else self.of(behavior))
+            missing.append(0 if is_there else 1)
+        return rewards, missing
+
+    def all_missing(self, behaviors: Sequence[str | None]) -> tuple[list[float], list[int]]:
+        """Give what `filled` would where every reward is missing."""
+        return [self.of(behavior) for behavior in behaviors], [1] * len(behaviors)
+
+
+def _is_finite(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)

@@ -1,0 +1,1 @@
+"""What a reward saw of a training run: steps, alarms, completions; replayed, and sampled from."""

@@ -1,0 +1,1 @@
+"""voirdire over HTTP: a server that gives rewards."""
