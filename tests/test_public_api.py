@@ -27,6 +27,7 @@ MODULES = sorted(
 FACES = ["voirdire", *(name for name in MODULES if re.fullmatch(r"voirdire\.[a-z]\w*", name))]
 HEAVY = {
     "aiohttp",
+    "fastapi",
     "genai_prices",
     "jinja2",
     "matplotlib",
@@ -34,6 +35,7 @@ HEAVY = {
     "numpy",
     "pandas",
     "polars",
+    "prometheus_client",
     "pyarrow",
     "pydantic",
     "rich",
@@ -43,6 +45,7 @@ HEAVY = {
     "torch",
     "transformers",
     "typer",
+    "uvicorn",
     "yaml",
 }
 
