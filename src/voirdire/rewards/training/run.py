@@ -1,0 +1,220 @@
+"""What was written down of a training run: its steps, its alarms, what it was held against."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+__all__ = ["ALARM_KINDS", "Alarm", "AlarmKind", "Reference", "TrainingRun", "TrainingStep"]
+
+AlarmKind: TypeAlias = Literal["missing", "saturation", "drift", "length", "spread"]
+"""What an alarm is about: rewards that are missing; a reward that no longer tells responses
+apart; answers unlike those of the reference run; responses that grow, or are paid by length;
+rewards that no longer differ."""
+
+ALARM_KINDS: tuple[AlarmKind, ...] = ("missing", "saturation", "drift", "length", "spread")
+"""In the order in which they are shown."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Alarm:
+    """Something that began at a step of a training run.
+
+    Attributes
+    ----------
+    kind : {"missing", "saturation", "drift", "length", "spread"}
+        What it is about.
+    step : int
+        Where it began.
+    subject : str
+        What of the run: the id of a proposition, ``"<behavior>/<class>"``, or ``"reward"``,
+        ``"groups"``, ``"length"``, ``"length and reward"``.
+    value : float
+        The figure that is out of its range, over the window that ends with the step.
+    reference : float
+        What it was held against; nan where it is a fixed threshold alone.
+    text : str
+        The alarm in words.
+    """
+
+    kind: AlarmKind
+    step: int
+    subject: str
+    value: float
+    reference: float
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingStep:
+    """Figures of one step, over all processes of the training.
+
+    Attributes
+    ----------
+    step : int
+        The trainer's; counted where the trainer has none.
+    n : int
+        Completions that the reward was asked about.
+    reward_mean, reward_sd : float
+        Over the completions that have a reward; nan where there is none (for the standard
+        deviation: fewer than two).
+    rule_mean, base_mean : float
+        Mean rule and base reward over the same completions; nan where there is none.
+    missing_share : float
+        Share of the completions without a reward, in [0, 1].
+    proposition_rates : mapping of str to float
+        By proposition its mean probability; nan where no completion has one.
+    class_shares : mapping of str to mapping of str to float
+        By behavior and class the mean probability of the class; nan where no completion of that
+        behavior was judged.
+    length_mean : float
+        Mean tokens of a completion, or characters where the tokens are not known; nan without
+        completions.
+    length_reward_correlation : float
+        Pearson's correlation of length and reward over the completions with a reward, in
+        [-1, 1]; nan where either does not vary.
+    zero_spread_share : float
+        Share of the groups of two or more rewards whose rewards are all equal, in [0, 1]; nan
+        where there is no such group.
+    alarms : tuple of Alarm
+        Those that began here.
+    n_missing : int
+        Completions without a reward.
+    n_groups : int
+        Groups of two or more rewards.
+    seconds : float
+        Since the first step of the run; nan where it is not known.
+    """
+
+    step: int
+    n: int
+    reward_mean: float
+    reward_sd: float
+    rule_mean: float
+    base_mean: float
+    missing_share: float
+    proposition_rates: Mapping[str, float]
+    class_shares: Mapping[str, Mapping[str, float]]
+    length_mean: float
+    length_reward_correlation: float
+    zero_spread_share: float
+    alarms: tuple[Alarm, ...] = ()
+    n_missing: int = 0
+    n_groups: int = 0
+    seconds: float = float("nan")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reference:
+    """An earlier run that a run was held against.
+
+    Attributes
+    ----------
+    name : str
+        Of that run.
+    reward_name, reward_hash : str
+        Of the reward that paid in it.
+    steps : tuple of TrainingStep
+        Its steps.
+    """
+
+    name: str
+    reward_name: str
+    reward_hash: str
+    steps: tuple[TrainingStep, ...] = field(repr=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingRun:
+    """What was written down of a training run.
+
+    Attributes
+    ----------
+    folder : Path
+        Where it lies.
+    name : str
+        Of the reward among others in the same training.
+    framework : str
+        Who trained.
+    reward_name, reward_hash : str
+        Of the reward that paid.
+    rubric : str
+        Name and version of the rubric, such as ``"safety 1"``.
+    rubric_hash : str
+        Of the rubric's content.
+    judge : str
+        Who answered.
+    fingerprint : str
+        Of the verdicts: judge, questions and settings.
+    judge_fingerprint : str
+        Of the judge alone; empty where it is not known.
+    threshold : float
+        From which on a probability counts as true, in (0, 1).
+    judged : str
+        What of a response was judged.
+    propositions : tuple of str
+        Those that were asked, in the order of the rubric.
+    question_hashes : mapping of str to str
+        By proposition the hash of its question.
+    behaviors : tuple of str
+        Those that the reward knows, in its order.
+    steps : tuple of TrainingStep
+        In their order, each once.
+    alarms : tuple of Alarm
+        All that began, in the order of the steps.
+    reference : tuple of TrainingStep or None
+        The steps of the reference run, where there was one.
+    reference_run : Reference or None
+        The same with its names.
+    length_unit : {"tokens", "characters"}
+        What lengths are counted in.
+    created : str
+        When the run began, ISO 8601.
+    versions : mapping of str to str
+        Of this package, and of the framework where it is known.
+    n_writers : int
+        Processes that wrote.
+    has_completions : bool
+        Whether the completions were written down.
+    dropped : tuple of str
+        What could not be read, and why.
+    """
+
+    folder: Path
+    name: str
+    framework: str
+    reward_name: str
+    reward_hash: str
+    rubric: str
+    rubric_hash: str
+    judge: str
+    fingerprint: str
+    judge_fingerprint: str
+    threshold: float
+    judged: str
+    propositions: tuple[str, ...]
+    question_hashes: Mapping[str, str] = field(repr=False)
+    behaviors: tuple[str, ...]
+    steps: tuple[TrainingStep, ...] = field(repr=False)
+    alarms: tuple[Alarm, ...] = field(repr=False)
+    reference_run: Reference | None = field(default=None, repr=False)
+    length_unit: Literal["tokens", "characters"] = "tokens"
+    created: str = ""
+    versions: Mapping[str, str] = field(default_factory=dict, repr=False)
+    n_writers: int = 1
+    has_completions: bool = True
+    dropped: tuple[str, ...] = ()
+
+    @property
+    def reference(self) -> tuple[TrainingStep, ...] | None:
+        """The steps of the reference run, where there was one."""
+        return None if self.reference_run is None else self.reference_run.steps
+
+    @property
+    def n_completions(self) -> int:
+        """Completions of all steps."""
+        return sum(step.n for step in self.steps)
