@@ -22,6 +22,10 @@ from voirdire.cli.messages import in_options
         ("or use method='exact'", "or use --method 'exact'"),
         ("Declare kind='multilabel'.", "Declare --kind 'multilabel'."),
         ("nothing of ours", "nothing of ours"),
+        (
+            "`source` must be a file that exists, got 'a.jsonl'.",
+            "what is read must be a file that exists, got 'a.jsonl'.",
+        ),
     ],
 )
 def test_arguments_become_options(library, typed):

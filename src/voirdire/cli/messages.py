@@ -108,6 +108,7 @@ def in_options(message: str) -> str:
     """Rewrite what a message says about arguments."""
     message = _COLUMNS.sub(r"--column \2=YOURS", message)
     message = message.replace("columns={...}", "--column OURS=YOURS")
+    message = message.replace("`source` must be a file", "what is read must be a file", 1)  # an argument without --
     message = _RATERS.sub("--rater COLUMN", message)
     message = message.replace("`other_judge=True`", "`--other-judge`")
     message = _KEYWORD.sub(lambda found: f"{_OPTIONS[found[1]]} {found[3]!r}", message)
