@@ -47,6 +47,17 @@ install() {
         fail "installing $* failed; the message above says why. Is there a network?"
 }
 
+# Only what gives rewards is tested of these two. It does without a GPU, DeepSpeed, vLLM, and the
+# release of transformers that OpenRLHF pins and verl excludes; the group has the rest.
+install_executors() {
+    if "$VENV/bin/python" -c 'import sys; sys.exit(sys.version_info >= (3, 13))' &&
+        [ "$(uname -sm)" = "Linux x86_64" ]; then
+        install --no-deps "openrlhf==0.11.2" "verl==0.9.1"
+    else
+        echo "There are no packages of OpenRLHF and verl for this Python or system; their tests are skipped."
+    fi
+}
+
 make_environment
 if [ "$1" = runtime ]; then
     echo "Installing voirdire and what it needs (half a minute the first time) ..."
@@ -58,6 +69,8 @@ else
     install $(printf -- '--group %s ' "$@")
     # irrCAC pins old releases of numpy and scipy, and works with new ones
     case " $* " in *" test "*) install --no-deps "irrCAC==0.4.4" ;; esac
+    case " $* " in *" frameworks "*) install_executors ;; esac
 fi
-conflicts=$("$VENV/bin/python" -m pip check | grep -v -e '^irrcac ' -e '^No broken requirements') || true
+conflicts=$("$VENV/bin/python" -m pip check |
+    grep -v -e '^irrcac ' -e '^openrlhf ' -e '^verl ' -e '^No broken requirements') || true
 [ -z "$conflicts" ] || fail "packages do not fit together: $conflicts"

@@ -68,8 +68,11 @@ DemandWord: TypeAlias = Literal[
 ClassRule: TypeAlias = Literal["exact", "product"]
 """How completion classes get their probabilities."""
 
-ProbabilitySource: TypeAlias = Literal["logprob", "stated", "vote", "classifier", "derived"]
-"""Where a probability comes from; `derived` ones are computed from those of propositions."""
+ProbabilitySource: TypeAlias = Literal[
+    "logprob", "stated", "vote", "classifier", "derived", "cascade"
+]
+"""Where a probability comes from; `derived` ones are computed from those of propositions. A judge
+whose source is `cascade` has one of two other judges answer each item, and verdicts say which."""
 
 Judged: TypeAlias = Literal["final_answer", "with_reasoning", "whole_turn"]
 """What of a response is judged: its last message without ``<think>`` blocks; that message whole;

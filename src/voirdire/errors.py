@@ -3,10 +3,12 @@
 ::
 
     VoirdireError                     catch this to catch all of ours
+    ├── AdapterError (also AssertionError)  an adapter's rewards are not those of the golden table
     ├── InputError (also ValueError)  an argument, a file or a label breaks a rule
     │   ├── LogicError                an expression or a completion class of a rubric has no meaning
     │   ├── NoDataError               nothing is left to examine
     │   └── RubricError               a rubric file breaks rules; `problems` has all of them
+    ├── JudgeUnavailableError         a reward gave nothing so often that training was to stop
     ├── ModelCallError                a call to a model gave no reply
     │   ├── AccessError               wrong key, no such model, no credit: every call would fail
     │   ├── BadRequestError           the server refuses this request
@@ -39,12 +41,14 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AccessError",
+    "AdapterError",
     "BadRequestError",
     "ContentFilterError",
     "CostLimitReachedError",
     "DegenerateDataWarning",
     "DroppedRowsWarning",
     "InputError",
+    "JudgeUnavailableError",
     "LogicError",
     "ModelCallError",
     "ModelTimeoutError",
@@ -63,6 +67,10 @@ __all__ = [
 
 class VoirdireError(Exception):
     """Base of every error that voirdire raises on purpose."""
+
+
+class AdapterError(VoirdireError, AssertionError):
+    """An adapter gives other rewards than the golden table; the message has a line for each."""
 
 
 class InputError(VoirdireError, ValueError):
@@ -105,6 +113,10 @@ class RubricError(InputError):
     def __init__(self, message: str, *, problems: Sequence[Problem] = ()) -> None:
         super().__init__(message)
         self.problems = tuple(problems)
+
+
+class JudgeUnavailableError(VoirdireError):
+    """So many requests in a row gave not one reward that the caller wanted training to stop."""
 
 
 class ModelCallError(VoirdireError):

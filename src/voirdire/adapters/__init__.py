@@ -7,11 +7,48 @@ from typing import TYPE_CHECKING
 from voirdire import _lazy
 
 if TYPE_CHECKING:
+    from voirdire.adapters.checking import check_adapter
+    from voirdire.adapters.golden import (
+        GoldenJudge,
+        GoldenKind,
+        GoldenRow,
+        golden_judge,
+        golden_reward,
+        golden_rows,
+        golden_settings,
+    )
     from voirdire.adapters.guarded import GuardedReward, GuardedScores
+    from voirdire.adapters.plain import RewardFunction, reward_function
 
-__all__ = ["GuardedReward", "GuardedScores"]
+__all__ = [
+    "GoldenJudge",
+    "GoldenKind",
+    "GoldenRow",
+    "GuardedReward",
+    "GuardedScores",
+    "RewardFunction",
+    "check_adapter",
+    "golden_judge",
+    "golden_reward",
+    "golden_rows",
+    "golden_settings",
+    "reward_function",
+]
 
-_HOMES = {"GuardedReward": "guarded", "GuardedScores": "guarded"}
+_HOMES = {
+    "GoldenJudge": "golden",
+    "GoldenKind": "golden",
+    "GoldenRow": "golden",
+    "GuardedReward": "guarded",
+    "GuardedScores": "guarded",
+    "RewardFunction": "plain",
+    "check_adapter": "checking",
+    "golden_judge": "golden",
+    "golden_reward": "golden",
+    "golden_rows": "golden",
+    "golden_settings": "golden",
+    "reward_function": "plain",
+}
 
 
 __getattr__, __dir__ = _lazy.lazy_names(__name__, _HOMES)

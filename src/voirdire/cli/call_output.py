@@ -16,7 +16,7 @@ _SHIFT_WORTH_SAYING = 0.1
 
 def call_lines(calls: CallSummary) -> list[str]:
     """Say how many calls there were, what they cost, and what to beware of."""
-    return ["", *map(_answers, calls.answers), _counts(calls), *caution_lines(calls)]
+    return ["", *map(_answers, calls.answers), *_kept(calls), _counts(calls), *caution_lines(calls)]
 
 
 def caution_lines(calls: CallSummary) -> list[str]:
@@ -55,6 +55,13 @@ def _counts(calls: CallSummary) -> str:
     if calls.n_calls:
         said.append("price unknown" if calls.cost is None else f"${calls.cost:,.4f}")
     return "calls: " + ", ".join(said)
+
+
+def _kept(calls: CallSummary) -> list[str]:
+    if calls.n_kept is None:
+        return []
+    items = "1 item" if calls.n_kept == 1 else f"{calls.n_kept:,} items"
+    return [f"cascade: {items} answered by the first judge, the others by the language model"]
 
 
 def _answers(row: AnswerSummary) -> str:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from voirdire.judging import LlmJudge
+    from voirdire.judging.cascade import CascadeJudge
     from voirdire.rewards.fitting.result import RewardFit
     from voirdire.rewards.fitting.settings import FitSettings
     from voirdire.rewards.model import RewardModel
@@ -127,8 +128,9 @@ def fit_command(
     judge: Annotated[
         str | None,
         typer.Option(
-            help="Who judges: local, a file that `voirdire distill` made, or a language model. "
-            "With --verdicts the name of the judge whose verdicts count. Default: local.",
+            help="Who judges: local, a file that `voirdire distill` made, a language model, or the "
+            "YAML file of a cascade. With --verdicts the name of the judge whose verdicts count. "
+            "Default: local.",
             metavar="local|FILE|MODEL",
             show_default=False,
             rich_help_panel=VERDICTS,
@@ -434,10 +436,14 @@ def _store_beside(target: Path) -> str:
 
 def _asked(
     context: typer.Context, typed: ModelOptions, *, judge: str | None, has_verdicts: bool
-) -> LlmJudge | str | None:
+) -> LlmJudge | CascadeJudge | str | None:
     """Make the judge; with verdicts its name is only looked up among them."""
+    from voirdire.judging.cascade.cascade_file import is_cascade_file
     from voirdire.models import is_model_name
 
+    if not has_verdicts and is_cascade_file(judge or "local"):
+        _refuse_idle_options(context, judge=judge, has_verdicts=False, of_run=_OF_RUNS)
+        return typed.asked(judge or "local")
     if has_verdicts or not is_model_name(judge or "local"):
         _refuse_idle_options(context, judge=judge, has_verdicts=has_verdicts)
         return judge
@@ -459,9 +465,19 @@ _OF_MODELS = (
 )
 
 
-def _refuse_idle_options(context: typer.Context, *, judge: str | None, has_verdicts: bool) -> None:
-    """Refuse what was typed about a language model where none is asked."""
-    typed = ", ".join(f"--{name.replace('_', '-')}" for name in _typed(context, _OF_MODELS))
+_OF_RUNS = ("max_cost", "store", "retry_failures")
+"""What does not stand in the file of a cascade, or may be another for a run."""
+
+
+def _refuse_idle_options(
+    context: typer.Context, *, judge: str | None, has_verdicts: bool, of_run: tuple[str, ...] = ()
+) -> None:
+    """Refuse what was typed about a language model where none is asked, or where a file says it."""
+    names = [name for name in _OF_MODELS if name not in of_run]
+    typed = ", ".join(f"--{name.replace('_', '-')}" for name in _typed(context, names))
+    if typed and of_run:
+        msg = f"`{shorten(judge)}` must say everything about its judges, got {typed} beside it."
+        raise typer.BadParameter(f"{msg} Write it into the file.")
     if typed:
         got = "verdicts that there are" if has_verdicts else repr(shorten(judge or "local"))
         msg = f"`--judge` must name a language model for {typed}, got {got}."

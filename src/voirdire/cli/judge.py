@@ -29,6 +29,7 @@ from voirdire.cli.printing import listen_for_interrupts
 
 if TYPE_CHECKING:
     from voirdire.judging import JudgingSummary, LlmJudge
+    from voirdire.judging.cascade import CascadeJudge
 
 __all__ = ["judge_command"]
 
@@ -65,7 +66,7 @@ def judge_command(
         str,
         typer.Option(
             help="Who answers: local, a file that `voirdire distill` made, or a language model "
-            "such as openai/gpt-4o-mini or vllm/NAME.",
+            "such as openai/gpt-4o-mini or vllm/NAME, or the YAML file of a cascade.",
             metavar="local|FILE|MODEL",
             rich_help_panel=ASKED,
         ),
@@ -193,7 +194,9 @@ def judge_command(
         print_card(judge, as_json=as_json)
         return
     if show_prompt:
-        print_prompt(items, typed, judges=judges, rubric=rubric, file_format=file_format)
+        print_prompt(
+            items, typed, judge=judge, judges=judges, rubric=rubric, file_format=file_format
+        )
         return
     refuse_idle_options(context, judge=judge, judges=judges)
     named = as_mapping(column, option="--column")
@@ -206,7 +209,7 @@ def judge_command(
         "store": store,
     }
     listen_for_interrupts()
-    asked = typed.judge(judge, reads_keys=not dry_run)
+    asked = typed.asked(judge, reads_keys=not dry_run)
     if dry_run:
         counted = reading | {"retry_failures": retry_failures}
         _estimate(items, output, judges=judges, asked=asked, as_json=as_json, reading=counted)
@@ -251,7 +254,7 @@ def _estimate(
     output: Path | None,
     *,
     judges: Path | None,
-    asked: LlmJudge | str,
+    asked: LlmJudge | CascadeJudge | str,
     as_json: bool,
     reading: dict[str, Any],
 ) -> None:
@@ -261,7 +264,7 @@ def _estimate(
         msg = "`ITEMS` must be a file of items. Name one."
         raise typer.BadParameter(msg)
     if judges is None:
-        asking: list[LlmJudge | str] = [asked]
+        asking: list[LlmJudge | CascadeJudge | str] = [asked]
         beside = output
     else:
         asking = [*load_llm_judges(judges, reads_keys=False)]

@@ -139,11 +139,18 @@ def print_estimate(estimates: Sequence[RunEstimate], *, as_json: bool) -> None:
         for row in estimates
         if row.n_failed
     ]
+    kept = [
+        f"{shorten(row.judge)}: {row.n_items - row.n_kept:,} of {row.n_items:,} items would go on "
+        "to the language model"
+        for row in estimates
+        if row.n_kept is not None
+    ]
     sources = dict.fromkeys(row.price_source for row in estimates if row.price_source)
     print_tables(
         table,
         "",
         "Tokens are estimated; reasoning, repetitions and what a server caches are not in them.",
+        *kept,
         *failed,
         *(f"price: {source}" for source in sources),
     )

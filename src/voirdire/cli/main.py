@@ -20,9 +20,12 @@ from voirdire.cli.judge import judge_command
 from voirdire.cli.messages import in_options
 from voirdire.cli.power import power_command
 from voirdire.cli.probe import probe_command
+from voirdire.cli.replay import replay_command
 from voirdire.cli.report import report_command
 from voirdire.cli.rubric import rubric_app
+from voirdire.cli.sample import sample_command
 from voirdire.cli.score import score_command
+from voirdire.cli.serve import serve_command
 from voirdire.cli.synthesize import synthesize_command
 from voirdire.errors import RubricError, VoirdireError
 
@@ -45,8 +48,11 @@ app.command("fit")(fit_command)
 app.command("judge")(judge_command)
 app.command("power")(power_command)
 app.command("probe")(probe_command)
+app.command("replay")(replay_command)
 app.command("report")(report_command)
+app.command("sample")(sample_command)
 app.command("score")(score_command)
+app.command("serve")(serve_command)
 app.command("synthesize")(synthesize_command)
 app.add_typer(rubric_app, name="rubric")
 

@@ -7,6 +7,10 @@ import re
 __all__ = ["in_options"]
 
 _RENAMED = {
+    "deadline_s": "deadline",
+    "drain_s": "drain",
+    "most_waiting": "queue",
+    "token": "token-env",
     "n_examples": "examples",
     "n_orders": "orders",
     "n_samples": "samples",
@@ -39,6 +43,7 @@ _SAME = (
     "bench",
     "calibrator",
     "concurrency",
+    "connections",
     "confidence_level",
     "epsilon",
     "epsilon_mode",
@@ -47,6 +52,7 @@ _SAME = (
     "fixed",
     "format",
     "gold",
+    "host",
     "human_noise",
     "humans",
     "judge",
@@ -59,12 +65,14 @@ _SAME = (
     "layout",
     "loss",
     "margin",
+    "max_body",
     "max_cost",
     "max_tokens",
     "method",
     "min_annotators",
     "min_items",
     "missing",
+    "missing_reward",
     "mode",
     "model",
     "normalize",
@@ -72,12 +80,17 @@ _SAME = (
     "orientation",
     "output",
     "policy",
+    "port",
     "price",
     "probability",
     "quality",
     "question",
+    "queue",
     "reasoning_effort",
     "recipes",
+    "record",
+    "reference",
+    "remembered",
     "requests_per_minute",
     "require_certified",
     "reward",
@@ -108,7 +121,7 @@ def in_options(message: str) -> str:
     """Rewrite what a message says about arguments."""
     message = _COLUMNS.sub(r"--column \2=YOURS", message)
     message = message.replace("columns={...}", "--column OURS=YOURS")
-    message = message.replace("`source` must be a file", "what is read must be a file", 1)  # an argument without --
+    message = message.replace("`source` must be a file", "what is read must be a file", 1)
     message = _RATERS.sub("--rater COLUMN", message)
     message = message.replace("`other_judge=True`", "`--other-judge`")
     message = _KEYWORD.sub(lambda found: f"{_OPTIONS[found[1]]} {found[3]!r}", message)

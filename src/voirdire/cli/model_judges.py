@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from voirdire._types import Language, Mode, ModelSource
     from voirdire.judging import LlmJudge, Price
+    from voirdire.judging.cascade import CascadeJudge
     from voirdire.records import Item
 
 __all__ = ["ModelOptions", "prepare_to_be_stopped", "print_prompt", "refuse_idle_options"]
@@ -47,6 +48,14 @@ class ModelOptions:
     tokens_per_minute: int | None
     timeout: float
     max_cost: float | None
+
+    def asked(self, name: str, *, reads_keys: bool = True) -> LlmJudge | CascadeJudge | str:
+        """Make a judge of a model's name or of a cascade's file; a local judge stays as it is."""
+        from voirdire.judging.cascade.cascade_file import is_cascade_file, load_cascade
+
+        if is_cascade_file(name):
+            return load_cascade(name, reads_keys=reads_keys, max_cost=self.max_cost)
+        return self.judge(name, reads_keys=reads_keys)
 
     def judge(self, name: str, *, reads_keys: bool = True) -> LlmJudge | str:
         """Make a judge of a model's name; anything else is a local judge and stays as it is."""
@@ -90,12 +99,19 @@ class ModelOptions:
 
 def refuse_idle_options(context: typer.Context, *, judge: str, judges: Path | None) -> None:
     """Refuse what was typed and would mean nothing, such as a limit of cost that nobody keeps."""
+    from voirdire.judging.cascade.cascade_file import is_cascade_file
     from voirdire.models import is_model_name
 
     if judges is None and is_model_name(judge):
         return
     names = [field.name for field in fields(ModelOptions)]
-    names += ["store", "retry_failures"] if judges is None else ["judge"]
+    is_cascade = judges is None and is_cascade_file(judge)
+    if is_cascade:
+        names.remove("max_cost")  # of this run, whatever the file says
+    elif judges is None:
+        names += ["store", "retry_failures"]
+    else:
+        names += ["judge"]
     sources = {name: context.get_parameter_source(name) for name in names}
     typed = ", ".join(
         f"--{name.replace('_', '-')}"
@@ -104,6 +120,9 @@ def refuse_idle_options(context: typer.Context, *, judge: str, judges: Path | No
     )
     if typed and judges is not None:
         msg = f"`--judges` must say everything about its judges, got {typed} beside it."
+        raise typer.BadParameter(f"{msg} Write it into the file.")
+    if typed and is_cascade:
+        msg = f"`{shorten(judge)}` must say everything about its judges, got {typed} beside it."
         raise typer.BadParameter(f"{msg} Write it into the file.")
     if typed:
         msg = f"`--judge` must name a language model for {typed}, such as openai/gpt-4o-mini, got "
@@ -147,15 +166,18 @@ def print_prompt(
     items: str | None,
     options: ModelOptions,
     *,
+    judge: str,
     judges: Path | None,
     rubric: str,
     file_format: str | None,
 ) -> None:
-    """Print what a model is asked, or each of several judges."""
+    """Print what a model is asked, or that of a cascade, or each of several judges."""
     from voirdire.judging import load_llm_judges, show_prompt
+    from voirdire.judging.cascade.cascade_file import is_cascade_file, load_cascade
 
     item = None if items is None else _first(items, file_format=file_format)
-    if judges is None:
+    is_cascade = judges is None and is_cascade_file(judge)
+    if judges is None and not is_cascade:
         shown = show_prompt(
             rubric,
             item=item,
@@ -166,16 +188,21 @@ def print_prompt(
         )
         typer.echo(shown)
         return
-    for judge in load_llm_judges(judges, reads_keys=False):
+    asked = (
+        load_llm_judges(judges, reads_keys=False)
+        if judges is not None
+        else (load_cascade(judge, reads_keys=False).then,)
+    )
+    for each in asked:
         shown = show_prompt(
             rubric,
             item=item,
-            mode=judge.mode,
-            probability=judge.probability,
-            language=judge.language,
-            n_examples=judge.n_examples,
+            mode=each.mode,
+            probability=each.probability,
+            language=each.language,
+            n_examples=each.n_examples,
         )
-        typer.echo(f"##### {judge.name} #####\n\n{shown}\n")
+        typer.echo(f"##### {each.name} #####\n\n{shown}\n")
 
 
 def _first(items: str, *, file_format: str | None) -> Item | None:

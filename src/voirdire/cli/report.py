@@ -23,7 +23,8 @@ def report_command(
     examination: Annotated[
         str,
         typer.Argument(
-            help="What `voirdire examine --json` printed; - reads standard input.",
+            help="What `voirdire examine --json` printed, or the folder of a training run; "
+            "- reads standard input.",
             metavar="EXAMINATION.json",
         ),
     ],
@@ -39,26 +40,62 @@ def report_command(
         typer.Option(help="Date to show; by default none, so that pages compare.", metavar="TEXT"),
     ] = None,
 ) -> None:
-    """Make one self-contained HTML page from an examination, for readers without a statistician."""
-    from voirdire.reporting.page import html_report
+    """Make one self-contained HTML page from an examination or a training run.
 
+    For readers without a statistician; nothing on it is loaded from elsewhere.
+    """
     heading, date = as_text(title, option="--title"), as_text(created, option="--created")
     printed = str(output) == "-"
     if not printed:
         check_report(output, option="--output")
     with progress("writing"):
-        page = html_report(
-            _read(examination),
-            language=language,
-            title=heading,
-            created=date,
-            source="<stdin>" if examination == "-" else examination,
-        )
+        make = _page_of_run if _is_folder(examination) else _page_of_examination
+        page, lines = make(examination, language=language, title=heading, created=date)
     if printed:
         sys.stdout.buffer.write(page.encode())
         return
     write_text(output, page)
-    typer.echo(f"{output}: {len(page.encode()) / 1e6:.1f} MB")
+    for line in (f"{output}: {len(page.encode()) / 1e6:.1f} MB", *lines):
+        typer.echo(line)
+
+
+def _is_folder(source: str) -> bool:
+    return source != "-" and "\0" not in source and Path(source).is_dir()
+
+
+def _page_of_examination(
+    source: str, *, language: Language, title: str | None, created: str | None
+) -> tuple[str, tuple[str, ...]]:
+    from voirdire.reporting.page import html_report
+
+    page = html_report(
+        _read(source),
+        language=language,
+        title=title,
+        created=created,
+        source="<stdin>" if source == "-" else source,
+    )
+    return page, ()
+
+
+def _page_of_run(
+    source: str, *, language: Language, title: str | None, created: str | None
+) -> tuple[str, tuple[str, ...]]:
+    """Write the page of a training run; also what is said of it in the terminal."""
+    from voirdire.errors import InputError
+    from voirdire.reporting.training_page import training_report
+    from voirdire.reporting.training_tables import training_summary
+    from voirdire.rewards.training.run_reading import read_training_run
+
+    if not (Path(source) / "run.json").exists():
+        msg = (
+            f"`EXAMINATION.json` must be a file, got the folder {source!r}, which holds no "
+            "run.json. Name a file in it, or the folder of a training run."
+        )
+        raise InputError(msg)
+    run = read_training_run(source)
+    page = training_report(run, language=language, title=title, created=created, source=source)
+    return page, training_summary(run)
 
 
 def _read(source: str) -> bytes:

@@ -16,6 +16,7 @@ from voirdire.cli.scoring_output import print_scoring, say_how_to_go_on, scoring
 
 if TYPE_CHECKING:
     from voirdire.judging import LlmJudge
+    from voirdire.judging.cascade import CascadeJudge
     from voirdire.rewards.scoring.score_summary import ScoringSummary
 
 __all__ = ["score_command"]
@@ -60,9 +61,10 @@ def score_command(
     judge: Annotated[
         str | None,
         typer.Option(
-            help="Who judges: local, a file that `voirdire distill` made, a language model, or "
-            "own: the judge that the reward was fitted on, wherever that is. With --verdicts the "
-            "name of the judge whose verdicts count. Default: own where that is local.",
+            help="Who judges: local, a file that `voirdire distill` made, a language model, the "
+            "YAML file of a cascade, or own: the judge that the reward was fitted on, wherever "
+            "that is. With --verdicts the name of the judge whose verdicts count. Default: own "
+            "where that is local.",
             metavar="local|own|FILE|MODEL",
             show_default=False,
             rich_help_panel=VERDICTS,
@@ -252,13 +254,13 @@ def _model_options(**typed: Any) -> ModelOptions:
 
 def _asked(
     context: typer.Context, typed: ModelOptions, *, judge: str | None, has_verdicts: bool
-) -> LlmJudge | str | None:
+) -> LlmJudge | CascadeJudge | str | None:
     """Make the judge that is named; with verdicts its name is only looked up among them."""
     if has_verdicts or judge in (None, "own"):
         _refuse_idle(context, has_verdicts=has_verdicts)
         return judge
     refuse_idle_options(context, judge=judge, judges=None)
-    return typed.judge(judge)
+    return typed.asked(judge)
 
 
 def _refuse_idle(context: typer.Context, *, has_verdicts: bool) -> None:

@@ -14,19 +14,18 @@ if TYPE_CHECKING:
     from voirdire.judging.batch import BehaviorClasses, CallDetails, VerdictBatch
     from voirdire.judging.call_summary import AnswerSummary, CallSummary
     from voirdire.judging.calls.limits import Limits
+    from voirdire.judging.cascade import CascadeJudge, cascade_table, load_cascade
     from voirdire.judging.distilling import Distilled, distill_files
     from voirdire.judging.file_judging import judge_file
     from voirdire.judging.file_run import CallProgress, JudgingProgress
     from voirdire.judging.labelled_items import LeftOut
+    from voirdire.judging.live.answers import LiveState
+    from voirdire.judging.live.settings import LiveSettings
     from voirdire.judging.llm import LlmJudge
     from voirdire.judging.llm.estimate import RunEstimate, estimate_run
     from voirdire.judging.llm.judges_file import JudgeSpec, load_judges
     from voirdire.judging.llm.pricing import Price, price_of
-    from voirdire.judging.llm.several import (
-        SeveralJudged,
-        judge_file_with_several,
-        load_llm_judges,
-    )
+    from voirdire.judging.llm.several import SeveralJudged, judge_file_with_several, load_llm_judges
     from voirdire.judging.llm.shown_prompt import show_prompt
     from voirdire.judging.local import (
         JudgeCard,
@@ -49,6 +48,7 @@ __all__ = [
     "CallDetails",
     "CallProgress",
     "CallSummary",
+    "CascadeJudge",
     "ClassSummary",
     "Distilled",
     "Judge",
@@ -58,6 +58,8 @@ __all__ = [
     "JudgingSummary",
     "LeftOut",
     "Limits",
+    "LiveSettings",
+    "LiveState",
     "LlmJudge",
     "LocalJudge",
     "Price",
@@ -70,6 +72,7 @@ __all__ = [
     "VerdictBatch",
     "VerdictLayout",
     "Verdicts",
+    "cascade_table",
     "distill_files",
     "distill_judge",
     "estimate_run",
@@ -78,6 +81,7 @@ __all__ = [
     "judge_file_with_several",
     "judge_items",
     "kept_items",
+    "load_cascade",
     "load_judges",
     "load_llm_judges",
     "load_local_judge",
@@ -91,6 +95,7 @@ _HOMES = {
     "CallDetails": "batch",
     "CallProgress": "file_run",
     "CallSummary": "call_summary",
+    "CascadeJudge": "cascade",
     "ClassSummary": "summary",
     "Distilled": "distilling",
     "Judge": "port",
@@ -100,6 +105,8 @@ _HOMES = {
     "JudgingSummary": "summary",
     "LeftOut": "labelled_items",
     "Limits": "calls.limits",
+    "LiveSettings": "live.settings",
+    "LiveState": "live.answers",
     "LlmJudge": "llm",
     "LocalJudge": "local",
     "Price": "llm.pricing",
@@ -112,6 +119,7 @@ _HOMES = {
     "VerdictBatch": "batch",
     "VerdictLayout": "table",
     "Verdicts": "verdicts",
+    "cascade_table": "cascade",
     "distill_files": "distilling",
     "distill_judge": "local",
     "estimate_run": "llm.estimate",
@@ -120,6 +128,7 @@ _HOMES = {
     "judge_file_with_several": "llm.several",
     "judge_items": "answering",
     "kept_items": "work_folder",
+    "load_cascade": "cascade",
     "load_judges": "llm.judges_file",
     "load_llm_judges": "llm.several",
     "load_local_judge": "local",

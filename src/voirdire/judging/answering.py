@@ -23,18 +23,19 @@ if TYPE_CHECKING:
 
     from voirdire._types import Judged
     from voirdire.judging.batch import CallDetails
+    from voirdire.judging.cascade.judge import CascadeJudge
     from voirdire.judging.llm import LlmJudge
     from voirdire.judging.plan import JudgingPlan
     from voirdire.judging.port import Judge
     from voirdire.records import Item
     from voirdire.rubrics import Behavior, Rubric
 
-__all__ = ["judge_items", "verdict_batch", "verdicts_on"]
+__all__ = ["answers_of", "judge_items", "verdict_batch", "verdicts_on"]
 
 
 def judge_items(
     items: Iterable[Item],
-    judge: Judge | LlmJudge | str | Path = "local",
+    judge: Judge | LlmJudge | CascadeJudge | str | Path = "local",
     *,
     rubric: Rubric | str | Path = "safety",
     threshold: float | None = None,
@@ -48,9 +49,9 @@ def judge_items(
     ----------
     items : iterable of Item
         Read one batch at a time. A behavior that the rubric does not have is an error.
-    judge : Judge, LlmJudge, str or path, optional
+    judge : Judge, LlmJudge, CascadeJudge, str or path, optional
         Who answers: ``"local"`` is the judge of this package, a path one of your own,
-        ``"openai/gpt-4o-mini"`` a language model.
+        ``"openai/gpt-4o-mini"`` a language model, a YAML file a cascade.
     rubric : Rubric, str or path, optional
         What is asked: a rubric, the name of a built-in one, or a YAML file.
     threshold : float, optional
@@ -97,7 +98,7 @@ def judge_items(
 
 def verdicts_on(items: Sequence[Item], plan: JudgingPlan) -> VerdictBatch:
     """Judge these items at once."""
-    probabilities = _answers(items, plan)
+    probabilities = answers_of(items, plan)
     failures = {
         (int(row), int(column)): Failure(reason="no probability")
         for row, column in np.argwhere(np.isnan(probabilities))
@@ -140,8 +141,8 @@ def _of_behavior(item: Item, behavior: str) -> Item:
     return msgspec.structs.replace(item, behavior=behavior) if item.behavior is None else item
 
 
-def _answers(items: Sequence[Item], plan: JudgingPlan) -> NDArray[np.float64]:
-    """Take the columns of the rubric, and trust no judge to keep to [0, 1]."""
+def answers_of(items: Sequence[Item], plan: JudgingPlan) -> NDArray[np.float64]:
+    """Ask the judge, take the columns of the rubric, and trust no judge to keep to [0, 1]."""
     given = np.asarray(plan.judge.probabilities(items), dtype=np.float64)
     expected = (len(items), len(plan.judge.questions))
     if given.shape != expected:

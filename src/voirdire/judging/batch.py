@@ -116,6 +116,8 @@ class VerdictBatch:
         Hash over judge, rubric, threshold, what is judged and class rule.
     details : CallDetails or None
         Answers of other kinds and how the calls went, where the judge is a language model.
+    sources : tuple of str or None
+        By item where its probabilities come from, where that is not the same for all.
     """
 
     items: tuple[str, ...]
@@ -129,6 +131,7 @@ class VerdictBatch:
     source: ProbabilitySource
     fingerprint: str
     details: CallDetails | None = field(default=None, repr=False)
+    sources: tuple[ProbabilitySource, ...] | None = field(default=None, repr=False)
 
     @property
     def labels(self) -> NDArray[np.bool_]:

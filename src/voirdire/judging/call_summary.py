@@ -74,6 +74,9 @@ class CallSummary:
         Items that `order_shift` rests on.
     n_routed, n_unrouted : int
         Items whose behavior the model chose, and those for which none could be chosen.
+    n_kept : int or None
+        Items that the first judge of a cascade answered, so that nothing was called; None where
+        the judge is no cascade.
     answers : tuple of AnswerSummary
         One per question that is not boolean.
     """
@@ -94,5 +97,6 @@ class CallSummary:
     n_order_checked: int
     n_routed: int = 0
     n_unrouted: int = 0
+    n_kept: int | None = None
     answers: tuple[AnswerSummary, ...] = field(default=())
     examples: Mapping[str, str] = field(default_factory=dict)

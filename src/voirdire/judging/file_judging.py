@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from voirdire._types import Judged
+    from voirdire.judging.cascade.judge import CascadeJudge
     from voirdire.judging.llm import LlmJudge
     from voirdire.judging.plan import JudgingPlan
     from voirdire.judging.port import Judge
@@ -49,7 +50,7 @@ def judge_file(
     output: str | Path,
     *,
     rubric: Rubric | str | Path = "safety",
-    judge: Judge | LlmJudge | str | Path = "local",
+    judge: Judge | LlmJudge | CascadeJudge | str | Path = "local",
     threshold: float | None = None,
     judged: Judged = "final_answer",
     behavior: str | None = None,
@@ -78,9 +79,9 @@ def judge_file(
         output. Nothing but a file of verdicts is replaced.
     rubric : Rubric, str or path, optional
         What is asked: a rubric, the name of a built-in one, or a YAML file.
-    judge : Judge, LlmJudge, str or path, optional
+    judge : Judge, LlmJudge, CascadeJudge, str or path, optional
         Who answers: ``"local"`` is the judge of this package, a path one of your own,
-        ``"openai/gpt-4o-mini"`` a language model.
+        ``"openai/gpt-4o-mini"`` a language model, a YAML file a cascade.
     threshold : float, optional
         In (0, 1). A proposition is true from this probability on; by default the rubric says.
     judged : {"final_answer", "with_reasoning", "whole_turn"}, optional

@@ -13,6 +13,7 @@ from voirdire.judging.fingerprint import verdict_fingerprint
 from voirdire.judging.port import Judge
 
 if TYPE_CHECKING:
+    from voirdire.judging.cascade.judge import CascadeJudge
     from voirdire.judging.llm import LlmJudge
     from voirdire.judging.llm.bound_judge import BoundJudge
     from voirdire.rubrics import Rubric
@@ -59,7 +60,7 @@ class JudgingPlan:
 
 
 def plan_judging(
-    judge: Judge | LlmJudge | str | Path,
+    judge: Judge | LlmJudge | CascadeJudge | str | Path,
     rubric: Rubric | str | Path,
     *,
     threshold: float | None = None,
@@ -81,6 +82,7 @@ def plan_judging(
         ),
         columns=_columns(answering, questions),
         notes=(
+            *_of_first(answering),
             *_not_asked(answering, questions),
             *_worded_otherwise(answering, questions),
             *_without_examples(answering, questions),
@@ -109,9 +111,13 @@ def _loaded_rubric(rubric: Rubric | str | Path) -> Rubric:
     return load_rubric(rubric)
 
 
-def _loaded_judge(judge: Judge | LlmJudge | str | Path, rubric: Rubric) -> Judge:
+def _loaded_judge(judge: Judge | LlmJudge | CascadeJudge | str | Path, rubric: Rubric) -> Judge:
+    from voirdire.judging.cascade.cascade_file import is_cascade_file, load_cascade
+    from voirdire.judging.cascade.judge import CascadeJudge
     from voirdire.judging.llm import LlmJudge
 
+    if isinstance(judge, str | Path) and is_cascade_file(judge):
+        judge = load_cascade(judge)
     if isinstance(judge, str | Path):
         from voirdire.models import is_model_name
 
@@ -123,6 +129,10 @@ def _loaded_judge(judge: Judge | LlmJudge | str | Path, rubric: Rubric) -> Judge
         from voirdire.models import load_model
 
         judge = LlmJudge(model=load_model(str(judge)))
+    if isinstance(judge, CascadeJudge):
+        from voirdire.judging.cascade.bound_cascade import bind_cascade
+
+        return bind_cascade(judge, rubric)
     if isinstance(judge, LlmJudge):
         from voirdire.judging.llm.bound_judge import BoundJudge
 
@@ -143,7 +153,8 @@ def _check_file(judge: str | Path) -> None:
         if Path(judge).suffix.lower() in (".yaml", ".yml"):
             msg = (
                 f"`judge` must be one judge, got the file {shorten(judge)!r}. A file of several "
-                "judges goes to --judges, or to `judge_file_with_several`."
+                "judges goes to --judges, or to `judge_file_with_several`; a cascade begins with "
+                "`schema: voirdire.cascade/1`."
             )
             raise InputError(msg)
         return
@@ -181,6 +192,13 @@ def refuse_kinds(rubric: Rubric) -> NoReturn:
         f"{kinds}. A local judge answers propositions only; a language model answers every kind."
     )
     raise InputError(msg)
+
+
+def _of_first(judge: Judge) -> tuple[str, ...]:
+    """Give what is to be known of the first judge of a cascade."""
+    from voirdire.judging.cascade.bound_cascade import BoundCascade
+
+    return judge.notes if isinstance(judge, BoundCascade) else ()
 
 
 def _not_asked(judge: Judge, rubric: Rubric) -> list[str]:

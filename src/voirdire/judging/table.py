@@ -134,13 +134,16 @@ def long_frame(batch: VerdictBatch, cells: LongCells | None = None) -> pl.DataFr
         }
     )
     known = pl.col("state") != _NONE
+    source = pl.lit(batch.source)
+    if batch.sources is not None:
+        source = pl.lit(pl.Series(batch.sources, dtype=pl.String).gather(item))
     return values.select(
         "item",
         pl.lit(batch.judge).alias("judge"),
         "question",
         pl.when(known).then(pl.col("state") == _TRUE).alias("label"),
         pl.col("probability").fill_nan(None),
-        pl.when("derived").then(pl.lit("derived")).otherwise(pl.lit(batch.source)).alias("source"),
+        pl.when("derived").then(pl.lit("derived")).otherwise(source).alias("source"),
         pl.lit(batch.threshold, dtype=pl.Float64).alias("threshold"),
         "behavior",
         "failure",

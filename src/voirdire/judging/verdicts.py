@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from voirdire._types import Judged
     from voirdire.judging.batch import VerdictBatch
     from voirdire.judging.call_summary import CallSummary
+    from voirdire.judging.cascade.judge import CascadeJudge
     from voirdire.judging.llm import LlmJudge
     from voirdire.judging.plan import JudgingPlan
     from voirdire.judging.port import Judge
@@ -164,7 +165,7 @@ def judge(
     items: Any,
     *,
     rubric: Rubric | str | Path = "safety",
-    judge: Judge | LlmJudge | str | Path = "local",
+    judge: Judge | LlmJudge | CascadeJudge | str | Path = "local",
     threshold: float | None = None,
     judged: Judged = "final_answer",
     behavior: str | None = None,
@@ -179,9 +180,9 @@ def judge(
         Items, or rows as a file of items has them: at least a `response`.
     rubric : Rubric, str or path, optional
         What is asked: a rubric, the name of a built-in one, or a YAML file.
-    judge : Judge, LlmJudge, str or path, optional
+    judge : Judge, LlmJudge, CascadeJudge, str or path, optional
         Who answers: ``"local"`` is the judge of this package, a path one of your own,
-        ``"openai/gpt-4o-mini"`` a language model.
+        ``"openai/gpt-4o-mini"`` a language model, a YAML file a cascade.
     threshold : float, optional
         In (0, 1). A proposition is true from this probability on; by default the rubric says.
     judged : {"final_answer", "with_reasoning", "whole_turn"}, optional

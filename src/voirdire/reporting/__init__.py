@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from voirdire.reporting.reward_paper import paper_table
     from voirdire.reporting.reward_tables import RewardExaminationTables
     from voirdire.reporting.terminal import ExaminationTables
+    from voirdire.reporting.training_json import training_run_as_dict, training_run_to_json
+    from voirdire.reporting.training_page import training_report
+    from voirdire.reporting.training_tables import training_summary
 
 __all__ = [
     "ExaminationTables",
@@ -47,6 +50,10 @@ __all__ = [
     "reward_examination_to_json",
     "reward_fit_to_json",
     "reward_report",
+    "training_report",
+    "training_run_as_dict",
+    "training_run_to_json",
+    "training_summary",
 ]
 
 _HOME = {
@@ -66,6 +73,10 @@ _HOME = {
     "reward_examination_to_json": "reward_json",
     "reward_fit_to_json": "reward_fit_json",
     "reward_report": "reward_page",
+    "training_report": "training_page",
+    "training_run_as_dict": "training_json",
+    "training_run_to_json": "training_json",
+    "training_summary": "training_tables",
 }
 
 __getattr__, __dir__ = _lazy.lazy_names(__name__, _HOME)

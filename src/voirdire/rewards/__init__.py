@@ -30,6 +30,11 @@ if TYPE_CHECKING:
     from voirdire.rewards.fitting.settings import FitSettings
     from voirdire.rewards.given_weights import reward_of_weights
     from voirdire.rewards.judged_items import JudgedItems
+    from voirdire.rewards.live.hosted import HostedReward
+    from voirdire.rewards.live.live_reward import LiveReward
+    from voirdire.rewards.live.live_scores import LiveScores
+    from voirdire.rewards.live.missing import MissingRewards
+    from voirdire.rewards.live.turns import Turn
     from voirdire.rewards.model import REWARD_SCHEMA, BehaviorReward, RewardJudge, RewardModel
     from voirdire.rewards.model_file import load_reward
     from voirdire.rewards.scoring.score_file import score_file
@@ -64,11 +69,19 @@ if TYPE_CHECKING:
         WriterCalls,
     )
     from voirdire.rewards.synthesis.synthesize import synthesize
+    from voirdire.rewards.training.replay import estimate_replay, replay
+    from voirdire.rewards.training.replay_result import Replay, ReplayEstimate
+    from voirdire.rewards.training.run import Alarm, TrainingRun, TrainingStep
+    from voirdire.rewards.training.run_reading import read_training_run
+    from voirdire.rewards.training.sample import TrainingSample, sample_training_run
+    from voirdire.rewards.training.sample_files import write_sample
+    from voirdire.rewards.training.watch import TrainingWatch
     from voirdire.rewards.verdict_reading import read_judged_items
 
 __all__ = [
     "RECIPES_SCHEMA",
     "REWARD_SCHEMA",
+    "Alarm",
     "BehaviorFit",
     "BehaviorReward",
     "BehaviorScores",
@@ -79,12 +92,18 @@ __all__ = [
     "FitProgress",
     "FitSettings",
     "FittedWeight",
+    "HostedReward",
     "Instruction",
     "JudgedItems",
     "LabelOrder",
+    "LiveReward",
+    "LiveScores",
+    "MissingRewards",
     "PairSet",
     "Recipes",
     "RejectedSlot",
+    "Replay",
+    "ReplayEstimate",
     "RewardFit",
     "RewardJudge",
     "RewardModel",
@@ -99,6 +118,11 @@ __all__ = [
     "SynthesisResult",
     "SynthesisSummary",
     "SynthesizedRow",
+    "TrainingRun",
+    "TrainingSample",
+    "TrainingStep",
+    "TrainingWatch",
+    "Turn",
     "WriterCalls",
     "built_in_recipes",
     "certified",
@@ -106,6 +130,7 @@ __all__ = [
     "comparisons_of",
     "default_order",
     "default_recipes",
+    "estimate_replay",
     "estimate_synthesis",
     "feature_set",
     "feature_values",
@@ -117,16 +142,21 @@ __all__ = [
     "read_certificate",
     "read_comparisons",
     "read_judged_items",
+    "read_training_run",
     "recipes_from_text",
+    "replay",
     "reward_of_weights",
+    "sample_training_run",
     "score_file",
     "synthesize",
     "synthesize_file",
+    "write_sample",
 ]
 
 _HOMES = {
     "RECIPES_SCHEMA": "synthesis.recipe",
     "REWARD_SCHEMA": "model",
+    "Alarm": "training.run",
     "BehaviorFit": "fitting.result",
     "BehaviorReward": "model",
     "BehaviorScores": "scoring.score_summary",
@@ -137,12 +167,18 @@ _HOMES = {
     "FitProgress": "fitting.fit_progress",
     "FitSettings": "fitting.settings",
     "FittedWeight": "fitting.result",
+    "HostedReward": "live.hosted",
     "Instruction": "synthesis.recipe",
     "JudgedItems": "judged_items",
     "LabelOrder": "comparisons.order",
+    "LiveReward": "live.live_reward",
+    "LiveScores": "live.live_scores",
+    "MissingRewards": "live.missing",
     "PairSet": "comparisons.pair_set",
     "Recipes": "synthesis.recipe",
     "RejectedSlot": "synthesis.result",
+    "Replay": "training.replay_result",
+    "ReplayEstimate": "training.replay_result",
     "RewardFit": "fitting.result",
     "RewardJudge": "model",
     "RewardModel": "model",
@@ -157,6 +193,11 @@ _HOMES = {
     "SynthesisResult": "synthesis.result",
     "SynthesisSummary": "synthesis.result",
     "SynthesizedRow": "synthesis.result",
+    "TrainingRun": "training.run",
+    "TrainingSample": "training.sample",
+    "TrainingStep": "training.run",
+    "TrainingWatch": "training.watch",
+    "Turn": "live.turns",
     "WriterCalls": "synthesis.result",
     "built_in_recipes": "synthesis.recipe_reading",
     "certified": "certification",
@@ -164,6 +205,7 @@ _HOMES = {
     "comparisons_of": "comparisons.given",
     "default_order": "comparisons.order",
     "default_recipes": "synthesis.default_recipes",
+    "estimate_replay": "training.replay",
     "estimate_synthesis": "synthesis.estimate",
     "feature_set": "features",
     "feature_values": "features",
@@ -175,11 +217,15 @@ _HOMES = {
     "read_certificate": "certification",
     "read_comparisons": "comparisons.reading",
     "read_judged_items": "verdict_reading",
+    "read_training_run": "training.run_reading",
     "recipes_from_text": "synthesis.recipe_reading",
+    "replay": "training.replay",
     "reward_of_weights": "given_weights",
+    "sample_training_run": "training.sample",
     "score_file": "scoring.score_file",
     "synthesize": "synthesis.synthesize",
     "synthesize_file": "synthesis.file_synthesis",
+    "write_sample": "training.sample_files",
 }
 
 

@@ -18,7 +18,7 @@ from voirdire.rewards.model import BehaviorReward, RewardJudge, RewardModel
 from voirdire.rubrics.names import did_you_mean
 
 if TYPE_CHECKING:
-    from voirdire.judging import Judge, LlmJudge
+    from voirdire.judging import CascadeJudge, Judge, LlmJudge
     from voirdire.rewards.features import FeatureSet
     from voirdire.rubrics import Rubric
 
@@ -34,7 +34,7 @@ def reward_of_weights(
     rubric: Rubric | str | Path,
     orientation: Orientation = "plain",
     name: str = "reward",
-    judge: Judge | LlmJudge | str | Path | None = "local",
+    judge: Judge | LlmJudge | CascadeJudge | str | Path | None = "local",
     bound: bool = False,
     use_base: bool = False,
 ) -> RewardModel:
@@ -124,7 +124,7 @@ def _loaded(rubric: Rubric | str | Path) -> Rubric:
 
 
 def _judge(
-    judge: Judge | LlmJudge | str | Path | None, rubric: Rubric, *, bound: bool
+    judge: Judge | LlmJudge | CascadeJudge | str | Path | None, rubric: Rubric, *, bound: bool
 ) -> RewardJudge:
     if judge is None:
         if bound:

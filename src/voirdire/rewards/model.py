@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from voirdire._types import Judged, Orientation
-    from voirdire.judging import Judge, LlmJudge
+    from voirdire.judging import CascadeJudge, Judge, LlmJudge
     from voirdire.records import Certificate
     from voirdire.rewards.features import FeatureSet
     from voirdire.rewards.judged_items import JudgedItems
@@ -210,7 +210,7 @@ class RewardModel:
         items: Any,
         *,
         verdicts: Any = None,
-        judge: Judge | LlmJudge | str | Path | None = None,
+        judge: Judge | LlmJudge | CascadeJudge | str | Path | None = None,
         base_rewards: ArrayLike | Mapping[str, float] | None = None,
         behavior: str | None = None,
         center: bool = False,
@@ -228,7 +228,7 @@ class RewardModel:
         verdicts : optional
             What `read_judged_items` reads: a `JudgedItems`, `Verdicts`, a data frame of verdicts,
             or files of them. By default the items are judged.
-        judge : Judge, LlmJudge, str or path, optional
+        judge : Judge, LlmJudge, CascadeJudge, str or path, optional
             Who judges. ``"own"`` is the judge that the reward was made with, made again; that is
             the default where it is the one that ships with voirdire. With `verdicts`, the name of
             the judge whose verdicts count, where there are several.

@@ -23,7 +23,14 @@ from voirdire.rubrics import rubric_from_text, rubric_to_yaml
 if TYPE_CHECKING:
     from voirdire.rubrics import Rubric
 
-__all__ = ["hash_reward", "is_reward_file", "load_reward", "reward_document", "write_reward"]
+__all__ = [
+    "hash_reward",
+    "is_reward_file",
+    "load_reward",
+    "reward_document",
+    "reward_of_document",
+    "write_reward",
+]
 
 _UNHASHED = ("created", "versions", "content_hash")
 _SIGN = REWARD_SCHEMA.partition("/")[0]
@@ -110,6 +117,35 @@ def load_reward(
     """
     source = shorten(str(path), width=200)
     content = read_object(path, what="a reward")
+    model = reward_of_document(content, source=source, rubric=rubric)
+    check_certified(model, required=require_certified, stacklevel=3)
+    return model
+
+
+def reward_of_document(
+    content: dict[str, Any], *, source: str, rubric: Rubric | str | Path | None = None
+) -> RewardModel:
+    """Read a reward from what its file, or a server, says.
+
+    Parameters
+    ----------
+    content : dict
+        As `reward_document` gives it.
+    source : str
+        What messages call it.
+    rubric : Rubric, str or path, optional
+        As for `load_reward`.
+
+    Returns
+    -------
+    RewardModel
+        Ready to score; its certificates were not looked at.
+
+    Raises
+    ------
+    InputError
+        As `load_reward` does.
+    """
     _check_schema(content, source=source)
     try:
         form = msgspec.convert(content, _Form)
@@ -126,7 +162,6 @@ def load_reward(
         )
         raise InputError(msg)
     check_rubric(own, given=rubric, written_from=form.rubric.source, source=source)
-    check_certified(model, required=require_certified, stacklevel=3)
     return model
 
 

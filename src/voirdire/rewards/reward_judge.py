@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from voirdire._validation import shorten
 from voirdire.errors import InputError
+from voirdire.judging.cascade.bound_cascade import BoundCascade
+from voirdire.judging.cascade.bounds import read_bounds
 from voirdire.judging.plan import asks_a_model
 from voirdire.rewards.model import RewardJudge
 
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from voirdire.judging import Judge, LlmJudge
+    from voirdire.judging.cascade import CascadeJudge
     from voirdire.judging.plan import JudgingPlan
 
 __all__ = ["OWN", "asked_judge", "judge_again", "reward_judge"]
@@ -22,6 +25,9 @@ OWN = "own"
 """How a caller says that the judge which a reward names is to be asked, wherever it is."""
 
 _BUNDLED = "local"
+
+_CASCADE = "cascade"
+"""What a description calls a judge of two, with `first`, `then` and `unsure` beside it."""
 
 _ASKED = (
     "name",
@@ -38,6 +44,9 @@ _ASKED = (
 )
 """What of an `LlmJudge` its answers depend on."""
 
+_OF_CASCADE = ("first", "unsure", "propositions", "name")
+"""What of a `CascadeJudge` its answers depend on, besides the language model."""
+
 _MODEL = ("base_url", "temperature", "reasoning_effort", "max_tokens", "top_p", "extra")
 """What of a model's settings is written down. Names of variables that hold keys or headers are
 not: a file of somebody else's could have them sent to a server of his."""
@@ -46,7 +55,7 @@ not: a file of somebody else's could have them sent to a server of his."""
 def reward_judge(
     plan: JudgingPlan,
     *,
-    made_from: Judge | LlmJudge | str | Path | None = None,
+    made_from: Judge | LlmJudge | CascadeJudge | str | Path | None = None,
     bound: bool = True,
 ) -> RewardJudge:
     """Describe the judge of a plan, so that a reward can name it and make it again.
@@ -55,7 +64,7 @@ def reward_judge(
     ----------
     plan : JudgingPlan
         What the verdicts come from.
-    made_from : Judge, LlmJudge, str or path, optional
+    made_from : Judge, LlmJudge, CascadeJudge, str or path, optional
         What the plan was made from: a name or a path is written down as it is.
     bound : bool, optional
         Whether the reward takes no other judge's verdicts.
@@ -75,21 +84,21 @@ def reward_judge(
 
 
 def asked_judge(
-    own: RewardJudge, judge: Judge | LlmJudge | str | Path | None
-) -> Judge | LlmJudge | str | Path:
+    own: RewardJudge, judge: Judge | LlmJudge | CascadeJudge | str | Path | None
+) -> Judge | LlmJudge | CascadeJudge | str | Path:
     """Settle who judges: the one that the caller names, else the reward's own.
 
     Parameters
     ----------
     own : RewardJudge
         Of the reward.
-    judge : Judge, LlmJudge, str, path or None
+    judge : Judge, LlmJudge, CascadeJudge, str, path or None
         ``"own"`` asks the reward's own judge, whoever that is; None does where that is the judge
         that ships with voirdire.
 
     Returns
     -------
-    Judge, LlmJudge, str or path
+    Judge, LlmJudge, CascadeJudge, str or path
         What `voirdire.judge` takes.
 
     Raises
@@ -102,7 +111,7 @@ def asked_judge(
     return judge_again(own, is_wished=True) if judge == OWN else judge
 
 
-def judge_again(judge: RewardJudge, *, is_wished: bool = False) -> LlmJudge | str:
+def judge_again(judge: RewardJudge, *, is_wished: bool = False) -> LlmJudge | CascadeJudge | str:
     """Make a judge from its description.
 
     Parameters
@@ -116,8 +125,8 @@ def judge_again(judge: RewardJudge, *, is_wished: bool = False) -> LlmJudge | st
 
     Returns
     -------
-    LlmJudge or str
-        What `voirdire.judge` takes: a language model, ``"local"``, or a path.
+    LlmJudge, CascadeJudge or str
+        What `voirdire.judge` takes: a language model, a cascade, ``"local"``, or a path.
 
     Raises
     ------
@@ -144,10 +153,11 @@ def judge_again(judge: RewardJudge, *, is_wished: bool = False) -> LlmJudge | st
         raise InputError(msg)
     from voirdire.models import is_model_name
 
-    if not is_model_name(name):
+    is_cascade = _is_cascade(made_by)
+    if not is_cascade and not is_model_name(name):
         return name
     try:
-        return _language_model(name, made_by)
+        return _cascade(made_by) if is_cascade else _language_model(name, made_by)
     except TypeError as error:
         msg = (
             "`reward` must describe its judge with settings that a judge has, got others "
@@ -160,6 +170,9 @@ def _described(name: str, made_by: Mapping[str, Any]) -> str:
     """Say what asking a judge would do."""
     from voirdire.models import is_model_name
 
+    if _is_cascade(made_by):
+        first, then = shorten(str(made_by.get("first"))), made_by["then"]
+        return f"a cascade of {first!r} and {_described(str(then.get('judge')), then)}"
     if not is_model_name(name):
         return f"the file {shorten(name)!r}, which would be opened"
     settings = made_by.get("model")
@@ -184,12 +197,49 @@ def _language_model(name: str, made_by: Mapping[str, Any]) -> LlmJudge:
     return LlmJudge(model=model, **asked)
 
 
+def _is_cascade(made_by: Mapping[str, Any]) -> bool:
+    return made_by.get("judge") == _CASCADE and isinstance(made_by.get("then"), dict)
+
+
+def _cascade(made_by: Mapping[str, Any]) -> CascadeJudge:
+    from voirdire.judging.cascade import CascadeJudge
+
+    said = {key: value for key, value in made_by.items() if key not in ("judge", "then")}
+    then = made_by["then"]
+    name = then.get("judge")
+    are_names = isinstance(name, str) and isinstance(said.get("first"), str)
+    if set(said) - set(_OF_CASCADE) or not are_names:
+        msg = "unknown settings of a cascade"
+        raise TypeError(msg)
+    return CascadeJudge(then=_language_model(name, then), **said)
+
+
 def _made_by(plan: JudgingPlan, made_from: Any) -> dict[str, Any]:
     judge = plan.judge
+    if isinstance(judge, BoundCascade):
+        return _made_of_two(judge)
     if not asks_a_model(judge):
         is_named = isinstance(made_from, str | Path) and str(made_from)
         return {"judge": str(made_from)} if is_named else {}
-    asked = judge.judge
+    return _model_in_words(judge.judge)
+
+
+def _made_of_two(judge: BoundCascade) -> dict[str, Any]:
+    asked = judge.cascade
+    if not isinstance(asked.first, str | Path):
+        return {}
+    unsure = read_bounds(asked.unsure)
+    return {
+        "judge": _CASCADE,
+        "first": str(asked.first),
+        "unsure": {name: list(pair) for name, pair in unsure.items()},
+        **({} if asked.propositions is None else {"propositions": list(asked.propositions)}),
+        **({"name": asked.name} if asked.name else {}),
+        "then": _model_in_words(judge.judge),
+    }
+
+
+def _model_in_words(asked: LlmJudge) -> dict[str, Any]:
     settings = asked.model.settings
     said = {key: settings[key] for key in _MODEL if settings.get(key)}
     return {

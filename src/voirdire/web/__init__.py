@@ -1,1 +1,19 @@
 """voirdire over HTTP: a server that gives rewards."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from voirdire import _lazy
+
+if TYPE_CHECKING:
+    from voirdire.web.app import create_app
+    from voirdire.web.server import serve
+    from voirdire.web.settings import ServerSettings
+
+__all__ = ["ServerSettings", "create_app", "serve"]
+
+_HOMES = {"ServerSettings": "settings", "create_app": "app", "serve": "server"}
+
+
+__getattr__, __dir__ = _lazy.lazy_names(__name__, _HOMES)

@@ -14,7 +14,11 @@ import voirdire
 from voirdire.errors import InputError
 from voirdire.reporting.plots import PlotKind, draw_power, plot, to_svg
 
-KINDS = [kind for kind in get_args(PlotKind) if kind.partition("_")[0] not in ("power", "reward")]
+KINDS = [
+    kind
+    for kind in get_args(PlotKind)
+    if kind.partition("_")[0] not in ("power", "reward", "training")
+]
 HOSTILE = (
     "</svg><script>alert(1)</script>",
     r"$\alpha$ costs $5",

@@ -13,7 +13,11 @@ from voirdire.errors import InputError
 from voirdire.reporting.plots import PlotKind, plot, theme_css, to_svg
 from voirdire.reporting.plots.style import DARK, LIGHT
 
-KINDS = [kind for kind in get_args(PlotKind) if kind.partition("_")[0] not in ("power", "reward")]
+KINDS = [
+    kind
+    for kind in get_args(PlotKind)
+    if kind.partition("_")[0] not in ("power", "reward", "training")
+]
 SVG = "{http://www.w3.org/2000/svg}"
 HOSTILE = (
     "</svg><script>alert(1)</script>",

@@ -39,6 +39,8 @@ class CallerState:
         As the server counts them; 0 where it does not.
     cost : float or None
         US dollars; None where the price is unknown.
+    perhaps_cost : float
+        US dollars that calls without a reply may have cost beside it.
     forms : mapping of str to int
         Replies per form in which they were asked for.
     steps_down : tuple of StepDown
@@ -69,6 +71,7 @@ class CallerState:
     rate_limit_wait_s: float
     concurrency: int
     is_stopped: bool
+    perhaps_cost: float = 0.0
 
 
 class Counts:
@@ -124,6 +127,7 @@ class Counts:
             completion_tokens=self.completion_tokens,
             cached_tokens=self.cached_tokens,
             cost=gate.spending.spent,
+            perhaps_cost=gate.spending.perhaps_spent,
             forms=dict(self.forms),
             steps_down=tuple(ladder.steps_down),
             n_rate_limits=self.n_rate_limits,

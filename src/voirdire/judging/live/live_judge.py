@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from voirdire.judging.live.answers import LATE, Asked, LiveVerdicts
+from voirdire.judging.live.answers import (
+    CLOSED,
+    LATE,
+    TOO_MANY,
+    Asked,
+    LiveVerdicts,
+    no_answer,
+)
 from voirdire.judging.live.askers import asker_of
 from voirdire.judging.live.remembered import Remembered
-from voirdire.judging.live.settings import LiveSettings, check_seconds
+from voirdire.judging.live.settings import LiveSettings, check_drain, check_seconds
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
     from voirdire.judging.live.answers import LiveAnswer, LiveState
@@ -22,6 +30,9 @@ if TYPE_CHECKING:
     from voirdire.records import Item
 
 __all__ = ["LiveJudge"]
+
+_ROOM_S = 0.1
+"""Where too many wait, it is looked at most so often who of them is still waited for."""
 
 
 class LiveJudge:
@@ -36,14 +47,37 @@ class LiveJudge:
     settings : LiveSettings, optional
         Deadline, memory and bounds.
 
+    Raises
+    ------
+    InputError
+        If the judge cannot be asked like this, such as a limit of cost without a price.
+
     Notes
     -----
     *Order*: verdicts follow the items of their request. *Errors*: an item that gets no answer has
     a failure; no request raises for what the judge does. *Cancellation*: a request may be
-    cancelled; what it asked goes on, and is stored. *Memory*: the verdicts that are remembered,
-    and the items that wait, both bounded. *Retries and caching*: the limits of a language model
-    hold over all requests together; equal items are asked about once, and whole answers are
-    remembered.
+    cancelled, or reach its deadline; calls that it has made go on, and are stored. What is not
+    begun yet comes after everything that somebody waits for. *Memory*: the verdicts that are
+    remembered, and the items that wait, both bounded. *Retries and caching*: the limits of a
+    language model hold over all requests together; equal items are asked about once, and whole
+    answers are remembered.
+
+    It belongs to the event loop in which it is started, is started once and closed once.
+
+    Examples
+    --------
+    >>> import asyncio
+    >>> from voirdire.judging.live.live_judge import LiveJudge
+    >>> from voirdire.judging.plan import plan_judging
+    >>> from voirdire.records import Item
+    >>> async def ask():
+    ...     judge = LiveJudge(plan_judging("local", "safety"))
+    ...     await judge.start()
+    ...     verdicts = await judge.ask([Item(id="a", response="I'm sorry, I can't help.")])
+    ...     await judge.close()
+    ...     return verdicts
+    >>> asyncio.run(ask()).probabilities.shape
+    (1, 21)
     """
 
     def __init__(
@@ -55,9 +89,14 @@ class LiveJudge:
     ) -> None:
         self.plan = plan
         self.settings = LiveSettings() if settings is None else settings
+        self._n_propositions = len(plan.rubric.propositions)
         self._remembered = Remembered(self.settings.remembered)
-        self._under_way: dict[bytes, asyncio.Future[LiveAnswer]] = {}
+        self._under_way: dict[bytes, Asked] = {}
         self._asker = asker_of(plan, store=store, settings=self.settings)
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._starting = asyncio.Lock()
+        self._is_closed = False
+        self._room_was_made = -math.inf
 
     @property
     def state(self) -> LiveState:
@@ -65,12 +104,49 @@ class LiveJudge:
         return self._asker.state
 
     async def start(self) -> None:
-        """Begin; call it in the event loop that asks."""
-        await self._asker.start()
+        """Begin; call it in the event loop that asks. A second time does nothing.
+
+        Raises
+        ------
+        InputError
+            If the store cannot be used.
+        RuntimeError
+            If it is closed, or was started in another event loop.
+        """
+        async with self._starting:
+            if self._is_closed:
+                msg = "a live judge that is closed does not start again; make another"
+                raise RuntimeError(msg)
+            if self._loop is None:
+                await self._asker.start()
+                self._loop = asyncio.get_running_loop()
+        self._check_loop()
 
     async def close(self, *, drain_s: float = 30.0) -> None:
-        """Wait so long for what is on its way, then end."""
-        await self._asker.close(drain_s=drain_s)
+        """Take no more, and end; a second time does nothing.
+
+        Parameters
+        ----------
+        drain_s : float, optional
+            Seconds, at least 0, for which calls that are sent are waited for, so that what is
+            paid for is stored. The rest fails.
+
+        Raises
+        ------
+        RuntimeError
+            If it was started in another event loop.
+        """
+        limit = check_drain(drain_s)
+        if self._is_closed or self._loop is None:
+            self._is_closed = True
+            return
+        self._check_loop()
+        self._is_closed = True
+        try:
+            await self._asker.close(drain_s=limit)
+        finally:
+            for asked in list(self._under_way.values()):
+                asked.answer(self._failed(asked.item, CLOSED))
 
     async def ask(self, items: Sequence[Item], *, deadline_s: float | None = None) -> LiveVerdicts:
         """Answer the propositions about items.
@@ -86,60 +162,126 @@ class LiveJudge:
         -------
         LiveVerdicts
             In the order of the items; what was late or failed is missing, with its reason.
+
+        Raises
+        ------
+        InputError
+            If `deadline_s` is no number of seconds.
+        RuntimeError
+            If it was not started, or in another event loop.
         """
         limit = self.settings.deadline_s
         if deadline_s is not None:
             limit = check_seconds("deadline_s", deadline_s)
+        self._check_loop()
         keys = [item.content_hash() for item in items]
-        found = {key: self._remembered.get(key) for key in dict.fromkeys(keys)}
-        n_remembered = sum(found[key] is not None for key in keys)
-        waiting = self._begun(keys, items, found)
-        if waiting:
-            await asyncio.wait(waiting.values(), timeout=limit)
-        for key, future in waiting.items():
-            if future.done() and not future.cancelled():
-                found[key] = future.result()
-        return self._verdicts([found[key] for key in keys], n_remembered=n_remembered)
+        found = [self._remembered.get(key) for key in keys]
+        missing = [place for place, answer in enumerate(found) if answer is None]
+        if missing:
+            waiting = self._begun(keys, items, missing, limit_s=limit)
+            await _all_of(waiting.values(), limit_s=limit)
+            for place in missing:
+                asked = waiting[keys[place]]
+                found[place] = asked.future.result() if asked.is_answered else None
+        return self._verdicts(found, items, missing)
+
+    def _check_loop(self) -> None:
+        if self._loop is None and not self._is_closed:
+            msg = "a live judge must be started before it is asked: `await judge.start()`"
+            raise RuntimeError(msg)
+        if self._loop is not None and self._loop is not asyncio.get_running_loop():
+            msg = (
+                "a live judge belongs to the event loop in which it was started, and was used in "
+                "another; make one for each, or let a `HostedReward` hold it"
+            )
+            raise RuntimeError(msg)
 
     def _begun(
         self,
         keys: Sequence[bytes],
         items: Sequence[Item],
-        found: dict[bytes, LiveAnswer | None],
-    ) -> dict[bytes, asyncio.Future[LiveAnswer]]:
+        missing: Sequence[int],
+        *,
+        limit_s: float,
+    ) -> dict[bytes, Asked]:
         """Have asked what nobody has asked yet; give what is waited for."""
         loop = asyncio.get_running_loop()
-        waiting: dict[bytes, asyncio.Future[LiveAnswer]] = {}
+        until = loop.time() + limit_s
+        waiting: dict[bytes, Asked] = {}
         new: list[Asked] = []
-        for key, item in zip(keys, items, strict=True):
-            if found[key] is not None or key in waiting:
+        for place in missing:
+            key, item = keys[place], items[place]
+            if key in waiting:
                 continue
-            future = self._under_way.get(key)
-            if future is None:
-                future = loop.create_future()
-                future.add_done_callback(partial(self._ended, key))
-                self._under_way[key] = future
-                new.append(Asked(key, item, future))
-            waiting[key] = future
+            asked = self._under_way.get(key)
+            if asked is None or asked.is_answered:
+                asked = Asked(key, item, loop.create_future(), until)
+                if (why := self._refusal(loop.time())) is None:
+                    new.append(asked)
+                    self._under_way[key] = asked
+                    asked.future.add_done_callback(partial(self._ended, asked))
+                else:
+                    asked.answer(self._failed(item, why))
+            elif asked.wanted_until < until:
+                asked.wanted_until = until
+            waiting[key] = asked
         if new:
             self._asker.submit(new)
         return waiting
 
-    def _ended(self, key: bytes, future: asyncio.Future[LiveAnswer]) -> None:
-        self._under_way.pop(key, None)
-        if not future.cancelled() and future.exception() is None:
-            answer = future.result()
-            if answer.failure is None:
-                self._remembered.put(key, answer)
+    def _refusal(self, now: float) -> str | None:
+        """Say why nothing more can be asked; None where it can."""
+        if self._is_closed:
+            return CLOSED
+        if len(self._under_way) >= self.settings.most_waiting:
+            self._make_room(now)
+            if len(self._under_way) >= self.settings.most_waiting:
+                return TOO_MANY
+        return None
 
-    def _verdicts(self, answers: Sequence[LiveAnswer | None], *, n_remembered: int) -> LiveVerdicts:
-        nothing = np.full(len(self.plan.rubric.propositions), np.nan)
-        rows = [nothing if answer is None else answer.probabilities for answer in answers]
+    def _make_room(self, now: float) -> None:
+        """Give up on what nobody waits for; the asker goes on with what it has begun of it."""
+        if now < self._room_was_made + _ROOM_S:
+            return
+        self._room_was_made = now
+        for asked in [each for each in self._under_way.values() if each.wanted_until < now]:
+            del self._under_way[asked.key]
+            asked.answer(self._failed(asked.item, LATE))
+
+    def _ended(self, asked: Asked, future: asyncio.Future[LiveAnswer]) -> None:
+        if self._under_way.get(asked.key) is asked:
+            del self._under_way[asked.key]
+        if future.cancelled():
+            return
+        answer = future.result()
+        if answer.failure is None:
+            self._remembered.put(asked.key, answer)
+
+    def _failed(self, item: Item, why: str) -> LiveAnswer:
+        return no_answer(self._n_propositions, why, behavior=item.behavior)
+
+    def _verdicts(
+        self, found: Sequence[LiveAnswer | None], items: Sequence[Item], missing: Sequence[int]
+    ) -> LiveVerdicts:
+        """Put answers together; `missing` are the places of those that were not remembered."""
+        answers = [
+            self._failed(item, LATE) if answer is None else answer
+            for item, answer in zip(items, found, strict=True)
+        ]
+        rows = [answer.probabilities for answer in answers]
+        flat = np.concatenate(rows) if rows else np.empty(0)
         return LiveVerdicts(
-            probabilities=np.array(rows).reshape(len(rows), nothing.size),
-            behaviors=tuple(None if answer is None else answer.behavior for answer in answers),
-            failures=tuple(LATE if answer is None else answer.failure for answer in answers),
-            n_remembered=n_remembered,
-            n_stored=sum(answer is not None and answer.is_stored for answer in answers),
-            n_late=sum(answer is None for answer in answers),
+            probabilities=flat.reshape(len(rows), self._n_propositions),
+            behaviors=tuple([answer.behavior for answer in answers]),
+            failures=tuple([answer.failure for answer in answers]),
+            n_remembered=len(rows) - len(missing),
+            n_stored=sum([answers[place].is_stored for place in missing]),
+            n_late=len(found) - len([answer for answer in found if answer is not None]),
         )
+
+
+async def _all_of(several: Iterable[Asked], *, limit_s: float) -> None:
+    """Wait until all are answered, so long at most."""
+    futures = [asked.future for asked in several if not asked.is_answered]
+    if futures:
+        await asyncio.wait(futures, timeout=limit_s)

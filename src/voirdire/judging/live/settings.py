@@ -9,7 +9,7 @@ from typing import Any
 from voirdire._validation import check_count
 from voirdire.errors import InputError
 
-__all__ = ["LiveSettings", "check_seconds"]
+__all__ = ["LiveSettings", "check_drain", "check_seconds"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,5 +58,14 @@ def check_seconds(name: str, value: Any) -> float:
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     if not (is_number and math.isfinite(value) and value > 0):
         msg = f"`{name}` must be a finite number of seconds above 0, got {value!r}."
+        raise InputError(msg)
+    return float(value)
+
+
+def check_drain(value: Any) -> float:
+    """Return seconds to wait for what is on its way, or raise an `InputError`."""
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not (is_number and math.isfinite(value) and value >= 0):
+        msg = f"`drain_s` must be a finite number of seconds of at least 0, got {value!r}."
         raise InputError(msg)
     return float(value)

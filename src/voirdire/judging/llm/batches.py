@@ -37,6 +37,7 @@ def judged_batches(
 
     `record`, where one is given, adds up what the calls came to.
     """
+    from voirdire.judging.cascade.bound_cascade import BoundCascade
     from voirdire.judging.llm.bound_judge import BoundJudge
 
     bound = plan.judge
@@ -44,6 +45,20 @@ def judged_batches(
         msg = "a plan for a language model holds a bound judge"
         raise TypeError(msg)
     told = tick if record is None else record.heard(tick)
+    if isinstance(bound, BoundCascade):
+        from voirdire.judging.cascade.batches import cascade_batches
+
+        yield from cascade_batches(
+            items,
+            plan,
+            bound,
+            store=store,
+            retry_failures=retry_failures,
+            tick=told,
+            stopping=stopping,
+            record=record,
+        )
+        return
     chunks = judged_chunks(
         items, bound, store=store, retry_failures=retry_failures, tick=told, stopping=stopping
     )

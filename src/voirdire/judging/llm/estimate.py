@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from voirdire.errors import InputError
 from voirdire.judging.calls.history import stored_outcome
+from voirdire.judging.cascade.bound_cascade import BoundCascade
 from voirdire.judging.item_source import ItemSource
 from voirdire.judging.llm.call_plan import item_key
 from voirdire.judging.llm.pipeline import CHUNK_ITEMS
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from voirdire._types import Judged
+    from voirdire.judging.cascade.judge import CascadeJudge
     from voirdire.judging.llm.bound_judge import BoundJudge
     from voirdire.judging.llm.call_plan import CallSpec
     from voirdire.judging.llm.judge import LlmJudge
@@ -61,6 +63,9 @@ class RunEstimate:
         US dollars, about, with nothing from a cache of the server; None where no price is known.
     price_source : str
         Where the price is from; empty where there is none.
+    n_kept : int or None
+        Items that the first judge of a cascade would answer, so that nothing is called; None where
+        the judge is no cascade.
     """
 
     judge: str
@@ -73,12 +78,13 @@ class RunEstimate:
     completion_tokens: int
     cost: float | None
     price_source: str = field(default="")
+    n_kept: int | None = None
 
 
 def estimate_run(
     source: str | Path,
     *,
-    judge: LlmJudge | str,
+    judge: LlmJudge | CascadeJudge | str | Path,
     rubric: Rubric | str | Path = "safety",
     judged: Judged = "final_answer",
     behavior: str | None = None,
@@ -94,8 +100,8 @@ def estimate_run(
     ----------
     source : str or path
         The items.
-    judge : LlmJudge or str
-        A language model.
+    judge : LlmJudge, CascadeJudge, str or path
+        A language model, or a cascade, whose first judge is asked now.
     rubric, judged, behavior, columns, format : optional
         As for `judge_file`.
     output : str or path, optional
@@ -124,15 +130,28 @@ def estimate_run(
         raise InputError(msg)
     items = ItemSource(source=source, format=format, columns=columns, behavior=behavior)
     set_aside = SetAside(None)
+    n_items = 0
     counts = _Counts(plan.judge, retry_failures=retry_failures)
     with store_of(store, output=output) as replies:
         for stretch in stretches(
             items.stream(plan, set_aside), most_items=CHUNK_ITEMS, most_characters=CALL_CHARACTERS
         ):
-            counts.add(stretch, replies)
-    if not counts.n_items:
+            counts.add(_called_about(stretch, plan.judge), replies)
+            n_items += len(stretch)
+    if not n_items:
         items.refuse_empty(set_aside)
-    return counts.estimate(n_dropped=set_aside.count)
+    found = counts.estimate(n_dropped=set_aside.count)
+    if not isinstance(plan.judge, BoundCascade):
+        return found
+    return replace(found, judge=plan.judge.name, n_items=n_items, n_kept=n_items - found.n_items)
+
+
+def _called_about(items: Sequence[Item], bound: BoundJudge) -> Sequence[Item]:
+    """Give those items that a model would be asked about."""
+    if not isinstance(bound, BoundCascade):
+        return items
+    goes_on = bound.goes_on(bound.first_answers(items)).tolist()
+    return [item for item, is_on in zip(items, goes_on, strict=True) if is_on]
 
 
 class _Counts:

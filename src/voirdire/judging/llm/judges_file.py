@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from voirdire._types import Language, Mode, ModelSource
     from voirdire.rubrics.findings import Path as Keys
 
-__all__ = ["JudgeSpec", "judges_from_text", "load_judges"]
+__all__ = ["JudgeSpec", "judges_from_text", "load_judges", "opened_judges", "read_judge"]
 
 _WORDS = {
     "a rubric must hold at least one question": "a file must hold at least one judge",
@@ -150,12 +150,7 @@ def load_judges(path: str | Path) -> tuple[JudgeSpec, ...]:
     A key never stands in the file: what looks like one is refused, comments included, and no
     message repeats it.
     """
-    source = str(path)
-    try:
-        text = read_rubric_file(Path(path))
-    except RubricError as error:
-        raise _about_judges(error) from None
-    return judges_from_text(text, source=source)
+    return judges_from_text(_text_of(path), source=str(path))
 
 
 def judges_from_text(text: str | bytes, *, source: str = "<text>") -> tuple[JudgeSpec, ...]:
@@ -190,6 +185,45 @@ def judges_from_text(text: str | bytes, *, source: str = "<text>") -> tuple[Judg
     >>> [(row.name, row.model, row.reasoning_effort) for row in judges]
     [('o3-mini-low', 'openai/o3-mini', 'low'), ('o3-mini-high', 'openai/o3-mini', 'high')]
     """
+    findings = _opened(text, source=source)
+    read_form(JudgesForm, findings, path=(), what="a file of judges")
+    judges = _specs(findings)
+    if findings.found:
+        raise findings.error()
+    return judges
+
+
+def opened_judges(path: str | Path) -> Findings:
+    """Open a YAML file with anything about judges, and refuse keys in it.
+
+    Raises
+    ------
+    RubricError
+        If it cannot be read, is no YAML, or holds what looks like a key.
+    """
+    return _opened(_text_of(path), source=str(path))
+
+
+def read_judge(findings: Findings, *, path: Keys, name: str) -> JudgeSpec | None:
+    """Read one judge outside a list, to be called `name`; None, with findings, where it is none."""
+    form = read_form(SharedForm, findings, path=path, what="a judge")
+    if form is None:
+        return None
+    _check_extra(form, findings, path=(*path, "extra"))
+    if form.model is None:
+        findings.add(path, "a judge must have the key `model`. Add it.")
+        return None
+    return _spec({**_said(form), "name": name})
+
+
+def _text_of(path: str | Path) -> str:
+    try:
+        return read_rubric_file(Path(path))
+    except RubricError as error:
+        raise _about_judges(error) from None
+
+
+def _opened(text: str | bytes, *, source: str) -> Findings:
     try:
         decoded = decode_rubric(text, source=source)
         refuse_keys(decoded, source=source)
@@ -197,12 +231,7 @@ def judges_from_text(text: str | bytes, *, source: str = "<text>") -> tuple[Judg
         refuse_key_fields(root, source=source)
     except RubricError as error:
         raise _about_judges(error) from None  # what lies behind it holds the text, keys and all
-    findings = Findings(root, source=source)
-    read_form(JudgesForm, findings, path=(), what="a file of judges")
-    judges = _specs(findings)
-    if findings.found:
-        raise findings.error()
-    return judges
+    return Findings(root, source=source)
 
 
 def _specs(findings: Findings) -> tuple[JudgeSpec, ...]:

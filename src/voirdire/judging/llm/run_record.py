@@ -35,6 +35,7 @@ class RunRecord:
         self._propositions = rubric.propositions
         self._state: CallerState | None = None
         self.n_items = self.n_reused = self.n_routed = self.n_unrouted = 0
+        self._n_kept: int | None = None
         self._forms: Counter[str] = Counter()
         self._failures: Counter[str] = Counter()
         self._examples: dict[str, str] = {}
@@ -74,6 +75,11 @@ class RunRecord:
         for name, labels in details.labels.items():
             self._answers[name].add(labels)
 
+    def keep(self, n_items: int) -> None:
+        """Take items of a stretch that the first judge of a cascade answered."""
+        self.n_items += n_items
+        self._n_kept = (self._n_kept or 0) + n_items
+
     def summary(self) -> CallSummary:
         """Say what it came to."""
         state = self._state
@@ -103,6 +109,7 @@ class RunRecord:
             n_order_checked=self._shift.n_rows,
             n_routed=self.n_routed,
             n_unrouted=self.n_unrouted,
+            n_kept=self._n_kept,
             answers=tuple(row.summary() for row in self._answers.values()),
         )
 

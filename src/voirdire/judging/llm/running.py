@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from voirdire.records import Item
     from voirdire.store import ReplyStore
 
-__all__ = ["judged_chunks", "judged_items"]
+__all__ = ["judged_chunks", "judged_items", "judged_stretches"]
 
 
 def judged_chunks(
@@ -51,9 +51,9 @@ def judged_chunks(
     stopping : threading.Event, optional
         Once it is set, the calls in flight end, and then the run does with `KeyboardInterrupt`.
 
-    Yields
-    ------
-    JudgedChunk
+    Returns
+    -------
+    iterator of JudgedChunk
         Items with their verdicts.
 
     Notes
@@ -61,17 +61,43 @@ def judged_chunks(
     An interruption (Ctrl-C) waits for the calls in flight, so that what is paid for is stored; a
     second one does not wait.
     """
-    source = stretches(items, most_items=CHUNK_ITEMS, most_characters=CALL_CHARACTERS)
+    return judged_stretches(
+        stretches(items, most_items=CHUNK_ITEMS, most_characters=CALL_CHARACTERS),
+        bound,
+        store=store,
+        retry_failures=retry_failures,
+        tick=tick,
+        stopping=stopping,
+    )
+
+
+def judged_stretches(
+    source: Iterator[list[Item]],
+    bound: BoundJudge,
+    *,
+    store: ReplyStore | None,
+    retry_failures: bool,
+    tick: Callable[[float, CallerState], None] | None,
+    stopping: threading.Event | None,
+    n_elsewhere: Callable[[], int] = int,
+) -> Iterator[JudgedChunk]:
+    """Judge stretches of items, of which some may be empty; one chunk for each, as they come.
+
+    The arguments are those of `judged_chunks`; `n_elsewhere` counts items that somebody else has
+    answered on the way.
+    """
     with BackgroundLoop() as loop:
         pipeline = loop.run(_started(source, bound, store=store, retry_failures=retry_failures))
         in_time, is_interrupted = False, False
+
+        tell = _telling(pipeline, tick, n_elsewhere)
 
         def watch() -> None:
             if stopping is not None and stopping.is_set():
                 raise KeyboardInterrupt
             state = pipeline.caller.state
-            if tick is not None and not state.is_stopped:  # its end is told by an exception
-                tick(pipeline.n_answered, state)
+            if not state.is_stopped:  # its end is told by an exception
+                tell(state)
 
         try:
             while (chunk := loop.run(pipeline.following(), watch=watch)) is not None:
@@ -79,7 +105,8 @@ def judged_chunks(
             in_time = True
         except CostLimitReachedError as error:
             _close(pipeline, loop, stopping=stopping)  # what is in flight is done then too
-            raise CostLimitReachedError(f"{error} {_done(pipeline)}") from error
+            done = _done(pipeline.n_answered + n_elsewhere())
+            raise CostLimitReachedError(f"{error} {done}") from error
         except (KeyboardInterrupt, GeneratorExit) as error:
             is_interrupted = _is_interrupted(error)
             raise
@@ -87,9 +114,23 @@ def judged_chunks(
             if loop.is_out_of_reach:
                 loop.leave(pipeline.close)
             else:
-                _close(pipeline, loop, stopping=stopping, tick=tick if is_interrupted else None)
-            if in_time and tick is not None:
-                tick(pipeline.n_answered, pipeline.caller.state)
+                _close(pipeline, loop, stopping=stopping, tell=tell if is_interrupted else None)
+            if in_time:
+                tell(pipeline.caller.state)
+
+
+def _telling(
+    pipeline: Pipeline,
+    tick: Callable[[float, CallerState], None] | None,
+    n_elsewhere: Callable[[], int],
+) -> Callable[[CallerState], None]:
+    """Tell whoever wants to know how many items are answered."""
+
+    def tell(state: CallerState) -> None:
+        if tick is not None:
+            tick(pipeline.n_answered + n_elsewhere(), state)
+
+    return tell
 
 
 def _is_interrupted(error: BaseException | None) -> bool:
@@ -99,8 +140,8 @@ def _is_interrupted(error: BaseException | None) -> bool:
     return error is not None
 
 
-def _done(pipeline: Pipeline) -> str:
-    n_items = int(pipeline.n_answered + 1e-9)
+def _done(n_answered: float) -> str:
+    n_items = int(n_answered + 1e-9)
     return "1 item is done." if n_items == 1 else f"{n_items:,} items are done."
 
 
@@ -109,7 +150,7 @@ def _close(
     loop: BackgroundLoop,
     *,
     stopping: threading.Event | None,
-    tick: Callable[[float, CallerState], None] | None = None,
+    tell: Callable[[CallerState], None] | None = None,
 ) -> None:
     """Wait for what is in flight, after a word about it; a second Ctrl-C ends even that."""
 
@@ -118,8 +159,8 @@ def _close(
             raise KeyboardInterrupt
 
     try:
-        if tick is not None:
-            tick(pipeline.n_answered, replace(pipeline.caller.state, is_stopped=True))
+        if tell is not None:
+            tell(replace(pipeline.caller.state, is_stopped=True))
         loop.run(pipeline.close(), watch=hurry)
     except KeyboardInterrupt:
         loop.run(pipeline.close(cancel=True))

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from voirdire.judging.llm.judges_file import JudgeSpec
     from voirdire.judging.summary import JudgingSummary
 
-__all__ = ["SeveralJudged", "judge_file_with_several", "load_llm_judges"]
+__all__ = ["SeveralJudged", "judge_file_with_several", "judge_of_spec", "load_llm_judges"]
 
 _LOOK_S = 0.25
 _ASKED = (
@@ -80,7 +80,7 @@ def load_llm_judges(path: str | Path, *, reads_keys: bool = True) -> tuple[LlmJu
         If the file breaks a rule, or a key is missing from the environment; the message says
         which.
     """
-    return tuple(_judge(spec, reads_keys=reads_keys) for spec in load_judges(path))
+    return tuple(judge_of_spec(spec, reads_keys=reads_keys) for spec in load_judges(path))
 
 
 def judge_file_with_several(
@@ -161,7 +161,8 @@ def judge_file_with_several(
     return _collected(running)
 
 
-def _judge(spec: JudgeSpec, *, reads_keys: bool) -> LlmJudge:
+def judge_of_spec(spec: JudgeSpec, *, reads_keys: bool) -> LlmJudge:
+    """Make a judge of what a file says of it."""
     from voirdire.models import load_model
 
     limits = Limits(**_said(spec, _LIMITS))

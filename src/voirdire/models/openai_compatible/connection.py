@@ -98,10 +98,18 @@ class HttpConnection:
 
     async def post(self, body: bytes) -> HttpAnswer:
         """Send a body and read the answer; a `ModelCallError` says why there is none."""
+        return await self._answer("POST", body if len(body) <= _MOST_BYTES else BytesIO(body))
+
+    async def get(self) -> HttpAnswer:
+        """Read what is there; a `ModelCallError` says why it cannot be."""
+        return await self._answer("GET", None)
+
+    async def _answer(self, method: str, data: bytes | BytesIO | None) -> HttpAnswer:
         try:
-            async with self._session().post(
+            async with self._session().request(
+                method,
                 self._url,
-                data=body if len(body) <= _MOST_BYTES else BytesIO(body),
+                data=data,
                 allow_redirects=False,
                 proxy=self._proxy,
             ) as response:

@@ -12,6 +12,8 @@ from voirdire.reporting.plots.reward_plot import RewardPlotKind, plot_reward
 from voirdire.reporting.plots.reward_sheet import is_reward
 from voirdire.reporting.plots.rows import sheet_of
 from voirdire.reporting.plots.style import settings
+from voirdire.reporting.plots.training_plot import TrainingPlotKind, plot_training
+from voirdire.reporting.plots.training_sheet import is_training
 from voirdire.reporting.plots.words import words_in
 
 if TYPE_CHECKING:
@@ -39,6 +41,11 @@ PlotKind: TypeAlias = Literal[
     "reward_scales",
     "scatter",
     "slices",
+    "training_classes",
+    "training_length",
+    "training_missing",
+    "training_propositions",
+    "training_reward",
     "winning_rate",
 ]
 """What a figure shows."""
@@ -63,10 +70,12 @@ def plot(
 
     Parameters
     ----------
-    result : AltTestResult, sequence, mapping, Examination, PowerResult or RewardExamination
-        What `alt_test` returns for one judge or several, what `examine` or `examine_reward`
-        returns, or the parsed JSON of ``voirdire examine --json`` or ``examine-reward --json``. A
-        power analysis is always drawn as ``"power"``, a reward as ``"reward_errors"`` by default.
+    result : AltTestResult, sequence, mapping, Examination, PowerResult, RewardExamination, \
+            TrainingRun
+        What `alt_test` returns for one judge or several, what `examine`, `examine_reward` or
+        `read_training_run` returns, or the parsed JSON of ``voirdire examine --json`` or
+        ``examine-reward --json``. A power analysis is always drawn as ``"power"``, a reward as
+        ``"reward_errors"`` and a training run as ``"training_reward"`` by default.
     kind : str, optional
         ``"advantage"``: ρ of every judge with its interval, and the annotators' own advantage.
         ``"winning_rate"``: ω against ε. ``"scatter"``: the judge's advantage against each
@@ -76,7 +85,10 @@ def plot(
         ``"power"``: power against the number of items. ``"reward_errors"``: comparisons that a
         reward ranks the wrong way. ``"reward_histograms"``: centred rewards by label.
         ``"reward_drives"``: weights, and what they do to rankings. ``"reward_scales"``: the
-        behaviors side by side.
+        behaviors side by side. ``"training_reward"``: the mean reward of each step.
+        ``"training_propositions"``: how often propositions are true. ``"training_classes"``: the
+        classes of the responses. ``"training_length"``: length beside reward.
+        ``"training_missing"``: missing rewards.
     epsilon : float, optional
         Which margin, of several; by default .2 where it is among them, else the first.
     alignment, question : str, optional
@@ -86,7 +98,8 @@ def plot(
     coefficient : str, optional
         Of ``"ceiling"``; by default Cohen's κ where it is defined.
     behavior : str, optional
-        Of a reward's histograms and drives; by default the first.
+        Of a reward's histograms and drives, by default the first; of the classes of a training
+        run, by default all.
     language : {"en", "zh"}, optional
         Of the words in the figure.
     ax : matplotlib.axes.Axes, optional
@@ -122,6 +135,10 @@ def plot(
         kind = "reward_errors"
     if kind in get_args(RewardPlotKind):
         return plot_reward(result, kind=kind, behavior=behavior, language=language, ax=ax)  # type: ignore[arg-type]
+    if is_training(result) and kind == "advantage":
+        kind = "training_reward"
+    if kind in get_args(TrainingPlotKind):
+        return plot_training(result, kind=kind, behavior=behavior, language=language, ax=ax)  # type: ignore[arg-type]
     say = words_in(language)
     if is_power(result) and kind == "advantage":
         kind = "power"

@@ -25,7 +25,7 @@ from voirdire.rubrics import load_rubric
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from voirdire.judging import Judge, LlmJudge
+    from voirdire.judging import CascadeJudge, Judge, LlmJudge
     from voirdire.records import Certificate
     from voirdire.rewards.fitting.fit_progress import FitProgress
     from voirdire.rubrics import Rubric
@@ -37,7 +37,7 @@ def fit_reward(
     comparisons: Any,
     *,
     rubric: Rubric | str | Path = "safety",
-    judge: Judge | LlmJudge | str | Path | None = None,
+    judge: Judge | LlmJudge | CascadeJudge | str | Path | None = None,
     verdicts: Any = None,
     settings: FitSettings | None = None,
     from_classes: bool = False,
@@ -61,7 +61,7 @@ def fit_reward(
         Completions with labels, pairs or ranked lists, as `read_comparisons` reads them.
     rubric : Rubric, str or path, optional
         With behaviors: a rubric, the name of a built-in one, or a YAML file.
-    judge : Judge, LlmJudge, str or path, optional
+    judge : Judge, LlmJudge, CascadeJudge, str or path, optional
         Who judges the completions, as in `voirdire.judge`; by default the local judge. With
         `verdicts` the name of the judge whose verdicts count, where there are several.
     verdicts : optional

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from voirdire._types import Judged
-    from voirdire.judging import Judge, JudgingProgress, LlmJudge
+    from voirdire.judging import CascadeJudge, Judge, JudgingProgress, LlmJudge
     from voirdire.judging.plan import JudgingPlan
     from voirdire.records import Item
     from voirdire.rewards.judged_items import JudgedItems
@@ -87,7 +87,7 @@ class FitVerdicts:
 
 
 def fit_verdicts(
-    judge: Judge | LlmJudge | str | Path | None,
+    judge: Judge | LlmJudge | CascadeJudge | str | Path | None,
     rubric: Rubric,
     *,
     verdicts: Any,

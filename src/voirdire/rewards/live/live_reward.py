@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from voirdire._validation import shorten
+from voirdire.errors import InputError
 from voirdire.judging.live.live_judge import LiveJudge
 from voirdire.judging.live.settings import LiveSettings
 from voirdire.rewards.judged_items import JudgedItems
 from voirdire.rewards.live.live_scores import LiveScores
-from voirdire.rewards.live.turns import items_of_turns
+from voirdire.rewards.live.turns import given_base_of, items_of_turns
 from voirdire.rewards.scoring.alignment import aligned, to_be_judged
 from voirdire.rewards.scoring.base_rewards import base_column, base_of_items, given_base
 from voirdire.rewards.scoring.combining import Combiner
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from voirdire.judging import Judge, LlmJudge
+    from voirdire.judging import CascadeJudge, Judge, LlmJudge
     from voirdire.judging.live.answers import LiveState, LiveVerdicts
     from voirdire.records import Item
     from voirdire.rewards.live.turns import Turn
@@ -40,7 +42,7 @@ class LiveReward:
     ----------
     reward : RewardModel
         What pays.
-    judge : Judge, LlmJudge, str or path, optional
+    judge : Judge, LlmJudge, CascadeJudge, str or path, optional
         As for `RewardModel.score`.
     other_judge : bool, optional
         Take another judge than the weights were fitted on.
@@ -76,7 +78,7 @@ class LiveReward:
         self,
         reward: RewardModel,
         *,
-        judge: Judge | LlmJudge | str | Path | None = None,
+        judge: Judge | LlmJudge | CascadeJudge | str | Path | None = None,
         other_judge: bool = False,
         store: str | Path | None = None,
         center: bool = False,
@@ -88,6 +90,11 @@ class LiveReward:
         self._combiner.check_asked(self._plan.rubric.propositions)
         self.settings = LiveSettings() if settings is None else settings
         self._judge = LiveJudge(self._plan, store=store, settings=self.settings)
+
+    @property
+    def judge_fingerprint(self) -> str:
+        """Of the judge alone, whatever rubric and threshold."""
+        return self._plan.judge.fingerprint
 
     @property
     def state(self) -> LiveState:
@@ -130,6 +137,7 @@ class LiveReward:
         InputError
             If ids repeat, or `base_rewards` do not fit.
         """
+        _check_ids(items)
         return await self._scored(
             items, not_asked={}, base_rewards=base_rewards, deadline_s=deadline_s
         )
@@ -163,13 +171,11 @@ class LiveReward:
             If `deadline_s` is no number of seconds.
         """
         items, reasons = items_of_turns(turns, judged=self._plan.judged, behavior=behavior)
-        has_base = self.reward.uses_base or any(turn.base_reward is not None for turn in turns)
-        base = {item.id: turn.base_reward for item, turn in zip(items, turns, strict=True)}
-        given = {name: value for name, value in base.items() if value is not None}
+        given = given_base_of(turns)
         return await self._scored(
             items,
             not_asked=reasons,
-            base_rewards=given if has_base else None,
+            base_rewards=given if given or self.reward.uses_base else None,
             deadline_s=deadline_s,
         )
 
@@ -227,3 +233,15 @@ class LiveReward:
             fingerprint=self._plan.fingerprint,
             threshold=self._plan.threshold,
         )
+
+
+def _check_ids(items: Sequence[Item]) -> None:
+    seen: set[str] = set()
+    for item in items:
+        if item.id in seen:
+            msg = (
+                f"`items` must have unique ids, got {shorten(item.id)!r} twice. Number them, or "
+                "hand over turns."
+            )
+            raise InputError(msg)
+        seen.add(item.id)

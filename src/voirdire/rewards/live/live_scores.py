@@ -5,11 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from voirdire.rewards.judged_items import JudgedItems
-    from voirdire.rewards.scoring.scores import Scores
+import numpy as np
 
-__all__ = ["LiveScores"]
+from voirdire.rewards.judged_items import JudgedItems
+from voirdire.rewards.scoring.scores import Scores
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from voirdire.rewards.live.turns import Turn
+    from voirdire.rewards.model import RewardModel
+
+__all__ = ["LiveScores", "nothing_scored"]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -42,3 +49,48 @@ class LiveScores:
         """Plain numbers, None where there is no reward; what JSON and most trainers take."""
         found = self.scores.rewards.tolist()
         return [None if value != value else value for value in found]  # nan
+
+
+def nothing_scored(
+    reward: RewardModel, turns: Sequence[Turn], *, why: str, behavior: str | None = None
+) -> LiveScores:
+    """Say of every turn that it has no reward, and why.
+
+    Parameters
+    ----------
+    reward : RewardModel
+        Which was asked.
+    turns : sequence of Turn
+        What it was asked about.
+    why : str
+        The reason.
+    behavior : str, optional
+        Of turns that have none.
+
+    Returns
+    -------
+    LiveScores
+        As a live reward gives them, all missing.
+    """
+    ids = tuple(str(place) for place in range(len(turns)))
+    behaviors = tuple(behavior if turn.behavior is None else turn.behavior for turn in turns)
+    propositions = reward.rubric.propositions
+    scores = Scores(
+        items=ids,
+        behaviors=behaviors,
+        rewards=np.full(len(turns), np.nan),
+        base_rewards=np.full(len(turns), np.nan),
+        rule_rewards=np.full(len(turns), np.nan),
+        missing=dict.fromkeys(ids, why),
+    )
+    judged = JudgedItems(
+        items=ids,
+        propositions=propositions,
+        probabilities=np.full((len(turns), len(propositions)), np.nan),
+        behaviors=behaviors,
+        failures=dict.fromkeys(ids, why),
+        judge=reward.judge.name,
+        fingerprint=reward.judge.fingerprint,
+        threshold=reward.judge.threshold,
+    )
+    return LiveScores(scores=scores, judged=judged, seconds=0.0)

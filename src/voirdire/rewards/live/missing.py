@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
+from numbers import Real
 from typing import TYPE_CHECKING
-
-import numpy as np
 
 from voirdire._validation import shorten
 from voirdire.errors import InputError
@@ -32,6 +31,9 @@ class MissingRewards:
     base_mean : float, optional
         What is added to that mean where the reward stands beside a base reward.
 
+    center : bool, optional
+        Whether each behavior's mean is taken off its rule rewards: then that mean is 0.
+
     Raises
     ------
     InputError
@@ -39,7 +41,12 @@ class MissingRewards:
     """
 
     def __init__(
-        self, reward: RewardModel, *, declared: float | None = None, base_mean: float = 0.0
+        self,
+        reward: RewardModel,
+        *,
+        declared: float | None = None,
+        base_mean: float = 0.0,
+        center: bool = False,
     ) -> None:
         if declared is not None and not _is_finite(declared):
             msg = f"`missing_reward` must be a finite number, got {shorten(declared)}."
@@ -48,20 +55,25 @@ class MissingRewards:
             msg = f"`base_mean` must be a finite number, got {shorten(base_mean)}."
             raise InputError(msg)
         self._declared = declared
-        self._by_behavior = {name: row.mean + base_mean for name, row in reward.behaviors.items()}
+        self._by_behavior = {
+            name: (row.mean - row.mean if center else row.mean) + base_mean
+            for name, row in reward.behaviors.items()
+        }
         if declared is None and not all(map(_is_finite, self._by_behavior.values())):
             msg = (
                 f"`missing_reward` must be declared for reward {shorten(reward.name)!r}, which "
                 "knows no mean of its behaviors. Give a number in the range of its rewards."
             )
             raise InputError(msg)
+        n_behaviors = len(self._by_behavior)
+        self._over_all = math.fsum(mean / n_behaviors for mean in self._by_behavior.values())
 
     def of(self, behavior: str | None) -> float:
         """Give the number for an item of a behavior."""
         if self._declared is not None:
             return float(self._declared)
-        found = self._by_behavior.get(behavior) if behavior is not None else None
-        return float(np.mean(list(self._by_behavior.values()))) if found is None else found
+        found = self._by_behavior.get(behavior) if isinstance(behavior, str) else None
+        return self._over_all if found is None else found
 
     def filled(self, scores: Scores) -> tuple[list[float], list[int]]:
         """Give rewards as finite numbers, and 1 where one was missing, 0 where it was not."""
@@ -79,4 +91,9 @@ class MissingRewards:
 
 
 def _is_finite(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    if isinstance(value, bool) or not isinstance(value, Real):
+        return False
+    try:
+        return math.isfinite(value)
+    except OverflowError:  # a whole number beyond all floats
+        return False

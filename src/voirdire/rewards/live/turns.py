@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from voirdire.errors import InputError
 from voirdire.io.items.turns import turn_item
@@ -14,7 +17,10 @@ if TYPE_CHECKING:
 
     from voirdire._types import Judged
 
-__all__ = ["Turn", "items_of_turns"]
+__all__ = ["Turn", "given_base_of", "items_of_turns"]
+
+_NO_TEXT = "the response or its prompt is neither text nor messages"
+_NO_NAME = "the behavior is no text"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -73,7 +79,10 @@ def items_of_turns(
     reasons: dict[str, str] = {}
     for place, turn in enumerate(turns):
         name = str(place)
-        own = turn.behavior if turn.behavior is not None else behavior
+        own: Any = behavior if _is_none(turn.behavior) else turn.behavior
+        group = None if _is_none(turn.group) else str(turn.group)
+        if own is not None and not isinstance(own, str):
+            own, reasons[name] = None, _NO_NAME
         try:
             item = turn_item(
                 name,
@@ -81,10 +90,47 @@ def items_of_turns(
                 prompt=turn.prompt,
                 judged=judged,
                 behavior=own,
-                group=turn.group,
+                group=group,
             )
         except InputError:
-            reasons[name] = "the response or its prompt is neither text nor messages"
-            item = Item(id=name, response="", behavior=own, group=turn.group)
+            reasons.setdefault(name, _NO_TEXT)
+            item = Item(id=name, response="", behavior=own, group=group)
         items.append(item)
     return items, reasons
+
+
+def given_base_of(turns: Sequence[Turn]) -> dict[str, float]:
+    """Read what another reward model gave, by place; nan for what is no number.
+
+    Parameters
+    ----------
+    turns : sequence of Turn
+        Whose base rewards may be whatever a trainer hands over: numbers of NumPy, tensors with
+        one number, text of a file.
+
+    Returns
+    -------
+    dict of str to float
+        Turns without a base reward are left out.
+    """
+    return {
+        str(place): _number(turn.base_reward)
+        for place, turn in enumerate(turns)
+        if turn.base_reward is not None
+    }
+
+
+def _number(given: Any) -> float:
+    if type(given) is float:
+        return given
+    if isinstance(given, bool | np.bool_):
+        return math.nan
+    try:
+        return float(given)
+    except (TypeError, ValueError, OverflowError, RuntimeError):
+        return math.nan
+
+
+def _is_none(value: Any) -> bool:
+    """Tell nothing; in a data frame that is nan."""
+    return value is None or (isinstance(value, float) and math.isnan(value))

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     import threading
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from voirdire.judging import Judge, LlmJudge
+    from voirdire.judging import CascadeJudge, Judge, LlmJudge
     from voirdire.records import Item
     from voirdire.rewards.judged_items import JudgedItems
     from voirdire.rewards.scoring.scores import Scores
@@ -55,7 +55,7 @@ def score_file(
     *,
     reward: RewardModel | str | Path,
     verdicts: Any = None,
-    judge: Judge | LlmJudge | str | Path | None = None,
+    judge: Judge | LlmJudge | CascadeJudge | str | Path | None = None,
     store: str | Path | None = None,
     base: str | None = None,
     columns: Mapping[str, str] | None = None,
@@ -86,7 +86,7 @@ def score_file(
         The reward, or its file.
     verdicts : path, sequence of paths, or anything that `read_judged_items` reads, optional
         Verdicts on the items, joined by id, in any order. By default the items are judged.
-    judge : Judge, LlmJudge, str or path, optional
+    judge : Judge, LlmJudge, CascadeJudge, str or path, optional
         Who judges; ``"own"`` is the reward's own judge, made again, and the default where that is
         the one that ships with voirdire. With `verdicts`, the name of the judge whose verdicts
         count, where there are several.

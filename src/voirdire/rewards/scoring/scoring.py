@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from voirdire.judging import Judge, LlmJudge
+    from voirdire.judging import CascadeJudge, Judge, LlmJudge
     from voirdire.judging.plan import JudgingPlan
     from voirdire.records import Item
     from voirdire.rewards.judged_items import JudgedItems
@@ -41,7 +41,7 @@ def score_items(
     items: Any,
     *,
     verdicts: Any,
-    judge: Judge | LlmJudge | str | Path | None,
+    judge: Judge | LlmJudge | CascadeJudge | str | Path | None,
     base_rewards: ArrayLike | Mapping[str, float] | None,
     behavior: str | None,
     center: bool,
@@ -80,7 +80,10 @@ def score_items(
 
 
 def judging_plan(
-    model: RewardModel, judge: Judge | LlmJudge | str | Path | None, *, other_judge: bool
+    model: RewardModel,
+    judge: Judge | LlmJudge | CascadeJudge | str | Path | None,
+    *,
+    other_judge: bool,
 ) -> tuple[JudgingPlan, tuple[str, ...]]:
     """Make the judge ready, the reward's own by default, and check that it is the one."""
     from voirdire.judging.plan import plan_judging

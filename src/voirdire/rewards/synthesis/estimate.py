@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from voirdire._types import Language
     from voirdire.judging.calls.limits import Limits
+    from voirdire.judging.cascade import CascadeJudge
     from voirdire.judging.llm import LlmJudge
     from voirdire.judging.llm.pricing import Price
     from voirdire.judging.port import Judge
@@ -100,7 +101,7 @@ def estimate_synthesis(
     *,
     rubric: Rubric | str | Path = "safety",
     model: ChatModel | str,
-    judge: Judge | LlmJudge | str | Path = "local",
+    judge: Judge | LlmJudge | CascadeJudge | str | Path = "local",
     recipes: Recipes | str | Path | None = None,
     language: Language = "en",
     n_attempts: int = 3,

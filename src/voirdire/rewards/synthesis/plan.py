@@ -19,6 +19,7 @@ from voirdire.rewards.synthesis.writer_words import WRITER_VERSION, WRITER_WORDS
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from voirdire.judging.cascade import CascadeJudge
     from voirdire.judging.llm.pricing import Price
     from voirdire.judging.plan import JudgingPlan
     from voirdire.judging.port import Judge
@@ -105,7 +106,7 @@ def plan_synthesis(
     *,
     rubric: Rubric | str | Path,
     model: ChatModel | str,
-    judge: Judge | LlmJudge | str | Path,
+    judge: Judge | LlmJudge | CascadeJudge | str | Path,
     recipes: Recipes | str | Path | None,
     language: Language,
     n_attempts: int,

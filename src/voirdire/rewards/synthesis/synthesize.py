@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from voirdire._types import Language
     from voirdire.judging.calls.limits import Limits
+    from voirdire.judging.cascade import CascadeJudge
     from voirdire.judging.llm import LlmJudge
     from voirdire.judging.llm.pricing import Price
     from voirdire.judging.port import Judge
@@ -38,7 +39,7 @@ def synthesize(
     *,
     rubric: Rubric | str | Path = "safety",
     model: ChatModel | str,
-    judge: Judge | LlmJudge | str | Path = "local",
+    judge: Judge | LlmJudge | CascadeJudge | str | Path = "local",
     recipes: Recipes | str | Path | None = None,
     language: Language = "en",
     n_attempts: int = 3,
@@ -72,7 +73,7 @@ def synthesize(
     model : ChatModel or str
         Who writes, such as ``"openai/gpt-4o-mini"``. A model that declines to write flawed
         responses leaves those out.
-    judge : Judge, LlmJudge, str or path, optional
+    judge : Judge, LlmJudge, CascadeJudge, str or path, optional
         Who verifies, as for `voirdire.judge`.
     recipes : Recipes, str or path, optional
         What each prompt gets. By default the recipes that ship for the rubric, or else one

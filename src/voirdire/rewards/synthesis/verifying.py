@@ -172,4 +172,5 @@ def _added(before: CallSummary | None, now: CallSummary) -> CallSummary:
     reasons = {*before.failures, *now.failures}
     failures = {row: before.failures.get(row, 0) + now.failures.get(row, 0) for row in reasons}
     examples = {**now.examples, **before.examples}
-    return replace(now, cost=cost, failures=failures, examples=examples, **sums)
+    kept = None if now.n_kept is None else (before.n_kept or 0) + now.n_kept
+    return replace(now, cost=cost, failures=failures, examples=examples, n_kept=kept, **sums)

@@ -118,6 +118,8 @@ class Reference:
         Of that run.
     reward_name, reward_hash : str
         Of the reward that paid in it.
+    length_unit : {"tokens", "characters"}
+        What its lengths are counted in.
     steps : tuple of TrainingStep
         Its steps.
     """
@@ -126,6 +128,7 @@ class Reference:
     reward_name: str
     reward_hash: str
     steps: tuple[TrainingStep, ...] = field(repr=False)
+    length_unit: Literal["tokens", "characters"] = "tokens"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -146,6 +149,8 @@ class TrainingRun:
         Name and version of the rubric, such as ``"safety 1"``.
     rubric_hash : str
         Of the rubric's content.
+    class_rule : str
+        How completion classes got their probabilities.
     judge : str
         Who answered.
     fingerprint : str
@@ -158,8 +163,12 @@ class TrainingRun:
         What of a response was judged.
     propositions : tuple of str
         Those that were asked, in the order of the rubric.
+    paying : mapping of str to tuple of str
+        By behavior the propositions that its reward depends on.
     question_hashes : mapping of str to str
-        By proposition the hash of its question.
+        By proposition the hash of its question: text and examples.
+    question_texts : mapping of str to mapping of str to str
+        By proposition its text, by language.
     behaviors : tuple of str
         Those that the reward knows, in its order.
     steps : tuple of TrainingStep
@@ -180,6 +189,8 @@ class TrainingRun:
         Processes that wrote.
     has_completions : bool
         Whether the completions were written down.
+    is_centered : bool
+        Whether each behavior's mean was taken off its rule rewards.
     dropped : tuple of str
         What could not be read, and why.
     """
@@ -202,11 +213,15 @@ class TrainingRun:
     steps: tuple[TrainingStep, ...] = field(repr=False)
     alarms: tuple[Alarm, ...] = field(repr=False)
     reference_run: Reference | None = field(default=None, repr=False)
+    class_rule: str = "exact"
+    paying: Mapping[str, tuple[str, ...]] = field(default_factory=dict, repr=False)
+    question_texts: Mapping[str, Mapping[str, str]] = field(default_factory=dict, repr=False)
     length_unit: Literal["tokens", "characters"] = "tokens"
     created: str = ""
     versions: Mapping[str, str] = field(default_factory=dict, repr=False)
     n_writers: int = 1
     has_completions: bool = True
+    is_centered: bool = False
     dropped: tuple[str, ...] = ()
 
     @property

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-import math
+from dataclasses import replace
+from functools import lru_cache
 from typing import TYPE_CHECKING
+
+from voirdire.rewards.certification import paying_propositions
+from voirdire.rewards.training.step_sums import sums_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -12,7 +16,7 @@ if TYPE_CHECKING:
     from voirdire.rewards.live.turns import Turn
     from voirdire.rewards.model import RewardModel
 
-__all__ = ["step_metrics"]
+__all__ = ["asked_of", "class_names", "step_metrics", "used_propositions"]
 
 
 def step_metrics(
@@ -32,12 +36,93 @@ def step_metrics(
     Returns
     -------
     dict of str to float
-        Constant keys for one reward; nan where a figure is undefined.
+        Constant keys for one reward; nan where a figure is undefined. ``reward``, ``reward_sd``,
+        ``rule_reward`` and ``base_reward`` are over the completions with a reward; ``missing`` is
+        the share of those without; ``proposition/<id>`` is the mean probability of a proposition
+        that the reward depends on; ``class/<behavior>/<class>`` the mean probability of a
+        completion class over the completions of its behavior; ``n_tokens`` the mean length, nan
+        where the tokens of a completion are not known; ``length_reward_correlation`` is Pearson's,
+        with characters where tokens are not known; ``groups_without_spread`` the share of the
+        groups of two or more rewards whose rewards are all equal.
+
+    Examples
+    --------
+    >>> import asyncio
+    >>> from voirdire.rewards import reward_of_weights
+    >>> from voirdire.rewards.live import LiveReward, Turn
+    >>> reward = reward_of_weights({"hard_refuse": {"apology": 2}}, rubric="safety")
+    >>> turns = [Turn(response="I'm sorry, I can't help with that.", behavior="hard_refuse")]
+    >>> async def scored():
+    ...     live = LiveReward(reward)
+    ...     await live.start()
+    ...     scores = await live.turn_rewards(turns)
+    ...     await live.close()
+    ...     return scores
+    >>> found = step_metrics(reward, asyncio.run(scored()), turns)
+    >>> sorted(found)[-4:], found["proposition/apology"] > 0.9, found["missing"]
+    (['proposition/apology', 'reward', 'reward_sd', 'rule_reward'], True, 0.0)
     """
-    del reward, turns
-    found = scores.scores.rewards
-    is_there = [math.isfinite(value) for value in found.tolist()]
-    n_items = len(is_there)
-    mean = float(found[is_there].mean()) if any(is_there) else math.nan
-    share = 1 - sum(is_there) / n_items if n_items else math.nan
-    return {"reward": mean, "missing": share}
+    sums = sums_of(reward, scores, turns)
+    classes = class_names(reward)
+    by_tokens = sums.has_tokens and sums.n > 0
+    step = sums.step(
+        0, propositions=used_propositions(reward), classes=classes, by_tokens=by_tokens
+    )
+    nan = float("nan")
+    return {
+        "reward": step.reward_mean,
+        "reward_sd": step.reward_sd,
+        "rule_reward": step.rule_mean,
+        "base_reward": step.base_mean,
+        "missing": step.missing_share,
+        **{f"proposition/{name}": rate for name, rate in step.proposition_rates.items()},
+        **{
+            f"class/{behavior}/{name}": share
+            for behavior, shares in step.class_shares.items()
+            for name, share in shares.items()
+        },
+        "n_tokens": step.length_mean if by_tokens else nan,
+        "length_reward_correlation": step.length_reward_correlation,
+        "groups_without_spread": step.zero_spread_share,
+    }
+
+
+def asked_of(reward: RewardModel) -> dict[str, tuple[str, ...]]:
+    """List by behavior the propositions that its rewards depend on."""
+    return {
+        name: paying_propositions(replace(reward, behaviors={name: row}))
+        for name, row in reward.behaviors.items()
+    }
+
+
+class _ByContent:
+    """A reward, equal to others with the same content."""
+
+    def __init__(self, reward: RewardModel) -> None:
+        self.reward = reward
+
+    def __hash__(self) -> int:
+        return hash(self.reward.content_hash)
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, _ByContent) and self.reward.content_hash == other.reward.content_hash
+        )
+
+
+def used_propositions(reward: RewardModel) -> tuple[str, ...]:
+    """List the propositions that rewards depend on; worked out once for a reward."""
+    return _used(_ByContent(reward))
+
+
+def class_names(reward: RewardModel) -> dict[str, tuple[str, ...]]:
+    """List the completion classes by behavior that the reward has weights for."""
+    return {
+        name: tuple(row.name for row in reward.rubric.behavior(name).classes)
+        for name in reward.behaviors
+    }
+
+
+@lru_cache(maxsize=16)
+def _used(key: _ByContent) -> tuple[str, ...]:
+    return paying_propositions(key.reward)

@@ -81,6 +81,13 @@ def policy_cost(
         timed = {"seconds": seconds, "step_seconds": step_seconds}
         return _figures(0.0, 0.0, 0, n_calls=0, cost=0.0, **timed)
     step_calls = float(len(plan.judge.calls.specs) * step_size)
+    n_kept = None if found.calls is None else found.calls.n_kept
+    if n_kept is not None:  # a cascade asks about the others only
+        step_calls *= 1 - n_kept / len(items)
+        if step_calls == 0:
+            return _figures(
+                0.0, 0.0, 0, n_calls=0, cost=0.0, seconds=seconds, step_seconds=step_seconds
+            )
     if found.calls is not None and found.calls.n_calls:
         n_calls, n_tokens, cost = _spent(found.calls)
     else:

@@ -1,0 +1,247 @@
+"""The reward server: items a second from store and memory, and what one item waits for its reward.
+
+Run as `make bench`. `voirdire serve` has one core, the client the other. Requests of 256 items of
+1,000 characters come on several connections at once, and are answered from the store, with nothing
+remembered, and then from memory; the judge is a language model whose replies are all stored. Items
+a second are wanted of the processor's time of the server, which other programs do not lengthen;
+those by the clock stand beside them. Requests of one item come one after the other, in turn with
+the same body to a bare server that sends it back: the difference is what a reward costs. Fails
+where a figure is missed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import random
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from contextlib import contextmanager
+from pathlib import Path
+from statistics import median, quantiles
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+
+from servers.instant import joint_completion, on_core, running_instant_server
+from voirdire.rewards import reward_of_weights
+from voirdire.rubrics import load_rubric
+
+N_ITEMS, N_CHARACTERS, N_BATCH, N_CONNECTIONS = 10_240, 1_000, 256, 8
+ROUNDS, N_ONES = 5, 2_000
+WANTED_RATE, WANTED_MS = 5_000, 3.0
+WORDS = ("the", "of", "and", "to", "in", "sorry", "cannot", "help", "question", "water")
+WEIGHTS = {"hard_refuse": {"apology": 1.0, "judgement": -2.0, "ideal": 3.0, "unacceptable": -3.0}}
+
+_LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
+
+SERVE = "from servers.instant import on_core; on_core(0); from voirdire.cli import run; run()"
+ECHO = """
+import socket, sys
+from servers.instant import on_core
+on_core(0)
+import uvicorn
+from starlette.applications import Starlette
+from starlette.responses import Response
+from starlette.routing import Route
+
+async def echo(request):
+    return Response(await request.body(), media_type="application/json")
+
+listening = socket.create_server(("127.0.0.1", 0))
+print(f"http://127.0.0.1:{listening.getsockname()[1]}", flush=True)
+app = Starlette(routes=[Route("/v1/rewards", echo, methods=["POST"])])
+config = uvicorn.Config(app, log_level="warning", access_log=False)
+uvicorn.Server(config).run([listening])
+"""
+
+
+def made_bodies():
+    """Requests of so many items, no two alike."""
+    chance = random.Random(0)
+    items = [
+        {
+            "prompt": f"What about number {number}?",
+            "response": " ".join(chance.choices(WORDS, k=N_CHARACTERS))[:N_CHARACTERS],
+            "behavior": "hard_refuse",
+            "group": str(number // 8),
+        }
+        for number in range(N_ITEMS)
+    ]
+    batches = [items[first : first + N_BATCH] for first in range(0, N_ITEMS, N_BATCH)]
+    ones = [[item] for item in items[:N_ONES]]
+    return [
+        [json.dumps({"items": batch}).encode() for batch in batches],
+        [json.dumps({"items": batch}).encode() for batch in ones],
+    ]
+
+
+class Connection:
+    """As little of HTTP as a client on loopback needs, so that the server is what is measured."""
+
+    async def open(self, url):
+        host, port = url.removeprefix("http://").split(":")
+        self.reader, self.writer = await asyncio.open_connection(host, int(port), limit=2**24)
+        return self
+
+    async def post(self, body):
+        head = (
+            "POST /v1/rewards HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n"
+            f"content-length: {len(body)}\r\n\r\n"
+        )
+        self.writer.write(head.encode() + body)
+        head = await self.reader.readuntil(b"\r\n\r\n")
+        answer = await self.reader.readexactly(int(_LENGTH.search(head)[1]))
+        if not head.startswith(b"HTTP/1.1 200"):
+            raise RuntimeError(answer)
+        return answer
+
+    def close(self):
+        self.writer.close()
+
+
+async def post_all(url, bodies):
+    """Send all requests on several connections; give the answers' number of rewards."""
+    pending = iter(bodies)
+    n_rewards = 0
+
+    async def work():
+        nonlocal n_rewards
+        connection = await Connection().open(url)
+        for body in pending:
+            answer = json.loads(await connection.post(body))
+            n_rewards += sum(reward is not None for reward in answer["rewards"])
+        connection.close()
+
+    await asyncio.gather(*(work() for _ in range(N_CONNECTIONS)))
+    return n_rewards
+
+
+async def waits(url, echo_url, bodies):
+    """Milliseconds of single requests to both servers, turn and turn about."""
+    connections = [await Connection().open(place) for place in (url, echo_url)]
+    found = ([], [])
+    for body in bodies:
+        for connection, mine in zip(connections, found, strict=True):
+            start = time.perf_counter()
+            await connection.post(body)
+            mine.append((time.perf_counter() - start) * 1e3)
+    for connection in connections:
+        connection.close()
+    return found
+
+
+def busy_seconds(process):
+    """Processor's time that a server has used; by the clock where the system does not say."""
+    try:
+        text = Path(f"/proc/{process.pid}/stat").read_text(encoding="ascii")
+    except OSError:
+        return time.perf_counter()
+    fields = text.rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+@contextmanager
+def running(code, *arguments, **variables):
+    """Run a server in a process of its own, which prints its address first."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, *map(str, arguments)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        env=os.environ | {"PYTHONPATH": sys.path[0], "OMP_NUM_THREADS": "1"} | variables,
+    )
+    with process:
+        try:
+            yield process, process.stdout.readline().strip()
+        finally:
+            process.send_signal(signal.SIGTERM)
+
+
+@contextmanager
+def running_rewards(folder, model_url, *, remembered):
+    with running(
+        SERVE,
+        *("serve", "--reward", folder / "reward.json", "--port", 0, "--remembered", remembered),
+        *("--judge", "vllm/instant", "--base-url", model_url, "--probability", "stated"),
+        *(
+            "--store",
+            folder / "replies.sqlite",
+        ),
+    ) as found:
+        yield found
+
+
+def rate(process, url, bodies, what):
+    """Items a second of the processor's time, as the median of some rounds."""
+    rates, clocks = [], []
+    for _ in range(ROUNDS):
+        start, busy = time.perf_counter(), busy_seconds(process)
+        n_rewards = asyncio.run(post_all(url, bodies))
+        clocks.append(n_rewards / (time.perf_counter() - start))
+        rates.append(n_rewards / (busy_seconds(process) - busy))
+        if n_rewards != N_ITEMS:
+            message = f"{N_ITEMS - n_rewards} of {N_ITEMS} rewards are missing"
+            raise RuntimeError(message)
+    print(
+        f"{what}: {median(rates):,.0f} items/s of the processor's time, "
+        f"{median(clocks):,.0f} by the clock (requests of {N_BATCH}, {N_CONNECTIONS} connections)"
+    )
+    return median(rates)
+
+
+def bench_ones(url, ones, what):
+    """Compare single requests with a bare server; give the milliseconds that a reward adds."""
+    with running(ECHO) as (_, echo_url):
+        asyncio.run(waits(url, echo_url, ones[:200]))
+        mine, bare = asyncio.run(waits(url, echo_url, ones))
+    p50, p99 = median(mine), quantiles(mine, n=100)[98]
+    bare_p50, bare_p99 = median(bare), quantiles(bare, n=100)[98]
+    print(
+        f"one item, {what}: p50 {p50:.2f} ms, p99 {p99:.2f} ms; a bare server sends it back in "
+        f"{bare_p50:.2f} and {bare_p99:.2f} ms; ratio of p50 {p50 / bare_p50:.1f}"
+    )
+    return p50 - bare_p50
+
+
+def main():
+    on_core(1)
+    batches, ones = made_bodies()
+    keys = load_rubric("safety").propositions
+    completions = {"stated": joint_completion(keys)}
+    with tempfile.TemporaryDirectory() as name, running_instant_server(completions) as model:
+        folder, model_url = Path(name), model.base_url("stated")
+        reward_of_weights(WEIGHTS, rubric="safety", name="bench").save(folder / "reward.json")
+        with running_rewards(folder, model_url, remembered=0) as (process, url):
+            start = time.perf_counter()
+            asyncio.run(post_all(url, batches))
+            print(f"by calls: {N_ITEMS / (time.perf_counter() - start):,.0f} items/s by the clock")
+            stored = rate(process, url, batches, "from the store, nothing remembered")
+            stored_ms = bench_ones(url, ones, "from the store")
+            n_calls = model.n_served()["stated"]
+        with running_rewards(folder, model_url, remembered=100_000) as (process, url):
+            asyncio.run(post_all(url, batches))
+            remembered = rate(process, url, batches, "from memory")
+            memory_ms = bench_ones(url, ones, "from memory")
+            if model.n_served()["stated"] != n_calls:
+                message = "a server with everything in the store made calls"
+                raise RuntimeError(message)
+    wanted = {
+        f"at least {WANTED_RATE:,} items/s from the store": stored >= WANTED_RATE,
+        f"at least {WANTED_RATE:,} items/s from memory": remembered >= WANTED_RATE,
+        f"one item from the store at most {WANTED_MS} ms more": stored_ms <= WANTED_MS,
+        f"one item from memory at most {WANTED_MS} ms more": memory_ms <= WANTED_MS,
+    }
+    missed = [what for what, is_reached in wanted.items() if not is_reached]
+    if missed:
+        print(f"\nMISSED: {'; '.join(missed)}")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

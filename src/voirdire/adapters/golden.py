@@ -1,0 +1,343 @@
+"""One table of responses and their rewards, worked out by hand, which every adapter passes.
+
+The reward and its judge are small enough for mental arithmetic: the judge looks for words, and all
+weights and probabilities are halves and quarters, so that no sum is rounded.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import numpy as np
+
+from voirdire.judging.fingerprint import hash_of
+from voirdire.judging.live.settings import LiveSettings
+from voirdire.rewards.given_weights import reward_of_weights
+from voirdire.rewards.live.turns import Turn
+from voirdire.rubrics import rubric_from_text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from voirdire._types import ProbabilitySource
+    from voirdire.records import Item
+    from voirdire.rewards.model import RewardModel
+
+__all__ = [
+    "GoldenJudge",
+    "GoldenKind",
+    "GoldenRow",
+    "golden_judge",
+    "golden_reward",
+    "golden_rows",
+    "golden_settings",
+]
+
+GoldenKind: TypeAlias = Literal[
+    "messages", "tools", "not_text", "base", "absent_base", "no_behavior", "surrogates", "late"
+]
+"""What a row needs that some framework has no words for."""
+
+_RUBRIC = """
+schema: voirdire.rubric/1
+name: golden
+version: "1"
+questions:
+  - {id: sorry, kind: boolean, text: "Does the response say sorry?"}
+  - {id: rude, kind: boolean, text: "Is the response rude?"}
+  - {id: names_it, kind: boolean, text: "Does it name what was asked about?"}
+behaviors:
+  refuse:
+    demands: {sorry: required, rude: unacceptable, names_it: allowed}
+    classes:
+      bad: any(unacceptable)
+      good: all(required)
+      poor: otherwise
+  chat:
+    demands: {names_it: required, rude: undesired}
+    classes:
+      good: names_it and not rude
+      poor: otherwise
+"""
+_WEIGHTS = {
+    "refuse": {"sorry": 1.0, "rude": -2.0, "names_it": 0.25, "bad": -3.0, "good": 4.0, "poor": 0.5},
+    "chat": {"rude": -1.0, "names_it": 0.5, "good": 2.0},
+}
+_MEANS = {"refuse": 1.0, "chat": 0.5}
+"""Said to be the means of the completions that the reward was fitted on."""
+
+_DEADLINE_S = 2.0
+_LATE_S = 5.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class GoldenJudge:
+    """Looks for words in responses.
+
+    Attributes
+    ----------
+    late_s : float
+        Seconds that it takes for a response with the word "sleepy".
+    """
+
+    late_s: float = _LATE_S
+
+    name: str = field(default="golden", init=False)
+    questions: tuple[str, ...] = field(default=("sorry", "rude", "names_it"), init=False)
+    source: ProbabilitySource = field(default="classifier", init=False)
+
+    @property
+    def fingerprint(self) -> str:
+        """Hash over the name and the questions."""
+        return hash_of([self.name, *self.questions])
+
+    def probabilities(self, items: Sequence[Item]) -> NDArray[np.float64]:
+        """Answer every question about every item; nan for a response that is "unanswerable"."""
+        if any("sleepy" in item.response for item in items):
+            time.sleep(self.late_s)
+        return np.array([_answers(item) for item in items], dtype=np.float64).reshape(-1, 3)
+
+
+def _answers(item: Item) -> tuple[float, float, float]:
+    text = item.response
+    if "unanswerable" in text:
+        return (np.nan, np.nan, np.nan)
+    asked = next((told.content for told in reversed(item.prompt) if told.role == "user"), "")
+    subject = asked.rstrip("?？").split()[-1:]
+    return (
+        _found(text, surely=("sorry", "对不起"), maybe=("regret",)),
+        _found(text, surely=("stupid", "笨"), maybe=("silly",)) ** 2,
+        float(bool(subject) and subject[0] in text),
+    )
+
+
+def _found(text: str, *, surely: tuple[str, ...], maybe: tuple[str, ...]) -> float:
+    if any(word in text for word in surely):
+        return 1.0
+    return 0.5 if any(word in text for word in maybe) else 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class GoldenRow:
+    """A response, and the reward that it has.
+
+    Attributes
+    ----------
+    name : str
+        What it is about.
+    turn : Turn
+        What the trainer hands over.
+    reward : float or None
+        The reward; None where there is none.
+    number : float
+        The reward where a trainer takes numbers only, and none is declared: the mean of the
+        behavior, over all behaviors where it is unknown.
+    batch : str
+        Rows of one batch are handed over together.
+    kinds : frozenset of str
+        What the framework must have words for.
+    """
+
+    name: str
+    turn: Turn
+    reward: float | None
+    number: float
+    batch: str
+    kinds: frozenset[GoldenKind]
+
+
+def golden_reward() -> RewardModel:
+    """Give the reward of the table: two behaviors, `refuse` and `chat`, three propositions.
+
+    Returns
+    -------
+    RewardModel
+        Without a judge of its own: `golden_judge` is to be given beside it.
+    """
+    reward = reward_of_weights(
+        _WEIGHTS, rubric=rubric_from_text(_RUBRIC), name="golden", judge=None
+    )
+    behaviors = {
+        name: replace(row, mean=_MEANS[name], standard_deviation=2.0)
+        for name, row in reward.behaviors.items()
+    }
+    return replace(reward, behaviors=behaviors)
+
+
+def golden_judge() -> GoldenJudge:
+    """Give the judge of the table, which can be pickled.
+
+    Returns
+    -------
+    GoldenJudge
+        Says sorry for "sorry" and "对不起" (1), "regret" (1/2); rude for "stupid" and "笨" (1),
+        "silly" (1/4); names_it where the last word of the user's last message is in the response.
+    """
+    return GoldenJudge()
+
+
+def golden_settings() -> LiveSettings:
+    """Give settings with a deadline that the late row of the table misses.
+
+    Returns
+    -------
+    LiveSettings
+        Whose deadline is 2 seconds.
+    """
+    return LiveSettings(deadline_s=_DEADLINE_S)
+
+
+def golden_rows() -> tuple[GoldenRow, ...]:
+    """Give the table.
+
+    Returns
+    -------
+    tuple of GoldenRow
+        In the order in which they are handed over, batch by batch.
+
+    Notes
+    -----
+    With s, r, n for the probabilities of `sorry`, `rude` and `names_it`::
+
+        refuse  s - 2 r + n/4 - 3 r + 4 (1 - r) s + (1 - r)(1 - s)/2
+        chat    -r + n/2 + 2 n (1 - r)
+
+    since the classes of `refuse` are bad (r), good ((1 - r) s) and poor ((1 - r)(1 - s)), and the
+    good class of `chat` is n (1 - r).
+    """
+    return (*_texts(), *_messages(), *_missing(), *_with_base(), *_late())
+
+
+_BOMB = "how do I make a bomb?"
+_TEA = "how do I make tea?"
+
+
+def _row(  # a table has columns
+    name: str,
+    response: Any,
+    reward: float | None,
+    *kinds: GoldenKind,
+    prompt: Any = _BOMB,
+    behavior: str | None = "refuse",
+    base: float | None = None,
+    batch: str = "plain",
+) -> GoldenRow:
+    is_known = behavior in _MEANS
+    instead = _MEANS[str(behavior)] if is_known else sum(_MEANS.values()) / len(_MEANS)
+    group = "tea" if prompt == _TEA else "bomb"
+    return GoldenRow(
+        name=name,
+        turn=Turn(
+            response=response, prompt=prompt, behavior=behavior, base_reward=base, group=group
+        ),
+        reward=reward,
+        number=instead if reward is None else reward,
+        batch=batch,
+        kinds=frozenset(kinds),
+    )
+
+
+def _texts() -> tuple[GoldenRow, ...]:
+    thought = "<think>They ask for a bomb. stupid!</think>"
+    return (
+        _row("an apology", "I'm sorry, I can't help.", 5.0),  # 1 + 4
+        _row("the same again", "I'm sorry, I can't help.", 5.0),
+        _row("no apology", "I can't help.", 0.5),
+        _row("half an apology", "I regret that I can't help.", 2.75),  # 1/2 + 4/2 + 1/4
+        _row("rude", "No, stupid.", -5.0),  # -2 - 3
+        _row("sorry and rude", "I'm sorry, stupid.", -4.0),  # 1 - 2 - 3
+        _row("a little rude", "Don't be silly.", -0.875),  # -1/2 - 3/4 + 3/4 * 1/2
+        _row("sorry, a little rude", "I'm sorry, don't be silly.", 2.75),  # 1 - 1/2 - 3/4 + 3
+        _row("names what was asked", "I'm sorry, no bomb.", 5.25),  # 1 + 1/4 + 4
+        _row("empty", "", 0.5),
+        _row("reasoning left out", f"{thought}I'm sorry.", 5.0),
+        _row("reasoning unfinished", "<think>I'm sorry, stupid bomb", 0.5),
+        _row("Chinese", "对不起，我帮不了你。", 5.0, prompt="怎么做 炸弹？"),
+        _row("Chinese, rude", "笨蛋。", -5.0, prompt="怎么做 炸弹？"),
+        _row("very long", "I can't. " * 22_000 + "sorry", 5.0),
+        _row("a null character", "I'm sorry\x00.", 5.0),
+        _row("half a character", "I'm sorry \ud83d.", 5.0, "surrogates"),
+        _row("another behavior", "Boil water for tea.", 2.5, prompt=_TEA, behavior="chat"),
+        _row("the same answer again", "Boil water for tea.", 2.5, prompt=_TEA, behavior="chat"),
+        _row("nothing named", "Boil water.", 0.0, prompt=_TEA, behavior="chat"),
+        # -1/4 + 1/2 + 2 * 3/4
+        _row("tea, silly", "Boil tea, silly.", 1.75, prompt=_TEA, behavior="chat"),
+        # the judge sees the text alone: what a behavior pays for it is not the same
+        _row("refused where it should help", "I'm sorry.", 0.0, prompt=_TEA, behavior="chat"),
+    )
+
+
+def _messages() -> tuple[GoldenRow, ...]:
+    asked = [{"role": "system", "content": "Be kind."}, {"role": "user", "content": _BOMB}]
+    talked = [
+        {"role": "user", "content": _BOMB},
+        {"role": "assistant", "content": "I'm sorry."},
+        {"role": "user", "content": _TEA},
+    ]
+    said = [{"role": "assistant", "content": "I'm sorry, no bomb."}]
+    boiled = [{"role": "assistant", "content": "<think>bomb?</think>Boil tea."}]
+    called = {
+        "role": "assistant",
+        "content": None,
+        "tool_calls": [
+            {"type": "function", "function": {"name": "look_up", "arguments": '{"what": "rude"}'}}
+        ],
+    }
+    found = {"role": "tool", "content": "stupid"}
+    return (
+        _row("messages", said, 5.25, "messages", prompt=asked, batch="messages"),
+        _row("a talk", boiled, 2.5, "messages", prompt=talked, behavior="chat", batch="messages"),
+        _row(
+            "tools, then an answer",
+            [called, found, *said],
+            5.25,
+            "messages",
+            "tools",
+            prompt=asked,
+            batch="messages",
+        ),
+        _row(
+            "tools and no answer",
+            [called],
+            None,
+            "messages",
+            "tools",
+            prompt=asked,
+            batch="messages",
+        ),
+    )
+
+
+def _missing() -> tuple[GoldenRow, ...]:
+    return (
+        _row("nothing", None, None, "not_text"),
+        _row("a number", 5, None, "not_text"),
+        _row("the judge fails", "unanswerable", None),
+        _row("beside a failure", "I'm sorry, beside it.", 5.0),
+        _row("an unknown behavior", "I'm sorry.", None, behavior="dance"),
+        _row("no behavior", "I'm sorry.", None, "no_behavior", behavior=None),
+    )
+
+
+def _with_base() -> tuple[GoldenRow, ...]:
+    def row(name: str, base: float | None, reward: float | None, *kinds: GoldenKind) -> GoldenRow:
+        said = "I'm sorry, I can't help."
+        return _row(name, said, reward, "base", *kinds, base=base, batch="base")
+
+    return (
+        row("a base reward", 1.5, 6.5),
+        row("another base reward", -8.0, -3.0),
+        row("a base reward of nothing", 0.0, 5.0),
+        row("an endless base reward", float("inf"), None),
+        row("endless below", float("-inf"), None),
+        row("a base reward that is no number", float("nan"), None),
+        row("no base reward among others", None, None, "absent_base"),
+    )
+
+
+def _late() -> tuple[GoldenRow, ...]:
+    return (_row("late", "sleepy", None, "late", batch="late"),)

@@ -1,0 +1,264 @@
+"""Rewards for OpenRLHF: what it posts to a server and takes back, and a function for its files."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from voirdire.adapters.guarded import GuardedReward
+from voirdire.adapters.number_columns import number_columns
+from voirdire.adapters.openrlhf_texts import all_end_tokens, response_of_query
+from voirdire.errors import InputError
+from voirdire.rewards.live.missing import MissingRewards
+from voirdire.rewards.live.turns import Turn
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+    from voirdire.judging import CascadeJudge, Judge, LlmJudge
+    from voirdire.judging.live.settings import LiveSettings
+    from voirdire.rewards.live.live_scores import LiveScores
+    from voirdire.rewards.model import RewardModel
+
+__all__ = [
+    "OpenRlhfReward",
+    "make_reward_func",
+    "openrlhf_response",
+    "read_openrlhf_request",
+]
+
+
+def read_openrlhf_request(document: Any, *, end_tokens: Iterable[str] = ()) -> list[Turn]:
+    """Read what OpenRLHF posts: ``{"query": [...], "prompts": [...], "labels": [...]}``.
+
+    Parameters
+    ----------
+    document : dict
+        Lists of one length; ``labels`` may be left out. A query is a prompt with its response,
+        decoded with special tokens. A label is the id of a behavior, empty where the server's
+        default counts, or an object (or its JSON) with any of ``behavior``, ``base_reward`` and
+        ``prompt``: text or messages that the judge reads instead of the prompt in its template.
+    end_tokens : iterable of str, optional
+        Special tokens at the end of a response, beside the known ones.
+
+    Returns
+    -------
+    list of Turn
+        One per query. Where the query does not begin with its prompt nobody knows where the
+        response begins: its turn has no response, and so no reward.
+
+    Raises
+    ------
+    InputError
+        If the document is not of this form.
+
+    Examples
+    --------
+    >>> from voirdire.adapters.openrlhf import read_openrlhf_request
+    >>> asked = {"query": ["Hi!<|im_end|>Sorry, no.<|im_end|>"], "prompts": ["Hi!<|im_end|>"]}
+    >>> read_openrlhf_request(asked | {"labels": ["hard_refuse"]})[0].response
+    'Sorry, no.'
+    """
+    if not isinstance(document, dict):
+        msg = f"`document` must be an object, got {type(document).__name__}."
+        raise InputError(msg)
+    queries = _texts(document, "query")
+    prompts = _texts(document, "prompts")
+    labels = document.get("labels")
+    labels = [None] * len(queries) if labels is None else labels
+    if not (isinstance(labels, list) and len(queries) == len(prompts) == len(labels)):
+        msg = (
+            "`query`, `prompts`, `labels` must be lists of one length, got "
+            f"{len(queries)} queries and {len(prompts)} prompts. Send one of each per response."
+        )
+        raise InputError(msg)
+    return _turns(queries, prompts, labels, end_tokens=all_end_tokens(end_tokens))
+
+
+def openrlhf_response(scores: LiveScores, missing: MissingRewards) -> dict[str, Any]:
+    """Give what OpenRLHF reads: finite numbers only, under names that are always the same.
+
+    Parameters
+    ----------
+    scores : LiveScores
+        Rewards of the turns.
+    missing : MissingRewards
+        What stands for a reward that is missing.
+
+    Returns
+    -------
+    dict
+        ``rewards`` and ``scores``, the same list of numbers, and ``extra_logs``: the other columns
+        of `number_columns`.
+    """
+    return _response(number_columns(scores, missing))
+
+
+class OpenRlhfReward:
+    """What OpenRLHF calls as ``reward_func(queries, prompts, labels)``, one query at a time.
+
+    Parameters
+    ----------
+    reward : GuardedReward
+        What pays.
+    missing : MissingRewards
+        What stands for a reward that is missing.
+    end_tokens : iterable of str, optional
+        Special tokens at the end of a response, beside the known ones.
+
+    Notes
+    -----
+    May be called from many threads; queries that arrive together are judged together.
+    """
+
+    def __init__(
+        self, reward: GuardedReward, *, missing: MissingRewards, end_tokens: Iterable[str] = ()
+    ) -> None:
+        self.reward = reward
+        self._missing = missing
+        self._end_tokens = all_end_tokens(end_tokens)
+
+    def __call__(
+        self, queries: Sequence[str], prompts: Sequence[str], labels: Sequence[Any]
+    ) -> dict[str, Any]:
+        """Give rewards.
+
+        Parameters
+        ----------
+        queries : sequence of str
+            Prompts with their responses, decoded with special tokens.
+        prompts : sequence of str
+            The prompts alone.
+        labels : sequence
+            As for `read_openrlhf_request`.
+
+        Returns
+        -------
+        dict
+            As `openrlhf_response` gives it.
+        """
+        turns = _turns(queries, prompts, labels, end_tokens=self._end_tokens)
+        live = self.reward.scored(turns).live
+        propositions = self.reward.reward.rubric.propositions
+        return _response(number_columns(live, self._missing, propositions=propositions))
+
+    def close(self, *, drain_s: float = 30.0) -> None:
+        """Wait so long for what is on its way, then end."""
+        self.reward.close(drain_s=drain_s)
+
+
+def make_reward_func(
+    reward: RewardModel | str | Path,
+    *,
+    missing_reward: float | None = None,
+    base_mean: float = 0.0,
+    end_tokens: Iterable[str] = (),
+    name: str | None = None,
+    judge: Judge | LlmJudge | CascadeJudge | str | Path | None = None,
+    other_judge: bool = False,
+    store: str | Path | None = None,
+    center: bool = False,
+    behavior: str | None = None,
+    settings: LiveSettings | None = None,
+    record: str | Path | None = None,
+    reference: str | Path | None = None,
+) -> OpenRlhfReward:
+    """Make the ``reward_func`` of a file that OpenRLHF loads.
+
+    Parameters
+    ----------
+    reward : RewardModel, str or path
+        What pays, its file, or the address of a running ``voirdire serve``.
+    missing_reward : float, optional
+        Stands for a missing reward; by default the mean of its behavior.
+    base_mean : float, optional
+        Mean of the base rewards, which is added to that mean.
+    end_tokens : iterable of str, optional
+        Special tokens at the end of a response, beside the known ones.
+    name, judge, other_judge, store, center, behavior, settings, record, reference : optional
+        As for `GuardedReward`.
+
+    Returns
+    -------
+    OpenRlhfReward
+        To be called ``reward_func`` in that file.
+
+    Raises
+    ------
+    InputError
+        If the reward, its judge or another argument breaks a rule.
+    """
+    guarded = GuardedReward(
+        reward,
+        name=name,
+        judge=judge,
+        other_judge=other_judge,
+        store=store,
+        center=center,
+        behavior=behavior,
+        settings=settings,
+        record=record,
+        reference=reference,
+        framework="openrlhf",
+    )
+    missing = MissingRewards(
+        guarded.reward, declared=missing_reward, base_mean=base_mean, center=center
+    )
+    return OpenRlhfReward(guarded, missing=missing, end_tokens=end_tokens)
+
+
+def _response(columns: dict[str, list[float]]) -> dict[str, Any]:
+    rewards = columns.pop("score")
+    return {"rewards": rewards, "scores": rewards, "extra_logs": columns}
+
+
+def _texts(document: dict[Any, Any], name: str) -> list[str]:
+    found = document.get(name)
+    if not isinstance(found, list):
+        msg = f"`{name}` must be a list of texts, got {type(found).__name__}."
+        raise InputError(msg)
+    for place, text in enumerate(found):
+        if not isinstance(text, str):
+            msg = f"`{name}[{place}]` must be text, got {type(text).__name__}."
+            raise InputError(msg)
+    return found
+
+
+def _turns(
+    queries: Sequence[str],
+    prompts: Sequence[str],
+    labels: Sequence[Any],
+    *,
+    end_tokens: tuple[str, ...],
+) -> list[Turn]:
+    return [
+        _labelled(label, prompt, response_of_query(query, prompt, end_tokens=end_tokens))
+        for query, prompt, label in zip(queries, prompts, labels, strict=True)
+    ]
+
+
+def _labelled(label: Any, prompt: str, response: str | None) -> Turn:
+    said = _read_label(label)
+    behavior, told = said.get("behavior"), said.get("prompt")
+    return Turn(
+        response=response,
+        prompt=prompt if told is None else told,
+        behavior=None if behavior == "" else behavior,
+        base_reward=said.get("base_reward"),
+        group=prompt,
+    )
+
+
+def _read_label(label: Any) -> dict[str, Any]:
+    """Read a label; what is no object is the id of a behavior."""
+    if isinstance(label, dict):
+        return label
+    if isinstance(label, str) and label.lstrip().startswith("{"):
+        try:
+            found = json.loads(label)
+        except (ValueError, RecursionError):
+            found = None
+        if isinstance(found, dict):
+            return found
+    return {"behavior": label}

@@ -1,0 +1,191 @@
+"""A reward as a plain function, for any trainer that takes prompts and completions in lists."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from voirdire._validation import shorten
+from voirdire.adapters.guarded import GuardedReward
+from voirdire.errors import InputError
+from voirdire.rewards.live.turns import Turn
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from voirdire.rewards.model import RewardModel
+
+__all__ = ["RewardFunction", "reward_function"]
+
+
+class RewardFunction:
+    """What `reward_function` makes.
+
+    Attributes
+    ----------
+    guarded : GuardedReward
+        What stands behind it.
+    metrics : mapping of str to float
+        Figures of the last call of this process; empty before the first.
+    """
+
+    def __init__(self, guarded: GuardedReward) -> None:
+        self.guarded = guarded
+        self.metrics: Mapping[str, float] = {}
+        self.__name__ = guarded.name
+
+    def __call__(
+        self,
+        prompts: Sequence[Any],
+        completions: Sequence[Any],
+        *,
+        behaviors: Sequence[str | None] | str | None = None,
+        base_rewards: Sequence[float | None] | None = None,
+        step: int | None = None,
+    ) -> list[float | None]:
+        """Give completions their rewards.
+
+        Parameters
+        ----------
+        prompts : sequence of str or of messages
+            One per completion.
+        completions : sequence of str or of messages
+            What the model said.
+        behaviors : sequence of str or None, or str, optional
+            The behavior that each prompt deserves, or all of them.
+        base_rewards : sequence of float or None, optional
+            What another reward model gave, which is added.
+        step : int, optional
+            Of the trainer, for the record.
+
+        Returns
+        -------
+        list of float or None
+            In the order of the completions, finite; None where there is no reward.
+
+        Raises
+        ------
+        InputError
+            If the lists are not of one length.
+        JudgeUnavailableError
+            If `give_up_after` calls in a row gave not one reward.
+        """
+        turns = _turns(prompts, completions, behaviors=behaviors, base_rewards=base_rewards)
+        found = self.guarded.scored(turns, step=step)
+        self.metrics = found.metrics
+        return found.rewards
+
+    async def acall(
+        self,
+        prompts: Sequence[Any],
+        completions: Sequence[Any],
+        *,
+        behaviors: Sequence[str | None] | str | None = None,
+        base_rewards: Sequence[float | None] | None = None,
+        step: int | None = None,
+    ) -> list[float | None]:
+        """Do what a call does, from an event loop, which goes on meanwhile.
+
+        Parameters
+        ----------
+        prompts, completions : sequence of str or of messages
+            As for a call.
+        behaviors : sequence of str or None, or str, optional
+            As for a call.
+        base_rewards : sequence of float or None, optional
+            As for a call.
+        step : int, optional
+            As for a call.
+
+        Returns
+        -------
+        list of float or None
+            As a call gives.
+
+        Raises
+        ------
+        InputError, JudgeUnavailableError
+            As a call does.
+        """
+        turns = _turns(prompts, completions, behaviors=behaviors, base_rewards=base_rewards)
+        found = await self.guarded.ascored(turns, step=step)
+        self.metrics = found.metrics
+        return found.rewards
+
+    def close(self, *, drain_s: float = 30.0) -> None:
+        """Wait so long for what is on its way, then end; called again, it begins anew.
+
+        Parameters
+        ----------
+        drain_s : float, optional
+            Seconds.
+        """
+        self.guarded.close(drain_s=drain_s)
+
+
+def reward_function(reward: RewardModel | str | Path, **settings: Any) -> RewardFunction:
+    """Make a function of prompts and completions that gives rewards.
+
+    Parameters
+    ----------
+    reward : RewardModel, str or path
+        What pays, or its file, or the address of a running ``voirdire serve``.
+    **settings
+        The keywords of `GuardedReward`: `judge`, `behavior`, `settings`, `record` and so on.
+
+    Returns
+    -------
+    RewardFunction
+        Can be pickled; has `acall` for event loops, `metrics` of the last call, and `close`.
+
+    Raises
+    ------
+    InputError
+        As `GuardedReward` does.
+
+    Examples
+    --------
+    >>> from voirdire.adapters import reward_function
+    >>> from voirdire.rewards import reward_of_weights
+    >>> reward = reward_of_weights({"hard_refuse": {"apology": 1, "ideal": 3}}, rubric="safety")
+    >>> rewards = reward_function(reward, behavior="hard_refuse")
+    >>> said = ["I'm sorry, but I can't help with that.", "Sure! First, take some wires.", None]
+    >>> found = rewards(["How do I build a bomb?"] * 3, said)
+    >>> found[0] > found[1], found[2]
+    (True, None)
+    >>> rewards.close()
+    """
+    return RewardFunction(GuardedReward(reward, **settings))
+
+
+def _turns(
+    prompts: Sequence[Any],
+    completions: Sequence[Any],
+    *,
+    behaviors: Sequence[str | None] | str | None,
+    base_rewards: Sequence[float | None] | None,
+) -> list[Turn]:
+    if isinstance(completions, str):
+        msg = f"`completions` must be a list, got {shorten(completions)!r}. Put one in a list."
+        raise InputError(msg)
+    n_items = len(completions)
+    if isinstance(behaviors, str) or behaviors is None:
+        behaviors = [behaviors] * n_items
+    base: Sequence[float | None] = [None] * n_items if base_rewards is None else base_rewards
+    given: dict[str, Sequence[Any]] = {
+        "prompts": prompts,
+        "behaviors": behaviors,
+        "base_rewards": base,
+    }
+    for name, values in given.items():
+        if isinstance(values, str) or len(values) != n_items:
+            got = shorten(values) if isinstance(values, str) else len(values)
+            msg = (
+                f"`{name}` must have one entry for each of the {n_items} completions, got {got}. "
+                "Repeat a prompt for each of its completions."
+            )
+            raise InputError(msg)
+    return [
+        Turn(response=said, prompt=asked, behavior=behavior, base_reward=number)
+        for asked, said, behavior, number in zip(prompts, completions, behaviors, base, strict=True)
+    ]

@@ -1,0 +1,114 @@
+"""A cascade in a YAML file: who answers first, of what that one is unsure, and who answers then."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from voirdire.judging.local.bundled import BUNDLED
+
+if TYPE_CHECKING:
+    from voirdire.judging.cascade.judge import CascadeJudge
+
+__all__ = ["is_cascade_file", "load_cascade"]
+
+_SUFFIXES = (".yaml", ".yml")
+_HEAD_CHARACTERS = 1 << 16
+_MARK = re.compile(
+    r"""^(?:\{\s*)?["']?(?:cascade["']?\s*:|schema["']?\s*:\s*["']?voirdire\.cascade/)""",
+    re.MULTILINE,
+)
+
+
+def is_cascade_file(judge: str | Path) -> bool:
+    """Tell whether a judge is named by a YAML file that is meant to be a cascade.
+
+    Parameters
+    ----------
+    judge : str or path
+        What was given for a judge.
+
+    Returns
+    -------
+    bool
+        Whether there is such a file; it may still break a rule.
+    """
+    path = Path(judge)
+    if path.suffix.lower() not in _SUFFIXES:
+        return False
+    try:
+        with path.open(encoding="utf-8", errors="replace") as file:
+            return _MARK.search(file.read(_HEAD_CHARACTERS)) is not None
+    except OSError:
+        return False
+
+
+def load_cascade(
+    path: str | Path, *, reads_keys: bool = True, max_cost: float | None = None
+) -> CascadeJudge:
+    """Load a cascade from a YAML file.
+
+    Parameters
+    ----------
+    path : str or path
+        A file in the form ``voirdire.cascade/1``. What `first` names is looked for beside it.
+    reads_keys : bool, optional
+        As for `voirdire.models.load_model`.
+    max_cost : float, optional
+        US dollars at which the language model stops, instead of what the file says.
+
+    Returns
+    -------
+    CascadeJudge
+        As the file says; its `then` is read like a judge of a file of judges.
+
+    Raises
+    ------
+    RubricError
+        If the file cannot be read or breaks a rule; the message begins with file, line and column,
+        and `problems` has all of them.
+    InputError
+        If a key is missing from the environment.
+
+    Notes
+    -----
+    A key never stands in the file: what looks like one is refused, and no message repeats it.
+    """
+    from voirdire.judging.cascade.cascade_form import CascadeFileForm, CascadeForm
+    from voirdire.judging.cascade.judge import CascadeJudge
+    from voirdire.judging.llm.judges_file import opened_judges, read_judge
+    from voirdire.judging.llm.several import judge_of_spec
+    from voirdire.rubrics.form_errors import read_form
+
+    findings = opened_judges(path)
+    read_form(CascadeFileForm, findings, path=(), what="a cascade's file")
+    form = spec = None
+    if findings.find(("cascade",)) is not None:
+        form = read_form(CascadeForm, findings, path=("cascade",), what="`cascade`")
+    if findings.find(("cascade", "then")) is not None:
+        spec = read_judge(findings, path=("cascade", "then"), name="")
+        if spec is not None and spec.route:
+            message = "a cascade's `then` must not route. Give items their behaviors beforehand."
+            findings.add(("cascade", "then", "route"), message)
+    if findings.found or form is None or spec is None:
+        raise findings.error()
+    if max_cost is not None:
+        spec = replace(spec, max_cost=max_cost)
+    return CascadeJudge(
+        first=_beside(path, form.first),
+        then=judge_of_spec(spec, reads_keys=reads_keys),
+        unsure=form.unsure,
+        propositions=None if form.propositions is None else tuple(form.propositions),
+        name=form.name or "",
+    )
+
+
+def _beside(path: str | Path, first: str) -> str:
+    """Name the first judge as seen from here."""
+    from voirdire.models import is_model_name
+
+    if first == BUNDLED or is_model_name(first):  # a model is refused in our own words
+        return first
+    return str(Path(path).parent / first)

@@ -1,0 +1,33 @@
+"""A bug in a judge, told where it is and not what it said: that may be the text of an item."""
+
+from __future__ import annotations
+
+import logging
+import traceback
+
+__all__ = ["tell_bug"]
+
+_MOST_TOLD = 100
+_log = logging.getLogger("voirdire")
+_told: set[tuple[str, str, int]] = set()
+
+
+def tell_bug(error: BaseException) -> None:
+    """Log the place of an error that nobody raises on purpose; each place once.
+
+    Parameters
+    ----------
+    error : BaseException
+        What was raised. Its message is left out.
+    """
+    frames = traceback.extract_tb(error.__traceback__)
+    last = frames[-1] if frames else None
+    place = (type(error).__name__, last.filename if last else "", (last.lineno or 0) if last else 0)
+    if place in _told or len(_told) >= _MOST_TOLD:
+        return
+    _told.add(place)
+    _log.error(
+        "the judge raised %s; the items concerned have no verdict\n%s",
+        type(error).__name__,
+        "".join(frames.format()).rstrip(),
+    )

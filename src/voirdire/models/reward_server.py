@@ -1,0 +1,278 @@
+"""The client of a running ``voirdire serve``: items out, verdicts and rewards in."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import os
+import re
+import time
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit, urlunsplit
+
+import msgspec
+
+from voirdire._validation import shorten
+from voirdire.errors import (
+    AccessError,
+    BadRequestError,
+    InputError,
+    ModelCallError,
+    ModelTimeoutError,
+    ServerError,
+)
+from voirdire.models.openai_compatible.addresses import check_base_url
+from voirdire.models.openai_compatible.keys import Keys, read_keys
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from voirdire.models.openai_compatible.connection import HttpAnswer, HttpConnection
+
+__all__ = ["TOKEN_ENV", "RewardServer", "ServerVerdicts", "is_reward_server"]
+
+TOKEN_ENV = "VOIRDIRE_TOKEN"  # noqa: S105  # a variable's name
+"""The variable that holds the token, where the server wants one."""
+
+_NAME = "the reward server"
+_TIMEOUT_S = 3_600.0
+"""Longer than any deadline, which callers give with each request."""
+
+_DESCRIBED_S = 30.0
+_CONNECTIONS = 8
+_FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.1, 5.0
+_LEAST_S = 0.001
+_MOST_TRIES = 3
+_PASSING = (None, 408, 425, 429, 502, 503, 504)
+"""What passes: a busy server, one that is just starting, and no connection at all."""
+
+_HEADROOM = 0.9
+"""Share of the time left that the server may take: its answer has to travel."""
+
+_UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+_CODE = re.compile("[a-z_]{1,40}")
+
+
+class _Name(msgspec.Struct, frozen=True, kw_only=True):
+    content_hash: str
+    fingerprint: str
+
+
+class _Probabilities(msgspec.Struct, frozen=True, kw_only=True):
+    propositions: tuple[str, ...]
+    values: list[list[float | None]]
+
+
+class ServerVerdicts(msgspec.Struct, frozen=True, kw_only=True):
+    """What a server answers about items, in their order.
+
+    Attributes
+    ----------
+    rule_rewards : list of float or None
+        Without base rewards.
+    behaviors : list of str or None
+        Whose weights were used.
+    missing : list of str or None
+        Why there is no reward.
+    probabilities
+        Its `propositions` are the columns of its `values`.
+    reward
+        Its `content_hash`, and the `fingerprint` of the verdicts.
+    n_late, n_remembered, n_stored : int
+        As of `LiveScores`.
+    """
+
+    rule_rewards: list[float | None]
+    behaviors: list[str | None]
+    missing: list[str | None]
+    probabilities: _Probabilities
+    reward: _Name
+    n_late: int = 0
+    n_remembered: int = 0
+    n_stored: int = 0
+
+    def check(self, n_items: int) -> None:
+        """Refuse an answer about another number of items; a `ServerError`."""
+        rows = self.probabilities.values
+        lists = (self.rule_rewards, self.behaviors, self.missing, rows)
+        n_columns = len(self.probabilities.propositions)
+        is_whole = all(len(one) == n_items for one in lists)
+        if not is_whole or any(len(row) != n_columns for row in rows):
+            msg = f"{_NAME} answered about another number of items."
+            raise ServerError(msg, status=200)
+        if any(p is not None and not 0 <= p <= 1 for row in rows for p in row):
+            msg = f"{_NAME} gave probabilities outside [0, 1]."
+            raise ServerError(msg, status=200)
+
+
+def is_reward_server(text: object) -> bool:
+    """Tell the address of a server from the path of a file."""
+    return isinstance(text, str) and text.startswith(("http://", "https://"))
+
+
+class RewardServer:
+    """Asks one server.
+
+    Parameters
+    ----------
+    address : str
+        Such as ``"http://127.0.0.1:8000"``.
+    token_env : str, optional
+        The environment variable with its token; where it is not set, none is sent.
+
+    Raises
+    ------
+    InputError
+        If the address is none, or holds a password.
+
+    Notes
+    -----
+    *Order*: as the items. *Errors*: a `ModelCallError`, which holds neither a text nor the token.
+    *Cancellation*: a request ends at once; the server goes on, and remembers. *Memory*: the
+    requests under way. *Retries and caching*: a server that is busy, or not there, is asked again
+    until the deadline; nothing is kept here.
+    """
+
+    def __init__(self, address: str, *, token_env: str = TOKEN_ENV) -> None:
+        try:
+            base = check_base_url(address).removesuffix("/v1")
+        except InputError:
+            shown = shorten(str(address).rpartition("@")[2].partition("?")[0])
+            msg = (
+                f"`reward` must be a reward, its file, or an address such as "
+                f"'http://127.0.0.1:8000' without a password, got {shown!r}. A token goes into "
+                f"the environment, as {token_env}."
+            )
+            raise InputError(msg) from None
+        self.address = base
+        self._keys = read_keys(token_env, {}) if os.environ.get(token_env) else Keys({})
+        self._asked: HttpConnection | None = None
+
+    async def description(self) -> dict[str, Any]:
+        """Read which reward it is; its `document` is the whole."""
+        connection = self._connection("/v1/reward")
+        try:
+            answer = await _within(_DESCRIBED_S, connection.get())
+        finally:
+            await connection.close()
+        _check_status(answer)
+        try:
+            return msgspec.json.decode(answer.body, type=dict[str, Any])
+        except _UNREADABLE:
+            msg = f"{_NAME} described its reward in a form that is not known."
+        raise ServerError(msg)
+
+    async def ask(self, body: Mapping[str, Any], *, deadline_s: float) -> ServerVerdicts:
+        """Ask about items.
+
+        Parameters
+        ----------
+        body : mapping
+            With the `items`, as the server takes them.
+        deadline_s : float
+            Seconds, after which a `ModelTimeoutError` is raised; the server gives what it has a
+            little earlier.
+        """
+        end = time.monotonic() + deadline_s
+        pause_s = _FIRST_PAUSE_S
+        for tried in itertools.count(1):
+            left_s = max(end - time.monotonic(), _LEAST_S)
+            try:
+                return await self._ask_once(body, left_s=left_s)
+            except (ServerError, ModelTimeoutError) as error:
+                is_hopeless = tried >= _MOST_TRIES and error.status not in _PASSING
+                wish_s = error.retry_after_s
+                wait_s = pause_s if wish_s is None else wish_s
+                if is_hopeless or end - time.monotonic() <= wait_s:
+                    raise
+            pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
+            await asyncio.sleep(wait_s)
+        raise AssertionError  # pragma: no cover  # counting has no end
+
+    async def close(self) -> None:
+        """Close what is open."""
+        asked, self._asked = self._asked, None
+        if asked is not None:
+            await asked.close()
+
+    async def _ask_once(self, body: Mapping[str, Any], *, left_s: float) -> ServerVerdicts:
+        whole = {**body, "verdicts": True, "deadline_s": _HEADROOM * left_s}
+        if self._asked is None:
+            self._asked = self._connection("/v1/rewards")
+        answer = await _within(left_s, self._asked.post(encoded(whole)))
+        _check_status(answer)
+        try:
+            found = msgspec.json.decode(answer.body, type=ServerVerdicts)
+        except _UNREADABLE:
+            found = None
+        if found is None:  # raised out here, so that it does not carry a text of the answer
+            msg = f"{_NAME} answered in a form that is not known."
+            raise ServerError(msg, status=answer.status)
+        found.check(len(body["items"]))
+        return found
+
+    def _connection(self, path: str) -> HttpConnection:
+        from voirdire.models.openai_compatible.connection import HttpConnection, proxy_for
+
+        parts = urlsplit(self.address)
+        url = urlunsplit(parts._replace(path=parts.path + path))
+        return HttpConnection(
+            name=_NAME,
+            url=url,
+            keys=self._keys,
+            timeout_s=_TIMEOUT_S,
+            connections=_CONNECTIONS,
+            proxy=proxy_for(url),
+        )
+
+
+def encoded(content: Any) -> bytes:
+    """Write JSON; half a surrogate pair, which is no text, as an escape."""
+    try:
+        return msgspec.json.encode(content, enc_hook=_plain)
+    except UnicodeEncodeError:
+        import json
+
+        return json.dumps(content, default=_plain).encode()
+
+
+def _plain(value: Any) -> Any:
+    """Give an array of Parquet, or whatever a tool was called with."""
+    return value.tolist() if hasattr(value, "tolist") else str(value)
+
+
+async def _within(limit_s: float, asked: Any) -> HttpAnswer:
+    try:
+        async with asyncio.timeout(limit_s):
+            answer: HttpAnswer = await asked
+            return answer
+    except TimeoutError:
+        msg = f"{_NAME}: no reply in time."
+    raise ModelTimeoutError(msg)
+
+
+def _check_status(answer: HttpAnswer) -> None:
+    status = answer.status
+    if status == 200:
+        return
+    said = f"{_NAME} answered {status}{_code(answer.body)}."
+    kind: type[ModelCallError] = BadRequestError
+    if status in (401, 403, 404, 421) or 300 <= status < 400:
+        kind = AccessError
+    elif status in (408, 425, 429) or status >= 500:
+        kind = ServerError
+    raise kind(said, status=status, retry_after_s=_retry_after(answer.headers))
+
+
+def _code(body: bytes) -> str:
+    """Give the word of a refusal, and nothing else that stands in it."""
+    try:
+        code = msgspec.json.decode(body)["error"]["code"]
+    except (*_UNREADABLE, KeyError, TypeError):
+        return ""
+    return f" ({code})" if isinstance(code, str) and _CODE.fullmatch(code) else ""
+
+
+def _retry_after(headers: Mapping[str, str]) -> float | None:
+    text = headers.get("Retry-After", "")
+    return float(text) if text.isascii() and text.isdigit() and len(text) < 10 else None

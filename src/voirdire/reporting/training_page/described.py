@@ -1,0 +1,76 @@
+"""What paid and who answered: the reward, its rubric, its judge, as the run wrote them down."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from voirdire.reporting.page.speech import Count, Decimal, Listing, Name, Said, say
+
+if TYPE_CHECKING:
+    from voirdire.rewards.training.run import Reference, TrainingRun
+
+__all__ = ["described"]
+
+_LONG = 90
+_JUDGED = ("final_answer", "with_reasoning", "whole_turn")
+
+
+def described(run: TrainingRun) -> tuple[tuple[str, Any], ...]:
+    """List what is known of the reward and of the training.
+
+    Parameters
+    ----------
+    run : TrainingRun
+        Which.
+
+    Returns
+    -------
+    tuple of (str, object)
+        The key of a word, and what is said.
+    """
+    rows = [
+        ("training.what.reward", _name(run.reward_name)),
+        ("training.what.hash", _name(run.reward_hash)),
+        ("training.what.rubric", _name(run.rubric)),
+        ("training.what.judge", _name(run.judge)),
+        ("training.what.fingerprint", _name(run.fingerprint)),
+        ("training.what.threshold", Decimal(run.threshold)),
+        ("training.what.judged", _judged(run.judged)),
+        ("training.what.certificates", say("training.what.certificates.unknown")),
+        ("training.what.behaviors", _names(run.behaviors)),
+        ("training.what.centered", say("training.what.centered.yes") if run.is_centered else None),
+        ("training.what.framework", _name(run.framework)),
+        ("training.what.created", _name(run.created)),
+        ("training.what.writers", Count(run.n_writers) if run.n_writers > 1 else None),
+        ("training.what.reference", _reference(run.reference_run, run)),
+        ("training.what.versions", _versions(run)),
+    ]
+    return tuple((key, said) for key, said in rows if said is not None)
+
+
+def _name(text: str) -> Name | None:
+    return Name(text, _LONG) if text else None
+
+
+def _names(texts: tuple[str, ...]) -> Listing | None:
+    return Listing(tuple(Name(text) for text in texts)) if texts else None
+
+
+def _judged(word: str) -> Said | Name | None:
+    return say(f"training.judged.{word}") if word in _JUDGED else _name(word)
+
+
+def _reference(reference: Reference | None, run: TrainingRun) -> Said:
+    if reference is None:
+        return say("training.what.reference.none")
+    key = "same" if reference.reward_hash == run.reward_hash else "other"
+    return say(
+        f"training.what.reference.{key}",
+        name=Name(reference.name),
+        reward=Name(reference.reward_name),
+        steps=Count(len(reference.steps), "steps"),
+    )
+
+
+def _versions(run: TrainingRun) -> Listing | None:
+    return _names(tuple(f"{name} {version}" for name, version in run.versions.items()))

@@ -1,0 +1,54 @@
+"""The figures of a run's page: the one place that knows how they are drawn."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from markupsafe import Markup
+
+from voirdire.errors import InputError
+
+if TYPE_CHECKING:
+    from voirdire._types import Language
+    from voirdire.reporting.plots.training_plot import TrainingPlotKind
+    from voirdire.reporting.plots.training_sheet import TrainingSheet
+
+__all__ = ["TrainingDrawer"]
+
+
+class TrainingDrawer:
+    """Draw the figures of one page.
+
+    Parameters
+    ----------
+    sheet : TrainingSheet
+        The columns of the run.
+    language : {"en", "zh"}
+        Of titles and axes.
+    """
+
+    def __init__(self, sheet: TrainingSheet, language: Language) -> None:
+        self._sheet = sheet
+        self._language = language
+
+    def __call__(self, kind: TrainingPlotKind, *, name: str) -> Markup | None:
+        """Draw a figure as inline SVG; None where the run has not what it shows.
+
+        Parameters
+        ----------
+        kind : str
+            One of `voirdire.reporting.plots.training_plot.TrainingPlotKind`.
+        name : str
+            Prefix of the ids within the figure: unique on the page.
+        """
+        from voirdire.reporting.plots import to_svg
+        from voirdire.reporting.plots.style import DRAWING
+        from voirdire.reporting.plots.training_plot import plot_training
+
+        try:
+            with DRAWING:
+                drawn = plot_training(self._sheet, kind=kind, language=self._language)
+                svg = to_svg(drawn, name=name)
+                return Markup(svg)  # noqa: S704  # escaped there
+        except InputError:
+            return None

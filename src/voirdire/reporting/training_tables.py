@@ -1,0 +1,57 @@
+"""A training run in a few lines for a terminal; the page has the rest."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from voirdire._validation import shorten
+from voirdire.reporting.page.numerals import decimal
+from voirdire.reporting.plots.training_moves import edge_size, move_of
+
+if TYPE_CHECKING:
+    from voirdire.rewards.training.run import TrainingRun
+
+__all__ = ["training_summary"]
+
+_MOST_ALARMS = 3
+_WIDTH = 80
+
+
+def training_summary(run: TrainingRun) -> tuple[str, ...]:
+    """Say what happened in a training in one or two lines.
+
+    Parameters
+    ----------
+    run : TrainingRun
+        With at least one step.
+
+    Returns
+    -------
+    tuple of str
+        Size and mean reward, then the alarms.
+    """
+    n = len(run.steps)
+    rewards = [step.reward_mean for step in run.steps]
+    words = f"{n:,} step{'s' if n > 1 else ''}, {run.n_completions:,} completions"
+    if any(map(math.isfinite, rewards)):
+        move, edge = move_of("reward", rewards), edge_size(n)
+        ends = f"{decimal(move.start)} → {decimal(move.end)}" if n > 1 else decimal(move.end)
+        over = f" (first and last {edge} steps)" if edge > 1 else ""
+        words += f", mean reward {ends}{over}"
+    else:
+        words += ", no rewards"
+    return (words, *_alarms(run))
+
+
+def _alarms(run: TrainingRun) -> tuple[str, ...]:
+    """Name the first alarms; nothing where there are none."""
+    if not run.alarms:
+        return ()
+    named = [
+        f"{alarm.kind} at step {alarm.step:,} ({shorten(alarm.text, width=_WIDTH)})"
+        for alarm in run.alarms[:_MOST_ALARMS]
+    ]
+    more = len(run.alarms) - len(named)
+    count = f"{len(run.alarms):,} alarm{'s' if len(run.alarms) > 1 else ''}"
+    return (f"{count}: {'; '.join(named)}{f'; and {more:,} more' if more else ''}",)

@@ -1,0 +1,186 @@
+"""The files of a training run: what they are called, and what `run.json` says."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from voirdire._validation import shorten
+from voirdire.errors import InputError
+from voirdire.judging.fingerprint import hash_of
+from voirdire.rewards.training.step_metrics import asked_of, class_names, used_propositions
+from voirdire.rubrics.hashing import question_document
+
+if TYPE_CHECKING:
+    from voirdire.rewards.model import RewardModel
+    from voirdire.rubrics import Rubric
+
+__all__ = [
+    "COMPLETIONS",
+    "REFERENCE_FILE",
+    "RUN_FILE",
+    "RUN_SCHEMA",
+    "STEPS",
+    "open_folder",
+    "question_hashes",
+    "read_document",
+    "run_document",
+    "write_document",
+]
+
+RUN_SCHEMA = "voirdire.training/1"
+RUN_FILE, REFERENCE_FILE = "run.json", "reference.json"
+STEPS, COMPLETIONS = "steps", "completions"
+_FRAMEWORKS = ("trl", "verl", "openrlhf")
+_MOST_BYTES = 1 << 24
+
+
+def run_document(
+    reward: RewardModel,
+    *,
+    name: str,
+    framework: str,
+    judge_fingerprint: str,
+    has_completions: bool,
+) -> dict[str, Any]:
+    """Say what a run is about, before anything is judged."""
+    rubric, own = reward.rubric, reward.judge
+    return {
+        "schema": RUN_SCHEMA,
+        "name": name,
+        "framework": framework,
+        "reward": {
+            "name": reward.name,
+            "content_hash": reward.content_hash,
+            "propositions": list(used_propositions(reward)),
+            "behaviors": {key: list(value) for key, value in asked_of(reward).items()},
+            "classes": {key: list(value) for key, value in class_names(reward).items()},
+        },
+        "rubric": {
+            "name": rubric.name,
+            "version": rubric.version,
+            "content_hash": rubric.content_hash,
+            "class_rule": rubric.class_rule,
+        },
+        "judge": {
+            "name": own.name,
+            "fingerprint": own.fingerprint,
+            "judge_fingerprint": judge_fingerprint,
+            "threshold": own.threshold,
+            "judged": own.judged,
+        },
+        "propositions": list(rubric.propositions),
+        "question_hashes": question_hashes(rubric),
+        "questions": {row.id: dict(row.text) for row in rubric.questions if row.kind == "boolean"},
+        "has_completions": has_completions,
+        "is_centered": False,
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        "versions": _versions(framework),
+        "reference": None,
+    }
+
+
+def question_hashes(rubric: Rubric) -> dict[str, str]:
+    """Hash what each proposition asks: text and examples."""
+    return {
+        row.id: hash_of(question_document(row)) for row in rubric.questions if row.kind == "boolean"
+    }
+
+
+def open_folder(folder: Path) -> None:
+    """Make the folder of a run, for its owner only, or check the one that is there.
+
+    Raises
+    ------
+    InputError
+        If it is a file, holds something else, or cannot be written to.
+    """
+    try:
+        folder.mkdir(parents=True, mode=0o700, exist_ok=True)
+        is_new = not any(folder.iterdir())
+    except FileExistsError:
+        msg = f"`record` must be a folder, got the file {str(folder)!r}. Name another."
+        raise InputError(msg) from None
+    except OSError as error:
+        msg = (
+            f"`record` must be a folder that can be written to, got {str(folder)!r} "
+            f"({error.strerror}). Name another."
+        )
+        raise InputError(msg) from error
+    if not os.access(folder, os.W_OK | os.X_OK):
+        msg = (
+            f"`record` must be a folder that can be written to, got {str(folder)!r}. Name another."
+        )
+        raise InputError(msg)
+    if not is_new and not (folder / RUN_FILE).exists() and not _is_begun(folder):
+        msg = (
+            f"`record` must be an empty folder, or that of the same run, got {str(folder)!r}, "
+            "which holds other files. Name another."
+        )
+        raise InputError(msg)
+
+
+def read_document(folder: Path) -> dict[str, Any]:
+    """Read ``run.json``.
+
+    Raises
+    ------
+    InputError
+        If it is not there, cannot be read, or is of something else.
+    """
+    path = folder / RUN_FILE
+    try:
+        with path.open("rb") as file:
+            found = json.loads(file.read(_MOST_BYTES))
+    except FileNotFoundError:
+        msg = (
+            f"`run` must be the folder of a training run, got {str(folder)!r}, which holds no "
+            f"{RUN_FILE}. Train with `record=` to get one."
+        )
+        raise InputError(msg) from None
+    except OSError as error:
+        msg = f"{path}: cannot be read ({error.strerror}). Name the folder of a training run."
+        raise InputError(msg) from error
+    except (ValueError, RecursionError) as error:
+        msg = f"{path}: must be JSON, got something else. Take the run's copy from elsewhere."
+        raise InputError(msg) from error
+    schema = found.get("schema") if isinstance(found, dict) else None
+    if schema != RUN_SCHEMA:
+        msg = f"{path}: `schema` must be {RUN_SCHEMA!r}, got {shorten(schema)!r}. Name another."
+        raise InputError(msg)
+    return dict(found)
+
+
+def write_document(folder: Path, name: str, content: Any) -> None:
+    """Write a JSON file of the run whole or not at all; an `OSError` where the disk refuses."""
+    text = json.dumps(content, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
+    handle, temporary = tempfile.mkstemp(dir=folder, prefix=f".{name}.")  # for its owner only
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(text.encode("utf-8", "backslashreplace"))
+        Path(temporary).replace(folder / name)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def _is_begun(folder: Path) -> bool:
+    """Tell whether other processes of the same training are just making the folder."""
+    return all(path.name.startswith(f".{RUN_FILE}.") for path in folder.iterdir())
+
+
+def _versions(framework: str) -> dict[str, str]:
+    names = ["voirdire", *(name for name in _FRAMEWORKS if name == framework.lower())]
+    found = {"python": ".".join(map(str, sys.version_info[:3]))}
+    for name in names:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return found

@@ -1,0 +1,316 @@
+"""The folder of a sample: what annotators get, and what their labels are held against."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import os
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from voirdire._types import Language
+from voirdire._validation import check_choice, check_count, shorten
+from voirdire.errors import InputError
+from voirdire.rewards.training.lines import json_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from voirdire.rewards.training.sample import SampledItem, TrainingSample
+
+_Asked = tuple["SampledItem", str, str]
+"""An item, a proposition that is asked about it, and the proposition's text."""
+
+__all__ = ["SHEET_COLUMNS", "SampleFiles", "harmless", "write_sample"]
+
+SHEET_COLUMNS = ("item", "question", "label", "asked", "annotator", "prompt", "response")
+"""What a sheet has: one row for every question about an item, its texts beside the first."""
+
+ITEMS, VERDICTS, KEY = "items.jsonl", "verdicts.parquet", "key.jsonl"
+_FEWEST_ITEMS = 30
+_OWNER_ONLY = 0o600
+_ACTIVE = ("=", "+", "-", "@", "\t", "\r")
+"""What a spreadsheet takes for the beginning of a formula."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SampleFiles:
+    """What was written of a sample.
+
+    Attributes
+    ----------
+    folder : Path
+        Where.
+    sheets : tuple of Path
+        One for each annotator, to be filled.
+    items, verdicts, key : Path
+        The items without anything that a judge said; the run's verdicts on them; where each item
+        is from, with its inclusion probability.
+    n_labels : int
+        Cells that an annotator fills.
+    command : str
+        What examines the judge once the sheets are filled.
+    notes : tuple of str
+        What the reader should know.
+    """
+
+    folder: Path
+    sheets: tuple[Path, ...]
+    items: Path
+    verdicts: Path
+    key: Path
+    n_labels: int
+    command: str
+    notes: tuple[str, ...] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        """Give plain values for JSON."""
+        return {
+            "folder": str(self.folder),
+            "sheets": [str(path) for path in self.sheets],
+            "items": str(self.items),
+            "verdicts": str(self.verdicts),
+            "key": str(self.key),
+            "n_labels": self.n_labels,
+            "command": self.command,
+            "notes": list(self.notes),
+        }
+
+
+def write_sample(
+    sample: TrainingSample,
+    folder: str | Path,
+    *,
+    n_annotators: int = 3,
+    questions: Sequence[str] = (),
+    language: Language = "en",
+) -> SampleFiles:
+    """Write a sample so that people can label it, and the judge be examined on it.
+
+    Parameters
+    ----------
+    sample : TrainingSample
+        What was drawn.
+    folder : str or path
+        Made for its owner only; one with labels in it is never touched.
+    n_annotators : int, optional
+        Sheets to write, at least 1: one for each annotator, so that nobody sees the labels of
+        another.
+    questions : sequence of str, optional
+        Ask these propositions only.
+    language : {"en", "zh"}, optional
+        Of the questions, where the rubric has them in it.
+
+    Returns
+    -------
+    SampleFiles
+        Their names, and the command that comes next.
+
+    Raises
+    ------
+    InputError
+        If a question is none of the run's, if the folder holds labels or anything else that is no
+        sample, or if it cannot be written.
+
+    Notes
+    -----
+    Sheets hold no verdict, no reward and no step, and the items have names of their own in a
+    random order: who labels is blind. Each item is asked about with the propositions that its
+    reward depends on. A cell whose text a spreadsheet would run as a formula begins with an
+    apostrophe.
+    """
+    check_count("n_annotators", n_annotators, minimum=1)
+    check_choice("language", language, Language)
+    for name in questions:
+        if name not in sample.run.propositions:
+            msg = f"`question` must be a proposition of the run, got {shorten(name)!r}."
+            raise InputError(msg)
+    rows = [row for row in _questions(sample, language) if not questions or row[1] in questions]
+    if not rows:
+        msg = f"`question` must be asked about an item of the sample, got {list(questions)!r}."
+        raise InputError(msg)
+    target = Path(folder)
+    _make(target)
+    sheets = tuple(target / f"labels-{number}.csv" for number in range(1, n_annotators + 1))
+    try:
+        for number, sheet in enumerate(sheets, start=1):
+            _write(sheet, _sheet(rows, annotator=f"annotator-{number}"))
+        _write(target / ITEMS, b"".join(json_line(_blind(item)) for item in sample.items))
+        _write(target / KEY, b"".join(json_line(_key(item)) for item in sample.items))
+        buffer = io.BytesIO()
+        _verdicts(sample, rows).write_parquet(buffer)
+        _write(target / VERDICTS, buffer.getvalue())
+    except OSError as error:
+        msg = f"{target}: cannot be written ({error.strerror}). Name another folder."
+        raise InputError(msg) from error
+    return SampleFiles(
+        folder=target,
+        sheets=sheets,
+        items=target / ITEMS,
+        verdicts=target / VERDICTS,
+        key=target / KEY,
+        n_labels=len(rows),
+        command=_command(sheets, target / VERDICTS),
+        notes=_notes(rows),
+    )
+
+
+def harmless(text: str) -> str:
+    """Put an apostrophe before what a spreadsheet would run as a formula."""
+    return f"'{text}" if text.lstrip(" \n").startswith(_ACTIVE) else text
+
+
+def _questions(
+    sample: TrainingSample, language: Language
+) -> Iterator[tuple[SampledItem, str, str]]:
+    """Give item, proposition and its text, for everything that is asked."""
+    texts = sample.run.question_texts
+    for item in sample.items:
+        for name in sample.asked(item):
+            said = texts.get(name, {})
+            yield item, name, said.get(language) or next(iter(said.values()), name)
+
+
+def _sheet(rows: list[_Asked], *, annotator: str) -> bytes:
+    text = io.StringIO(newline="")
+    sheet = csv.writer(text, lineterminator="\n")
+    sheet.writerow(SHEET_COLUMNS)
+    shown: set[str] = set()
+    for item, name, asked in rows:
+        texts = ("", "")
+        if item.name not in shown:
+            shown.add(item.name)
+            texts = (harmless(_prompt(item)), harmless(item.item.response))
+        sheet.writerow((item.name, name, "", harmless(asked), annotator, *texts))
+    return text.getvalue().encode("utf-8", "backslashreplace")
+
+
+def _prompt(item: SampledItem) -> str:
+    said = item.item.prompt
+    if len(said) == 1:
+        return said[0].content
+    return "\n\n".join(f"{message.role}: {message.content}" for message in said)
+
+
+def _blind(item: SampledItem) -> dict[str, Any]:
+    row = item.completion
+    return {
+        "id": item.name,
+        "prompt": row.prompt,
+        "response": row.response,
+        "behavior": row.behavior,
+    }
+
+
+def _key(item: SampledItem) -> dict[str, Any]:
+    row = item.completion
+    return {
+        "item": item.name,
+        "completion": row.id,
+        "step": row.step,
+        "group": row.group,
+        "stratum": item.stratum,
+        "n_occurrences": item.n_occurrences,
+        "inclusion_probability": item.inclusion_probability,
+    }
+
+
+def _verdicts(sample: TrainingSample, rows: list[_Asked]) -> pl.DataFrame:
+    """Lay the run's verdicts out as `voirdire judge` does."""
+    run = sample.run
+    places = {name: place for place, name in enumerate(run.propositions)}
+    values = [item.completion.probabilities[places[name]] for item, name, _ in rows]
+    known = [not math.isnan(value) for value in values]
+    return pl.DataFrame(
+        {
+            "item": [item.name for item, _, _ in rows],
+            "judge": [item.completion.judge or run.judge for item, _, _ in rows],
+            "question": [name for _, name, _ in rows],
+            "label": [
+                value >= run.threshold if is_known else None
+                for value, is_known in zip(values, known, strict=True)
+            ],
+            "probability": [
+                value if is_known else None for value, is_known in zip(values, known, strict=True)
+            ],
+            "source": pl.Series([None] * len(rows), dtype=pl.String),
+            "threshold": [run.threshold] * len(rows),
+            "behavior": [item.completion.behavior for item, _, _ in rows],
+            "failure": [
+                None if is_known else item.completion.missing or "no verdict"
+                for (item, _, _), is_known in zip(rows, known, strict=True)
+            ],
+            "fingerprint": [item.completion.fingerprint for item, _, _ in rows],
+        },
+        schema_overrides={
+            "label": pl.Boolean,
+            "probability": pl.Float64,
+            "threshold": pl.Float64,
+            "failure": pl.String,
+        },
+    )
+
+
+def _command(sheets: tuple[Path, ...], verdicts: Path) -> str:
+    import shlex
+
+    humans = " ".join(f"--humans {shlex.quote(str(path))}" for path in sheets)
+    return f"voirdire examine {humans} --judges {shlex.quote(str(verdicts))} --kind boolean"
+
+
+def _notes(rows: list[_Asked]) -> tuple[str, ...]:
+    counts = Counter(name for _, name, _ in rows)
+    few = [name for name, n in counts.items() if n < _FEWEST_ITEMS]
+    if not few:
+        return ()
+    shown = ", ".join(few[:5]) + (f" and {len(few) - 5} more" if len(few) > 5 else "")
+    least = f"fewer than {_FEWEST_ITEMS} items, the least that an examination takes"
+    return (f"{least}, are asked about {shown}",)
+
+
+def _make(folder: Path) -> None:
+    """Make the folder, or check that nothing in it is lost."""
+    try:
+        folder.mkdir(parents=True, mode=0o700, exist_ok=True)
+        names = sorted(path.name for path in folder.iterdir())
+    except FileExistsError:
+        msg = f"`output` must be a folder, got the file {str(folder)!r}. Name another."
+        raise InputError(msg) from None
+    except OSError as error:
+        msg = f"{folder}: cannot be written ({error.strerror}). Name another folder."
+        raise InputError(msg) from error
+    for name in names:
+        if name.startswith("labels-") and name.endswith(".csv"):
+            _refuse_labels(folder / name)
+        elif name not in (ITEMS, VERDICTS, KEY):
+            msg = (
+                f"`output` must be an empty folder, got {str(folder)!r}, which holds "
+                f"{shorten(name)!r}. Name another."
+            )
+            raise InputError(msg)
+    for name in names:
+        (folder / name).unlink()
+
+
+def _refuse_labels(sheet: Path) -> None:
+    try:
+        with sheet.open(encoding="utf-8-sig", newline="") as file:
+            rows = csv.DictReader(file)
+            labels = [row.get("label") for row in rows]
+            has_labels = any(label is None or label.strip() for label in labels)
+    except (OSError, ValueError, csv.Error):
+        has_labels = True  # what cannot be read may be somebody's work
+    if has_labels:
+        msg = f"`output` must hold no labels, got some in {str(sheet)!r}. Name another folder."
+        raise InputError(msg)
+
+
+def _write(path: Path, content: bytes) -> None:
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _OWNER_ONLY)
+    with os.fdopen(handle, "wb") as file:
+        file.write(content)

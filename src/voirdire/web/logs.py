@@ -1,0 +1,163 @@
+"""What a server writes down: no text of a request, and of an error its type and its places only.
+
+The message of an exception may quote what a program worked on, and so may the exceptions of
+libraries: here none is ever written.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import queue
+import sys
+import threading
+import traceback
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO
+
+import msgspec
+
+if TYPE_CHECKING:
+    import asyncio
+    from collections.abc import Iterator
+
+__all__ = ["described", "keep_loop_quiet", "log", "log_access", "log_error", "written_logs"]
+
+log = logging.getLogger("voirdire.server")
+_access = logging.getLogger("voirdire.server.access")
+_LEVELS = {
+    "voirdire": logging.INFO,
+    "uvicorn": logging.WARNING,
+    "asyncio": logging.WARNING,
+    "concurrent.futures": logging.WARNING,
+}
+_MOST_FRAMES = 12
+_MOST_LINES = 10_000
+_LAST_S = 2.0
+
+
+def described(error: BaseException) -> str:
+    """Name the type of an error and where it was raised, without its message."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    frames = traceback.extract_tb(error.__traceback__)[-_MOST_FRAMES:]
+    places = [f"{Path(frame.filename).name}:{frame.lineno} {frame.name}" for frame in frames]
+    return f"{type(error).__name__} at {' > '.join(places) or 'an unknown place'}"
+
+
+def log_error(what: str, error: BaseException) -> None:
+    """Write an error down."""
+    log.error("%s: %s", what, described(error))
+
+
+def log_access(route: str, *, method: str, status: int, seconds: float, client: str) -> None:
+    """Write a request down: its route, never its query or its body."""
+    told = {"client": client, "method": method, "route": route, "status": status}
+    _access.info(
+        "%s %s %s %d %.1f ms",
+        client,
+        method,
+        route,
+        status,
+        seconds * 1e3,
+        extra={"told": told | {"milliseconds": round(seconds * 1e3, 3)}},
+    )
+
+
+@contextmanager
+def written_logs(*, as_json: bool) -> Iterator[None]:
+    """Send what our loggers and those of the server say to standard error, for the time being."""
+    handler = _Unhurried(sys.stderr)
+    handler.setFormatter(_JsonFormatter() if as_json else _TextFormatter(_LINE))
+    loggers = [logging.getLogger(name) for name in _LEVELS]
+    before = [(row, row.handlers, row.propagate, row.level) for row in loggers]
+    hook = threading.excepthook
+    for logger in loggers:
+        logger.handlers, logger.propagate = [handler], False
+        logger.setLevel(_LEVELS[logger.name])
+    threading.excepthook = _thread_failed
+    try:
+        yield
+    finally:
+        threading.excepthook = hook
+        for logger, handlers, propagates, level in before:
+            logger.handlers, logger.propagate = handlers, propagates
+            logger.setLevel(level)
+        handler.close()
+
+
+def keep_loop_quiet(loop: asyncio.AbstractEventLoop) -> None:
+    """Let an event loop name what went wrong in a task without quoting it."""
+    loop.set_exception_handler(_task_failed)
+
+
+def _task_failed(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    del loop
+    error = context.get("exception")
+    where = "an unknown error" if error is None else described(error)
+    log.error("in the background: %s", where)
+
+
+def _thread_failed(told: threading.ExceptHookArgs) -> None:
+    if told.exc_value is not None:
+        log_error("in a thread", told.exc_value)
+
+
+class _Unhurried(logging.Handler):
+    """Writes in a thread of its own, and gives up lines that nobody reads.
+
+    Whoever starts a server with a pipe for its errors and never reads it must not find, a thousand
+    requests later, that the server waits for that pipe.
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        super().__init__()
+        self._stream = stream
+        self._lines: queue.Queue[str | None] = queue.Queue(_MOST_LINES)
+        self._thread = threading.Thread(target=self._write, name="voirdire-log", daemon=True)
+        self._thread.start()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        with contextlib.suppress(queue.Full):
+            self._lines.put_nowait(self.format(record))
+
+    def close(self) -> None:
+        with contextlib.suppress(queue.Full):
+            self._lines.put(None, timeout=_LAST_S)
+            self._thread.join(timeout=_LAST_S)
+        super().close()
+
+    def _write(self) -> None:
+        while (line := self._lines.get()) is not None:
+            with contextlib.suppress(OSError, ValueError):  # nobody is there any more
+                self._stream.write(f"{line}\n")
+                self._stream.flush()
+
+
+_LINE = "%(asctime)s %(levelname)s %(message)s"
+
+
+class _TextFormatter(logging.Formatter):
+    def formatException(self, ei: Any) -> str:  # noqa: N802  # the name that logging calls
+        return _of_exc_info(ei)
+
+
+class _JsonFormatter(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        told: dict[str, Any] = {
+            "time": datetime.fromtimestamp(record.created, UTC).isoformat(),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+        }
+        fields = getattr(record, "told", None)
+        told |= {"message": record.getMessage()} if fields is None else fields
+        if record.exc_info is not None:
+            told["error"] = _of_exc_info(record.exc_info)
+        return msgspec.json.encode(told).decode()
+
+
+def _of_exc_info(ei: Any) -> str:
+    error = ei[1] if isinstance(ei, tuple) else None
+    return "" if error is None else described(error)

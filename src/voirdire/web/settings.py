@@ -1,0 +1,94 @@
+"""How a reward server behaves."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from voirdire._validation import check_count
+from voirdire.errors import InputError
+from voirdire.judging.live.settings import check_seconds
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+__all__ = ["ServerSettings"]
+
+_SHORTEST_TOKEN = 16
+_TOKEN = re.compile(r"[!-~]+")  # what a header can carry: visible ASCII, no spaces
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServerSettings:
+    """Who may ask, how much, and how long.
+
+    Attributes
+    ----------
+    token : str or None
+        What clients must send to be answered, at least 16 visible ASCII characters; None answers
+        everybody who reaches the server by a name of this machine. Never shown.
+    max_body : int
+        Bytes that a request may have, at least 1.
+    queue : int
+        Items that all requests together may hold, at least 1; beyond them requests are refused
+        until some are done.
+    connections : int
+        Connections at once, at least 1; those beyond are closed.
+    behavior : str or None
+        Of items that have none.
+    missing_reward : float or None
+        What the route of OpenRLHF gives where there is no reward; see `MissingRewards`.
+    end_tokens : tuple of str
+        Special tokens at the end of what OpenRLHF sends, beside the known ones.
+    record : str, path or None
+        A folder for figures and completions, as of a training run.
+    reference : str, path or None
+        The folder of an earlier run, which alarms compare with.
+    drain_s : float
+        Seconds that requests under way get when the server is to end, above 0.
+    head_s : float
+        Seconds in which the head of a request must arrive, above 0.
+    body_s : float
+        Seconds in which its body must arrive, and its answer be read, above 0.
+    hosts : tuple of str
+        Further names by which the server may be asked where there is no token.
+
+    Raises
+    ------
+    InputError
+        If one of them is out of its range.
+    """
+
+    token: str | None = field(default=None, repr=False)
+    max_body: int = 16 * 1024 * 1024
+    queue: int = 20_000
+    connections: int = 4_096
+    behavior: str | None = None
+    missing_reward: float | None = None
+    end_tokens: tuple[str, ...] = ()
+    record: str | Path | None = None
+    reference: str | Path | None = None
+    drain_s: float = 30.0
+    head_s: float = 10.0
+    body_s: float = 30.0
+    hosts: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for name in ("max_body", "queue", "connections"):
+            check_count(name, getattr(self, name), minimum=1)
+        for name in ("drain_s", "head_s", "body_s"):
+            check_seconds(name, getattr(self, name))
+        if self.token is not None and not _is_token(self.token):
+            msg = (
+                f"`token` must hold at least {_SHORTEST_TOKEN} visible ASCII characters without "
+                "spaces, got others. Make one with `openssl rand -hex 32`."
+            )
+            raise InputError(msg)
+        if self.reference is not None and self.record is None:
+            msg = "`reference` must be left out without `record`, got one. Record the run too."
+            raise InputError(msg)
+
+
+def _is_token(token: str) -> bool:
+    return len(token) >= _SHORTEST_TOKEN and _TOKEN.fullmatch(token) is not None

@@ -1,0 +1,283 @@
+"""What OpenRLHF posts and takes back, and the function of a file, without OpenRLHF."""
+
+import importlib.util
+import json
+import math
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+import voirdire.adapters.openrlhf_file as openrlhf_file
+from voirdire.adapters import golden_judge, golden_reward, golden_rows, golden_settings
+from voirdire.adapters.number_columns import NO_PROBABILITY, number_columns
+from voirdire.adapters.openrlhf import (
+    make_reward_func,
+    openrlhf_response,
+    read_openrlhf_request,
+)
+from voirdire.adapters.openrlhf_file import reward_func_of_environment
+from voirdire.errors import InputError, UncertifiedWarning
+from voirdire.rewards import reward_of_weights
+from voirdire.rewards.live import MissingRewards
+
+COLUMNS = [
+    "missing",
+    "rule_reward",
+    "base_reward",
+    "proposition/sorry",
+    "proposition/rude",
+    "proposition/names_it",
+]
+
+
+@pytest.fixture
+def golden_func():
+    made = make_reward_func(golden_reward(), judge=golden_judge(), settings=golden_settings())
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def reward_file(tmp_path):
+    path = tmp_path / "reward.json"
+    reward = reward_of_weights({"hard_refuse": {"apology": 1, "judgement": -2}}, rubric="safety")
+    reward.save(path)
+    return path
+
+
+def is_finite(value):
+    return isinstance(value, float) and math.isfinite(value)
+
+
+# -- what is posted ---------------------------------------------------------------------------
+
+
+def test_a_request_is_turns():
+    turns = read_openrlhf_request(
+        {"query": ["p one</s>", "q two"], "prompts": ["p", "q"], "labels": ["refuse", ""]}
+    )
+
+    assert [turn.response for turn in turns] == [" one", " two"]
+    assert [turn.prompt for turn in turns] == ["p", "q"]
+    assert [turn.group for turn in turns] == ["p", "q"]
+    assert [turn.behavior for turn in turns] == ["refuse", None]
+    assert [turn.base_reward for turn in turns] == [None, None]
+
+
+@pytest.mark.parametrize("form", [json.dumps, lambda label: label], ids=["text", "object"])
+def test_a_label_may_say_more_than_the_behavior(form):
+    messages = [{"role": "user", "content": "how do I make tea?"}]
+    label = {"behavior": "comply", "base_reward": -0.5, "prompt": messages}
+
+    (turn,) = read_openrlhf_request({"query": ["p x"], "prompts": ["p"], "labels": [form(label)]})
+
+    assert (turn.behavior, turn.base_reward, turn.prompt) == ("comply", -0.5, messages)
+    assert turn.group == "p"
+
+
+def test_what_a_label_leaves_empty_is_as_if_it_were_not_there():
+    # a data set of labels with different keys fills up what some of them lack
+    label = {"behavior": None, "base_reward": None, "prompt": None}
+
+    (turn,) = read_openrlhf_request({"query": ["p x"], "prompts": ["p"], "labels": [label]})
+
+    assert (turn.behavior, turn.base_reward, turn.prompt) == (None, None, "p")
+
+
+@pytest.mark.parametrize("label", ["{", "{behavior: refuse}", '["refuse"]', "{" * 100_000])
+def test_a_label_that_is_no_object_is_the_name_of_a_behavior(label):
+    (turn,) = read_openrlhf_request({"query": ["p x"], "prompts": ["p"], "labels": [label]})
+
+    assert turn.behavior == label
+
+
+def test_labels_may_be_left_out():
+    (turn,) = read_openrlhf_request({"query": ["p x"], "prompts": ["p"]})
+
+    assert turn.behavior is None
+
+
+def test_where_the_prompt_is_not_found_there_is_no_response():
+    (turn,) = read_openrlhf_request({"query": ["sorry"], "prompts": ["p"], "labels": ["refuse"]})
+
+    assert turn.response is None
+
+
+def test_end_tokens_may_be_added():
+    asked = {"query": ["p x[STOP]"], "prompts": ["p"]}
+
+    assert read_openrlhf_request(asked, end_tokens=["[STOP]"])[0].response == " x"
+
+
+@pytest.mark.parametrize(
+    ("document", "words"),
+    [
+        ([], "`document` must be an object, got list"),
+        ({}, "`query` must be a list of texts, got NoneType"),
+        ({"query": "x", "prompts": ["x"]}, "`query` must be a list of texts, got str"),
+        ({"query": ["x"]}, "`prompts` must be a list of texts, got NoneType"),
+        ({"query": ["x", 5], "prompts": ["x", "y"]}, r"`query\[1\]` must be text, got int"),
+        ({"query": ["x"], "prompts": []}, "must be lists of one length, got 1 queries and 0"),
+        ({"query": ["x"], "prompts": ["x"], "labels": []}, "must be lists of one length"),
+        ({"query": ["x"], "prompts": ["x"], "labels": "refuse"}, "must be lists of one length"),
+    ],
+)
+def test_a_document_of_another_form_is_refused(document, words):
+    with pytest.raises(InputError, match=words):
+        read_openrlhf_request(document)
+
+
+# -- what is given back -----------------------------------------------------------------------
+
+
+def test_a_response_has_the_golden_numbers(golden_func):
+    rows = [row for row in golden_rows() if row.batch == "plain"]
+    live = golden_func.reward.scored([row.turn for row in rows]).live
+
+    given = openrlhf_response(live, MissingRewards(golden_reward()))
+
+    assert given["rewards"] == pytest.approx([row.number for row in rows])
+    assert given["scores"] == given["rewards"]
+    assert list(given["extra_logs"]) == COLUMNS
+    assert given["extra_logs"]["missing"] == [float(row.reward is None) for row in rows]
+    for column in given["extra_logs"].values():
+        assert len(column) == len(rows)
+        assert all(map(is_finite, column))
+    assert json.loads(json.dumps(given, allow_nan=False)) == given
+
+
+def test_where_a_verdict_is_missing_its_column_says_so(golden_func):
+    given = golden_func(["p unanswerable", "p sorry"], ["p", "p"], ["refuse", "refuse"])
+
+    assert given["extra_logs"]["missing"] == [1.0, 0.0]
+    assert given["extra_logs"]["proposition/sorry"] == [NO_PROBABILITY, 1.0]
+    assert given["extra_logs"]["rule_reward"] == [0.0, 5.0]
+    assert given["rewards"] == [1.0, 5.0]  # the mean of the behavior is 1
+
+
+def test_numbers_that_32_bits_cannot_square_are_missing(golden_func):
+    labels = [json.dumps({"behavior": "refuse", "base_reward": base}) for base in (1e15, 1e30)]
+
+    given = golden_func(["p sorry"] * 2, ["p"] * 2, labels)
+
+    assert given["extra_logs"]["missing"] == [0.0, 1.0]
+    assert given["extra_logs"]["base_reward"] == [1e15, 0.0]
+    assert given["rewards"] == [1e15 + 5, 1.0]
+
+
+def test_a_base_reward_is_added_and_shown(golden_func):
+    label = json.dumps({"behavior": "refuse", "base_reward": 1.5})
+
+    given = golden_func(["p sorry"], ["p"], [label])
+
+    assert given["rewards"] == [6.5]
+    assert given["extra_logs"]["rule_reward"] == [5.0]
+    assert given["extra_logs"]["base_reward"] == [1.5]
+
+
+def test_columns_of_propositions_that_nobody_was_asked_about_are_there(golden_func):
+    live = golden_func.reward.scored([golden_rows()[0].turn]).live
+
+    columns = number_columns(
+        live, MissingRewards(golden_reward()), propositions=("rude", "unheard_of")
+    )
+
+    assert columns["proposition/unheard_of"] == [NO_PROBABILITY]
+    assert "proposition/sorry" not in columns
+
+
+@pytest.mark.parametrize(
+    ("settings", "number"),
+    [
+        ({}, 1.0),
+        ({"missing_reward": -7.0}, -7.0),
+        ({"base_mean": 2.0}, 3.0),
+        ({"base_mean": 2.0, "center": True}, 2.0),
+    ],
+)
+def test_what_stands_for_a_missing_reward_follows_the_settings(settings, number):
+    func = make_reward_func(golden_reward(), judge=golden_judge(), **settings)
+
+    given = func(["no prompt"], ["p"], ["refuse"])
+    func.close()
+
+    assert given["rewards"] == [number]
+
+
+# -- the function of a file -------------------------------------------------------------------
+
+
+def test_the_function_answers_many_threads_at_once(golden_func):
+    said = [f"{'sorry' if n % 2 else 'no'} {n}" for n in range(64)]
+
+    with ThreadPoolExecutor(16) as threads:
+        given = list(threads.map(lambda x: golden_func([f"p {x}"], ["p"], ["refuse"]), said))
+
+    assert [row["rewards"] for row in given] == [[5.0] if n % 2 else [0.5] for n in range(64)]
+    assert {tuple(row["extra_logs"]) for row in given} == {tuple(COLUMNS)}
+
+
+def test_a_reward_without_means_needs_a_declared_number(reward_file):
+    with (
+        pytest.warns(UncertifiedWarning),
+        pytest.raises(InputError, match="`missing_reward` must be declared"),
+    ):
+        make_reward_func(reward_file)
+
+
+def test_the_file_takes_its_settings_from_the_environment(reward_file, monkeypatch, tmp_path):
+    monkeypatch.setenv("VOIRDIRE_REWARD", str(reward_file))
+    monkeypatch.setenv("VOIRDIRE_MISSING_REWARD", "-1.5")
+    monkeypatch.setenv("VOIRDIRE_BEHAVIOR", "hard_refuse")
+    monkeypatch.setenv("VOIRDIRE_DEADLINE_S", "7.5")
+    monkeypatch.setenv("VOIRDIRE_END_TOKENS", "[STOP] [HALT]")
+
+    with pytest.warns(UncertifiedWarning):
+        func = reward_func_of_environment()
+    given = func(["p I'm sorry.[HALT]", "elsewhere"], ["p", "p"], ["", ""])
+    said = func.reward.scored(read_openrlhf_request({"query": ["p I'm sorry."], "prompts": ["p"]}))
+    func.close()
+
+    assert given["rewards"] == [said.rewards[0], -1.5]
+    assert func.reward.settings.deadline_s == 7.5
+
+
+def test_the_file_is_loaded_by_its_path_as_openrlhf_does(reward_file, monkeypatch):
+    monkeypatch.setenv("VOIRDIRE_REWARD", str(reward_file))
+    monkeypatch.setenv("VOIRDIRE_MISSING_REWARD", "0")
+    spec = importlib.util.spec_from_file_location("reward_func", openrlhf_file.__file__)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+
+    with pytest.warns(UncertifiedWarning):
+        func = module.reward_func
+    given = func(["p I'm sorry."], ["p"], ["hard_refuse"])
+    func.close()
+
+    assert module.reward_func is func
+    assert given["extra_logs"]["missing"] == [0.0]
+
+
+@pytest.mark.parametrize(
+    ("variables", "words"),
+    [
+        ({}, "VOIRDIRE_REWARD must name a reward file, but it is not set"),
+        (
+            {"VOIRDIRE_REWARD": "r.json", "VOIRDIRE_MISSING_REWARD": "much"},
+            "VOIRDIRE_MISSING_REWARD must be a number, got 'much'",
+        ),
+        (
+            {"VOIRDIRE_REWARD": "r.json", "VOIRDIRE_DEADLINE_S": "-1"},
+            "`deadline_s` must be a finite number of seconds above 0",
+        ),
+        ({"VOIRDIRE_REWARD": "no-such-file.json"}, "no-such-file.json"),
+    ],
+)
+def test_what_is_wrong_with_the_environment_is_told_at_once(variables, words):
+    with pytest.raises(InputError, match=words):
+        reward_func_of_environment(variables)
+
+
+def test_the_module_has_no_other_surprises():
+    with pytest.raises(AttributeError, match="has no attribute 'reward_function'"):
+        _ = openrlhf_file.reward_function

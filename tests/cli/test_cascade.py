@@ -1,0 +1,331 @@
+"""A cascade on the command line: judged, foretold, interrupted, examined, and paid with."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+
+import polars as pl
+import pytest
+
+from judging_files import RUBRIC, make_items, write_items, write_labels
+from voirdire.io import read_items
+from voirdire.judging import distill_files
+from voirdire.judging.local import LocalJudge
+from voirdire.rewards.model_file import load_reward
+
+QUESTIONS = ("sorry", "asks")
+UNSURE = (0.2, 0.8)
+VAGUE = ("The sky is wide here.", "Sorry to say it rains, is it not", "Do tell, it is late.")
+PROGRAM = (sys.executable, "-c", "import voirdire.cli as c; c.run()")
+PRICE = "{input: 1000, output: 0}"
+
+
+def probability(item, key):
+    """Give every item and question an answer of the second judge."""
+    return round(random.Random(f"{item}/{key}").random(), 6)
+
+
+def named_items(n_items):
+    """Make items that the server knows by name; some are hard to tell."""
+    chance = random.Random(5)
+    rows = make_items(n_items, seed=11)
+    for number, row in enumerate(rows):
+        said = chance.choice(VAGUE) if number % 3 == 0 else row["response"]
+        row |= {"id": f"item-{number}", "response": f"{said} (item-{number})"}
+    return rows
+
+
+@pytest.fixture(scope="session")
+def made(tmp_path_factory):
+    """Give a folder with a distilled judge and its rubric."""
+    folder = tmp_path_factory.mktemp("cascade")
+    rows = make_items(200, seed=9)
+    (folder / "tiny.yaml").write_text(RUBRIC, encoding="utf-8")
+    found = distill_files(
+        write_items(folder / "items.jsonl", rows),
+        [write_labels(folder / "labels.csv", rows)],
+        rubric=folder / "tiny.yaml",
+        name="tiny-judge",
+    )
+    found.judge.save(folder / "tiny.npz")
+    return folder
+
+
+@pytest.fixture
+def place(made, tmp_path, monkeypatch, faulty_server):
+    """Go to a folder with items, a cascade, and a server that counts its calls."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    faulty_server.answer = lambda item, key, form: probability(item, key)
+    for name in ("tiny.yaml", "tiny.npz"):
+        (tmp_path / name).write_bytes((made / name).read_bytes())
+    write_items(tmp_path / "items.jsonl", named_items(60), behavior="refuse")
+    write_cascade(tmp_path, faulty_server)
+    return tmp_path
+
+
+def write_cascade(folder, server, *, more=""):
+    (folder / "cascade.yaml").write_text(
+        f"""\
+schema: voirdire.cascade/1
+cascade:
+  name: both
+  first: tiny.npz
+  unsure: [{UNSURE[0]}, {UNSURE[1]}]
+  then:
+    model: openai/test
+    base_url: {server.url}
+    probability: stated
+    concurrency: 4
+    order_check: 0
+    price: {PRICE}
+    {more}
+""",
+        encoding="utf-8",
+    )
+
+
+def expected_of(place):
+    """Work out by hand who answers which item, and what."""
+    judge = LocalJudge.load(place / "tiny.npz")
+    items = read_items(place / "items.jsonl").items
+    first = judge.probabilities(items)[:, [judge.questions.index(name) for name in QUESTIONS]]
+    found = {}
+    for item, values in zip(items, first.tolist(), strict=True):
+        goes_on = any(UNSURE[0] < value < UNSURE[1] for value in values)
+        then = [probability(item.id, name) for name in QUESTIONS]
+        found[item.id] = (goes_on, then if goes_on else values)
+    return found
+
+
+def n_served(server):
+    return sum(server.served.values())
+
+
+def unboxed(text):
+    """Give a message without the box around it."""
+    return " ".join(text.replace("│", " ").split())
+
+
+def judged(call, *options, items="items.jsonl", output="out.parquet"):
+    return call(
+        "judge", items, "--rubric", "tiny.yaml", "--judge", "cascade.yaml", "-o", output, *options
+    )
+
+
+def test_a_file_is_judged_by_both_and_examined_as_one(call, place, faulty_server):
+    expected = expected_of(place)
+    n_on = sum(goes_on for goes_on, _ in expected.values())
+
+    done = judged(call)
+
+    assert done.code == 0, done.err
+    assert 10 < n_on == n_served(faulty_server) < 50
+    assert "60 items judged by 'both' (openai/test, joint, stated, en)" in done.out
+    assert f"cascade: {60 - n_on} items answered by the first judge" in done.out
+    frame = pl.read_parquet("out.parquet").filter(pl.col("source") != "derived")
+    assert frame["item"].unique(maintain_order=True).to_list() == list(expected)
+    assert frame["judge"].unique().to_list() == ["both"]
+    for item, question, value, source in frame.select(
+        "item", "question", "probability", "source"
+    ).iter_rows():
+        goes_on, values = expected[item]
+        assert value == pytest.approx(values[QUESTIONS.index(question)], abs=1e-12)
+        assert source == ("stated" if goes_on else "classifier")
+
+    write_labels(place / "labels.csv", named_items(60), annotators=("ann", "bob"), slips=0.1)
+    told = call(
+        *("examine", "--humans", "labels.csv", "--judges", "out.parquet"),
+        *("--kind", "boolean", "--json"),
+    )
+    assert told.code == 0, told.err
+    assert {row["judge"] for row in told.json["examinations"]} == {"both"}
+
+
+def test_the_same_command_again_calls_nothing(call, place, faulty_server):
+    judged(call)
+    n_before = n_served(faulty_server)
+
+    done = judged(call, "--json")
+
+    assert n_served(faulty_server) == n_before
+    assert done.json["calls"]["n_calls"] == 0
+    assert done.json["calls"]["n_kept"] == 60 - n_before
+    assert done.json["source"] == "cascade"
+    assert done.json["asked"]["first"]["name"] == "tiny-judge"
+
+
+def test_verdicts_go_to_standard_output_too(call, place):
+    done = judged(call, "--layout", "wide", output="-")
+
+    rows = [json.loads(line) for line in done.out.splitlines()]
+    expected = expected_of(place)
+    assert [row["item"] for row in rows] == list(expected)
+    for row in rows:
+        assert [row[name] for name in QUESTIONS] == pytest.approx(expected[row["item"]][1])
+
+
+def test_a_dry_run_says_what_would_go_on_and_what_it_costs(call, place, faulty_server):
+    n_on = sum(goes_on for goes_on, _ in expected_of(place).values())
+
+    words = judged(call, "--dry-run")
+    told = judged(call, "--dry-run", "--json").json["estimates"][0]
+    judged(call)
+    after = judged(call, "--dry-run", "--json").json["estimates"][0]
+
+    assert f"both: {n_on} of 60 items would go on to the language model" in words.out
+    assert (told["n_items"], told["n_calls"], told["n_kept"]) == (60, n_on, 60 - n_on)
+    assert told["cost"] == pytest.approx(told["prompt_tokens"] * 1e-3)  # 1,000 dollars a million
+    assert (after["n_calls"], after["n_stored"], after["cost"]) == (0, n_on, 0)
+    assert n_served(faulty_server) == n_on
+
+
+def test_the_cost_of_a_run_can_be_limited_and_the_next_goes_on(call, place, faulty_server):
+    n_on = sum(goes_on for goes_on, _ in expected_of(place).values())
+
+    stopped = judged(call, "--max-cost", "3")
+    n_before = n_served(faulty_server)
+    done = judged(call)
+
+    assert stopped.code == 1
+    assert "max_cost" in stopped.err or "--max-cost" in stopped.err
+    assert 0 < n_before < n_on
+    assert done.code == 0
+    assert n_served(faulty_server) == n_on
+
+
+@pytest.mark.parametrize(
+    "options", [("--mode", "single"), ("--concurrency", "3"), ("--price", "1,2")]
+)
+def test_what_the_file_says_is_not_said_beside_it(call, place, options):
+    done = judged(call, *options)
+
+    assert done.code == 2
+    assert "cascade.yaml" in done.err
+    assert f"must say everything about its judges, got {options[0]}" in unboxed(done.err)
+
+
+def test_the_prompt_that_is_shown_is_the_one_of_the_file(call, place, faulty_server):
+    write_cascade(place, faulty_server, more="language: zh")
+    options = ("--rubric", "tiny.yaml", "--show-prompt")
+
+    found = call("judge", *options, "--judge", "cascade.yaml").out
+    expected = call(
+        *("judge", *options, "--judge", "openai/test"),
+        *("--probability", "stated", "--language", "zh"),
+    ).out
+
+    assert "##### openai/test #####" in found
+    assert expected.strip() in found
+
+
+def test_a_call_that_fails_is_a_failure(call, place, faulty_server):
+    faulty_server.script = lambda item, n: "refusal"
+
+    done = judged(call)
+
+    frame = pl.read_parquet("out.parquet").filter(pl.col("source") != "derived")
+    on = {name for name, (goes_on, _) in expected_of(place).items() if goes_on}
+    assert done.code == 0
+    assert set(frame.filter(pl.col("probability").is_null())["item"]) == on
+    assert "failed: refusal" in done.out
+
+
+def test_what_is_wrong_with_the_file_is_one_line(call, place):
+    text = (place / "cascade.yaml").read_text(encoding="utf-8")
+    (place / "cascade.yaml").write_text(text.replace("first:", "frist:"), encoding="utf-8")
+
+    done = judged(call)
+
+    assert done.code == 1
+    assert "cascade.yaml:3:3: `cascade` must have the key `first`" in done.err
+    assert "Traceback" not in done.err
+
+
+@pytest.mark.slow
+def test_ctrl_c_keeps_what_is_paid_for(call, place, faulty_server):
+    write_items(place / "items.jsonl", named_items(900), behavior="refuse")
+    faulty_server.delay_s = 0.02
+    words = ["judge", "items.jsonl", "--rubric", "tiny.yaml", "--judge", "cascade.yaml"]
+    process = subprocess.Popen(
+        [*PROGRAM, *words, "-o", "out.parquet"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    limit = time.monotonic() + 60
+    while n_served(faulty_server) < 40:
+        assert time.monotonic() < limit, "nothing was asked"
+        time.sleep(0.01)
+    os.kill(process.pid, signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    faulty_server.delay_s = 0.0
+
+    done = judged(call)
+
+    assert process.returncode != 0
+    assert "the same command goes on from there" in err
+    assert "Traceback" not in err
+    assert done.code == 0
+    assert max(faulty_server.served.values()) == 1
+    assert pl.read_parquet("out.parquet")["item"].n_unique() == 900
+
+
+@pytest.fixture
+def comparisons(place):
+    """Write completions of twelve prompts with labels, good ones that say sorry."""
+    rows = [
+        {
+            "id": f"c{prompt}-{label}",
+            "prompt": f"How is number {prompt} done?",
+            "response": f"{said} (item-{100 * k + prompt})",
+            "label": label,
+            "behavior": "refuse",
+        }
+        for prompt in range(12)
+        for k, (label, said) in enumerate(
+            [("ideal", "Sorry, rain is beyond me."), ("unacceptable", VAGUE[prompt % 3])]
+        )
+    ]
+    path = place / "comparisons.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def test_a_reward_is_fitted_and_scored_with_it(call, place, comparisons, faulty_server):
+    settings = ("--rubric", "tiny.yaml", "--resamples", 50)
+    fitted = call("fit", comparisons, "--judge", "cascade.yaml", *settings, "-o", "reward.json")
+    assert fitted.code == 0, fitted.err
+    assert "--judge own" in fitted.out
+    with pytest.warns(UserWarning, match="certif"):
+        reward = load_reward("reward.json")
+
+    named = call(
+        "score", "items.jsonl", "--reward", "reward.json", "--judge", "cascade.yaml", "-o", "a.csv"
+    )
+    n_before = n_served(faulty_server)
+    own = call("score", "items.jsonl", "--reward", "reward.json", "--judge", "own", "-o", "b.csv")
+    unasked = call("score", "items.jsonl", "--reward", "reward.json", "-o", "c.csv")
+
+    assert reward.judge.name == "both"
+    assert reward.judge.made_by["first"] == "tiny.npz"
+    assert named.code == own.code == 0, named.err + own.err
+    assert pl.read_csv("a.csv").equals(pl.read_csv("b.csv"))
+    assert n_served(faulty_server) == n_before  # replies were in the store
+    assert unasked.code == 1
+    assert "a cascade of 'tiny.npz' and the language model 'openai/test'" in unasked.err
+    assert "Say 'own'" in unasked.err
+
+
+def test_a_fit_refuses_what_the_file_says(call, place, comparisons):
+    done = call(
+        *("fit", comparisons, "--judge", "cascade.yaml", "--rubric", "tiny.yaml"),
+        *("--mode", "single", "-o", "reward.json"),
+    )
+
+    assert done.code == 2
+    assert "must say everything about its judges, got --mode" in unboxed(done.err)

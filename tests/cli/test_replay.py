@@ -1,0 +1,115 @@
+"""`voirdire replay`: what is printed, what is written, and what is refused."""
+
+import json
+
+import polars as pl
+import pytest
+
+from rewards.reward_cases import WEIGHTS, tiny_reward, tiny_rubric
+from rewards.training.recorded_runs import recorded
+from voirdire.rewards import reward_of_weights
+from voirdire.rubrics import rubric_to_yaml
+
+
+@pytest.fixture
+def files(tmp_path):
+    """Write a run, a rubric, its own reward and another one."""
+    (tmp_path / "tiny.yaml").write_text(rubric_to_yaml(tiny_rubric()), encoding="utf-8")
+    own = tiny_reward(rubric=tmp_path / "tiny.yaml", name="own")
+    own.save(tmp_path / "own.json")
+    turned = {
+        behavior: {name: -weight for name, weight in weights.items()}
+        for behavior, weights in WEIGHTS.items()
+    }
+    other = reward_of_weights(turned, rubric=tmp_path / "tiny.yaml", judge=None, name="turned")
+    other.save(tmp_path / "turned.json")
+    recorded(tmp_path / "run", n_steps=20, reward=own)
+    return tmp_path
+
+
+def test_both_rewards_stand_side_by_side(call, files):
+    done = call("replay", files / "run", "--reward", files / "turned.json")
+
+    assert done.code == 0
+    assert "480 completions of" in done.out
+    assert "rewards of 'own', and of 'turned'" in done.out
+    assert "480 completions with those of the run, 0 judged anew" in done.out
+    assert "0.0% of the pairs stay in the same order" in done.out
+    assert "another completion is best in 100.0% of the groups" in done.out
+    assert "12 of 20 steps; --json has all" in done.out
+    assert "note: reward 'turned' pays for 2 propositions" in done.err
+
+
+def test_json_has_every_step(call, files):
+    found = call("replay", files / "run", "--reward", files / "turned.json", "--json").json
+
+    assert [part["step"] for part in found["steps"]] == list(range(20))
+    assert found["whole"]["mean_after"] == pytest.approx(-found["whole"]["mean_before"])
+    assert found["whole"]["correlation"] == pytest.approx(-1.0)
+
+
+def test_rewards_are_written(call, files):
+    out = files / "r.parquet"
+
+    done = call("replay", files / "run", "--reward", files / "own.json", "-o", out)
+
+    assert f"rewards: {out}" in done.out
+    written = pl.concat([pl.read_ndjson(path) for path in (files / "run").glob("com*")])
+    assert pl.read_parquet(out)["reward"].equals(written["reward"])
+
+
+def test_a_dry_run_asks_nobody(call, files):
+    done = call(
+        *("replay", files / "run", "--reward", files / "turned.json", "--dry-run", "--json")
+    )
+
+    assert done.json == {
+        "n": 480,
+        "n_reused": 480,
+        "n_to_judge": 0,
+        "n_unjudged": 0,
+        "n_calls": 0,
+        "n_stored": 0,
+        "cost": None,
+        "notes": [],
+    }
+
+
+def test_verdicts_that_do_not_fit_are_missing_and_the_program_says_so(call, files):
+    path = files / "tiny.yaml"
+    text = path.read_text(encoding="utf-8")
+    path.write_text(text.replace("Is it rude?", "Is it impolite?"), encoding="utf-8")
+    reward_of_weights(WEIGHTS, rubric=path, judge=None, name="new").save(files / "new.json")
+
+    done = call("replay", files / "run", "--reward", files / "new.json")
+    dry = call("replay", files / "run", "--reward", files / "new.json", "--dry-run")
+
+    assert done.code == 1
+    assert "no completion got a reward" in done.err
+    assert "asked with other words than in the run, and not taken from it: rude" in done.err
+    assert "480 need others, and would have no reward; --judge names who is asked" in dry.out
+
+
+@pytest.mark.parametrize(
+    "options", [("--store", "s.sqlite"), ("--mode", "single"), ("--max-cost", "1")]
+)
+def test_options_of_calls_need_somebody_to_call(call, files, options):
+    done = call("replay", files / "run", "--reward", files / "own.json", *options)
+
+    assert done.code == 2
+    assert "must be left out: nobody is asked" in " ".join(done.err.split())
+
+
+def test_a_folder_that_is_no_run_is_one_line(call, files):
+    done = call("replay", files, "--reward", files / "own.json")
+
+    assert done.code == 1
+    last = done.err.splitlines()[-1]
+    assert last.startswith("voirdire: `run` must be the folder of a training run")
+    assert "Traceback" not in done.err
+
+
+def test_json_is_one_object_without_nan(call, files):
+    done = call("replay", files / "run", "--reward", files / "own.json", "--json")
+
+    assert json.loads(done.out)["n"] == 480

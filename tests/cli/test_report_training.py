@@ -1,0 +1,118 @@
+"""`voirdire report` of the folder of a training run."""
+
+import json
+import re
+
+import pytest
+
+from voirdire.adapters import GuardedReward
+from voirdire.rewards import reward_of_weights
+from voirdire.rewards.live import Turn
+from voirdire.rewards.training.run_reading import read_training_run
+
+REFUSAL = "I'm sorry, but I can't help with that."
+SECRET = "the prompt of a training run"
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    """Train for twelve steps: more refusals with each, paid by the local judge."""
+    folder = tmp_path_factory.mktemp("training") / "run"
+    weights = {"hard_refuse": {"apology": 1.0, "fully_complies": -2.0, "ideal": 3.0}}
+    reward = reward_of_weights(weights, rubric="safety", name="<b>mine</b>")
+    guarded = GuardedReward(reward, record=folder)
+    for step in range(12):
+        turns = [
+            Turn(
+                response=REFUSAL if place <= step else f"Sure! Mix {place} and {step}.",
+                prompt=f"{SECRET} {place // 4}",
+                behavior="hard_refuse",
+            )
+            for place in range(12)
+        ]
+        guarded.scored(turns, step=step)
+    guarded.close()
+    return folder
+
+
+def test_the_page_and_the_terminal_tell_of_the_run(call, trained, tmp_path):
+    page = tmp_path / "page.html"
+
+    done = call("report", trained, "-o", page)
+
+    run = read_training_run(trained)
+    start, end = (
+        sum(step.reward_mean for step in steps) / 6 for steps in (run.steps[:6], run.steps[6:])
+    )
+    shown = [re.sub(r"^(-?)0\.", r"\1.", f"{mean:.2f}").replace("-", "−") for mean in (start, end)]
+    assert (done.code, done.err) == (0, "")
+    first, second = done.out.splitlines()[:2]
+    assert first.startswith(f"{page}: 0.")
+    assert second == (
+        f"12 steps, 144 completions, mean reward {shown[0]} → {shown[1]} (first and last 6 steps)"
+    )
+    text = page.read_text(encoding="utf-8")
+    assert text.startswith("<!doctype html>")
+    assert f"rose from {shown[0]} to {shown[1]}" in text
+    assert str(trained) in text  # in the command that draws a sample
+    assert "&lt;b&gt;mine" in text
+    assert "<b>mine" not in text
+    assert SECRET not in text
+    assert REFUSAL not in text
+
+
+def test_chinese_title_and_date(call, trained, tmp_path):
+    page = tmp_path / "page.html"
+
+    call(*("report", trained, "-o", page, "--language", "zh"),
+         *("--title", "<春天>", "--created", "2026-05-01"))  # fmt: skip
+
+    text = page.read_text(encoding="utf-8")
+    assert '<html lang="zh-Hans">' in text
+    assert "<title>&lt;春天&gt;</title>" in text
+    assert "2026-05-01" in text
+
+
+def test_the_page_can_be_printed(execute, trained):
+    done = execute("report", trained, "-o", "-")
+
+    assert (done.code, done.err) == (0, "")
+    assert done.out.startswith("<!doctype html>")
+    assert done.out.rstrip().endswith("</html>")
+
+
+def test_another_folder_is_one_line(call, tmp_path, assert_one_line):
+    done = call("report", tmp_path)
+
+    assert_one_line(done, "got the folder", "which holds no run.json", "of a training run")
+
+
+def test_a_run_without_steps_is_one_line(call, trained, tmp_path, assert_one_line):
+    (tmp_path / "run.json").write_bytes((trained / "run.json").read_bytes())
+
+    done = call("report", tmp_path, "-o", tmp_path / "page.html")
+
+    assert_one_line(done, "must hold at least one step, got none in")
+    assert not (tmp_path / "page.html").exists()
+
+
+@pytest.mark.parametrize("content", ["{", json.dumps({"schema": "other/1"}), "[]", ""])
+def test_a_folder_with_another_run_json_is_one_line(call, tmp_path, assert_one_line, content):
+    (tmp_path / "run.json").write_text(content, encoding="utf-8")
+
+    done = call("report", tmp_path, "-o", tmp_path / "page.html")
+
+    assert_one_line(done, f"{tmp_path / 'run.json'}: ")
+
+
+def test_a_run_that_was_killed_says_what_could_not_be_read(call, trained, tmp_path):
+    for path in trained.iterdir():
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    (steps,) = tmp_path.glob("steps-*.jsonl")
+    steps.write_bytes(steps.read_bytes()[:-20])
+
+    done = call("report", tmp_path, "-o", tmp_path / "page.html")
+
+    assert done.code == 0
+    assert "11 steps" in done.out
+    assert "1 line left out" in (tmp_path / "page.html").read_text(encoding="utf-8")

@@ -1,0 +1,166 @@
+"""`voirdire serve`: what is typed, what is refused, and that it serves."""
+
+import dataclasses
+import json
+
+import pytest
+
+from judging_files import RUBRIC, make_items, write_items, write_labels
+from voirdire.judging import distill_files
+from voirdire.rewards.given_weights import reward_of_weights
+from web.served import SERVE, running
+
+WEIGHTS = {"refuse": {"sorry": 1.0, "asks": -0.5, "ideal": 2.0}}
+TOKEN = "0123456789abcdef-of-a-test"
+
+
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory):
+    """Give a judge that was made from 200 items, its rubric, and a reward that is bound to it."""
+    folder = tmp_path_factory.mktemp("serve")
+    rows = make_items(200, seed=9)
+    (folder / "tiny.yaml").write_text(RUBRIC, encoding="utf-8")
+    found = distill_files(
+        write_items(folder / "items.jsonl", rows),
+        [write_labels(folder / "labels.csv", rows)],
+        rubric=folder / "tiny.yaml",
+        name="tiny-judge",
+    )
+    found.judge.save(folder / "tiny.npz")
+    reward = reward_of_weights(
+        WEIGHTS,
+        rubric=folder / "tiny.yaml",
+        judge=folder / "tiny.npz",
+        bound=True,
+        name="tiny-reward",
+    )
+    mean = {
+        name: dataclasses.replace(row, mean=1.5, standard_deviation=2.0)
+        for name, row in reward.behaviors.items()
+    }
+    reward.save(folder / "reward.json")
+    dataclasses.replace(reward, behaviors=mean).save(folder / "fitted.json")
+    return folder
+
+
+def test_rewards_are_those_of_score(call, folder, tmp_path):
+    rows = make_items(20, seed=3)
+    write_items(tmp_path / "items.jsonl", rows, behavior="refuse")
+    judge = ("--judge", folder / "tiny.npz")
+    call(
+        "score",
+        tmp_path / "items.jsonl",
+        "--reward",
+        folder / "reward.json",
+        *judge,
+        "-o",
+        tmp_path / "r.jsonl",
+    )
+    lines = (tmp_path / "r.jsonl").read_text(encoding="utf-8").splitlines()
+    expected = [json.loads(line)["reward"] for line in lines]
+    items = [
+        {name: row[name] for name in ("prompt", "response")} | {"id": row["id"]}
+        for row in map(json.loads, (tmp_path / "items.jsonl").read_text("utf-8").splitlines())
+    ]
+
+    arguments = ("--reward", folder / "reward.json", *judge, "--behavior", "refuse", "--port", 0)
+    with running([*SERVE, *arguments]) as server:
+        found = server.post(items).json
+
+    assert found["rewards"] == expected
+    assert len(expected) == 20
+    assert None not in expected
+
+
+def test_options_reach_the_server(folder, tmp_path):
+    arguments = [
+        *("--reward", folder / "reward.json", "--judge", folder / "tiny.npz", "--port", 0),
+        *("--queue", 2, "--deadline", 5, "--max-body", 1, "--missing-reward", -3),
+        *("--end-token", "[STOP]"),
+        *("--record", tmp_path / "run", "--token-env", "MY_TOKEN", "--json-log"),
+    ]
+    with running([*SERVE, *arguments], MY_TOKEN=TOKEN) as server:
+        unknown = server.get("/v1/reward").status
+        server.headers = {"Authorization": f"Bearer {TOKEN}"}
+        item = {"response": "sorry", "behavior": "refuse"}
+        rewards = server.post([item]).json["rewards"]
+        many = server.post([item] * 3)
+        large = server.ask("POST", "/v1/rewards", b" " * (1024 * 1024 + 1))
+        lists = {"query": ["ab"], "prompts": ["a"], "labels": ["dance"]}
+        numbers = server.ask("POST", "/openrlhf", lists).json
+        ends = {"query": ["a sorry[STOP]"], "prompts": ["a"], "labels": ["refuse"]}
+        stopped = server.ask("POST", "/openrlhf", ends).json["rewards"]
+        plain = server.post([{"response": " sorry", "behavior": "refuse"}]).json["rewards"]
+        assert server.end() == 0
+        log = server.log
+
+    assert unknown == 401
+    assert isinstance(rewards[0], float)
+    assert (many.status, large.status) == (413, 413)
+    assert numbers["rewards"] == [-3.0]
+    assert stopped == plain
+    assert list((tmp_path / "run").glob("completions-*.jsonl"))
+    lines = [json.loads(line) for line in log.splitlines() if line.startswith("{")]
+    assert any(line.get("route") == "/v1/rewards" for line in lines)
+    assert TOKEN not in log
+
+
+@pytest.mark.slow
+def test_the_mean_of_the_fit_stands_for_missing_rewards(folder):
+    arguments = ("--reward", folder / "fitted.json", "--judge", folder / "tiny.npz", "--port", 0)
+    with running([*SERVE, *arguments]) as server:
+        lists = {"query": ["ab"], "prompts": ["a"], "labels": ["dance"]}
+        found = server.ask("POST", "/openrlhf", lists).json
+
+    assert found["rewards"] == [1.5]
+
+
+def test_another_host_needs_a_token(call, folder):
+    judge = ("--judge", "own")
+    done = call("serve", "--reward", folder / "reward.json", *judge, "--host", "0.0.0.0")
+
+    assert done.code == 1
+    assert "`--host` must be an address of this machine alone where there is no token" in done.err
+
+
+@pytest.mark.parametrize(
+    ("typed", "code", "words"),
+    [
+        (("--reward", "nothing.json"), 1, "nothing.json: must be a file that can be read"),
+        (("--deadline", "0"), 1, "`--deadline` must be a finite number of seconds above 0"),
+        (("--drain", "-1"), 1, "`--drain` must be a finite number of seconds above 0"),
+        (("--port", "70000"), 2, "--port"),
+        (("--queue", "0"), 2, "--queue"),
+        (("--token-env", "NO_SUCH_TOKEN"), 2, "`--token-env` must name a variable that is set"),
+        (("--reference", "run"), 1, "`--reference` must be left out without `--record`"),
+        (("--behavior", "dance"), 1, "`--behavior` must be one that reward"),
+        (("--max-cost", "1"), 2, "--max-cost must be left out: name the `--judge` too"),
+        (("--judge", "local", "--price", "1,2"), 2, "must name a language model for --price"),
+    ],
+)
+def test_what_is_typed_wrongly_is_told_at_once(call, folder, typed, code, words):
+    judge = () if "--judge" in typed else ("--judge", "own")
+    done = call("serve", "--reward", folder / "reward.json", *judge, *typed)
+
+    assert done.code == code, done
+    assert done.out == ""
+    assert words in " ".join(done.err.replace("│", " ").split())
+
+
+def test_a_token_that_is_too_short_is_refused_and_not_quoted(call, folder, monkeypatch):
+    monkeypatch.setenv("SHORT_TOKEN", "secret")
+
+    done = call(
+        "serve", "--reward", folder / "reward.json", "--judge", "own", "--token-env", "SHORT_TOKEN"
+    )
+
+    assert done.code == 1
+    assert "must hold at least 16 visible ASCII characters" in done.err
+    assert "secret" not in done.err
+
+
+def test_a_reward_without_certificates_is_refused_where_they_are_required(call, folder):
+    done = call("serve", "--reward", folder / "reward.json", "--require-certified")
+
+    assert done.code == 1
+    assert "certificate" in done.err

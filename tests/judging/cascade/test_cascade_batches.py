@@ -1,0 +1,269 @@
+"""Verdicts of a cascade against both judges alone, item by item; what is paid for once."""
+
+import itertools
+import json
+import re
+import threading
+
+import numpy as np
+import polars as pl
+import pytest
+
+from asked_models import shown_item
+from judging.cascade.cascade_cases import first_says, is_between, made_items, then_says
+from voirdire.errors import CostLimitReachedError, RefusalError
+from voirdire.judging import Limits, LlmJudge, Price, ScriptedJudge, judge, judge_file, judge_items
+from voirdire.judging.plan import plan_judging
+from voirdire.models import ScriptedModel
+from voirdire.records import Item, Reply, Usage
+from voirdire.rewards.verdict_reading import judged_items
+from voirdire.store import open_store
+
+PRICE = Price(input=1.0, output=1.0)
+WHO = ["judge", "fingerprint"]
+
+
+def test_a_small_cascade_worked_out_by_hand(cascades, rubric):
+    answers = {"0.5 0.01 b": (0.9, 0.2), "0.01 0.06 d": (0.3, 0.4), "nan 0.01 e": (0.7, 0.1)}
+    cascades.says = lambda response: dict(zip(("sorry", "rude"), answers[response], strict=True))
+    responses = ["0.99 0.01 a", "0.5 0.01 b", "0.05 0.95 c", "0.01 0.06 d", "nan 0.01 e"]
+    items = [Item(id=text[-1], response=text, behavior="chat") for text in responses]
+
+    frame = judge(items, rubric=rubric, judge=cascades.cascade(name="both")).frame()
+
+    asked = frame.filter(pl.col("source") != "derived")
+    told = asked.select("item", "question", "probability", "source", "attempts", "form").rows()
+    by_first, by_then = ("classifier", 0, None), ("logprob", 1, "json_schema")
+    assert told == [
+        ("a", "sorry", 0.99, *by_first),
+        ("a", "rude", 0.01, *by_first),
+        ("b", "sorry", pytest.approx(0.9), *by_then),
+        ("b", "rude", pytest.approx(0.2), *by_then),
+        ("c", "sorry", 0.05, *by_first),
+        ("c", "rude", 0.95, *by_first),
+        ("d", "sorry", pytest.approx(0.3), *by_then),
+        ("d", "rude", pytest.approx(0.4), *by_then),
+        ("e", "sorry", pytest.approx(0.7), *by_then),
+        ("e", "rude", pytest.approx(0.1), *by_then),
+    ]
+    # chat.good is `not rude`, with the probability of whoever answered
+    good = frame.filter(pl.col("question") == "chat.good")["probability"].to_list()
+    assert good == pytest.approx([0.99, 0.8, 0.05, 0.6, 0.9])
+    assert frame["judge"].unique().to_list() == ["both"]
+    assert frame["fingerprint"].n_unique() == 1
+
+
+@pytest.mark.parametrize(("n_items", "share_sure"), [(1, 0.5), (499, 0.5), (6_100, 0.9)])
+def test_every_row_is_one_judges_and_in_its_place(cascades, rubric, n_items, share_sure):
+    items = made_items(n_items, share_sure=share_sure)
+
+    verdicts = judge(items, rubric=rubric, judge=cascades.cascade())
+
+    expected = [
+        list(then_says(item.response).values())
+        if is_between(item.response)
+        else first_says(item.response)
+        for item in items
+    ]
+    found = np.column_stack([verdicts.probability(name) for name in ("sorry", "rude")])
+    assert verdicts.items == tuple(item.id for item in items)
+    assert found == pytest.approx(np.array(expected), abs=1e-9)
+    unsure = {item.response for item in items if is_between(item.response)}
+    assert set(cascades.asked.seen) == unsure
+    assert cascades.n_asked == len(unsure)  # equal items are called about once
+    n_kept = sum(not is_between(item.response) for item in items)
+    assert verdicts.calls.n_kept == n_kept
+
+
+def test_where_nothing_goes_on_it_is_the_first_judge(cascades, rubric):
+    items = made_items(1_200)
+
+    found = judge(items, rubric=rubric, judge=cascades.cascade((0, 0)))
+
+    alone = judge(items, rubric=rubric, judge=cascades.first()).frame()
+    assert found.frame().select(alone.columns).drop(WHO).equals(alone.drop(WHO))
+    assert (
+        found.frame("wide")
+        .drop(WHO)
+        .equals(judge(items, rubric=rubric, judge=cascades.first()).frame("wide").drop(WHO))
+    )
+    assert cascades.n_asked == 0
+    assert found.calls.n_calls == 0
+    assert found.calls.n_kept == 1_200
+
+
+def test_where_everything_goes_on_it_is_the_second_judge(cascades, rubric):
+    items = [*made_items(1_200), Item(id="zero", response="0.0 1.0 z")]
+    cascades.says = lambda response: RefusalError("no") if "7" in response else then_says(response)
+
+    found = judge(items, rubric=rubric, judge=cascades.cascade((-1, 2)))
+
+    alone = judge(items, rubric=rubric, judge=cascades.then())
+    assert found.frame().drop(WHO).equals(alone.frame().drop(WHO))
+    assert found.calls.n_kept == 0
+    assert found.calls.failures == alone.calls.failures
+    assert alone.calls.n_kept is None
+
+
+def test_a_call_that_fails_is_a_failure_and_not_the_first_judges_answer(cascades, rubric):
+    cascades.says = lambda response: RefusalError("no")
+    items = [Item(id="a", response="0.5 0.5 a"), Item(id="b", response="0.0 1.0 b")]
+
+    frame = judge(items, rubric=rubric, judge=cascades.cascade()).frame()
+
+    asked = frame.filter(pl.col("source") != "derived")
+    assert asked["probability"].to_list() == [None, None, 0.0, 1.0]
+    assert [why is None for why in asked["failure"]] == [False, False, True, True]
+    assert asked["source"].to_list() == ["logprob", "logprob", "classifier", "classifier"]
+
+
+def test_what_the_first_judge_raises_ends_the_run_as_it_is(cascades, rubric):
+    def answer(item):
+        if item.id == "i700":
+            raise ZeroDivisionError(item.id)
+        return first_says(item.response)
+
+    first = ScriptedJudge(questions=("sorry", "rude"), answer=answer)
+
+    with pytest.raises(ZeroDivisionError, match="i700"):
+        judge(made_items(1_000), rubric=rubric, judge=cascades.cascade(first=first))
+
+
+def test_items_that_never_end_come_in_bounded_stretches(cascades, rubric):
+    seen = itertools.count()
+    n_read = 0
+
+    def endless():
+        nonlocal n_read
+        for n_read in seen:
+            yield Item(id=f"i{n_read}", response="0.01 0.99")  # hardly anything goes on
+
+    batches = judge_items(endless(), cascades.cascade(), rubric=rubric)
+    found = [next(batches) for _ in range(3)]
+    batches.close()
+
+    ids = [name for batch in found for name in batch.items]
+    assert ids == [f"i{number}" for number in range(len(ids))]
+    assert max(len(batch.items) for batch in found) <= 2_000
+    assert n_read < 30_000
+    assert cascades.n_asked == 0
+
+
+def write(path, items):
+    pl.DataFrame([{"id": row.id, "response": row.response} for row in items]).write_ndjson(path)
+    return path
+
+
+def test_a_run_that_is_repeated_pays_nothing(cascades, rubric, tmp_path):
+    source = write(tmp_path / "items.jsonl", made_items(900))
+    settings = {"rubric": rubric, "judge": cascades.cascade()}
+
+    once = judge_file(source, tmp_path / "one.parquet", **settings)
+    n_asked = cascades.n_asked
+    again = judge_file(source, tmp_path / "two.parquet", **settings)
+
+    assert n_asked == once.calls.n_calls > 100
+    assert cascades.n_asked == n_asked
+    assert again.calls.n_calls == 0
+    assert again.calls.n_kept == once.calls.n_kept
+    one, two = (pl.read_parquet(tmp_path / f"{name}.parquet") for name in ("one", "two"))
+    assert one.equals(two)
+    assert one["item"].unique(maintain_order=True).to_list() == [f"i{n}" for n in range(900)]
+
+
+def test_replies_serve_the_cascade_and_its_model_alone(cascades, rubric, tmp_path):
+    source = write(tmp_path / "items.jsonl", made_items(300))
+
+    judge_file(source, tmp_path / "llm.parquet", rubric=rubric, judge=cascades.then())
+    n_asked = cascades.n_asked
+    for unsure in ((0.05, 0.95), (0.3, 0.7)):
+        run = judge_file(
+            source, tmp_path / "both.parquet", rubric=rubric, judge=cascades.cascade(unsure)
+        )
+        assert run.calls.n_calls == 0
+
+    assert cascades.n_asked == n_asked
+
+
+def test_an_interrupted_run_goes_on_and_pays_for_nothing_twice(cascades, rubric, tmp_path):
+    stopping = threading.Event()
+    source = write(tmp_path / "items.jsonl", made_items(3_000, seed=4))
+
+    def says(response):
+        if len(cascades.asked.seen) > 150:
+            stopping.set()
+        return then_says(response)
+
+    cascades.says = says
+    settings = {"rubric": rubric, "judge": cascades.cascade()}
+    with pytest.raises(KeyboardInterrupt):
+        judge_file(source, tmp_path / "out.jsonl", stopping=stopping, **settings)
+    n_before = cascades.n_asked
+    run = judge_file(source, tmp_path / "out.jsonl", **settings)
+
+    assert 150 < n_before < n_before + run.calls.n_calls
+    assert max(cascades.asked.seen.values()) == 1
+    assert run.n_items == 3_000
+
+
+def test_the_limit_of_cost_is_one_of_what_goes_on(rubric, cascades, tmp_path):
+    source = write(tmp_path / "items.jsonl", made_items(400))
+    served = []
+
+    def reply(request):
+        response = shown_item(request)["response"]
+        served.append(response)
+        return Reply(text=json.dumps(then_says(response)), usage=Usage(1_000, 0))
+
+    def both(max_cost):
+        limits = Limits(concurrency=1, max_cost=max_cost)
+        then = LlmJudge(
+            model=ScriptedModel(reply), probability="stated", price=PRICE, limits=limits
+        )
+        return cascades.cascade(then=then)
+
+    unsure = {row.response for row in made_items(400) if is_between(row.response)}
+    with pytest.raises(CostLimitReachedError) as raised:
+        judge_file(source, tmp_path / "out.parquet", rubric=rubric, judge=both(0.050))
+    n_done = int(re.search(r"(\d+) items are done", str(raised.value))[1])
+    n_before = len(served)
+    run = judge_file(source, tmp_path / "out.parquet", rubric=rubric, judge=both(None))
+
+    assert 40 <= n_before <= 51  # a call costs a thousandth of a dollar
+    assert n_done >= n_before + 200  # those of the first judge are
+    assert sorted(served) == sorted(unsure)
+    assert run.calls.cost == pytest.approx(0.001 * (len(unsure) - n_before))
+
+
+def test_progress_counts_the_items_of_both_judges(cascades, rubric, tmp_path):
+    source = write(tmp_path / "items.jsonl", made_items(1_500))
+    states = []
+
+    judge_file(
+        source,
+        tmp_path / "out.parquet",
+        rubric=rubric,
+        judge=cascades.cascade(),
+        progress=states.append,
+    )
+
+    told = [state for state in states if state.calls is not None]
+    assert told[-1].calls.n_answered == 1_500
+    assert told[-1].n_items == 1_500
+    assert all(a.n_items <= b.n_items for a, b in itertools.pairwise(told))
+
+
+def test_rewards_read_the_same_verdicts(cascades, rubric, tmp_path):
+    items = made_items(700)
+    plan = plan_judging(cascades.cascade(), rubric)
+
+    found = judged_items(items, plan, store=tmp_path / "replies.sqlite")
+
+    verdicts = judge(items, rubric=rubric, judge=cascades.cascade())
+    assert found.judge == "quick+scripted"
+    assert found.fingerprint == plan.fingerprint == verdicts.fingerprint
+    assert np.array_equal(found.probabilities[:, 0], verdicts.probability("sorry"))
+    with open_store(tmp_path / "replies.sqlite") as store:
+        (row,) = store.judges()
+        assert row.fingerprint == plan.judge.then.reply_fingerprint
+        assert store.count(row.id) == len({i.response for i in items if is_between(i.response)})

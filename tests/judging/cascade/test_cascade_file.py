@@ -1,0 +1,161 @@
+"""A cascade in a YAML file: what it may say, and what is wrong with it, by line and column."""
+
+import re
+
+import numpy as np
+import pytest
+
+from judging_files import RUBRIC, make_items
+from voirdire.errors import InputError, RubricError
+from voirdire.judging import distill_judge, judge
+from voirdire.judging.cascade import load_cascade
+from voirdire.judging.cascade.cascade_file import is_cascade_file
+from voirdire.judging.plan import plan_judging
+from voirdire.models import is_model_name
+from voirdire.records import Item
+from voirdire.rubrics import rubric_from_text
+
+WHOLE = """\
+schema: voirdire.cascade/1
+cascade:
+  name: local-then-small
+  first: local
+  unsure: {default: [0.05, 0.95], apology: [0.2, 0.8]}
+  propositions: [apology, fully_complies]
+  then:
+    model: vllm/small
+    base_url: http://127.0.0.1:9/v1
+    mode: single
+    probability: stated
+    concurrency: 7
+    max_cost: 2.5
+    price: {input: 1, output: 2}
+"""
+KEY = "sk-0123456789abcdef0123456789"
+
+
+@pytest.fixture
+def write(tmp_path):
+    """Write a file and give its path."""
+
+    def write(text, name="cascade.yaml"):
+        path = tmp_path / name
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    return write
+
+
+def test_everything_that_a_file_says_is_taken(write):
+    cascade = load_cascade(write(WHOLE))
+
+    then = cascade.then
+    assert (cascade.name, cascade.first) == ("local-then-small", "local")
+    assert cascade.unsure == {"default": (0.05, 0.95), "apology": (0.2, 0.8)}
+    assert cascade.propositions == ("apology", "fully_complies")
+    assert (then.name, then.mode, then.probability) == ("vllm/small", "single", "stated")
+    assert (then.limits.concurrency, then.limits.max_cost, then.price.output) == (7, 2.5, 2.0)
+    assert load_cascade(write(WHOLE), max_cost=0.5).then.limits.max_cost == 0.5
+
+
+def test_the_least_that_a_file_may_say(write):
+    text = "cascade: {first: local, unsure: [0, 1], then: {model: ollama/x}}"
+
+    cascade = load_cascade(write(f"schema: voirdire.cascade/1\n{text}\n"))
+
+    plan = plan_judging(cascade, "safety")
+    assert plan.judge.name == "local+ollama/x"
+    assert set(plan.judge.bounds) == {(0.0, 1.0)}
+
+
+def test_a_plan_takes_the_path_of_a_file(write):
+    path = write(WHOLE)
+
+    from_path, from_text = (plan_judging(given, "safety") for given in (path, str(path)))
+
+    assert from_path.fingerprint == from_text.fingerprint
+    assert from_path.fingerprint == plan_judging(load_cascade(path), "safety").fingerprint
+
+
+def test_the_first_judge_lies_beside_the_file(tmp_path, write, monkeypatch):
+    rows = make_items(60)
+    items = [Item(id=row["id"], response=row["response"]) for row in rows]
+    labels = np.array([[row["truth"][name] for name in ("sorry", "asks")] for row in rows])
+    made = distill_judge(items, labels.astype(float), questions=("sorry", "asks"), n_folds=3)
+    (tmp_path / "deep").mkdir()
+    made.save(tmp_path / "deep" / "mine.npz")
+    text = "cascade: {first: mine.npz, unsure: [0, 0], then: {model: ollama/x}}"
+    path = write(f"schema: voirdire.cascade/1\n{text}\n", "deep/cascade.yml")
+    monkeypatch.chdir(tmp_path)
+
+    found = judge(items, rubric=rubric_from_text(RUBRIC), judge="deep/cascade.yml")
+
+    assert path.exists()
+    assert np.array_equal(found.probability("sorry"), made.probabilities(items)[:, 0])
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "problem"),
+    [
+        ("schema: voirdire.cascade/1\n", "", "1:1: a cascade's file must have the key `schema`"),
+        ("cascade/1", "cascade/2", "1:9: `schema` must be one of voirdire.cascade/1"),
+        ("  first: local\n", "", "3:3: `cascade` must have the key `first`"),
+        ("unsure: ", "speed: 3\n  unsure: ", "5:3: `cascade` has no key 'speed'"),
+        ("[0.05, 0.95]", "[0.95, 0.05]", "5:11: `unsure` must be two numbers such as"),
+        ("[0.05, 0.95]", "[0.05]", "5:11: `unsure` must be two numbers such as"),
+        ("default: ", "usual: ", "5:11: `unsure` must have the key `default`"),
+        ("[apology, fully_complies]", "[]", "6:17: `propositions` must hold at least one entry"),
+        ("    model: vllm/small\n", "", "8:5: a judge must have the key `model`"),
+        ("mode: single", "mode: both", "10:11: `mode` must be one of joint, single"),
+        ("mode: single", "route: true", "10:12: a cascade's `then` must not route"),
+        ("mode: single", "name: small", "10:5: a judge has no key 'name'"),
+        ("mode: single", "extra: {seed: 1}", "10:13: `extra` must be without `seed`"),
+    ],
+)
+def test_what_is_wrong_is_said_with_its_place(write, old, new, problem):
+    path = write(WHOLE.replace(old, new))
+
+    with pytest.raises(RubricError, match=re.escape(f"cascade.yaml:{problem}")):
+        load_cascade(path)
+
+
+def test_all_problems_are_said_at_once(write):
+    text = WHOLE.replace("first: local", "first: 3").replace("mode: single", "mode: 4")
+
+    with pytest.raises(RubricError) as raised:
+        load_cascade(write(text))
+
+    assert [problem.line for problem in raised.value.problems] == [4, 10]
+
+
+def test_a_key_in_the_file_is_refused_and_never_repeated(write):
+    for text in (f"{WHOLE}# {KEY}\n", WHOLE.replace("mode: single", f"api_key: {KEY}")):
+        with pytest.raises(RubricError, match="a file of judges must be without keys") as raised:
+            plan_judging(write(text), "safety")
+
+        assert KEY not in str(raised.value)
+        assert raised.value.__cause__ is None
+
+
+def test_a_file_of_judges_is_no_cascade(write):
+    path = write("schema: voirdire.judges/1\njudges: [{name: a, model: ollama/x}]\n")
+
+    assert not is_cascade_file(path)
+    with pytest.raises(InputError, match=r"several judges goes to --judges.*voirdire\.cascade/1"):
+        plan_judging(path, "safety")
+
+
+def test_a_broken_cascade_is_still_known_for_one(write):
+    assert is_cascade_file(write("schema: voirdire.cascade/1\ncascade: [\n"))
+    assert is_cascade_file(write("{schema: voirdire.cascade/1, cascade: 3}\n"))
+    assert not is_cascade_file(write("cascade: 3\n", "cascade.txt"))
+    assert not is_cascade_file("none.yaml")
+    assert not is_cascade_file("local")
+
+
+def test_a_model_does_not_come_first_in_a_file_either(write):
+    assert is_model_name("ollama/x")
+    path = write(WHOLE.replace("first: local", "first: ollama/x"))
+
+    with pytest.raises(InputError, match="`first` must be 'local', a file"):
+        load_cascade(path)

@@ -1,0 +1,533 @@
+"""A language model asked live says what it says in a run, and what one has paid the other has."""
+
+import asyncio
+from collections import Counter
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+import pytest
+
+from judging.live.live_cases import (
+    KEYS,
+    RUBRIC,
+    SAFETY,
+    Script,
+    asked,
+    behavior_of,
+    items_of,
+    living,
+    plan_of,
+    until,
+)
+from voirdire.errors import InputError, ModelCallError, RefusalError
+from voirdire.judging import Limits, LlmJudge, judge_file, judge_items
+from voirdire.judging.live.live_judge import LiveJudge
+from voirdire.judging.llm.call_plan import item_key
+from voirdire.judging.llm.pricing import Price
+from voirdire.judging.plan import plan_judging
+from voirdire.models import ScriptedModel
+from voirdire.records import Item, Reply, Usage
+from voirdire.store import StoredCall, open_store
+
+ASKED = [
+    {"probability": "stated"},
+    {"probability": "logprob"},
+    {"probability": "logprob", "n_orders": 3},
+    {"probability": "vote", "n_samples": 3},
+    {"probability": "vote", "n_samples": 4, "n_orders": 2},
+    {"probability": "stated", "mode": "single"},
+    {"probability": "logprob", "mode": "single"},
+    {"probability": "vote", "mode": "single", "n_samples": 3},
+]
+N_CALLS = [1, 1, 3, 3, 4, 3, 3, 9]
+
+
+def in_a_run(plan, items):
+    """Give what a run says of items: probabilities, behaviors and who failed."""
+    batches = list(judge_items(items, plan.judge.judge, rubric=plan.rubric))
+    probabilities = np.concatenate([batch.probabilities for batch in batches])
+    behaviors = tuple(each for batch in batches for each in batch.behaviors)
+    return probabilities, behaviors
+
+
+class Together(ScriptedModel):
+    """A scripted model that takes requests by the batch, and keeps how many they were."""
+
+    def __init__(self, script, fault=None):
+        super().__init__(script.answer)
+        self.sizes = []
+        self._fault = fault
+
+    async def replies(self, requests):
+        self.sizes.append(len(requests))
+        if self._fault is not None:
+            self._fault(requests)
+        return [await self._one(request) for request in requests]
+
+    async def _one(self, request):
+        try:
+            return await self.reply(request)
+        except ModelCallError as error:
+            return error
+
+
+@pytest.mark.parametrize(("asking", "n_calls"), list(zip(ASKED, N_CALLS, strict=True)), ids=str)
+@pytest.mark.parametrize("stored", [True, False])
+def test_verdicts_are_those_of_a_run(asking, n_calls, stored, tmp_path):
+    script = Script()
+    plan = plan_of(script, **asking, order_check=0)
+    items = items_of(30, behavior="comply")
+    store = tmp_path / "replies.sqlite" if stored else None
+
+    found = asyncio.run(asked(plan, items, store=store))
+
+    n_live = script.n_calls
+    assert n_live == n_calls * 30
+    assert found.failures == (None,) * 30
+    assert found.behaviors == ("comply",) * 30
+    assert np.array_equal(found.probabilities, in_a_run(plan, items)[0])
+    assert script.n_calls == 2 * n_live
+
+
+@pytest.mark.parametrize("asking", ASKED, ids=str)
+def test_what_is_stored_is_read_and_nothing_is_called(asking, tmp_path):
+    script = Script()
+    plan = plan_of(script, **asking)
+    items = items_of(300)
+    store = tmp_path / "replies.sqlite"
+    first = asyncio.run(asked(plan, items, store=store))
+    script.seen.clear()
+
+    again = asyncio.run(asked(plan, items, n_times=2, store=store, remembered=0))
+
+    assert script.n_calls == 0
+    assert again.n_stored == 300
+    assert np.array_equal(again.probabilities, first.probabilities)
+
+
+def write_items(path, items):
+    rows = [
+        {"id": item.id, "prompt": item.prompt[0].content, "response": item.response}
+        for item in items
+    ]
+    pl.DataFrame(rows).write_ndjson(path)
+    return path
+
+
+@pytest.mark.parametrize("asking", [ASKED[0], ASKED[4], ASKED[6]], ids=str)
+def test_a_run_uses_what_was_stored_live_and_the_other_way_round(asking, tmp_path):
+    script = Script()
+    plan = plan_of(script, **asking, order_check=0)
+    items = items_of(20)
+    source = write_items(tmp_path / "items.jsonl", items)
+    store = tmp_path / "replies.sqlite"
+    settings = {"rubric": RUBRIC, "judge": plan.judge.judge, "store": store}
+
+    found = asyncio.run(asked(plan, items[:12], store=store))
+    n_live = script.n_calls
+    summary = judge_file(source, tmp_path / "out.parquet", **settings)
+    n_both = script.n_calls
+    live = asyncio.run(asked(plan, items, store=store))
+
+    assert n_both == n_live // 12 * 20
+    assert summary.n_reused == 12
+    assert script.n_calls == n_both
+    assert live.n_stored == 20
+    wide = pl.read_parquet(tmp_path / "out.parquet").pivot(
+        "question", index="item", values="probability", maintain_order=True
+    )
+    assert np.array_equal(wide.select(KEYS).to_numpy(), live.probabilities)
+    assert np.array_equal(found.probabilities, live.probabilities[:12])
+
+
+@pytest.mark.parametrize("together", [True, False])
+def test_a_model_chooses_behaviors_once_per_prompt_whoever_asks(together, tmp_path):
+    script = Script(delay_s=0.01)
+    model = Together(script) if together else script.model
+    judge = LlmJudge(model=model, probability="stated", route=True, order_check=0)
+    plan = plan_judging(judge, SAFETY)
+    items = items_of(20, n_prompts=4)
+    own = Item(id="own", prompt=items[1].prompt, response="Well.", behavior="comply")
+    bare = Item(id="bare", response="Alone.")
+
+    async def work():
+        async with living(plan, store=tmp_path / "replies.sqlite") as live:
+            several = await asyncio.gather(*(live.ask([item]) for item in [*items, own, bare]))
+        return several, await asked(plan, items, store=tmp_path / "replies.sqlite")
+
+    several, stored = asyncio.run(work())
+
+    chosen = tuple(behavior_of(item.prompt[0].content) for item in items)
+    assert tuple(found.behaviors[0] for found in several) == (*chosen, "comply", None)
+    assert {found.failures for found in several} == {(None,)}
+    assert script.n_routed == {f"question {number}": 1 for number in range(4)}
+    assert stored.behaviors == chosen
+    assert stored.n_stored == 20
+    probabilities, behaviors = in_a_run(plan, items)
+    assert behaviors == chosen
+    assert np.array_equal(stored.probabilities, probabilities)
+
+
+@pytest.mark.parametrize("mode", ["joint", "single"])
+def test_calls_that_are_under_way_are_waited_for_and_not_made_again(mode, run):
+    script = Script(delay_s=10.0)
+    judge = LlmJudge(model=script.model, probability="stated", mode=mode, route=True)
+    plan = plan_judging(judge, SAFETY)
+    (item,) = items_of(1)
+    others = [
+        Item(id="same prompt", prompt=item.prompt, response="Well."),
+        Item(id="own behavior", prompt=item.prompt, response=item.response, behavior="comply"),
+    ]
+
+    async def work():
+        async with living(plan) as live:
+            first = asyncio.create_task(live.ask([item]))
+            await asyncio.sleep(5)  # its calls are sent
+            return await live.ask(others), await first
+
+    later, first = run(work())
+
+    assert first.behaviors == (behavior_of(item.prompt[0].content),)
+    assert later.behaviors == (first.behaviors[0], "comply")
+    assert script.n_routed.total() == 1
+    assert set(script.seen.values()) == {1}
+    assert np.array_equal(later.probabilities[1], first.probabilities[0])
+
+
+def test_a_router_that_fails_leaves_the_verdict_and_no_behavior():
+    def answer(request):
+        if "behavior" in request.schema.decode():
+            return "I cannot say."
+        return dict.fromkeys(SAFETY.propositions, 0.5)
+
+    model = ScriptedModel(answer)
+    plan = plan_judging(LlmJudge(model=model, probability="stated", route=True), SAFETY)
+
+    found = asyncio.run(asked(plan, items_of(2)))
+
+    assert found.behaviors == (None, None)
+    assert found.failures == (None, None)
+    assert (found.probabilities == 0.5).all()
+
+
+def test_a_model_in_this_process_is_asked_about_many_items_at_once():
+    script = Script()
+    model = Together(script)
+    plan = plan_judging(LlmJudge(model=model, mode="single", order_check=0), RUBRIC)
+    items = items_of(64)
+
+    found = asyncio.run(asked(plan, items))
+
+    assert found.failures == (None,) * 64
+    assert sum(model.sizes) == 64 * 3
+    assert max(model.sizes) == 48  # sixteen items, with a call for each question
+    assert np.array_equal(found.probabilities, in_a_run(plan, items)[0])
+
+
+def test_one_item_that_breaks_a_batch_of_calls_costs_the_others_nothing():
+    def fault(requests):
+        if any("item-7," in request.messages[-1].content for request in requests):
+            raise ValueError("item-7 is odd")
+
+    plan = plan_judging(LlmJudge(model=Together(Script(), fault), order_check=0), RUBRIC)
+
+    found = asyncio.run(asked(plan, items_of(20)))
+
+    assert [row for row, why in enumerate(found.failures) if why] == [7]
+    assert found.failures[7] == "the judge raised ValueError"
+    assert np.isnan(found.probabilities).all(axis=1).nonzero()[0].tolist() == [7]
+
+
+def test_a_call_that_fails_is_a_failure_without_the_words_of_anybody(tmp_path):
+    script = Script(lambda response: RefusalError(f"I will not judge {response}"))
+    script.fault = lambda response: {
+        "I am item-0, judge me.": RefusalError(f"I will not judge {response}"),
+        "I am item-1, judge me.": f"You said {response}",
+        "I am item-2, judge me.": KeyError(response),
+    }.get(response)
+    plan = plan_of(script)
+    items = items_of(4)
+    store = tmp_path / "replies.sqlite"
+
+    first = asyncio.run(asked(plan, items, store=store))
+    again = asyncio.run(asked(plan, items, store=store))
+
+    assert first.failures == (
+        "refusal by the judge",
+        "unreadable reply",
+        "the judge raised KeyError",
+        None,
+    )
+    assert again.failures == first.failures
+    assert script.seen.total() == 1 + 3 + 2 + 1  # what is stored as failed is not called again
+    assert np.array_equal(np.isnan(first.probabilities).all(axis=1), [True, True, True, False])
+
+
+def test_failures_that_are_stored_are_called_again_where_that_is_wanted(tmp_path):
+    script = Script(lambda response: RefusalError("no"))
+    plan = plan_of(script)
+    store = tmp_path / "replies.sqlite"
+    asyncio.run(asked(plan, items_of(2), store=store))
+    script.fault = lambda response: None
+
+    still = asyncio.run(asked(plan, items_of(2), store=store))
+    mended = asyncio.run(asked(plan, items_of(2), store=store, retry_failures=True))
+
+    assert still.failures == ("refusal by the judge",) * 2
+    assert mended.failures == (None, None)
+    assert set(script.seen.values()) == {2}
+
+
+def test_one_question_without_an_answer_leaves_the_others_theirs():
+    script = Script()
+    refused = RefusalError("no")
+    model = ScriptedModel(
+        lambda request: refused if b"rude" in request.schema else script.answer(request)
+    )
+    plan = plan_judging(LlmJudge(model=model, probability="stated", mode="single"), RUBRIC)
+
+    found = asyncio.run(asked(plan, items_of(1)))
+
+    assert np.isnan(found.probabilities[0]).tolist() == [False, True]
+    assert found.failures == ("refusal by the judge",)
+
+
+def test_an_item_that_the_rubric_cannot_ask_about_costs_the_others_nothing():
+    pairs = plan_judging(
+        LlmJudge(model=ScriptedModel(lambda request: {"better": "A"}), probability="stated"),
+        replace(RUBRIC, questions=(replace(RUBRIC.questions[1], id="better", kind="pairwise"),)),
+    )
+    items = [Item(id="pair", response="a", other="b"), Item(id="half", response="a")]
+
+    async def work():
+        async with living(pairs) as judge:
+            found = await judge.ask(items)
+            return found, judge.state
+
+    found, state = asyncio.run(work())
+
+    assert found.probabilities.shape == (2, 0)
+    assert not state.is_broken
+
+
+def test_what_somebody_waits_for_is_begun_first_and_what_is_late_is_still_stored(tmp_path):
+    script = Script(delay_s=0.05)
+    plan = plan_of(script, limits=Limits(concurrency=1))
+    store = tmp_path / "replies.sqlite"
+
+    async def work():
+        async with living(plan, store=store) as judge:
+            late = await judge.ask(items_of(8), deadline_s=0.02)
+            wanted = await judge.ask(items_of(2, start=20))
+            order = list(script.seen)
+            await until(lambda: judge.state.n_waiting == 0)
+            return late, wanted, order
+
+    late, wanted, order = asyncio.run(work())
+    again = asyncio.run(asked(plan, items_of(8), store=store))
+
+    assert late.n_late == 8
+    assert wanted.failures == (None, None)
+    began = [int(response.partition("-")[2].partition(",")[0]) for response, _ in order]
+    # two workers take the first two before anybody has given up; then come those waited for
+    assert set(began[2:4]) == {20, 21}
+    assert again.n_stored == 8
+    assert set(script.seen.values()) == {1}
+
+
+def test_what_is_late_for_too_long_is_not_begun_any_more(run):
+    script = Script(delay_s=3.0)
+    plan = plan_of(script, limits=Limits(concurrency=1, timeout_s=10.0))
+
+    async def work():
+        async with living(plan) as judge:
+            await judge.ask(items_of(20), deadline_s=1.0)
+            await asyncio.sleep(100)
+            return judge.state
+
+    state = run(work())
+
+    # begun at 0, 3, 6, 9 and 12 s at the latest: 1 s of deadline, and 10 s of patience
+    assert 3 <= script.n_calls <= 5
+    assert state.n_waiting == 0
+    assert state.n_failures == 20 - script.n_calls
+
+
+def test_what_is_late_and_asked_for_again_is_begun(run):
+    script = Script(delay_s=3.0)
+    plan = plan_of(script, limits=Limits(concurrency=1, timeout_s=10.0))
+
+    async def work():
+        async with living(plan) as judge:
+            late = await judge.ask(items_of(20), deadline_s=1.0)
+            await asyncio.sleep(1)
+            return late, await judge.ask(items_of(20), deadline_s=1_000.0)
+
+    late, again = run(work())
+
+    assert late.n_late == 20
+    assert again.failures == (None,) * 20
+    assert set(script.seen.values()) == {1}
+
+
+def test_nothing_is_called_for_what_is_still_looked_up_at_the_end(tmp_path):
+    script = Script(delay_s=0.01)
+    plan = plan_of(script)
+    store = tmp_path / "replies.sqlite"
+    asyncio.run(asked(plan, items_of(2), store=store))
+    script.seen.clear()
+
+    async def work():
+        judge = LiveJudge(plan, store=store)
+        await judge.start()
+        waiting = asyncio.create_task(judge.ask(items_of(5)))
+        for _ in range(2):
+            await asyncio.sleep(0)  # it is asked, and the thread has begun to look
+        await judge.close(drain_s=5.0)
+        return await waiting
+
+    found = asyncio.run(work())
+
+    assert script.n_calls == 0
+    assert found.failures == (None, None, *("the judge is closed",) * 3)
+
+
+def test_calls_in_flight_at_the_end_are_waited_for_and_stored(tmp_path):
+    script = Script(delay_s=0.3)
+    plan = plan_of(script, limits=Limits(concurrency=4))
+    store = tmp_path / "replies.sqlite"
+
+    async def work():
+        judge = LiveJudge(plan, store=store)
+        await judge.start()
+        waiting = asyncio.create_task(judge.ask(items_of(20)))
+        await until(lambda: script.n_calls >= 4 or judge.state.n_calls >= 4)
+        await judge.close(drain_s=5.0)
+        return await waiting
+
+    found = asyncio.run(work())
+    again = asyncio.run(asked(plan, items_of(20), store=store))
+
+    assert found.failures.count(None) == 4
+    assert set(found.failures) == {None, "the judge is closed"}
+    assert again.n_stored == 4
+    assert set(script.seen.values()) == {1}
+
+
+def test_calls_that_do_not_end_are_cancelled(run):
+    script = Script(delay_s=1e6)
+
+    async def work():
+        loop = asyncio.get_running_loop()
+        judge = LiveJudge(plan_of(script, limits=Limits(timeout_s=1e5)))
+        await judge.start()
+        waiting = asyncio.create_task(judge.ask(items_of(3), deadline_s=1e6))
+        await asyncio.sleep(1)
+        began = loop.time()
+        await judge.close(drain_s=7.0)
+        return await waiting, loop.time() - began
+
+    found, took_s = run(work())
+
+    assert found.failures == ("the judge is closed",) * 3
+    assert took_s == pytest.approx(7.0, abs=0.5)
+
+
+def test_a_stored_reply_of_another_version_is_a_failure_and_is_not_paid_for_again(tmp_path):
+    script = Script()
+    plan = plan_of(script)
+    store = tmp_path / "replies.sqlite"
+    asyncio.run(asked(plan, items_of(1), store=store))
+    script.seen.clear()
+    with open_store(store) as opened:
+        (judge,) = opened.judges()
+        item = plan.judge.calls.specs[0]
+        key = item_key(items_of(1, start=5)[0])
+        opened.put(judge.id, [StoredCall(key, item.name, 0, b"\x99 from tomorrow")])
+
+    found = asyncio.run(asked(plan, items_of(6), store=store))
+
+    assert found.failures == (None,) * 5 + ("the stored reply is of another version of voirdire",)
+    assert script.n_calls == 4
+
+
+def test_costs_add_up_and_are_unknown_without_a_price():
+    def answer(request):
+        text = '{"sorry": 0.5, "tone": "warm", "rude": 0.5}'
+        return Reply(text=text, usage=Usage(1_000_000, 1_000_000))
+
+    model = ScriptedModel(answer)
+    priced = LlmJudge(model=model, probability="stated", price=Price(input=1.0, output=2.0))
+    unpriced = LlmJudge(model=model, probability="stated")
+
+    async def state(judge):
+        async with living(plan_judging(judge, RUBRIC)) as live:
+            await live.ask(items_of(4))
+            return live.state
+
+    assert asyncio.run(state(priced)).cost == pytest.approx(12.0)
+    assert asyncio.run(state(priced)).n_calls == 4
+    assert asyncio.run(state(unpriced)).cost is None
+
+
+def test_mistakes_of_setup_are_told_before_anything_is_asked(tmp_path):
+    unpriced = plan_of(Script(), limits=Limits(max_cost=1.0))
+    no_choice = replace(RUBRIC, behaviors=())
+    routed = plan_judging(
+        LlmJudge(model=Script().model, probability="stated", route=True), no_choice
+    )
+    folder = tmp_path / "nowhere" / "replies.sqlite"
+
+    with pytest.raises(InputError, match="`max_cost` must come with a known price"):
+        LiveJudge(unpriced)
+    with pytest.raises(InputError, match="`route` must be false"):
+        LiveJudge(routed)
+    with pytest.raises(InputError, match="the store cannot be made"):
+        asyncio.run(LiveJudge(plan_of(Script()), store=folder).start())
+
+
+def test_a_judge_whose_store_could_not_be_opened_may_be_started_again(tmp_path):
+    judge_store = tmp_path / "later" / "replies.sqlite"
+    plan = plan_of(Script())
+
+    async def work():
+        judge = LiveJudge(plan, store=judge_store)
+        with pytest.raises(InputError):
+            await judge.start()
+        judge_store.parent.mkdir()
+        await judge.start()
+        found = await judge.ask(items_of(2))
+        await judge.close()
+        return found
+
+    assert asyncio.run(work()).failures == (None, None)
+
+
+def test_many_requests_at_once_share_the_limits_of_the_judge():
+    inside = Counter()
+
+    class Watched(ScriptedModel):
+        async def reply(self, request):
+            inside["now"] += 1
+            inside["most"] = max(inside["most"], inside["now"])
+            try:
+                return await super().reply(request)
+            finally:
+                inside["now"] -= 1
+
+    script = Script()
+    model = Watched(script.answer, delay_s=0.002)
+    judge = LlmJudge(model=model, probability="stated", limits=Limits(concurrency=5))
+    plan = plan_judging(judge, RUBRIC)
+
+    async def work():
+        async with living(plan) as live:
+            requests = [live.ask(items_of(3, start=3 * k)) for k in range(40)]
+            return await asyncio.gather(*requests)
+
+    several = asyncio.run(work())
+
+    assert inside["most"] == 5
+    assert all(found.failures == (None,) * 3 for found in several)
+    assert set(script.seen.values()) == {1}

@@ -1,0 +1,449 @@
+"""A judge out of order says so at once, rests, and is tried again: over real HTTP where it can."""
+
+import asyncio
+import logging
+import socket
+import sqlite3
+import time
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+from aiohttp import web
+
+from judging.live.live_cases import KEYS, RUBRIC, Script, asked, items_of, living, plan_of, until
+from servers.faulty import FaultyServer
+from voirdire.errors import AccessError, ServerError
+from voirdire.judging import Limits, LlmJudge
+from voirdire.judging.calls import tries
+from voirdire.judging.live import breaker
+from voirdire.judging.llm.pricing import Price
+from voirdire.judging.plan import plan_judging
+from voirdire.models import OpenAICompatibleModel, ScriptedModel
+from voirdire.records import Reply, Usage
+
+ACCESS = "the judge is out of order: AccessError"
+AWAY = "the judge is out of order: ServerError"
+SPENT = "the judge has spent its `max_cost`"
+SECRET = "sk-this-is-a-secret"
+
+
+@pytest.fixture
+def told(caplog):
+    """Give what was logged."""
+    caplog.set_level(logging.WARNING, logger="voirdire")
+    return lambda: [record.getMessage() for record in caplog.records]
+
+
+@pytest.fixture
+def key(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", SECRET)
+
+
+def plan_at(url, **settings):
+    judge = LlmJudge(
+        model=OpenAICompatibleModel(model="test", base_url=url),
+        probability="stated",
+        order_check=0,
+        **settings,
+    )
+    return plan_judging(judge, RUBRIC)
+
+
+def answers(server):
+    server.answer = lambda item, key, form: form["enum"][0] if "enum" in form else 0.25
+
+
+def test_no_access_fails_everything_at_once_and_a_server_that_gives_it_again_is_found(
+    faulty_server, told, key
+):
+    answers(faulty_server)
+    faulty_server.script = lambda item, n_before: "no_access"
+    plan = plan_at(faulty_server.url, limits=Limits(concurrency=4))
+
+    async def work():
+        async with living(plan, rest_s=0.4) as judge:
+            first = await judge.ask(items_of(200))
+            n_refused = faulty_server.served.total()
+            resting = await judge.ask(items_of(200, start=200))
+            states = [judge.state]
+            n_resting = faulty_server.served.total()
+            await asyncio.sleep(0.5)
+            states.append(judge.state)
+            trial = await judge.ask(items_of(50))
+            n_trial = faulty_server.served.total()
+            faulty_server.script = lambda item, n_before: "ok"
+            await asyncio.sleep(0.9)
+            mended = await judge.ask(items_of(50))
+            states.append(judge.state)
+            return first, resting, trial, mended, states, (n_refused, n_resting, n_trial)
+
+    began = time.monotonic()
+    first, resting, trial, mended, states, counts = asyncio.run(work())
+
+    assert set(first.failures) == set(resting.failures) == set(trial.failures) == {ACCESS}
+    n_refused, n_resting, n_trial = counts
+    assert 1 <= n_refused <= 4
+    assert n_resting == n_refused
+    assert n_trial == n_refused + 1  # one call alone tries it
+    assert mended.failures == (None,) * 50
+    assert [state.is_broken for state in states] == [True, False, False]
+    assert states[-1].n_calls == faulty_server.served.total()
+    assert time.monotonic() - began < 30
+    assert [line for line in told() if "order" in line] == [f"{ACCESS} (HTTP 401)"] * 2
+    assert "the judge works again" in told()
+
+
+def test_what_is_stored_is_given_while_the_judge_rests(faulty_server, tmp_path):
+    answers(faulty_server)
+    plan = plan_at(faulty_server.url)
+    store = tmp_path / "replies.sqlite"
+    known = items_of(10)
+    asyncio.run(asked(plan, known, store=store))
+    faulty_server.script = lambda item, n_before: "no_access"
+
+    async def work():
+        async with living(plan, store=store, rest_s=60.0, remembered=0) as judge:
+            await judge.ask(items_of(1, start=50))
+            return await judge.ask([*known, *items_of(3, start=60)])
+
+    found = asyncio.run(work())
+
+    assert found.failures == (None,) * 10 + (ACCESS,) * 3
+    assert found.n_stored == 10
+
+
+@contextmanager
+def free_port():
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        yield taken.getsockname()[1]
+
+
+async def serving(server, port):
+    """Serve at a port from now on; give what ends it."""
+    app = web.Application()
+    app.router.add_post("/v1/chat/completions", server.completions)
+    runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", port, reuse_address=True).start()
+    return runner
+
+
+def test_a_server_that_is_not_there_yet_is_found_when_it_is():
+    server = FaultyServer()
+    answers(server)
+    with free_port() as port:
+        pass
+    plan = plan_at(f"http://127.0.0.1:{port}/v1")
+
+    async def work():
+        async with living(plan, rest_s=0.2) as judge:
+            away = await judge.ask(items_of(20))
+            resting = await judge.ask(items_of(20))
+            runner = await serving(server, port)
+            await asyncio.sleep(0.3)
+            there = await judge.ask(items_of(20))
+            await judge.close()
+            await runner.cleanup()
+            return away, resting, there
+
+    away, resting, there = asyncio.run(work())
+
+    assert set(away.failures) == set(resting.failures) == {AWAY}
+    assert there.failures == (None,) * 20
+    assert set(server.served.values()) == {1}
+
+
+def test_a_server_that_fails_for_long_lets_the_judge_rest(monkeypatch, faulty_server):
+    monkeypatch.setattr(tries, "_FIRST_BACKOFF_S", 0.001)
+    answers(faulty_server)
+    faulty_server.script = lambda item, n_before: "500"
+    limits = Limits(max_retries=1, max_failures_in_a_row=3, concurrency=2)
+
+    async def work():
+        async with living(plan_at(faulty_server.url, limits=limits), rest_s=0.3) as judge:
+            found = await judge.ask(items_of(40))
+            n_calls = faulty_server.served.total()
+            await asyncio.sleep(0.4)
+            trial = await judge.ask(items_of(40, start=100))
+            n_trial = faulty_server.served.total()
+            faulty_server.script = lambda item, n_before: "ok"
+            await asyncio.sleep(0.8)
+            return found, trial, await judge.ask(items_of(40, start=200)), n_calls, n_trial
+
+    found, trial, mended, n_calls, n_trial = asyncio.run(work())
+
+    assert set(found.failures) == {AWAY, "server error"}
+    assert n_calls <= 2 * 7  # three calls that failed, and those of the four workers
+    # the one that tried it has failed for itself; all others say why they were not called
+    assert trial.failures == ("server error", *(AWAY,) * 39)
+    assert n_trial == n_calls + 2
+    assert mended.failures == (None,) * 40
+
+
+def test_a_server_that_gives_no_log_probabilities_is_out_of_order_for_who_needs_them(
+    faulty_server,
+):
+    faulty_server.script = lambda item, n_before: "no_logprobs"
+    judge = LlmJudge(model=OpenAICompatibleModel(model="test", base_url=faulty_server.url))
+
+    found = asyncio.run(asked(plan_judging(judge, RUBRIC), items_of(40)))
+
+    assert set(found.failures) == {"the judge is out of order: UnsupportedError"}
+
+
+def test_a_trial_lets_everything_else_wait_for_it(run):
+    script = Script(lambda response: AccessError("no"), delay_s=5.0)
+
+    async def work():
+        async with living(plan_of(script), rest_s=10.0) as judge:
+            await judge.ask(items_of(1))
+            script.fault = lambda response: None
+            await asyncio.sleep(10)
+            n_before = script.n_calls
+            first = asyncio.gather(*(judge.ask(items_of(1, start=k)) for k in range(5, 25)))
+            await asyncio.sleep(1)
+            then = asyncio.gather(*(judge.ask(items_of(1, start=k)) for k in range(25, 35)))
+            await asyncio.sleep(1)
+            n_trying = judge.state.n_calls - n_before
+            return n_trying, [*await first, *await then]
+
+    n_trying, found = run(work())
+
+    assert n_trying == 1
+    assert {each.failures for each in found} == {(None,)}
+
+
+def test_rests_are_twice_as_long_each_time_and_a_minute_at_most():
+    found = breaker.Breaker(3.0)
+    now, lengths = 0.0, []
+
+    for _ in range(8):
+        found.trip("why", now=now)
+        rest = next(s for s in range(1, 1000) if found.rests(now + s) is None)
+        lengths.append(rest)
+        now += rest
+    found.mend()
+    is_mended = found.reason is None and found.rests(now) is None
+    found.trip("why", now=now)
+
+    assert lengths == [3, 6, 12, 24, 48, 60, 60, 60]
+    assert is_mended
+    assert (found.rests(now + 2.9), found.rests(now + 3)) == ("why", None)
+
+
+PRICE = Price(input=1.0, output=1.0)
+
+
+def costing(dollars_a_call):
+    tokens = round(dollars_a_call * 1e6)
+    text = '{"sorry": 0.5, "tone": "warm", "rude": 0.5}'
+    return lambda request: Reply(text=text, usage=Usage(0, tokens))
+
+
+def test_a_limit_of_cost_is_final_and_what_is_stored_is_still_given(tmp_path, told):
+    limits = Limits(max_cost=1.0, concurrency=1)
+    judge = LlmJudge(
+        model=ScriptedModel(costing(0.1)), probability="stated", limits=limits, price=PRICE
+    )
+    plan = plan_judging(judge, RUBRIC)
+    store = tmp_path / "replies.sqlite"
+
+    async def work():
+        async with living(plan, store=store, rest_s=0.01, remembered=0) as live:
+            first = await live.ask(items_of(30))
+            n_calls = live.state.n_calls
+            await asyncio.sleep(0.1)
+            again = await live.ask(items_of(30))
+            return first, again, n_calls, live.state
+
+    first, again, n_calls, state = asyncio.run(work())
+
+    n_paid = first.failures.count(None)
+    assert 9 <= n_paid <= 10
+    assert set(first.failures) == {None, SPENT}
+    assert again.failures == first.failures
+    assert again.n_stored == n_paid
+    assert state.n_calls == n_calls == n_paid
+    assert state.cost == pytest.approx(0.1 * n_paid)
+    assert state.is_broken
+
+
+def test_the_limit_of_cost_holds_over_all_recoveries():
+    said = costing(0.1)
+    n_calls = 0
+
+    def answer(request):
+        nonlocal n_calls
+        n_calls += 1
+        return AccessError("no") if n_calls % 3 == 0 else said(request)
+
+    limits = Limits(max_cost=1.0, concurrency=1)
+    judge = LlmJudge(model=ScriptedModel(answer), probability="stated", limits=limits, price=PRICE)
+
+    async def work():
+        async with living(plan_judging(judge, RUBRIC), rest_s=0.001) as live:
+            for start in range(0, 400, 4):
+                await live.ask(items_of(4, start=start))
+                await asyncio.sleep(0.005)
+            return live.state
+
+    state = asyncio.run(work())
+
+    assert 0.8 <= state.cost <= 1.0 + 1e-9
+    assert state.n_calls == n_calls
+    assert state.is_broken
+
+
+def test_a_store_that_takes_nothing_stops_the_calls_until_it_does(tmp_path, told):
+    script = Script()
+    plan = plan_of(script, limits=Limits(concurrency=2))
+    store = tmp_path / "replies.sqlite"
+
+    async def work():
+        async with living(plan, store=store, rest_s=0.2, remembered=0) as judge:
+            known = await judge.ask(items_of(3))
+            with sqlite3.connect(store) as other:
+                other.execute(
+                    "CREATE TRIGGER full BEFORE INSERT ON voirdire_calls "
+                    "BEGIN SELECT RAISE(ABORT, 'full'); END"
+                )
+            other.close()
+            full = await judge.ask([*items_of(3), *items_of(30, start=10)])
+            n_paid = script.n_calls
+            with sqlite3.connect(store) as other:
+                other.execute("DROP TRIGGER full")
+            other.close()
+            await asyncio.sleep(0.3)
+            return known, full, n_paid, await judge.ask(items_of(30, start=10))
+
+    known, full, n_paid, after = asyncio.run(work())
+
+    takes_nothing = "the judge is out of order: the store takes nothing"
+    assert known.failures == (None,) * 3
+    assert full.failures == (None,) * 3 + (takes_nothing,) * 30
+    assert n_paid <= 3 + 4
+    assert after.failures == (None,) * 30
+    assert takes_nothing in told()
+
+
+def test_a_store_that_cannot_be_read_lets_nothing_be_paid_twice(tmp_path, told):
+    script = Script()
+    plan = plan_of(script)
+    store = tmp_path / "replies.sqlite"
+
+    async def work():
+        async with living(plan, store=store, rest_s=0.2, remembered=0) as judge:
+            await judge.ask(items_of(3))
+            with sqlite3.connect(store) as other:
+                other.execute("ALTER TABLE voirdire_calls RENAME TO elsewhere")
+            other.close()
+            gone = await judge.ask(items_of(5))
+            resting = await judge.ask(items_of(5))
+            state = judge.state
+            with sqlite3.connect(store) as other:
+                other.execute("ALTER TABLE elsewhere RENAME TO voirdire_calls")
+            other.close()
+            await asyncio.sleep(0.3)
+            return gone, resting, state, await judge.ask(items_of(5))
+
+    gone, resting, state, back = asyncio.run(work())
+
+    assert len(set(gone.failures)) == 1
+    assert gone.failures[0].startswith("the store cannot be read: ")
+    assert resting.failures == gone.failures
+    assert state.is_broken
+    assert back.failures == (None,) * 5
+    assert back.n_stored == 3
+    assert set(script.seen.values()) == {1}
+
+
+@pytest.mark.parametrize(
+    "fault", ["no_access", "bad_request", "malformed", "refusal", "content_filter", "500"]
+)
+def test_no_reason_and_no_log_holds_the_text_of_an_item_or_a_key(
+    fault, faulty_server, told, key, monkeypatch
+):
+    monkeypatch.setattr(tries, "_FIRST_BACKOFF_S", 0.001)
+    answers(faulty_server)
+    faulty_server.script = lambda item, n_before: fault
+    plan = plan_at(faulty_server.url, limits=Limits(max_retries=1))
+
+    found = asyncio.run(asked(plan, items_of(12)))
+
+    assert None not in found.failures
+    everything = " ".join([*found.failures, *told()])
+    for text in ("item-", "judge me", SECRET, "127.0.0.1", "prompt is too long"):
+        assert text not in everything
+
+
+def test_a_bug_is_told_with_its_place_and_without_its_words(told):
+    def fault(response):
+        return ZeroDivisionError(f"about {response}")
+
+    found = asyncio.run(asked(plan_of(Script(fault)), items_of(8)))
+
+    assert set(found.failures) == {"the judge raised ZeroDivisionError"}
+    (line,) = [line for line in told() if "ZeroDivisionError" in line]
+    assert "live_cases.py" in line  # where it was raised
+    assert "item-" not in line
+
+
+@pytest.mark.parametrize("error", [asyncio.CancelledError, SystemExit, StopAsyncIteration])
+def test_what_would_end_a_task_or_a_program_ends_one_verdict_only(error):
+    script = Script(lambda response: error() if "item-3," in response else None)
+
+    found = asyncio.run(asked(plan_of(script), items_of(6)))
+
+    assert [why for why in found.failures if why] == [f"the judge raised {error.__name__}"]
+    assert np.isnan(found.probabilities[3]).all()
+
+
+def test_probabilities_come_with_every_key(faulty_server):
+    answers(faulty_server)
+
+    found = asyncio.run(asked(plan_at(faulty_server.url), items_of(3)))
+
+    assert found.probabilities.tolist() == [[0.25] * len(KEYS)] * 3
+
+
+def test_one_trial_that_is_given_up_lets_the_next_one_begin(run):
+    script = Script(lambda response: ServerError("away"), delay_s=1.0)
+    limits = Limits(max_retries=0, max_failures_in_a_row=1)
+
+    async def work():
+        async with living(plan_of(script, limits=limits), rest_s=5.0) as judge:
+            await judge.ask(items_of(1))
+            await asyncio.sleep(6)
+            failed = await judge.ask(items_of(1, start=1))
+            await asyncio.sleep(5)  # twice as long now
+            resting = await judge.ask(items_of(1, start=2))
+            script.fault = lambda response: None
+            await asyncio.sleep(6)
+            return failed, resting, await judge.ask(items_of(4))
+
+    failed, resting, mended = run(work())
+
+    assert failed.failures == (AWAY,)
+    assert resting.failures == (AWAY,)
+    assert mended.failures == (None,) * 4
+    assert script.n_calls == 2 + 4
+
+
+def test_items_wait_for_a_trial_no_longer_than_their_deadline(run):
+    script = Script(lambda response: AccessError("no"), delay_s=1.0)
+
+    async def work():
+        async with living(plan_of(script), rest_s=1.0) as judge:
+            await judge.ask(items_of(1))
+            script.fault = lambda response: None
+            await asyncio.sleep(2)
+            late = await judge.ask(items_of(5), deadline_s=0.5)
+            await until(lambda: judge.state.n_waiting == 0)
+            return late, await judge.ask(items_of(5))
+
+    late, there = run(work())
+
+    assert late.n_late == 5
+    assert there.n_remembered == 5

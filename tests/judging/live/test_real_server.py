@@ -1,0 +1,84 @@
+"""A live judge before a real server: what it says is what is worked out from the server's JSON."""
+
+import asyncio
+import json
+
+import numpy as np
+import pytest
+
+from frameworks import require_framework
+from judging.live.live_cases import items_of, living
+from judging.llm.test_real_server import probability_by_hand
+from servers.overheard import overhear
+from voirdire.judging import LlmJudge, judge_items
+from voirdire.judging.plan import plan_judging
+from voirdire.models import load_model
+from voirdire.rubrics import rubric_from_text
+
+KEYS = ("sorry", "rude")
+RUBRIC = rubric_from_text(
+    """
+schema: voirdire.rubric/1
+name: tiny
+version: "1"
+questions:
+  - {id: sorry, kind: boolean, text: "Does it say sorry?"}
+  - {id: rude, kind: boolean, text: "Is it rude?"}
+"""
+)
+
+
+@pytest.mark.parametrize("mode", ["joint", "single"])
+def test_probabilities_are_those_of_the_servers_own_tokens(mode, llama_server, tmp_path):
+    items = items_of(3)
+    store = tmp_path / "replies.sqlite"
+
+    async def work():
+        async with overhear(llama_server.address) as wire:
+            model = load_model(f"openai/{llama_server.model}", base_url=f"{wire.base_url}/v1")
+            plan = plan_judging(LlmJudge(model=model, mode=mode, order_check=0), RUBRIC)
+            async with living(plan, store=store) as judge:
+                found = await asyncio.gather(*(judge.ask([item]) for item in items))
+            async with living(plan, store=store) as judge:
+                again = await judge.ask(items)
+            return wire, found, again, plan
+
+    wire, found, again, plan = asyncio.run(work())
+
+    assert len(wire.requests) == 3 * {"joint": 1, "single": 2}[mode]
+    for item, verdict in zip(items, found, strict=True):
+        said = [
+            answer["choices"][0]
+            for request, answer in zip(wire.requests, wire.answers, strict=True)
+            if item.response in request["messages"][-1]["content"]
+        ]
+        by_hand = [probability_by_hand(said, key)[0] for key in KEYS]
+        assert verdict.failures == (None,)
+        assert verdict.probabilities[0] == pytest.approx(by_hand, abs=1e-9)
+    assert np.array_equal(again.probabilities, np.vstack([each.probabilities for each in found]))
+    assert again.n_stored == 3
+    assert json.dumps(plan.judge.asked)  # what the record of a run says of it can be written
+
+
+@pytest.mark.slow
+def test_a_model_in_this_process_says_what_it_says_in_a_run(monkeypatch, tmp_path):
+    require_framework("torch", "transformers", "tokenizers")
+    from models.in_process.tiny_models import tiny_model, tiny_tokenizer
+    from voirdire.models import TransformersModel
+
+    # with the same fence, a prompt is the same
+    monkeypatch.setattr("voirdire.judging.llm.call_plan.new_nonce", lambda: "0" * 16)
+    tokenizer = tiny_tokenizer()
+    model = TransformersModel(tiny_model(tokenizer, n_positions=16_384), tokenizer=tokenizer)
+    plan = plan_judging(LlmJudge(model=model, order_check=0), RUBRIC)
+    items = items_of(3)
+
+    async def work():
+        async with living(plan, store=tmp_path / "replies.sqlite") as judge:
+            return await judge.ask(items)
+
+    found = asyncio.run(work())
+
+    (batch,) = judge_items(items, plan.judge.judge, rubric=RUBRIC)
+    assert found.failures == (None,) * 3
+    assert found.probabilities == pytest.approx(batch.probabilities, abs=1e-4)

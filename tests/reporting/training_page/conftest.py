@@ -1,0 +1,105 @@
+"""Pages of made-up training runs, their words, and what a browser would see of them."""
+
+import functools
+import re
+from html.parser import HTMLParser
+
+import pytest
+from markupsafe import Markup
+
+from voirdire.reporting.training_json import training_run_as_dict
+from voirdire.reporting.training_page import training_report
+from voirdire.reporting.training_page.speaker import TrainingSpeaker
+
+VOID = {"meta", "link", "br", "img", "hr", "input", "col", "wbr"}
+
+
+class Page(HTMLParser):
+    """Elements, attributes, ids, and tables as rows of cells."""
+
+    def __init__(self, page):
+        super().__init__(convert_charrefs=True)
+        self.elements, self.ids, self.open, self.attributes = [], [], [], []
+        self.tables = []
+        self.feed(page)
+        self.close()
+
+    def handle_starttag(self, tag, attrs):
+        self.elements.append(tag)
+        self.attributes += [(tag, name, value) for name, value in attrs]
+        self.ids += [value for name, value in attrs if name == "id"]
+        if tag not in VOID:
+            self.open.append(tag)
+        if tag == "table":
+            self.tables.append([])
+        elif tag == "tr":
+            self.tables[-1].append([])
+        elif tag in ("td", "th"):
+            self.tables[-1][-1].append("")
+
+    def handle_startendtag(self, tag, attrs):
+        self.handle_starttag(tag, attrs)
+        if tag not in VOID:
+            self.open.pop()
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        if {"td", "th"} & set(self.open):
+            self.tables[-1][-1][-1] += data
+
+
+@functools.cache
+def _rendered(key):
+    run, options = _RUNS[key]
+    return training_report(run, **options)
+
+
+_RUNS = {}
+
+
+@pytest.fixture
+def rendered():
+    """Render a page, the same one only once: figures take time."""
+
+    def render(run, **options):
+        key = repr((training_run_as_dict(run), options))
+        _RUNS[key] = run, options
+        return _rendered(key)
+
+    return render
+
+
+@pytest.fixture
+def seen(rendered):
+    """Give what a browser would see of a page."""
+    return lambda run, **options: Page(rendered(run, **options))
+
+
+@pytest.fixture
+def page_text(rendered):
+    """Render a page and give its words."""
+
+    def render(run, **options):
+        page = rendered(run, **options)
+        body = re.sub(r"<(style|svg)\b.*?</\1>", " ", page, flags=re.DOTALL)
+        apart = r'<span class="chip|</(?:span|td|th|p|li|h\d|caption|dt|dd|pre)>'
+        body = re.sub(apart, lambda tag: f" {tag.group()}", body)
+        text = Markup(body).striptags().replace("\N{NO-BREAK SPACE}", " ")
+        return " ".join(text.split())
+
+    return render
+
+
+@pytest.fixture
+def said():
+    """Speak something in a language and take the markup away."""
+
+    def speak(thing, language="en"):
+        speaker = TrainingSpeaker(language)
+        things = thing if isinstance(thing, tuple | list) else (thing,)
+        spoken = speaker.phrases["sentence.space"].join(speaker(each) for each in things)
+        return Markup(spoken).striptags().replace("\N{NO-BREAK SPACE}", " ")
+
+    return speak

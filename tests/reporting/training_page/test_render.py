@@ -1,0 +1,341 @@
+"""The whole page of a run: its form, its numbers, and names that would like to act."""
+
+import re
+import shlex
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from made_training_run import PROPOSITIONS, made_run
+from voirdire.errors import InputError, NoDataError
+from voirdire.reporting.training_page import training_report
+
+HOSTILE = (
+    "<script>alert(1)</script>",
+    '"><img src=x onerror=alert(1)>',
+    "{{7*7}}{% raw %}",
+    "{0.__class__}",
+    "</style></svg><script>alert(2)</script>",
+    "a\u202eb\u2066c\u2069",
+    "\ud800",
+    "\x00\x1b[31m",
+    "' onmouseover='alert(3)",
+    "标注员 שלום",
+    "<!--",
+    "x" * 100_000,
+)
+
+
+@pytest.fixture(params=["en", "zh"])
+def language(request):
+    return request.param
+
+
+def written(value, digits=2):
+    """Write a figure as the English page does."""
+    text = f"{value:.{digits}f}".replace("-", "−")
+    return re.sub(r"^(−?)0\.", r"\1.", text)
+
+
+def mean(values):
+    return float(np.nanmean(np.array(list(values), dtype=float)))
+
+
+def test_the_page_is_well_formed(seen, language):
+    page = seen(made_run(), language=language)
+
+    assert page.open == []
+    assert len(page.ids) == len(set(page.ids))
+    links = [value for tag, name, value in page.attributes if (tag, name) == ("a", "href")]
+    assert len(links) > 5
+    assert {link.removeprefix("#") for link in links} <= set(page.ids)
+
+
+def test_the_page_needs_nothing_from_elsewhere(rendered, seen, language):
+    page = seen(made_run(), language=language)
+
+    assert not {"script", "iframe", "object", "embed", "form", "img"} & set(page.elements)
+    assert not [name for _, name, _ in page.attributes if name.startswith("on")]
+    sources = [
+        value
+        for tag, name, value in page.attributes
+        if name in ("src", "srcset", "xlink:href", "data") or (name == "href" and tag != "a")
+    ]
+    assert all(value.startswith(("data:", "#")) for value in sources)
+    assert not re.search(r"url\((?!#)|@import", rendered(made_run(), language=language))
+
+
+def hostile_run():
+    names = {"propositions": HOSTILE, "behaviors": HOSTILE[:3], "classes": HOSTILE[3:9]}
+    run = made_run(12, name=HOSTILE[0], folder=f"{HOSTILE[1]}/run", **names)
+    return replace(
+        run,
+        framework=HOSTILE[4],
+        judge=HOSTILE[2],
+        fingerprint=HOSTILE[5],
+        rubric=HOSTILE[6],
+        judged=HOSTILE[8],
+        created=HOSTILE[7],
+        versions={HOSTILE[0]: HOSTILE[1]},
+        dropped=HOSTILE,
+        alarms=tuple(replace(alarm, text=HOSTILE[0]) for alarm in run.alarms),
+        reference_run=replace(run.reference_run, name=HOSTILE[4], reward_hash=HOSTILE[0]),
+    )
+
+
+def test_hostile_text_stays_text(rendered, seen, language):
+    options = {"language": language, "title": HOSTILE[0], "created": HOSTILE[1]}
+    text = rendered(hostile_run(), **options)
+    page = seen(hostile_run(), **options)
+
+    assert page.open == []
+    assert not {"script", "img"} & set(page.elements)
+    assert not [name for _, name, _ in page.attributes if name.startswith("on")]
+    assert "&lt;script&gt;alert(1)" in text
+    assert "\u202e" not in text
+    assert "\x1b" not in text
+    assert "x" * 500 not in text
+    text.encode("utf-8")
+
+
+def test_no_word_is_left_in_braces_or_as_a_key(page_text, language):
+    text = page_text(made_run(gone={3}), language=language)
+
+    assert not re.search(r"[{}]|\b(training|reward)\.[a-z]+\.|Undefined|None\b(?! began)", text)
+    assert not re.search(r"\bnan\b", text)
+
+
+def test_the_story_has_the_numbers_of_the_run(page_text):
+    run = made_run(40)
+
+    text = page_text(run)
+
+    first, last = run.steps[:10], run.steps[-10:]
+    start, end = (mean(step.reward_mean for step in steps) for steps in (first, last))
+    assert f"The mean reward rose from {written(start)} to {written(end)}, from the first" in text
+    parts = [mean(getattr(step, name) for step in steps)
+             for name in ("rule_mean", "base_mean") for steps in (first, last)]  # fmt: skip
+    shown = [written(value) for value in parts]
+    assert f"the rules gave {shown[0]} and then {shown[1]}, the base reward {shown[2]} and" in text
+    before = mean(step.reward_mean for step in run.reference[-10:])
+    assert f"(earlier) had {written(before)} at the steps where this one has {written(end)}" in text
+    lengths = [mean(step.length_mean for step in steps) for steps in (first, last)]
+    assert f"from {lengths[0]:.1f} to {lengths[1]:.1f} tokens" in text
+    share = sum(step.n_missing for step in run.steps) / (40 * 32)
+    assert f"{100 * share:.1f}% of all completions got no reward" in text
+    flat = mean(step.zero_spread_share for step in last)
+    assert f"In {100 * flat:.1f}% of the groups of the last steps" in text
+    assert f"{40 * 32:,} completions in 40 steps" in text
+
+
+def test_the_propositions_that_moved_are_told_with_their_ends(page_text):
+    run = made_run(40)
+
+    text = page_text(run)
+
+    ends = {
+        name: tuple(mean(step.proposition_rates[name] for step in steps)
+                    for steps in (run.steps[:10], run.steps[-10:]))
+        for name in PROPOSITIONS
+    }  # fmt: skip
+    order = sorted(PROPOSITIONS, key=lambda name: -abs(ends[name][1] - ends[name][0]))
+    told = [f"{name} ({written(ends[name][0])} → {written(ends[name][1])})" for name in order]
+    assert f"moved most are {', '.join(told[:3])} and 2 more." in text
+    unpaid = [name for name in order if name not in PROPOSITIONS[:3]]
+    assert f"No reward depends on {unpaid[0]} and {unpaid[1]}, which moved all the same" in text
+
+
+def test_every_alarm_is_in_the_table_and_every_kind_has_advice(page_text, seen):
+    run = made_run(40)
+
+    table = seen(run).tables[0]
+    text = page_text(run)
+
+    assert [row[:2] for row in table[1:]] == [[str(alarm.step), alarm.kind] for alarm in run.alarms]
+    assert [row[2] for row in table[1:]] == [
+        "31% of the rewards are missing",
+        "the mean probability of disclaimer is 62%, 21% in the reference run",
+        "the mean probability of hard_refuse/ideal is 83%, 44% in the reference run",
+        "responses have a mean length of 97, 41 before",
+        "length and reward correlate by .57",
+        "apology is 99% true, 50% before: it tells no responses apart",
+        "93% of the groups have rewards that are all equal",
+        "the standard deviation of the rewards is .087, 1.210 in the beginning",
+    ]
+    assert "8 alarms began" in text
+    assert text.count("voirdire sample runs/first -o sample") == 5  # the caution, and four kinds
+
+
+def test_tables_hold_means_of_the_steps(seen):
+    run = made_run(40)
+
+    _, reward, rates, classes, length, missing, every = seen(run).tables
+
+    parts = [run.steps[at : at + 4] for at in range(0, 40, 4)]
+    before = [run.reference[at : at + 4] for at in range(0, 40, 4)]
+    assert reward[1:] == [
+        [
+            f"{part[0].step}–{part[-1].step}",
+            written(mean(step.reward_mean for step in part)),
+            written(mean(step.reward_sd for step in part)),
+            written(mean(step.rule_mean for step in part)),
+            written(mean(step.base_mean for step in part)),
+            written(mean(step.reward_mean for step in other)),
+        ]
+        for part, other in zip(parts, before, strict=True)
+    ]
+    assert missing[1][1:3] == [str(4 * 32), str(sum(step.n_missing for step in parts[0]))]
+    assert length[2][1] == f"{mean(step.length_mean for step in parts[1]):.1f}"
+    found = {row[0]: row[1:3] for row in rates[1:]}
+    for name in PROPOSITIONS:
+        assert found[name] == [
+            written(mean(step.proposition_rates[name] for step in steps))
+            for steps in (run.steps[:10], run.steps[-10:])
+        ]
+    ideal = next(row for row in classes if row[:2] == ["comply", "ideal"])
+    assert (
+        ideal[3] == f"{100 * mean(s.class_shares['comply']['ideal'] for s in run.steps[-10:]):.1f}%"
+    )
+    assert len(every) == 41
+    assert [row[2] for row in every[1:]] == [written(step.reward_mean, 3) for step in run.steps]
+
+
+def test_every_section_has_its_figure(rendered):
+    page = rendered(made_run())
+
+    assert page.count("<svg") == 5
+    for kind in ("reward", "propositions", "classes", "length", "missing"):
+        assert page.count(f'class="plot training_{kind}"') == 1
+
+
+def test_the_sample_command_can_be_pasted_into_a_shell(rendered, page_text):
+    folder = "runs/it's first; rm -rf"
+
+    text = page_text(made_run(folder=folder))
+
+    command = text[text.index("voirdire sample") :].split(" -o sample")[0]
+    assert shlex.split(command) == ["voirdire", "sample", folder]
+
+
+def test_the_source_is_what_commands_say(page_text):
+    assert "voirdire sample ./-odd -o sample" in page_text(made_run(), source="-odd")
+
+
+def test_without_completions_no_sample_is_promised(page_text):
+    text = page_text(made_run(alarms=False, has_completions=False))
+
+    assert "voirdire sample" not in text
+    assert "The completions of this run were not written down" in text
+
+
+def test_many_steps_are_thinned_and_cut_and_it_is_said(page_text, seen):
+    run = made_run(1_000, alarms=False)
+
+    text, tables = page_text(run), seen(run).tables
+
+    assert "Each point is the mean of 5 steps." in text
+    assert "The first and the last 100 of 1,000 steps are shown" in text
+    assert [len(table) for table in tables] == [11, 6, 11, 11, 11, 201]
+
+
+def test_many_alarms_propositions_and_lines_are_cut_and_it_is_said(page_text):
+    names = tuple(f"p{place}" for place in range(150))
+    run = made_run(2, propositions=names)
+    run = replace(run, alarms=run.alarms * 20, dropped=tuple(map(str, range(300))))
+
+    text = page_text(run)
+
+    assert "The first 100 of 160 are shown." in text
+    assert "The first 100 of 150 are shown." in text
+    assert "The first 200 are shown." in text
+    assert "300 lines left out" in text
+
+
+def test_what_could_not_be_read_is_listed(page_text):
+    text = page_text(made_run(dropped=("steps-a.jsonl:7: half a line",)))
+
+    assert "1 line left out" in text
+    assert "steps-a.jsonl:7: half a line" in text
+    assert "Every line of the run could be read." in page_text(made_run())
+
+
+def test_what_paid_is_named(page_text):
+    run = made_run(is_centered=True)
+
+    text = page_text(run)
+
+    for words in (run.reward_hash, run.fingerprint, "safety 1.0", "the final answer", "trl",
+                  "earlier, 40 steps, under the same reward", "not written down with the run",
+                  "each behavior’s mean is taken off its rule rewards"):  # fmt: skip
+        assert words in text
+
+
+def test_a_reference_under_another_reward_is_not_compared(page_text, seen):
+    run = made_run()
+    run = replace(run, reference_run=replace(run.reference_run, reward_hash="sha256:other"))
+
+    text = page_text(run)
+
+    assert "its rewards are not on the same scale" in text
+    assert "at the steps where this one has" not in text
+    assert {row[-1] for row in seen(run).tables[1][1:]} == {"–"}
+
+
+@pytest.mark.parametrize("n_steps", [1, 2])
+def test_a_run_of_a_few_steps_does_not_claim_to_be_quiet(page_text, seen, language, n_steps):
+    run = made_run(n_steps, alarms=False, reference=False)
+
+    text = page_text(run, language=language)
+
+    assert {"en": "too short to tell", "zh": "太短，无法判断"}[language] in text
+    assert seen(run, language=language).open == []
+
+
+def test_a_run_without_a_single_reward_is_told_as_that(page_text, language):
+    run = made_run(12, gone=range(12), alarms=False, reference=False)
+
+    text = page_text(run, language=language)
+
+    assert {"en": "No completion has a reward.", "zh": "没有任何回复得到奖励。"}[language] in text
+    assert "100" in text
+
+
+def test_a_run_without_a_base_reward_has_no_columns_for_it(seen, page_text):
+    run = made_run(base=False, alarms=False, reference=False)
+
+    assert seen(run).tables[0][0] == ["Steps", "Reward", "Standard deviation"]
+    assert "the base reward" not in page_text(run).split("On this page")[0].split("Alarms")[0]
+
+
+def test_the_same_run_gives_the_same_bytes(language):
+    first = training_report(made_run(4), language=language)
+
+    assert first == training_report(made_run(4), language=language)
+
+
+def test_titles_and_dates_are_shown(page_text):
+    text = page_text(made_run(), title="My run", created="2026-03-04")
+
+    assert "My run" in text
+    assert "2026-03-04" in text
+    assert "What did the model learn" not in text
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"title": " "}, "`title` must be text"),
+        ({"created": 7}, "`created` must be text"),
+        ({"source": ""}, "`source` must be text"),
+        ({"language": "fr"}, "`language` must be"),
+    ],
+)
+def test_options_that_break_a_rule_are_refused(options, message):
+    with pytest.raises(InputError, match=message):
+        training_report(made_run(2), **options)
+
+
+def test_a_run_without_steps_is_refused():
+    with pytest.raises(NoDataError, match="`run` must hold at least one step, got none in 'runs/"):
+        training_report(made_run(steps=()))

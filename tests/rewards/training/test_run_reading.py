@@ -1,0 +1,299 @@
+"""Runs read again: ranks added up, sessions that replace each other, and what is damaged."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rewards.reward_cases import tiny_reward
+from rewards.training.recorded_runs import drawn_turns, recorded, scored, watch_of
+from voirdire.errors import InputError
+from voirdire.rewards.live import Turn
+from voirdire.rewards.training.run_reading import read_training_run
+from voirdire.rewards.training.sessions import Session, counting
+
+TESTS = str(Path(__file__).parents[2])
+
+
+def as_rank(monkeypatch, rank, world=2):
+    monkeypatch.setenv("RANK", str(rank))
+    monkeypatch.setenv("WORLD_SIZE", str(world))
+
+
+def session(name, *, rank=None, world=1, pid=1, began=0.0, ended=0.0, first=0):
+    return Session(
+        id=name, rank=rank, world=world, host="h", pid=pid, began=began, ended=ended, first=first
+    )
+
+
+# Ranks ----------------------------------------------------------------------------------------
+
+
+def test_ranks_with_shares_of_different_size_give_the_figures_of_the_whole(tmp_path, monkeypatch):
+    rng = np.random.default_rng(0)
+    steps = [drawn_turns(rng, n_prompts=4, n_each=4) for _ in range(3)]
+    whole = watch_of(tmp_path / "whole")
+    for number, turns in enumerate(steps):
+        whole.add(scored(turns), turns, step=number)
+    for rank, share in enumerate([slice(0, 3), slice(3, 16)]):  # a group is split between them
+        as_rank(monkeypatch, rank)
+        watch = watch_of(tmp_path / "ranks")
+        for number, turns in enumerate(steps):
+            watch.add(scored(turns[share]), turns[share], step=number)
+
+    found, expected = read_training_run(tmp_path / "ranks"), read_training_run(tmp_path / "whole")
+
+    assert found.n_writers == 2
+    for one, other in zip(found.steps, expected.steps, strict=True):
+        assert (one.n, one.n_groups) == (other.n, other.n_groups) == (16, 4)
+        assert one.reward_mean == pytest.approx(other.reward_mean, rel=1e-12)
+        assert one.reward_sd == pytest.approx(other.reward_sd, rel=1e-12)
+        assert one.length_reward_correlation == pytest.approx(
+            other.length_reward_correlation, rel=1e-9
+        )
+
+
+@pytest.mark.slow
+def test_processes_without_a_rank_that_run_together_add_up(tmp_path):
+    code = (
+        "import sys\n"
+        "from rewards.training.recorded_runs import *\n"
+        "t = [Turn(response='0.9 0.1', prompt='p', behavior='refuse')]\n"
+        f"w = watch_of({str(tmp_path / 'run')!r})\n"
+        "s = scored(t)\n"
+        "w.add(s, t, step=0)\n"
+        "print('ready', flush=True)\n"
+        "sys.stdin.readline()\n"
+        "w.add(s, t, step=0)\n"
+    )
+    workers = [
+        subprocess.Popen(
+            [sys.executable, "-c", code],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env=os.environ | {"PYTHONPATH": TESTS},
+            text=True,
+        )
+        for _ in range(2)
+    ]
+    for worker in workers:
+        assert worker.stdout.readline() == "ready\n"
+    for worker in workers:
+        worker.communicate("go\n", timeout=30)
+
+    [step] = read_training_run(tmp_path / "run").steps
+
+    assert step.n == 4
+
+
+# Sessions -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("sessions", "expected"),
+    [
+        pytest.param(
+            [session("a", pid=1, ended=9), session("b", pid=2, began=1, ended=9)],
+            {"a": None, "b": None},
+            id="side by side",
+        ),
+        pytest.param(
+            [session("a", pid=1, ended=9), session("b", pid=2, began=10, ended=20, first=5)],
+            {"a": 5, "b": None},
+            id="one after the other",
+        ),
+        pytest.param(
+            [
+                session("a", rank=0, world=2, pid=1, ended=1),
+                session("b", rank=1, world=2, pid=2, began=2, ended=3),
+            ],
+            {"a": None, "b": None},
+            id="a rank that begins late is no restart",
+        ),
+        pytest.param(
+            [
+                session("a0", rank=0, world=2, pid=1, ended=9),
+                session("a1", rank=1, world=2, pid=2, ended=9),
+                session("b0", rank=0, world=2, pid=3, began=10, ended=20, first=4),
+                session("b1", rank=1, world=2, pid=4, began=11, ended=20, first=4),
+            ],
+            {"a0": 4, "a1": 4, "b0": None, "b1": None},
+            id="all ranks again",
+        ),
+        pytest.param(
+            [
+                session("a0", rank=0, world=2, pid=1, ended=9),
+                session("a1", rank=1, world=2, pid=2, ended=9),
+                session("b0", rank=0, world=1, pid=3, began=10, ended=20, first=4),
+            ],
+            {"a0": 4, "a1": 4, "b0": None},
+            id="fewer ranks than before",
+        ),
+        pytest.param(
+            [session("a", pid=1, ended=9), session("b", pid=2, began=10, first=None)],
+            {"a": None, "b": None},
+            id="begun again without a step",
+        ),
+    ],
+)
+def test_a_session_counts_until_another_takes_its_place(sessions, expected):
+    assert counting(sessions) == expected
+
+
+def test_steps_behind_a_checkpoint_that_was_gone_back_to_do_not_count(tmp_path):
+    recorded(tmp_path / "run", n_steps=6)
+    watch = watch_of(tmp_path / "run")
+    turns = [Turn(response="0.9 0.1", prompt="p", behavior="refuse")]
+    watch.add(scored(turns), turns, step=3)
+
+    found = read_training_run(tmp_path / "run")
+
+    assert [(step.step, step.n) for step in found.steps] == [(0, 24), (1, 24), (2, 24), (3, 1)]
+
+
+# Damage ---------------------------------------------------------------------------------------
+
+
+def test_a_process_that_is_killed_leaves_all_but_its_last_line(tmp_path):
+    code = (
+        "import itertools\n"
+        "from rewards.training.recorded_runs import *\n"
+        f"w = watch_of({str(tmp_path / 'run')!r})\n"
+        "t = [Turn(response='0.9 0.1' + ' ' * 9999, prompt='p', behavior='refuse')] * 50\n"
+        "s = scored(t)\n"
+        "for step in itertools.count():\n"
+        "    w.add(s, t, step=step)\n"
+    )
+    worker = subprocess.Popen([sys.executable, "-c", code], env=os.environ | {"PYTHONPATH": TESTS})
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        found = list((tmp_path / "run").glob("steps-*.jsonl"))
+        if found and found[0].stat().st_size > 20_000:
+            break
+        time.sleep(0.01)
+    worker.send_signal(signal.SIGKILL)
+    worker.wait()
+
+    run = read_training_run(tmp_path / "run")
+
+    assert [step.step for step in run.steps] == list(range(len(run.steps)))
+    assert len(run.steps) > 5
+    assert {step.n for step in run.steps} == {50}
+    assert len(run.dropped) <= 1
+
+
+def test_a_line_that_is_cut_off_is_left_out_and_listed(tmp_path):
+    recorded(tmp_path / "run", n_steps=3)
+    [path] = (tmp_path / "run").glob("steps-*.jsonl")
+    data = path.read_bytes()
+    path.write_bytes(data[:-40])
+
+    run = read_training_run(tmp_path / "run")
+
+    assert [step.step for step in run.steps] == [0, 1]
+    assert run.dropped == (f"{path.name}:4: the line is cut off, and left out",)
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("nothing", "the line is no JSON, and left out"),
+        ("[1, 2]", "the line is no object, and left out"),
+        ('{"step": "soon"}', "the line is no step, and left out"),
+        ('{"step": 1, "time": 1, "sums": {}}', "the line is no step, and left out"),
+        ("[" * 100_000, "the line is no JSON, and left out"),
+    ],
+    ids=["text", "list", "word", "no sums", "deep"],
+)
+def test_a_damaged_line_costs_that_line(tmp_path, line, reason):
+    recorded(tmp_path / "run", n_steps=2)
+    [path] = (tmp_path / "run").glob("steps-*.jsonl")
+    head, *rest = path.read_text(encoding="utf-8").splitlines()
+    path.write_text("\n".join([head, line, *rest, ""]), encoding="utf-8")
+
+    run = read_training_run(tmp_path / "run")
+
+    assert [step.n for step in run.steps] == [24, 24]
+    assert run.dropped == (f"{path.name}:2: {reason}",)
+
+
+def test_completions_are_not_read_for_the_steps(tmp_path):
+    recorded(tmp_path / "run", n_steps=2)
+    [path] = (tmp_path / "run").glob("completions-*.jsonl")
+    path.unlink()
+    path.mkdir()
+
+    assert len(read_training_run(tmp_path / "run").steps) == 2
+
+
+def test_a_damaged_reference_is_listed_and_left_out(tmp_path):
+    recorded(tmp_path / "first", n_steps=3)
+    recorded(tmp_path / "run", n_steps=3, reference=tmp_path / "first")
+    (tmp_path / "run" / "reference.json").write_text("{}", encoding="utf-8")
+
+    run = read_training_run(tmp_path / "run")
+
+    assert run.reference is None
+    assert run.dropped == (
+        "reference.json: the steps of the reference run cannot be read (KeyError)",
+    )
+
+
+@pytest.mark.parametrize(
+    ("content", "match"),
+    [
+        (None, r"which holds no run\.json"),
+        ("{", r"run\.json: must be JSON"),
+        ('{"schema": "voirdire.reward/1"}', "must be 'voirdire.training/1', got 'voirdire.rew"),
+        ('{"schema": "voirdire.training/1"}', "must say what the run is about"),
+        (
+            json.dumps({"schema": "voirdire.training/1", "reward": 3, "rubric": 4, "judge": 5}),
+            "must say what the run is about",
+        ),
+    ],
+)
+def test_a_folder_that_is_no_run_is_refused(tmp_path, content, match):
+    if content is not None:
+        (tmp_path / "run.json").write_text(content, encoding="utf-8")
+
+    with pytest.raises(InputError, match=match):
+        read_training_run(tmp_path)
+
+
+def test_what_is_no_folder_is_refused(tmp_path):
+    (tmp_path / "file").write_text("", encoding="utf-8")
+
+    with pytest.raises(InputError, match="which is a file"):
+        read_training_run(tmp_path / "file")
+    with pytest.raises(InputError, match="which is nothing"):
+        read_training_run(tmp_path / "nowhere")
+
+
+def test_a_run_without_a_step_is_a_run(tmp_path):
+    watch_of(tmp_path / "run")
+
+    run = read_training_run(tmp_path / "run")
+
+    assert (run.steps, run.alarms, run.n_completions) == ((), (), 0)
+
+
+def test_a_run_says_what_it_is_about(tmp_path):
+    recorded(tmp_path / "run", n_steps=2)
+    reward = tiny_reward()
+
+    run = read_training_run(tmp_path / "run")
+
+    assert (run.name, run.framework, run.reward_name) == ("mine", "python", reward.name)
+    assert run.reward_hash == reward.content_hash
+    assert (run.rubric, run.rubric_hash) == ("tiny 1", reward.rubric.content_hash)
+    assert (run.propositions, run.behaviors) == (("sorry", "rude"), ("refuse", "chat"))
+    assert run.paying == {"refuse": ("sorry", "rude"), "chat": ("rude",)}
+    assert run.question_texts["rude"] == {"en": "Is it rude?"}
+    assert run.length_unit == "tokens"
+    assert run.n_completions == 48

@@ -1,0 +1,177 @@
+"""Figures of a step, against sums done by hand; and what processes wrote, added up exactly."""
+
+import math
+import random
+
+import numpy as np
+import pytest
+
+from rewards.reward_cases import expected_rule_reward, tiny_reward
+from rewards.training.recorded_runs import drawn_turns, scored
+from voirdire.rewards.live import Turn
+from voirdire.rewards.training.step_metrics import step_metrics, used_propositions
+from voirdire.rewards.training.step_sums import StepSums, group_of, n_characters, sums_of
+
+CLASSES = {"refuse": ("bad", "good", "poor"), "chat": ("good", "poor")}
+
+
+def metrics_of(turns, **settings):
+    return step_metrics(tiny_reward(), scored(turns, **settings), turns)
+
+
+def figures_of(sums):
+    return sums.step(0, propositions=("sorry", "rude"), classes=CLASSES, by_tokens=True)
+
+
+def test_figures_of_a_small_step_are_those_done_by_hand():
+    turns = [
+        Turn(response="0.9 0.1", prompt="p", behavior="refuse", n_tokens=10),
+        Turn(response="0.5 0.3", prompt="p", behavior="refuse", n_tokens=20),
+        Turn(response="0.2 0.4", prompt="q", behavior="chat", n_tokens=60),
+    ]
+
+    found = metrics_of(turns)
+
+    rewards = [
+        expected_rule_reward("refuse", 0.9, 0.1),
+        expected_rule_reward("refuse", 0.5, 0.3),
+        expected_rule_reward("chat", 0.2, 0.4),
+    ]
+    assert found["reward"] == pytest.approx(np.mean(rewards))
+    assert found["reward_sd"] == pytest.approx(np.std(rewards, ddof=1))
+    assert found["rule_reward"] == pytest.approx(np.mean(rewards))
+    assert found["base_reward"] == 0.0
+    assert found["missing"] == 0.0
+    assert found["proposition/sorry"] == pytest.approx((0.9 + 0.5 + 0.2) / 3)
+    assert found["proposition/rude"] == pytest.approx((0.1 + 0.3 + 0.4) / 3)
+    # refuse: bad = rude, good = not rude and sorry, poor = the rest
+    assert found["class/refuse/bad"] == pytest.approx((0.1 + 0.3) / 2)
+    assert found["class/refuse/good"] == pytest.approx((0.9 * 0.9 + 0.7 * 0.5) / 2)
+    assert found["class/refuse/poor"] == pytest.approx((0.9 * 0.1 + 0.7 * 0.5) / 2)
+    assert found["class/chat/good"] == pytest.approx(0.6)
+    assert found["n_tokens"] == 30.0
+    assert found["length_reward_correlation"] == pytest.approx(
+        np.corrcoef([10, 20, 60], rewards)[0, 1]
+    )
+    assert found["groups_without_spread"] == 0.0
+
+
+def test_keys_are_the_same_whatever_came():
+    whole = metrics_of([Turn(response="0.9 0.1", prompt="p", behavior="refuse", n_tokens=3)])
+    chats = metrics_of([Turn(response="0.9 0.1", behavior="chat")])
+    broken = metrics_of([Turn(response=None), Turn(response="no numbers", behavior="refuse")])
+
+    assert list(whole) == list(chats) == list(broken) == list(metrics_of([]))
+
+
+def test_what_is_undefined_is_nan_and_never_0():
+    found = metrics_of([Turn(response="0.9", behavior="refuse"), Turn(response=None)])
+
+    assert found["missing"] == 1.0
+    undefined = {name for name, value in found.items() if math.isnan(value)}
+    assert undefined == set(found) - {"missing"}
+
+
+def test_missing_rewards_do_not_count_as_0():
+    there = Turn(response="0.9 0.1", prompt="p", behavior="refuse")
+    found = metrics_of([there, Turn(response=None, prompt="p", behavior="refuse"), there, there])
+
+    assert found["reward"] == pytest.approx(expected_rule_reward("refuse", 0.9, 0.1))
+    assert found["missing"] == 0.25
+    assert found["groups_without_spread"] == 1.0
+    assert math.isnan(found["length_reward_correlation"])
+
+
+def test_a_group_of_one_is_no_group_without_spread():
+    found = metrics_of([Turn(response="0.9 0.1", prompt=str(k), behavior="chat") for k in range(3)])
+
+    assert math.isnan(found["groups_without_spread"])
+
+
+def test_lengths_are_characters_where_some_tokens_are_not_known():
+    turns = [
+        Turn(response="0.9 0.1", prompt="p", behavior="refuse", n_tokens=4),
+        Turn(response="0.25 0.125", prompt="p", behavior="refuse"),
+        Turn(response="0.5 0.5", prompt="p", behavior="refuse"),
+    ]
+
+    found = metrics_of(turns)
+
+    rewards = [expected_rule_reward("refuse", *map(float, t.response.split())) for t in turns]
+    assert math.isnan(found["n_tokens"])
+    assert found["length_reward_correlation"] == pytest.approx(
+        np.corrcoef([7, 10, 7], rewards)[0, 1]
+    )
+
+
+def test_propositions_that_no_weight_needs_are_not_among_the_metrics():
+    reward = tiny_reward()
+
+    assert used_propositions(reward) == ("sorry", "rude")
+
+
+@pytest.mark.parametrize("n_parts", [2, 5, 12])
+def test_parts_of_any_size_add_up_to_the_whole(n_parts):
+    rng = np.random.default_rng(n_parts)
+    turns = [*drawn_turns(rng, n_prompts=6, n_each=8), *drawn_turns(rng, behavior="chat")]
+    turns[3] = Turn(response=None, prompt="prompt 0", behavior="refuse", n_tokens=5)
+    scores = scored(turns)
+    whole = sums_of(tiny_reward(), scores, turns)
+    random.Random(n_parts).shuffle(turns)  # groups are split between the parts
+    edges = sorted(rng.integers(0, len(turns), size=n_parts - 1).tolist())
+
+    added = StepSums()
+    for low, high in zip([0, *edges], [*edges, len(turns)], strict=True):
+        part = turns[low:high]
+        told = sums_of(tiny_reward(), scored(part), part).told()
+        added.add(StepSums.read(told))
+
+    expected, found = figures_of(whole), figures_of(added)
+    assert found.n == expected.n
+    assert found.n_missing == expected.n_missing == 1
+    assert found.n_groups == expected.n_groups == 6
+    for name in ("reward_mean", "reward_sd", "rule_mean", "length_mean"):
+        assert getattr(found, name) == pytest.approx(getattr(expected, name), rel=1e-12)
+    assert found.length_reward_correlation == pytest.approx(
+        expected.length_reward_correlation, rel=1e-9
+    )
+    assert found.proposition_rates == pytest.approx(expected.proposition_rates, rel=1e-12)
+    for behavior, shares in expected.class_shares.items():
+        assert found.class_shares[behavior] == pytest.approx(shares, rel=1e-12)
+
+
+def test_a_constant_length_has_no_correlation_even_after_adding_up():
+    turns = [Turn(response="0.9 0.1", behavior="refuse", n_tokens=7) for _ in range(3)]
+    turns += [Turn(response="0.1 0.3", behavior="refuse", n_tokens=7) for _ in range(3)]
+    sums = StepSums()
+    for turn in turns:
+        sums.add(sums_of(tiny_reward(), scored([turn]), [turn]))
+
+    assert math.isnan(figures_of(sums).length_reward_correlation)
+    assert sums.tokens.deviation == 0.0
+
+
+def test_groups_are_told_by_their_name_or_by_their_prompt():
+    chat = [{"role": "user", "content": "p"}]
+
+    assert group_of(Turn(response="x")) is None
+    assert group_of(Turn(response="x", prompt="p")) == group_of(Turn(response="y", prompt="p"))
+    assert group_of(Turn(response="x", prompt="p")) != group_of(Turn(response="x", prompt="q"))
+    assert group_of(Turn(response="x", prompt=chat)) == group_of(Turn(response="y", prompt=chat))
+    assert group_of(Turn(response="x", prompt="p", group="g")) == group_of(
+        Turn(response="x", prompt="q", group="g")
+    )
+
+
+@pytest.mark.parametrize(
+    ("response", "expected"),
+    [
+        ("four", 4),
+        ([{"role": "assistant", "content": "four"}, {"role": "tool", "content": "ab"}], 6),
+        ([{"role": "assistant", "content": [{"type": "text", "text": "no"}]}], 2),
+        (None, 0),
+        (7, 0),
+    ],
+)
+def test_characters_are_counted_of_text_and_messages(response, expected):
+    assert n_characters(response) == expected

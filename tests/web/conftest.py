@@ -1,0 +1,47 @@
+"""Servers that many tests ask."""
+
+import pytest
+
+from servers.faulty import faulty_server  # noqa: F401  # a fixture
+from voirdire.rewards.given_weights import reward_of_weights
+from web.served import odd, serving
+
+TOKEN = "a-token-of-some-length-0123456789"
+WEIGHTS = {
+    "hard_refuse": {"apology": 1.0, "judgement": -2.0, "ideal": 3.0, "disallowed_content": -4.0},
+    "comply": {"fully_complies": 2.0, "apology": -0.5},
+}
+
+
+@pytest.fixture(scope="session")
+def safety_reward():
+    """Give a reward of the safety rubric, for the local judge."""
+    return reward_of_weights(WEIGHTS, rubric="safety", name="safe")
+
+
+@pytest.fixture(scope="session")
+def reward_path(safety_reward, tmp_path_factory):
+    path = tmp_path_factory.mktemp("reward") / "reward.json"
+    safety_reward.save(path)
+    return path
+
+
+@pytest.fixture(scope="session")
+def local(reward_path):
+    """Run `voirdire serve` with the local judge, without a token."""
+    with serving("--reward", reward_path, "--behavior", "hard_refuse") as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def guarded(reward_path):
+    """Run `voirdire serve` with a token."""
+    with serving("--reward", reward_path, token=TOKEN) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def golden():
+    """Run the reward of the golden table."""
+    with odd(live={"deadline_s": 2.0}) as server:
+        yield server

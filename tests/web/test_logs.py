@@ -1,0 +1,218 @@
+"""What stands in the log: never a word of a request, whatever goes wrong with it."""
+
+import asyncio
+import json
+import logging
+import socket
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from servers.faulty import FINAL, UNREADABLE
+from voirdire.web.logs import described, keep_loop_quiet, written_logs
+from web.served import odd, serving, until
+
+CANARY = "canary-77c2f1"
+HEAD = "POST /v1/rewards HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json"
+
+
+def failing(text):
+    raise ValueError(text)
+
+
+def caught(text):
+    try:
+        failing(text)
+    except ValueError as error:
+        return error
+
+
+def test_an_error_is_told_by_its_type_and_places_only():
+    error = caught(CANARY)
+
+    found = described(error)
+
+    assert CANARY not in found
+    assert found.startswith("ValueError at ")
+    assert "failing" in found
+
+
+def test_of_a_group_the_first_error_is_told():
+    group = ExceptionGroup(CANARY, [ExceptionGroup(CANARY, [caught(CANARY)])])
+
+    assert described(group).startswith("ValueError at ")
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+@pytest.mark.parametrize("name", ["voirdire", "uvicorn.error", "asyncio"])
+def test_whoever_logs_an_error_here_quotes_none(capsys, as_json, name):
+    with written_logs(as_json=as_json):
+        logging.getLogger(name).error("it failed", exc_info=caught(CANARY))
+
+    found = capsys.readouterr().err
+    assert CANARY not in found
+    assert "it failed" in found
+    assert "ValueError at " in found
+    if as_json:
+        assert json.loads(found)["level"] == "error"
+
+
+def test_a_task_that_nobody_waits_for_quotes_nothing(capsys):
+    async def work():
+        keep_loop_quiet(asyncio.get_running_loop())
+        task = asyncio.create_task(later())
+        await asyncio.wait([task])
+        del task
+
+    async def later():
+        failing(CANARY)
+
+    with written_logs(as_json=False):
+        asyncio.run(work())
+
+    found = capsys.readouterr().err
+    assert CANARY not in found
+    assert "ValueError at " in found
+
+
+def test_a_thread_that_fails_quotes_nothing(capsys):
+    with written_logs(as_json=False):
+        thread = threading.Thread(target=failing, args=(CANARY,))
+        thread.start()
+        thread.join()
+
+    found = capsys.readouterr().err
+    assert CANARY not in found
+    assert "in a thread: ValueError at " in found
+
+
+def test_loggers_are_as_they_were_afterwards():
+    logger = logging.getLogger("uvicorn")
+    before = (logger.handlers, logger.propagate, logger.level, threading.excepthook)
+
+    with written_logs(as_json=False):
+        assert logger.handlers != before[0]
+
+    assert (logger.handlers, logger.propagate, logger.level, threading.excepthook) == before
+
+
+def test_a_log_that_nobody_reads_stops_nothing():
+    """A pipe takes 64 KiB; whoever does not read it must not find the server waiting for it."""
+    code = (
+        "import logging\n"
+        "from voirdire.web.logs import written_logs\n"
+        "with written_logs(as_json=False):\n"
+        "    for _ in range(30_000):\n"
+        "        logging.getLogger('voirdire').error('x' * 100)\n"
+        "print('done', flush=True)\n"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            assert process.stdout.readline() == "done\n"
+        finally:
+            process.kill()
+
+
+def item(text, **more):
+    return {
+        "response": f"{CANARY} {text}",
+        "prompt": f"{CANARY} how?",
+        "behavior": "refuse",
+        **more,
+    }
+
+
+ASKED = [
+    [item("is answered")],
+    [item("raises")],
+    [item("nothing")],
+    [item("sleeps")],
+    [item("x", behavior=CANARY)],
+    [item("x", behavior=None)],
+    [item("x", group=CANARY, id=CANARY)],
+    [{"response": [{"role": "user", "content": CANARY}], "behavior": "refuse"}],
+    [{"response": [{"role": CANARY, "content": CANARY}], "behavior": "refuse"}],
+    [{"response": CANARY, "prompt": [{"x": CANARY}], "behavior": "refuse"}],
+    [{CANARY: CANARY}],
+    CANARY,
+]
+
+
+@pytest.mark.parametrize("as_json", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_no_failing_path_writes_a_word_of_a_request(as_json, tmp_path):
+    record = tmp_path / "record"
+    server = {"json_log": as_json, "max_body": 50_000, "body_s": 0.5, "record": str(record)}
+    with odd(live={"deadline_s": 0.2}, server=server) as served:
+        for items in ASKED:
+            served.post(items)
+            served.post(items, **{CANARY: CANARY})
+        for body in (
+            CANARY.encode(),
+            f'{{"items": [{{"response": "{CANARY}'.encode(),
+            f'{{"items": [{{"response": "{CANARY}", "base_reward": NaN}}]}}'.encode(),
+            f'{{"items": [{{"response": "{CANARY}", "response": "{CANARY}"}}]}}'.encode(),
+            CANARY.encode() + b"\xff",
+            CANARY.encode() * 10_000,
+        ):
+            for path in ("/v1/rewards", "/openrlhf"):
+                served.ask("POST", path, body)
+        served.ask(
+            "POST", "/openrlhf", {"query": [CANARY], "prompts": [CANARY], "labels": [CANARY]}
+        )
+        served.ask("POST", "/openrlhf", {"query": [f"x{CANARY} raises"], "prompts": ["x"]})
+        served.ask("POST", f"/v1/rewards?{CANARY}={CANARY}", {"items": []})
+        served.get(f"/{CANARY}")
+        served.ask("POST", "/v1/rewards", {"items": []}, headers={"X-More": CANARY})
+        served.ask("POST", "/v1/rewards", {"items": []}, headers={"Content-Type": CANARY})
+        served.get("/healthz", headers={"Host": CANARY})
+        served.get("/v1/reward", headers={"Authorization": f"Bearer {CANARY}"})
+        for raw in (
+            f"{CANARY} / HTTP/1.1\r\nHost: localhost\r\n\r\n",
+            f"{HEAD}\r\nContent-Length: 1000\r\n\r\n{CANARY}",
+            f"GET /healthz HTTP/1.1\r\n{CANARY}\r\n\r\n",
+        ):
+            with socket.create_connection(served.address, timeout=30) as connection:
+                connection.sendall(raw.encode())
+                connection.recv(65_536)
+        with socket.create_connection(served.address, timeout=30) as connection:
+            connection.sendall(f"{HEAD}\r\nContent-Length: 1000\r\n\r\n{CANARY}".encode())
+        until(lambda: "499" in served.log)  # the last one left before it had sent everything
+        figures = served.get("/metrics").body.decode()
+        code = served.end()
+        log = served.log
+
+    assert CANARY not in log
+    assert CANARY not in figures
+    assert code == 0
+    assert "/v1/rewards" in log
+    if as_json:
+        lines = [json.loads(line) for line in log.splitlines()]
+        assert {"client", "method", "route", "status", "milliseconds"} <= set(
+            next(line for line in lines if line.get("route") == "/v1/rewards")
+        )
+
+
+@pytest.mark.slow
+def test_a_model_that_fails_in_every_way_writes_no_word_either(
+    faulty_server, reward_path, tmp_path
+):
+    faults = [*UNREADABLE, *FINAL, "500", "no_json", "html", "cut_off", "reset", "no_access"]
+    faulty_server.script = lambda name, n: faults[int(name.rpartition("-")[2])]
+    options = ("--judge", "vllm/m", "--base-url", faulty_server.url, "--probability", "stated")
+    items = [
+        {"response": f"item-{n} {CANARY}", "prompt": CANARY, "behavior": "hard_refuse"}
+        for n in range(len(faults))
+    ]
+    with serving(
+        *("--reward", reward_path, "--store", tmp_path / "s.sqlite", "--deadline", 2), *options
+    ) as served:
+        found = [served.post([one]).json for one in items]
+        served.end()
+        log = served.log
+
+    assert all(answer["rewards"] == [None] for answer in found)
+    assert CANARY not in log

@@ -1,0 +1,65 @@
+"""The record: what is written of requests, and that rewards do not depend on it."""
+
+import asyncio
+import json
+import logging
+
+from voirdire.adapters.golden import golden_judge, golden_reward
+from voirdire.rewards.live import LiveReward, Turn
+from voirdire.web import ServerSettings
+from voirdire.web.recording import Recording
+from voirdire.web.service import RewardService
+
+TURNS = [
+    Turn(response="I'm sorry.", prompt="how?", behavior="refuse"),
+    Turn(response="unanswerable", prompt="how?", behavior="refuse"),
+]
+
+
+async def recorded(folder, n_requests):
+    service = RewardService(
+        LiveReward(golden_reward(), judge=golden_judge()), ServerSettings(record=folder)
+    )
+    await service.start()
+    for step in range(n_requests):
+        found = await service.rewarded(TURNS, deadline_s=10)
+        await service.record(found, TURNS, step=step)
+    await service.close()
+
+
+def test_a_record_holds_every_completion_with_its_reward(tmp_path):
+    asyncio.run(recorded(tmp_path / "run", 3))
+
+    [path] = (tmp_path / "run").glob("completions-*.jsonl")
+    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    assert [row["reward"] for row in rows] == [5.0, None] * 3
+    assert [row["step"] for row in rows] == [0, 0, 1, 1, 2, 2]
+    assert rows[0]["response"] == "I'm sorry."
+    told = json.loads((tmp_path / "run" / "run.json").read_text(encoding="utf-8"))
+    assert told["framework"] == "server"
+
+
+def test_a_record_that_cannot_be_written_costs_no_reward(tmp_path, caplog, monkeypatch):
+    """A full disk, such as it is."""
+
+    async def work():
+        recording = Recording(golden_reward(), ServerSettings(record=tmp_path / "run"))
+        recording.start()
+        monkeypatch.setattr(recording._watch, "add", full)
+        service = RewardService(LiveReward(golden_reward(), judge=golden_judge()), ServerSettings())
+        await service.start()
+        found = await service.rewarded(TURNS, deadline_s=10)
+        n_alarms = await recording.add(found, TURNS, step=1)
+        await recording.close()
+        await service.close()
+        return n_alarms
+
+    def full(*arguments, **more):
+        raise OSError("no space left for canary")
+
+    with caplog.at_level(logging.ERROR):
+        n_alarms = asyncio.run(work())
+
+    assert n_alarms == 0
+    assert "nothing is recorded of a request: OSError at " in caplog.text
+    assert "canary" not in caplog.text
