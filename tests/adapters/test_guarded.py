@@ -516,15 +516,26 @@ def test_a_forked_process_goes_on_with_a_record_of_its_own(tmp_path):
 
 
 def test_a_judge_that_cannot_be_pickled_says_so(reward_with):
-    judge = ScriptedJudge(questions=("sorry", "rude", "names_it"), answer=lambda _: (1, 0, 0))
+    judge = Hangs()  # holds a lock
+    judge.let_go.set()
     reward = reward_with(judge)
 
-    with pytest.raises(
-        InputError, match=r"`judge` must be one that can be pickled .*ScriptedJudge"
-    ):
+    with pytest.raises(InputError, match=r"`judge` must be one that can be pickled .*got Hangs"):
         pickle.dumps(reward)
 
-    assert copy.deepcopy(reward).scored(turns_of(1)).rewards == [SORRY]
+    twin = copy.deepcopy(reward)
+    assert twin.scored(turns_of(1)).rewards == [SORRY]
+    twin.close()
+
+
+def test_a_judge_made_of_a_lambda_travels_with_a_pickler_that_can_take_it(reward_with):
+    cloudpickle = pytest.importorskip("cloudpickle")
+    judge = ScriptedJudge(questions=("sorry", "rude", "names_it"), answer=lambda _: (1, 0, 0))
+
+    twin = cloudpickle.loads(cloudpickle.dumps(reward_with(judge)))
+
+    assert twin.scored(turns_of(1)).rewards == [SORRY]
+    twin.close()
 
 
 def test_a_language_model_with_a_key_does_not_travel_but_its_name_does(monkeypatch):

@@ -6,7 +6,8 @@ import math
 import numpy as np
 import pytest
 
-from voirdire.adapters import check_adapter
+from voirdire.adapters import GuardedReward, check_adapter, golden_settings
+from voirdire.errors import UncertifiedWarning
 from voirdire.records import Item, Message
 from voirdire.rewards import load_reward
 from voirdire.web.paths import PATHS
@@ -191,6 +192,15 @@ def test_the_golden_table_over_http():
         check_adapter(call, without={"not_text"})  # refused: the body is not of the form
 
 
+@pytest.mark.slow
+def test_the_golden_table_through_an_adapter_that_asks_the_server():
+    with odd(live={"deadline_s": 20.0}) as server:
+        with pytest.warns(UncertifiedWarning, match="without a valid certificate"):
+            reward = GuardedReward(server.url, settings=golden_settings())
+        check_adapter(lambda turns: reward.scored(turns).rewards)
+        reward.close()
+
+
 def finite(number):
     """JSON has no words for the others."""
     return number if isinstance(number, int | float) and math.isfinite(number) else None
@@ -266,7 +276,7 @@ def test_the_reward_describes_itself(local, reward_path, tmp_path):
     assert found["fingerprint"] == local.post([]).json["reward"]["fingerprint"]
     again = tmp_path / "again.json"
     again.write_text(json.dumps(found["document"]), encoding="utf-8")
-    with pytest.warns(UserWarning, match="without a valid certificate"):
+    with pytest.warns(UncertifiedWarning, match="without a valid certificate"):
         assert load_reward(again).content_hash == found["content_hash"]
 
 

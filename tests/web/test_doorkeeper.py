@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from web.conftest import TOKEN
+from web.served import until
 
 PATHS = ("/v1/reward", "/metrics")
 
@@ -109,3 +110,13 @@ def test_a_stranger_with_a_large_body_hears_so(guarded):
     )
 
     assert answer.status == 401
+
+
+def test_nobody_can_pass_for_another_client(local):
+    """Whoever stands in front of the server is the client: the header is anybody's to send."""
+    n_lines = local.log.count("GET /v1/reward 200")
+
+    local.get("/v1/reward", headers={"X-Forwarded-For": "203.0.113.7"})
+
+    until(lambda: local.log.count("GET /v1/reward 200") > n_lines)
+    assert "203.0.113.7" not in local.log
