@@ -237,7 +237,7 @@ def test_a_call_that_fails_is_a_failure(call, place, faulty_server):
 
 def test_what_is_wrong_with_the_file_is_one_line(call, place):
     text = (place / "cascade.yaml").read_text(encoding="utf-8")
-    (place / "cascade.yaml").write_text(text.replace("first:", "frist:"), encoding="utf-8")
+    (place / "cascade.yaml").write_text(text.replace("first:", "begin:"), encoding="utf-8")
 
     done = judged(call)
 

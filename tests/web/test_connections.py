@@ -123,6 +123,35 @@ def test_a_head_without_end_is_cut_off(hasty):
         assert is_cut_off(connection, [b"X-More: " + b"y" * 1_000 + b"\r\n"] * 100_000)
 
 
+@pytest.mark.parametrize("begun", [b"", b"X-Endless: "])
+def test_what_comes_after_a_body_without_end_is_cut_off(begun):
+    """Chunks end with further headers, which a server keeps in memory."""
+    chunks = b"Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n"
+    with odd(server={"body_s": 20.0}) as server, connect(server) as connection:
+        connection.sendall(POST + chunks + begun)
+        piece = b"y" * 60_000 if begun else b"X-More: " + b"y" * 1_000 + b"\r\n"
+
+        assert is_cut_off(connection, [piece] * (20_000_000 // len(piece)))
+
+
+def test_a_next_head_without_end_is_cut_off_while_a_request_is_answered(patient_body):
+    server, connection = patient_body
+
+    assert is_cut_off(connection, [b"X-More: " + b"y" * 1_000 + b"\r\n"] * 20_000)
+
+
+def test_a_small_head_after_chunks_is_taken(hasty):
+    body = b'{"items": [{"response": "I\'m sorry.", "behavior": "refuse"}]}'
+    with connect(hasty) as connection:
+        connection.sendall(POST + b"Connection: close\r\nTransfer-Encoding: chunked\r\n\r\n")
+        connection.sendall(b"%x\r\n%b\r\n0\r\nX-More: yes\r\n\r\n" % (len(body), body))
+
+        found = read_all(connection)
+
+    assert found.startswith(b"HTTP/1.1 200")
+    assert b'"rewards":[5.0]' in found
+
+
 def test_who_does_not_read_the_answer_is_let_go(hasty):
     """Answers that nobody reads would stay in memory."""
     body = b'{"verdicts": true, "items": [' + b",".join([b'{"response":""}'] * 5_000) + b"]}"

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 __all__ = ["watched_protocol"]
 
 _MOST_HEAD_BYTES = 64 * 1024
+"""Also of what comes after a body, and of the next head, while a request is answered: uvicorn keeps
+all of it."""
+
 _BUSY = (
     b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\nconnection: close\r\n"
     b"content-length: 0\r\n\r\n"
@@ -60,15 +63,31 @@ class _Watched(_Base):  # type: ignore[misc]  # uvicorn chooses the class
             self._expect_head()
 
     def data_received(self, data: bytes) -> None:
-        super().data_received(data)
-        if self._is_answering():
-            self._head_came()
-            return
         self._n_head_bytes += len(data)
+        super().data_received(data)
         if self._n_head_bytes > _MOST_HEAD_BYTES:
             self.transport.abort()
+        elif self._is_answering():
+            self._head_came()
         elif self._head_timer is None and not self.transport.is_closing():
             self._expect_head()
+
+    def handle_events(self) -> None:  # of h11, which itself bounds what it keeps
+        super().handle_events()
+        self._n_head_bytes = 0
+
+    def on_headers_complete(self) -> None:  # this and the next two of httptools
+        super().on_headers_complete()
+        self._n_head_bytes = 0
+
+    def on_body(self, body: bytes) -> None:
+        super().on_body(body)
+        if self._is_answering():
+            self._n_head_bytes = 0
+
+    def on_message_complete(self) -> None:
+        super().on_message_complete()
+        self._n_head_bytes = 0
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._head_came()
@@ -93,7 +112,6 @@ class _Watched(_Base):  # type: ignore[misc]  # uvicorn chooses the class
         self._head_timer = self.loop.call_later(self.head_s, self._let_go)
 
     def _head_came(self) -> None:
-        self._n_head_bytes = 0
         if self._head_timer is not None:
             self._head_timer.cancel()
             self._head_timer = None

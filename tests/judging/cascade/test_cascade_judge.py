@@ -56,10 +56,10 @@ def test_propositions_are_names(cascades, propositions):
 
 @pytest.mark.parametrize(
     "settings",
-    [{"propositions": ["sory"]}, {"unsure": {"default": (0, 1), "sory": (0, 1)}}],
+    [{"propositions": ["sorree"]}, {"unsure": {"default": (0, 1), "sorree": (0, 1)}}],
 )
 def test_a_proposition_that_the_rubric_lacks_is_refused(cascades, rubric, settings):
-    with pytest.raises(InputError, match="must name propositions of rubric 'tiny', got 'sory'"):
+    with pytest.raises(InputError, match="must name propositions of rubric 'tiny', got 'sorree'"):
         plan_judging(cascades.cascade(**settings), rubric)
 
 
