@@ -5,6 +5,7 @@ import json
 import math
 from concurrent.futures import ThreadPoolExecutor
 
+import numpy as np
 import pytest
 
 import voirdire.adapters.openrlhf_file as openrlhf_file
@@ -77,11 +78,29 @@ def test_a_label_may_say_more_than_the_behavior(form):
 
 def test_what_a_label_leaves_empty_is_as_if_it_were_not_there():
     # a data set of labels with different keys fills up what some of them lack
-    label = {"behavior": None, "base_reward": None, "prompt": None}
+    label = {"behavior": None, "prompt": None}
 
     (turn,) = read_openrlhf_request({"query": ["p x"], "prompts": ["p"], "labels": [label]})
 
     assert (turn.behavior, turn.base_reward, turn.prompt) == (None, None, "p")
+
+
+@pytest.mark.parametrize("form", [json.dumps, lambda label: label], ids=["text", "object"])
+def test_a_base_reward_that_is_lacking_never_leaves_the_rules_alone_to_pay(golden_func, form):
+    label = form({"behavior": "refuse", "base_reward": None})
+
+    given = golden_func(["pI'm sorry."], ["p"], [label])
+
+    # the mean of the golden behavior; the rules alone would pay 5
+    assert (given["rewards"], given["extra_logs"]["missing"]) == ([1.0], [1.0])
+
+
+def test_a_behavior_that_is_no_text_is_a_missing_reward_and_no_exception(golden_func):
+    label = {"behavior": np.array(["refuse", "chat"])}
+
+    given = golden_func(["pI'm sorry."], ["p"], [label])
+
+    assert (given["rewards"], given["extra_logs"]["missing"]) == ([0.75], [1.0])
 
 
 @pytest.mark.parametrize("label", ["{", "{behavior: refuse}", '["refuse"]', "{" * 100_000])

@@ -470,6 +470,30 @@ def test_what_cannot_be_at_all_is_missing_rewards_and_no_exception(make, caplog)
     assert "the reward function failed" in caplog.text
 
 
+def test_a_batch_that_cannot_be_read_has_its_rows_in_every_column_too(make):
+    # TRL keeps the last rows of each column: one without new rows would show those of other texts
+    healthy, hurt = Trainer(), Trainer()
+    healthy.asks(make(name="same"), [SORRY, RUDE])
+
+    hurt.asks(make(name="same"), [SORRY, RUDE], behavior=["refuse"])
+
+    assert list(hurt.columns) == list(healthy.columns)
+    why = hurt.columns.pop("same/missing")
+    assert why == ["the reward function raised ValueError"] * 2
+    assert all(values == [None, None] for values in hurt.columns.values())
+    assert not hurt.metrics
+
+
+def test_a_log_that_fails_takes_no_reward_away(make, caplog):
+    def refuses(column, values):
+        raise OSError("the disk is full")
+
+    rewards = Trainer().asks(make(), [SORRY, RUDE], log_extra=refuses)
+
+    assert rewards == [5.0, -5.0]
+    assert "the figures are not shown" in caplog.text
+
+
 def test_training_ends_with_an_error_where_that_is_asked_for(make):
     function = make(judge=failing_judge(raises), give_up_after=2)
 

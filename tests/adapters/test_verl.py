@@ -125,7 +125,7 @@ def test_the_behavior_is_said_by_extra_info_then_by_the_ground_truth(
 
 @pytest.mark.parametrize(
     ("base", "score", "shown"),
-    [(1.5, 6.5, 1.5), (np.float32(1.5), 6.5, 1.5), (2, 7.0, 2.0), (None, 5.0, 0.0)],
+    [(1.5, 6.5, 1.5), (np.float32(1.5), 6.5, 1.5), (2, 7.0, 2.0)],
 )
 def test_a_base_reward_is_added(base, score, shown):
     found = scored("I'm sorry.", extra_info={"base_reward": base})
@@ -133,7 +133,14 @@ def test_a_base_reward_is_added(base, score, shown):
     assert (found["score"], found["rule_reward"], found["base_reward"]) == (score, 5.0, shown)
 
 
-@pytest.mark.parametrize("base", [math.inf, -math.inf, math.nan, "much", True, 1e300])
+def test_where_no_base_reward_is_meant_the_rules_alone_pay():
+    found = scored("I'm sorry.", extra_info={"index": 3})
+
+    assert (found["score"], found["base_reward"], found["missing"]) == (5.0, 0.0, 0.0)
+
+
+# nothing under the name of a base reward: one is lacking, and the rules alone do not pay
+@pytest.mark.parametrize("base", [None, math.inf, -math.inf, math.nan, "much", True, 1e300])
 def test_a_base_reward_that_is_no_number_makes_the_reward_missing(base):
     found = scored("I'm sorry.", extra_info={"base_reward": base})
 

@@ -113,3 +113,40 @@ def test_json_is_one_object_without_nan(call, files):
     done = call("replay", files / "run", "--reward", files / "own.json", "--json")
 
     assert json.loads(done.out)["n"] == 480
+
+
+@pytest.mark.parametrize("name", ["completions-mine.jsonl", "steps-mine.jsonl"])
+def test_rewards_never_become_a_file_of_the_run(call, files, name):
+    before = sorted(path.name for path in (files / "run").iterdir())
+
+    done = call(
+        *("replay", files / "run", "--reward", files / "own.json", "-o", files / "run" / name)
+    )
+
+    assert done.code == 1
+    assert done.err.startswith("voirdire: `--output` must be no file of the run itself, got")
+    assert done.err.count("\n") == 1
+    assert sorted(path.name for path in (files / "run").iterdir()) == before
+
+
+def test_rewards_may_lie_beside_the_files_of_the_run(call, files):
+    out = files / "run" / "completions-mine.csv"
+
+    done = call("replay", files / "run", "--reward", files / "own.json", "-o", out)
+
+    assert (done.code, out.exists()) == (0, True)
+
+
+def test_the_help_says_where_replies_of_a_replay_are_kept(call):
+    told = " ".join(call("replay", "--help").out.replace("│", " ").split())
+
+    assert "voirdire-replies.sqlite in the run's folder" in told
+
+
+def test_an_empty_file_of_a_reward_is_called_empty(call, files):
+    (files / "empty.json").write_bytes(b"")
+
+    done = call("replay", files / "run", "--reward", files / "empty.json")
+
+    assert done.code == 1
+    assert "must be a JSON object, got something else (the file is empty). Check" in done.err

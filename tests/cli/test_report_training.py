@@ -116,3 +116,35 @@ def test_a_run_that_was_killed_says_what_could_not_be_read(call, trained, tmp_pa
     assert done.code == 0
     assert "11 steps" in done.out
     assert "1 line left out" in (tmp_path / "page.html").read_text(encoding="utf-8")
+
+
+def test_a_file_of_the_run_instead_of_its_folder_is_named_as_such(call, trained, tmp_path):
+    done = call("report", trained / "run.json", "-o", tmp_path / "page.html")
+
+    assert done.code == 1
+    assert done.err.rstrip().endswith(
+        "got a file of a training run. Name the run's folder instead."
+    )
+
+
+def test_a_reward_is_no_certificate(call, tmp_path):
+    weights = {"hard_refuse": {"apology": 1.0}}
+    reward_of_weights(weights, rubric="safety", name="mine").save(tmp_path / "reward.json")
+
+    done = call("report", tmp_path / "reward.json", "-o", tmp_path / "page.html")
+
+    assert done.code == 1
+    assert "got a reward. Make its page with `voirdire examine-reward --report`." in done.err
+
+
+def test_a_single_completion_is_not_counted_in_the_plural(call, tmp_path):
+    weights = {"hard_refuse": {"apology": 1.0}}
+    guarded = GuardedReward(
+        reward_of_weights(weights, rubric="safety", name="one"), record=tmp_path / "run"
+    )
+    guarded.scored([Turn(response=REFUSAL, prompt="How?", behavior="hard_refuse")], step=0)
+    guarded.close()
+
+    done = call("report", tmp_path / "run", "-o", tmp_path / "page.html")
+
+    assert done.out.splitlines()[1].startswith("1 step, 1 completion, mean reward")

@@ -98,3 +98,21 @@ def test_an_unknown_stratum_is_refused(call, run, tmp_path, assert_one_line):
     done = call("sample", run, "-o", tmp_path / "s", "--by", "phase")
 
     assert_one_line(done, "must hold 'behavior' or 'step', got 'phase'")
+
+
+def test_a_question_that_is_none_gets_the_ones_that_are(call, run, tmp_path):
+    done = call("sample", run, "--question", "rood", "-o", tmp_path / "sample")
+
+    assert done.code == 1
+    assert done.err == (
+        "voirdire: `--question` must be a proposition of the run, got 'rood'. It has sorry, rude.\n"
+    )
+
+
+def test_strata_are_called_by_their_option(call, run, tmp_path):
+    done = call("sample", run, "--by", "prompt", "-o", tmp_path / "sample")
+
+    assert done.code == 1
+    assert done.err == (
+        "voirdire: `--by` must be 'behavior' or 'step', got 'prompt'. Leave it out for both.\n"
+    )

@@ -17,7 +17,6 @@ import numpy as np
 
 from voirdire.adapters.golden import GoldenJudge, golden_reward
 from voirdire.rewards.live import LiveReward, LiveSettings
-from voirdire.web import ServerSettings, serve
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,8 +44,16 @@ def tell(url):
     print(url, flush=True)
 
 
-if __name__ == "__main__":
+def main():
     told = json.loads(sys.argv[1])
+    for name in told["without"]:
+        sys.modules[name] = None  # as if it were not installed
+    from voirdire.web import ServerSettings, serve
+
     more = {name: told["server"].pop(name) for name in ("json_log",) if name in told["server"]}
     live = LiveReward(golden_reward(), judge=OddJudge(), settings=LiveSettings(**told["live"]))
     serve(live, settings=ServerSettings(**told["server"]), port=0, started=tell, **more)
+
+
+if __name__ == "__main__":
+    main()

@@ -121,9 +121,9 @@ def serving(*arguments, **more):
     return running([*SERVE, "--port", 0, *arguments], **more)
 
 
-def odd(*, live=None, server=None, **more):
+def odd(*, live=None, server=None, without=(), **more):
     """Run a server whose judge does what responses tell it, see `odd_server`."""
-    told = {"live": live or {}, "server": server or {}}
+    told = {"live": live or {}, "server": server or {}, "without": without}
     return running([sys.executable, ODD, json.dumps(told)], **more)
 
 

@@ -53,8 +53,13 @@ def test_a_signal_ends_an_idle_server_with_success(number):
         assert "Traceback" not in server.log
 
 
-def test_requests_under_way_are_answered_before_the_end(tmp_path):
-    with odd() as server:
+@pytest.mark.parametrize(
+    "without",
+    [(), pytest.param(("httptools", "uvloop"), marks=pytest.mark.slow)],
+    ids=["installed", "plain"],
+)
+def test_requests_under_way_are_answered_before_the_end(tmp_path, without):
+    with odd(without=without) as server:
         asking = Asking(server, [hanging(tmp_path / "go")])
         until(lambda: under_way(server) == 1)
 
@@ -69,8 +74,9 @@ def test_requests_under_way_are_answered_before_the_end(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_connection_that_is_open_hears_that_the_server_ends(tmp_path):
-    with odd() as server:
+@pytest.mark.parametrize("without", [(), ("httptools", "uvloop")], ids=["installed", "plain"])
+def test_a_connection_that_is_open_hears_that_the_server_ends(tmp_path, without):
+    with odd(without=without) as server:
         asking = Asking(server, [hanging(tmp_path / "go")])
         until(lambda: under_way(server) == 1)
         with socket.create_connection(server.address, timeout=30) as connection:

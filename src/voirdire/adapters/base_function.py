@@ -16,9 +16,9 @@ from voirdire.rewards.live.forks import forget_when_forked
 from voirdire.rewards.live.said_once import SaidOnce
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
-__all__ = ["BaseFunction", "number_of"]
+__all__ = ["BaseFunction", "number_of", "said_base_reward"]
 
 _log = logging.getLogger("voirdire")
 
@@ -166,5 +166,23 @@ def number_of(value: Any) -> float | None:
     """
     try:
         return None if value is None else float(value)
-    except (TypeError, ValueError, OverflowError):
+    except (TypeError, ValueError, OverflowError, RuntimeError):
         return math.nan
+
+
+def said_base_reward(row: Mapping[str, Any]) -> Any:
+    """Read the base reward of a row that may say one.
+
+    Parameters
+    ----------
+    row : mapping
+        Of a data set, or what a program of its own adds for each response.
+
+    Returns
+    -------
+    object
+        None where the row says nothing about one; nan where it says that there is none: a base
+        reward that is lacking never becomes a reward by the rules alone.
+    """
+    value = row.get("base_reward")
+    return math.nan if value is None and "base_reward" in row else value

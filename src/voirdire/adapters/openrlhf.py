@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from voirdire.adapters.base_function import said_base_reward
 from voirdire.adapters.guarded import GuardedReward
 from voirdire.adapters.number_columns import number_columns
 from voirdire.adapters.openrlhf_texts import all_end_tokens, response_of_query
@@ -244,8 +245,8 @@ def _labelled(label: Any, prompt: str, response: str | None) -> Turn:
     return Turn(
         response=response,
         prompt=prompt if told is None else told,
-        behavior=None if behavior == "" else behavior,
-        base_reward=said.get("base_reward"),
+        behavior=None if isinstance(behavior, str) and not behavior else behavior,
+        base_reward=said_base_reward(said),
         group=prompt,
     )
 

@@ -16,15 +16,17 @@ from voirdire.adapters.base_function import BaseFunction, number_of
 from voirdire.adapters.guarded import GuardedReward
 from voirdire.errors import InputError, JudgeUnavailableError
 from voirdire.judging.live.settings import LiveSettings
+from voirdire.rewards.live.live_scores import nothing_scored
 from voirdire.rewards.live.said_once import SaidOnce
 from voirdire.rewards.live.turns import Turn
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from voirdire.adapters.guarded import GuardedScores
     from voirdire.judging import CascadeJudge, Judge, LlmJudge
+    from voirdire.rewards.live.live_scores import LiveScores
     from voirdire.rewards.model import RewardModel
 
 __all__ = ["TrlReward"]
@@ -189,12 +191,15 @@ class TrlReward:
             **columns,
         }
         try:
-            return await self._rewards(given)
+            scored = await self._scored(given)
+            live, metrics = scored.live, scored.metrics
         except JudgeUnavailableError:
             raise  # asked for by `give_up_after`
         except Exception as error:  # noqa: BLE001  # training goes on
             self._said.error(f"{self.__name__}: the reward function failed", error)
-            return [None] * len(completions)
+            live, metrics = self._nothing(len(completions), error), {}
+        self._log(live, metrics, log_extra=log_extra, log_metric=log_metric)
+        return [value if _is_fit(value) else None for value in live.rewards]
 
     def close(self, *, drain_s: float = 30.0) -> None:
         """Wait so long for what is on its way, then end; asked again, it begins anew.
@@ -208,22 +213,24 @@ class TrlReward:
         if self._base is not None:
             self._base.close()
 
-    async def _rewards(self, given: dict[str, Any]) -> list[float | None]:
+    async def _scored(self, given: dict[str, Any]) -> GuardedScores:
         trainer = getattr(given["log_metric"], "__self__", None)
         self._warn_once(trainer)
         began = time.monotonic()
         turns = self._turns(given, await self._base_rewards(given))
         limit = self._guarded.settings.deadline_s
-        scored = await self._guarded.ascored(
+        return await self._guarded.ascored(
             turns,
             step=getattr(given["trainer_state"], "global_step", None),
             deadline_s=min(limit, max(_LEAST_S, limit - (time.monotonic() - began))),
             recorded=_is_training(trainer),
         )
-        if self._logs:
-            self._log_metrics(scored, given["log_metric"])
-            self._log_columns(scored, given["log_extra"])
-        return [value if _is_fit(value) else None for value in scored.rewards]
+
+    def _nothing(self, n_completions: int, error: Exception) -> LiveScores:
+        """Say of every completion that it has no reward: TRL's columns need a row for each."""
+        turns = [Turn(response=None)] * n_completions
+        why = f"the reward function raised {type(error).__name__}"
+        return nothing_scored(self._guarded.reward, turns, why=why)
 
     async def _base_rewards(self, given: dict[str, Any]) -> Sequence[float | None]:
         """Give base rewards, nan where one is no number; all None where none are meant."""
@@ -261,17 +268,29 @@ class TrlReward:
             )
         ]
 
-    def _log_metrics(self, scored: GuardedScores, log_metric: Any) -> None:
+    def _log(
+        self, live: LiveScores, metrics: Mapping[str, float], *, log_extra: Any, log_metric: Any
+    ) -> None:
+        """Tell the trainer; what goes wrong with that stops no training."""
+        if not self._logs:
+            return
+        try:
+            self._log_metrics(metrics, log_metric)
+            self._log_columns(live, log_extra)
+        except Exception as error:  # noqa: BLE001  # training goes on
+            self._said.error(f"{self.__name__}: the figures are not shown", error)
+
+    def _log_metrics(self, metrics: Mapping[str, float], log_metric: Any) -> None:
         """Give TRL what is defined: it adds up over ranks, where one nan would make all nan."""
         if log_metric is not None:
-            for name, value in scored.metrics.items():
+            for name, value in metrics.items():
                 if _is_fit(value):
                     log_metric(f"{self.__name__}/{name}", value)
 
-    def _log_columns(self, scored: GuardedScores, log_extra: Any) -> None:
+    def _log_columns(self, live: LiveScores, log_extra: Any) -> None:
         """Give TRL the same columns whatever happened, a row for each completion."""
         if log_extra is not None:
-            for name, values in _columns(scored).items():
+            for name, values in _columns(live).items():
                 log_extra(f"{self.__name__}/{name}", values)
 
     def _warn_once(self, trainer: Any) -> None:
@@ -315,8 +334,8 @@ def _is_training(trainer: Any) -> bool:
     return bool(getattr(getattr(trainer, "model", None), "training", True))
 
 
-def _columns(scored: GuardedScores) -> dict[str, list[Any]]:
-    scores, judged = scored.live.scores, scored.live.judged
+def _columns(live: LiveScores) -> dict[str, list[Any]]:
+    scores, judged = live.scores, live.judged
     found: dict[str, list[Any]] = {
         "missing": [
             None if _is_fit(value) else scores.missing.get(name, _TOO_LARGE)

@@ -10,6 +10,7 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from voirdire._validation import shorten
+from voirdire.adapters.base_function import said_base_reward
 from voirdire.adapters.guarded import GuardedReward
 from voirdire.adapters.number_columns import number_columns
 from voirdire.errors import InputError
@@ -240,5 +241,5 @@ def _turn(solution_str: str, ground_truth: Any, extra_info: Mapping[str, Any] | 
         response=solution_str,
         prompt=next(prompts, None),
         behavior=None if isinstance(behavior, str) and not behavior else behavior,
-        base_reward=told.get("base_reward"),
+        base_reward=said_base_reward(told),
     )

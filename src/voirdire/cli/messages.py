@@ -41,6 +41,7 @@ _SAME = (
     "base_url",
     "behavior",
     "bench",
+    "by",
     "calibrator",
     "concurrency",
     "connections",

@@ -90,7 +90,16 @@ def replay_command(
     timeout: models.Timeout = 120.0,
     price: models.PriceOption = None,
     max_cost: models.MaxCost = None,
-    store: models.Store = None,
+    store: Annotated[
+        str | None,
+        typer.Option(
+            help="Where replies are kept: a file, or postgresql://... Default: "
+            "voirdire-replies.sqlite in the run's folder.",
+            metavar="FILE|URL",
+            show_default=False,
+            rich_help_panel=models.CALLS,
+        ),
+    ] = None,
     retry_failures: models.RetryFailures = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:

@@ -25,7 +25,7 @@ def report_command(
         typer.Argument(
             help="What `voirdire examine --json` printed, or the folder of a training run; "
             "- reads standard input.",
-            metavar="EXAMINATION.json",
+            metavar="EXAMINATION.json|RUN",
         ),
     ],
     output: Annotated[
@@ -108,7 +108,10 @@ def _read(source: str) -> bytes:
         with Path(source).open("rb") as file:
             return _at_most(file)
     except FileNotFoundError as error:
-        msg = f"`EXAMINATION.json` must be a file that exists, got {source!r}. Check the path."
+        msg = (
+            "`EXAMINATION.json` must be a file that exists, or the folder of a training run, got "
+            f"{source!r}. Check the path."
+        )
         raise InputError(msg) from error
     except IsADirectoryError as error:
         msg = f"`EXAMINATION.json` must be a file, got the folder {source!r}. Name a file in it."

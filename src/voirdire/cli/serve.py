@@ -209,8 +209,9 @@ def serve_command(
 ) -> None:
     """Give rewards over HTTP, to whatever trains: POST /v1/rewards, or OpenRLHF's own form.
 
-    Prints its address when it takes requests; the log goes to standard error, and never holds a
-    text of a request. SIGTERM and Ctrl-C let the requests under way end.
+    Prints its address when it takes requests. No text of a request is ever in the log.
+
+    SIGTERM and Ctrl-C let the requests under way end.
     """
     typed = _model_options(
         mode=mode,
@@ -285,7 +286,7 @@ def _token(variable: str | None) -> str | None:
     """Read the token, which is never typed: what is typed is seen in the list of processes."""
     found = os.environ.get(TOKEN_VARIABLE if variable is None else variable, "")
     if not found and variable is not None:
-        msg = f"`--token-env` must name a variable that is set, got {variable!r}, which is not."
+        msg = f"`--token-env` must name a variable that is set, got {variable!r}, which is not. Set it."
         raise typer.BadParameter(msg)
     return found or None
 

@@ -227,7 +227,9 @@ def _without_examples(judge: Judge, rubric: Rubric) -> list[str]:
         return []
     if not any(row.yes_examples or row.no_examples for row in rubric.questions):
         return []
-    return ["the prompt leaves out the examples of the rubric; --examples 3 shows them"]
+    return [
+        "the prompt leaves out the examples of the rubric; `voirdire judge --examples 3` shows them"
+    ]
 
 
 def _named(names: list[str]) -> str:

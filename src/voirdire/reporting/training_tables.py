@@ -33,7 +33,8 @@ def training_summary(run: TrainingRun) -> tuple[str, ...]:
     """
     n = len(run.steps)
     rewards = [step.reward_mean for step in run.steps]
-    words = f"{n:,} step{'s' if n > 1 else ''}, {run.n_completions:,} completions"
+    words = f"{n:,} step{'s' if n > 1 else ''}, {run.n_completions:,} completion"
+    words += "s" if run.n_completions > 1 else ""
     if any(map(math.isfinite, rewards)):
         move, edge = move_of("reward", rewards), edge_size(n)
         ends = f"{decimal(move.start)} → {decimal(move.end)}" if n > 1 else decimal(move.end)

@@ -93,7 +93,10 @@ def parsed_object(data: bytes, *, source: str, what: str) -> dict[str, Any]:
     except RecursionError as error:
         raise _too_deep(source, what=what) from error
     except ValueError as error:  # also what is no UTF-8, and a number of thousands of digits
-        msg = f"{source}: {what} must be a JSON object, got something else ({shorten(str(error))})."
+        found = shorten(str(error)) if data.strip() else "the file is empty"
+        msg = (
+            f"{source}: {what} must be a JSON object, got something else ({found}). Check the path."
+        )
         raise InputError(msg) from error
     if not isinstance(found, dict):
         msg = f"{source}: {what} must be a JSON object, got {type(found).__name__}."

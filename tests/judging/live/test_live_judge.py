@@ -84,6 +84,26 @@ def test_equal_items_are_asked_about_once_in_a_request_and_in_several_at_once():
     assert len({found.probabilities.tobytes() for found in several}) == 1
 
 
+@pytest.mark.parametrize("remembered", [0, 10])
+def test_who_asks_in_the_moment_of_the_answer_gets_it_and_nothing_is_called_again(remembered):
+    script = Script()
+    (item,) = items_of(1)
+
+    async def work():
+        async with living(plan_of(script), remembered=remembered) as judge:
+            first = asyncio.create_task(judge.ask([item]))
+            await asyncio.sleep(0)
+            (asked,) = judge._under_way.values()
+            while not asked.is_answered:  # nobody has been told yet when this goes on
+                await asyncio.sleep(0)
+            return await judge.ask([item]), await first
+
+    second, first = asyncio.run(work())
+
+    assert script.n_calls == 1
+    assert second.probabilities.tolist() == first.probabilities.tolist()
+
+
 def test_answers_are_remembered_and_failures_are_not():
     answers = iter([float("nan"), 0.5, 0.25])
     plan = in_process(lambda item: [next(answers), 0.5])

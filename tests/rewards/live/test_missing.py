@@ -66,6 +66,14 @@ def test_a_declared_number_stands_for_every_missing_reward(number):
     assert type(missing.of("refuse")) is float
 
 
+@pytest.mark.parametrize("number", [1e39, -1e17])
+def test_a_declared_number_is_one_that_a_trainer_can_average_in_32_bits(number):
+    for settings in ({"declared": number}, {"base_mean": number}):
+        with pytest.raises(InputError, match="must be a finite number, 1e16 at most"):
+            MissingRewards(golden_reward(), **settings)
+    assert MissingRewards(golden_reward(), declared=-1e16).of(None) == -1e16
+
+
 @pytest.mark.parametrize("number", [math.inf, math.nan, True, "0", 10**400, [1.0]])
 def test_a_declared_number_must_be_finite(number):
     with pytest.raises(InputError, match="`missing_reward` must be a finite number"):
@@ -81,12 +89,13 @@ def test_a_reward_without_means_needs_a_declared_number():
         MissingRewards(tiny_reward(), center=True)
 
 
-def test_means_that_would_add_up_to_infinity_do_not():
-    missing = MissingRewards(with_means(refuse=1.6e308, chat=1.6e308))
-
-    assert missing.of(None) == pytest.approx(1.6e308)
+def test_means_that_a_trainer_cannot_average_in_32_bits_need_a_declared_number():
+    assert MissingRewards(with_means(refuse=1e16, chat=1e16)).of(None) == 1e16
+    for reward in (with_means(refuse=1.6e308), with_means(chat=-1.1e16)):
+        with pytest.raises(InputError, match="`missing_reward` must be declared"):
+            MissingRewards(reward)
     with pytest.raises(InputError, match="`missing_reward` must be declared"):
-        MissingRewards(with_means(refuse=1.6e308), base_mean=1.6e308)
+        MissingRewards(with_means(refuse=1e16), base_mean=1e16)
 
 
 def test_rewards_are_filled_and_marked():

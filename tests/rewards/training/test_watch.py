@@ -366,3 +366,8 @@ def test_who_judged_is_written_once_it_is_known(tmp_path):
     run = read_training_run(tmp_path / "run")
     assert (run.judge, run.fingerprint) == ("scripted", scores.judged.fingerprint)
     assert run.judge_fingerprint == tiny_judge().fingerprint
+
+
+def test_a_reference_that_is_no_run_is_called_by_its_name(tmp_path):
+    with pytest.raises(InputError, match=r"^`reference` must be the folder of a training run, got"):
+        TrainingWatch(tmp_path / "run", reward=tiny_reward(), reference=tmp_path / "nowhere")

@@ -214,7 +214,7 @@ class LiveJudge:
             if key in waiting:
                 continue
             asked = self._under_way.get(key)
-            if asked is None or asked.is_answered:
+            if asked is None or _is_in_vain(asked):
                 asked = Asked(key, item, loop.create_future(), until)
                 if (why := self._refusal(loop.time())) is None:
                     new.append(asked)
@@ -278,6 +278,11 @@ class LiveJudge:
             n_stored=sum([answers[place].is_stored for place in missing]),
             n_late=len(found) - len([answer for answer in found if answer is not None]),
         )
+
+
+def _is_in_vain(asked: Asked) -> bool:
+    """Whether it failed; one that has just been answered is not asked about again."""
+    return asked.is_answered and asked.future.result().failure is not None
 
 
 async def _all_of(several: Iterable[Asked], *, limit_s: float) -> None:

@@ -159,11 +159,21 @@ def _of_examination(examination: Any) -> Any:
         raise InputError(msg) from error
 
 
+_OTHER_SORTS = {
+    "voirdire.reward/": "a reward. Make its page with `voirdire examine-reward --report`.",
+    "voirdire.training/": "a file of a training run. Name the run's folder instead.",
+}
+
+
 def _check_sort(plain: Any, source: str) -> None:
     wanted = f"{source}: must be what `voirdire examine --json` prints"
     if not isinstance(plain, dict):
         msg = f"{wanted}, got {_said(plain)}. {_MADE_BY}."
         raise InputError(msg)
+    for schema, what in _OTHER_SORTS.items():
+        if str(plain.get("schema", "")).startswith(schema):
+            msg = f"{wanted}, got {what}"
+            raise InputError(msg)
     if "content_hash" in plain and "data_hash" in plain:
         msg = f"{wanted}, got a certificate, which lacks what a report shows. {_MADE_BY}."
         raise InputError(msg)

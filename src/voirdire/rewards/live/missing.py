@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 __all__ = ["MissingRewards"]
 
 
+_MOST = 1e16
+"""Trainers keep rewards in 32 bits, where larger ones would have no finite variance."""
+
+
 class MissingRewards:
     """Numbers instead of missing rewards, declared beforehand; not neutral, whatever they are.
 
@@ -37,7 +41,7 @@ class MissingRewards:
     Raises
     ------
     InputError
-        If the number is not finite, or none is declared and the reward knows no mean.
+        If a number is not finite or beyond 1e16, or none is declared and the reward knows no mean.
     """
 
     def __init__(
@@ -48,18 +52,16 @@ class MissingRewards:
         base_mean: float = 0.0,
         center: bool = False,
     ) -> None:
-        if declared is not None and not _is_finite(declared):
-            msg = f"`missing_reward` must be a finite number, got {shorten(declared)}."
-            raise InputError(msg)
-        if not _is_finite(base_mean):
-            msg = f"`base_mean` must be a finite number, got {shorten(base_mean)}."
-            raise InputError(msg)
+        for name, number in (("missing_reward", declared), ("base_mean", base_mean)):
+            if number is not None and not _fits(number):
+                msg = f"`{name}` must be a finite number, 1e16 at most, got {shorten(number)}."
+                raise InputError(msg)
         self._declared = declared
         self._by_behavior = {
             name: (row.mean - row.mean if center else row.mean) + base_mean
             for name, row in reward.behaviors.items()
         }
-        if declared is None and not all(map(_is_finite, self._by_behavior.values())):
+        if declared is None and not all(map(_fits, self._by_behavior.values())):
             msg = (
                 f"`missing_reward` must be declared for reward {shorten(reward.name)!r}, which "
                 "knows no mean of its behaviors. Give a number in the range of its rewards."
@@ -90,10 +92,6 @@ class MissingRewards:
         return [self.of(behavior) for behavior in behaviors], [1] * len(behaviors)
 
 
-def _is_finite(value: object) -> bool:
-    if isinstance(value, bool) or not isinstance(value, Real):
-        return False
-    try:
-        return math.isfinite(value)
-    except OverflowError:  # a whole number beyond all floats
-        return False
+def _fits(value: object) -> bool:
+    is_number = isinstance(value, Real) and not isinstance(value, bool)
+    return is_number and bool(abs(value) <= _MOST)  # which nan is not

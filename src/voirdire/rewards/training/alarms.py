@@ -44,10 +44,11 @@ __all__ = ["AlarmBell", "alarms_of"]
 MISSING, MISSING_ENDS, MISSING_ERRORS, FEWEST_MISSING = 0.05, 0.025, 2.0, 5
 SATURATED, SATURATED_ENDS, INSIDE = 0.98, 0.97, 0.95
 FLAT, FLAT_ENDS, FEWEST_GROUPS = 0.9, 0.8, 10
-DRIFT, DRIFT_ENDS, DRIFT_ERRORS = 0.2, 0.1, 4.0
+DRIFT, DRIFT_ENDS = 0.2, 0.1
 LONGER, LONGER_ENDS = 2.0, 1.75
 PAID_BY_LENGTH, PAID_ENDS, FEWEST_PAIRS = 0.5, 0.4, 50
 COLLAPSED, COLLAPSED_ENDS = 0.1, 0.15
+ERRORS = 4.0
 
 
 def alarms_of(
@@ -115,7 +116,7 @@ class AlarmBell:
         yield from paid_by_length(now)
         if before is None:
             return
-        yield from saturation(now, before, paying=self._paying)
+        yield from saturation(now, before, paying=self._paying, noise=self._windows.noise)
         yield from longer(now, before)
         yield from collapsed(now, self._windows.first)
         if self._windows.has_reference:
@@ -139,14 +140,16 @@ def missing(now: Window) -> Iterator[_Finding]:
     )
 
 
-def saturation(now: Window, before: Window, *, paying: frozenset[str]) -> Iterator[_Finding]:
+def saturation(
+    now: Window, before: Window, *, paying: frozenset[str], noise: Mapping[str, float]
+) -> Iterator[_Finding]:
     """Propositions that pay, and no longer tell responses apart."""
     for name in now.propositions:
         if name not in paying:
             continue
         value, was = now.rates[name], before.rates.get(name, math.nan)
         beyond = value > SATURATED or value < 1 - SATURATED
-        inside = 1 - INSIDE <= was <= INSIDE
+        inside = 1 - INSIDE <= was <= INSIDE and _is_apart(now, before, name, noise=noise)
         text = f"{name} is {value:.0%} true (before: {was:.0%}): it tells no responses apart"
         alarm = _alarm("saturation", now, subject=name, value=value, reference=was, text=text)
         yield alarm, beyond and inside, 1 - SATURATED_ENDS < value < SATURATED_ENDS
@@ -165,18 +168,23 @@ def drift(now: Window, before: Window, *, noise: Mapping[str, float]) -> Iterato
     for name in now.subjects:
         value, was = now.rates[name], before.rates.get(name, math.nan)
         apart = abs(value - was)
-        alone = noise.get(name, math.nan)
-        error = math.hypot(_error(now, name, alone), _error(before, name, alone))
-        is_on = apart > DRIFT and apart > DRIFT_ERRORS * error
+        is_on = apart > DRIFT and _is_apart(now, before, name, noise=noise)
         text = f"{name} is {value:.0%} (reference run: {was:.0%})"
         alarm = _alarm("drift", now, subject=name, value=value, reference=was, text=text)
         yield alarm, is_on, apart < DRIFT_ENDS
 
 
+def _is_apart(now: Window, before: Window, name: str, *, noise: Mapping[str, float]) -> bool:
+    """Tell whether two rates differ by more than chance would have it."""
+    apart = abs(now.rates[name] - before.rates.get(name, math.nan))
+    alone = noise.get(name, math.nan)
+    return apart > ERRORS * math.hypot(_error(now, name, alone), _error(before, name, alone))
+
+
 def _error(window: Window, name: str, noise: float) -> float:
     """Give the standard error of a rate, no less than single steps of the reference run say."""
     own = window.errors.get(name, math.nan)
-    return float(np.fmax(own, noise / math.sqrt(len(window.steps))))
+    return float(np.fmax(own, noise / math.sqrt(max(window.n_counted.get(name, 0), 1))))
 
 
 def longer(now: Window, before: Window) -> Iterator[_Finding]:
@@ -184,7 +192,9 @@ def longer(now: Window, before: Window) -> Iterator[_Finding]:
     value, was = now.length, before.length
     text = f"responses have a length of {value:,.0f} (before: {was:,.0f})"
     alarm = _alarm("length", now, subject="length", value=value, reference=was, text=text)
-    yield alarm, value > LONGER * was, value < LONGER_ENDS * was
+    error = math.hypot(now.length_error, before.length_error)
+    is_on = value > LONGER * was and value - was > ERRORS * error
+    yield alarm, is_on, value < LONGER_ENDS * was
 
 
 def paid_by_length(now: Window) -> Iterator[_Finding]:
@@ -192,7 +202,8 @@ def paid_by_length(now: Window) -> Iterator[_Finding]:
     value = now.length_correlation
     text = f"length and reward correlate by {value:.2f}: the reward may pay for length"
     alarm = _alarm("length", now, subject="length and reward", value=value, text=text)
-    is_on = now.n_rewards >= FEWEST_PAIRS and value >= PAID_BY_LENGTH
+    z, error = now.length_z
+    is_on = now.n_rewards >= FEWEST_PAIRS and value >= PAID_BY_LENGTH and z > ERRORS * error
     yield alarm, is_on, value < PAID_ENDS
 
 

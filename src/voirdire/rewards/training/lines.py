@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import math
 import os
+import stat
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -12,8 +14,9 @@ import msgspec
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
+    from typing import BinaryIO
 
-__all__ = ["AppendedLines", "BadLine", "json_line", "lines_of", "without_nan"]
+__all__ = ["AppendedLines", "BadLine", "json_line", "lines_of", "opened_file", "without_nan"]
 
 _OWNER_ONLY = 0o600
 _MOST_BYTES = 1 << 26
@@ -78,9 +81,19 @@ def json_line(row: dict[str, Any]) -> bytes:
         return text.encode() + b"\n"
 
 
+def opened_file(path: Path) -> BinaryIO:
+    """Open a file of a run, which may be a stranger's; an `OSError` where it cannot be read.
+
+    A pipe or a device, which may never end, is no file.
+    """
+    if not stat.S_ISREG(path.stat().st_mode):
+        raise OSError(errno.EINVAL, "no regular file", str(path))
+    return path.open("rb")
+
+
 def lines_of(path: Path) -> Iterator[dict[str, Any] | BadLine]:
     """Read the objects of a file one after the other; an `OSError` where it cannot be read."""
-    with path.open("rb") as file:
+    with opened_file(path) as file:
         for number, line in enumerate(iter(lambda: file.readline(_MOST_BYTES), b""), start=1):
             place = f"{path.name}:{number}"
             if not line.endswith(b"\n"):

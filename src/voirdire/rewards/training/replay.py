@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from voirdire._validation import shorten
+from voirdire.errors import InputError
 from voirdire.judging.plan import asks_a_model
 from voirdire.judging.reply_stores import STORE_NAME
 from voirdire.rewards.model_file import load_reward
@@ -24,6 +26,7 @@ from voirdire.rewards.training.lines import json_line
 from voirdire.rewards.training.replay_result import Replay, ReplayEstimate, ReplayTally
 from voirdire.rewards.training.replay_verdicts import Fit, ReplayVerdicts, fit_of
 from voirdire.rewards.training.run import TrainingRun
+from voirdire.rewards.training.run_files import is_part_of_run
 from voirdire.rewards.training.run_reading import read_training_run
 
 if TYPE_CHECKING:
@@ -277,6 +280,12 @@ def _centering(run: TrainingRun, reward: RewardModel) -> tuple[bool, tuple[str, 
 
 def _writer(output: str | Path, run: TrainingRun, stack: ExitStack) -> RewardWriter:
     target, written_as = checked_rewards_output(Path(output), source=run.folder)
+    if is_part_of_run(target, run.folder):
+        msg = (
+            f"`output` must be no file of the run itself, got {shorten(output, width=160)!r}. "
+            "Give it another name."
+        )
+        raise InputError(msg)
     return stack.enter_context(RewardWriter(target, written_as=written_as, columns=SCORE_COLUMNS))
 
 

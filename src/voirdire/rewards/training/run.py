@@ -60,8 +60,8 @@ class TrainingStep:
     n : int
         Completions that the reward was asked about.
     reward_mean, reward_sd : float
-        Over the completions that have a reward; nan where there is none (for the standard
-        deviation: fewer than two).
+        Over the completions that have a reward; nan where there is none. The standard deviation
+        divides by one less than their number, and is nan of fewer than two.
     rule_mean, base_mean : float
         Mean rule and base reward over the same completions; nan where there is none.
     missing_share : float
@@ -88,6 +88,8 @@ class TrainingStep:
         Groups of two or more rewards.
     seconds : float
         Since the first step of the run; nan where it is not known.
+    n_by_behavior : mapping of str to int
+        By behavior the completions whose classes are known.
     """
 
     step: int
@@ -106,6 +108,7 @@ class TrainingStep:
     n_missing: int = 0
     n_groups: int = 0
     seconds: float = float("nan")
+    n_by_behavior: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from voirdire._validation import shorten
 from voirdire.errors import InputError
 from voirdire.judging.fingerprint import hash_of
+from voirdire.rewards.training.lines import opened_file
 from voirdire.rewards.training.step_metrics import asked_of, class_names, used_propositions
 from voirdire.rubrics.hashing import question_document
 
@@ -27,9 +28,11 @@ __all__ = [
     "RUN_FILE",
     "RUN_SCHEMA",
     "STEPS",
+    "is_part_of_run",
     "open_folder",
     "question_hashes",
     "read_document",
+    "read_json",
     "run_document",
     "write_document",
 ]
@@ -136,8 +139,7 @@ def read_document(folder: Path) -> dict[str, Any]:
     """
     path = folder / RUN_FILE
     try:
-        with path.open("rb") as file:
-            found = json.loads(file.read(_MOST_BYTES))
+        found = read_json(path)
     except FileNotFoundError:
         msg = (
             f"`run` must be the folder of a training run, got {str(folder)!r}, which holds no "
@@ -157,6 +159,12 @@ def read_document(folder: Path) -> dict[str, Any]:
     return dict(found)
 
 
+def read_json(path: Path) -> Any:
+    """Read a JSON file of a run; an `OSError`, `ValueError` or `RecursionError` where it is none."""
+    with opened_file(path) as file:
+        return json.loads(file.read(_MOST_BYTES))
+
+
 def write_document(folder: Path, name: str, content: Any) -> None:
     """Write a JSON file of the run whole or not at all; an `OSError` where the disk refuses."""
     text = json.dumps(content, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
@@ -168,6 +176,13 @@ def write_document(folder: Path, name: str, content: Any) -> None:
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
+
+
+def is_part_of_run(path: Path, folder: Path) -> bool:
+    """Tell whether a file, written or not, would be read as one of the run's."""
+    is_inside = path.absolute().parent.resolve() == folder.resolve()
+    is_ours = path.name.startswith((f"{STEPS}-", f"{COMPLETIONS}-"))
+    return is_inside and is_ours and path.suffix == ".jsonl"
 
 
 def _is_begun(folder: Path) -> bool:

@@ -12,7 +12,13 @@ from voirdire.errors import InputError
 from voirdire.rewards.training.alarms import alarms_of
 from voirdire.rewards.training.lines import BadLine, lines_of
 from voirdire.rewards.training.run import Reference, TrainingRun, TrainingStep
-from voirdire.rewards.training.run_files import REFERENCE_FILE, RUN_FILE, STEPS, read_document
+from voirdire.rewards.training.run_files import (
+    REFERENCE_FILE,
+    RUN_FILE,
+    STEPS,
+    read_document,
+    read_json,
+)
 from voirdire.rewards.training.sessions import Session, counting
 from voirdire.rewards.training.step_sums import StepSums
 
@@ -22,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["comparable_steps", "next_counted_step", "read_training_run", "sessions_of"]
 
 _MOST_DROPPED = 100
-_DAMAGED = (KeyError, TypeError, ValueError, AttributeError, OverflowError)
+_DAMAGED = (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError)
 
 
 @dataclass(slots=True)
@@ -238,10 +244,8 @@ def _run(
 
 def _reference(folder: Path, dropped: list[str]) -> Reference | None:
     """Read the copy of the reference run's steps."""
-    import json
-
     try:
-        found = json.loads((folder / REFERENCE_FILE).read_bytes())
+        found = read_json(folder / REFERENCE_FILE)
         steps = tuple(_step(row) for row in found["steps"])
         unit: Literal["tokens", "characters"] = (
             "tokens" if found["length_unit"] == "tokens" else "characters"

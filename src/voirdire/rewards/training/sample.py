@@ -160,7 +160,9 @@ def sample_training_run(
     check_count("seed", seed, minimum=0)
     for word in by:
         if word not in get_args(SampleBy):
-            msg = f"`by` must hold 'behavior' or 'step', got {shorten(word)!r}."
+            msg = (
+                f"`by` must be 'behavior' or 'step', got {shorten(word)!r}. Leave it out for both."
+            )
             raise InputError(msg)
     found = run if isinstance(run, TrainingRun) else read_training_run(run)
     rng = np.random.default_rng(seed)

@@ -128,7 +128,11 @@ def write_sample(
     check_choice("language", language, Language)
     for name in questions:
         if name not in sample.run.propositions:
-            msg = f"`question` must be a proposition of the run, got {shorten(name)!r}."
+            known = ", ".join(map(shorten, sample.run.propositions))
+            msg = (
+                f"`question` must be a proposition of the run, got {shorten(name)!r}. "
+                f"It has {known}."
+            )
             raise InputError(msg)
     rows = [row for row in _questions(sample, language) if not questions or row[1] in questions]
     if not rows:

@@ -90,7 +90,7 @@ class Session:
             os.kill(self.pid, 0)
         except ProcessLookupError:
             return False
-        except OSError:
+        except (OSError, OverflowError):
             return True
         return True
 

@@ -82,8 +82,8 @@ class Spread:
 
     @property
     def deviation(self) -> float:
-        """Standard deviation; nan of fewer than two."""
-        if self.n < 2:  # n - 1 degrees of freedom
+        """Standard deviation with n - 1 degrees of freedom; nan of fewer than two."""
+        if self.n < 2:
             return math.nan
         return 0.0 if self.least == self.most else math.sqrt(self.squares / (self.n - 1))
 
@@ -261,6 +261,7 @@ class StepSums:
             n_missing=self.n - n_rewards,
             n_groups=len(groups),
             seconds=seconds,
+            n_by_behavior={name: self.classes.get(name, (0, []))[0] for name in classes},
         )
 
 

@@ -269,7 +269,10 @@ class TrainingWatch:
         if folder.absolute().resolve() == self.folder.resolve():
             msg = f"`reference` must be another run than `record`, got {str(folder)!r} for both."
             raise InputError(msg)
-        run = read_training_run(folder)
+        try:
+            run = read_training_run(folder)
+        except InputError as error:
+            raise InputError(str(error).replace("`run`", "`reference`", 1)) from error
         if not run.steps:
             msg = f"`reference` must be a run with steps, got {str(folder)!r}, which has none."
             raise InputError(msg)

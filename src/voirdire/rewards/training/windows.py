@@ -87,10 +87,7 @@ class Window:
     @cached_property
     def length_correlation(self) -> float:
         """Mean correlation of length and reward within steps, by Fisher's z."""
-        values = [s.length_reward_correlation for s in self.steps]
-        weights = [max(s.n - s.n_missing - 3, 0) for s in self.steps]
-        z = [math.atanh(_MOST_R * _in_range(value)) for value in values]
-        return math.tanh(_mean(z, weights))
+        return math.tanh(self.length_z[0])
 
     @cached_property
     def deviation(self) -> float:
@@ -106,26 +103,41 @@ class Window:
     @cached_property
     def errors(self) -> dict[str, float]:
         """Standard error of each rate; see `alarms`."""
-        means, values, weights = self._means, self._values, self._weights
+        means, weights = self._means, self._weights
         with np.errstate(invalid="ignore", divide="ignore"):
-            total = weights.sum(axis=0)
-            alone = np.sqrt(means * (1 - means) / total)
-            counted = (weights > 0).sum(axis=0)
-            squares = (weights * (np.nan_to_num(values) - means) ** 2).sum(axis=0) / total
-            of_steps = np.sqrt(squares / (counted - 1))
-        return dict(zip(self.subjects, np.fmax(alone, of_steps).tolist(), strict=True))
+            alone = np.sqrt(means * (1 - means) / weights.sum(axis=0))
+        found = np.fmax(alone, _steps_error(self._values, weights))
+        return dict(zip(self.subjects, found.tolist(), strict=True))
+
+    @cached_property
+    def n_counted(self) -> dict[str, int]:
+        """Steps in which each rate is known."""
+        return dict(zip(self.subjects, (self._weights > 0).sum(axis=0).tolist(), strict=True))
+
+    @cached_property
+    def length_error(self) -> float:
+        """Standard error of the mean length; see `alarms`."""
+        return _error_of([s.length_mean for s in self.steps], [s.n for s in self.steps])
+
+    @cached_property
+    def length_z(self) -> tuple[float, float]:
+        """Fisher's z of the correlation of length and reward, and its standard error."""
+        values = [s.length_reward_correlation for s in self.steps]
+        z = [math.atanh(_MOST_R * _in_range(value)) for value in values]
+        weights = [max(s.n - s.n_missing - 3, 0) for s in self.steps]
+        n_pairs = sum(w for x, w in zip(z, weights, strict=True) if not math.isnan(x))
+        alone = 1 / math.sqrt(n_pairs) if n_pairs else math.nan
+        return _mean(z, weights), float(np.fmax(alone, _error_of(z, weights)))
 
     @cached_property
     def step_noise(self) -> dict[str, float]:
         """Standard deviation of each rate from step to step, whatever way it goes over time."""
-        if len(self.steps) < WINDOW:
-            return dict.fromkeys(self.subjects, math.nan)
-        jumps = np.diff(self._values, axis=0)
-        known = ~np.isnan(jumps)
-        with np.errstate(invalid="ignore"):
-            squares = np.where(known, jumps, 0.0) ** 2
-            found = np.sqrt(squares.sum(axis=0) / known.sum(axis=0) / 2)
-        return dict(zip(self.subjects, found.tolist(), strict=True))
+        found = {}
+        for name, values in zip(self.subjects, self._values.T, strict=True):
+            known = values[~np.isnan(values)]  # a behavior need not be in every step
+            is_enough = known.size >= WINDOW
+            found[name] = math.sqrt((np.diff(known) ** 2).mean() / 2) if is_enough else math.nan
+        return found
 
     @cached_property
     def _values(self) -> NDArray[np.float64]:
@@ -135,8 +147,8 @@ class Window:
 
     @cached_property
     def _weights(self) -> NDArray[np.float64]:
-        sizes = np.array([[step.n] for step in self.steps], dtype=np.float64)
-        return np.where(np.isnan(self._values), 0.0, sizes)
+        sizes = np.array([_sizes(step, self.subjects) for step in self.steps], dtype=np.float64)
+        return np.where(np.isnan(self._values), 0.0, sizes.reshape(self._values.shape))
 
     @cached_property
     def _means(self) -> NDArray[np.float64]:
@@ -189,6 +201,32 @@ def _row(step: TrainingStep, subjects: Sequence[str]) -> list[float]:
     for behavior, shares in step.class_shares.items():
         found |= {f"{behavior}/{name}": share for name, share in shares.items()}
     return [found.get(name, math.nan) for name in subjects]
+
+
+def _sizes(step: TrainingStep, subjects: Sequence[str]) -> list[int]:
+    """Count the completions behind each rate: those of a class are of one behavior."""
+    found = dict.fromkeys(step.proposition_rates, step.n)
+    for behavior, shares in step.class_shares.items():
+        n = step.n_by_behavior.get(behavior, step.n)
+        found |= {f"{behavior}/{name}": n for name in shares}
+    return [found.get(name, 0) for name in subjects]
+
+
+def _error_of(values: Sequence[float], weights: Sequence[int]) -> float:
+    """Give the standard error of a mean over steps."""
+    column = np.array(values, dtype=np.float64)[:, None]
+    sizes = np.array(weights, dtype=np.float64)[:, None]
+    return float(_steps_error(column, np.where(np.isnan(column), 0.0, sizes))[0])
+
+
+def _steps_error(values: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Give the standard error of each column's mean by how its steps differ; nan of one step."""
+    known = np.nan_to_num(values)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        total = weights.sum(axis=0)
+        means = (weights * known).sum(axis=0) / total
+        squares = (weights * (known - means) ** 2).sum(axis=0) / total
+        return np.sqrt(squares / ((weights > 0).sum(axis=0) - 1))
 
 
 def _mean(values: Sequence[float], weights: Sequence[int]) -> float:

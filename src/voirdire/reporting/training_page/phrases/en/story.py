@@ -100,8 +100,8 @@ _ALARMS = {
     "what the model writes now. Have people label a sample (<code>voirdire sample {run} -o "
     "sample</code>), and examine the judge on it before you believe the reward.",
     "training.alarm.length.do": "Read the longest responses of a sample (<code>voirdire sample "
-    "{run} -o sample</code>), and measure whether the judge prefers long ones (<code>voirdire "
-    "probe</code>). If it does, give length a price in the base reward, or take another judge.",
+    "{run} -o sample</code>), and have people label it. If they earn more than people think they "
+    "deserve, give length a price in the base reward, or take another judge.",
     "training.alarm.spread.do": "The responses are paid nearly alike. Read some (<code>voirdire "
     "sample {run} -o sample</code>). Sample at a higher temperature, take harder prompts, or fit "
     "new weights on comparisons between the model’s own responses (<code>voirdire fit</code>).",

@@ -91,8 +91,8 @@ _ALARMS = {
     "份样本（<code>voirdire sample {run} -o sample</code>），用它重新考察评判员，然后再相信这个奖"
     "励。",
     "training.alarm.length.do": "请阅读样本中最长的回复（<code>voirdire sample {run} -o sample"
-    "</code>），并测量评判员是否偏爱长回复（<code>voirdire probe</code>）。若是，请在基础奖励中为长"
-    "度定价，或换一个评判员。",
+    "</code>），并请人标注这份样本。若长回复的得分高于人的评价，请在基础奖励中为长度定价，或换一个"
+    "评判员。",
     "training.alarm.spread.do": "各条回复所得几乎相同。请阅读其中一些（<code>voirdire sample {run} "
     "-o sample</code>）。可以提高采样温度、改用更难的提示，或者用模型自己的回复之间的比较重新拟合权"
     "重（<code>voirdire fit</code>）。",
