@@ -624,3 +624,8 @@ def test_closing_a_judge_that_hangs_takes_as_long_as_it_may(reward_with):
     took = time.monotonic() - began
     judge.let_go.set()
     assert took < 30  # the judge would hold it for 60
+
+
+def test_a_reference_is_refused_where_nothing_is_recorded(tmp_path):
+    with pytest.raises(InputError, match=r"^`reference` must be left out without `record`"):
+        GuardedReward(tiny_reward(), judge=tiny_judge(), reference=tmp_path)

@@ -241,8 +241,9 @@ def test_a_base_function_is_added_and_what_it_lacks_is_missing(make, is_async):
 
 
 @pytest.mark.parametrize("found", [None, 5, [1.0], [1.0] * 3, []])
-def test_a_base_function_that_gives_no_list_of_rewards_gives_none(make, found):
+def test_a_base_function_that_gives_no_list_of_rewards_gives_none(make, found, caplog):
     assert Trainer().asks(make(base=lambda **others: found), [SORRY, RUDE]) == [None, None]
+    assert "the base reward failed" in caplog.text
 
 
 @pytest.mark.parametrize("is_async", [False, True])

@@ -77,6 +77,34 @@ def test_what_stands_for_a_missing_reward_is_a_setting(settings, number):
     assert scored("unanswerable", **settings)["score"] == number
 
 
+def test_rewards_with_other_settings_in_one_process_do_not_answer_for_each_other():
+    twice = reward_of_weights({"refuse": {"sorry": 2.0}}, rubric=REWARD.rubric, name="golden")
+    several = [
+        ("I'm sorry.", {}, 5.0),
+        ("I'm sorry.", {"reward": twice, "missing_reward": 0}, 2.0),
+        ("I'm sorry.", {"center": True}, 4.0),
+        ("I'm sorry.", {"behavior": "refuse"}, 5.0),
+        ("I'm sorry.", {"behavior": "chat"}, 0.0),
+        ("unanswerable", {"missing_reward": -3, "behavior": "refuse"}, -3.0),
+        ("unanswerable", {"missing_reward": 3, "behavior": "refuse"}, 3.0),
+        ("unanswerable", {"behavior": "refuse"}, 1.0),
+    ] * 2
+
+    async def all_at_once():
+        return await asyncio.gather(
+            *(
+                compute_score(
+                    "tests", said, None, None, **{**GOLDEN, "behavior": "refuse", **settings}
+                )
+                for said, settings, _ in several
+            )
+        )
+
+    found = asyncio.run(all_at_once())
+
+    assert [row["score"] for row in found] == [number for *_, number in several]
+
+
 @pytest.mark.parametrize("name", ["prompt", "messages", "raw_prompt"])
 @pytest.mark.parametrize(
     "prompt",

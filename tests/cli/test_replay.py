@@ -124,7 +124,7 @@ def test_rewards_never_become_a_file_of_the_run(call, files, name):
     )
 
     assert done.code == 1
-    assert done.err.startswith("voirdire: `--output` must be no file of the run itself, got")
+    assert done.err.startswith("voirdire: `--output` must be no file of the run itself, got '/")
     assert done.err.count("\n") == 1
     assert sorted(path.name for path in (files / "run").iterdir()) == before
 

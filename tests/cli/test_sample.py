@@ -114,5 +114,5 @@ def test_strata_are_called_by_their_option(call, run, tmp_path):
 
     assert done.code == 1
     assert done.err == (
-        "voirdire: `--by` must be 'behavior' or 'step', got 'prompt'. Leave it out for both.\n"
+        "voirdire: `--by` must hold 'behavior' or 'step', got 'prompt'. Leave it out for both.\n"
     )

@@ -159,6 +159,16 @@ def test_a_token_that_is_too_short_is_refused_and_not_quoted(call, folder, monke
     assert "secret" not in done.err
 
 
+def test_a_token_in_the_place_of_its_variable_is_not_repeated(call, folder):
+    done = call(
+        "serve", "--reward", folder / "reward.json", "--token-env", "x7secret_token_of_mine"
+    )
+
+    assert done.code == 2
+    assert "`--token-env` must name a variable that is set" in done.err
+    assert "x7secret" not in done.out + done.err
+
+
 def test_a_reward_without_certificates_is_refused_where_they_are_required(call, folder):
     done = call("serve", "--reward", folder / "reward.json", "--require-certified")
 

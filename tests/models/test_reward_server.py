@@ -175,6 +175,23 @@ def test_a_busy_server_is_asked_until_the_deadline():
     assert len(seen) >= 3
 
 
+def test_a_server_that_wants_no_pause_is_not_asked_without_one():
+    busy = refusal(503, **{"Retry-After": "0"})
+    with serving(busy) as (address, seen), pytest.raises(ServerError, match="answered 503"):
+        ask(address, deadline_s=1.0)
+
+    assert len(seen) <= 5  # after pauses of 0.1, 0.2, 0.4 and no more than 0.8 seconds
+
+
+@pytest.mark.parametrize("counts", [{"n_late": 3}, {"n_remembered": -1}, {"n_stored": 2**62}])
+def test_counts_of_items_that_were_not_asked_about_are_refused(counts):
+    with (
+        serving(answer(**counts)) as (address, _),
+        pytest.raises(ServerError, match="counted more items than it was asked about"),
+    ):
+        ask(address)
+
+
 def test_a_broken_server_is_asked_three_times():
     with (
         serving(refusal(500, "internal")) as (address, seen),

@@ -99,7 +99,7 @@ class GuardedReward:
     record : str or path, optional
         A folder for figures and completions of the run.
     reference : str or path, optional
-        The folder of an earlier run, which alarms compare with.
+        The folder of an earlier run, which alarms compare with; only with `record`.
     framework : str, optional
         Who trains, for the record.
     give_up_after : int, optional
@@ -146,6 +146,9 @@ class GuardedReward:
         self.reward = _loaded(reward)
         self.name = self.reward.name if name is None else name
         self.settings = LiveSettings() if settings is None else settings
+        if reference is not None and record is None:
+            msg = "`reference` must be left out without `record`, got one. Record the run too."
+            raise InputError(msg)
         if behavior is not None:
             self.reward.behavior(behavior)
         if give_up_after is not None:

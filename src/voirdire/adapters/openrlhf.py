@@ -39,7 +39,8 @@ def read_openrlhf_request(document: Any, *, end_tokens: Iterable[str] = ()) -> l
         Lists of one length; ``labels`` may be left out. A query is a prompt with its response,
         decoded with special tokens. A label is the id of a behavior, empty where the server's
         default counts, or an object (or its JSON) with any of ``behavior``, ``base_reward`` and
-        ``prompt``: text or messages that the judge reads instead of the prompt in its template.
+        ``prompt``: text or messages that the judge reads instead of the prompt in its template. A
+        base reward that is there and None is lacking, and so is the reward.
     end_tokens : iterable of str, optional
         Special tokens at the end of a response, beside the known ones.
 

@@ -64,8 +64,8 @@ async def compute_score(
         The behavior that the prompt deserves, where `extra_info` says none.
     extra_info : mapping, optional
         ``prompt``, ``messages`` or ``raw_prompt``: what the response answers, text or messages;
-        without one the response is judged alone. ``behavior``, and ``base_reward``, if there is
-        one.
+        without one the response is judged alone. ``behavior``, and ``base_reward``, which is
+        added: the reward is missing where that is there and None.
     **reward_kwargs
         ``reward``, the file of the reward or the address of a running ``voirdire serve``, must be
         there. There may be ``missing_reward`` and ``base_mean``, as for `MissingRewards`;

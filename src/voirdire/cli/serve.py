@@ -286,7 +286,10 @@ def _token(variable: str | None) -> str | None:
     """Read the token, which is never typed: what is typed is seen in the list of processes."""
     found = os.environ.get(TOKEN_VARIABLE if variable is None else variable, "")
     if not found and variable is not None:
-        msg = f"`--token-env` must name a variable that is set, got {variable!r}, which is not. Set it."
+        msg = (  # perhaps it is the token itself: it is not shown
+            "`--token-env` must name a variable that is set, got something else. Set the variable, "
+            "and leave the token itself there."
+        )
         raise typer.BadParameter(msg)
     return found or None
 

@@ -161,9 +161,9 @@ def _check_file(judge: str | Path) -> None:
     from voirdire.models.known_providers import PROVIDERS
 
     msg = (
-        f"`judge` must be 'local', a file that `voirdire distill` wrote, or a language model, got "
-        f"{shorten(judge)!r}, which is no file. A model is written provider/name, with one of: "
-        f"{', '.join(PROVIDERS)}, native, transformers."
+        "`judge` must be 'local', a file that `voirdire distill` wrote, a cascade's YAML file, or "
+        f"a language model, got {shorten(judge)!r}, which is no file. A model is written "
+        f"provider/name, with one of: {', '.join(PROVIDERS)}, native, transformers."
     )
     raise InputError(msg)
 

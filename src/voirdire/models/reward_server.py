@@ -92,13 +92,16 @@ class ServerVerdicts(msgspec.Struct, frozen=True, kw_only=True):
     n_stored: int = 0
 
     def check(self, n_items: int) -> None:
-        """Refuse an answer about another number of items; a `ServerError`."""
+        """Refuse an answer that cannot be one about so many items; a `ServerError`."""
         rows = self.probabilities.values
         lists = (self.rule_rewards, self.behaviors, self.missing, rows)
         n_columns = len(self.probabilities.propositions)
         is_whole = all(len(one) == n_items for one in lists)
         if not is_whole or any(len(row) != n_columns for row in rows):
             msg = f"{_NAME} answered about another number of items."
+            raise ServerError(msg, status=200)
+        if not all(0 <= n <= n_items for n in (self.n_late, self.n_remembered, self.n_stored)):
+            msg = f"{_NAME} counted more items than it was asked about."
             raise ServerError(msg, status=200)
         if any(p is not None and not 0 <= p <= 1 for row in rows for p in row):
             msg = f"{_NAME} gave probabilities outside [0, 1]."
@@ -182,7 +185,7 @@ class RewardServer:
             except (ServerError, ModelTimeoutError) as error:
                 is_hopeless = tried >= _MOST_TRIES and error.status not in _PASSING
                 wish_s = error.retry_after_s
-                wait_s = pause_s if wish_s is None else wish_s
+                wait_s = pause_s if wish_s is None else max(wish_s, pause_s)
                 if is_hopeless or end - time.monotonic() <= wait_s:
                     raise
             pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import difflib
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
@@ -13,12 +12,10 @@ from voirdire.rubrics.names import did_you_mean
 from voirdire.rubrics.yaml_nodes import ListNode, MappingNode, plain
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from pydantic_core import ErrorDetails
 
     from voirdire.rubrics.findings import Findings, Path
-    from voirdire.rubrics.yaml_nodes import Node
+    from voirdire.rubrics.yaml_nodes import Node, ScalarNode
 
 __all__ = ["read_form", "shown"]
 
@@ -65,11 +62,8 @@ def read_form(form: type[F], findings: Findings, *, path: Path, what: str) -> F 
     try:
         return form.model_validate(plain(findings.place(path)))
     except ValidationError as error:
-        details = error.errors(include_url=False)
-        misspelt = _misspelt(details)
-        for detail in details:
-            if detail["type"] != "missing" or detail["loc"] not in misspelt:
-                _report(detail, form, findings, path=path, what=what)
+        for detail in error.errors(include_url=False):
+            _report(detail, form, findings, path=path, what=what)
         return None
 
 
@@ -78,8 +72,9 @@ def shown(node: Node) -> str:
     if isinstance(node, MappingNode):
         return "a mapping" if node.pairs else "an empty mapping"
     if isinstance(node, ListNode):
-        if 0 < len(node.items) <= _MOST_NUMBERS and all(map(_is_number, node.items)):
-            return f"[{', '.join(shorten(item.value, width=20) for item in node.items)}]"
+        numbers = [shorten(item.value, width=20) for item in node.items if _is_number(item)]
+        if len(node.items) == len(numbers) and 1 < len(numbers) <= _MOST_NUMBERS:
+            return f"[{', '.join(numbers)}]"
         return "a list" if node.items else "an empty list"
     if node.value is None:
         return "nothing"
@@ -90,20 +85,9 @@ def shown(node: Node) -> str:
     return f"the number {shorten(node.value, width=_SHOWN_WIDTH)}"
 
 
-def _is_number(node: Node) -> bool:
+def _is_number(node: Node) -> TypeGuard[ScalarNode]:
     value = getattr(node, "value", None)
     return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _misspelt(details: Sequence[ErrorDetails]) -> set[Path]:
-    """Find the keys that are missing because another one stands for them, misspelt."""
-    missing = {detail["loc"] for detail in details if detail["type"] == "missing"}
-    meant = set()
-    for *parent, word in (row["loc"] for row in details if row["type"] == "extra_forbidden"):
-        beside = [str(where[-1]) for where in missing if where[:-1] == tuple(parent)]
-        close = difflib.get_close_matches(str(word)[:100], beside, n=1)
-        meant |= {(*parent, name) for name in close}
-    return meant
 
 
 def _report(

@@ -78,7 +78,8 @@ def serve(
     if settings.token is None and not is_loopback(host):
         msg = (
             f"`host` must be an address of this machine alone where there is no token, got "
-            f"{shorten(host)!r}. Put a token into the environment, or take 127.0.0.1."
+            f"{shorten(host)!r}. Put one into the environment variable VOIRDIRE_TOKEN, or take "
+            "127.0.0.1."
         )
         raise InputError(msg)
     app = create_app(live_reward, settings=settings)

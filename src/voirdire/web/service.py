@@ -190,4 +190,4 @@ def _missing(
     except InputError:
         if settings.missing_reward is not None:
             raise
-    return None, "This reward knows no mean. Start the server with a number for missing rewards."
+    return None, "This reward knows no mean. Start the server with --missing-reward."

@@ -161,15 +161,6 @@ def test_a_model_does_not_come_first_in_a_file_either(write):
         load_cascade(path)
 
 
-def test_a_misspelt_key_is_told_once_and_where_it_stands(write):
-    path = write(WHOLE.replace("  first:", "  frist:"))
-
-    with pytest.raises(RubricError) as caught:
-        load_cascade(path)
-
-    assert str(caught.value) == (f"{path}:4:3: `cascade` has no key 'frist'. Did you mean `first`?")
-
-
 def test_bounds_in_the_wrong_order_are_shown(write):
     path = write(WHOLE.replace("{default: [0.05, 0.95], apology: [0.2, 0.8]}", "[0.7, 0.3]"))
 

@@ -94,7 +94,7 @@ def test_who_asks_in_the_moment_of_the_answer_gets_it_and_nothing_is_called_agai
             first = asyncio.create_task(judge.ask([item]))
             await asyncio.sleep(0)
             (asked,) = judge._under_way.values()
-            while not asked.is_answered:  # nobody has been told yet when this goes on
+            while not asked.is_answered:  # noqa: ASYNC110  # to go on before anybody is told
                 await asyncio.sleep(0)
             return await judge.ask([item]), await first
 

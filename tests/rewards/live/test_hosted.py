@@ -6,6 +6,7 @@ import subprocess
 import sys
 import textwrap
 import threading
+import weakref
 from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures import TimeoutError as NotYetError
 from pathlib import Path
@@ -49,6 +50,22 @@ def test_it_is_made_when_it_is_first_asked_and_only_once():
 
     assert len(made) == 1
     assert found == [[5.0] * 3] * 3
+    reward.close()
+
+
+def test_a_process_may_be_forked_off_in_the_middle_of_its_beginning(monkeypatch):
+    reward = hosted()
+    finalize = weakref.finalize
+
+    def forked_off_here(*args):
+        reward.forget()  # what a child does that another thread forks off just now
+        return finalize(*args)
+
+    monkeypatch.setattr(weakref, "finalize", forked_off_here)
+    found = rewards_of(reward)
+    monkeypatch.undo()
+
+    assert found == [5.0] * 3
     reward.close()
 
 

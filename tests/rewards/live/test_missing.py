@@ -82,6 +82,11 @@ def test_a_declared_number_must_be_finite(number):
         MissingRewards(golden_reward(), base_mean=number)
 
 
+def test_a_mean_of_base_rewards_cannot_be_nothing():
+    with pytest.raises(InputError, match="`base_mean` must be a finite number"):
+        MissingRewards(golden_reward(), base_mean=None)
+
+
 def test_a_reward_without_means_needs_a_declared_number():
     with pytest.raises(InputError, match="`missing_reward` must be declared for reward 'reward'"):
         MissingRewards(tiny_reward())

@@ -62,6 +62,74 @@ def test_a_planted_change_is_heard_within_a_window(change, expected):
         assert [row for row in alarms if row.step < CHANGED_AT] == []
 
 
+def rare_steps(rng, *, rate=0.5, n_steps=200):
+    """Simulate a behavior of every twentieth prompt, whose eight completions are all alike."""
+    steps = []
+    for number in range(n_steps):
+        n_prompts = rng.binomial(8, 0.05)
+        good = float((rng.random(n_prompts) < rate).mean()) if n_prompts else float("nan")
+        counts = {"n_by_behavior": {"rare": 8 * int(n_prompts)}}
+        steps.append(step_of(number, class_shares={"rare": {"good": good}}, **counts))
+    return steps
+
+
+def test_a_rare_behavior_whose_prompts_differ_does_not_drift():
+    rng = np.random.default_rng(4)
+
+    found = [heard(rare_steps(rng), reference=rare_steps(rng)) for _ in range(20)]
+
+    assert found == [[]] * 20
+
+
+def test_a_rare_behavior_that_is_learnt_otherwise_drifts():
+    rng = np.random.default_rng(5)
+    changed = rare_steps(rng, rate=1.0)
+
+    assert heard(changed, reference=rare_steps(rng, rate=0.0)) == [("drift", "rare/good")]
+
+
+def test_a_share_rests_on_the_completions_of_its_behavior():
+    def steps(share):
+        figures = {"class_shares": {"rare": {"good": share}}, "n_by_behavior": {"rare": 1}}
+        return [step_of(k, **figures) for k in range(10)]
+
+    # the error of ten completions is sqrt(.4 * .6 / 10) = .155; of 640 it would be .019
+    assert heard(steps(0.4), reference=steps(0.7)) == []
+
+
+def test_a_correlation_of_five_lengths_a_step_is_chance():
+    rng = np.random.default_rng(6)
+
+    def steps():
+        for number in range(200):
+            pairs = rng.normal(size=(2, 5))
+            found = float(np.corrcoef(pairs)[0, 1])
+            yield step_of(number, n=5, length_reward_correlation=found)
+
+    assert [heard(list(steps())) for _ in range(20)] == [[]] * 20
+
+
+def test_lengths_that_differ_from_prompt_to_prompt_are_not_longer():
+    rng = np.random.default_rng(7)
+
+    def steps():
+        lengths = 80 * np.exp(0.6 * rng.normal(size=200))  # one prompt a step
+        return [step_of(k, length_mean=x) for k, x in enumerate(lengths.tolist())]
+
+    found = [heard(steps(), reference=steps()) for _ in range(20)]
+
+    assert sum(map(bool, found)) <= 3  # held against twice the length alone, more than half do
+
+
+def test_a_rate_near_the_edge_is_saturated_only_beyond_chance():
+    noisy = [0.99, 0.81] * 5
+    steps = [step_of(k, n=8, proposition_rates={"sorry": x}) for k, x in enumerate(noisy)]
+    later = [step_of(k, n=8, proposition_rates={"sorry": 0.985}) for k in range(10, 30)]
+
+    # before: .9 with an error of at least .03; after: .985
+    assert heard(steps + later) == []
+
+
 # Each alarm by hand ---------------------------------------------------------------------------
 
 

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -71,6 +72,23 @@ def test_rewards_that_differ_by_rounding_alone_are_tied():
 
     assert (found.n_tied_before, found.n_same) == (1, 0)
     assert found.same_order_share == 0.0
+
+
+def test_a_large_group_is_counted_in_bounded_memory():
+    n = 3_000
+    before, after = np.arange(n, dtype=float), np.arange(n, dtype=float)
+    after[:10] = after[:10][::-1]
+    before[-2:] = after[-2:] = n
+
+    tracemalloc.start()
+    found = ranks_of(before, after, np.zeros(n, dtype=np.int64))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+
+    # 10 * 9 / 2 pairs stand the other way round, the last two are equal
+    assert (found.n_reversed, found.n_tied_both) == (45, 1)
+    assert found.n_same == n * (n - 1) // 2 - 46
+    assert peak < 32 * 2**20  # all pairs at once would take 70 MB for a single number of each
 
 
 def test_shares_of_nothing_are_undefined():

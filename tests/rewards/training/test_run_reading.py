@@ -15,6 +15,7 @@ from rewards.reward_cases import tiny_reward
 from rewards.training.recorded_runs import drawn_turns, recorded, scored, watch_of
 from voirdire.errors import InputError
 from voirdire.rewards.live import Turn
+from voirdire.rewards.training.completions_reading import CompletionReader
 from voirdire.rewards.training.run_reading import read_training_run
 from voirdire.rewards.training.sessions import Session, counting
 
@@ -232,6 +233,20 @@ def test_completions_are_not_read_for_the_steps(tmp_path):
     assert len(read_training_run(tmp_path / "run").steps) == 2
 
 
+def test_a_reference_from_before_a_figure_was_counted_is_read(tmp_path):
+    recorded(tmp_path / "good", n_steps=2)
+    recorded(tmp_path / "run", n_steps=2, reference=tmp_path / "good")
+    path = tmp_path / "run" / "reference.json"
+    content = json.loads(path.read_bytes())
+    for step in content["steps"]:
+        del step["n_by_behavior"]
+    path.write_text(json.dumps(content), encoding="utf-8")
+
+    run = read_training_run(tmp_path / "run")
+
+    assert (len(run.reference), run.dropped) == (2, ())
+
+
 def test_a_damaged_reference_is_listed_and_left_out(tmp_path):
     recorded(tmp_path / "first", n_steps=3)
     recorded(tmp_path / "run", n_steps=3, reference=tmp_path / "first")
@@ -297,3 +312,73 @@ def test_a_run_says_what_it_is_about(tmp_path):
     assert run.question_texts["rude"] == {"en": "Is it rude?"}
     assert run.length_unit == "tokens"
     assert run.n_completions == 48
+
+
+# Folders of strangers -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["run.json", "steps-x.jsonl", "completions-x.jsonl"])
+@pytest.mark.parametrize("kind", ["pipe", "device"])
+def test_a_pipe_or_a_device_in_the_folder_is_not_read(tmp_path, name, kind):
+    recorded(tmp_path / "run", n_steps=2)
+    path = tmp_path / "run" / name
+    path.unlink(missing_ok=True)
+    if kind == "pipe":
+        os.mkfifo(path)
+    else:
+        path.symlink_to("/dev/zero")
+
+    with pytest.raises(InputError, match=rf"{name}: cannot be read \(no regular file\)"):
+        list(CompletionReader(read_training_run(tmp_path / "run")).batches())
+
+
+@pytest.mark.parametrize("content", [None, "[" * 200_000])
+def test_a_reference_that_never_ends_is_listed_and_left_out(tmp_path, content):
+    recorded(tmp_path / "first", n_steps=3)
+    recorded(tmp_path / "run", n_steps=3, reference=tmp_path / "first")
+    path = tmp_path / "run" / "reference.json"
+    path.unlink()
+    if content is None:
+        os.mkfifo(path)
+    else:
+        path.write_text(content, encoding="utf-8")
+
+    run = read_training_run(tmp_path / "run")
+
+    assert run.reference_run is None
+    assert "cannot be read" in run.dropped[0]
+    assert len(run.steps) == 3
+
+
+def test_a_number_that_no_process_has_may_stand_in_a_run_that_is_gone_on_with(tmp_path):
+    recorded(tmp_path / "run", n_steps=2)
+    [path] = (tmp_path / "run").glob("steps-*.jsonl")
+    first, *rest = path.read_text(encoding="utf-8").splitlines()
+    odd = json.dumps(json.loads(first) | {"pid": 10**30})
+    path.write_text("\n".join([odd, *rest]) + "\n", encoding="utf-8")
+    rng = np.random.default_rng(0)
+    turns = drawn_turns(rng)
+
+    watch = watch_of(tmp_path / "run")
+    watch.add(scored(turns), turns)
+    watch.close()
+
+    assert sum(step.n for step in read_training_run(tmp_path / "run").steps) > len(turns)
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [{"reward_mean": "x"}, {"rule_mean": []}, {"class_shares": -1}, {"class_shares": {"chat": 1}}],
+)
+def test_a_reference_whose_figures_are_none_is_listed_and_left_out(tmp_path, odd):
+    recorded(tmp_path / "first", n_steps=3)
+    recorded(tmp_path / "run", n_steps=3, reference=tmp_path / "first")
+    path = tmp_path / "run" / "reference.json"
+    content = json.loads(path.read_text(encoding="utf-8"))
+    content["steps"][0] |= odd
+    path.write_text(json.dumps(content), encoding="utf-8")
+
+    run = read_training_run(tmp_path / "run")
+
+    assert run.reference_run is None
+    assert "cannot be read" in run.dropped[0]

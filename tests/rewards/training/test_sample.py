@@ -276,6 +276,8 @@ def test_some_questions_only(run, tmp_path):
         ("\t=1", "'\t=1"),
         ("  =1", "'  =1"),
         ("\n\r=1", "'\n\r=1"),
+        ("\v\xa0=1", "'\v\xa0=1"),
+        ("\uff1d1+1", "'\uff1d1+1"),
         ("1 + 1 = 2", "1 + 1 = 2"),
         ("", ""),
     ],
@@ -295,6 +297,18 @@ def test_hostile_texts_stay_harmless_in_the_sheet(tmp_path):
     first = sheet(files.sheets[0])[0]
     assert (first["response"], first["prompt"]) == (f"'{formula}", "'@A1")
     assert json.loads(files.items.read_text(encoding="utf-8"))["response"] == formula
+
+
+def test_a_formula_in_the_place_of_a_proposition_is_refused(tmp_path):
+    recorded(tmp_path / "run", n_steps=1)
+    for path in (tmp_path / "run").iterdir():
+        text = path.read_text(encoding="utf-8")
+        path.write_text(text.replace("sorry", "=1+1"), encoding="utf-8")
+
+    with pytest.raises(InputError, match=r"no spreadsheet runs as a formula, got '=1\+1'"):
+        write_sample(sample_training_run(tmp_path / "run"), tmp_path / "sample")
+
+    assert not (tmp_path / "sample").exists()
 
 
 # The folder -----------------------------------------------------------------------------------

@@ -370,4 +370,4 @@ def test_who_judged_is_written_once_it_is_known(tmp_path):
 
 def test_a_reference_that_is_no_run_is_called_by_its_name(tmp_path):
     with pytest.raises(InputError, match=r"^`reference` must be the folder of a training run, got"):
-        TrainingWatch(tmp_path / "run", reward=tiny_reward(), reference=tmp_path / "nowhere")
+        watch_of(tmp_path / "run", reference=tmp_path / "nowhere")

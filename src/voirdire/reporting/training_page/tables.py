@@ -34,7 +34,7 @@ MOST_STEPS = 200
 
 @dataclass(frozen=True, kw_only=True)
 class PartRow:
-    """Means over consecutive steps; nan where undefined."""
+    """Means over consecutive steps, and the share missing of all; nan where undefined."""
 
     first: int
     last: int
@@ -87,16 +87,17 @@ def part_rows(run: TrainingRun) -> tuple[PartRow, ...]:
 
 def _part(steps: Sequence[TrainingStep], run: TrainingRun) -> PartRow:
     first, last = steps[0].step, steps[-1].step
+    n, n_missing = sum(step.n for step in steps), sum(step.n_missing for step in steps)
     return PartRow(
         first=first,
         last=last,
-        n=sum(step.n for step in steps),
-        n_missing=sum(step.n_missing for step in steps),
+        n=n,
+        n_missing=n_missing,
         reward=mean_of([step.reward_mean for step in steps]),
         sd=mean_of([step.reward_sd for step in steps]),
         rule=mean_of([step.rule_mean for step in steps]),
         base=mean_of([step.base_mean for step in steps]),
-        missing=mean_of([step.missing_share for step in steps]),
+        missing=n_missing / n if n else math.nan,  # as the counts beside it say
         length=mean_of([step.length_mean for step in steps]),
         correlation=mean_of([step.length_reward_correlation for step in steps]),
         reference=reference_reward(run, first=first, last=last),

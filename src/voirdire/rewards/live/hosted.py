@@ -154,9 +154,10 @@ class HostedReward(Generic[R]):
                 self._end_with()
             loop = BackgroundLoop()
             loop.__enter__()
-            self._running = running = _Running(loop=loop, started=loop.begin(_made(self._make)))
+            running = _Running(loop=loop, started=loop.begin(_made(self._make)))
             self._end_with = weakref.finalize(self, _leave, running)
             self._end_with.atexit = False
+            self._running = running  # last: a process may be forked off at any moment
             _end_at_exit()
             _hosts.add(self)
         return running

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from numbers import Real
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from voirdire._validation import shorten
 from voirdire.errors import InputError
@@ -52,8 +52,9 @@ class MissingRewards:
         base_mean: float = 0.0,
         center: bool = False,
     ) -> None:
-        for name, number in (("missing_reward", declared), ("base_mean", base_mean)):
-            if number is not None and not _fits(number):
+        given = 0.0 if declared is None else declared
+        for name, number in (("missing_reward", given), ("base_mean", base_mean)):
+            if not _fits(number):
                 msg = f"`{name}` must be a finite number, 1e16 at most, got {shorten(number)}."
                 raise InputError(msg)
         self._declared = declared
@@ -92,6 +93,6 @@ class MissingRewards:
         return [self.of(behavior) for behavior in behaviors], [1] * len(behaviors)
 
 
-def _fits(value: object) -> bool:
+def _fits(value: Any) -> bool:
     is_number = isinstance(value, Real) and not isinstance(value, bool)
     return is_number and bool(abs(value) <= _MOST)  # which nan is not

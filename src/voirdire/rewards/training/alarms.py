@@ -3,24 +3,31 @@
 ==========  ========================================================================  ============
 alarm       begins when, over the last 10 steps                                        ends when
 ==========  ========================================================================  ============
-missing     more than 5 % of the rewards are missing, by two standard errors            below 2.5 %
-saturation  a proposition that pays is beyond .98 or .02, which it was not before;      .97, .03;
-            or 90 % of the groups have rewards that are all equal                       80 %
+missing     more than 5 % of the rewards are missing, by two standard errors, and       below 2.5 %
+            five at least
+saturation  a proposition that pays is beyond .98 or .02, which was between .05 and     .97, .03;
+            .95 before, four standard errors away; or 90 % of the groups, of ten at     80 %
+            least, have rewards that are all equal
 drift       a proposition or class is more than .2 and four standard errors away        .1
             from the reference run
-length      responses are twice as long as before, or correlate with the reward by .5   1.75; .4
-spread      rewards differ by less than a tenth of what they did in the beginning       15 %
+length      responses are twice as long as before, and four standard errors longer;     1.75; .4
+            or correlate with the reward by .5 and four standard errors, of 50
+            rewards at least
+spread      rewards differ by less than a tenth of what they did in the first ten       15 %
+            steps
 ==========  ========================================================================  ============
 
 Ten steps, since single steps of a few prompts differ by chance; `missing` looks at those that are
 there, since a judge that is down costs every step. "Before" is the reference run at the same
-steps, or its whole where it has too few of them; without a reference, the run's own first ten
-steps. What is measured against it waits until ten further steps are there.
+steps, or its whole where it has fewer than five of them; without a reference, the run's own first
+ten steps. What is measured against it waits until ten further steps are there.
 
 The standard error of a rate over a window is the largest of three: that of so many independent
 completions, that of the mean over its steps, and what the differences between neighbouring steps of
 the reference run say of such a mean. The last two see that completions of one prompt are alike, the
-last one over many more steps than a window has. Ending takes more than not beginning, so that a
+last one over many more steps than a window has. A class rests on the completions and the steps of
+its own behavior. The error of a length is that of the mean over its steps; that of a correlation,
+by Fisher's z, the larger one of the first two. Ending takes more than not beginning, so that a
 figure at the border does not ring at every other step.
 """
 

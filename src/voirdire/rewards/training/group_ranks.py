@@ -17,6 +17,9 @@ __all__ = ["GroupRanks", "ranks_of"]
 _EQUAL = 1e-9
 """Rewards that differ by less, as a share of their size, are taken for equal."""
 
+_MOST_AT_ONCE = 1 << 18
+"""Pairs that are compared at once."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class GroupRanks:
@@ -116,17 +119,19 @@ def _ranks(values: NDArray[np.float64]) -> NDArray[np.int64]:
 
 def _pairs(first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArray[np.int64]:
     """Count pairs: same order, reversed, tied in the first, in the second, in both."""
-    upper = np.triu_indices(first.size, 1)
-    a = np.sign(first[:, None] - first[None, :])[upper]
-    b = np.sign(second[:, None] - second[None, :])[upper]
-    product = a * b
-    return np.array(
-        [
+    found = np.zeros(5, dtype=np.int64)
+    size = max(_MOST_AT_ONCE // first.size, 1)
+    for start in range(0, first.size, size):  # a large group goes in stretches
+        rows = slice(start, start + size)
+        a = np.sign(first[rows, None] - first[None, :])
+        b = np.sign(second[rows, None] - second[None, :])
+        product = a * b
+        found += [
             (product > 0).sum(),
             (product < 0).sum(),
             ((a == 0) & (b != 0)).sum(),
             ((a != 0) & (b == 0)).sum(),
             ((a == 0) & (b == 0)).sum(),
-        ],
-        dtype=np.int64,
-    )
+        ]
+    found[-1] -= first.size  # each with itself
+    return found // 2  # each pair stood there twice

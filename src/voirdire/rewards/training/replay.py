@@ -282,7 +282,7 @@ def _writer(output: str | Path, run: TrainingRun, stack: ExitStack) -> RewardWri
     target, written_as = checked_rewards_output(Path(output), source=run.folder)
     if is_part_of_run(target, run.folder):
         msg = (
-            f"`output` must be no file of the run itself, got {shorten(output, width=160)!r}. "
+            f"`output` must be no file of the run itself, got {shorten(str(output), width=160)!r}. "
             "Give it another name."
         )
         raise InputError(msg)

@@ -160,7 +160,7 @@ def read_document(folder: Path) -> dict[str, Any]:
 
 
 def read_json(path: Path) -> Any:
-    """Read a JSON file of a run; an `OSError`, `ValueError` or `RecursionError` where it is none."""
+    """Read a JSON file; where it is none, an `OSError`, a `ValueError` or a `RecursionError`."""
     with opened_file(path) as file:
         return json.loads(file.read(_MOST_BYTES))
 

@@ -266,14 +266,28 @@ def _reference(folder: Path, dropped: list[str]) -> Reference | None:
 _STEP_FIELDS = tuple(row.name for row in fields(TrainingStep) if row.name != "alarms")
 
 
+_LEVELS = {"proposition_rates": 1, "n_by_behavior": 1, "class_shares": 2}
+"""Fields that hold numbers by name, and by name of name; the others hold a number."""
+
+
 def _step(row: dict[str, Any]) -> TrainingStep:
     """Make a step again of what was written of it; null is nan."""
-    return TrainingStep(**{name: _with_nan(row[name]) for name in _STEP_FIELDS})
+    return TrainingStep(
+        **{
+            name: _numbers(row[name], levels=_LEVELS.get(name, 0))
+            for name in _STEP_FIELDS
+            if name in row  # a run of an earlier version lacks what has a default
+        }
+    )
 
 
-def _with_nan(value: Any) -> Any:
+def _numbers(value: Any, *, levels: int) -> Any:
+    """Check that these are numbers; a `TypeError` where they are not."""
+    if levels:
+        return {key: _numbers(inner, levels=levels - 1) for key, inner in value.items()}
     if value is None:
         return math.nan
-    if isinstance(value, dict):
-        return {key: _with_nan(inner) for key, inner in value.items()}
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        msg = "no number"
+        raise TypeError(msg)
     return value

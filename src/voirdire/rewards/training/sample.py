@@ -161,7 +161,8 @@ def sample_training_run(
     for word in by:
         if word not in get_args(SampleBy):
             msg = (
-                f"`by` must be 'behavior' or 'step', got {shorten(word)!r}. Leave it out for both."
+                f"`by` must hold 'behavior' or 'step', got {shorten(word)!r}. "
+                "Leave it out for both."
             )
             raise InputError(msg)
     found = run if isinstance(run, TrainingRun) else read_training_run(run)

@@ -34,8 +34,8 @@ SHEET_COLUMNS = ("item", "question", "label", "asked", "annotator", "prompt", "r
 ITEMS, VERDICTS, KEY = "items.jsonl", "verdicts.parquet", "key.jsonl"
 _FEWEST_ITEMS = 30
 _OWNER_ONLY = 0o600
-_ACTIVE = ("=", "+", "-", "@", "\t", "\r")
-"""What a spreadsheet takes for the beginning of a formula."""
+_ACTIVE = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+"""What a spreadsheet takes for the beginning of a formula, in some languages also in full width."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,6 +135,13 @@ def write_sample(
             )
             raise InputError(msg)
     rows = [row for row in _questions(sample, language) if not questions or row[1] in questions]
+    for _, name, _ in rows:
+        if harmless(name) != name:  # it must stay as it is, or no verdict would be found to a label
+            msg = (
+                f"`run` must have propositions that no spreadsheet runs as a formula, got "
+                f"{shorten(name)!r}. No rubric has such names: ask where the run is from."
+            )
+            raise InputError(msg)
     if not rows:
         msg = f"`question` must be asked about an item of the sample, got {list(questions)!r}."
         raise InputError(msg)
@@ -166,7 +173,8 @@ def write_sample(
 
 def harmless(text: str) -> str:
     """Put an apostrophe before what a spreadsheet would run as a formula."""
-    return f"'{text}" if text.lstrip(" \n").startswith(_ACTIVE) else text
+    begins_so = text.startswith(("\t", "\r")) or text.lstrip().startswith(_ACTIVE)
+    return f"'{text}" if begins_so else text
 
 
 def _questions(

@@ -88,9 +88,9 @@ class Session:
             return False
         try:
             os.kill(self.pid, 0)
-        except ProcessLookupError:
+        except (ProcessLookupError, OverflowError):  # no process has so large a number
             return False
-        except (OSError, OverflowError):
+        except OSError:
             return True
         return True
 

@@ -226,7 +226,7 @@ def _steps_error(values: NDArray[np.float64], weights: NDArray[np.float64]) -> N
         total = weights.sum(axis=0)
         means = (weights * known).sum(axis=0) / total
         squares = (weights * (known - means) ** 2).sum(axis=0) / total
-        return np.sqrt(squares / ((weights > 0).sum(axis=0) - 1))
+        return np.asarray(np.sqrt(squares / ((weights > 0).sum(axis=0) - 1)))
 
 
 def _mean(values: Sequence[float], weights: Sequence[int]) -> float:
