@@ -164,6 +164,15 @@ def test_a_long_request_is_answered_like_many_short_ones(local, n_items):
     assert len(found["contributions"]["values"]) == n_items
 
 
+def test_base_rewards_that_are_all_null_are_lacking_and_not_left_out(local):
+    lacking = local.post([{**ITEMS[0], "base_reward": None}]).json
+    left_out = local.post([ITEMS[0]]).json
+
+    assert lacking["rewards"] == [None]
+    assert "base reward" in lacking["missing"][0]
+    assert left_out["missing"] == [None]
+
+
 def test_a_base_reward_counts_for_the_whole_of_a_long_request(local):
     items = [{**ITEMS[0], "base_reward": 1.0}, *([ITEMS[0]] * 999)]
 
@@ -181,8 +190,8 @@ def test_the_golden_table_over_http():
                 "response": turn.response,
                 "prompt": turn.prompt,
                 "behavior": turn.behavior,
-                "base_reward": finite(turn.base_reward),
                 "group": turn.group,
+                **({} if turn.base_reward is None else {"base_reward": finite(turn.base_reward)}),
             }
             for turn in turns
         ]

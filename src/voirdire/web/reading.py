@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from typing import Annotated, Any
 
@@ -54,7 +55,7 @@ class AskedItem(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     response: str | Messages
     prompt: str | Messages | None = None
     behavior: str | None = None
-    base_reward: float | None = None
+    base_reward: float | None | msgspec.UnsetType = msgspec.UNSET
     group: str | int | None = None
     id: str | int | None = None
 
@@ -64,10 +65,17 @@ class AskedItem(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
             response=self.response,
             prompt=self.prompt,
             behavior=self.behavior,
-            base_reward=self.base_reward,
+            base_reward=_said(self.base_reward),
             group=None if self.group is None else str(self.group),
             id=None if self.id is None else str(self.id),
         )
+
+
+def _said(given: float | None | msgspec.UnsetType) -> float | None:
+    """None where nothing is said of a base reward; nan where it is said to be lacking."""
+    if given is msgspec.UNSET:
+        return None
+    return math.nan if given is None else given
 
 
 class RewardsRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
