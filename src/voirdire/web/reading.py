@@ -55,7 +55,7 @@ class AskedItem(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     response: str | Messages
     prompt: str | Messages | None = None
     behavior: str | None = None
-    base_reward: float | None | msgspec.UnsetType = msgspec.UNSET
+    base_reward: float | msgspec.UnsetType | None = msgspec.UNSET
     group: str | int | None = None
     id: str | int | None = None
 
@@ -71,7 +71,7 @@ class AskedItem(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         )
 
 
-def _said(given: float | None | msgspec.UnsetType) -> float | None:
+def _said(given: float | msgspec.UnsetType | None) -> float | None:
     """None where nothing is said of a base reward; nan where it is said to be lacking."""
     if given is msgspec.UNSET:
         return None
