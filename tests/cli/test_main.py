@@ -9,6 +9,7 @@ import shlex
 import signal
 import subprocess
 import sys
+import textwrap
 import threading
 import time
 
@@ -369,3 +370,24 @@ def test_a_narrow_terminal_keeps_every_number_whole(program, environment, files)
     assert max(map(cell_len, plain.splitlines())) <= 80
     assert len(re.findall(r"(?:\d?\.\d+|\d|–) [✓✗?]", row)) == 7
     assert "…" not in row
+
+
+def test_an_interruption_while_the_program_is_loaded_is_told_in_a_line():
+    script = textwrap.dedent(
+        """
+        import sys
+        class Interrupting:
+            def find_spec(self, name, path=None, target=None):
+                if name == "voirdire.cli.main":
+                    raise KeyboardInterrupt
+        sys.meta_path.insert(0, Interrupting())
+        from voirdire.cli import run
+        run()
+        """
+    )
+
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False
+    )
+
+    assert (done.returncode, done.stderr) == (130, "voirdire: interrupted\n")

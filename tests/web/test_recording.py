@@ -6,6 +6,7 @@ import logging
 
 from voirdire.adapters.golden import golden_judge, golden_reward
 from voirdire.rewards.live import LiveReward, Turn
+from voirdire.rewards.training.run_reading import read_training_run
 from voirdire.web import ServerSettings
 from voirdire.web.recording import Recording
 from voirdire.web.service import RewardService
@@ -16,19 +17,19 @@ TURNS = [
 ]
 
 
-async def recorded(folder, n_requests):
+async def recorded(folder, steps):
     service = RewardService(
         LiveReward(golden_reward(), judge=golden_judge()), ServerSettings(record=folder)
     )
     await service.start()
-    for step in range(n_requests):
+    for step in steps:
         found = await service.rewarded(TURNS, deadline_s=10)
         await service.record(found, TURNS, step=step)
     await service.close()
 
 
 def test_a_record_holds_every_completion_with_its_reward(tmp_path):
-    asyncio.run(recorded(tmp_path / "run", 3))
+    asyncio.run(recorded(tmp_path / "run", range(3)))
 
     [path] = (tmp_path / "run").glob("completions-*.jsonl")
     rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
@@ -37,6 +38,23 @@ def test_a_record_holds_every_completion_with_its_reward(tmp_path):
     assert rows[0]["response"] == "I'm sorry."
     told = json.loads((tmp_path / "run" / "run.json").read_text(encoding="utf-8"))
     assert told["framework"] == "server"
+
+
+def test_clients_at_neighbouring_steps_add_to_their_own_steps(tmp_path):
+    asyncio.run(recorded(tmp_path / "run", [4, 5, 4, 5, 5, 4]))
+
+    run = read_training_run(tmp_path / "run")
+
+    assert run.n_writers == 1
+    assert [(step.step, step.n) for step in run.steps] == [(4, 6), (5, 6)]
+
+
+def test_a_client_that_is_far_behind_began_again(tmp_path):
+    asyncio.run(recorded(tmp_path / "run", [0, 20, 40, 20]))
+
+    run = read_training_run(tmp_path / "run")
+
+    assert [(step.step, step.n) for step in run.steps] == [(0, 2), (20, 2)]
 
 
 def test_a_record_that_cannot_be_written_costs_no_reward(tmp_path, caplog, monkeypatch):

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Recording"]
 
+_LATE_STEPS = 8
+"""How far clients of one training may be apart."""
+
 
 class Recording:
     """Writes figures, completions and alarms to a folder, where one is named."""
@@ -31,6 +34,7 @@ class Recording:
                 name=reward.name,
                 framework="server",
                 reference=settings.reference,
+                late_steps=_LATE_STEPS,
             )
 
     @property

@@ -84,6 +84,10 @@ class TrainingWatch:
     judge_fingerprint : str, optional
         Of the judge alone (`JudgingPlan.judge`), by which verdicts are found to fit another
         rubric.
+    late_steps : int, optional
+        So many steps back a call may be and still add to the step that it names, as where several
+        clients of a server are not at the same one. From further back the training was begun
+        again from a checkpoint, and what was written from that step on no longer counts.
 
     Raises
     ------
@@ -111,6 +115,7 @@ class TrainingWatch:
         reference: str | Path | None = None,
         completions: bool = True,
         judge_fingerprint: str = "",
+        late_steps: int = 0,
     ) -> None:
         self.folder = Path(folder).absolute()
         self.reward = reward
@@ -120,6 +125,7 @@ class TrainingWatch:
         self._classes = class_names(reward)
         self._has_completions = completions
         self._judge_fingerprint = judge_fingerprint
+        self._late_steps = late_steps
         self._open: _Open | None = None
         open_folder(self.folder)
         self._document = self._opened_document()
@@ -153,18 +159,17 @@ class TrainingWatch:
         if not turns:
             return ()
         with self._lock:
-            now, began = self._at_step(step)
             sums = sums_of(self.reward, scores, turns)
-            now.sums.add(sums)
+            now, at, began = self._counted(sums, step)
             self._say_judge(scores)
             if self._has_completions:
                 rows = completion_rows(
-                    scores, turns, session=now.session.id, first=now.n_completions, step=now.step
+                    scores, turns, session=now.session.id, first=now.n_completions, step=at
                 )
                 now.n_completions += len(rows)
                 now.completions.write(rows)
             line = {
-                "step": now.step,
+                "step": at,
                 "time": time.time(),
                 "n": len(turns),
                 "metrics": without_nan(step_metrics(self.reward, scores, turns)),
@@ -178,6 +183,20 @@ class TrainingWatch:
         """Let go of the files; everything is written already."""
         with self._lock:
             self._let_go()
+
+    def _counted(self, sums: StepSums, step: int | None) -> tuple[_Open, int, tuple[Alarm, ...]]:
+        """Count a call in its step; give who writes, the step, and the alarms that began."""
+        now = self._open
+        if (
+            now is not None
+            and step is not None
+            and now.session.pid == os.getpid()
+            and now.step - self._late_steps <= step < now.step
+        ):
+            return now, step, ()  # its step was heard already
+        now, began = self._at_step(step)
+        now.sums.add(sums)
+        return now, now.step, began
 
     def _at_step(self, step: int | None) -> tuple[_Open, tuple[Alarm, ...]]:
         """Settle which step it is; give the alarms of the one that ended."""
