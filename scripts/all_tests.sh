@@ -6,7 +6,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 trap 'kill "$second" 2>/dev/null; exit 130' INT TERM
 
-judging="tests/judging tests/models tests/store tests/attacks tests/servers"
+judging="tests/judging tests/models tests/store tests/attacks tests/servers tests/adapters tests/web"
 ignored=$(for folder in $judging tests/validity; do printf -- '--ignore=%s ' "$folder"; done)
 covered="--cov --cov-report= --cov-fail-under=0"
 
