@@ -39,8 +39,8 @@ def test_verl_by_way_of_a_server_passes_the_golden_table():
                         extra_info={
                             "prompt": turn.prompt,
                             "behavior": turn.behavior,
-                            "base_reward": turn.base_reward,
-                        },
+                        }
+                        | ({} if turn.base_reward is None else {"base_reward": turn.base_reward}),
                         reward=url,
                         deadline_s=4.0,
                     )
