@@ -1,9 +1,6 @@
 """The page of a reward in a real browser: nothing is asked for, nothing runs over the edge."""
 
-import importlib
 import json
-import os
-import shutil
 from collections import Counter
 from pathlib import Path
 
@@ -14,12 +11,6 @@ from voirdire.reporting.reward_page import reward_report
 pytestmark = pytest.mark.slow
 
 JSON = Path(__file__).parents[1] / "reporting" / "reward_page" / "examination.json"
-OPTIONS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-component-update",
-]
 HOSTILE = [
     "<script>alert(1)</script>",
     '"><img src=x onerror=alert(1)>',
@@ -32,25 +23,6 @@ HOSTILE = [
 ]
 WIDTHS = (360, 390, 1280)
 WORDS = {"signal", "against", "kind", "schema"}
-
-
-def browser_path():
-    """Find a browser: the one that is named, or the system's."""
-    names = ("chromium", "chromium-browser", "google-chrome")
-    return os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, names)), None)
-
-
-@pytest.fixture(scope="module")
-def chromium():
-    path = browser_path()
-    if path is None:
-        leave = pytest.fail if os.environ.get("CI") else pytest.skip
-        leave("no Chromium on this machine: set CHROMIUM to its path")
-    playwright = importlib.import_module("playwright.sync_api")
-    with playwright.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=path, args=OPTIONS)
-        yield browser
-        browser.close()
 
 
 def hostile(value, key="", count=None):
@@ -83,27 +55,6 @@ def document(request, tmp_path_factory):
     text = reward_report(content_of(request.param), language=language)
     path.write_text(text, encoding="utf-8")
     return path
-
-
-@pytest.fixture
-def opened(chromium):
-    """Open pages, and note whatever they do."""
-    pages = []
-
-    def open_page(path, *, width=1280, scheme="light"):
-        page = chromium.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
-        pages.append(page)
-        done = {"requests": [], "messages": [], "dialogs": []}
-        page.on("request", lambda request: done["requests"].append(request.url))
-        page.on("console", lambda message: done["messages"].append(message.text))
-        page.on("pageerror", lambda error: done["messages"].append(str(error)))
-        page.on("dialog", lambda dialog: (done["dialogs"].append(dialog.message), dialog.dismiss()))
-        page.goto(path.as_uri())
-        return page, done
-
-    yield open_page
-    for page in pages:
-        page.close()
 
 
 def test_the_page_asks_for_nothing_and_says_nothing(opened, document):
