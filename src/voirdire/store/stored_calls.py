@@ -11,9 +11,9 @@ from voirdire._validation import shorten
 from voirdire.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
-__all__ = ["JudgeRecord", "StoredCall", "check_call", "check_text"]
+__all__ = ["JudgeRecord", "StoredCall", "blobs_by_name", "check_call", "check_text"]
 
 _ITEM_BYTES = 32
 _ATTEMPTS = 2**31
@@ -80,3 +80,13 @@ def check_text(argument: str, text: str) -> None:
         pass
     msg = f"`{argument}` must be text without NUL and lone surrogates, got {shorten(text)!r}."
     raise InputError(f"{msg} Use a plain name.")
+
+
+def blobs_by_name(calls: Sequence[StoredCall]) -> dict[str, list[bytes]]:
+    """Lay what is stored of one item out by the names of its calls, attempts in their order."""
+    if len(calls) == 1:
+        return {calls[0].name: [calls[0].blob]}
+    found: dict[str, list[bytes]] = {}
+    for call in calls:
+        found.setdefault(call.name, []).append(call.blob)
+    return found

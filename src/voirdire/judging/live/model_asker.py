@@ -18,6 +18,7 @@ from voirdire.judging.live.stretch import Stretch
 from voirdire.judging.llm.routing import Router
 from voirdire.records import Failure
 from voirdire.store import GroupCommit, open_store
+from voirdire.store.stored_calls import blobs_by_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from voirdire.judging.live.answers import Asked, LiveAnswer
     from voirdire.judging.live.settings import LiveSettings
     from voirdire.judging.llm.bound_judge import BoundJudge
-    from voirdire.store import ReplyStore, StoredCall
+    from voirdire.store import ReplyStore
 
 __all__ = ["ModelAsker"]
 
@@ -219,7 +220,7 @@ class ModelAsker:
             _log.warning(why)
             raise _NoStoreError(why) from error
         self._reading.mend()
-        return {key: _by_name(calls) for key, calls in found.items()}
+        return {key: blobs_by_name(calls) for key, calls in found.items()}
 
     def _reused(self, call: Call[Any], blobs: Sequence[bytes]) -> Outcome[Any] | None:
         reader = self._calling.callers.reader
@@ -243,12 +244,3 @@ class ModelAsker:
 
 class _NoStoreError(Exception):
     """The store cannot be read; the message is a reason for those concerned."""
-
-
-def _by_name(calls: Sequence[StoredCall]) -> dict[str, list[bytes]]:
-    if len(calls) == 1:
-        return {calls[0].name: [calls[0].blob]}
-    found: dict[str, list[bytes]] = {}
-    for call in calls:
-        found.setdefault(call.name, []).append(call.blob)
-    return found

@@ -16,6 +16,7 @@ from voirdire.judging.llm.routing import Router
 from voirdire.judging.llm.waiting_source import next_of
 from voirdire.models import BatchChatModel
 from voirdire.store import GroupCommit
+from voirdire.store.stored_calls import blobs_by_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -211,7 +212,7 @@ class Pipeline:
         stored: Mapping[bytes, Mapping[str, Sequence[bytes]]] = {}
         if self._store is not None:
             found = await asyncio.to_thread(self._store.get, self._judge_id, chunk.all_keys)
-            stored = {key: _by_name(calls) for key, calls in found.items()}
+            stored = {key: blobs_by_name(calls) for key, calls in found.items()}
         n_check = min(self._n_to_check, len(items))
         self._n_to_check -= n_check
         units = chunk.units(
@@ -299,13 +300,6 @@ class Pipeline:
             routed = chosen is not None
             items.append(msgspec.structs.replace(item, behavior=chosen) if routed else item)
         return items, n_routed, n_unrouted
-
-
-def _by_name(calls: Sequence[Any]) -> dict[str, list[bytes]]:
-    found: dict[str, list[bytes]] = {}
-    for call in calls:
-        found.setdefault(call.name, []).append(call.blob)
-    return found
 
 
 def _is_told_to_stop() -> bool:
