@@ -1,6 +1,7 @@
 import asyncio
 import json
 import math
+import threading
 from dataclasses import replace
 
 import pytest
@@ -422,20 +423,35 @@ def test_the_event_loop_goes_on_while_the_model_thinks(model):
     assert asyncio.run(watch()) > 10
 
 
-def test_a_cancelled_call_frees_the_model(model):
+def test_a_cancelled_call_stops_at_its_token_and_frees_the_model(model, llama):
     long = boolean_request(
         "x", form="text", schema=b"", prefill="", max_tokens=2_000, temperature=1
     )
+    is_reading, may_read_on = threading.Event(), threading.Event()
+    passes = []
+
+    def wait_until_it_may(*_):
+        passes.append(1)
+        is_reading.set()
+        assert may_read_on.wait(60)
 
     async def cancel_and_ask():
         asking = asyncio.create_task(model.reply(long))
-        await asyncio.sleep(0.05)
+        assert await asyncio.to_thread(is_reading.wait, 60)
         asking.cancel()
         with pytest.raises(asyncio.CancelledError):
             await asking
+        may_read_on.set()
         return await asyncio.wait_for(model.reply(boolean_request("x")), timeout=60)
 
-    assert json.loads(asyncio.run(cancel_and_ask()).text).keys() == {"x"}
+    with llama.register_forward_pre_hook(wait_until_it_may):
+        answered = asyncio.run(cancel_and_ask())
+        n_of_both = len(passes)
+        alone = ask(model, boolean_request("x"))
+        n_of_one = len(passes) - n_of_both
+
+    assert_alike(answered, alone)
+    assert n_of_both - n_of_one <= 2
 
 
 def test_no_requests_give_no_replies(model):
