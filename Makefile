@@ -41,11 +41,7 @@ test: $(TEST) ## set everything up and run the tests, without the slow ones
 	@$(PY) -m pytest -m "not slow"
 
 test-all: $(DEV) $(FRAMEWORKS) system-packages ## every test: slow ones, doctests, examples of the docs, the wheel
-	@PY=$(PY) VOIRDIRE_REQUIRE_FRAMEWORKS=1 scripts/step "All tests, with coverage" scripts/all_tests.sh
-	@scripts/step "Examples in docstrings" $(PY) -m pytest --doctest-modules src/voirdire \
-		-o python_files=none -o doctest_optionflags="NORMALIZE_WHITESPACE ELLIPSIS"
-	@scripts/step "Examples in the pages" $(PY) scripts/check_examples.py
-	@scripts/step "The wheel in an environment of its own" scripts/check_wheel.sh
+	@VOIRDIRE_REQUIRE_FRAMEWORKS=1 $(PY) scripts/all_tests.py
 
 bench: $(TEST) ## measure speed and memory
 	@for bench in benchmarks/bench_*.py; do $(PY) $$bench || exit 1; done
@@ -55,16 +51,18 @@ docs: $(DEV) ## build the documentation into docs/_build/html
 	@echo "Documentation: docs/_build/html/index.html"
 
 lint: $(DEV) ## style, types, layers, spelling, changelog fragments, what is generated in the pages
-	@scripts/step "ruff check" $(PY) -m ruff check .
-	@scripts/step "ruff format" $(PY) -m ruff format --check .
-	@scripts/step "mypy" $(PY) -m mypy
-	@scripts/step "import-linter" $(BIN)/lint-imports --no-logo
-	@scripts/step "codespell" $(BIN)/codespell --skip "./docs/_build"
-	@scripts/step "changelog fragments" $(PY) scripts/check_fragments.py
-	@scripts/step "towncrier" $(PY) -m towncrier build --draft --version next --date today
-	@scripts/step "docs/reference/cli.md is current" $(PY) scripts/cli_page.py --check
-	@scripts/step "the table of true sizes is current" $(PY) scripts/t_size_table.py --check
-	@scripts/step "the output shown in the pages is current" $(PY) scripts/console_blocks.py --check
+	@$(PY) scripts/side_by_side.py \
+		"the output shown in the pages is current, 1/2" "$(PY) scripts/console_blocks.py --check --part 1/2" \
+		"the output shown in the pages is current, 2/2" "$(PY) scripts/console_blocks.py --check --part 2/2" \
+		"mypy" "$(PY) -m mypy" \
+		"the table of true sizes is current" "$(PY) scripts/t_size_table.py --check" \
+		"docs/reference/cli.md is current" "$(PY) scripts/cli_page.py --check" \
+		"codespell" "$(BIN)/codespell --skip ./docs/_build" \
+		"import-linter" "$(BIN)/lint-imports --no-logo" \
+		"towncrier" "$(PY) -m towncrier build --draft --version next --date today" \
+		"changelog fragments" "$(PY) scripts/check_fragments.py" \
+		"ruff check" "$(PY) -m ruff check ." \
+		"ruff format" "$(PY) -m ruff format --check ."
 
 format: $(DEV) ## format the code and mend what ruff can mend
 	@$(PY) -m ruff check --fix-only .

@@ -1,5 +1,6 @@
 """Write what commands print into the pages that show it; `--check` compares instead.
 
+`--part 1/2` takes every second page from the first, `--part 2/2` those between.
 `<!-- output -->` before a fenced block: its lines that start with `$` are the command, the rest is
 what it prints. `<!-- output of: COMMAND -->` runs another command than the one shown, such as the
 same with most of its lines left out. The commands of a page share a folder with the demonstration
@@ -8,6 +9,7 @@ data in `voirdire-demo/`; the page's Python blocks run in it too, in their place
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import difflib
 import io
@@ -77,12 +79,24 @@ def refresh(path: Path) -> str:
         return refreshed(path.read_text(encoding="utf-8"), path.relative_to(ROOT).as_posix())
 
 
+def part(text: str) -> slice:
+    """Read `1/2`: which of how many parts."""
+    number, _, count = text.partition("/")
+    if not 1 <= int(number) <= int(count):
+        raise ValueError(text)
+    return slice(int(number) - 1, None, int(count))
+
+
 def main() -> int:
     """Write the pages, or say how they differ from what the commands print."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--check", action="store_true")
+    parser.add_argument("--part", type=part, default="1/1")
+    asked = parser.parse_args()
     os.environ.setdefault("NO_COLOR", "1")
     warnings.simplefilter("error")
     status = 0
-    for path in pages():
+    for path in pages()[asked.part]:
         kept = path.read_text(encoding="utf-8")
         page = path.relative_to(ROOT).as_posix()
         if len(SHOWN.findall(kept)) != len(MARK.findall(kept)):
@@ -90,7 +104,7 @@ def main() -> int:
             status = 1
         if not MARK.search(kept) or (fresh := refresh(path)) == kept:
             continue
-        if "--check" not in sys.argv[1:]:
+        if not asked.check:
             path.write_text(fresh, encoding="utf-8")
             continue
         difference = difflib.unified_diff(
