@@ -5,7 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from made_training_run import made_run
+from made_training_run import PROPOSITIONS, made_run
+from reporting.training_page.made_certificates import made_certificates
 from voirdire.reporting.training_page import training_report
 
 pytestmark = pytest.mark.slow
@@ -27,13 +28,18 @@ def wild_run():
     names = {"propositions": HOSTILE, "behaviors": HOSTILE[:3], "classes": HOSTILE}
     run = made_run(300, name=HOSTILE[0], folder=f"{HOSTILE[1]}/{HOSTILE[4]}", **names)
     said = {"judge": HOSTILE[6], "rubric": HOSTILE[7], "reward_hash": "y" * 500}
+    said["certificates"] = made_certificates(HOSTILE, mark=HOSTILE[4], alignment=HOSTILE[1])
     return replace(run, dropped=HOSTILE, framework=HOSTILE[3], versions={HOSTILE[0]: "1"}, **said)
 
 
+def certified_run():
+    return made_run(40, certificates=made_certificates(PROPOSITIONS))
+
+
 RUNS = {
-    "tame": lambda: made_run(40),
+    "tame": certified_run,
     "wild": wild_run,
-    "chinese": lambda: made_run(40),
+    "chinese": certified_run,
     "bare": lambda: made_run(1, alarms=False, reference=False, gone={0}),
 }
 
@@ -106,7 +112,8 @@ def test_words_stand_out_from_the_paper(opened, tame, scheme):
     paper = page.evaluate("getComputedStyle(document.body).backgroundColor")
 
     for where in ("body", ".meta", "summary", ".what dt", "figcaption", ".kind-of", ".command code",
-                  ".advice dt", ".verdict p"):  # fmt: skip
+                  ".advice dt", ".verdict p", ".flag.good", ".flag.bad",
+                  ".flag.still"):  # fmt: skip
         assert contrast(page.locator(where).first.evaluate(colour), paper) >= 4.5, where
 
 

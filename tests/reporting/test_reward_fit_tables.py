@@ -8,6 +8,8 @@ from rich.console import Console
 
 from rewards.fitting.fit_cases import labelled_case
 from rewards.fitting.test_fit import fit
+from rewards.fitting.test_fit_cycles import Case
+from voirdire.errors import CyclicComparisonsWarning
 from voirdire.reporting.reward_fit_tables import RewardFitTables
 
 
@@ -79,3 +81,16 @@ def test_one_prompt_shows_what_is_known_and_that_it_is_too_low():
 
     assert "in the fit: too low" in text
     assert "nan" not in text
+
+
+def test_comparisons_that_go_in_cycles_are_counted_below_the_weights():
+    with pytest.warns(CyclicComparisonsWarning):
+        found = fit(Case("ab", "bc", "ca", "ad"))
+
+    text = " ".join(printed(found).split())
+
+    assert "cycles: 3 comparisons in 1 prompt go in cycles, such as 'i" in text
+
+
+def test_without_a_cycle_nothing_is_said_of_cycles(found):
+    assert "cycles" not in printed(found)

@@ -3,6 +3,8 @@
 import dataclasses
 import io
 import math
+import re
+from collections import Counter
 
 import pytest
 from rich.cells import cell_len
@@ -10,7 +12,7 @@ from rich.console import Console
 
 from examined_reward import examined_reward
 from voirdire.reporting.reward_tables import RewardExaminationTables
-from voirdire.studies.reward.result import RewardExamination
+from voirdire.studies.reward.result import RewardExamination, RewardNote
 
 
 @pytest.fixture(scope="module")
@@ -38,6 +40,16 @@ def test_everything_fits_eighty_columns(shown, reward_examination):
     assert max(cell_len(line.rstrip()) for line in text.splitlines()) <= 80
 
 
+@pytest.mark.parametrize("width", [30, 40, 60, 79])
+def test_every_figure_is_whole_in_a_narrow_terminal(shown, reward_examination, width):
+    text = shown(reward_examination, width=width, details=True)
+
+    whole = shown(reward_examination, width=200, details=True)
+    figure = re.compile(r"[-\[]?[\d,]*\.?\d+[%\]]?")
+    assert Counter(figure.findall(text)) == Counter(figure.findall(whole))
+    assert max(cell_len(line.rstrip()) for line in text.splitlines()) <= width
+
+
 def test_every_part_has_its_table(shown, reward_examination):
     text = " ".join(shown(reward_examination, width=120).split())
 
@@ -53,6 +65,22 @@ def test_every_part_has_its_table(shown, reward_examination):
         "dropped 1: no verdict",
     ):
         assert words in text
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        ("seen_prompts", "prompts, 3 of 40 in the fit, where error rates are too low;"),
+        ("held_out_unknown", "prompts, not known to be new to the fit;"),
+    ],
+)
+def test_prompts_of_the_fit_are_counted_below_the_title(shown, reward_examination, code, words):
+    figures = {"n_seen": 3, "n_prompts": 40}
+    said = RewardNote(code=code, sentence="-", figures=figures)
+    found = dataclasses.replace(reward_examination, is_held_out=False, notes=(said,))
+
+    assert words in " ".join(shown(found).split())
+    assert "none of them in the fit" in " ".join(shown(reward_examination).split())
 
 
 def test_a_rate_stands_with_its_interval(shown, reward_examination):

@@ -139,8 +139,18 @@ def test_a_narrow_terminal_shows_every_text_whole(name, language):
     assert found == wide
 
 
-def test_the_list_keeps_names_whole_on_a_narrow_terminal():
-    text = shown(RubricList([load_rubric(name) for name in built_in_rubrics()]), width=60)
+@pytest.mark.parametrize("width", [40, 60, 79])
+def test_the_list_keeps_names_and_figures_whole_on_a_narrow_terminal(width):
+    rubrics = [load_rubric(name) for name in built_in_rubrics()]
+
+    text = shown(RubricList(rubrics), width=width)
 
     assert "…" not in text
+    assert max(map(cell_len, text.splitlines())) <= width
     assert {*built_in_rubrics()} <= {line.split(" ")[0] for line in text.splitlines()}
+    words = Counter(text.split())
+    for rubric in rubrics:
+        assert words[rubric.content_hash.removeprefix("sha256:")[:12]] == 1
+    assert words["1.0"] == sum(rubric.version == "1.0" for rubric in rubrics)
+    for heading in ("version", "questions", "behaviors", "languages", "hash"):
+        assert heading in words

@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from voirdire._validation import shorten
+from voirdire.reporting.narrow_tables import NarrowTable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,7 +35,7 @@ class RewardFitTables:
 
     Per behavior the weights with their intervals, propositions first; then, in words, how often
     the reward ranks comparisons the wrong way, and what the reader should know. Fits eighty
-    columns.
+    columns, and fewer by stacking rows.
 
     Parameters
     ----------
@@ -52,10 +53,12 @@ class RewardFitTables:
         level = self._fit.model.settings["confidence_level"]
         for row in self._fit.behaviors:
             yield Text(_title(row), style="bold")
-            yield _weights(row, level=level)
+            yield NarrowTable(_weights(row, level=level))
             yield ""
             for sentence in _sentences(row, level=level):
                 yield Text(sentence)
+            if row.cycles.n_pairs:
+                yield Text(f"cycles: {row.cycles.in_words()}", style="yellow")
             for note in (*row.notes, *row.loose):
                 yield Text(f"note: {note}", style="yellow")
             yield ""
@@ -68,12 +71,12 @@ def _weights(row: BehaviorFit, *, level: float) -> Table:
         pad_edge=False,
         padding=(0, 1, 0, 0),
     )
-    table.add_column("feature", overflow="ellipsis", max_width=_NAME_WIDTH, no_wrap=True)
+    table.add_column("feature", overflow="ellipsis", max_width=_NAME_WIDTH)
     table.add_column("weight", justify="right", no_wrap=True)
     has_intervals = any(math.isfinite(one.weight.low) for one in row.weights)
     if has_intervals:
         table.add_column(f"{level:.0%} interval", justify="right", no_wrap=True)
-    table.add_column("", no_wrap=True, overflow="ellipsis")
+    table.add_column("")
     first_class = _first_class(row)
     for place, one in enumerate(row.weights):
         cells = [shorten(one.feature, width=_NAME_WIDTH), _number(one.weight.value)]

@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from voirdire._validation import shorten
+from voirdire.reporting.narrow_tables import NarrowTable
 from voirdire.reporting.notes import dropped_note
 
 if TYPE_CHECKING:
@@ -38,7 +39,8 @@ class RewardExaminationTables:
     """The examination of a reward laid out for `rich`: print it with `rich.print` or a `Console`.
 
     Error rates first, then what drives the reward, scales, router, policy and benchmark as far as
-    they were looked at; then, in words, what the reader should know. Fits eighty columns.
+    they were looked at; then, in words, what the reader should know. Fits eighty columns, and
+    fewer by stacking rows.
 
     Parameters
     ----------
@@ -56,7 +58,7 @@ class RewardExaminationTables:
         self, console: Console, options: ConsoleOptions
     ) -> Iterator[RenderableType]:
         """Yield tables and notes."""
-        del console, options  # every table fits eighty columns
+        del console, options  # every table fits eighty columns, and stacks its rows in fewer
         found = self._found
         yield Text(_title(found), style="bold")
         yield Text(_basis(found), style="dim")
@@ -64,7 +66,7 @@ class RewardExaminationTables:
             yield ""
             yield Text(f"{table.title}", style="bold")  # a title of its own would be as narrow
             table.title = None
-            yield table
+            yield NarrowTable(table)
         if found.notes:
             yield ""
         for row in found.notes:
@@ -107,11 +109,22 @@ def _basis(found: RewardExamination) -> str:
     if not found.n_items:
         return "examined without comparisons"
     level = found.settings.get("confidence_level", 0.95)
-    seen = "none of them in the fit" if found.is_held_out else "not known to be new to the fit"
     return (
         f"{found.n_comparisons:,} comparisons of {found.n_items:,} completions of "
-        f"{found.n_prompts:,} prompts, {seen}; {level:.0%} intervals from resampling prompts"
+        f"{found.n_prompts:,} prompts, {_seen(found)}; {level:.0%} intervals from resampling "
+        "prompts"
     )
+
+
+def _seen(found: RewardExamination) -> str:
+    """Say whether the rates are those of prompts that the weights were fitted on."""
+    if found.is_held_out:
+        return "none of them in the fit"
+    for row in found.notes:
+        if row.code == "seen_prompts":
+            n_seen, n_prompts = row.figures["n_seen"], row.figures["n_prompts"]
+            return f"{n_seen:,} of {n_prompts:,} in the fit, where error rates are too low"
+    return "not known to be new to the fit"
 
 
 def _errors(found: RewardExamination, signals: Sequence[str]) -> Table:

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from voirdire._validation import shorten
 from voirdire.errors import InputError
+from voirdire.reporting.narrow_tables import NarrowTable
 from voirdire.rubrics.demands import write_demand
 from voirdire.rubrics.logic.expressions import GROUP_WORDS
 
@@ -47,12 +48,13 @@ class RubricList:
     ) -> Iterator[RenderableType]:
         """Yield the table."""
         table = _table("name", "version", "questions", "behaviors", "languages", "hash")
-        table.columns[0].no_wrap = True  # it is what one types
+        for place in (0, 1, 2, 3, 5):  # what one types or counts; languages may be wrapped
+            table.columns[place].no_wrap = True
         for row in self._rubrics:
             digits = row.content_hash.partition(":")[2][:_HASH_DIGITS]
             cells = (row.name, row.version, f"{len(row.questions)}", f"{len(row.behaviors)}")
             table.add_row(*map(_inert, cells), " ".join(row.languages), digits)
-        yield table
+        yield NarrowTable(table)
 
 
 class RubricTables:

@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from voirdire._validation import shorten
+from voirdire.reporting.narrow_tables import NarrowTable
 from voirdire.reporting.notes import dropped_note, footnotes, legend
 
 if TYPE_CHECKING:
@@ -42,7 +43,8 @@ class ExaminationTables:
     """An examination laid out for `rich`: print it with `rich.print` or a `Console`.
 
     One table per question and alignment, judges ranked by ρ, controls below them; then, in words,
-    what weakens the figures and what was dropped. Fits eighty columns by leaving columns out.
+    what weakens the figures and what was dropped. Fits eighty columns by leaving columns out,
+    and fewer by stacking rows.
 
     Parameters
     ----------
@@ -66,15 +68,15 @@ class ExaminationTables:
         for rows in _families(self._examination.results):
             table = _judge_table(rows, width=options.max_width)
             shown |= {str(column.header) for column in table.columns}
-            yield table
+            yield NarrowTable(table)
             yield footnotes(rows, asked.get(rows[0].question))
             yield ""
             if self._details or len(rows) == 1:
                 for row in rows:
-                    yield _annotator_table(row)
+                    yield NarrowTable(_annotator_table(row))
                     yield ""
         if self._examination.pooled:
-            yield _pooled_table(self._examination)
+            yield NarrowTable(_pooled_table(self._examination))
             yield ""
         yield legend(shown)
         if self._examination.dropped:

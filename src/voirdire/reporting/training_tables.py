@@ -6,8 +6,9 @@ import math
 from typing import TYPE_CHECKING
 
 from voirdire._validation import shorten
-from voirdire.reporting.page.numerals import decimal
+from voirdire.reporting.page_frame.numerals import decimal
 from voirdire.reporting.plots.training_moves import edge_size, move_of
+from voirdire.reporting.training_page.certificates import certified_counts, uncertified
 
 if TYPE_CHECKING:
     from voirdire.rewards.training.run import TrainingRun
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["training_summary"]
 
 _MOST_ALARMS = 3
+_MOST_UNCERTIFIED = 5
 _WIDTH = 80
 
 
@@ -29,7 +31,8 @@ def training_summary(run: TrainingRun) -> tuple[str, ...]:
     Returns
     -------
     tuple of str
-        Size and mean reward, then the alarms.
+        Size and mean reward, the alarms, and what the reward's certificates are about, each where
+        there is something to say.
     """
     n = len(run.steps)
     rewards = [step.reward_mean for step in run.steps]
@@ -42,7 +45,7 @@ def training_summary(run: TrainingRun) -> tuple[str, ...]:
         words += f", mean reward {ends}{over}"
     else:
         words += ", no rewards"
-    return (words, *_alarms(run))
+    return (words, *_alarms(run), *_certificates(run))
 
 
 def _alarms(run: TrainingRun) -> tuple[str, ...]:
@@ -56,3 +59,18 @@ def _alarms(run: TrainingRun) -> tuple[str, ...]:
     more = len(run.alarms) - len(named)
     count = f"{len(run.alarms):,} alarm{'s' if len(run.alarms) > 1 else ''}"
     return (f"{count}: {'; '.join(named)}{f'; and {more:,} more' if more else ''}",)
+
+
+def _certificates(run: TrainingRun) -> tuple[str, ...]:
+    """Name the propositions that pay without a valid certificate; nothing of an unrecorded one."""
+    if run.certificates is None:
+        return ()
+    certified, n = certified_counts(run)
+    words = f"certificates: valid for {certified} of {n} proposition{'s' if n != 1 else ''} that "
+    words += f"pay{'s' if n == 1 else ''}"
+    lacking = [shorten(name, width=_WIDTH) for name in uncertified(run)]
+    if lacking:
+        more = len(lacking) - _MOST_UNCERTIFIED
+        named = ", ".join(lacking[:_MOST_UNCERTIFIED])
+        words += f"; not for {named}{f' and {more:,} more' if more > 0 else ''}"
+    return (words,)

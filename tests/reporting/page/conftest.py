@@ -8,7 +8,7 @@ from markupsafe import Markup
 from voirdire.reporting.page import html_report
 from voirdire.reporting.page.grouping import question_parts
 from voirdire.reporting.page.reading import plain_content, read_report
-from voirdire.reporting.page.speaker import Speaker
+from voirdire.reporting.page.speaker import ExaminationSpeaker
 
 
 def _annotator(place, *, won, **figures):
@@ -216,7 +216,7 @@ def said():
     """Speak something in a language and take the markup away."""
 
     def speak(thing, language="en"):
-        speaker = Speaker(language)
+        speaker = ExaminationSpeaker(language)
         things = thing if isinstance(thing, tuple | list) else (thing,)
         spoken = speaker.phrases["sentence.space"].join(speaker(each) for each in things)
         return Markup(spoken).striptags().replace("\N{NO-BREAK SPACE}", " ")

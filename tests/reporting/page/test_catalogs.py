@@ -13,9 +13,11 @@ import pytest
 from voirdire._types import EpsilonMode, Outcome
 from voirdire.reporting.page.phrases import CHINESE, ENGLISH
 from voirdire.reporting.page.sensitivity import PAGE_CODES
+from voirdire.reporting.page_frame import phrases as frame_phrases
 from voirdire.stats.results import CAUTION_CODES, REASON_CODES
 
 FOLDER = Path(str(files("voirdire.reporting.page")))
+FRAME = Path(str(files("voirdire.reporting.page_frame")))
 CATALOGS = {"en": ENGLISH, "zh": CHINESE}
 
 
@@ -87,16 +89,20 @@ def test_the_markup_of_phrases_is_balanced(language):
         assert balance.open == []
 
 
+def templates():
+    return [*(FOLDER / "templates").glob("*.j2"), *(FRAME / "templates").glob("*.j2")]
+
+
 def literal_keys():
     """Find the keys that the sources and the templates write out."""
     found = set()
-    for path in FOLDER.rglob("*.py"):
+    for path in (*FOLDER.rglob("*.py"), *FRAME.glob("*.py")):
         if "phrases" in path.parts:
             continue
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
                 found.add(node.value)
-    for path in (FOLDER / "templates").glob("*.j2"):
+    for path in templates():
         found |= set(re.findall(r"""["']([\w.]+)["']""", path.read_text(encoding="utf-8")))
     return found
 
@@ -104,17 +110,20 @@ def literal_keys():
 def composed_keys():
     """Make patterns of the keys that are put together: f-strings, and ``"..." ~ word``."""
     found = []
-    for path in FOLDER.glob("*.py"):
+    for path in (*FOLDER.glob("*.py"), *FRAME.glob("*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.JoinedStr):
                 parts = [re.escape(part.value) if isinstance(part, ast.Constant) else PART
                          for part in node.values]  # fmt: skip
                 found.append("".join(parts))
-    for path in (FOLDER / "templates").glob("*.j2"):
+    for path in templates():
+        text = path.read_text("utf-8")
         for before, after in re.findall(
-            r"""["']([\w.]+\.)["'] ~ [\w.]+(?: ~ ["'](\.[\w.]+)["'])?""", path.read_text("utf-8")
+            r"""["']([\w.]+\.)["'] ~ [\w.]+(?: ~ ["'](\.[\w.]+)["'])?""", text
         ):
             found.append(re.escape(before) + PART + re.escape(after))
+        for before in re.findall(r'frame\.glossary\("\w+", "([\w.]+\.)"', text):
+            found += [re.escape(before) + PART + after for after in ("", r"\.word")]
     return [re.compile(pattern) for pattern in found if re.match(r"[a-z]{3,}\\?\.", pattern)]
 
 
@@ -160,4 +169,4 @@ def test_every_phrase_that_is_named_exists():
     named = {key for text in texts for key in spoken.findall(text)}
 
     assert len(named) > 100
-    assert named - set(ENGLISH) == set()
+    assert named - set(ENGLISH) - set(frame_phrases.ENGLISH) == set()

@@ -2,9 +2,10 @@
 
 import pytest
 
-from voirdire.reporting.page.content import Dropped, Note
+from voirdire.reporting.page.content import Note
 from voirdire.reporting.page.noted import advice, noted
 from voirdire.reporting.page.sensitivity import warnings_of
+from voirdire.reporting.page_frame.dropped import Dropped
 from voirdire.stats.results import CAUTION_CODES, REASON_CODES
 
 FIGURES = {

@@ -2,7 +2,7 @@
 
 import pytest
 
-from voirdire.reporting.page.numerals import percent
+from voirdire.reporting.page_frame.numerals import percent
 
 
 @pytest.mark.parametrize(

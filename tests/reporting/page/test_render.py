@@ -11,7 +11,7 @@ from voirdire.errors import InputError
 from voirdire.reporting.page import html_report
 from voirdire.reporting.page.content import Note
 from voirdire.reporting.page.noted import noted
-from voirdire.reporting.page.speaker import Speaker
+from voirdire.reporting.page.speaker import ExaminationSpeaker
 from voirdire.stats.results import CAUTION_CODES, REASON_CODES
 
 HOSTILE = [
@@ -359,7 +359,7 @@ ODD = ["x", "90%", [1], {}, None, True, -1, 1e308, 10**400, "<b>" + "x" * 100_00
 
 @pytest.mark.parametrize("new", ODD, ids=range(len(ODD)))
 def test_no_figure_of_a_note_breaks_its_sentence(new):
-    speaker = Speaker()
+    speaker = ExaminationSpeaker()
     for code in (*CAUTION_CODES, *REASON_CODES):
         for figure in FIGURES:
             odd = Note(code=code, sentence="a sentence", figures=FIGURES | {figure: new})

@@ -67,7 +67,7 @@ def test_an_examination_is_read_once_however_many_figures_are_drawn(make_study, 
 
 
 def test_on_a_telephone_figures_are_scrolled_and_not_shrunk():
-    css = files("voirdire.reporting.page").joinpath("templates/report.css").read_text("utf-8")
+    css = files("voirdire.reporting.page_frame").joinpath("templates/page.css").read_text("utf-8")
 
     narrow = css[css.index("@media (max-width: 44rem)") : css.index("@media print")]
     assert re.search(r"\.drawing svg \{ min-width: 30rem; \}", narrow)

@@ -4,12 +4,13 @@ import re
 
 import pytest
 
-from voirdire.reporting.page import numerals
 from voirdire.reporting.page.phrases import CHINESE, ENGLISH
+from voirdire.reporting.page_frame import numerals
+from voirdire.reporting.page_frame import phrases as frame_phrases
 from voirdire.reporting.plots import draw_power, plot
 from voirdire.reporting.plots.words import words_in
 
-PAGE = {"en": ENGLISH, "zh": CHINESE}
+PAGE = {"en": ENGLISH | frame_phrases.ENGLISH, "zh": CHINESE | frame_phrases.CHINESE}
 NUMBERS = (0.5, 1, -0.25, -0.001, 0, 0.125, 0.999, -1, float("nan"), 0.1 + 0.2)
 
 

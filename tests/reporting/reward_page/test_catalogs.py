@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from voirdire.reporting.page import phrases as page_phrases
+from voirdire.reporting.page_frame import phrases as frame_phrases
 from voirdire.reporting.reward_page.phrases import CHINESE, ENGLISH
 
 FOLDER = Path(str(files("voirdire.reporting.reward_page")))
@@ -32,11 +33,10 @@ def test_both_languages_name_the_same_figures(key):
     assert placeholders(ENGLISH[key]) == placeholders(CHINESE[key])
 
 
-@pytest.mark.parametrize(
-    ("ours", "theirs"), [(ENGLISH, page_phrases.ENGLISH), (CHINESE, page_phrases.CHINESE)]
-)
-def test_no_phrase_of_the_other_page_is_overwritten(ours, theirs):
-    assert set(ours) & set(theirs) == set()
+@pytest.mark.parametrize("theirs", [page_phrases, frame_phrases])
+def test_no_phrase_of_the_other_page_or_of_the_frame_is_overwritten(theirs):
+    assert set(ENGLISH) & set(theirs.ENGLISH) == set()
+    assert set(CHINESE) & set(theirs.CHINESE) == set()
 
 
 def test_chinese_is_chinese():

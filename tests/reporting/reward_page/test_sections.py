@@ -3,10 +3,11 @@
 import msgspec
 import pytest
 
-from voirdire.reporting.page.speech import Name
+from voirdire.reporting.page_frame.numerals import share
+from voirdire.reporting.page_frame.speech import Name
 from voirdire.reporting.reward_page.drives import demand_of, drives_of
 from voirdire.reporting.reward_page.noted import noted
-from voirdire.reporting.reward_page.numerals import duration, money, share
+from voirdire.reporting.reward_page.numerals import duration, money
 from voirdire.reporting.reward_page.paper import paper_sentences
 from voirdire.reporting.reward_page.phrases import CHINESE, ENGLISH
 from voirdire.reporting.reward_page.ranking import label_rows, near_sentences, refusal_sentences

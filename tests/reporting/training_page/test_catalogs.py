@@ -5,12 +5,15 @@ import string
 from html.parser import HTMLParser
 from importlib.resources import files
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 from voirdire.reporting.page import phrases as page_phrases
+from voirdire.reporting.page_frame import phrases as frame_phrases
 from voirdire.reporting.reward_page import phrases as reward_phrases
 from voirdire.reporting.training_page.phrases import CHINESE, ENGLISH
+from voirdire.rewards.certification import CertificateState
 from voirdire.rewards.training.run import ALARM_KINDS
 
 FOLDER = Path(str(files("voirdire.reporting.training_page")))
@@ -30,7 +33,7 @@ def test_both_languages_name_the_same_figures(key):
     assert placeholders(ENGLISH[key]) == placeholders(CHINESE[key])
 
 
-@pytest.mark.parametrize("theirs", [page_phrases, reward_phrases])
+@pytest.mark.parametrize("theirs", [frame_phrases, page_phrases, reward_phrases])
 def test_no_phrase_of_another_page_is_overwritten(theirs):
     assert set(ENGLISH) & set(theirs.ENGLISH) == set()
     assert set(CHINESE) & set(theirs.CHINESE) == set()
@@ -100,7 +103,14 @@ def is_used(key, text):
 
 GIVEN = {key for key in ENGLISH if key.startswith(("training.alarm.", "training.glossary."))}
 GIVEN |= {key for key in ENGLISH if key.startswith(("training.judged.", "training.story.length."))}
+GIVEN |= {f"training.certificate.{state}" for state in get_args(CertificateState)}
 """Words after the kind of an alarm, a word of the glossary, or a word of the run."""
+
+
+@pytest.mark.parametrize("language", CATALOGS)
+def test_every_state_of_a_certificate_has_words(language):
+    for state in get_args(CertificateState):
+        assert CATALOGS[language][f"training.certificate.{state}"]
 
 
 def test_every_phrase_is_used():

@@ -277,9 +277,31 @@ def test_what_paid_is_named(page_text):
     text = page_text(run)
 
     for words in (run.reward_hash, run.fingerprint, "safety 1.0", "the final answer", "trl",
-                  "earlier, 40 steps, under the same reward", "not written down with the run",
+                  "earlier, 40 steps, under the same reward", "not recorded with the run",
                   "each behavior’s mean is taken off its rule rewards"):  # fmt: skip
         assert words in text
+
+
+def test_of_a_cascade_it_is_told_how_much_came_to_whom(page_text, language):
+    run = made_run(2, alarms=False, reference=False)
+    told = ({"quick": 0.9, "asked": 0.1}, {"quick": 0.4})
+    steps = [
+        replace(step, n=n, answered_by=shares)
+        for step, n, shares in zip(run.steps, (10, 40), told, strict=True)
+    ]
+
+    text = page_text(replace(run, steps=tuple(steps)), language=language)
+
+    # (9 + 16) and 1 of 50 completions
+    expected = {
+        "en": ("quick: 50% (at first 90%, at last 40%)", "asked: 2% (at first 10%, at last 0%)"),
+        "zh": ("quick：50%（起初 90%，最后 40%）", "asked：2%（起初 10%，最后 0%）"),
+    }
+    assert all(words in text.replace("\xa0", " ") for words in expected[language])
+
+
+def test_of_one_judge_there_are_no_shares(page_text):
+    assert "cascade" not in page_text(made_run())
 
 
 def test_a_reference_under_another_reward_is_not_compared(page_text, seen):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from voirdire.reporting.page.reference import against, the_others
-from voirdire.reporting.page.speech import (
+from voirdire.reporting.page_frame.speech import (
     Clauses,
     Count,
     Decimal,

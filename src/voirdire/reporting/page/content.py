@@ -9,12 +9,12 @@ import msgspec
 from msgspec import Meta, Struct, field
 
 from voirdire._types import EpsilonMode, Method, Outcome  # noqa: TC001  # msgspec reads them
+from voirdire.reporting.page_frame.dropped import Dropped  # noqa: TC001  # msgspec reads it
 
 __all__ = [
     "Annotator",
     "Comparison",
     "Control",
-    "Dropped",
     "Examination",
     "HumanAgreement",
     "Note",
@@ -367,24 +367,6 @@ class Question(Struct, frozen=True, kw_only=True):
     agreement: Agreement | None = None
     comparisons: list[Comparison] = field(default_factory=list)
     diagnosis: Diagnosis | None = None
-
-
-class Dropped(Struct, frozen=True, kw_only=True):
-    """A label that was set aside."""
-
-    reason: str
-    source: str = ""
-    line: Count | None = None
-    column: str | None = None
-    item: str | None = None
-    rater: str | None = None
-    question: str | None = None
-    value: str | None = None
-
-    def place(self) -> str:
-        """Where it stood."""
-        where = self.source if self.line is None else f"{self.source}:{self.line}"
-        return where if self.column is None else f"{where}: {self.column}"
 
 
 class Report(Struct, frozen=True, kw_only=True):

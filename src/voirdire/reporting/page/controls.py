@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 from voirdire.reporting.page.reference import against
-from voirdire.reporting.page.speech import Decimal, Label, Listing, Margin, Said, say
+from voirdire.reporting.page_frame.speech import Decimal, Label, Listing, Margin, Said, say
 
 if TYPE_CHECKING:
     from voirdire.reporting.page.content import Control

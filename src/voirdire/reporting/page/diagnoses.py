@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from voirdire.reporting.page.speech import (
+from voirdire.reporting.page_frame.speech import (
     Count,
     Decimal,
     Listing,

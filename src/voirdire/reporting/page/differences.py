@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from voirdire.reporting.page.content import defined
-from voirdire.reporting.page.speech import (
+from voirdire.reporting.page_frame.speech import (
     Count,
     Decimal,
     Interval,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from voirdire.reporting.page.content import defined
-from voirdire.reporting.page.speech import (
+from voirdire.reporting.page_frame.speech import (
     Decimal,
     Interval,
     Listing,

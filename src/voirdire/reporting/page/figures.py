@@ -5,16 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, get_args
 
 import msgspec
-from markupsafe import Markup
 
-from voirdire.errors import InputError
+from voirdire.reporting.page_frame.figures import inline_svg
 from voirdire.reporting.plots.rows import contents_of
 
 if TYPE_CHECKING:
+    from markupsafe import Markup
+
     from voirdire._types import Language
     from voirdire.reporting.page.content import Report
 
-__all__ = ["Drawer", "figures_css"]
+__all__ = ["Drawer"]
 
 
 class Drawer:
@@ -44,21 +45,11 @@ class Drawer:
         **which
             The question, alignment and judge.
         """
-        from voirdire.reporting.plots import PlotKind, plot, to_svg
-        from voirdire.reporting.plots.style import DRAWING
+        from voirdire.reporting.plots import PlotKind, plot
 
         if kind not in get_args(PlotKind):
             return None
-        try:
-            with DRAWING:
-                drawn = plot(self._contents, kind=kind, language=self._language, **which)  # type: ignore[arg-type]
-                return Markup(to_svg(drawn, name=name))  # noqa: S704  # escaped there
-        except InputError:
-            return None
-
-
-def figures_css() -> Markup:
-    """Return the colours of the figures, light and dark, as variables that the page uses too."""
-    from voirdire.reporting.plots import theme_css
-
-    return Markup(theme_css())  # noqa: S704  # ours
+        return inline_svg(
+            lambda: plot(self._contents, kind=kind, language=self._language, **which),  # type: ignore[arg-type]
+            name=name,
+        )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from voirdire.reporting.page.speech import (
+from voirdire.reporting.page_frame.speech import (
     Count,
     Decimal,
     Label,

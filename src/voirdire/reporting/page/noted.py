@@ -11,7 +11,7 @@ from voirdire.reporting.page.note_figures import (
     variant,
 )
 from voirdire.reporting.page.phrases import ENGLISH
-from voirdire.reporting.page.speech import Listing, Margin, Name, Said, Verbatim, say
+from voirdire.reporting.page_frame.speech import Listing, Margin, Name, Said, Verbatim, say
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

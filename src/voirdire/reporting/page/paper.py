@@ -9,7 +9,8 @@ from voirdire.reporting.page.content import Uncertainty
 from voirdire.reporting.page.controls import worst_controls
 from voirdire.reporting.page.evidence import with_interval
 from voirdire.reporting.page.reference import against, asks_superiority, reference_of, the_others
-from voirdire.reporting.page.speech import (
+from voirdire.reporting.page.verdicts import reasons_of
+from voirdire.reporting.page_frame.speech import (
     Clauses,
     Count,
     Decimal,
@@ -20,7 +21,6 @@ from voirdire.reporting.page.speech import (
     Said,
     say,
 )
-from voirdire.reporting.page.verdicts import reasons_of
 
 if TYPE_CHECKING:
     from voirdire.reporting.page.content import Examination

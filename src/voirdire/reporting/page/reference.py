@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from voirdire.reporting.page.speech import Name, Said, say
+from voirdire.reporting.page_frame.speech import Name, Said, say
 
 if TYPE_CHECKING:
     from voirdire.reporting.page.content import Examination

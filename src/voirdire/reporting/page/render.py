@@ -2,36 +2,29 @@
 
 from __future__ import annotations
 
-from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from voirdire._validation import shorten
-from voirdire.errors import InputError
-from voirdire.reporting.page.appendix import drop_reasons, family_tables, settings_rows
+from voirdire.reporting.page.appendix import family_tables
 from voirdire.reporting.page.controls import worst_controls
 from voirdire.reporting.page.differences import is_clear
-from voirdire.reporting.page.figures import Drawer, figures_css
+from voirdire.reporting.page.figures import Drawer
 from voirdire.reporting.page.glance import glances_of, number_of_items
 from voirdire.reporting.page.grouping import MOST_JUDGES, question_parts
-from voirdire.reporting.page.numerals import percent
 from voirdire.reporting.page.paper import alignment_words
 from voirdire.reporting.page.reading import plain_content, read_report
 from voirdire.reporting.page.reference import against, reference_of
-from voirdire.reporting.page.shown import one_line
-from voirdire.reporting.page.speaker import Speaker
-from voirdire.reporting.page.speech import (
-    Count,
-    Interval,
-    Label,
-    Listing,
-    Margin,
-    Name,
-    Percent,
-    Verbatim,
-    say,
-)
+from voirdire.reporting.page.speaker import ExaminationSpeaker
 from voirdire.reporting.page.verdicts import is_close
 from voirdire.reporting.page.views import question_view
+from voirdire.reporting.page_frame.document import (
+    page_environment,
+    page_head,
+    page_words,
+    style_sheet,
+)
+from voirdire.reporting.page_frame.dropped import drop_reasons
+from voirdire.reporting.page_frame.settings import settings_rows
+from voirdire.reporting.page_frame.speech import Listing, Margin, Name, say
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -39,13 +32,12 @@ if TYPE_CHECKING:
     from voirdire._types import Language
     from voirdire.reporting.page.content import Report
     from voirdire.reporting.page.grouping import QuestionPart
+    from voirdire.reporting.page_frame.speaker import Speaker
     from voirdire.studies import Examination
     from voirdire.studies.reward.result import RewardExamination
 
 __all__ = ["html_report"]
 
-_FOLDER = "templates"
-_TITLE_WIDTH = 200
 _GLOSSARY = (
     "alternative_annotator_test",
     "item",
@@ -127,76 +119,50 @@ def html_report(
     """
     from voirdire.reporting.reward_page import reward_chapter, reward_style
 
-    speaker = Speaker(language)
-    _check_text("title", title)
-    _check_text("created", created)
+    speaker = ExaminationSpeaker(language)
+    head = page_head(title=title, created=created)
     plain = plain_content(content, source=source)
     report = read_report(plain, source=source)
     parts = question_parts(report)
     template = _environment().get_template("page.html.j2")
     return template.render(
         **_context(report, parts, speaker),
-        t=speaker,
+        **head,
         draw=Drawer(report, speaker.language),
-        css=figures_css() + _style() + ("" if reward is None else reward_style()),
+        css=style_sheet() + ("" if reward is None else reward_style()),
         reward=None if reward is None else reward_chapter(reward, language=speaker.language),
-        title=None if title is None else one_line(title, width=_TITLE_WIDTH),
-        created=None if created is None else one_line(created, width=60),
     )
-
-
-def _check_text(name: str, value: object) -> None:
-    if value is not None and (not isinstance(value, str) or not value.strip()):
-        msg = f"`{name}` must be text, got {shorten(repr(value))}."
-        raise InputError(msg)
 
 
 def _environment() -> Environment:
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    environment = Environment(
-        autoescape=True,
-        loader=PackageLoader("voirdire.reporting.page", _FOLDER),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
+    return page_environment(
+        "voirdire.reporting.page",
+        say=say,
+        Margin=Margin,
+        against=against,
+        is_close=is_close,
+        worst_controls=worst_controls,
+        is_clear=is_clear,
+        alignment_words=alignment_words,
     )
-    environment.globals |= {
-        "say": say,
-        "Name": Name,
-        "Label": Label,
-        "Count": Count,
-        "Verbatim": Verbatim,
-        "Interval": Interval,
-        "Margin": Margin,
-        "Percent": Percent,
-        "against": against,
-        "is_close": is_close,
-        "worst_controls": worst_controls,
-        "is_clear": is_clear,
-        "percent": percent,
-        "alignment_words": alignment_words,
-    }
-    return environment
 
 
 def _context(report: Report, parts: tuple[QuestionPart, ...], speaker: Speaker) -> dict[str, Any]:
-    from voirdire import __version__
-
+    words = page_words(speaker)
     reasons, n_other_reasons = drop_reasons(report.dropped)
     references: list[str] = list(dict.fromkeys(reference_of(part.main.first) for part in parts))
-    views = [question_view(part, report, version=__version__) for part in parts]
+    views = [question_view(part, report, version=words["version"]) for part in parts]
     glances = glances_of(views)
     real_judges = _real_judges(report.settings)
     return {
+        **words,
         "report": report,
-        "version": __version__,
         "views": views,
         "glances": glances,
         "folded": {view.anchor for glance in glances if glance.is_tall for view in glance.views},
         "n_judges": len(_all_judges(parts)),
         "references": references,
-        "page_title": _page_title(references),
+        "heading": _page_title(references),
         "n_annotators": len(_all_annotators(parts)),
         "n_items": number_of_items(parts),
         "tables": family_tables(parts),
@@ -204,10 +170,8 @@ def _context(report: Report, parts: tuple[QuestionPart, ...], speaker: Speaker) 
         "n_other_reasons": n_other_reasons,
         "run_settings": settings_rows(report.settings),
         "glossary": _GLOSSARY,
-        "space": speaker.phrases["sentence.space"],
         "most_pooled": 200,
         "most_drawn": 3,
-        "language": {"en": "en", "zh": "zh-Hans"}[speaker.language],
         "simulated": report.settings.get("simulated") is True,
         "simulated_base": report.settings.get("simulated_base_rewards") is True,
         "real_judges": real_judges and Listing(tuple(Name(name) for name in real_judges)),
@@ -239,10 +203,3 @@ def _real_judges(settings: dict[str, Any]) -> list[str]:
     named = settings.get("real_judges")
     found = named if isinstance(named, list) else []
     return [name for name in found if isinstance(name, str)][:MOST_JUDGES]
-
-
-def _style() -> Any:
-    from markupsafe import Markup
-
-    text = files("voirdire.reporting.page").joinpath(_FOLDER, "report.css").read_text("utf-8")
-    return Markup(text)  # noqa: S704  # ours, and no other

@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING
 
 from voirdire.reporting.page.content import Note
 from voirdire.reporting.page.noted import Warned, advice, warned
-from voirdire.reporting.page.speech import Count, Listing, Verbatim, say
 from voirdire.reporting.page.verdicts import state_of
+from voirdire.reporting.page_frame.speech import Count, Listing, Verbatim, say
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from voirdire.reporting.page.content import Dropped, Examination
+    from voirdire.reporting.page.content import Examination
     from voirdire.reporting.page.grouping import Family
+    from voirdire.reporting.page_frame.dropped import Dropped
 
 __all__ = ["PAGE_CODES", "warnings_of"]
 

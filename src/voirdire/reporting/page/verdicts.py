@@ -14,7 +14,7 @@ from voirdire.reporting.page.closeness import (
 )
 from voirdire.reporting.page.noted import advice, noted
 from voirdire.reporting.page.reference import asks_superiority
-from voirdire.reporting.page.speech import (
+from voirdire.reporting.page_frame.speech import (
     Clauses,
     Count,
     Decimal,

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from voirdire.reporting.page.content import (
         AnnotatorDiagnosis,
         Comparison,
-        Dropped,
         JudgeDiagnosis,
         Report,
     )
@@ -37,8 +36,9 @@ if TYPE_CHECKING:
     from voirdire.reporting.page.grouping import Family, QuestionPart
     from voirdire.reporting.page.noted import Warned
     from voirdire.reporting.page.paper import Paper
-    from voirdire.reporting.page.speech import Said
     from voirdire.reporting.page.verdicts import Verdict
+    from voirdire.reporting.page_frame.dropped import Dropped
+    from voirdire.reporting.page_frame.speech import Said
 
 __all__ = ["JudgeDiagnosisView", "QuestionView", "question_view"]
 

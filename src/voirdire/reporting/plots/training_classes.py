@@ -8,20 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from voirdire._validation import shorten
 from voirdire.errors import InputError
-from voirdire.reporting.plots.canvas import (
-    add_axes,
-    clear,
-    figure_of,
-    new_plot,
-    set_ticks,
-    write,
-)
-from voirdire.reporting.plots.marks import KeyItem, draw_key, key_height, legend
-from voirdire.reporting.plots.names import distinct_labels, label
+from voirdire.reporting.plots.canvas import add_axes, set_ticks, write
+from voirdire.reporting.plots.marks import KeyItem
+from voirdire.reporting.plots.names import distinct_labels
 from voirdire.reporting.plots.style import LIGHT, SMALL_PX, WIDTH_PX, series, settings
 from voirdire.reporting.plots.training_axes import draw_alarms, set_steps, training_key
-from voirdire.reporting.plots.training_sheet import training_sheet
-from voirdire.reporting.plots.training_words import training_words_in
+from voirdire.reporting.plots.training_figure import drawn_on, new_training_plot, sheet_and_words
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -82,17 +74,14 @@ def draw_training_classes(
     InputError
         If the result is no training run, has no classes, or not that behavior.
     """
-    say = training_words_in(language)
-    sheet = training_sheet(result)
+    sheet, say = sheet_and_words(result, language)
     names = _chosen(sheet, behavior)
     with settings():
-        if ax is not None:
-            clear(ax)
-            order = _order(sheet, names[:1])
-            _draw(ax, sheet, names[0], order, say)
-            legend(ax, _key(sheet, names[:1], order, say))
-            return figure_of(ax)
-        return _draw_panels(sheet, names, say)
+        if ax is None:
+            return _draw_panels(sheet, names, say)
+        order = _order(sheet, names[:1])
+        key = _key(sheet, names[:1], order, say)
+        return drawn_on(ax, lambda axes: _draw(axes, sheet, names[0], order, say), key=key)
 
 
 def _chosen(sheet: TrainingSheet, wanted: str | None) -> list[str]:
@@ -175,13 +164,13 @@ def _draw_panels(sheet: TrainingSheet, names: Sequence[str], say: TrainingWords)
     shown = names[:MOST_BEHAVIORS]
     order = _order(sheet, shown)
     key = _key(sheet, shown, order, say)
-    heading = say("training_classes_title", name=label(sheet.name, width=36))
-    if len(shown) < len(names):
-        heading = say("training_of", title=heading, n=len(shown), total=len(names))
-    figure = new_plot(
-        height=_HEAD_PX + len(shown) * _ROW_PX + 16 + key_height(key, width=WIDTH_PX),
-        heading=heading,
-        alt=say("alt_training_classes"),
+    figure = new_training_plot(
+        sheet,
+        say,
+        kind="classes",
+        height=_HEAD_PX + len(shown) * _ROW_PX + 16,
+        key=key,
+        shown=(len(shown), len(names)),
     )
     texts = distinct_labels(shown, width=40)
     for place, (name, text) in enumerate(zip(shown, texts, strict=True)):
@@ -196,7 +185,6 @@ def _draw_panels(sheet: TrainingSheet, names: Sequence[str], say: TrainingWords)
         style: dict[str, Any] = {"transform": axes.transAxes, "va": "bottom", "ha": "left"}
         up = 1 + 8 / _PANEL_PX
         write(axes, text, x=0, y=up, fontweight="bold", fontsize=SMALL_PX, **style)
-    draw_key(figure, key)
     return figure
 
 

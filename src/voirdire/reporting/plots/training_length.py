@@ -8,9 +8,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from voirdire.reporting.plots.canvas import add_axes, clear, figure_of, new_plot
-from voirdire.reporting.plots.marks import KeyItem, draw_key, key_height, legend
-from voirdire.reporting.plots.names import label
+from voirdire.reporting.plots.canvas import add_axes
 from voirdire.reporting.plots.style import LIGHT, WIDTH_PX, settings
 from voirdire.reporting.plots.training_axes import (
     draw_alarms,
@@ -20,14 +18,14 @@ from voirdire.reporting.plots.training_axes import (
     set_steps,
     training_key,
 )
-from voirdire.reporting.plots.training_sheet import training_sheet
-from voirdire.reporting.plots.training_words import training_words_in
+from voirdire.reporting.plots.training_figure import drawn_on, new_training_plot, sheet_and_words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from voirdire._types import Language
+    from voirdire.reporting.plots.marks import KeyItem
     from voirdire.reporting.plots.training_sheet import TrainingSheet
     from voirdire.reporting.plots.training_words import TrainingWords
 
@@ -63,26 +61,20 @@ def draw_training_length(
     InputError
         If the result is no training run, or has no steps.
     """
-    say = training_words_in(language)
-    sheet = training_sheet(result)
+    sheet, say = sheet_and_words(result, language)
     key = _key(sheet, say)
     with settings():
         if ax is not None:
-            clear(ax)
-            _draw(ax, sheet, "length_mean", say, is_ours=False)
-            legend(ax, key)
-            return figure_of(ax)
-        figure = new_plot(
-            height=2 * _PANEL_PX + _HEAD_PX + _GAP_PX + 54 + key_height(key, width=WIDTH_PX),
-            heading=say("training_length_title", name=label(sheet.name, width=36)),
-            alt=say("alt_training_length"),
-        )
+            return drawn_on(
+                ax, lambda axes: _draw(axes, sheet, "length_mean", say, is_ours=False), key=key
+            )
+        height = 2 * _PANEL_PX + _HEAD_PX + _GAP_PX + 54
+        figure = new_training_plot(sheet, say, kind="length", height=height, key=key)
         place = {"left": _LEFT_PX, "width": WIDTH_PX - _LEFT_PX - 14, "height": _PANEL_PX}
         above = add_axes(figure, top=_HEAD_PX, **place)
         below = add_axes(figure, top=_HEAD_PX + _PANEL_PX + _GAP_PX, **place)
         _draw(above, sheet, "reward_mean", say, is_named=False)
         _draw(below, sheet, "length_mean", say)
-        draw_key(figure, key)
         return figure
 
 

@@ -5,17 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from voirdire.reporting.plots.canvas import (
-    add_axes,
-    clear,
-    figure_of,
-    new_plot,
-    nice_ticks,
-    set_ticks,
-    write,
-)
-from voirdire.reporting.plots.marks import KeyItem, draw_key, key_height, legend
-from voirdire.reporting.plots.names import label
+from voirdire.reporting.plots.canvas import add_axes, nice_ticks, set_ticks, write
+from voirdire.reporting.plots.marks import KeyItem
 from voirdire.reporting.plots.style import LIGHT, SMALL_PX, WIDTH_PX, settings
 from voirdire.reporting.plots.training_axes import (
     draw_alarms,
@@ -24,8 +15,7 @@ from voirdire.reporting.plots.training_axes import (
     set_steps,
     training_key,
 )
-from voirdire.reporting.plots.training_sheet import training_sheet
-from voirdire.reporting.plots.training_words import training_words_in
+from voirdire.reporting.plots.training_figure import drawn_on, new_training_plot, sheet_and_words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -67,29 +57,17 @@ def draw_training_missing(
     InputError
         If the result is no training run, or has no steps.
     """
-    say = training_words_in(language)
-    sheet = training_sheet(result)
+    sheet, say = sheet_and_words(result, language)
     key = _key(sheet, say)
     with settings():
-        axes = _laid_out(sheet, key, say) if ax is None else ax
         if ax is not None:
-            clear(axes)
-        _draw(axes, sheet, say, is_ours=ax is None)
-        if ax is not None:
-            legend(axes, key)
-        return figure_of(axes)
-
-
-def _laid_out(sheet: TrainingSheet, key: list[KeyItem], say: TrainingWords) -> Axes:
-    figure = new_plot(
-        height=24 + _BODY_PX + 54 + key_height(key, width=WIDTH_PX),
-        heading=say("training_missing_title", name=label(sheet.name, width=36)),
-        alt=say("alt_training_missing"),
-    )
-    wide = WIDTH_PX - _LEFT_PX - 14
-    axes = add_axes(figure, left=_LEFT_PX, top=24, width=wide, height=_BODY_PX)
-    draw_key(figure, key)
-    return axes
+            return drawn_on(ax, lambda axes: _draw(axes, sheet, say, is_ours=False), key=key)
+        height = 24 + _BODY_PX + 54
+        figure = new_training_plot(sheet, say, kind="missing", height=height, key=key)
+        wide = WIDTH_PX - _LEFT_PX - 14
+        axes = add_axes(figure, left=_LEFT_PX, top=24, width=wide, height=_BODY_PX)
+        _draw(axes, sheet, say, is_ours=True)
+        return figure
 
 
 def _draw(axes: Axes, sheet: TrainingSheet, say: TrainingWords, *, is_ours: bool) -> None:

@@ -6,18 +6,10 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from voirdire.errors import InputError
-from voirdire.reporting.plots.canvas import (
-    add_axes,
-    clear,
-    figure_of,
-    new_plot,
-    set_ticks,
-    set_y_ticks,
-    write,
-)
+from voirdire.reporting.plots.canvas import add_axes, set_ticks, set_y_ticks, write
 from voirdire.reporting.plots.line_ends import label_line_ends
-from voirdire.reporting.plots.marks import KeyItem, draw_key, key_height, legend
-from voirdire.reporting.plots.names import distinct_labels, label
+from voirdire.reporting.plots.marks import KeyItem
+from voirdire.reporting.plots.names import distinct_labels
 from voirdire.reporting.plots.style import LIGHT, SMALL_PX, series, settings
 from voirdire.reporting.plots.training_axes import (
     draw_alarms,
@@ -27,9 +19,8 @@ from voirdire.reporting.plots.training_axes import (
     set_steps,
     training_key,
 )
+from voirdire.reporting.plots.training_figure import drawn_on, new_training_plot, sheet_and_words
 from voirdire.reporting.plots.training_moves import moves_of
-from voirdire.reporting.plots.training_sheet import training_sheet
-from voirdire.reporting.plots.training_words import training_words_in
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -80,18 +71,19 @@ def draw_training_propositions(
     InputError
         If the result is no training run, or has no propositions.
     """
-    say = training_words_in(language)
-    sheet = training_sheet(result)
+    sheet, say = sheet_and_words(result, language)
     alarmed = {alarm.subject for alarm in sheet.alarms}
     moves = moves_of(sheet.whole.rates, first=alarmed)
     if not moves:
         msg = "`result` must hold rates of propositions, got none."
         raise InputError(msg)
     with settings():
-        if ax is not None:
-            clear(ax)
-            return _draw_on_one(ax, sheet, moves[:_MOST_ON_ONE], say)
-        return _draw_panels(sheet, moves, say)
+        if ax is None:
+            return _draw_panels(sheet, moves, say)
+        key = training_key(sheet, say, alarms=False, reference=False)
+        return drawn_on(
+            ax, lambda axes: _draw_on_one(axes, sheet, moves[:_MOST_ON_ONE], say), key=key
+        )
 
 
 def _draw_panels(sheet: TrainingSheet, moves: Sequence[Move], say: TrainingWords) -> Figure:
@@ -99,14 +91,15 @@ def _draw_panels(sheet: TrainingSheet, moves: Sequence[Move], say: TrainingWords
     n_columns = min(2, len(shown))
     n_rows = math.ceil(len(shown) / 2)
     key = _key(sheet, shown, say)
-    heading = say("training_propositions_title", name=label(sheet.name, width=30))
-    if len(shown) < len(moves):
-        heading = say("training_of", title=heading, n=len(shown), total=len(moves))
-    figure = new_plot(
+    figure = new_training_plot(
+        sheet,
+        say,
+        kind="propositions",
         width=_WIDTH_PX,
-        height=_HEAD_PX + n_rows * _ROW_PX + 16 + key_height(key, width=_WIDTH_PX),
-        heading=heading,
-        alt=say("alt_training_propositions"),
+        height=_HEAD_PX + n_rows * _ROW_PX + 16,
+        key=key,
+        shown=(len(shown), len(moves)),
+        name_width=30,
     )
     wide = (_WIDTH_PX - _LEFT_PX - (n_columns - 1) * _GAP_PX - 8) / n_columns
     texts = distinct_labels([move.name for move in shown], width=28 if n_columns == 2 else 60)
@@ -122,7 +115,6 @@ def _draw_panels(sheet: TrainingSheet, moves: Sequence[Move], say: TrainingWords
         is_lowest = place + 2 >= len(shown)
         _draw_panel(axes, sheet, move, say, is_lowest=is_lowest, is_left=column == 0)
         _write_head(axes, text, move, say)
-    draw_key(figure, key)
     return figure
 
 
@@ -152,7 +144,7 @@ def _write_head(axes: Axes, text: str, move: Move, say: TrainingWords) -> None:
 
 def _draw_on_one(
     axes: Axes, sheet: TrainingSheet, moves: Sequence[Move], say: TrainingWords
-) -> Figure:
+) -> None:
     set_steps(axes, sheet, say)
     axes.set_ylim(*_LIMITS)
     ticks = [0, 0.25, 0.5, 0.75, 1]
@@ -164,8 +156,6 @@ def _draw_on_one(
         draw_curve(axes, sheet.run.steps, values, gid=f"rate-{place}", color=colour)
         found.append(line_end(sheet.run.steps, values, text=text, colour=colour))
     label_line_ends(axes, [end for end in found if end is not None], size=SMALL_PX)
-    legend(axes, training_key(sheet, say, alarms=False, reference=False))
-    return figure_of(axes)
 
 
 def _key(sheet: TrainingSheet, moves: Sequence[Move], say: TrainingWords) -> list[KeyItem]:

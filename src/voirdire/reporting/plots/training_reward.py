@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from voirdire.reporting.plots.canvas import add_axes, clear, figure_of, new_plot
+from voirdire.reporting.plots.canvas import add_axes
 from voirdire.reporting.plots.line_ends import LINE_END_PX, label_line_ends
-from voirdire.reporting.plots.marks import KeyItem, draw_key, key_height, legend
-from voirdire.reporting.plots.names import label, widest_px
+from voirdire.reporting.plots.marks import KeyItem
+from voirdire.reporting.plots.names import widest_px
 from voirdire.reporting.plots.style import LIGHT, SMALL_PX, WIDTH_PX, settings
 from voirdire.reporting.plots.training_axes import (
     draw_alarms,
@@ -20,8 +20,7 @@ from voirdire.reporting.plots.training_axes import (
     set_steps,
     training_key,
 )
-from voirdire.reporting.plots.training_sheet import training_sheet
-from voirdire.reporting.plots.training_words import training_words_in
+from voirdire.reporting.plots.training_figure import drawn_on, new_training_plot, sheet_and_words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -71,18 +70,18 @@ def draw_training_reward(
     InputError
         If the result is no training run, or has no steps.
     """
-    say = training_words_in(language)
-    sheet = training_sheet(result)
+    sheet, say = sheet_and_words(result, language)
     names = _shown(sheet)
     key = _key(sheet, names, say)
     with settings():
-        axes = _laid_out(sheet, names, key, say) if ax is None else ax
         if ax is not None:
-            clear(axes)
-        _draw(axes, sheet, names, say, is_ours=ax is None)
-        if ax is not None:
-            legend(axes, key)
-        return figure_of(axes)
+            return drawn_on(ax, lambda axes: _draw(axes, sheet, names, say, is_ours=False), key=key)
+        height = 24 + _BODY_PX + 54
+        figure = new_training_plot(sheet, say, kind="reward", height=height, key=key)
+        wide = WIDTH_PX - _LEFT_PX - _right_px(names, say)
+        axes = add_axes(figure, left=_LEFT_PX, top=24, width=wide, height=_BODY_PX)
+        _draw(axes, sheet, names, say, is_ours=True)
+        return figure
 
 
 def _shown(sheet: TrainingSheet) -> list[str]:
@@ -90,21 +89,11 @@ def _shown(sheet: TrainingSheet) -> list[str]:
     return ["reward_mean", "rule_mean", "base_mean"] if sheet.whole.has_base else ["reward_mean"]
 
 
-def _laid_out(
-    sheet: TrainingSheet, names: Sequence[str], key: Sequence[KeyItem], say: TrainingWords
-) -> Axes:
-    figure = new_plot(
-        height=24 + _BODY_PX + 54 + key_height(key, width=WIDTH_PX),
-        heading=say("training_reward_title", name=label(sheet.name, width=36)),
-        alt=say("alt_training_reward"),
-    )
-    right = widest_px([say(_TEXTS[name]) for name in names], SMALL_PX) + LINE_END_PX
+def _right_px(names: Sequence[str], say: TrainingWords) -> float:
+    """Leave room for the names of the curves, where they are several."""
     if len(names) == 1:
-        right = 14.0
-    wide = WIDTH_PX - _LEFT_PX - right
-    axes = add_axes(figure, left=_LEFT_PX, top=24, width=wide, height=_BODY_PX)
-    draw_key(figure, key)
-    return axes
+        return 14.0
+    return widest_px([say(_TEXTS[name]) for name in names], SMALL_PX) + LINE_END_PX
 
 
 def _draw(

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 import msgspec
 from msgspec import Meta, Struct, field
 
-from voirdire.reporting.page.content import Dropped  # noqa: TC001  # msgspec reads it
+from voirdire.reporting.page_frame.dropped import Dropped  # noqa: TC001  # msgspec reads it
 
 __all__ = [
     "SIGNALS",

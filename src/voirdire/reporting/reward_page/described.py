@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from voirdire.reporting.page.speech import Count, Listing, Name, Said, say
+from voirdire.reporting.page_frame.speech import Count, Listing, Name, Said, say
 from voirdire.reporting.reward_page.signals import behaviors_of
 from voirdire.reporting.reward_page.verdicts import certified_counts
 

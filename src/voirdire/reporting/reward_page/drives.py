@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from voirdire.reporting.page.speech import Listing, Name, Percent, Said, say
+from voirdire.reporting.page_frame.speech import Listing, Name, Percent, Said, Share, say
 from voirdire.reporting.reward_page.signals import main_signal
-from voirdire.reporting.reward_page.speech import Share
 from voirdire.reporting.reward_page.verdicts import error_of
 
 if TYPE_CHECKING:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import msgspec
-from markupsafe import Markup
 
-from voirdire.errors import InputError
+from voirdire.reporting.page_frame.figures import inline_svg
 
 if TYPE_CHECKING:
+    from markupsafe import Markup
+
     from voirdire._types import Language
     from voirdire.reporting.plots.reward_plot import RewardPlotKind
     from voirdire.reporting.reward_page.content import RewardReport
@@ -46,15 +47,9 @@ class RewardDrawer:
         behavior : str, optional
             Of histograms and drives.
         """
-        from voirdire.reporting.plots import to_svg
         from voirdire.reporting.plots.reward_plot import plot_reward
-        from voirdire.reporting.plots.style import DRAWING
 
-        try:
-            with DRAWING:
-                drawn = plot_reward(
-                    self._plain, kind=kind, behavior=behavior, language=self._language
-                )
-                return Markup(to_svg(drawn, name=name))  # noqa: S704  # escaped there
-        except InputError:
-            return None
+        return inline_svg(
+            lambda: plot_reward(self._plain, kind=kind, behavior=behavior, language=self._language),
+            name=name,
+        )

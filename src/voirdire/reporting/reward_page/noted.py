@@ -5,8 +5,16 @@ from __future__ import annotations
 import string
 from typing import TYPE_CHECKING, Any
 
-from voirdire.reporting.page.speech import Count, Decimal, Listing, Name, Said, Verbatim, say
-from voirdire.reporting.reward_page.speech import Share
+from voirdire.reporting.page_frame.speech import (
+    Count,
+    Decimal,
+    Listing,
+    Name,
+    Said,
+    Share,
+    Verbatim,
+    say,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Numbers that only this page has: shares with a decimal, money, and time."""
+"""Numbers that only this page has: money, time, and calls."""
 
 from __future__ import annotations
 
@@ -8,26 +8,12 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["duration", "money", "rounded_count", "share"]
+__all__ = ["duration", "money", "rounded_count"]
 
-_THOUSANDTH = 0.001
 _CENT = 0.01
 _FEW_MS = 0.9995
 _MINUTES_FROM = 120
 _HOURS_FROM = 7200
-
-
-def share(value: float | None, *, sign: bool = True) -> str:
-    """Write a share in per cent with one decimal; 0% is none, and 100% is all."""
-    if value is None or not math.isfinite(value):
-        return "–"
-    unit = "%" if sign else ""
-    if 0 < value < _THOUSANDTH:
-        return f"<0.1{unit}"
-    if 1 - _THOUSANDTH < value < 1:
-        return f">99.9{unit}"
-    text = f"{100 * value:.0f}" if value in (0, 1) else f"{100 * value:.1f}"
-    return f"{text.replace('-', '−')}{unit}"
 
 
 def money(value: float | None, phrases: Mapping[str, str]) -> str:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from voirdire.reporting.page.speech import Count, Said, say
+from voirdire.reporting.page_frame.speech import Count, Said, Share, say
 from voirdire.reporting.reward_page.described import judge_name, rubric_name
 from voirdire.reporting.reward_page.signals import by_signal, defined, main_signal
-from voirdire.reporting.reward_page.speech import Share, ShareEnds
+from voirdire.reporting.reward_page.speech import ShareEnds
 from voirdire.reporting.reward_page.verdicts import certified_counts, error_of, held_out, level_of
 
 if TYPE_CHECKING:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from voirdire.reporting.page.speech import Count, Label, Name, Said, say
+from voirdire.reporting.page_frame.speech import Count, Label, Name, Said, Share, say
 from voirdire.reporting.reward_page.signals import by_signal, defined, main_signal
-from voirdire.reporting.reward_page.speech import Share, ShareEnds
+from voirdire.reporting.reward_page.speech import ShareEnds
 from voirdire.reporting.reward_page.verdicts import level_of
 
 if TYPE_CHECKING:

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from voirdire._validation import shorten
-from voirdire.errors import InputError
-from voirdire.reporting.page.appendix import drop_reasons, settings_rows
-from voirdire.reporting.page.figures import figures_css
-from voirdire.reporting.page.numerals import percent
-from voirdire.reporting.page.shown import one_line
-from voirdire.reporting.page.speech import Count, Interval, Label, Name, Verbatim
+from voirdire.reporting.page_frame.document import (
+    page_environment,
+    page_head,
+    page_words,
+    style_sheet,
+)
+from voirdire.reporting.page_frame.dropped import drop_reasons
+from voirdire.reporting.page_frame.settings import settings_rows
 from voirdire.reporting.reward_page.drives import demand_of, short_feature
 from voirdire.reporting.reward_page.figures import RewardDrawer
-from voirdire.reporting.reward_page.numerals import share
 from voirdire.reporting.reward_page.reading import read_reward_report
 from voirdire.reporting.reward_page.signals import defined
 from voirdire.reporting.reward_page.speaker import RewardSpeaker
-from voirdire.reporting.reward_page.speech import Share
 from voirdire.reporting.reward_page.use import class_rows
 from voirdire.reporting.reward_page.views import MOST_DRAWN, reward_view
 
@@ -32,7 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = ["reward_chapter", "reward_report", "reward_style"]
 
-_TITLE_WIDTH = 200
+_STYLE = ("voirdire.reporting.reward_page", "reward.css")
 _MOST_CLASSES = 100
 _BESIDE = ("weights", "fit", "certificates")
 """Of the reward: shown as tables, or too long for a list of settings."""
@@ -107,17 +105,16 @@ def reward_report(
     '<!doctype html>'
     """
     speaker = RewardSpeaker(language)
-    _check_text("title", title)
-    _check_text("created", created)
+    head = page_head(title=title, created=created)
     report = read_reward_report(content, source=source)
     template = _environment().get_template("reward_page.html.j2")
     return template.render(
         **_context(report, speaker),
+        **head,
+        heading="reward.page.title",
         h=2,
         is_chapter=False,
-        css=figures_css() + _page_style() + reward_style(),
-        title=None if title is None else one_line(title, width=_TITLE_WIDTH),
-        created=None if created is None else one_line(created, width=60),
+        css=style_sheet(_STYLE),
         simulated=report.settings.get("simulated") is True,
     )
 
@@ -167,71 +164,28 @@ def reward_style() -> Markup:
     Markup
         CSS.
     """
-    return _css("voirdire.reporting.reward_page", "reward.css")
-
-
-def _page_style() -> Markup:
-    return _css("voirdire.reporting.page", "report.css")
-
-
-def _css(package: str, name: str) -> Markup:
-    from markupsafe import Markup
-
-    text = files(package).joinpath("templates", name).read_text("utf-8")
-    return Markup(text)  # noqa: S704  # ours, and no other
-
-
-def _check_text(name: str, value: object) -> None:
-    if value is not None and (not isinstance(value, str) or not value.strip()):
-        msg = f"`{name}` must be text, got {shorten(repr(value))}."
-        raise InputError(msg)
+    return style_sheet(_STYLE, is_page=False)
 
 
 def _environment() -> Environment:
-    from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
-
-    environment = Environment(
-        autoescape=True,
-        loader=ChoiceLoader(
-            [
-                PackageLoader("voirdire.reporting.reward_page", "templates"),
-                PackageLoader("voirdire.reporting.page", "templates"),
-            ]
-        ),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
+    return page_environment(
+        "voirdire.reporting.reward_page",
+        defined=defined,
+        short_feature=short_feature,
+        demand_of=demand_of,
+        class_rows=class_rows,
     )
-    environment.globals |= {
-        "Name": Name,
-        "Label": Label,
-        "Count": Count,
-        "Verbatim": Verbatim,
-        "Interval": Interval,
-        "Share": Share,
-        "percent": percent,
-        "share": share,
-        "defined": defined,
-        "short_feature": short_feature,
-        "demand_of": demand_of,
-        "class_rows": class_rows,
-    }
-    return environment
 
 
 def _context(report: RewardReport, speaker: RewardSpeaker) -> dict[str, Any]:
-    from voirdire import __version__
-
+    words = page_words(speaker)
     reasons, n_other_reasons = drop_reasons(report.dropped)
     known = {name: each for name, each in report.reward.items() if name not in _BESIDE}
     return {
+        **words,
         "report": report,
-        "view": reward_view(report, speaker, version=__version__),
-        "t": speaker,
+        "view": reward_view(report, speaker, version=words["version"]),
         "draw": RewardDrawer(report, speaker.language),
-        "version": __version__,
-        "space": speaker.phrases["sentence.space"],
-        "language": {"en": "en", "zh": "zh-Hans"}[speaker.language],
         "drop_reasons": reasons,
         "n_other_reasons": n_other_reasons,
         "run_settings": settings_rows(report.settings),

@@ -1,26 +1,23 @@
-"""The speaker of the page, who knows the phrases of a reward too."""
+"""The speaker of the page, who knows the phrases of a reward."""
 
 from __future__ import annotations
 
 import math
-import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from markupsafe import Markup
 
-from voirdire.reporting.page.speaker import Speaker
-from voirdire.reporting.reward_page.numerals import duration, money, share
+from voirdire.reporting.page_frame.catalog import Catalog
+from voirdire.reporting.page_frame.numerals import share
+from voirdire.reporting.page_frame.speaker import Speaker
+from voirdire.reporting.reward_page.numerals import duration, money
 from voirdire.reporting.reward_page.phrases import CHINESE, ENGLISH
-from voirdire.reporting.reward_page.speech import Dollars, Seconds, Share, ShareEnds
+from voirdire.reporting.reward_page.speech import Dollars, Seconds, ShareEnds
 
 if TYPE_CHECKING:
-    from voirdire._types import Language
     from voirdire.reporting.reward_page.content import Rate
 
 __all__ = ["RewardSpeaker"]
-
-_GLUED = re.compile(r" ([±]) ")
-"""Where a line must not break."""
 
 
 class RewardSpeaker(Speaker):
@@ -32,14 +29,7 @@ class RewardSpeaker(Speaker):
         Which.
     """
 
-    def __init__(self, language: Language = "en") -> None:
-        super().__init__(language)
-        catalog = {"en": ENGLISH, "zh": CHINESE}[self.language]
-        glued = {
-            key: _GLUED.sub("\N{NO-BREAK SPACE}\\1\N{NO-BREAK SPACE}", text)
-            for key, text in catalog.items()
-        }
-        self.phrases = self.phrases | glued
+    catalogs: ClassVar[tuple[Catalog, ...]] = (*Speaker.catalogs, Catalog(ENGLISH, CHINESE))
 
     def ends(self, low: float | None, high: float | None) -> str:
         """Write the interval of a share; nothing where there is none."""
@@ -53,8 +43,6 @@ class RewardSpeaker(Speaker):
         return self.ends(rate.low, rate.high)
 
     def _spoken(self, value: Any) -> Markup:
-        if isinstance(value, Share):
-            return Markup.escape(share(value.value))
         if isinstance(value, ShareEnds):
             return Markup.escape(self.ends(value.low, value.high) or "–")
         if isinstance(value, Dollars):

@@ -1,17 +1,10 @@
-"""What this page says besides names and counts: shares with a decimal, money, time."""
+"""What this page says besides names, counts and shares: ends of shares, money, time."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["Dollars", "Seconds", "Share", "ShareEnds"]
-
-
-@dataclass(frozen=True)
-class Share:
-    """A share in per cent, with one decimal."""
-
-    value: float | None
+__all__ = ["Dollars", "Seconds", "ShareEnds"]
 
 
 @dataclass(frozen=True)

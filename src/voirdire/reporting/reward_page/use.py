@@ -6,10 +6,10 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from voirdire.reporting.page.speech import Count, Decimal, Name, Percent, Said, say
+from voirdire.reporting.page_frame.speech import Count, Decimal, Name, Percent, Said, Share, say
 from voirdire.reporting.reward_page.numerals import rounded_count
 from voirdire.reporting.reward_page.signals import by_signal, defined, main_signal
-from voirdire.reporting.reward_page.speech import Dollars, Seconds, Share, ShareEnds
+from voirdire.reporting.reward_page.speech import Dollars, Seconds, ShareEnds
 from voirdire.reporting.reward_page.verdicts import level_of
 
 if TYPE_CHECKING:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from voirdire.reporting.page.speech import Count, Percent, Said, say
+from voirdire.reporting.page_frame.speech import Count, Percent, Said, Share, say
 from voirdire.reporting.reward_page.noted import has_note
 from voirdire.reporting.reward_page.signals import defined, main_signal, signals_of
-from voirdire.reporting.reward_page.speech import Share, ShareEnds
+from voirdire.reporting.reward_page.speech import ShareEnds
 
 if TYPE_CHECKING:
     from voirdire.reporting.reward_page.content import FeatureDrive, Rate, RewardReport

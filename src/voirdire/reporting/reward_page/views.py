@@ -33,7 +33,7 @@ from voirdire.reporting.reward_page.verdicts import (
 )
 
 if TYPE_CHECKING:
-    from voirdire.reporting.page.speech import Percent, Said, Verbatim
+    from voirdire.reporting.page_frame.speech import Percent, Said, Verbatim
     from voirdire.reporting.reward_page.content import Rate, RewardReport
     from voirdire.reporting.reward_page.drives import DrivesView
     from voirdire.reporting.reward_page.ranking import LabelRow, NearRow, RefusalRow

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from voirdire.reporting.page.speech import Decimal, Name, Percent, Said, say
+from voirdire.reporting.page_frame.speech import Decimal, Name, Percent, Said, say
 from voirdire.rewards.training.run import ALARM_KINDS
 
 if TYPE_CHECKING:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from voirdire.reporting.page.speech import Count, Decimal, Listing, Name, Said, say
+from voirdire.reporting.page_frame.speech import Count, Decimal, Listing, Name, Percent, Said, say
+from voirdire.reporting.plots.training_moves import move_of
+from voirdire.reporting.training_page.certificates import certified_counts
 
 if TYPE_CHECKING:
     from voirdire.rewards.training.run import Reference, TrainingRun
@@ -33,10 +35,11 @@ def described(run: TrainingRun) -> tuple[tuple[str, Any], ...]:
         ("training.what.hash", _name(run.reward_hash)),
         ("training.what.rubric", _name(run.rubric)),
         ("training.what.judge", _name(run.judge)),
+        ("training.what.answered", _answered(run)),
         ("training.what.fingerprint", _name(run.fingerprint)),
         ("training.what.threshold", Decimal(run.threshold)),
         ("training.what.judged", _judged(run.judged)),
-        ("training.what.certificates", say("training.what.certificates.unknown")),
+        ("training.what.certificates", _certificates(run)),
         ("training.what.behaviors", _names(run.behaviors)),
         ("training.what.centered", say("training.what.centered.yes") if run.is_centered else None),
         ("training.what.framework", _name(run.framework)),
@@ -58,6 +61,29 @@ def _names(texts: tuple[str, ...]) -> Listing | None:
 
 def _judged(word: str) -> Said | Name | None:
     return say(f"training.judged.{word}") if word in _JUDGED else _name(word)
+
+
+def _answered(run: TrainingRun) -> Listing | None:
+    """Say how many completions came to which judge of a cascade, and whether that moved."""
+    names = dict.fromkeys(name for step in run.steps for name in step.answered_by)
+    return Listing(tuple(_share(run, name) for name in names)) if names else None
+
+
+def _share(run: TrainingRun, name: str) -> Said:
+    shares = [step.answered_by.get(name, 0.0) for step in run.steps]
+    told = sum(step.n * share for step, share in zip(run.steps, shares, strict=True))
+    move = move_of("share", shares)
+    ends = {"start": Percent(move.start), "end": Percent(move.end)} if len(shares) > 1 else {}
+    key = "training.what.answered.moved" if ends else "training.what.answered.share"
+    return say(key, name=Name(name), share=Percent(told / run.n_completions), **ends)
+
+
+def _certificates(run: TrainingRun) -> Said:
+    if run.certificates is None:
+        return say("training.what.certificates.unknown")
+    certified, n = certified_counts(run)
+    propositions = Count(n, "paying")
+    return say("training.what.certificates.count", n=certified, propositions=propositions)
 
 
 def _reference(reference: Reference | None, run: TrainingRun) -> Said:

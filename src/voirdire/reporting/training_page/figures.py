@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from markupsafe import Markup
-
-from voirdire.errors import InputError
+from voirdire.reporting.page_frame.figures import inline_svg
 
 if TYPE_CHECKING:
+    from markupsafe import Markup
+
     from voirdire._types import Language
     from voirdire.reporting.plots.training_plot import TrainingPlotKind
     from voirdire.reporting.plots.training_sheet import TrainingSheet
@@ -41,14 +41,8 @@ class TrainingDrawer:
         name : str
             Prefix of the ids within the figure: unique on the page.
         """
-        from voirdire.reporting.plots import to_svg
-        from voirdire.reporting.plots.style import DRAWING
         from voirdire.reporting.plots.training_plot import plot_training
 
-        try:
-            with DRAWING:
-                drawn = plot_training(self._sheet, kind=kind, language=self._language)
-                svg = to_svg(drawn, name=name)
-                return Markup(svg)  # noqa: S704  # escaped there
-        except InputError:
-            return None
+        return inline_svg(
+            lambda: plot_training(self._sheet, kind=kind, language=self._language), name=name
+        )

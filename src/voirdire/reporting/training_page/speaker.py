@@ -1,27 +1,23 @@
-"""The speaker of the page, who knows the phrases of a training run too."""
+"""The speaker of the page, who knows the phrases of a training run."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any, ClassVar
 
 from markupsafe import Markup
 
-from voirdire.reporting.page.shown import one_line
-from voirdire.reporting.reward_page.speaker import RewardSpeaker
+from voirdire.reporting.page_frame.catalog import Catalog
+from voirdire.reporting.page_frame.shown import one_line
+from voirdire.reporting.page_frame.speaker import Speaker
 from voirdire.reporting.training_page.phrases import CHINESE, ENGLISH
 from voirdire.reporting.training_page.speech import Argument
-
-if TYPE_CHECKING:
-    from voirdire._types import Language
 
 __all__ = ["TrainingSpeaker"]
 
 _ARGUMENT_WIDTH = 300
-_ARROW = "\N{NO-BREAK SPACE}→\N{NO-BREAK SPACE}"
-"""Where a line must not break."""
 
 
-class TrainingSpeaker(RewardSpeaker):
+class TrainingSpeaker(Speaker):
     """Turn what is said of a training run into markup of one language.
 
     Parameters
@@ -30,11 +26,7 @@ class TrainingSpeaker(RewardSpeaker):
         Which.
     """
 
-    def __init__(self, language: Language = "en") -> None:
-        super().__init__(language)
-        catalog = {"en": ENGLISH, "zh": CHINESE}[self.language]
-        glued = {key: text.replace(" → ", _ARROW) for key, text in catalog.items()}
-        self.phrases = self.phrases | glued
+    catalogs: ClassVar[tuple[Catalog, ...]] = (*Speaker.catalogs, Catalog(ENGLISH, CHINESE))
 
     def _spoken(self, value: Any) -> Markup:
         if isinstance(value, Argument):

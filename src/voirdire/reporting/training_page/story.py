@@ -6,11 +6,20 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from voirdire.reporting.page.speech import Clauses, Count, Decimal, Listing, Name, Said, say
+from voirdire.reporting.page_frame.speech import (
+    Clauses,
+    Count,
+    Decimal,
+    Listing,
+    Name,
+    Said,
+    Share,
+    say,
+)
 from voirdire.reporting.plots.training_moves import edge_size, move_of, moves_of
 from voirdire.reporting.plots.training_sheet import mean_of
-from voirdire.reporting.reward_page.speech import Share
 from voirdire.reporting.training_page.alarms import alarm_sentence
+from voirdire.reporting.training_page.certificates import certified_counts
 from voirdire.reporting.training_page.tables import reference_reward
 
 if TYPE_CHECKING:
@@ -72,6 +81,7 @@ def story_of(run: TrainingRun, columns: StepColumns) -> Story:
             *_length(run, columns),
             *_missing(run),
             *_flat(run),
+            *_uncertified(run),
         ),
     )
 
@@ -215,3 +225,11 @@ def _flat(run: TrainingRun) -> tuple[Said, ...]:
     if not math.isfinite(mean) or mean < _MOVED:
         return ()
     return (say("training.story.flat", share=Share(mean)),)
+
+
+def _uncertified(run: TrainingRun) -> tuple[Said, ...]:
+    certified, n = certified_counts(run)
+    if certified == n:
+        return ()
+    propositions = Count(n, "paying")
+    return (say("training.story.uncertified", n=n - certified, propositions=propositions),)

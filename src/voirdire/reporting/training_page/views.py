@@ -6,6 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from voirdire.reporting.training_page.alarms import advice_of, alarm_rows
+from voirdire.reporting.training_page.certificates import (
+    MOST_CERTIFICATES,
+    certificate_rows,
+    certified_sentence,
+)
 from voirdire.reporting.training_page.described import described
 from voirdire.reporting.training_page.story import edge_of, story_of
 from voirdire.reporting.training_page.tables import (
@@ -18,9 +23,10 @@ from voirdire.reporting.training_page.tables import (
 )
 
 if TYPE_CHECKING:
-    from voirdire.reporting.page.speech import Count, Said
+    from voirdire.reporting.page_frame.speech import Count, Said
     from voirdire.reporting.plots.training_sheet import TrainingSheet
     from voirdire.reporting.training_page.alarms import AlarmRow
+    from voirdire.reporting.training_page.certificates import CertificateRow
     from voirdire.reporting.training_page.speech import Argument
     from voirdire.reporting.training_page.story import Story
     from voirdire.reporting.training_page.tables import ClassRow, PartRow, RateRow
@@ -41,6 +47,9 @@ class TrainingView:
     alarms: tuple[AlarmRow, ...]
     advice: tuple[tuple[Said, Said], ...]
     described: tuple[tuple[str, Any], ...]
+    certified: Said
+    certificates: tuple[CertificateRow, ...]
+    n_certificates: int
     edge: Count | Said
     steps_per_point: int
     has_base: bool
@@ -72,6 +81,7 @@ def training_view(run: TrainingRun, sheet: TrainingSheet, *, source: Argument) -
     """
     columns = sheet.whole
     rates, classes = rate_rows(run, columns), class_rows(columns)
+    certificates = certificate_rows(run)
     return TrainingView(
         run=run,
         source=source,
@@ -79,6 +89,9 @@ def training_view(run: TrainingRun, sheet: TrainingSheet, *, source: Argument) -
         alarms=alarm_rows(run),
         advice=advice_of(run.alarms, source=source),
         described=described(run),
+        certified=certified_sentence(run),
+        certificates=certificates[:MOST_CERTIFICATES],
+        n_certificates=len(certificates),
         edge=edge_of(len(run.steps)),
         steps_per_point=sheet.steps_per_point,
         has_base=columns.has_base,

@@ -86,8 +86,6 @@ PHRASES: dict[str, str] = {
     "table.omega.stability": "In brackets the share of resamples in which the judge passes, where "
     "it lies between 10% and 90%: there the outcome hangs on the items drawn.",
     "table.omega.label": "Winning rates by judge and margin",
-    "table.hint": "Scroll sideways for more columns →",
-    "table.cut": "{shown} rows of {n} are shown; the JSON has all {n}.",
     "table.cut.judges": "The first {shown} of {n} in the order of ρ are shown; the JSON has all "
     "{n}.",
     "table.cut.margins": "The {shown} smallest of {n} margins are shown; the JSON has all {n}.",
@@ -100,7 +98,6 @@ PHRASES: dict[str, str] = {
     "column.annotator": "Annotator",
     "column.annotators": "Annotators",
     "column.rater": "Rater",
-    "column.item": "Item",
     "column.items": "Items",
     "column.question": "Question",
     "column.alignment": "Alignment",
@@ -133,9 +130,6 @@ PHRASES: dict[str, str] = {
     "column.stability": "Stability",
     "column.tests": "Tests",
     "column.count": "Labels",
-    "column.reason": "Reason",
-    "column.first_place": "First place",
-    "column.value": "Value",
     "column.wins_ties_losses": "Wins/ties/losses",
     "column.error": "SE",
     "column.df": "df",

@@ -21,8 +21,6 @@ _PAGE = {
     "reward.dollars.less": "less than ${n}",
     "count.comparisons.one": "{n} comparison",
     "count.comparisons.many": "{n} comparisons",
-    "count.completions.one": "{n} completion",
-    "count.completions.many": "{n} completions",
     "count.prompts.one": "{n} prompt",
     "count.prompts.many": "{n} prompts",
     "count.behaviors.one": "{n} behavior",

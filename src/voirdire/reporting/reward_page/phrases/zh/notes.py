@@ -27,6 +27,8 @@ PHRASES: dict[str, str] = {
     "reward.note.rules_drowned": "在组内，规则的变化是基础奖励的 {ratio} 倍：规则几乎不起作用。",
     "reward.note.router_cost": "{n_routed} 个提示中，分派器给 {n_wrong} 个选了别的行为，另有 "
     "{n_unrouted} 个没有选择。",
+    "reward.note.bench_seen_prompts": "基准测试的 {n_prompts} 个提示中有 {n_seen} 个用于拟合：这里"
+    "的准确率偏高。请换用含有别的提示的基准测试。",
     "reward.note.bench_base_missing": "拟合时有基础奖励，而基准测试的各对没有：那里的准确率只属于"
     "规则。",
     "reward.note.bench_missing": "基准测试的 {n_pairs} 对中，有 {n_missing} 对没有奖励（"

@@ -21,8 +21,6 @@ _PAGE = {
     "reward.dollars.less": "不到 {n} 美元",
     "count.comparisons.one": "{n} 个比较",
     "count.comparisons.many": "{n} 个比较",
-    "count.completions.one": "{n} 条回复",
-    "count.completions.many": "{n} 条回复",
     "count.prompts.one": "{n} 个提示",
     "count.prompts.many": "{n} 个提示",
     "count.behaviors.one": "{n} 种行为",

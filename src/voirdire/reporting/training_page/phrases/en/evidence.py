@@ -10,6 +10,9 @@ _WHAT = {
     "training.what.hash": "Reward file",
     "training.what.rubric": "Rubric",
     "training.what.judge": "Judge",
+    "training.what.answered": "Judges of the cascade",
+    "training.what.answered.share": "{name}: {share}",
+    "training.what.answered.moved": "{name}: {share} (at first {start}, at last {end})",
     "training.what.fingerprint": "Fingerprint of its verdicts",
     "training.what.threshold": "True from a probability of",
     "training.what.judged": "Judged",
@@ -17,8 +20,9 @@ _WHAT = {
     "training.judged.with_reasoning": "the answer with its reasoning",
     "training.judged.whole_turn": "the whole turn",
     "training.what.certificates": "Certificates",
-    "training.what.certificates.unknown": "not written down with the run; the reward file holds "
+    "training.what.certificates.unknown": "not recorded with the run; the reward file holds "
     "those of its judge",
+    "training.what.certificates.count": "for {n} of the {propositions}",
     "training.what.behaviors": "Behaviors",
     "training.what.centered": "Centred",
     "training.what.centered.yes": "each behavior’s mean is taken off its rule rewards",
@@ -31,6 +35,38 @@ _WHAT = {
     "training.what.reference.other": "{name}, {steps}, under another reward ({reward}): its "
     "rewards are not on the same scale",
     "training.what.versions": "Versions",
+}
+_CERTIFICATES = {
+    "training.certificates.title": "What proof the judge carries",
+    "training.certificates.lead": "A certificate records an examination: the judge was held "
+    "against people, under a margin fixed beforehand. It holds for that judge, that rubric and "
+    "texts such as those that were labelled.",
+    "training.certificates.unknown": "What certificates this reward had was not recorded with the "
+    "run. The reward file holds those of its judge.",
+    "training.certificates.nothing": "No proposition pays.",
+    "training.certificates.all": "<strong>Valid certificates vouch for the judge</strong> of all "
+    "{propositions}.",
+    "training.certificates.some": "<strong>Valid certificates vouch for the judge of {n} of the "
+    "{propositions}.</strong> There is none for {list}.",
+    "training.certificates.none": "<strong>No valid certificate vouches for the judge</strong> of "
+    "any of the {propositions}.",
+    "training.certificates.fold": "What the certificates say of {propositions}",
+    "training.certificates.label": "Certificates by proposition",
+    "training.certificates.caption": "Those that pay come first. ω is the share of annotators "
+    "against whom the judge holds its own at the margin ε; it passes from .5 on.",
+    "training.certificates.cut": "The first {shown} of {n} are shown.",
+    "training.column.certificate": "Certificate",
+    "training.column.shown": "What was shown",
+    "training.column.mark": "Its hash",
+    "training.certificate.passed": "valid",
+    "training.certificate.failed": "examined, and not good enough",
+    "training.certificate.no_evidence": "examined, and too little evidence",
+    "training.certificate.other_judge": "for another judge, or other settings of it",
+    "training.certificate.other_rubric": "for another rubric",
+    "training.certificate.no_judge": "for none: weights given by hand, for any judge",
+    "training.certificate.none": "never examined",
+    "training.certificate.shown": "ω = {omega} at ε = {epsilon}, {alignment}, {annotators}, "
+    "{items}",
 }
 _REWARD = {
     "training.reward.title": "The reward",
@@ -117,4 +153,4 @@ _ENDING = {
     "training.glossary.reference.word": "Reference run",
     "training.glossary.reference": "An earlier training that this one is held against.",
 }
-PHRASES: dict[str, str] = _WHAT | _REWARD | _MOVES | _ENDING
+PHRASES: dict[str, str] = _WHAT | _CERTIFICATES | _REWARD | _MOVES | _ENDING

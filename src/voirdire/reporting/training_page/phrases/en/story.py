@@ -16,6 +16,8 @@ _PAGE = {
     "count.alarms.many": "{n} alarms",
     "count.propositions.one": "{n} proposition",
     "count.propositions.many": "{n} propositions",
+    "count.paying.one": "{n} proposition that pays",
+    "count.paying.many": "{n} propositions that pay",
     "count.lines.one": "{n} line",
     "count.lines.many": "{n} lines",
 }
@@ -59,6 +61,8 @@ _STORY = {
     "{end} characters.",
     "training.story.missing": "{share} of all completions got no reward.",
     "training.story.missing.none": "Every completion got a reward.",
+    "training.story.uncertified": "No valid certificate vouches for the judge of {n} of the "
+    "{propositions}.",
     "training.story.flat": "In {share} of the groups of the last steps all rewards are equal: "
     "nothing is learnt from those.",
 }

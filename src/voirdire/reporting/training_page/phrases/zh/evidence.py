@@ -10,6 +10,9 @@ _WHAT = {
     "training.what.hash": "奖励文件",
     "training.what.rubric": "准则",
     "training.what.judge": "评判员",
+    "training.what.answered": "级联的评判员",
+    "training.what.answered.share": "{name}：{share}",
+    "training.what.answered.moved": "{name}：{share}（起初 {start}，最后 {end}）",
     "training.what.fingerprint": "其判定的指纹",
     "training.what.threshold": "概率达到多少算成立",
     "training.what.judged": "评判的内容",
@@ -17,7 +20,8 @@ _WHAT = {
     "training.judged.with_reasoning": "回答及其推理",
     "training.judged.whole_turn": "整轮回复",
     "training.what.certificates": "证书",
-    "training.what.certificates.unknown": "训练记录中没有；奖励文件中有其评判员的证书",
+    "training.what.certificates.unknown": "训练未作记录；奖励文件中有其评判员的证书",
+    "training.what.certificates.count": "在计入奖励的 {propositions}中，有 {n} 个",
     "training.what.behaviors": "行为",
     "training.what.centered": "居中",
     "training.what.centered.yes": "规则奖励中减去了各行为的均值",
@@ -30,6 +34,37 @@ _WHAT = {
     "training.what.reference.other": "{name}，{steps}，使用另一个奖励（{reward}）：两者的奖励不在"
     "同一尺度上",
     "training.what.versions": "版本",
+}
+_CERTIFICATES = {
+    "training.certificates.title": "评判员有什么证明",
+    "training.certificates.lead": "证书是一次考察的记录：在事先定下的差距之下，拿评判员与人相比。它"
+    "只对该评判员、该准则以及与所标注文本相似的文本有效。",
+    "training.certificates.unknown": "训练没有记录该奖励当时有哪些证书。奖励文件中有其评判员的证"
+    "书。",
+    "training.certificates.nothing": "没有命题计入奖励。",
+    "training.certificates.all": "计入奖励的 {propositions}，<strong>其评判员都有有效证书"
+    "</strong>。",
+    "training.certificates.some": "<strong>在计入奖励的 {propositions}中，有 {n} 个的评判员有有效证"
+    "书。</strong>没有的是：{list}。",
+    "training.certificates.none": "计入奖励的 {propositions}，<strong>其评判员都没有有效证书"
+    "</strong>。",
+    "training.certificates.fold": "证书对 {propositions}的说明",
+    "training.certificates.label": "各命题的证书",
+    "training.certificates.caption": "先列计入奖励的命题。ω 是评判员在差距 ε 之下不输的标注员所占的"
+    "比例；从 0.5 起为通过。",
+    "training.certificates.cut": "共 {n} 个，这里列出前 {shown} 个。",
+    "training.column.certificate": "证书",
+    "training.column.shown": "证明了什么",
+    "training.column.mark": "其哈希",
+    "training.certificate.passed": "有效",
+    "training.certificate.failed": "考察过，未达标",
+    "training.certificate.no_evidence": "考察过，证据不足",
+    "training.certificate.other_judge": "属于另一个评判员，或其另一种设置",
+    "training.certificate.other_rubric": "属于另一个准则",
+    "training.certificate.no_judge": "无：权重由人给定，适用于任何评判员",
+    "training.certificate.none": "从未考察",
+    "training.certificate.shown": "ε = {epsilon} 时 ω = {omega}，{alignment}，{annotators}，"
+    "{items}",
 }
 _REWARD = {
     "training.reward.title": "奖励",
@@ -108,4 +143,4 @@ _ENDING = {
     "training.glossary.reference.word": "参照训练",
     "training.glossary.reference": "用来对照的、先前的一次训练。",
 }
-PHRASES: dict[str, str] = _WHAT | _REWARD | _MOVES | _ENDING
+PHRASES: dict[str, str] = _WHAT | _CERTIFICATES | _REWARD | _MOVES | _ENDING

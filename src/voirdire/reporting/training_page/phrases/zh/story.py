@@ -16,6 +16,8 @@ _PAGE = {
     "count.alarms.many": "{n} 个警报",
     "count.propositions.one": "{n} 个命题",
     "count.propositions.many": "{n} 个命题",
+    "count.paying.one": "{n} 个命题",
+    "count.paying.many": "{n} 个命题",
     "count.lines.one": "{n} 行",
     "count.lines.many": "{n} 行",
 }
@@ -56,6 +58,7 @@ _STORY = {
     "training.story.length.characters": "回复的平均长度从 {start} 个字符变为 {end} 个。",
     "training.story.missing": "全部回复中有 {share} 没有得到奖励。",
     "training.story.missing.none": "每条回复都得到了奖励。",
+    "training.story.uncertified": "在计入奖励的 {propositions}中，有 {n} 个的评判员没有有效证书。",
     "training.story.flat": "最后几步中，有 {share} 的组内奖励完全相同：从这些组学不到任何东西。",
 }
 _ALARMS = {

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 
-__all__ = ["decimal", "margin", "p_value", "percent", "whole"]
+__all__ = ["decimal", "margin", "p_value", "percent", "share", "whole"]
 
 _HUGE = 1e6
 _SMALLEST_P = 1e-3
 _HUNDREDTH = 0.01
+_THOUSANDTH = 0.001
 
 
 def decimal(value: float | None, *, digits: int = 2, leading_zero: bool = False) -> str:
@@ -49,6 +50,19 @@ def percent(value: float | None) -> str:
     if 0 < value < _HUNDREDTH:
         return "<1%"
     return ">99%" if 1 - _HUNDREDTH < value < 1 else f"{value:.0%}"
+
+
+def share(value: float | None, *, sign: bool = True) -> str:
+    """Write a share in per cent with one decimal; 0% is none, and 100% is all."""
+    if value is None or not math.isfinite(value):
+        return "–"
+    unit = "%" if sign else ""
+    if 0 < value < _THOUSANDTH:
+        return f"<0.1{unit}"
+    if 1 - _THOUSANDTH < value < 1:
+        return f">99.9{unit}"
+    text = f"{100 * value:.0f}" if value in (0, 1) else f"{100 * value:.1f}"
+    return f"{text.replace('-', '−')}{unit}"
 
 
 def whole(value: int) -> str:

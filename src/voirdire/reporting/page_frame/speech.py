@@ -20,6 +20,7 @@ __all__ = [
     "P",
     "Percent",
     "Said",
+    "Share",
     "Verbatim",
     "say",
 ]
@@ -52,6 +53,13 @@ class P:
 @dataclass(frozen=True)
 class Percent:
     """A share in per cent."""
+
+    value: float | None
+
+
+@dataclass(frozen=True)
+class Share:
+    """A share in per cent, with one decimal."""
 
     value: float | None
 

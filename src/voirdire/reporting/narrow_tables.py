@@ -1,0 +1,136 @@
+"""Tables in a narrow terminal: columns of text give way first, and no figure is ever cut."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.cells import cell_len
+from rich.measure import Measurement
+from rich.text import Text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rich.console import Console, ConsoleOptions, RenderableType
+    from rich.style import StyleType
+    from rich.table import Column, Table
+
+__all__ = ["NarrowTable"]
+
+_LEAST_TEXT = 12
+"""Of fewer columns of a name nobody knows which one it is."""
+
+_USUAL = 80
+_WIDE = 10_000
+
+
+class NarrowTable:
+    """A table that a narrow console shows whole: print it with a `Console`.
+
+    Where the table is too wide, its columns of text become narrower. Where that is not enough,
+    rows are stacked: what stands in the first column, and below it a line per figure. Columns that
+    are aligned to the right or are not to be wrapped hold figures.
+
+    Parameters
+    ----------
+    table : rich.table.Table
+        With the columns that the reader is to see. It is changed where it is too wide.
+    """
+
+    def __init__(self, table: Table) -> None:
+        self._table = table
+
+    def __rich_console__(
+        self, console: Console, options: ConsoleOptions
+    ) -> Iterator[RenderableType]:
+        """Yield the table, or its rows stacked."""
+        table, width = self._table, options.max_width
+        sizes = [_size(column, console, options) for column in table.columns]
+        figures = sum(
+            size for size, column in zip(sizes, table.columns, strict=True) if _is_figure(column)
+        )
+        texts = [place for place, column in enumerate(table.columns) if not _is_figure(column)]
+        room = width - _rules(table) - figures
+        if sum(sizes[place] for place in texts) <= room:
+            yield table
+        elif sum(min(sizes[place], _LEAST_TEXT) for place in texts) <= room:
+            for place, size in _narrowed({place: sizes[place] for place in texts}, room).items():
+                table.columns[place].width = size
+                if width < _USUAL:  # too little is left to tell names apart by their beginnings
+                    table.columns[place].overflow = "fold"
+            yield table
+        else:
+            yield from _stacked(table, console)
+
+
+def _is_figure(column: Column) -> bool:
+    return column.justify == "right" or column.no_wrap
+
+
+def _size(column: Column, console: Console, options: ConsoleOptions) -> int:
+    """Give the room that a column takes where there is enough of it."""
+    wide = options.update_width(_WIDE)
+    cells = [column.header, *column.cells]
+    size = max(1, *(Measurement.get(console, wide, cell).maximum for cell in cells))
+    if column.min_width is not None:
+        size = max(size, column.min_width)
+    return size if column.max_width is None else min(size, column.max_width)
+
+
+def _rules(table: Table) -> int:
+    """Count the room between columns: padding, and lines of which all are blank."""
+    _, right, _, left = table.padding
+    n = len(table.columns)
+    taken = n * (left + right) - (0 if table.pad_edge else left + right)
+    if table.box is not None:
+        taken += n - 1 + (2 if table.show_edge else 0)
+    return taken
+
+
+def _narrowed(sizes: dict[int, int], room: int) -> dict[int, int]:
+    """Take from the widest column of text, one step after the other."""
+    found = dict(sizes)
+    while sum(found.values()) > room:
+        widest = max(found, key=lambda place: found[place])
+        found[widest] -= 1
+    return found
+
+
+def _stacked(table: Table, console: Console) -> Iterator[RenderableType]:
+    """Lay a row out as lines, each with the head of its column."""
+    if table.title:
+        style = table.title_style or "table.title"
+        yield _text(table.title, console, style=style)
+        yield ""
+    heads = [" ".join(_text(column.header, console).plain.split()) for column in table.columns]
+    longest = max(cell_len(head) for head in heads[1:]) if heads[1:] else 0
+    columns = [list(column.cells) for column in table.columns]
+    for place, row in enumerate(table.rows):
+        style = row.style or ""
+        name, *rest = (_text(cells[place], console, style=style) for cells in columns)
+        lines = [name]
+        for head, cell in zip(heads[1:], rest, strict=True):
+            if not cell.plain.strip():
+                continue
+            if not head:  # marks, which belong to the name
+                name.append("  ").append_text(_stripped(cell))
+                continue
+            said = Text(f"  {head}{' ' * (longest - cell_len(head))}  ", style=style)
+            lines.append(said.append_text(_stripped(cell)))
+        yield from lines
+        if row.end_section:
+            yield ""
+
+
+def _text(cell: RenderableType, console: Console, *, style: StyleType = "") -> Text:
+    if isinstance(cell, Text):
+        found = cell.copy()
+        found.stylize_before(style)
+        return found
+    return console.render_str(str(cell), style=style)
+
+
+def _stripped(cell: Text) -> Text:
+    start = len(cell.plain) - len(cell.plain.lstrip())
+    cell.rstrip()
+    return cell[start:]

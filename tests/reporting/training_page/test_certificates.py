@@ -1,0 +1,223 @@
+"""What the page, the JSON and the terminal say of the certificates behind a run."""
+
+import json
+import math
+from dataclasses import asdict, replace
+
+import pytest
+
+from made_training_run import PROPOSITIONS, made_run
+from reporting.training_page.made_certificates import MARK, examination, made_certificates
+from voirdire.reporting.training_json import training_run_to_json
+from voirdire.reporting.training_page.certificates import (
+    certificate_rows,
+    certified_sentence,
+    uncertified,
+)
+from voirdire.reporting.training_tables import training_summary
+
+
+def run_with(states, **settings):
+    """Make a run whose first three propositions pay, with these states in turn."""
+    return made_run(12, certificates=made_certificates(PROPOSITIONS, states=states), **settings)
+
+
+def test_the_table_says_of_each_proposition_what_was_shown(seen):
+    run = run_with(("passed", "failed", "none", "no_evidence", "other_rubric"))
+
+    [table] = [rows for rows in seen(run).tables if "Certificate" in rows[0]]
+
+    mark = f"{MARK[:9]}…{MARK[-9:]}"
+    figures = "{}, accuracy, 4 annotators, 1,200 items"
+    assert [[cell.replace("\xa0", " ") for cell in row] for row in table[1:]] == [
+        ["apology", "yes", "✓ valid", figures.format("ω = .75 at ε = .15"), mark],
+        ["inability_to_comply", "yes", "examined, and not good enough",
+         figures.format("ω = .25 at ε = .15"), mark],
+        ["judgement", "yes", "never examined", "–", "–"],
+        ["fully_complies", "no", "examined, and too little evidence",
+         figures.format("ω = .25 at ε = .15"), mark],
+        ["disclaimer", "no", "for another rubric", "–", mark],
+    ]  # fmt: skip
+
+
+def test_propositions_that_pay_come_first():
+    run = replace(run_with(("none",)), paying={"comply": ("disclaimer",)})
+
+    rows = certificate_rows(run)
+
+    assert [(row.proposition, row.pays) for row in rows[:2]] == [
+        ("disclaimer", True),
+        ("apology", False),
+    ]
+
+
+def test_every_state_has_words_in_both_languages(page_text):
+    run = made_run(2, propositions=tuple("abcdefg"), paying={"x": tuple("abcdefg")})
+    run = replace(run, certificates=made_certificates("abcdefg"))
+
+    english, chinese = page_text(run), page_text(run, language="zh")
+
+    for words in ("valid", "examined, and not good enough", "never examined",
+                  "examined, and too little evidence", "for another judge, or other settings of it",
+                  "for another rubric", "for none: weights given by hand"):  # fmt: skip
+        assert words in english
+    for words in (
+        "有效",
+        "未达标",
+        "从未考察",
+        "证据不足",
+        "另一个评判员",
+        "另一个准则",
+        "由人给定",
+    ):
+        assert words in chinese
+
+
+@pytest.mark.parametrize(
+    ("states", "sentence", "count"),
+    [
+        (("passed",), "Valid certificates vouch for the judge of all 3 propositions that pay.", 3),
+        (
+            ("passed", "failed", "none"),
+            (
+                "Valid certificates vouch for the judge of 1 of the 3 propositions that pay. There "
+                "is none for inability_to_comply and judgement."
+            ),
+            1,
+        ),
+        (
+            ("other_judge",),
+            "No valid certificate vouches for the judge of any of the 3 propositions that pay.",
+            0,
+        ),
+    ],
+)
+def test_a_sentence_counts_what_pays_and_is_certified(page_text, said, states, sentence, count):
+    run = run_with(states)
+
+    text = page_text(run)
+
+    assert said(certified_sentence(run)) == sentence
+    assert sentence in text
+    assert f"Certificates for {count} of the 3 propositions that pay" in text
+    story = text[: text.index("The judge was examined on other texts")]
+    warned = f"No valid certificate vouches for the judge of {3 - count} of the 3 propositions"
+    assert (warned in story) == (count < 3)
+
+
+@pytest.mark.parametrize(
+    ("state", "words"),
+    [
+        ("passed", ("of all 1 proposition that pays.", "for 1 of the 1 proposition that pays")),
+        ("none", ("of any of the 1 proposition that pays.", "of 1 of the 1 proposition that pays")),
+    ],
+)
+def test_one_proposition_pays(page_text, state, words):
+    run = made_run(2, propositions=("a",), paying={"x": ("a",)})
+
+    text = page_text(replace(run, certificates=made_certificates("a", states=(state,))))
+
+    assert "1 proposition that pay " not in text
+    for each in words:
+        assert each in text
+
+
+def test_a_run_without_a_record_of_them_says_so(page_text):
+    run = made_run(12)
+
+    text = page_text(run)
+
+    assert "Certificates not recorded with the run; the reward file holds those of" in text
+    assert "was not recorded with the run. The reward file holds those of its judge." in text
+    assert "No valid certificate" not in text
+    assert "✓ valid" not in text
+    assert uncertified(run) == ()
+
+
+def test_a_run_in_which_nothing_pays_has_nothing_to_vouch_for(page_text):
+    run = replace(run_with(("none",)), paying={})
+
+    text = page_text(run)
+
+    assert "No proposition pays." in text
+    assert "No valid certificate" not in text
+
+
+def test_undefined_figures_are_dashes(page_text):
+    nothing = examination(winning_rate=math.nan, epsilon=0.2, n_items=0, n_annotators=1)
+    run = run_with(("no_evidence",))
+    certificates = {
+        name: replace(row, examinations=(nothing,)) for name, row in run.certificates.items()
+    }
+
+    text = page_text(replace(run, certificates=certificates))
+
+    assert "ω = – at ε = .2, accuracy, 1 annotator, 0 items" in text
+
+
+def test_hostile_names_in_certificates_stay_text(rendered, seen):
+    names = ("<script>alert(1)</script>", "{{7*7}}", "a\u202eb", "x" * 9_000)
+    run = made_run(2, propositions=names, paying={"x": names})
+    certificates = made_certificates(names, mark="<img src=x>", alignment="<b>&{0}")
+
+    page = rendered(replace(run, certificates=certificates))
+
+    assert seen(replace(run, certificates=certificates)).open == []
+    assert "<script" not in page
+    assert "<img" not in page
+    assert "<b>&" not in page
+    assert "x" * 500 not in page
+
+
+def test_many_are_cut_and_it_is_said(page_text):
+    names = tuple(f"p{place}" for place in range(150))
+    run = made_run(2, alarms=False, propositions=names)
+
+    text = page_text(replace(run, certificates=made_certificates(names)))
+
+    assert "What the certificates say of 150 propositions" in text
+    assert text.count("The first 100 of 150 are shown.") == 2  # these, and their rates
+
+
+def test_programs_get_every_field_and_null_where_nothing_was_recorded():
+    run = run_with(("passed", "none"))
+
+    found = json.loads(training_run_to_json(run))["certificates"]
+
+    assert list(found) == list(PROPOSITIONS)
+    assert found["apology"]["examinations"] == [asdict(run.certificates["apology"].examinations[0])]
+    assert found["inability_to_comply"] == {
+        "state": "none",
+        "reason": "none in words",
+        "certificate": None,
+        "examinations": [],
+    }
+    assert json.loads(training_run_to_json(made_run(2)))["certificates"] is None
+
+
+@pytest.mark.parametrize(
+    ("states", "line"),
+    [
+        (("passed",), "certificates: valid for 3 of 3 propositions that pay"),
+        (
+            ("passed", "failed", "none"),
+            (
+                "certificates: valid for 1 of 3 propositions that pay; not for "
+                "inability_to_comply, judgement"
+            ),
+        ),
+    ],
+)
+def test_a_terminal_is_told_of_them_last(states, line):
+    assert training_summary(run_with(states))[-1] == line
+
+
+def test_a_terminal_names_five_and_counts_the_others():
+    names = tuple("abcdefgh")
+    run = made_run(2, alarms=False, propositions=names, paying={"x": names})
+
+    lines = training_summary(replace(run, certificates=made_certificates(names, states=("none",))))
+
+    assert lines[1:] == (
+        "certificates: valid for 0 of 8 propositions that pay; not for a, b, c, d, e and 3 more",
+    )
