@@ -28,6 +28,7 @@ require_framework("any_llm", "anthropic")
 
 import any_llm.exceptions  # noqa: E402
 
+from voirdire.models import providers  # noqa: E402
 from voirdire.models.provider_errors import KINDS  # noqa: E402
 from voirdire.models.providers import ProvidersModel  # noqa: E402
 
@@ -448,6 +449,11 @@ def test_an_unknown_provider_is_refused_with_those_known():
         ({"max_tokens": 0}, "`max_tokens`"),
         ({"extra": {"api_key": "x"}}, "`extra` must not hold 'api_key'"),
         ({"extra": {"metadata": {"api_key": "x"}}}, "`extra` must"),
+        ({"model": "https://stranger.example/x"}, "`model` must be what the provider calls"),
+        ({"extra": {"server_url": "https://stranger.example"}}, "`extra` must not say where"),
+        ({"extra": {"http_options": {"base_url": "https://x"}}}, "`extra` must not say where"),
+        ({"extra": {"httpOptions": {}}}, "`extra` must not say where requests go"),
+        ({"extra": {"extra_headers": {"Host": "stranger"}}}, "`extra` must not say where"),
         ({"temperature": -1}, "`temperature`"),
         ({"base_url": "ftp://x"}, "`base_url` must be an address"),
         ({"base_url": "http://me:secret@host"}, "`base_url` must hold no password"),
@@ -455,7 +461,7 @@ def test_an_unknown_provider_is_refused_with_those_known():
 )
 def test_arguments_that_break_a_rule_are_refused(options, message):
     with pytest.raises(InputError, match=message) as raised:
-        ProvidersModel(provider="anthropic", model="x", **options)
+        ProvidersModel(**{"provider": "anthropic", "model": "x"} | options)
 
     assert "secret" not in str(raised.value)
 
@@ -512,6 +518,18 @@ def server_in_a_thread():
 def test_no_key_goes_to_another_address_unless_it_is_named():
     with pytest.raises(InputError, match=r"Write `api_key_env='ANTHROPIC_API_KEY'` if it is meant"):
         ProvidersModel(provider="anthropic", model="x", base_url="https://gateway.example")
+
+
+@pytest.mark.parametrize("variable", ["GEMINI_API_KEY", "GOOGLE_API_KEY"])
+def test_a_provider_with_two_usual_variables_keeps_both_from_another_address(monkeypatch, variable):
+    for name in ("GEMINI_API_KEY", "GOOGLE_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv(variable, "no-key-of-anybody")
+
+    with pytest.raises(InputError, match=rf"Write `api_key_env='{variable}'` if it is meant"):
+        providers._key(
+            None, usual="GEMINI_API_KEY/GOOGLE_API_KEY", base_url="https://gateway.example"
+        )
 
 
 def test_every_exception_of_any_llm_has_a_place():

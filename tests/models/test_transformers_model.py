@@ -411,16 +411,26 @@ def test_other_weights_are_other_settings(model, tokenizer):
     assert json.dumps(dict(other.settings))
 
 
-def test_the_event_loop_goes_on_while_the_model_thinks(model):
+def test_the_event_loop_goes_on_while_the_model_thinks(model, llama):
+    is_thinking, may_end = threading.Event(), threading.Event()
+
+    def think_until_it_may_end(*_):
+        is_thinking.set()
+        assert may_end.wait(60)
+
     async def watch():
         asking = asyncio.create_task(model.replies([boolean_request(q) for q in QUESTIONS]))
         n_turns = 0
         while not asking.done():
-            n_turns += 1
+            n_turns += is_thinking.is_set()
+            if n_turns > 10:
+                may_end.set()
             await asyncio.sleep(0)
+        await asking
         return n_turns
 
-    assert asyncio.run(watch()) > 10
+    with llama.register_forward_pre_hook(think_until_it_may_end):
+        assert asyncio.run(watch()) > 10
 
 
 def test_a_cancelled_call_stops_at_its_token_and_frees_the_model(model, llama):

@@ -560,10 +560,62 @@ def test_all_problems_of_a_file_are_reported_in_its_order():
         (8, 10),  # doubt again
         (10, 31),  # core desired
         (10, 45),  # duobt
-        (11, 11),  # demands are missing
-        (11, 12),  # demand
+        (11, 12),  # demand, and not also that demands are missing
     ]
-    assert str(caught.value).endswith("(8 more problems in this file.)")
+    told = str(caught.value)
+    assert told.startswith("<text>:4:1: a rubric has no key 'tresh'. Did you mean `threshold`? ")
+    assert "<text>:11:12: a behavior has no key 'demand'. Did you mean `demands`? " in told
+    assert told.endswith("(6 more problems in this file.)")
+
+
+def test_a_misspelt_key_is_told_once_and_not_as_the_one_that_is_missing():
+    text = HEAD + ASKED.replace("kind:", "knid:").replace("text:", "txet:")
+
+    with pytest.raises(RubricError) as caught:
+        rubric_from_text(text)
+
+    assert [(row.is_unknown_key, row.message) for row in caught.value.problems] == [
+        (True, "a question has no key 'knid'. Did you mean `kind`?"),
+        (True, "a question has no key 'txet'. Did you mean `text`?"),
+    ]
+    assert "`kind`? <text>:" in str(caught.value)
+    assert str(caught.value).endswith("Did you mean `text`?")
+
+
+def test_a_strange_key_comes_before_the_one_that_is_missing():
+    text = HEAD + ASKED.replace("kind:", "colour:")
+
+    with pytest.raises(
+        RubricError, match=r"^<text>:\S+ a question has no key 'colour'\."
+    ) as caught:
+        rubric_from_text(text)
+
+    assert any("must have the key `kind`" in row.message for row in caught.value.problems)
+
+
+def test_one_message_names_a_few_strange_keys_and_counts_the_others():
+    strange = "".join(f"zz{place}: 1\n" for place in range(9))
+
+    with pytest.raises(RubricError) as caught:
+        rubric_from_text(HEAD + strange + ASKED)
+
+    told = str(caught.value)
+    assert [f"'zz{place}'" in told for place in range(9)] == [True] * 5 + [False] * 4
+    assert told.endswith("(4 more problems in this file.)")
+
+
+def test_a_misspelt_key_inside_of_a_value_is_compared_with_the_keys_of_that_value():
+    text = """
+completion_class_order: [good]
+completion_classes: {good: {refuse: {sorry: true}}}
+simple_propositions: {sorry: {prrompt: x}}
+"""
+
+    with pytest.raises(RubricError) as caught:
+        rubric_from_text(text)
+
+    (only,) = caught.value.problems
+    assert only.message.endswith("has no key 'prrompt'. Did you mean `prompt`?")
 
 
 def test_a_question_that_cannot_be_read_may_still_be_demanded():
@@ -635,7 +687,7 @@ def test_a_file_without_permission_says_why(tmp_path, monkeypatch):
     def refuse(*args, **kwargs):
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("pathlib.Path.open", refuse)
+    monkeypatch.setattr("os.open", refuse)
 
     with pytest.raises(RubricError, match=r"can be read \(Permission denied\)"):
         load_rubric(path)

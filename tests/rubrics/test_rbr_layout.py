@@ -167,9 +167,9 @@ def test_our_own_form_is_not_taken_for_theirs(tmp_path):
     path = tmp_path / "ours.yaml"
     path.write_text("schema: voirdire.rubric/1\ncompletion_classes: {a: {}}\n", encoding="utf-8")
 
-    with pytest.raises(RubricError, match="a rubric must have the key `name`"):
+    with pytest.raises(RubricError, match="a rubric has no key 'completion_classes'"):
         load_rubric(path)
-    with pytest.raises(RubricError, match="a file of this layout must have the key"):
+    with pytest.raises(RubricError, match="a file of this layout has no key 'schema'"):
         rubric_from_rbr_layout(path)
 
 

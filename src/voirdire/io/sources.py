@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, TypeAlias
 
 from voirdire.errors import InputError, NoDataError
+from voirdire.rubrics.given_file import NotRegularError, open_data
 
 if TYPE_CHECKING:
     from voirdire.io.request import FileFormat
@@ -102,7 +103,8 @@ def _all_bytes(source: Source) -> bytes:
     if str(source) == "-":
         return sys.stdin.buffer.read()
     try:
-        return Path(source).read_bytes()
+        with open_data(source) as file:
+            return file.read()
     except (OSError, ValueError) as error:
         raise InputError(why_unreadable(source, error)) from error
 
@@ -122,5 +124,7 @@ def why_unreadable(source: str | Path, error: Exception) -> str:
         return f"`source` must be a file that exists, got {name!r}. Check the path."
     if isinstance(error, IsADirectoryError):
         return f"`source` must be a file, got the folder {name!r}. Name a file in it."
+    if isinstance(error, NotRegularError):
+        return f"`source` must be a file or a pipe, got {error.kind}: {name!r}. Name a file."
     why = getattr(error, "strerror", None) or str(error)
     return f"`source` must be a file that can be read, got {name!r} ({why}). Check the path."

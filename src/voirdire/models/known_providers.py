@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from voirdire.models.openai_compatible.dialect import Dialect, guess_dialect
 
@@ -50,6 +51,14 @@ class Provider:
     top_logprobs: int | None = None
     reasoning_top_logprobs: int | None = None
     dialect: Dialect = _PLAIN
+
+    def is_at(self, base_url: str) -> bool:
+        """Tell whether an address is its own, or one of its regions; never in the clear."""
+        own, here = urlsplit(self.base_url), urlsplit(base_url)
+        host, name = here.hostname or "", own.hostname or ""
+        if here.scheme != own.scheme or ":" in host:  # [::1%.its.name] is an IP address
+            return False
+        return host == name or (host.endswith(f".{name}") and here.scheme == "https")
 
     def dialect_for(self, model: str) -> Dialect:
         """Give the dialect for one of its models."""

@@ -52,6 +52,11 @@ _OURS = {
 }
 """What `extra` may not set: it has a parameter or a request of its own."""
 
+_ADDRESS_NAMES = re.compile(
+    r"ur[il]$|host|endpoint|server|proxy|http|client|api_base", re.IGNORECASE
+)
+"""What providers' libraries call another address, or what holds one: keys would go there too."""
+
 
 _NO_VARIABLE = ("", "None", None)
 """What any-llm writes for a provider that needs no key."""
@@ -118,7 +123,7 @@ class ProvidersModel:
         if max_tokens is not None:
             check_count("max_tokens", max_tokens, minimum=1)
         self._provider = provider
-        self._model = model
+        self._model = _checked_model(model)
         self._name = name or f"native/{provider}/{model}"
         self._base_url = None if base_url is None else check_base_url(base_url)
         self._api_key_env = api_key_env
@@ -313,10 +318,13 @@ def _key(variable: str | None, *, usual: str, base_url: str | None) -> str | Non
     """Read the key that is named; None leaves it to any-llm, which knows the usual variables."""
     if variable is not None:
         return read_keys(variable, {}).headers()["Authorization"].removeprefix("Bearer ")
-    if base_url is not None and os.environ.get(usual):
+    # any-llm writes several variables with a stroke between them
+    is_set = [name for name in (usual or "").split("/") if name and os.environ.get(name)]
+    if base_url is not None and is_set:
         msg = (
             "`api_key_env` must be given with `base_url`, got None: no key is sent to another "
-            f"address unless it is named. Write `api_key_env={usual!r}` if it is meant for there."
+            f"address unless it is named. Write `api_key_env={is_set[0]!r}` if it is meant for "
+            "there."
         )
         raise InputError(msg)
     return None
@@ -327,11 +335,29 @@ def _secrets() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if _SECRET_NAMES.search(name)}
 
 
+def _checked_model(model: str) -> str:
+    """Refuse an address: some libraries would call it, and send their key along."""
+    if "://" in model:
+        msg = "`model` must be what the provider calls a model, got an address."
+        raise InputError(f"{msg} Give an address as `base_url`.")
+    return model
+
+
+def _addresses_in(extra: Mapping[str, Any]) -> list[str]:
+    headers = [value for name, value in extra.items() if name.lower().endswith("headers")]
+    names = [*extra, *(name for each in headers if isinstance(each, dict) for name in each)]
+    return sorted(name for name in names if _ADDRESS_NAMES.search(name))
+
+
 def _checked_extra(extra: Mapping[str, Any] | None) -> Mapping[str, Any]:
     taken = sorted(_OURS.intersection(extra or ()))
     if taken:
         msg = f"`extra` must not hold {taken[0]!r}. It is set by its own parameter or the request."
         raise InputError(msg)
+    addresses = _addresses_in(extra or {})
+    if addresses:
+        msg = f"`extra` must not say where requests go, got {shorten(addresses[0])!r}."
+        raise InputError(f"{msg} Give an address as `base_url`.")
     # Here `top_p` has no place of its own.
     check_extra({name: value for name, value in (extra or {}).items() if name != "top_p"})
     return dict(extra or {})

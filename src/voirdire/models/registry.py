@@ -6,7 +6,6 @@ import difflib
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 from voirdire._validation import shorten
 from voirdire.errors import InputError
@@ -161,7 +160,7 @@ def _compatible(
     provider: Provider, *, model: str, name: str, settings: Mapping[str, Any]
 ) -> ChatModel:
     base_url = check_base_url(settings["base_url"] or provider.base_url)
-    is_its_own = _is_host_of(provider, base_url)
+    is_its_own = provider.is_at(base_url)
     dialect = _dialect(provider, model=model, base_url=base_url)
     fields = {
         **settings,
@@ -178,15 +177,6 @@ def _compatible(
     return OpenAICompatibleModel(model=model, name=name, dialect=dialect, **fields)
 
 
-def _is_host_of(provider: Provider, base_url: str) -> bool:
-    """Tell whether an address is the provider's own, or one of its regions; never in the clear."""
-    own, here = urlsplit(provider.base_url), urlsplit(base_url)
-    host, name = here.hostname or "", own.hostname or ""
-    if here.scheme != own.scheme:
-        return False
-    return host == name or (host.endswith(f".{name}") and here.scheme == "https")
-
-
 def _key_variable(provider: Provider) -> str | None:
     """Choose the variable of the key: the first that is set, else the usual one."""
     is_set = [name for name in provider.key_variables if os.environ.get(name, "").strip()]
@@ -195,7 +185,7 @@ def _key_variable(provider: Provider) -> str | None:
 
 def _dialect(provider: Provider, *, model: str, base_url: str) -> Dialect:
     is_openai = provider is PROVIDERS["openai"]
-    if is_openai and not _is_host_of(provider, base_url):  # any compatible server
+    if is_openai and not provider.is_at(base_url):  # any compatible server
         return guess_dialect(model, base_url=base_url)
     return provider.dialect_for(model)
 

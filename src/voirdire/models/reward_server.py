@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import itertools
 import os
-import re
 import time
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit, urlunsplit
@@ -25,11 +24,11 @@ from voirdire.models.openai_compatible.addresses import check_base_url
 from voirdire.models.openai_compatible.keys import Keys, read_keys
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from voirdire.models.openai_compatible.connection import HttpAnswer, HttpConnection
 
-__all__ = ["TOKEN_ENV", "RewardServer", "ServerVerdicts", "is_reward_server"]
+__all__ = ["REFUSAL_CODES", "TOKEN_ENV", "RewardServer", "ServerVerdicts", "is_reward_server"]
 
 TOKEN_ENV = "VOIRDIRE_TOKEN"  # noqa: S105  # a variable's name
 """The variable that holds the token, where the server wants one."""
@@ -50,7 +49,14 @@ _HEADROOM = 0.9
 """Share of the time left that the server may take: its answer has to travel."""
 
 _UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
-_CODE = re.compile("[a-z_]{1,40}")
+REFUSAL_CODES = frozenset(
+    {
+        "ending", "internal", "malformed", "no_number", "no_token", "not_found", "not_ready",
+        "queue_full", "too_large", "too_slow", "wrong_form", "wrong_host", "wrong_method",
+        "wrong_type",
+    }
+)  # fmt: skip
+"""What our own servers say of a refusal; any other word is a stranger's, and is not repeated."""
 
 
 class _Name(msgspec.Struct, frozen=True, kw_only=True):
@@ -80,6 +86,8 @@ class ServerVerdicts(msgspec.Struct, frozen=True, kw_only=True):
         Its `content_hash`, and the `fingerprint` of the verdicts.
     n_late, n_remembered, n_stored : int
         As of `LiveScores`.
+    answered_by : list of str or None, or None
+        Which judge of a cascade each item came to.
     """
 
     rule_rewards: list[float | None]
@@ -90,11 +98,13 @@ class ServerVerdicts(msgspec.Struct, frozen=True, kw_only=True):
     n_late: int = 0
     n_remembered: int = 0
     n_stored: int = 0
+    answered_by: list[str | None] | None = None
 
     def check(self, n_items: int) -> None:
         """Refuse an answer that cannot be one about so many items; a `ServerError`."""
         rows = self.probabilities.values
-        lists = (self.rule_rewards, self.behaviors, self.missing, rows)
+        lists: list[Sequence[object]] = [self.rule_rewards, self.behaviors, self.missing, rows]
+        lists += [] if self.answered_by is None else [self.answered_by]
         n_columns = len(self.probabilities.propositions)
         is_whole = all(len(one) == n_items for one in lists)
         if not is_whole or any(len(row) != n_columns for row in rows):
@@ -268,12 +278,12 @@ def _check_status(answer: HttpAnswer) -> None:
 
 
 def _code(body: bytes) -> str:
-    """Give the word of a refusal, and nothing else that stands in it."""
+    """Give the word of a refusal where it is one of ours, and nothing else that stands in it."""
     try:
         code = msgspec.json.decode(body)["error"]["code"]
     except (*_UNREADABLE, KeyError, TypeError):
         return ""
-    return f" ({code})" if isinstance(code, str) and _CODE.fullmatch(code) else ""
+    return f" ({code})" if isinstance(code, str) and code in REFUSAL_CODES else ""
 
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:

@@ -28,11 +28,19 @@ class Findings:
         self.source = source
         self._problems: list[Problem] = []
 
-    def add(self, path: Path, message: str, *, at_key: bool = False) -> None:
+    def add(
+        self, path: Path, message: str, *, at_key: bool = False, is_unknown_key: bool = False
+    ) -> None:
         """Note a problem of the value that `path` leads to, or of its key; many are raised."""
         place = self.place(path, at_key=at_key)
         self._problems.append(
-            Problem(source=self.source, line=place.line, column=place.column, message=message)
+            Problem(
+                source=self.source,
+                line=place.line,
+                column=place.column,
+                message=message,
+                is_unknown_key=is_unknown_key,
+            )
         )
         if len(self._problems) >= MOST_PROBLEMS:
             raise self.error()

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar
+from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
 
 from voirdire._validation import shorten
 from voirdire.rubrics.form import LABEL_FORMS
-from voirdire.rubrics.names import did_you_mean
+from voirdire.rubrics.names import closest, did_you_mean
 from voirdire.rubrics.yaml_nodes import ListNode, MappingNode, plain
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     from pydantic_core import ErrorDetails
 
     from voirdire.rubrics.findings import Findings, Path
@@ -62,8 +64,11 @@ def read_form(form: type[F], findings: Findings, *, path: Path, what: str) -> F 
     try:
         return form.model_validate(plain(findings.place(path)))
     except ValidationError as error:
-        for detail in error.errors(include_url=False):
-            _report(detail, form, findings, path=path, what=what)
+        details = error.errors(include_url=False)
+        misspelt = set(_misspelt(details, form))
+        for detail in details:
+            if not (detail["type"] == "missing" and detail["loc"] in misspelt):
+                _report(detail, form, findings, path=path, what=what)
         return None
 
 
@@ -101,7 +106,7 @@ def _report(
     if kind == "missing":
         message = f"{what} must have the key `{inner[-1]}`. Add it."
     elif kind == "extra_forbidden":
-        known = [field.alias or name for name, field in form.model_fields.items()]
+        known = _keys_of(_form_at(form, inner[:-1]))
         word = repr(shorten(inner[-1], width=_SHOWN_WIDTH))
         hint = did_you_mean(inner[-1], known) or f" It has {', '.join(f'`{x}`' for x in known)}."
         message = f"{what} has no key {word}.{hint}"
@@ -113,7 +118,42 @@ def _report(
         value = findings.place(whole)
         message = f"{_called(inner, what)} must {_rule(detail)}, got {shown(value)}."
         message += _hint(detail, value)
-    findings.add(whole, message, at_key=at_key)
+    findings.add(whole, message, at_key=at_key, is_unknown_key=kind == "extra_forbidden")
+
+
+def _misspelt(details: Iterable[ErrorDetails], form: type[BaseModel]) -> Iterator[Path]:
+    """Give the places of keys that are there under a name much like theirs.
+
+    One mistake is told once: a key that is not known, and not also the one that it should be.
+    """
+    for detail in details:
+        if detail["type"] == "extra_forbidden":
+            *around, word = detail["loc"]
+            meant = closest(word, _keys_of(_form_at(form, tuple(around))))
+            if meant is not None:
+                yield (*around, meant)
+
+
+def _keys_of(form: type[BaseModel]) -> list[str]:
+    return [field.alias or name for name, field in form.model_fields.items()]
+
+
+def _form_at(form: type[BaseModel], path: Path) -> type[BaseModel]:
+    """Find the form of a mapping inside of what a form describes."""
+    for step in path:
+        for name, field in form.model_fields.items():
+            inner = set(_forms_in(field.annotation)) if (field.alias or name) == step else set()
+            if len(inner) == 1:
+                (form,) = inner
+                break
+    return form
+
+
+def _forms_in(annotation: Any) -> Iterator[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for inner in get_args(annotation):
+        yield from _forms_in(inner)
 
 
 def _called(inner: Path, what: str) -> str:

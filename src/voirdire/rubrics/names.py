@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 __all__ = [
     "NAME_RULE",
     "RESERVED_WORDS",
+    "closest",
     "did_you_mean",
     "is_identifier",
     "is_rubric_name",
@@ -50,7 +51,12 @@ def name_of_file(path: str, *, otherwise: str) -> str:
     return name if is_rubric_name(name) else otherwise
 
 
+def closest(word: object, known: Iterable[str]) -> str | None:
+    """Give the known word that is closest; None where none is close."""
+    return next(iter(difflib.get_close_matches(str(word)[:100], list(known), n=1)), None)
+
+
 def did_you_mean(word: object, known: Iterable[str]) -> str:
     """Name the known word that is closest, as a sentence with a space before it, or nothing."""
-    close = difflib.get_close_matches(str(word)[:100], list(known), n=1)
-    return f" Did you mean `{close[0]}`?" if close else ""
+    close = closest(word, known)
+    return "" if close is None else f" Did you mean `{close}`?"

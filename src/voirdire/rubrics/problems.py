@@ -13,6 +13,7 @@ MOST_PROBLEMS = 100
 """Reading stops here: nobody mends more at once, and a hostile file could have many thousands."""
 
 _NAME_WIDTH = 300
+_MOST_KEYS = 5  # that one message names: it stays a line
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,12 +28,16 @@ class Problem:
         Where the wrong word begins, from 1; None where the whole file is meant.
     message : str
         What must be otherwise.
+    is_unknown_key : bool
+        Whether it is a key that nobody knows: the first thing to mend, since it may be the reason
+        for others.
     """
 
     source: str
     line: int | None = None
     column: int | None = None
     message: str
+    is_unknown_key: bool = False
 
     def __str__(self) -> str:
         """``path:line:column: message``."""
@@ -43,7 +48,12 @@ class Problem:
 
 
 def problem_error(*problems: Problem) -> RubricError:
-    """Make the error that says the first problem, how many more there are, and keeps them all."""
-    n_more = len(problems) - 1
+    """Make the error that says what comes first, how many more there are, and keeps them all.
+
+    Keys that are not known come first, several of them in one message; else the first problem.
+    """
+    unknown = [problem for problem in problems if problem.is_unknown_key][:_MOST_KEYS]
+    told = unknown or problems[:1]
+    n_more = len(problems) - len(told)
     more = f" ({n_more} more problem{'s'[: n_more > 1]} in this file.)" if n_more else ""
-    return RubricError(f"{problems[0]}{more}", problems=problems)
+    return RubricError(f"{' '.join(map(str, told))}{more}", problems=problems)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import re
-import stat
 from typing import TYPE_CHECKING
 
+from voirdire.rubrics.given_file import NotRegularError, read_small
 from voirdire.rubrics.problems import Problem, problem_error
 
 if TYPE_CHECKING:
@@ -25,17 +24,15 @@ UNSEEN = re.compile(
 
 
 def read_rubric_file(path: Path) -> str:
-    """Read a file, no more of it than a rubric may hold."""
+    """Read a file, or a pipe of the shell, no more of it than a rubric may hold."""
     source = str(path)
     try:
-        with path.open("rb") as file:
-            status = os.fstat(file.fileno())
-            size = status.st_size if stat.S_ISREG(status.st_mode) else 0
-            data = b"" if size > MOST_BYTES else file.read(MOST_BYTES + 1)
+        data = read_small(path, most_bytes=MOST_BYTES)
+        size = path.stat().st_size
     except (OSError, ValueError) as error:
         raise _unreadable(source, error) from error
-    if size > MOST_BYTES:
-        raise _too_large(source, f"{size:,}")
+    if len(data) > MOST_BYTES:
+        raise _too_large(source, f"{size:,}" if size > MOST_BYTES else "more")
     return decode_rubric(data, source=source)
 
 
@@ -96,6 +93,8 @@ def _unreadable(source: str, error: Exception) -> RubricError:
         message = "must be a file that exists. Check the path."
     elif isinstance(error, IsADirectoryError):
         message = "must be a file, got a folder. Name a file in it."
+    elif isinstance(error, NotRegularError):
+        message = f"must be a regular file, got {error.kind}. Name a file."
     else:
         why = getattr(error, "strerror", None) or error
         message = f"must be a file that can be read ({why}). Check the path."

@@ -43,6 +43,9 @@ def test_addresses_come_in_one_form(given, expected):
         f"http://{'a' * 64}.example",
         "http://xn--/v1",
         "http://bücher.example",
+        "https://stranger.example\\.a.example/v1",
+        "https://stranger.example%2f.a.example/v1",
+        "https://stranger.example;.a.example/v1",
         None,
     ],
 )

@@ -173,12 +173,16 @@ def test_calls_at_once_are_answered_each_with_its_own():
 
 def test_no_more_connections_are_open_than_allowed():
     n_open, most_open = 0, 0
+    all_there = asyncio.Event()
 
     async def handler(request, body):
         nonlocal n_open, most_open
         n_open += 1
         most_open = max(most_open, n_open)
-        await asyncio.sleep(0.02)
+        if n_open == 3:
+            all_there.set()
+        await all_there.wait()
+        await asyncio.sleep(0.02)  # for one more, which must not come
         n_open -= 1
         return web.json_response(completion("{}"))
 
@@ -194,16 +198,19 @@ def test_no_more_connections_are_open_than_allowed():
 
 
 def test_a_call_that_is_cancelled_leaves_the_model_usable():
+    is_there = asyncio.Event()
+
     async def handler(request, body):
         if body["messages"][1]["content"] == "slow":
-            await asyncio.sleep(30)
+            is_there.set()
+            await asyncio.sleep(3_600)
         return web.json_response(completion("{}"))
 
     async def run():
         async with serving(handler) as served:
             model = OpenAICompatibleModel(model="m", base_url=served.base_url)
             slow = asyncio.create_task(model.reply(asked("slow")))
-            await asyncio.sleep(0.1)
+            await is_there.wait()
             slow.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await slow

@@ -12,6 +12,7 @@ from typing import IO, TYPE_CHECKING
 from voirdire._validation import shorten
 from voirdire.errors import InputError
 from voirdire.io.sources import check_bytes, why_unreadable
+from voirdire.rubrics.given_file import open_data
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -52,7 +53,7 @@ def opened(source: Source, *, is_gzip: bool) -> Iterator[IO[bytes]]:
 
 def _file(path: Path) -> IO[bytes]:
     try:
-        return path.open("rb")
+        return open_data(path)
     except (OSError, ValueError) as error:
         raise InputError(why_unreadable(path, error)) from error
 

@@ -78,7 +78,14 @@ def load_llm_judges(path: str | Path, *, reads_keys: bool = True) -> tuple[LlmJu
     ------
     InputError
         If the file breaks a rule, or a key is missing from the environment; the message says
-        which.
+        which. If it names a key for another place than its provider's, and the environment
+        variable ``VOIRDIRE_KEY_VARIABLES`` does not allow it there.
+
+    Notes
+    -----
+    A file may be a stranger's, and so may the addresses in it. Its `api_key_env` may name the
+    provider's own variable, at the provider's own address. Others are allowed by whoever runs it:
+    ``VOIRDIRE_KEY_VARIABLES=MY_KEY@judge.example.com,OTHER@localhost:8000``.
     """
     return tuple(judge_of_spec(spec, reads_keys=reads_keys) for spec in load_judges(path))
 
@@ -164,7 +171,10 @@ def judge_file_with_several(
 def judge_of_spec(spec: JudgeSpec, *, reads_keys: bool) -> LlmJudge:
     """Make a judge of what a file says of it."""
     from voirdire.models import load_model
+    from voirdire.models.key_permission import check_key_of_file
 
+    if reads_keys:
+        check_key_of_file(spec.api_key_env, model=spec.model, base_url=spec.base_url)
     limits = Limits(**_said(spec, _LIMITS))
     model = load_model(
         spec.model,

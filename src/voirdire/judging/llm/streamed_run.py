@@ -11,6 +11,7 @@ from voirdire.judging.llm.batches import judged_batches
 from voirdire.judging.llm.collecting import collected_seldom
 from voirdire.judging.llm.model_run import call_progress
 from voirdire.judging.llm.run_record import RunRecord
+from voirdire.judging.plan import is_cascade
 from voirdire.judging.set_aside import SetAside
 from voirdire.judging.summary import JudgingSummary, summarize
 from voirdire.judging.table import VerdictLayout, verdict_columns
@@ -41,7 +42,7 @@ def stream_verdicts(
     progress: Callable[[JudgingProgress], None] | None,
 ) -> JudgingSummary:
     """Write verdicts as JSONL, stretch by stretch; the store is what a later run goes on from."""
-    verdict_columns(plan.rubric, layout, of_model=True)
+    verdict_columns(plan.rubric, layout, of_model=True, of_cascade=is_cascade(plan.judge))
     set_aside = SetAside(None)
     record = RunRecord(plan.rubric)
 

@@ -24,6 +24,7 @@ from voirdire.judging.local.features import FEATURES_VERSION
 from voirdire.judging.local.judge import LocalJudge
 from voirdire.judging.local.linear_weights import QuantisedWeights
 from voirdire.judging.local.ngrams import N_COLUMNS
+from voirdire.rubrics.given_file import NotRegularError, open_regular
 from voirdire.stats.calibration import calibrator_from_dict
 
 if TYPE_CHECKING:
@@ -103,12 +104,15 @@ def read_judge(path: str | Path) -> LocalJudge:
     try:
         if Path(path).stat().st_size > _MOST_FILE_BYTES:
             raise _RefusedError(f"must have at most {_MOST_FILE_BYTES} bytes")
-        with zipfile.ZipFile(path) as archive:
+        with open_regular(path) as file, zipfile.ZipFile(file) as archive:
             header = _read_header(archive)
             weights = _read_weights(archive, n_questions=len(header["questions"]))
         return _assembled(header, weights)
     except FileNotFoundError as error:
         msg = f"{place}: no such file. Name a file that `voirdire distill` wrote, or `local`."
+        raise InputError(msg) from error
+    except NotRegularError as error:
+        msg = f"{place}: must be a regular file, got {error.kind}. Name a file."
         raise InputError(msg) from error
     except _RefusedError as error:
         msg = f"{place}: a local judge {shorten(str(error), width=200)}."

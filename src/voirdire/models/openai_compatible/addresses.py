@@ -12,6 +12,7 @@ from voirdire.errors import InputError
 __all__ = ["check_base_url", "completions_url", "is_loopback"]
 
 _ENDPOINT = "/chat/completions"
+_NAME = re.compile(r"[A-Za-z0-9._-]+")
 _SECRET_NAME = re.compile(r"key|token|secret|sig|password|auth", re.IGNORECASE)
 
 
@@ -53,10 +54,12 @@ def check_base_url(base_url: str) -> str:
 
 
 def _is_host(host: str | None) -> bool:
-    """Whether the HTTP client can make a name for the resolver of it."""
+    """Whether the HTTP client can make a name for the resolver of it, or it is an IP address."""
     try:
-        return bool(host and host.isascii() and host.encode("idna").decode("idna"))
-    except UnicodeError:  # a part of the name is empty, too long, or no punycode
+        if host and not _NAME.fullmatch(host):
+            return bool(ipaddress.ip_address(host))
+        return bool(host and host.encode("idna").decode("idna"))
+    except ValueError:  # a part of the name is empty, too long, or no punycode
         return False
 
 

@@ -1,0 +1,185 @@
+"""Files that people give: opened without waiting, and read no further than they may be long."""
+
+from __future__ import annotations
+
+import errno
+import os
+import select
+import stat
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["NotRegularError", "SilentPipeError", "open_data", "open_regular", "read_small"]
+
+_SILENCE_S = 60.0
+"""Seconds in which a pipe that the shell made must say something: a command is behind it."""
+
+_BLOCK_BYTES = 1 << 16
+_AT_ONCE = getattr(os, "O_NONBLOCK", 0)  # else who opens a pipe waits for somebody to write
+_SYSTEMS = ("/dev/", "/proc/")  # where the pipes of `<(command)` and of `|` are
+_KINDS = (
+    (stat.S_ISFIFO, "a named pipe"),
+    (stat.S_ISSOCK, "a socket"),
+)
+
+
+class NotRegularError(OSError):
+    """It is no file but a pipe, a device or a socket; `kind` is which."""
+
+    def __init__(self, kind: str) -> None:
+        super().__init__(errno.EINVAL, f"it is {kind}")
+        self.kind = kind
+
+
+class SilentPipeError(OSError):
+    """Nobody wrote into a pipe for so long that nobody will."""
+
+    def __init__(self) -> None:
+        super().__init__(errno.ETIMEDOUT, f"nothing came out of the pipe for {_SILENCE_S:g} s")
+
+
+def open_regular(path: str | Path) -> BinaryIO:
+    """Open a regular file; nothing else, and nothing is waited for.
+
+    Parameters
+    ----------
+    path : str or path
+        A file, or a link to one.
+
+    Returns
+    -------
+    binary file
+        Open.
+
+    Raises
+    ------
+    NotRegularError
+        If it is a pipe, a device or a socket.
+    OSError, ValueError
+        If it cannot be opened, or is a folder.
+    """
+    return _opened(Path(path), may_be=stat.S_ISREG)
+
+
+def open_data(path: str | Path) -> BinaryIO:
+    """Open a file or a pipe of data; a device only where it ends.
+
+    Parameters
+    ----------
+    path : str or path
+        A file; a pipe, for which is waited as all programs do; a terminal; the null device.
+
+    Returns
+    -------
+    binary file
+        Open.
+
+    Raises
+    ------
+    NotRegularError
+        If it is a device that may never end, or a socket.
+    OSError, ValueError
+        If it cannot be opened, or is a folder.
+    """
+    given = Path(path)
+    if stat.S_ISFIFO(given.stat().st_mode):
+        return given.open("rb")
+    file = _opened(given, may_be=lambda mode: stat.S_ISREG(mode) or stat.S_ISCHR(mode))
+    mode = os.fstat(file.fileno()).st_mode
+    if stat.S_ISCHR(mode):
+        file.close()
+        if not _ends(given):
+            raise NotRegularError(_kind(mode))
+        return given.open("rb")
+    return file
+
+
+def read_small(path: str | Path, *, most_bytes: int) -> bytes:
+    """Read a small file, or what the shell puts in its place: ``<(command)``, ``/dev/stdin``.
+
+    Parameters
+    ----------
+    path : str or path
+        What was given.
+    most_bytes : int
+        How many bytes it may have.
+
+    Returns
+    -------
+    bytes
+        The whole; where it is longer, some more than `most_bytes`.
+
+    Raises
+    ------
+    NotRegularError
+        If it is a named pipe, into which perhaps nobody writes, or a socket.
+    SilentPipeError
+        If nothing comes for a minute.
+    OSError, ValueError
+        If it cannot be opened, or is a folder.
+    """
+    given = Path(path)
+    with _opened(given, may_be=lambda mode: _may_be_small(mode, given)) as file:
+        if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            return file.read(most_bytes + 1)
+        return _read_with_patience(file.fileno(), n_bytes=most_bytes + 1)
+
+
+def _opened(path: Path, *, may_be: Callable[[int], bool]) -> BinaryIO:
+    """Look at what was opened, and not only at what stood there before."""
+    _check(path.stat().st_mode, may_be)  # some devices do something when they are opened
+    file = os.fdopen(os.open(path, os.O_RDONLY | _AT_ONCE), "rb")
+    try:
+        _check(os.fstat(file.fileno()).st_mode, may_be)
+    except OSError:
+        file.close()
+        raise
+    return file
+
+
+def _check(mode: int, may_be: Callable[[int], bool]) -> None:
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+    if not may_be(mode):
+        raise NotRegularError(_kind(mode))
+
+
+def _kind(mode: int) -> str:
+    return next((kind for is_one, kind in _KINDS if is_one(mode)), "a device")
+
+
+def _may_be_small(mode: int, path: Path) -> bool:
+    if stat.S_ISFIFO(mode):
+        return str(path.resolve()).startswith(_SYSTEMS)
+    return stat.S_ISREG(mode) or stat.S_ISCHR(mode)
+
+
+def _ends(device: Path) -> bool:
+    with device.open("rb", buffering=0) as file:
+        return file.isatty() or device.samefile(os.devnull)
+
+
+def _read_with_patience(handle: int, *, n_bytes: int) -> bytes:
+    pieces: list[bytes] = []
+    left = n_bytes
+    while left > 0:
+        if not _says_something(handle):
+            raise SilentPipeError
+        piece = os.read(handle, min(left, _BLOCK_BYTES))
+        if not piece:
+            break
+        pieces.append(piece)
+        left -= len(piece)
+    return b"".join(pieces)
+
+
+def _says_something(handle: int) -> bool:
+    """Wait for the next bytes, or the end."""
+    if not hasattr(select, "poll"):  # pragma: no cover  # where reading itself must wait
+        return True
+    waiting = select.poll()
+    waiting.register(handle, select.POLLIN)
+    return bool(waiting.poll(_SILENCE_S * 1_000))

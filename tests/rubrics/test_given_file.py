@@ -1,0 +1,183 @@
+"""Files that people give: pipes, sockets and devices are told, not waited for."""
+
+import os
+import pty
+import socket
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from voirdire.errors import InputError, RubricError
+from voirdire.io import read_labels
+from voirdire.io.items.numbered_lines import opened
+from voirdire.judging import load_cascade, load_judges, load_local_judge
+from voirdire.judging.cascade.cascade_file import is_cascade_file
+from voirdire.rewards import load_reward
+from voirdire.rewards.certificate_file import read_certificate
+from voirdire.rewards.synthesis.recipe_reading import load_recipes
+from voirdire.rubrics import given_file, load_rubric
+from voirdire.rubrics.given_file import (
+    NotRegularError,
+    SilentPipeError,
+    open_data,
+    open_regular,
+    read_small,
+)
+
+LOADERS = {
+    "rubric": load_rubric,
+    "cascade": load_cascade,
+    "judges": load_judges,
+    "recipes": lambda path: load_recipes(path, rubric=load_rubric("safety")),
+    "reward": load_reward,
+    "certificate": read_certificate,
+    "local judge": load_local_judge,
+}
+KINDS = {"pipe": "a named pipe", "socket": "a socket", "folder": "folder|directory"}
+
+
+@pytest.fixture
+def make(tmp_path, monkeypatch):
+    """Make what is no file, and give its name; the working folder is its own."""
+    monkeypatch.chdir(tmp_path)  # a socket's path is short
+    held = []
+
+    def make(kind, name="x.yaml"):
+        if kind == "pipe":
+            os.mkfifo(name)
+        elif kind == "socket":
+            held.append(socket.socket(socket.AF_UNIX))
+            held[-1].bind(name)
+        else:
+            Path(name).mkdir()
+        return name
+
+    yield make
+    for one in held:
+        one.close()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("loader", LOADERS)
+def test_what_is_no_file_is_refused_and_not_waited_for(make, kind, loader):
+    path = make(kind)
+
+    with pytest.raises((InputError, RubricError), match=f"(?i){KINDS[kind]}"):
+        LOADERS[loader](path)
+
+
+def test_a_link_to_a_pipe_is_a_pipe(make):
+    Path("link.yaml").symlink_to(make("pipe"))
+
+    with pytest.raises(RubricError, match=r"link.yaml: must be a regular file, got a named pipe"):
+        load_rubric("link.yaml")
+
+
+def test_a_pipe_is_no_cascade(make):
+    assert not is_cascade_file(make("pipe"))
+
+
+def test_a_small_file_is_read_whole_and_a_large_one_hardly_further(tmp_path):
+    (tmp_path / "x").write_bytes(b"x" * 1_000)
+
+    assert read_small(tmp_path / "x", most_bytes=1_000) == b"x" * 1_000
+    assert read_small(tmp_path / "x", most_bytes=300) == b"x" * 301
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="pipes have no names here")
+def test_a_pipe_of_the_shell_is_waited_for_until_its_end(monkeypatch):
+    out, into = os.pipe()
+    more, n_waits, waits = threading.Event(), [], given_file._says_something
+
+    def waiting(handle):
+        n_waits.append(handle)
+        if len(n_waits) == 2:  # the first piece is read, and nothing else is there yet
+            threading.Timer(0.05, more.set).start()
+        return waits(handle)
+
+    monkeypatch.setattr(given_file, "_says_something", waiting)
+
+    def write():
+        with os.fdopen(into, "wb", buffering=0) as file:
+            file.write(b"one ")
+            assert more.wait(60)
+            file.write(b"two")
+
+    thread = threading.Thread(target=write)
+    thread.start()
+    try:
+        with os.fdopen(out):
+            found = read_small(f"/dev/fd/{out}", most_bytes=100)
+    finally:
+        more.set()
+        thread.join(60)
+
+    assert found == b"one two"
+    assert len(n_waits) == 3
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="pipes have no names here")
+def test_a_pipe_of_the_shell_that_never_says_anything_is_left(monkeypatch):
+    monkeypatch.setattr(given_file, "_SILENCE_S", 0.01)
+    out, into = os.pipe()  # and nobody closes it
+
+    with os.fdopen(out), os.fdopen(into, "wb"):
+        with pytest.raises(SilentPipeError):
+            read_small(f"/dev/fd/{out}", most_bytes=100)
+        with pytest.raises(RubricError, match=r"nothing came out of the pipe for 0\.01 s"):
+            load_rubric(f"/dev/fd/{out}")
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="pipes have no names here")
+def test_a_pipe_without_an_end_is_not_read_to_it():
+    command = [sys.executable, "-c", "while True: print('x' * 1000)"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as endless:
+        try:
+            with pytest.raises(RubricError, match=r"at most 262,144 bytes \(256 KiB\), got more"):
+                load_rubric(f"/dev/fd/{endless.stdout.fileno()}")
+        finally:
+            endless.kill()
+
+
+def test_only_a_regular_file_is_opened_as_one(make, tmp_path):
+    (tmp_path / "whole").write_bytes(b"x")
+
+    with open_regular("whole") as file:
+        assert file.read() == b"x"
+    with pytest.raises(NotRegularError, match="a device"):
+        open_regular("/dev/null")
+    with pytest.raises(NotRegularError, match="a named pipe"):
+        open_regular(make("pipe"))
+    with pytest.raises(IsADirectoryError):
+        open_regular(tmp_path)
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="there is no such device here")
+def test_labels_and_items_are_not_read_from_a_device_without_an_end():
+    with pytest.raises(InputError, match=r"a file or a pipe, got a device: '/dev/zero'"):
+        read_labels("/dev/zero", role="judge", kind="boolean", format="csv")
+    with pytest.raises(InputError, match="got a device"), opened("/dev/zero", is_gzip=False):
+        pass
+
+
+def test_data_may_come_from_a_pipe_a_terminal_or_nothing(make):
+    path = make("pipe")
+    thread = threading.Thread(target=Path(path).write_bytes, args=(b"data",))
+    thread.start()
+    with open_data(path) as file:
+        assert file.read() == b"data"
+    thread.join(60)
+
+    with open_data(os.devnull) as file:
+        assert file.read() == b""
+
+    leader, follower = pty.openpty()
+    with (
+        os.fdopen(leader, "wb", buffering=0),
+        os.fdopen(follower, "rb"),
+        open_data(os.ttyname(follower)) as file,
+    ):
+        assert file.isatty()
