@@ -27,18 +27,24 @@ from voirdire.judging import file_judging, judge_file
 from voirdire.rubrics import load_rubric
 
 
+calls = []
+
+
 class Slow:
     name, questions, source, fingerprint = "slow", ("sorry", "rude"), "classifier", "sha256:slow"
 
     def probabilities(self, items):
         Path(f"{sys.argv[0]}.{os.getpid()}.pid").touch()
         time.sleep(0.04)
+        calls.append(1)
+        while len(calls) > int(sys.argv[5]) and os.path.exists(f"{sys.argv[0]}.hold"):
+            time.sleep(0.005)
         return np.array([[float(word) for word in item.response.split()] for item in items])
 
 
 if __name__ == "__main__":
     file_judging.PART_ITEMS = 50
-    source, output, rubric, workers = sys.argv[1:]
+    source, output, rubric, workers, _ = sys.argv[1:]
     summary = judge_file(
         source, output, rubric=load_rubric(rubric), judge=Slow(), workers=int(workers)
     )
@@ -54,8 +60,11 @@ def start(tmp_path, rubric, write_items):
     source = write_items(N_ITEMS)
     begun = []
 
-    def started(output, *, workers=1):
-        words = [tmp_path / "driver.py", source, tmp_path / output, tmp_path / "tiny.yaml", workers]
+    def started(output, *, workers=1, most_parts=N_ITEMS):
+        """Let each process judge so many parts before it waits for `let_go`."""
+        hold(tmp_path).touch()
+        words = [tmp_path / "driver.py", source, tmp_path / output, tmp_path / "tiny.yaml"]
+        words += [workers, most_parts]
         process = subprocess.Popen(
             [sys.executable, *map(str, words)],
             stdout=subprocess.PIPE,
@@ -72,13 +81,18 @@ def start(tmp_path, rubric, write_items):
         process.communicate()
 
 
+def hold(tmp_path):
+    """Name the file that is there as long as nobody comes to the end of its work."""
+    return tmp_path / "driver.py.hold"
+
+
 def finished(process):
-    out, err = process.communicate(timeout=120)
+    out, err = process.communicate(timeout=300)
     assert process.returncode == 0, err.decode()
     return int(out)
 
 
-def wait_until(condition, *, seconds=30.0):
+def wait_until(condition, *, seconds=120.0):
     limit = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < limit, "it did not happen"
@@ -107,7 +121,9 @@ def test_a_run_that_is_killed_again_and_again_gives_the_same_file(start, tmp_pat
     seen = []
 
     while not output.exists():
-        kill_after_a_part(start(output.name, workers=workers), output, chance.random() * 0.3)
+        # three runs at least, however late they are killed: twenty parts, eight at most in each
+        process = start(output.name, workers=workers, most_parts=4)
+        kill_after_a_part(process, output, chance.random() * 0.3)
         seen.append(kept_items(output))
 
     *kept, _ = seen
@@ -133,11 +149,12 @@ def test_ctrl_c_keeps_what_is_finished_and_leaves_no_process(start, tmp_path, wo
     for path in tmp_path.glob("driver.py.*.pid"):
         path.unlink()
     output = tmp_path / "out.parquet"
-    process = start(output.name, workers=workers)
+    process = start(output.name, workers=workers, most_parts=6)
     wait_until(lambda: kept_items(output) >= 200)
 
     os.killpg(process.pid, signal.SIGINT)
-    _, err = process.communicate(timeout=30)
+    hold(tmp_path).unlink()
+    _, err = process.communicate(timeout=120)
 
     kept = kept_items(output)
     assert process.returncode != 0
@@ -152,7 +169,7 @@ def test_ctrl_c_keeps_what_is_finished_and_leaves_no_process(start, tmp_path, wo
 @pytest.mark.slow
 def test_workers_end_with_the_process_that_was_killed(start, tmp_path):
     output = tmp_path / "out.parquet"
-    process = start(output.name, workers=2)
+    process = start(output.name, workers=2, most_parts=2)
     wait_until(lambda: len(worker_pids(tmp_path)) == 2)
     pids = worker_pids(tmp_path)
     assert process.poll() is None
@@ -166,11 +183,12 @@ def test_workers_end_with_the_process_that_was_killed(start, tmp_path):
 @pytest.mark.slow
 def test_a_worker_that_dies_is_our_error_and_nothing_is_lost(start, tmp_path):
     output = tmp_path / "out.parquet"
-    process = start(output.name, workers=2)
+    process = start(output.name, workers=2, most_parts=6)
     wait_until(lambda: kept_items(output) >= 200)
 
     os.kill(worker_pids(tmp_path)[0], signal.SIGKILL)
-    _, err = process.communicate(timeout=60)
+    hold(tmp_path).unlink()
+    _, err = process.communicate(timeout=120)
 
     assert b"InputError: a worker process ended before its work was done" in err
     assert kept_items(output) >= 200

@@ -118,6 +118,8 @@ class VerdictBatch:
         Answers of other kinds and how the calls went, where the judge is a language model.
     sources : tuple of str or None
         By item where its probabilities come from, where that is not the same for all.
+    answered_by : tuple of str or None
+        By item the judge that answered it, where the judge is a cascade of two.
     """
 
     items: tuple[str, ...]
@@ -132,6 +134,7 @@ class VerdictBatch:
     fingerprint: str
     details: CallDetails | None = field(default=None, repr=False)
     sources: tuple[ProbabilitySource, ...] | None = field(default=None, repr=False)
+    answered_by: tuple[str, ...] | None = field(default=None, repr=False)
 
     @property
     def labels(self) -> NDArray[np.bool_]:
@@ -154,7 +157,8 @@ class VerdictBatch:
             `behavior`, `failure`, `fingerprint`; where a language model was asked, also
             `missing_mass`, `shift`, `form` and `attempts`, and rows for questions that are not
             boolean. Wide: `item`, `behavior`, a probability for each proposition and each
-            ``behavior.class``, an answer for each other question, `judge`, `fingerprint`.
+            ``behavior.class``, an answer for each other question, for a cascade `answered_by`,
+            `judge`, `fingerprint`.
         """
         check_choice("layout", layout, VerdictLayout)
         if layout == "wide":

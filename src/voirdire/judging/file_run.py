@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from voirdire.errors import InputError
 from voirdire.judging.outputs import publish
-from voirdire.judging.plan import asks_a_model
+from voirdire.judging.plan import asks_a_model, is_cascade
 from voirdire.judging.summary import JudgingSummary, summarize
 from voirdire.judging.table import VerdictLayout, verdict_columns
 from voirdire.judging.verdict_files import join_parts, synced
@@ -100,7 +100,12 @@ class FileRun(ABC):
         self.items = items
         self.plan = plan
         self.layout: VerdictLayout = layout
-        self.columns = verdict_columns(plan.rubric, layout, of_model=asks_a_model(plan.judge))
+        self.columns = verdict_columns(
+            plan.rubric,
+            layout,
+            of_model=asks_a_model(plan.judge),
+            of_cascade=is_cascade(plan.judge),
+        )
         self.folder = folder
         self.set_aside = set_aside
         self.progress = progress

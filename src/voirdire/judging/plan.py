@@ -13,12 +13,20 @@ from voirdire.judging.fingerprint import verdict_fingerprint
 from voirdire.judging.port import Judge
 
 if TYPE_CHECKING:
+    from voirdire.judging.cascade.bound_cascade import BoundCascade
     from voirdire.judging.cascade.judge import CascadeJudge
     from voirdire.judging.llm import LlmJudge
     from voirdire.judging.llm.bound_judge import BoundJudge
     from voirdire.rubrics import Rubric
 
-__all__ = ["JudgingPlan", "asks_a_model", "check_behavior", "plan_judging", "refuse_kinds"]
+__all__ = [
+    "JudgingPlan",
+    "asks_a_model",
+    "check_behavior",
+    "is_cascade",
+    "plan_judging",
+    "refuse_kinds",
+]
 
 _MOST_NAMED = 10
 
@@ -95,6 +103,13 @@ def asks_a_model(judge: Judge) -> TypeGuard[BoundJudge]:
     from voirdire.judging.llm.bound_judge import BoundJudge
 
     return isinstance(judge, BoundJudge)
+
+
+def is_cascade(judge: Judge) -> TypeGuard[BoundCascade]:
+    """Tell whether a judge of a plan is a cascade: two judges, one of whom answers each item."""
+    from voirdire.judging.cascade.bound_cascade import BoundCascade
+
+    return isinstance(judge, BoundCascade)
 
 
 def check_behavior(behavior: str | None, rubric: Rubric) -> None:
@@ -196,9 +211,7 @@ def refuse_kinds(rubric: Rubric) -> NoReturn:
 
 def _of_first(judge: Judge) -> tuple[str, ...]:
     """Give what is to be known of the first judge of a cascade."""
-    from voirdire.judging.cascade.bound_cascade import BoundCascade
-
-    return judge.notes if isinstance(judge, BoundCascade) else ()
+    return judge.notes if is_cascade(judge) else ()
 
 
 def _not_asked(judge: Judge, rubric: Rubric) -> list[str]:

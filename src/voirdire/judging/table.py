@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from voirdire.rubrics import Rubric
 
 __all__ = [
+    "ANSWERED_BY",
     "CALL_COLUMNS",
     "LONG_COLUMNS",
     "WIDE_ENDS",
@@ -56,6 +57,9 @@ CALL_COLUMNS = ("missing_mass", "shift", "form", "attempts")
 WIDE_ENDS = (("item", "behavior"), ("judge", "fingerprint"))
 """What the columns of a wide table begin and end with."""
 
+ANSWERED_BY = "answered_by"
+"""What stands before its end where the judge is a cascade: which of the two answered an item."""
+
 _NO_CLASS = "an answer that the class needs is missing"
 _TRUE, _FALSE, _NONE = 1, 0, -1
 
@@ -71,12 +75,15 @@ def is_verdict_table(columns: tuple[str, ...]) -> VerdictLayout | None:
 
 
 def verdict_columns(
-    rubric: Rubric, layout: VerdictLayout, *, of_model: bool = False
+    rubric: Rubric, layout: VerdictLayout, *, of_model: bool = False, of_cascade: bool = False
 ) -> tuple[str, ...]:
     """Name the columns of the table of a rubric's verdicts, in order, each once."""
     if layout == "long":
         return (*LONG_COLUMNS, *CALL_COLUMNS) if of_model else LONG_COLUMNS
+    first: tuple[str, ...]
+    last: tuple[str, ...]
     first, last = WIDE_ENDS
+    last = (ANSWERED_BY, *last) if of_cascade else last
     others = [row.id for row in rubric.questions if row.kind != "boolean"] if of_model else []
     taken = [name for name in (*rubric.propositions, *others) if name in (*first, *last)]
     if taken:
@@ -167,6 +174,8 @@ def wide_frame(batch: VerdictBatch) -> pl.DataFrame:
             whole = np.full(len(batch.items), np.nan)
             whole[row.rows] = values
             columns[name] = pl.Series(whole).fill_nan(None)
+    if batch.answered_by is not None:
+        columns[ANSWERED_BY] = pl.Series(batch.answered_by, dtype=pl.String)
     return pl.DataFrame(columns).with_columns(
         judge=pl.lit(batch.judge), fingerprint=pl.lit(batch.fingerprint)
     )

@@ -7,7 +7,7 @@ import pytest
 
 from asked_models import shown_item
 from judging.cascade.cascade_cases import first_says, is_between, made_items, then_says
-from voirdire.errors import RefusalError
+from voirdire.errors import AccessError, RefusalError
 from voirdire.judging import Limits, LlmJudge, ScriptedJudge
 from voirdire.judging.live.answers import CLOSED, LATE, Asked
 from voirdire.judging.live.cascade_asker import CascadeAsker
@@ -66,6 +66,28 @@ def test_each_item_gets_the_answers_of_one_judge(cascades, rubric):
     assert (state.n_waiting, state.n_failures, state.is_broken) == (0, 0, False)
 
 
+def test_each_answer_says_which_judge_it_is_of_remembered_or_not(cascades, rubric):
+    items = made_items(60)
+    plan = plan_judging(cascades.cascade(), rubric)
+
+    async def ask(live):
+        return await live.ask(items), await live.ask(items)
+
+    (first, again), _ = run(plan, ask)
+
+    expected = tuple("scripted" if is_between(item.response) else "quick" for item in items)
+    assert first.answered_by == again.answered_by == expected
+    assert (first.n_remembered, again.n_remembered) == (0, 60)
+
+
+def test_a_judge_alone_says_nothing_of_who_answered(cascades, rubric):
+    plan = plan_judging(cascades.first(), rubric)
+
+    verdicts, _ = run(plan, lambda live: live.ask([SURE]))
+
+    assert verdicts.answered_by is None
+
+
 def test_it_says_the_same_as_a_run_of_a_file(cascades, rubric, tmp_path):
     items = made_items(300)
     plan = plan_judging(cascades.cascade(), rubric)
@@ -93,6 +115,7 @@ def test_where_the_second_judge_is_late_only_its_items_are(cascades, rubric):
     assert verdicts.probabilities[0].tolist() == [0.01, 0.99]
     assert np.isnan(verdicts.probabilities[1]).all()
     assert verdicts.n_late == 1
+    assert verdicts.answered_by == ("quick", "scripted")  # it was asked, and may have to be paid
 
 
 def test_what_comes_late_is_there_the_next_time(cascades, rubric):
@@ -120,6 +143,7 @@ def test_a_call_that_fails_is_a_failure(cascades, rubric):
     assert verdicts.failures[1].startswith("refusal")
     assert np.isnan(verdicts.probabilities[1]).all()
     assert state.n_failures == 1
+    assert verdicts.answered_by == ("quick", "scripted")
 
 
 def test_what_the_first_judge_cannot_answer_goes_on(cascades, rubric):
@@ -152,6 +176,57 @@ def test_a_model_that_is_out_of_order_leaves_the_first_judge_at_work(cascades, r
     assert verdicts.failures == (None,)
 
 
+def test_while_a_trial_is_under_way_the_first_judge_and_the_store_answer(
+    cascades, rubric, tmp_path
+):
+    stored, unstored, sure = UNSURE, Item(id="new", response="0.5 0.5 n"), SURE
+    plan = plan_judging(cascades.cascade(), rubric)
+    store = tmp_path / "replies.sqlite"
+    run(plan, lambda live: live.ask([stored]), store=store)
+    asked = Item(id="trial", response="0.5 0.5 t")
+
+    async def whole():
+        is_called, may_end = asyncio.Event(), asyncio.Event()
+
+        class Waiting(ScriptedModel):
+            async def reply(self, request):
+                if shown_item(request)["response"] == asked.response:
+                    is_called.set()
+                    await may_end.wait()
+                return await super().reply(request)
+
+        def answer(request):
+            if is_broken:
+                return AccessError("no")
+            return then_says(shown_item(request)["response"])
+
+        is_broken = True
+        cascade = cascades.cascade(then=LlmJudge(model=Waiting(answer), order_check=0))
+        settings = LiveSettings(rest_s=0.01, remembered=0)
+        live = LiveJudge(plan_judging(cascade, rubric), store=store, settings=settings)
+        await live.start()
+        try:
+            await live.ask([Item(id="first", response="0.5 0.5 f")])
+            is_broken = False
+            async with asyncio.timeout(60):
+                while live.state.is_broken:  # noqa: ASYNC110  # it has no event to wait for
+                    await asyncio.sleep(0.002)
+                trial = asyncio.create_task(live.ask([asked]))
+                await is_called.wait()
+                meanwhile = await live.ask([stored, unstored, sure])
+            may_end.set()
+            return meanwhile, await trial, await live.ask([unstored])
+        finally:
+            await live.close(drain_s=10)
+
+    meanwhile, trial, after = asyncio.run(whole())
+
+    assert meanwhile.failures == (None, "the judge is out of order: AccessError", None)
+    assert meanwhile.answered_by == ("scripted", "scripted", "quick")
+    assert meanwhile.n_stored == 1
+    assert trial.failures == after.failures == (None,)
+
+
 def test_the_end_answers_everybody(cascades, rubric):
     async def whole():
         is_called = asyncio.Event()
@@ -172,6 +247,7 @@ def test_the_end_answers_everybody(cascades, rubric):
     verdicts = asyncio.run(asyncio.wait_for(whole(), timeout=50))
 
     assert verdicts.failures == (None, CLOSED)
+    assert verdicts.answered_by == ("quick", "scripted")
 
 
 def test_a_closed_one_refuses_and_waits_for_nothing(cascades, rubric):

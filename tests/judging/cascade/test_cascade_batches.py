@@ -11,12 +11,15 @@ import pytest
 
 from asked_models import shown_item
 from judging.cascade.cascade_cases import first_says, is_between, made_items, then_says
-from voirdire.errors import CostLimitReachedError, RefusalError
+from voirdire.errors import CostLimitReachedError, InputError, RefusalError
 from voirdire.judging import Limits, LlmJudge, Price, ScriptedJudge, judge, judge_file, judge_items
+from voirdire.judging.cascade.verdict_grid import verdict_grid
 from voirdire.judging.plan import plan_judging
+from voirdire.judging.verdict_files import layout_of_file
 from voirdire.models import ScriptedModel
 from voirdire.records import Item, Reply, Usage
-from voirdire.rewards.verdict_reading import judged_items
+from voirdire.rewards.verdict_reading import judged_items, read_judged_items
+from voirdire.rubrics import rubric_from_text
 from voirdire.store import open_store
 
 PRICE = Price(input=1.0, output=1.0)
@@ -82,14 +85,113 @@ def test_where_nothing_goes_on_it_is_the_first_judge(cascades, rubric):
 
     alone = judge(items, rubric=rubric, judge=cascades.first()).frame()
     assert found.frame().select(alone.columns).drop(WHO).equals(alone.drop(WHO))
-    assert (
-        found.frame("wide")
-        .drop(WHO)
-        .equals(judge(items, rubric=rubric, judge=cascades.first()).frame("wide").drop(WHO))
+    wide = found.frame("wide")
+    assert wide["answered_by"].unique().to_list() == ["quick"]
+    assert wide.drop([*WHO, "answered_by"]).equals(
+        judge(items, rubric=rubric, judge=cascades.first()).frame("wide").drop(WHO)
     )
     assert cascades.n_asked == 0
     assert found.calls.n_calls == 0
     assert found.calls.n_kept == 1_200
+
+
+def refuses_seven(response):
+    return RefusalError("no") if "7" in response else then_says(response)
+
+
+def test_the_wide_table_says_who_answered_a_call_that_failed_included(cascades, rubric):
+    cascades.says = refuses_seven
+    items = made_items(700)
+
+    found = judge(items, rubric=rubric, judge=cascades.cascade()).frame("wide")
+
+    expected = ["scripted" if is_between(item.response) else "quick" for item in items]
+    assert found["answered_by"].to_list() == expected
+    assert found.filter(pl.col("sorry").is_null())["answered_by"].unique().to_list() == ["scripted"]
+    assert found.columns[-3:] == ["answered_by", "judge", "fingerprint"]
+
+
+def test_judges_of_one_name_are_told_apart(cascades, rubric):
+    first = cascades.first(name="scripted")
+    items = [Item(id="a", response="0.5 0.5 a"), Item(id="b", response="0.0 1.0 b")]
+
+    found = judge(items, rubric=rubric, judge=cascades.cascade(first=first)).frame("wide")
+
+    assert found["answered_by"].to_list() == ["scripted (then)", "scripted (first)"]
+
+
+def test_a_judge_alone_has_no_such_column(cascades, rubric):
+    items = made_items(5)
+
+    frames = [
+        judge(items, rubric=rubric, judge=one).frame("wide")
+        for one in (cascades.first(), cascades.then())
+    ]
+
+    assert {tuple(frame.columns[-2:]) for frame in frames} == {("judge", "fingerprint")}
+    assert not any("answered_by" in frame.columns for frame in frames)
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "jsonl", "csv"])
+def test_a_wide_file_says_who_answered_and_is_read_as_before(cascades, rubric, tmp_path, suffix):
+    rows = [
+        {"id": f"i{number}", "response": item.response, "behavior": "refuse"}
+        for number, item in enumerate(made_items(300))
+    ]
+    (tmp_path / "items.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    output = tmp_path / f"out.{suffix}"
+
+    judge_file(
+        tmp_path / "items.jsonl", output, rubric=rubric, judge=cascades.cascade(), layout="wide"
+    )
+
+    frame = {"parquet": pl.read_parquet, "jsonl": pl.read_ndjson, "csv": pl.read_csv}[suffix](
+        output
+    )
+    expected = ["scripted" if is_between(row["response"]) else "quick" for row in rows]
+    assert frame["answered_by"].to_list() == expected
+    without = tmp_path / f"without.{suffix}"
+    write = {"parquet": "write_parquet", "jsonl": "write_ndjson", "csv": "write_csv"}[suffix]
+    getattr(frame.drop("answered_by"), write)(without)  # as it was written before
+    new, old = (read_judged_items(path, rubric=rubric) for path in (output, without))
+    assert np.array_equal(new.probabilities, old.probabilities)
+    assert (new.items, new.fingerprint) == (old.items, old.fingerprint)
+    assert layout_of_file(output) == layout_of_file(without) == "wide"
+    grids = [verdict_grid(path, called="first") for path in (output, without)]
+    assert grids[0].questions == grids[1].questions
+    summary = judge_file(  # a file with the column is a file of verdicts, and may be replaced
+        tmp_path / "items.jsonl", output, rubric=rubric, judge=cascades.cascade(), layout="wide"
+    )
+    assert summary.n_items == 300
+
+
+def test_a_question_with_the_name_of_the_column_is_refused_for_a_cascade_only(cascades, tmp_path):
+    named = rubric_from_text(
+        """
+schema: voirdire.rubric/1
+name: named
+version: "1"
+questions:
+  - {id: sorry, kind: boolean, text: "Does it say sorry?"}
+  - {id: answered_by, kind: boolean, text: "Does it say who answers?"}
+"""
+    )
+    questions = ("sorry", "answered_by")
+    first = ScriptedJudge(questions=questions, answer=lambda item: [0.1, 0.9])
+    (tmp_path / "items.jsonl").write_text('{"id": "a", "response": "x"}\n')
+
+    judge_file(
+        tmp_path / "items.jsonl", tmp_path / "a.csv", rubric=named, judge=first, layout="wide"
+    )
+    with pytest.raises(InputError, match="question 'answered_by' has the name of another column"):
+        judge_file(
+            *(tmp_path / "items.jsonl", tmp_path / "b.csv"),
+            rubric=named,
+            judge=cascades.cascade(first=first),
+            layout="wide",
+        )
+
+    assert pl.read_csv(tmp_path / "a.csv")["answered_by"].to_list() == [0.9]
 
 
 def test_where_everything_goes_on_it_is_the_second_judge(cascades, rubric):

@@ -166,3 +166,20 @@ def test_bounds_in_the_wrong_order_are_shown(write):
 
     with pytest.raises(RubricError, match=re.escape("the lower one first, got [0.7, 0.3].")):
         load_cascade(path)
+
+
+def test_a_cascade_has_no_key_sent_that_was_not_allowed(write, monkeypatch):
+    monkeypatch.setenv("DATABASE_PASSWORD", "open-sesame")
+    monkeypatch.delenv("VOIRDIRE_KEY_VARIABLES", raising=False)
+    named = "    api_key_env: DATABASE_PASSWORD\n    mode: single"
+    path = write(WHOLE.replace("    mode: single", named))
+
+    with pytest.raises(
+        InputError, match=r"VOIRDIRE_KEY_VARIABLES=DATABASE_PASSWORD@127\.0\.0\.1:9"
+    ):
+        load_cascade(path)
+    assert load_cascade(path, reads_keys=False).name == "local-then-small"
+
+    monkeypatch.setenv("VOIRDIRE_KEY_VARIABLES", "DATABASE_PASSWORD@127.0.0.1:9")
+    then = load_cascade(path).then
+    assert then.model._keys.headers() == {"Authorization": "Bearer open-sesame"}

@@ -85,6 +85,28 @@ def behavior_of(prompt):
     return ("hard_refuse", "comply", "soft_refuse")[int(re.search(r"\d+", prompt).group()) % 3]
 
 
+class Gated(ScriptedModel):
+    """A model whose calls wait until the gate is opened.
+
+    Attributes
+    ----------
+    gate : asyncio.Event
+        Opened by `set`.
+    n_inside : int
+        How many calls were begun.
+    """
+
+    def __init__(self, answer, **settings):
+        super().__init__(answer, **settings)
+        self.gate = asyncio.Event()
+        self.n_inside = 0
+
+    async def reply(self, request):
+        self.n_inside += 1
+        await self.gate.wait()
+        return await super().reply(request)
+
+
 def items_of(n_items, *, start=0, behavior=None, n_prompts=5):
     return [
         Item(
@@ -122,7 +144,7 @@ async def asked(plan, items, *, n_times=1, store=None, **settings):
     return found
 
 
-async def until(condition, *, seconds=20.0):
+async def until(condition, *, seconds=60.0):
     """Wait for something to happen, for so long at most."""
     async with asyncio.timeout(seconds):
         while not condition():  # noqa: ASYNC110  # it has no event to wait for

@@ -28,6 +28,8 @@ REASONS = {
     "rate limit",
     "unreadable reply",
     "the judge is out of order: AccessError",
+    "the judge is out of order: ServerError",  # what a trial met after that
+    "the judge is out of order: RateLimitError",
 }
 
 
@@ -95,6 +97,16 @@ class Requests:
             self.has_access = True
 
 
+async def tried_until_it_works(live):
+    """Ask about one new item after another, until one is no trial that finds the judge broken."""
+    for number in range(1_000, 1_100):
+        await until(lambda: not live.state.is_broken)
+        found = await live.ask(items_of(1, start=number))
+        if not (found.failures[0] or "").startswith("the judge is out of order"):
+            return
+    pytest.fail("no trial in a hundred found the server at work")
+
+
 @pytest.mark.parametrize("seed", [1, 2])
 def test_overlapping_requests_get_what_is_right_and_nothing_is_paid_twice(
     seed, server, store, monkeypatch
@@ -110,7 +122,7 @@ def test_overlapping_requests_get_what_is_right_and_nothing_is_paid_twice(
         async with living(plan, store=store, rest_s=0.05) as live:
             everybody = (requests.ask(live, number) for number in range(200))
             await asyncio.gather(*everybody, requests.lock_out())
-            await until(lambda: not live.state.is_broken)
+            await tried_until_it_works(live)
             found = await live.ask(requests.pool, deadline_s=60.0)
             requests.check(requests.pool, found)
         assert LATE not in found.failures

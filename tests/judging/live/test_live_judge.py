@@ -41,7 +41,7 @@ class Held:
 
     def __call__(self, item):
         self.asked.append(item.id)
-        assert self.go.wait(timeout=20)
+        assert self.go.wait(timeout=60)
         return [probability(item.response, key) for key in KEYS]
 
 
@@ -252,7 +252,7 @@ def test_what_somebody_waits_for_comes_before_what_is_late():
 @pytest.mark.parametrize("kind", ["model", "function"])
 def test_close_leaves_nobody_waiting_and_asking_after_it_fails(kind):
     held = Held()
-    script = Script(delay_s=0.05)
+    script = Script(delay_s=60.0)  # longer than anybody waits
     plan = plan_of(script) if kind == "model" else in_process(held)
 
     async def work():
@@ -264,7 +264,7 @@ def test_close_leaves_nobody_waiting_and_asking_after_it_fails(kind):
         await judge.close()
         with pytest.raises(RuntimeError, match="does not start again"):
             await judge.start()
-        return await asyncio.wait_for(waiting, timeout=1), closed
+        return await asyncio.wait_for(waiting, timeout=50), closed
 
     waiting, closed = asyncio.run(work())
 

@@ -12,6 +12,7 @@ from judging.live.live_cases import (
     KEYS,
     RUBRIC,
     SAFETY,
+    Gated,
     Script,
     asked,
     behavior_of,
@@ -312,14 +313,18 @@ def test_an_item_that_the_rubric_cannot_ask_about_costs_the_others_nothing():
 
 
 def test_what_somebody_waits_for_is_begun_first_and_what_is_late_is_still_stored(tmp_path):
-    script = Script(delay_s=0.05)
+    script = Script()
+    model = script.model = Gated(script.answer)
     plan = plan_of(script, limits=Limits(concurrency=1))
     store = tmp_path / "replies.sqlite"
 
     async def work():
         async with living(plan, store=store) as judge:
             late = await judge.ask(items_of(8), deadline_s=0.02)
-            wanted = await judge.ask(items_of(2, start=20))
+            asking = asyncio.create_task(judge.ask(items_of(2, start=20)))
+            await until(lambda: len(judge._asker._calling._line) == 8 - 2 + 2)
+            model.gate.set()
+            wanted = await asking
             order = list(script.seen)
             await until(lambda: judge.state.n_waiting == 0)
             return late, wanted, order
@@ -394,7 +399,8 @@ def test_nothing_is_called_for_what_is_still_looked_up_at_the_end(tmp_path):
 
 
 def test_calls_in_flight_at_the_end_are_waited_for_and_stored(tmp_path):
-    script = Script(delay_s=0.3)
+    script = Script()
+    model = script.model = Gated(script.answer)
     plan = plan_of(script, limits=Limits(concurrency=4))
     store = tmp_path / "replies.sqlite"
 
@@ -402,8 +408,12 @@ def test_calls_in_flight_at_the_end_are_waited_for_and_stored(tmp_path):
         judge = LiveJudge(plan, store=store)
         await judge.start()
         waiting = asyncio.create_task(judge.ask(items_of(20)))
-        await until(lambda: script.n_calls >= 4 or judge.state.n_calls >= 4)
-        await judge.close(drain_s=5.0)
+        await until(lambda: model.n_inside == 4)
+        closing = asyncio.create_task(judge.close(drain_s=60.0))
+        await asyncio.sleep(0)  # it has begun
+        assert not closing.done()
+        model.gate.set()
+        await closing
         return await waiting
 
     found = asyncio.run(work())

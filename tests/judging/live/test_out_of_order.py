@@ -11,12 +11,14 @@ import numpy as np
 import pytest
 from aiohttp import web
 
+from clocks import put_forward, run_forward
 from judging.live.live_cases import KEYS, RUBRIC, Script, asked, items_of, living, plan_of, until
 from servers.faulty import FaultyServer
-from voirdire.errors import AccessError, ServerError
+from voirdire.errors import AccessError, RateLimitError, ServerError
 from voirdire.judging import Limits, LlmJudge
 from voirdire.judging.calls import tries
 from voirdire.judging.live import breaker
+from voirdire.judging.live.answers import CLOSED, LATE
 from voirdire.judging.llm.pricing import Price
 from voirdire.judging.plan import plan_judging
 from voirdire.models import OpenAICompatibleModel, ScriptedModel
@@ -62,30 +64,32 @@ def test_no_access_fails_everything_at_once_and_a_server_that_gives_it_again_is_
     plan = plan_at(faulty_server.url, limits=Limits(concurrency=4))
 
     async def work():
-        async with living(plan, rest_s=0.4) as judge:
+        async with living(plan, rest_s=50.0) as judge:
             first = await judge.ask(items_of(200))
             n_refused = faulty_server.served.total()
             resting = await judge.ask(items_of(200, start=200))
             states = [judge.state]
             n_resting = faulty_server.served.total()
-            await asyncio.sleep(0.5)
+            put_forward(51)
             states.append(judge.state)
             trial = await judge.ask(items_of(50))
             n_trial = faulty_server.served.total()
             faulty_server.script = lambda item, n_before: "ok"
-            await asyncio.sleep(0.9)
+            put_forward(61)
+            found = await judge.ask(items_of(50))
             mended = await judge.ask(items_of(50))
             states.append(judge.state)
-            return first, resting, trial, mended, states, (n_refused, n_resting, n_trial)
+            return first, resting, trial, found, mended, states, (n_refused, n_resting, n_trial)
 
     began = time.monotonic()
-    first, resting, trial, mended, states, counts = asyncio.run(work())
+    first, resting, trial, found, mended, states, counts = run_forward(work())
 
     assert set(first.failures) == set(resting.failures) == set(trial.failures) == {ACCESS}
     n_refused, n_resting, n_trial = counts
     assert 1 <= n_refused <= 4
     assert n_resting == n_refused
     assert n_trial == n_refused + 1  # one call alone tries it
+    assert found.failures == (None, *(ACCESS,) * 49)  # nobody else waits for what it finds
     assert mended.failures == (None,) * 50
     assert [state.is_broken for state in states] == [True, False, False]
     assert states[-1].n_calls == faulty_server.served.total()
@@ -138,47 +142,51 @@ def test_a_server_that_is_not_there_yet_is_found_when_it_is():
     plan = plan_at(f"http://127.0.0.1:{port}/v1")
 
     async def work():
-        async with living(plan, rest_s=0.2) as judge:
+        async with living(plan, rest_s=50.0) as judge:
             away = await judge.ask(items_of(20))
             resting = await judge.ask(items_of(20))
             runner = await serving(server, port)
-            await asyncio.sleep(0.3)
+            put_forward(51)
+            trial = await judge.ask(items_of(20))
             there = await judge.ask(items_of(20))
             await judge.close()
             await runner.cleanup()
-            return away, resting, there
+            return away, resting, trial, there
 
-    away, resting, there = asyncio.run(work())
+    away, resting, trial, there = run_forward(work())
 
     assert set(away.failures) == set(resting.failures) == {AWAY}
+    assert trial.failures == (None, *(AWAY,) * 19)
     assert there.failures == (None,) * 20
     assert set(server.served.values()) == {1}
 
 
-def test_a_server_that_fails_for_long_lets_the_judge_rest(monkeypatch, faulty_server):
+def test_a_server_that_fails_for_long_lets_the_judge_rest(monkeypatch, faulty_server, tmp_path):
     monkeypatch.setattr(tries, "_FIRST_BACKOFF_S", 0.001)
     answers(faulty_server)
     faulty_server.script = lambda item, n_before: "500"
     limits = Limits(max_retries=1, max_failures_in_a_row=3, concurrency=2)
 
     async def work():
-        async with living(plan_at(faulty_server.url, limits=limits), rest_s=0.3) as judge:
+        plan = plan_at(faulty_server.url, limits=limits)
+        async with living(plan, store=tmp_path / "replies.sqlite", rest_s=50.0) as judge:
             found = await judge.ask(items_of(40))
             n_calls = faulty_server.served.total()
-            await asyncio.sleep(0.4)
+            put_forward(51)
             trial = await judge.ask(items_of(40, start=100))
             n_trial = faulty_server.served.total()
             faulty_server.script = lambda item, n_before: "ok"
-            await asyncio.sleep(0.8)
-            return found, trial, await judge.ask(items_of(40, start=200)), n_calls, n_trial
+            put_forward(61)
+            await judge.ask(items_of(1, start=200))
+            return found, trial, await judge.ask(items_of(40, start=100)), n_calls, n_trial
 
-    found, trial, mended, n_calls, n_trial = asyncio.run(work())
+    found, trial, mended, n_calls, n_trial = run_forward(work())
 
     assert set(found.failures) == {AWAY, "server error"}
     assert n_calls <= 2 * 7  # three calls that failed, and those of the four workers
-    # the one that tried it has failed for itself; all others say why they were not called
-    assert trial.failures == ("server error", *(AWAY,) * 39)
-    assert n_trial == n_calls + 2
+    # one call, made once, tried it; that it failed is nothing against its item
+    assert trial.failures == (AWAY,) * 40
+    assert n_trial == n_calls + 1
     assert mended.failures == (None,) * 40
 
 
@@ -193,26 +201,124 @@ def test_a_server_that_gives_no_log_probabilities_is_out_of_order_for_who_needs_
     assert set(found.failures) == {"the judge is out of order: UnsupportedError"}
 
 
-def test_a_trial_lets_everything_else_wait_for_it(run):
+def test_while_a_trial_is_under_way_everything_else_is_refused_at_once(run):
     script = Script(lambda response: AccessError("no"), delay_s=5.0)
 
     async def work():
+        now = asyncio.get_running_loop().time
         async with living(plan_of(script), rest_s=10.0) as judge:
             await judge.ask(items_of(1))
             script.fault = lambda response: None
             await asyncio.sleep(10)
             n_before = script.n_calls
-            first = asyncio.gather(*(judge.ask(items_of(1, start=k)) for k in range(5, 25)))
+            trial = asyncio.create_task(judge.ask(items_of(1, start=5)))
             await asyncio.sleep(1)
-            then = asyncio.gather(*(judge.ask(items_of(1, start=k)) for k in range(25, 35)))
-            await asyncio.sleep(1)
-            n_trying = judge.state.n_calls - n_before
-            return n_trying, [*await first, *await then]
+            began, states = now(), [judge.state]
+            others = await asyncio.gather(*(judge.ask(items_of(1, start=k)) for k in range(6, 35)))
+            waited_s = now() - began
+            equal = await judge.ask(items_of(1, start=5))  # waits for the call there is
+            n_trying = script.n_calls - n_before
+            states.append(judge.state)
+            after = await judge.ask(items_of(35))
+            return n_trying, waited_s, others, (await trial, equal, after), states
 
-    n_trying, found = run(work())
+    n_trying, waited_s, others, answered, states = run(work())
 
     assert n_trying == 1
-    assert {each.failures for each in found} == {(None,)}
+    assert {each.failures for each in others} == {(ACCESS,)}
+    assert waited_s == 0  # by the clock of the test, which stands still while anything is done
+    assert {why for each in answered for why in each.failures} == {None}
+    assert [state.is_broken for state in states] == [True, False]
+
+
+def test_who_asks_while_a_trial_hangs_waits_for_nothing(faulty_server, tmp_path):
+    answers(faulty_server)
+    plan = plan_at(faulty_server.url)
+    store = tmp_path / "replies.sqlite"
+    known = items_of(4)
+    asyncio.run(asked(plan, known, store=store))
+    faulty_server.script = lambda item, n_before: "no_access"
+
+    async def work():
+        async with living(plan, store=store, rest_s=0.05, drain_s=0.0, remembered=0) as judge:
+            await judge.ask(items_of(1, start=50))
+            faulty_server.script = lambda item, n_before: "hang"
+            await until(lambda: not judge.state.is_broken)
+            trial = asyncio.create_task(judge.ask(items_of(1, start=60), deadline_s=600.0))
+            await until(lambda: faulty_server.n_inside == 1)
+            asking = judge.ask([*known, *items_of(30, start=70)], deadline_s=600.0)
+            others = await asyncio.wait_for(asking, timeout=60)
+            is_waiting = not trial.done()
+            n_calls = judge.state.n_calls
+        return others, is_waiting, n_calls, await trial
+
+    others, is_waiting, n_calls, trial = asyncio.run(work())
+
+    assert is_waiting
+    assert others.failures == (None,) * 4 + (ACCESS,) * 30
+    assert n_calls == 2
+    assert trial.failures == (CLOSED,)
+
+
+def test_a_trial_that_hangs_is_one_call_and_ends_with_the_deadline(run):
+    class Slow(ScriptedModel):
+        takes_s = 0.0
+
+        async def reply(self, request):
+            await asyncio.sleep(self.takes_s)
+            return await super().reply(request)
+
+    script = Script(lambda response: AccessError("no"))
+    model = Slow(script.answer)
+    limits = Limits(timeout_s=50_000.0)
+    plan = plan_judging(LlmJudge(model=model, probability="stated", limits=limits), RUBRIC)
+    timed_out = "the judge is out of order: ModelTimeoutError"
+
+    async def work():
+        now = asyncio.get_running_loop().time
+        async with living(plan, rest_s=10.0, deadline_s=30.0) as judge:
+            await judge.ask(items_of(1))
+            script.fault, model.takes_s = lambda response: None, 10_000.0
+            await asyncio.sleep(10)
+            began = now()
+            trial = await judge.ask(items_of(1, start=1), deadline_s=5.0)
+            ended_s = now() - began
+            await until(lambda: judge.state.n_waiting == 0, seconds=100)
+            tried_s, n_tried = now() - began, judge.state.n_calls
+            resting = await judge.ask(items_of(3, start=1))
+            model.takes_s = 1.0
+            await asyncio.sleep(20)
+            return trial, ended_s, tried_s, n_tried, resting, await judge.ask(items_of(1, start=1))
+
+    trial, ended_s, tried_s, n_tried, resting, mended = run(work())
+
+    assert (trial.failures, ended_s) == ((LATE,), 5.0)
+    assert tried_s == pytest.approx(30.0, abs=0.1)
+    assert n_tried == 2
+    assert resting.failures == (timed_out,) * 3
+    assert mended.failures == (None,)
+
+
+def test_a_trial_that_is_told_to_wait_makes_the_rest_as_long(run):
+    script = Script(lambda response: AccessError("no"))
+    too_many = "the judge is out of order: RateLimitError"
+
+    async def work():
+        async with living(plan_of(script), rest_s=1.0) as judge:
+            await judge.ask(items_of(1))
+            script.fault = lambda response: RateLimitError("slowly", retry_after_s=40.0)
+            await asyncio.sleep(1)
+            told = await judge.ask(items_of(1))
+            script.fault = lambda response: None
+            await asyncio.sleep(39)
+            resting = await judge.ask(items_of(1))
+            await asyncio.sleep(1)
+            return told, resting, await judge.ask(items_of(1))
+
+    told, resting, mended = run(work())
+
+    assert told.failures == resting.failures == (too_many,)
+    assert mended.failures == (None,)
 
 
 def test_rests_are_twice_as_long_each_time_and_a_minute_at_most():
@@ -251,14 +357,14 @@ def test_a_limit_of_cost_is_final_and_what_is_stored_is_still_given(tmp_path, to
     store = tmp_path / "replies.sqlite"
 
     async def work():
-        async with living(plan, store=store, rest_s=0.01, remembered=0) as live:
+        async with living(plan, store=store, rest_s=50.0, remembered=0) as live:
             first = await live.ask(items_of(30))
             n_calls = live.state.n_calls
-            await asyncio.sleep(0.1)
+            put_forward(51)
             again = await live.ask(items_of(30))
             return first, again, n_calls, live.state
 
-    first, again, n_calls, state = asyncio.run(work())
+    first, again, n_calls, state = run_forward(work())
 
     n_paid = first.failures.count(None)
     assert 9 <= n_paid <= 10
@@ -283,13 +389,13 @@ def test_the_limit_of_cost_holds_over_all_recoveries():
     judge = LlmJudge(model=ScriptedModel(answer), probability="stated", limits=limits, price=PRICE)
 
     async def work():
-        async with living(plan_judging(judge, RUBRIC), rest_s=0.001) as live:
+        async with living(plan_judging(judge, RUBRIC), rest_s=50.0) as live:
             for start in range(0, 400, 4):
                 await live.ask(items_of(4, start=start))
-                await asyncio.sleep(0.005)
+                put_forward(61)
             return live.state
 
-    state = asyncio.run(work())
+    state = run_forward(work())
 
     assert 0.8 <= state.cost <= 1.0 + 1e-9
     assert state.n_calls == n_calls
@@ -302,7 +408,7 @@ def test_a_store_that_takes_nothing_stops_the_calls_until_it_does(tmp_path, told
     store = tmp_path / "replies.sqlite"
 
     async def work():
-        async with living(plan, store=store, rest_s=0.2, remembered=0) as judge:
+        async with living(plan, store=store, rest_s=50.0, remembered=0) as judge:
             known = await judge.ask(items_of(3))
             with sqlite3.connect(store) as other:
                 other.execute(
@@ -315,10 +421,11 @@ def test_a_store_that_takes_nothing_stops_the_calls_until_it_does(tmp_path, told
             with sqlite3.connect(store) as other:
                 other.execute("DROP TRIGGER full")
             other.close()
-            await asyncio.sleep(0.3)
+            put_forward(51)
+            await judge.ask(items_of(1, start=10))
             return known, full, n_paid, await judge.ask(items_of(30, start=10))
 
-    known, full, n_paid, after = asyncio.run(work())
+    known, full, n_paid, after = run_forward(work())
 
     takes_nothing = "the judge is out of order: the store takes nothing"
     assert known.failures == (None,) * 3
@@ -334,7 +441,7 @@ def test_a_store_that_cannot_be_read_lets_nothing_be_paid_twice(tmp_path, told):
     store = tmp_path / "replies.sqlite"
 
     async def work():
-        async with living(plan, store=store, rest_s=0.2, remembered=0) as judge:
+        async with living(plan, store=store, rest_s=50.0, remembered=0) as judge:
             await judge.ask(items_of(3))
             with sqlite3.connect(store) as other:
                 other.execute("ALTER TABLE voirdire_calls RENAME TO elsewhere")
@@ -345,10 +452,10 @@ def test_a_store_that_cannot_be_read_lets_nothing_be_paid_twice(tmp_path, told):
             with sqlite3.connect(store) as other:
                 other.execute("ALTER TABLE elsewhere RENAME TO voirdire_calls")
             other.close()
-            await asyncio.sleep(0.3)
+            put_forward(51)
             return gone, resting, state, await judge.ask(items_of(5))
 
-    gone, resting, state, back = asyncio.run(work())
+    gone, resting, state, back = run_forward(work())
 
     assert len(set(gone.failures)) == 1
     assert gone.failures[0].startswith("the store cannot be read: ")
@@ -421,6 +528,7 @@ def test_one_trial_that_is_given_up_lets_the_next_one_begin(run):
             resting = await judge.ask(items_of(1, start=2))
             script.fault = lambda response: None
             await asyncio.sleep(6)
+            await judge.ask(items_of(1))
             return failed, resting, await judge.ask(items_of(4))
 
     failed, resting, mended = run(work())
@@ -431,7 +539,7 @@ def test_one_trial_that_is_given_up_lets_the_next_one_begin(run):
     assert script.n_calls == 2 + 4
 
 
-def test_items_wait_for_a_trial_no_longer_than_their_deadline(run):
+def test_a_trial_is_waited_for_no_longer_than_its_deadline(run):
     script = Script(lambda response: AccessError("no"), delay_s=1.0)
 
     async def work():
@@ -445,5 +553,6 @@ def test_items_wait_for_a_trial_no_longer_than_their_deadline(run):
 
     late, there = run(work())
 
-    assert late.n_late == 5
-    assert there.n_remembered == 5
+    assert late.failures == (LATE, *(ACCESS,) * 4)
+    assert there.failures == (None,) * 5
+    assert there.n_remembered == 1

@@ -1,6 +1,7 @@
 """Runs of `voirdire judge` as programs of their own, against a server that counts its calls."""
 
 import json
+import math
 import os
 import random
 import signal
@@ -21,6 +22,23 @@ questions:
   - {id: rude, kind: boolean, text: "Is it rude?"}
 """
 PROGRAM = (sys.executable, "-c", "import voirdire.cli as c; c.run()")
+TELLING = (
+    sys.executable,
+    "-c",
+    """
+import os, pathlib, threading, voirdire.cli as c, voirdire.cli.judging_progress as p
+note = p._Ending.note
+def told(self, *args, **more):
+    note(self, *args, **more)
+    told = pathlib.Path(os.environ["TOLD"])
+    mine = told.with_suffix(f".{threading.get_ident()}")
+    mine.write_text(str(sum(self._in_flight.values())))
+    mine.replace(told)
+p._Ending.note = told
+c.run()
+""",
+)
+"""The same program, which writes down how many calls it knows to be in flight."""
 CONCURRENCY = 8
 
 
@@ -70,7 +88,13 @@ class Runs:
         self._begun = []
 
     def start(
-        self, output="out.parquet", *options, store=None, stdin=False, stderr=subprocess.PIPE
+        self,
+        output="out.parquet",
+        *options,
+        store=None,
+        stdin=False,
+        stderr=subprocess.PIPE,
+        program=PROGRAM,
     ):
         """Start a program, which is killed with the test at the latest."""
         return self._start(
@@ -80,13 +104,15 @@ class Runs:
             *("-o", output if output == "-" else self.folder / output, *options),
             stdin=stdin,
             stderr=stderr,
+            program=program,
         )
 
-    def start_several(self):
+    def start_several(self, *, program=PROGRAM):
         """Start a program with the judges that were written."""
         return self._start(
             *("--judges", self.folder / "judges.yaml"),
             *("--store", self.store, "-o", self.folder / "several"),
+            program=program,
         )
 
     def write_judges(self, *names):
@@ -100,15 +126,16 @@ class Runs:
         path = self.folder / "judges.yaml"
         path.write_text(f"schema: voirdire.judges/1\njudges:\n{text}", encoding="utf-8")
 
-    def _start(self, *options, stdin=False, stderr=subprocess.PIPE):
+    def _start(self, *options, stdin=False, stderr=subprocess.PIPE, program=PROGRAM):
         items = "-" if stdin else self.items
         words = ["judge", items, "--rubric", self.folder / "tiny.yaml", *options]
         process = subprocess.Popen(
-            [*PROGRAM, *map(str, words)],
+            [*program, *map(str, words)],
             stdin=subprocess.PIPE if stdin else subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=stderr,
             text=True,
+            env=os.environ | {"TOLD": str(self.folder / "told")},
         )
         self._begun.append(process)
         return process
@@ -121,7 +148,7 @@ class Runs:
 
     def finish(self, process, *, code=0):
         """Wait for a program, and give what it printed on either stream."""
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=300)
         assert process.returncode == code, out + err
         assert "Traceback" not in err
         return out, err
@@ -140,6 +167,19 @@ class Runs:
     def has_served(self, n_calls):
         """Say whether the server was asked for so many."""
         return self.n_served >= n_calls
+
+    def hold(self, n_calls=0):
+        """Let the server answer so many calls and keep the others waiting, until `let_go`."""
+        self.server.n_allowed = len(self.server.log) + n_calls
+
+    def let_go(self):
+        """Let the server answer every call again."""
+        self.server.n_allowed = math.inf
+
+    def told_in_flight(self):
+        """How many calls a program that is `TELLING` knows to be in flight."""
+        path = self.folder / "told"
+        return int(path.read_text()) if path.exists() else 0
 
     def stored(self):
         """Count the attempts that the store holds."""
@@ -178,7 +218,7 @@ def expected_verdicts(n_items, *, failed=lambda number: False):
     return pl.DataFrame(rows)
 
 
-def wait_until(condition, *, seconds=30.0):
+def wait_until(condition, *, seconds=120.0):
     """Wait for something to happen, for so long at most."""
     limit = time.monotonic() + seconds
     while not condition():

@@ -9,6 +9,7 @@ import pytest
 
 from judging.llm.counted_runs import (
     CONCURRENCY,
+    TELLING,
     Runs,
     expected_verdicts,
     interrupt,
@@ -77,12 +78,14 @@ def test_a_run_killed_at_twenty_moments_ends_as_one_that_never_was(runs):
     moments = sorted(chance.sample(range(2_000), k=17))
 
     for n_killed, moment in enumerate(moments, start=1):
+        made.hold(moment + 20 - made.n_served)  # it cannot come to its end, however late the kill
         process = made.start()
         served = partial(made.has_served, moment)
         kill_when(process, served, after_s=chance.random() * 0.03)
         assert process.returncode != 0
         # what was asked for and is not stored was in flight when a program was killed
         assert 0 <= made.n_served - made.stored() <= n_killed * CONCURRENCY
+    made.let_go()
     for _ in range(3):  # and where the file is put together
         kill_when(made.start(), lambda: made.is_written, after_s=chance.random() * 0.05)
     made.finish(made.start())
@@ -100,8 +103,10 @@ def test_a_run_killed_on_postgresql_goes_on_from_there(runs, postgres_place):
     made = runs(300, store=postgres_place)
     made.server.delay_s = 0.005
 
+    made.hold(150)
     kill_when(made.start(), lambda: made.n_served >= 100, after_s=0.0)
     n_lost = made.n_served - made.stored()
+    made.let_go()
     made.finish(made.start())
 
     assert 0 <= n_lost <= CONCURRENCY
@@ -113,12 +118,15 @@ def test_a_run_killed_on_postgresql_goes_on_from_there(runs, postgres_place):
 @pytest.mark.parametrize("signal", ["SIGINT", "SIGTERM"])
 def test_an_interruption_waits_for_calls_in_flight_and_keeps_them(runs, signal):
     made = runs(60)
-    made.server.delay_s = 0.6
+    made.hold()
     process = made.start()
     wait_until(lambda: made.server.n_inside == CONCURRENCY)
 
     interrupt(process, signal)
-    _, err = made.finish(process, code=130)
+    said = process.stderr.readline()
+    made.let_go()
+    _, rest = made.finish(process, code=130)
+    err = said + rest
 
     n_paid = made.n_served
     assert n_paid <= 2 * CONCURRENCY
@@ -127,7 +135,6 @@ def test_an_interruption_waits_for_calls_in_flight_and_keeps_them(runs, signal):
     assert err.startswith(f"stopping: {CONCURRENCY} calls are in flight and are waited for; Ctrl-C")
     assert err.count("stopping") == 1
     assert not (made.folder / "out.parquet").exists()
-    made.server.delay_s = 0.0
     made.finish(made.start())
     assert set(made.server.served.values()) == {1}
     assert made.verdicts().equals(expected_verdicts(60))
@@ -137,15 +144,16 @@ def test_a_second_ctrl_c_does_not_wait(runs):
     made = runs(60)
     made.server.script = lambda item, n_before: "ok" if number_of(item) < 20 else "hang"
     process = made.start()
-    wait_until(lambda: made.server.n_inside == CONCURRENCY and len(made.server.replied) == 20)
-    time.sleep(0.5)
+    wait_until(lambda: made.server.n_inside == CONCURRENCY and made.stored() == 20)
 
     interrupt(process)
+    said = process.stderr.readline()  # two signals at once would be one
     time.sleep(1.0)
     is_waiting = process.poll() is None
     interrupt(process)
     _, err = made.finish(process, code=130)
 
+    assert said.startswith("stopping")
     assert is_waiting
     assert KEPT in err
     assert made.stored() == 20  # what came before is there
@@ -160,9 +168,8 @@ def test_what_is_waited_for_is_said_at_once(runs, n_judges):
     made = runs(20)
     made.write_judges("one", "two")
     made.server.script = lambda item, n_before: "hang"
-    process = made.start() if n_judges == 1 else made.start_several()
-    wait_until(lambda: made.server.n_inside == n_judges * CONCURRENCY)
-    time.sleep(0.5)  # the count of the other judge is that of its last word
+    process = (made.start if n_judges == 1 else made.start_several)(program=TELLING)
+    wait_until(lambda: made.told_in_flight() == n_judges * CONCURRENCY)
 
     interrupt(process)
     said = process.stderr.readline()
@@ -190,7 +197,7 @@ def test_what_is_waited_for_is_said_on_a_terminal_above_the_bar(runs):
         shown += os.read(ours, 4096)
     is_waiting = process.poll() is None
     interrupt(process)
-    process.wait(timeout=30)
+    process.wait(timeout=120)
     os.close(ours)
 
     assert is_waiting
@@ -230,11 +237,12 @@ def test_two_programs_on_one_store_both_come_to_the_end(runs, store):
 
 def test_two_programs_on_one_output_are_refused_and_the_first_ends(runs):
     made = runs(40)
-    made.server.delay_s = 0.3
+    made.hold(10)
     first = made.start()
     wait_until(lambda: made.n_served)
 
     _, err = made.finish(made.start(), code=1)
+    made.let_go()
     made.finish(first)
 
     assert "must not be written by another run" in err
@@ -261,7 +269,7 @@ def test_what_ends_a_run_is_said_while_more_items_are_waited_for(runs):
     process = made.start(stdin=True)
 
     made.give(process, n_items=1_100, n_more=420)  # what is read at once, and a little more
-    process.wait(timeout=30)
+    process.wait(timeout=120)
 
     _, err = made.finish(process, code=1)
     assert "Incorrect API key" in err
@@ -273,15 +281,16 @@ def test_ctrl_c_lets_several_judges_finish_their_calls_and_a_second_one_does_not
     made.write_judges("one", "two")
     made.server.script = lambda item, n_before: "ok" if number_of(item) < 20 else "hang"
     process = made.start_several()
-    wait_until(lambda: made.server.n_inside == 2 * CONCURRENCY and made.has_served(40))
-    time.sleep(0.5)
+    wait_until(lambda: made.server.n_inside == 2 * CONCURRENCY and made.stored() == 2 * 20)
 
     interrupt(process)
+    said = process.stderr.readline()  # two signals at once would be one
     time.sleep(1.0)
     is_waiting = process.poll() is None
     interrupt(process)
     _, err = made.finish(process, code=130)
 
+    assert said.startswith("stopping")
     assert is_waiting
     assert KEPT in err
     assert made.stored() == 2 * 20
@@ -295,11 +304,13 @@ def test_ctrl_c_lets_several_judges_finish_their_calls_and_a_second_one_does_not
 def test_a_reader_that_leaves_ends_the_run_and_its_spending(runs):
     made = runs(5_000)
     made.server.delay_s = 0.01
+    made.hold(2_000)
     process = made.start("-")
 
     process.stdout.readline()
     process.stdout.close()
-    process.wait(timeout=30)
+    made.let_go()
+    process.wait(timeout=120)
 
     assert process.returncode == 1
     assert process.stderr.read() == ""

@@ -10,9 +10,10 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from voirdire.errors import RubricError
+from voirdire.errors import InputError, RubricError
 from voirdire.judging.llm.judges_file import JudgeSpec, judges_from_text, load_judges
 from voirdire.judging.llm.pricing import Price
+from voirdire.judging.llm.several import load_llm_judges
 from voirdire.models import Capabilities
 
 TWELVE = """\
@@ -557,3 +558,49 @@ def test_any_value_of_any_key_is_taken_or_refused_in_our_words(value, name):
     assert judges or told
     assert all(re.search("must|has no key", message) for message in told)
     assert not any("another form" in message for message in told)
+
+
+# which keys a file may have sent where
+
+
+@pytest.fixture
+def with_key(tmp_path, monkeypatch):
+    """Write a file of one judge that names a key for another host, and set that key."""
+    monkeypatch.delenv("VOIRDIRE_KEY_VARIABLES", raising=False)
+    monkeypatch.setenv("DATABASE_PASSWORD", "open sesame".replace(" ", "-"))
+    path = tmp_path / "judges.yaml"
+    lines = "base_url: http://127.0.0.1:9/v1\n    api_key_env: DATABASE_PASSWORD"
+    path.write_text(one(lines), encoding="utf-8")
+    return path
+
+
+def test_a_file_has_no_key_sent_that_was_not_allowed(with_key):
+    with pytest.raises(InputError, match=r"VOIRDIRE_KEY_VARIABLES=DATABASE_PASSWORD@127") as caught:
+        load_llm_judges(with_key)
+
+    assert "sesame" not in str(caught.value)
+
+
+def test_without_keys_a_file_is_read_for_its_estimate(with_key):
+    (judge,) = load_llm_judges(with_key, reads_keys=False)
+
+    assert judge.name == "j"
+
+
+def test_a_key_that_is_allowed_is_sent_there(with_key, monkeypatch):
+    monkeypatch.setenv("VOIRDIRE_KEY_VARIABLES", "DATABASE_PASSWORD@127.0.0.1:9")
+
+    (judge,) = load_llm_judges(with_key)
+
+    assert judge.model._keys.headers() == {"Authorization": "Bearer open-sesame"}
+
+
+def test_the_provider_gets_its_own_key_without_more_words(tmp_path, monkeypatch):
+    monkeypatch.delenv("VOIRDIRE_KEY_VARIABLES", raising=False)
+    monkeypatch.setenv("OPENAI_API_KEY", "open-sesame")
+    path = tmp_path / "judges.yaml"
+    path.write_text(one("api_key_env: OPENAI_API_KEY"), encoding="utf-8")
+
+    (judge,) = load_llm_judges(path)
+
+    assert judge.model._keys.headers() == {"Authorization": "Bearer open-sesame"}

@@ -259,7 +259,7 @@ def run(code, *, expected=""):
         env=os.environ | {"PYTHONPATH": tests},
         capture_output=True,
         text=True,
-        timeout=50,
+        timeout=300,
         check=False,
     )
     assert done.stderr == ""

@@ -85,8 +85,10 @@ class Hangs(TryingJudge):
     """Sleeps until it is let go."""
 
     let_go: threading.Event = field(default_factory=threading.Event)
+    is_asked: threading.Event = field(default_factory=threading.Event)
 
     def probabilities(self, items):
+        self.is_asked.set()
         self.let_go.wait(60)
         return super().probabilities(items)
 

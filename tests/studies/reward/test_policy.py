@@ -10,6 +10,7 @@ from asked_models import Asked
 from studies.reward.small_reward import items_of, judged_of
 from voirdire.errors import InputError, NoDataError
 from voirdire.judging import LlmJudge, ScriptedJudge
+from voirdire.judging.cascade import CascadeJudge
 from voirdire.judging.llm.pricing import Price
 from voirdire.studies.reward.policy import check_policy
 
@@ -166,6 +167,30 @@ def test_replies_of_an_earlier_run_leave_the_seconds_of_a_step_unknown(reward, t
     assert again.n_calls == 2  # that it would take
     assert again.n_tokens > 0
     assert again.step_cost > 0
+
+
+def test_of_a_cascade_only_what_the_first_judge_passes_on_is_counted(reward, rubric, tmp_path):
+    items = items_of(_rows({"a": [SORRY] * 4}))
+    passed_on = items[1].id
+
+    def says(item):
+        return [0.5, 0, 0, 0] if item.id == passed_on else SORRY
+
+    first = ScriptedJudge(questions=rubric.propositions, answer=says, name="quick")
+    store = tmp_path / "replies.sqlite"
+
+    def found(judge):
+        return check_policy(items, reward, judge=judge, store=store, step_size=100)[0]
+
+    cascade = CascadeJudge(first=first, then=_language_model(), unsure=(0.1, 0.9))
+    paid, again = found(cascade), found(cascade)
+    found(_language_model())
+    alone = found(_language_model())
+
+    assert (paid.n_calls, paid.step_calls) == (1, 25)
+    assert (again.n_calls, again.step_calls) == (1, 25)  # that it would take
+    assert again.step_cost == pytest.approx(25 * again.cost)
+    assert again.n_tokens == pytest.approx(alone.n_tokens / 4, abs=1) != 0
 
 
 def test_given_verdicts_of_an_unknown_judge_leave_costs_unknown(check):

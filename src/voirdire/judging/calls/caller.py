@@ -65,6 +65,9 @@ class Caller:
         US dollars of a `Usage`, or None where nobody knows.
     rng : random.Random, optional
         Spreads the waiting after errors.
+    is_trial : bool, optional
+        Whether all it is to find out is if the server works again: an error that may pass ends the
+        run at once, and nothing is kept of it, since it is not the call's.
 
     Raises
     ------
@@ -94,8 +97,10 @@ class Caller:
         commit: Commit | None = None,
         price: Callable[[Usage], float | None] | None = None,
         rng: random.Random | None = None,
+        is_trial: bool = False,
     ) -> None:
         self._model = model
+        self._is_trial = is_trial
         self._batch_model = model if isinstance(model, BatchChatModel) else None
         self._limits = limits
         self._commit = commit
@@ -332,7 +337,7 @@ class Caller:
             if result.form != request.form:
                 result = msgspec.structs.replace(result, form=request.form)
             return result
-        if isinstance(result, AccessError):
+        if isinstance(result, AccessError) or (self._is_trial and is_transient(result)):
             self._end(result)
         is_unreached = self._giving_up.is_unreached(result)
         if isinstance(result, UnsupportedError) and self._has_stepped(result, request.form):

@@ -142,9 +142,11 @@ def _merged(
     probabilities[rows] = arrays.probabilities
     places = rows.tolist()
     failures = {(places[row], column): why for (row, column), why in arrays.failures.items()}
+    first, then = bound.answerers
     sources = [bound.first.judge.source] * len(stretch.items)
+    answered_by = [first] * len(stretch.items)
     for row in places:
-        sources[row] = bound.then.source
+        sources[row], answered_by[row] = bound.then.source, then
     batch = verdict_batch(
         stretch.items,
         plan,
@@ -152,7 +154,7 @@ def _merged(
         failures=failures,
         details=_spread(arrays.details, rows, shape=probabilities.shape),
     )
-    return replace(batch, sources=tuple(sources))
+    return replace(batch, sources=tuple(sources), answered_by=tuple(answered_by))
 
 
 def _spread(

@@ -65,6 +65,12 @@ class BoundCascade(BoundJudge):
         return BoundJudge(judge=self.judge, rubric=self.rubric)
 
     @property
+    def answerers(self) -> tuple[str, str]:
+        """What the first judge and the language model are called where one of them answered."""
+        first, then = self.first.judge.name, self.judge.name
+        return (first, then) if first != then else (f"{first} (first)", f"{then} (then)")
+
+    @property
     def notes(self) -> tuple[str, ...]:
         """What the reader of its verdicts should know of the first judge."""
         return (*self.first.notes, *distrust(self.first.judge))

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from voirdire.judging.local.bundled import BUNDLED
+from voirdire.rubrics.given_file import open_regular
 
 if TYPE_CHECKING:
     from voirdire.judging.cascade.judge import CascadeJudge
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["is_cascade_file", "load_cascade"]
 
 _SUFFIXES = (".yaml", ".yml")
-_HEAD_CHARACTERS = 1 << 16
+_HEAD_BYTES = 1 << 16
 _MARK = re.compile(
     r"""^(?:\{\s*)?["']?(?:cascade["']?\s*:|schema["']?\s*:\s*["']?voirdire\.cascade/)""",
     re.MULTILINE,
@@ -39,10 +40,11 @@ def is_cascade_file(judge: str | Path) -> bool:
     if path.suffix.lower() not in _SUFFIXES:
         return False
     try:
-        with path.open(encoding="utf-8", errors="replace") as file:
-            return _MARK.search(file.read(_HEAD_CHARACTERS)) is not None
-    except OSError:
+        with open_regular(path) as file:
+            head = file.read(_HEAD_BYTES).decode("utf-8", "replace")
+    except (OSError, ValueError):
         return False
+    return _MARK.search(head.replace("\r\n", "\n").replace("\r", "\n")) is not None
 
 
 def load_cascade(
@@ -70,11 +72,12 @@ def load_cascade(
         If the file cannot be read or breaks a rule; the message begins with file, line and column,
         and `problems` has all of them.
     InputError
-        If a key is missing from the environment.
+        If a key is missing from the environment, or may not go where the file sends it.
 
     Notes
     -----
     A key never stands in the file: what looks like one is refused, and no message repeats it.
+    Which variables it may name, and for where: see `voirdire.judging.load_llm_judges`.
     """
     from voirdire.judging.cascade.cascade_form import CascadeFileForm, CascadeForm
     from voirdire.judging.cascade.judge import CascadeJudge

@@ -49,12 +49,16 @@ class LiveAnswer(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         Why a probability is missing, where one is; without any text of the item.
     is_stored : bool
         Whether it came from the store, and nothing was called.
+    answered_by : str or None
+        Which judge of a cascade it came to, answered or not; None where there is only one, and
+        where it came to none.
     """
 
     probabilities: NDArray[np.float64]
     behavior: str | None = None
     failure: str | None = None
     is_stored: bool = False
+    answered_by: str | None = None
 
 
 def no_answer(n_propositions: int, why: str, *, behavior: str | None = None) -> LiveAnswer:
@@ -99,12 +103,15 @@ class Asked:
     wanted_until : float
         When the last who waits for it gives up, by the event loop's clock. What nobody waits for
         comes after everything else.
+    answered_by : str or None
+        Which judge of a cascade it has come to.
     """
 
     key: bytes
     item: Item
     future: asyncio.Future[LiveAnswer]
     wanted_until: float = math.inf
+    answered_by: str | None = None
 
     @property
     def is_answered(self) -> bool:
@@ -113,8 +120,11 @@ class Asked:
 
     def answer(self, answer: LiveAnswer) -> None:
         """Give it its answer, unless it has one."""
-        if not self.future.done():
-            self.future.set_result(answer)
+        if self.future.done():
+            return
+        if self.answered_by is not None:
+            answer = msgspec.structs.replace(answer, answered_by=self.answered_by)
+        self.future.set_result(answer)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -135,6 +145,8 @@ class LiveVerdicts:
         Items whose answer was in the store.
     n_late : int
         Items whose answer did not come in time.
+    answered_by : tuple of str or None, or None
+        By item which judge of a cascade it came to; None where there is only one judge.
     """
 
     probabilities: NDArray[np.float64] = field(repr=False)
@@ -143,6 +155,7 @@ class LiveVerdicts:
     n_remembered: int = 0
     n_stored: int = 0
     n_late: int = 0
+    answered_by: tuple[str | None, ...] | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -26,10 +26,10 @@ class Breaker:
         self._first_s = self._next_s = rest_s
         self._until = 0.0
 
-    def trip(self, reason: str, *, now: float) -> None:
-        """Note that it is out of order, and rest."""
+    def trip(self, reason: str, *, now: float, at_least_s: float = 0.0) -> None:
+        """Note that it is out of order, and rest; so many seconds at least."""
         self.reason = reason
-        self._until = now + self._next_s
+        self._until = now + max(self._next_s, at_least_s)
         self._next_s = min(2 * self._next_s, max(_LONGEST_S, self._first_s))
 
     def mend(self) -> None:

@@ -71,6 +71,15 @@ class Callers:
             self._current = self._made(self._left)
         return self._current
 
+    def trial(self, *, timeout_s: float) -> Caller:
+        """Put one into use that makes one try, in so many seconds at most; then give it up."""
+        self.give_up()
+        limits = self._judge.limits
+        self._current = self._made(
+            self._left, timeout_s=min(timeout_s, limits.timeout_s), is_trial=True
+        )
+        return self._current
+
     def give_up(self) -> None:
         """Let what the one in use has sent come to its end, and begin nothing more with it."""
         if self._current is not None:
@@ -87,9 +96,19 @@ class Callers:
         perhaps = self._perhaps + sum(state.perhaps_cost for state in self._states())
         return most - (self.cost or 0.0) - perhaps
 
-    def _made(self, max_cost: float | None) -> Caller:
+    def _made(
+        self, max_cost: float | None, *, timeout_s: float | None = None, is_trial: bool = False
+    ) -> Caller:
         limits = replace(self._judge.limits, max_cost=max_cost)
-        return Caller(self._judge.model, limits=limits, commit=self.commit, price=self._price)
+        if timeout_s is not None:
+            limits = replace(limits, timeout_s=timeout_s)
+        return Caller(
+            self._judge.model,
+            limits=limits,
+            commit=self.commit,
+            price=self._price,
+            is_trial=is_trial,
+        )
 
     def _states(self) -> list[CallerState]:
         callers = self._old if self._current is None else [*self._old, self._current]

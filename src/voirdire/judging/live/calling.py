@@ -6,13 +6,8 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING, Any
 
-from voirdire.errors import (
-    CostLimitReachedError,
-    ModelCallError,
-    ModelTimeoutError,
-    ServerError,
-    StoppedError,
-)
+from voirdire.errors import CostLimitReachedError, ModelCallError, StoppedError
+from voirdire.judging.calls.pace import LONGEST_WAIT_S
 from voirdire.judging.live.answers import CLOSED, LATE
 from voirdire.judging.live.breaker import Breaker
 from voirdire.judging.live.bugs import tell_bug
@@ -54,7 +49,6 @@ _OUT_OF_ORDER = "the judge is out of order"
 _ENDING = (StoppedError, ModelCallError, NotStoredError)
 """What concerns every call, and not those in which it was met."""
 
-_SERVER_FAILED = (ModelTimeoutError.reason, ServerError.reason)
 _log = logging.getLogger("voirdire")
 
 
@@ -66,7 +60,7 @@ class Calling:
     bound : BoundJudge
         Who is called.
     settings : LiveSettings
-        How long it rests when it is out of order.
+        How long it rests when it is out of order, and how long a trial may take.
 
     Attributes
     ----------
@@ -77,6 +71,13 @@ class Calling:
     ------
     InputError
         If the limits hold a cost and nobody knows the price.
+
+    Notes
+    -----
+    After a rest the next call tries whether the judge works again: one try, nothing of which is
+    kept if it fails for a reason that may pass. Whoever asks meanwhile is refused at once, as
+    during the rest, save for what waits for this very call. Nobody knows yet whether more than a
+    refusal would come of waiting, and who waited for a server that hangs would wait in vain.
     """
 
     def __init__(self, bound: BoundJudge, *, settings: LiveSettings) -> None:
@@ -92,6 +93,7 @@ class Calling:
         self._tasks: set[asyncio.Task[None]] = set()
         self._n_working = 0
         self._breaker = Breaker(settings.rest_s)
+        self._trial_s = settings.deadline_s
         self._is_trying = False
         self._last = _OUT_OF_ORDER  # why the last of the callers was given up
         self._end: str | None = None
@@ -103,7 +105,7 @@ class Calling:
 
     def out_of_order(self, now: float) -> str | None:
         """Say why nothing is called at a time of the event loop; None where something would be."""
-        return self._end or self._breaker.rests(now)
+        return self._end or (self._breaker.reason if self._is_trying else self._breaker.rests(now))
 
     def add(self, stretch: Stretch, units: Sequence[Unit]) -> None:
         """Have units called; calls that are under way already are only waited for."""
@@ -117,9 +119,11 @@ class Calling:
                 new.append(job)
         if (why := self.out_of_order(_now())) is not None:
             self._fail(new, why)
-            return
-        self._line.add(new)
-        self._feed()
+        elif self._breaker.reason is not None:
+            self._begin_trial(new)
+        else:
+            self._line.add(new)
+            self._feed()
 
     def stop(self) -> None:
         """Begin nothing more; what is sent comes to its end."""
@@ -140,15 +144,20 @@ class Calling:
         self._fail(list(self._jobs.values()), CLOSED)
 
     def _feed(self) -> None:
-        """Have as many workers as there is work for; one trial where it was out of order."""
-        if self._breaker.reason is not None:
-            if len(self._line) and not self._is_trying:
-                self._is_trying = True
-                self._begin(self._try())
-            return
+        """Have as many workers as there is work for."""
         for _ in range(min(len(self._line), self._most_workers - self._n_working)):
             self._n_working += 1
             self._begin(self._work())
+
+    def _begin_trial(self, jobs: Sequence[Job]) -> None:
+        """Try whether the judge works again with one of the jobs, and refuse the others."""
+        if not jobs:
+            return
+        now = _now()
+        trial = next((job for job in jobs if job.wanted_until > now), jobs[0])
+        self._is_trying = True
+        self._begin(self._try(trial))
+        self._fail([job for job in jobs if job is not trial], str(self._breaker.reason))
 
     def _begin(self, work: Coroutine[None, None, None]) -> None:
         task = asyncio.get_running_loop().create_task(work)
@@ -163,22 +172,18 @@ class Calling:
         finally:
             self._n_working -= 1
 
-    async def _try(self) -> None:
-        """Make one call and see whether the judge works again; everything else waits for that."""
+    async def _try(self, job: Job) -> None:
+        """Make one call and see whether the judge works again."""
         why = str(self._breaker.reason)
         try:
-            job = self._line.next(_now())
-            if job is None:
-                return
-            outcomes = await self._answer([job])
-            if any(map(_is_of_working_server, outcomes)):
+            if await self._answer([job], is_trial=True):
+                self.callers.give_up()  # from here on with one that makes calls again
                 self._breaker.mend()
                 _log.warning("the judge works again")
-            elif self.out_of_order(_now()) is None:
-                self._trip(why)
         finally:
             self._is_trying = False
-        self._feed()
+        if self._breaker.reason is not None and self.out_of_order(_now()) is None:
+            self._trip(why)
 
     def _taken(self) -> list[Job]:
         jobs: list[Job] = []
@@ -187,14 +192,16 @@ class Calling:
             jobs.append(job)
         return jobs
 
-    async def _answer(self, jobs: Sequence[Job]) -> Sequence[Outcome[Any]]:
+    async def _answer(
+        self, jobs: Sequence[Job], *, is_trial: bool = False
+    ) -> Sequence[Outcome[Any]]:
         """Take jobs to their end, whatever happens; give what came of the calls, if anything."""
         if self.callers.is_spent:
             self._end_with(SPENT)
-        if (why := self.out_of_order(_now())) is not None:
+        if (why := self._end if is_trial else self.out_of_order(_now())) is not None:
             self._fail(jobs, why)
             return ()
-        caller = self.callers.current()
+        caller = self.callers.trial(timeout_s=self._trial_s) if is_trial else self.callers.current()
         try:
             outcomes = await self._outcomes(caller, jobs)
         except KeyboardInterrupt:
@@ -244,7 +251,8 @@ class Calling:
     def _trip(self, why: str, *, error: BaseException | None = None) -> None:
         """Begin nothing for a while."""
         self._last = why
-        self._breaker.trip(why, now=_now())
+        asked_s = getattr(error, "retry_after_s", None) or 0.0
+        self._breaker.trip(why, now=_now(), at_least_s=min(asked_s, LONGEST_WAIT_S))
         status = getattr(error, "status", None)
         _log.warning("%s%s", why, "" if status is None else f" (HTTP {status})")
         self.callers.give_up()
@@ -277,8 +285,3 @@ def _is_told_to_stop() -> bool:
 def _out_of_order(error: BaseException) -> str:
     what = "the store takes nothing" if isinstance(error, NotStoredError) else type(error).__name__
     return f"{_OUT_OF_ORDER}: {what}"
-
-
-def _is_of_working_server(outcome: Outcome[Any]) -> bool:
-    failure = outcome.failure
-    return failure is None or failure.reason.partition(":")[0] not in _SERVER_FAILED

@@ -55,6 +55,7 @@ class CascadeAsker:
         self._bound = bound
         self._first = ThreadAsker(bound.first, settings)
         self._then = ModelAsker(bound.then, store=store, settings=settings)
+        self._called_first, self._called_then = bound.answerers
         self._unsure: list[Asked] = []
         self._n_over = 0
 
@@ -100,8 +101,10 @@ class CascadeAsker:
         is_over = answer.failure in _OVER
         if is_over or not self._bound.goes_on(answer.probabilities[None, :])[0]:
             self._n_over += is_over
+            asked.answered_by = None if is_over else self._called_first
             asked.answer(answer)
             return
+        asked.answered_by = self._called_then
         if not self._unsure:  # what comes of one batch goes on together
             asyncio.get_running_loop().call_soon(self._pass_on)
         self._unsure.append(asked)

@@ -7,6 +7,7 @@ import math
 from functools import partial
 from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
 
 from voirdire.judging.live.answers import (
@@ -20,6 +21,7 @@ from voirdire.judging.live.answers import (
 from voirdire.judging.live.askers import asker_of
 from voirdire.judging.live.remembered import Remembered
 from voirdire.judging.live.settings import LiveSettings, check_drain, check_seconds
+from voirdire.judging.plan import is_cascade
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -90,6 +92,7 @@ class LiveJudge:
         self.plan = plan
         self.settings = LiveSettings() if settings is None else settings
         self._n_propositions = len(plan.rubric.propositions)
+        self._is_cascade = is_cascade(plan.judge)
         self._remembered = Remembered(self.settings.remembered)
         self._under_way: dict[bytes, Asked] = {}
         self._asker = asker_of(plan, store=store, settings=self.settings)
@@ -177,13 +180,15 @@ class LiveJudge:
         keys = [item.content_hash() for item in items]
         found = [self._remembered.get(key) for key in keys]
         missing = [place for place, answer in enumerate(found) if answer is None]
+        n_late = 0
         if missing:
             waiting = self._begun(keys, items, missing, limit_s=limit)
             await _all_of(waiting.values(), limit_s=limit)
             for place in missing:
                 asked = waiting[keys[place]]
-                found[place] = asked.future.result() if asked.is_answered else None
-        return self._verdicts(found, items, missing)
+                n_late += not asked.is_answered
+                found[place] = asked.future.result() if asked.is_answered else self._late(asked)
+        return self._verdicts(found, missing, n_late=n_late)
 
     def _check_loop(self) -> None:
         if self._loop is None and not self._is_closed:
@@ -260,14 +265,16 @@ class LiveJudge:
     def _failed(self, item: Item, why: str) -> LiveAnswer:
         return no_answer(self._n_propositions, why, behavior=item.behavior)
 
+    def _late(self, asked: Asked) -> LiveAnswer:
+        answer = self._failed(asked.item, LATE)
+        return msgspec.structs.replace(answer, answered_by=asked.answered_by)
+
     def _verdicts(
-        self, found: Sequence[LiveAnswer | None], items: Sequence[Item], missing: Sequence[int]
+        self, found: Sequence[LiveAnswer | None], missing: Sequence[int], *, n_late: int
     ) -> LiveVerdicts:
         """Put answers together; `missing` are the places of those that were not remembered."""
-        answers = [
-            self._failed(item, LATE) if answer is None else answer
-            for item, answer in zip(items, found, strict=True)
-        ]
+        answers = [answer for answer in found if answer is not None]
+        who = tuple([answer.answered_by for answer in answers]) if self._is_cascade else None
         rows = [answer.probabilities for answer in answers]
         flat = np.concatenate(rows) if rows else np.empty(0)
         return LiveVerdicts(
@@ -276,7 +283,8 @@ class LiveJudge:
             failures=tuple([answer.failure for answer in answers]),
             n_remembered=len(rows) - len(missing),
             n_stored=sum([answers[place].is_stored for place in missing]),
-            n_late=len(found) - len([answer for answer in found if answer is not None]),
+            n_late=n_late,
+            answered_by=who,
         )
 
 

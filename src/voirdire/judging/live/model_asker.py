@@ -14,6 +14,7 @@ from voirdire.judging.live.breaker import Breaker
 from voirdire.judging.live.bugs import tell_bug
 from voirdire.judging.live.calling import Calling
 from voirdire.judging.live.job import plainly
+from voirdire.judging.live.rounds import Rounds
 from voirdire.judging.live.stretch import Stretch
 from voirdire.judging.llm.routing import Router
 from voirdire.records import Failure
@@ -84,7 +85,7 @@ class ModelAsker:
         self._judge_id = 0
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="voirdire-look-up")
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._fresh: list[Asked] = []
+        self._fresh: Rounds[Asked] = Rounds()
         self._looking: asyncio.Task[None] | None = None
         self._n_waiting = self._n_failures = 0
         self._is_closed = False
@@ -123,7 +124,7 @@ class ModelAsker:
         if self._is_closed:
             self._refuse(asked)
             return
-        self._fresh.extend(asked)
+        self._fresh.add(asked)
         if self._looking is None:  # what comes in the same moment is looked up together
             self._looking = asyncio.get_running_loop().create_task(self._look_up())
 
@@ -135,8 +136,7 @@ class ModelAsker:
         self._is_closed = True
         ends = self._loop.time() + drain_s
         self._calling.stop()
-        fresh, self._fresh = self._fresh, []
-        self._refuse(fresh)
+        self._refuse(self._fresh.clear())
         try:
             if self._looking is not None:
                 await asyncio.wait([self._looking], timeout=drain_s)
@@ -171,9 +171,9 @@ class ModelAsker:
         """Look up what has gathered, stretch by stretch."""
         try:
             while self._fresh:
-                asked = [each for each in self._fresh[:_LOOKED_UP] if not each.is_answered]
-                self._n_waiting -= min(_LOOKED_UP, len(self._fresh)) - len(asked)
-                del self._fresh[:_LOOKED_UP]
+                taken = self._fresh.take(_LOOKED_UP)
+                asked = [each for each in taken if not each.is_answered]
+                self._n_waiting -= len(taken) - len(asked)
                 await self._begin(asked)
         finally:
             self._looking = None

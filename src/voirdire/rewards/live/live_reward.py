@@ -209,6 +209,7 @@ class LiveReward:
             n_remembered=verdicts.n_remembered,
             n_stored=verdicts.n_stored,
             n_late=verdicts.n_late,
+            answered_by=_answered_by(verdicts, asked, items),
         )
 
     def _base(
@@ -233,6 +234,17 @@ class LiveReward:
             fingerprint=self._plan.fingerprint,
             threshold=self._plan.threshold,
         )
+
+
+def _answered_by(
+    verdicts: LiveVerdicts, asked: Sequence[Item], items: Sequence[Item]
+) -> tuple[str | None, ...] | None:
+    """Say of all items which judge of a cascade they came to; those not asked about, to none."""
+    if verdicts.answered_by is None:
+        return None
+    names = [item.id for item in asked]
+    known = dict(zip(names, verdicts.answered_by, strict=True))
+    return tuple([known.get(item.id) for item in items])
 
 
 def _check_ids(items: Sequence[Item]) -> None:

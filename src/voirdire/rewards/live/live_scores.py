@@ -35,6 +35,9 @@ class LiveScores:
         Items whose verdicts were in memory, and in the store.
     n_late : int
         Items whose verdicts did not come within the deadline.
+    answered_by : tuple of str or None, or None
+        By item which judge of a cascade it came to, answered or not; None for an item that came
+        to neither, and as a whole where the judge is no cascade.
     """
 
     scores: Scores = field(repr=False)
@@ -43,6 +46,7 @@ class LiveScores:
     n_remembered: int = 0
     n_stored: int = 0
     n_late: int = 0
+    answered_by: tuple[str | None, ...] | None = field(default=None, repr=False)
 
     @property
     def rewards(self) -> list[float | None]:

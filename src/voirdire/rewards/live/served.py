@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from voirdire._validation import shorten
 from voirdire.errors import InputError, ModelCallError, ModelTimeoutError
 from voirdire.judging.live.answers import LATE
 from voirdire.judging.live.settings import LiveSettings, check_seconds
@@ -19,8 +18,9 @@ from voirdire.models.reward_server import TOKEN_ENV, RewardServer
 from voirdire.rewards.certification import check_certified
 from voirdire.rewards.judged_items import JudgedItems
 from voirdire.rewards.live.live_scores import LiveScores
+from voirdire.rewards.live.server_reasons import is_fingerprint, known_judges, known_reason
 from voirdire.rewards.live.turns import given_base_of, items_of_turns
-from voirdire.rewards.model_file import reward_of_document
+from voirdire.rewards.model_file import is_hash_of, reward_of_document
 from voirdire.rewards.scoring.base_rewards import given_base
 from voirdire.rewards.scoring.combining import NO_VERDICT, Combiner
 
@@ -84,6 +84,8 @@ class ServedReward:
         self.settings = LiveSettings() if settings is None else settings
         self._server = RewardServer(address, token_env=token_env)
         self._combiner = Combiner(reward)
+        self._judges: set[str] = set()
+        self._hashes = {reward.content_hash}
 
     async def start(self) -> None:
         """Begin; nothing is asked yet."""
@@ -132,7 +134,7 @@ class ServedReward:
         answers = await asyncio.gather(
             *(self._answer(turns, behaviors, part, limit) for part in parts)
         )
-        whole = _Whole(self.reward, behaviors, reasons)
+        whole = _Whole(self.reward, behaviors, reasons, judges=self._judges)
         for part, answer in zip(parts, answers, strict=True):
             whole.put(part, answer)
         base, base_reasons = self._base(turns)
@@ -154,9 +156,15 @@ class ServedReward:
             return LATE
         except ModelCallError as error:
             return f"the server gave no reward: {error.reason}"
-        is_same = found.reward.content_hash == self.reward.content_hash
+        is_same = self._is_own(found.reward.content_hash)
         is_same = is_same and found.probabilities.propositions == self.reward.rubric.propositions
         return found if is_same else _OTHER_REWARD
+
+    def _is_own(self, content_hash: str) -> bool:
+        """Tell whether a server has this reward, perhaps under the hash of an earlier version."""
+        if content_hash not in self._hashes and is_hash_of(content_hash, self.reward):
+            self._hashes.add(content_hash)
+        return content_hash in self._hashes
 
     def _base(self, turns: Sequence[Turn]) -> tuple[NDArray[np.float64], dict[str, str]]:
         given = given_base_of(turns)
@@ -169,14 +177,22 @@ class _Whole:
     """Puts the answers about parts together."""
 
     def __init__(
-        self, reward: RewardModel, behaviors: Sequence[str | None], reasons: dict[str, str]
+        self,
+        reward: RewardModel,
+        behaviors: Sequence[str | None],
+        reasons: dict[str, str],
+        *,
+        judges: set[str],
     ) -> None:
         self._reward = reward
         self._behaviors = list(behaviors)
+        self._known = {behavior.id for behavior in reward.rubric.behaviors}
         self._missing = {name: f"failed verdict: {why}" for name, why in reasons.items()}
         self._rule = np.full(len(behaviors), np.nan)
         self._probabilities = np.full((len(behaviors), len(reward.rubric.propositions)), np.nan)
         self._fingerprint = reward.judge.fingerprint
+        self._judges = judges
+        self._answered_by: list[str | None] = [None] * len(behaviors)
         self._counts = {"n_late": 0, "n_remembered": 0, "n_stored": 0}
 
     def put(self, part: Sequence[int], answer: ServerVerdicts | str) -> None:
@@ -188,11 +204,19 @@ class _Whole:
         rows = list(part)
         self._rule[rows] = _array(answer.rule_rewards)
         self._probabilities[rows] = [_array(row) for row in answer.probabilities.values]
-        self._fingerprint = answer.reward.fingerprint
+        if is_fingerprint(answer.reward.fingerprint):
+            self._fingerprint = answer.reward.fingerprint
+        for place, name in zip(
+            part, known_judges(answer.answered_by, seen=self._judges), strict=False
+        ):
+            self._answered_by[place] = name
         for place, behavior, why in zip(part, answer.behaviors, answer.missing, strict=True):
-            self._behaviors[place] = behavior
+            asked = self._behaviors[place]
+            if behavior is None or behavior in self._known:
+                self._behaviors[place] = behavior
             if why is not None:
-                self._missing[str(place)] = shorten(why)
+                told = known_reason(why, asked=asked, behaviors=self._known)
+                self._missing[str(place)] = told
         for name in self._counts:
             self._counts[name] += getattr(answer, name)
 
@@ -229,7 +253,16 @@ class _Whole:
         }
         rewards[~np.isfinite(rewards)] = np.nan
         scores = replace(own, rewards=rewards, rule_rewards=self._rule, missing=missing)
-        return LiveScores(scores=scores, judged=judged, seconds=0.0, **self._counts)
+        n_late, n_remembered, n_stored = self._counts.values()
+        return LiveScores(
+            scores=scores,
+            judged=judged,
+            seconds=0.0,
+            n_late=n_late,
+            n_remembered=n_remembered,
+            n_stored=n_stored,
+            answered_by=tuple(self._answered_by) if any(self._answered_by) else None,
+        )
 
 
 def served_reward_model(address: str, *, token_env: str = TOKEN_ENV) -> RewardModel:

@@ -82,16 +82,16 @@ def policy_cost(
         return _figures(0.0, 0.0, 0, n_calls=0, cost=0.0, **timed)
     step_calls = float(len(plan.judge.calls.specs) * step_size)
     n_kept = None if found.calls is None else found.calls.n_kept
-    if n_kept is not None:  # a cascade asks about the others only
-        step_calls *= 1 - n_kept / len(items)
-        if step_calls == 0:
-            return _figures(
-                0.0, 0.0, 0, n_calls=0, cost=0.0, seconds=seconds, step_seconds=step_seconds
-            )
+    share_asked = 1 - (n_kept or 0) / len(items)  # a cascade asks about the others only
+    step_calls *= share_asked
+    if step_calls == 0:
+        return _figures(
+            0.0, 0.0, 0, n_calls=0, cost=0.0, seconds=seconds, step_seconds=step_seconds
+        )
     if found.calls is not None and found.calls.n_calls:
         n_calls, n_tokens, cost = _spent(found.calls)
     else:
-        n_calls, n_tokens, cost = _estimated(plan.judge, items)
+        n_calls, n_tokens, cost = _estimated(plan.judge, items, share_asked=share_asked)
     return _figures(
         step_calls,
         cost / n_calls * step_calls,
@@ -126,7 +126,9 @@ def _spent(calls: CallSummary) -> tuple[int, int, float]:
     return calls.n_calls, calls.prompt_tokens + calls.completion_tokens, cost
 
 
-def _estimated(bound: BoundJudge, items: Sequence[Item]) -> tuple[int, int, float]:
+def _estimated(
+    bound: BoundJudge, items: Sequence[Item], *, share_asked: float
+) -> tuple[int, int, float]:
     """Estimate the tokens of some responses, and take the others to be like them."""
     price = bound.judge.known_price
     sample = items[:_MOST_ESTIMATED]
@@ -139,7 +141,7 @@ def _estimated(bound: BoundJudge, items: Sequence[Item]) -> tuple[int, int, floa
                 used.prompt_tokens + sum(estimate_tokens(each.content) for each in shown),
                 used.completion_tokens + estimate_tokens(answer),
             )
-    scale = len(items) / len(sample)
+    scale = share_asked * len(items) / len(sample)
     n_tokens = round((used.prompt_tokens + used.completion_tokens) * scale)
     cost = _NAN if price is None else price.cost(used) * scale
-    return len(bound.calls.specs) * len(items), n_tokens, cost
+    return round(len(bound.calls.specs) * len(items) * share_asked), n_tokens, cost
