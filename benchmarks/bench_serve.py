@@ -6,7 +6,8 @@ remembered, and then from memory; the judge is a language model whose replies ar
 a second are wanted of the processor's time of the server, which other programs do not lengthen;
 those by the clock stand beside them. Requests of one item come one after the other, in turn with
 the same body to a bare server that sends it back: the difference is what a reward costs. Fails
-where a figure is missed.
+where a figure is missed. Then requests of one item are sent beside a client that posts bodies of
+almost 16 MiB one after the other: how many times as long they take is shown, and nothing wanted.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ from voirdire.rubrics import load_rubric
 
 N_ITEMS, N_CHARACTERS, N_BATCH, N_CONNECTIONS = 10_240, 1_000, 256, 8
 ROUNDS, N_ONES = 5, 2_000
+N_LARGE, BESIDE_S = 14_500, 10.0
 WANTED_RATE, WANTED_MS = 5_000, 3.0
 WORDS = ("the", "of", "and", "to", "in", "sorry", "cannot", "help", "question", "water")
 WEIGHTS = {"hard_refuse": {"apology": 1.0, "judgement": -2.0, "ideal": 3.0, "unacceptable": -3.0}}
@@ -57,6 +59,21 @@ print(f"http://127.0.0.1:{listening.getsockname()[1]}", flush=True)
 app = Starlette(routes=[Route("/v1/rewards", echo, methods=["POST"])])
 config = uvicorn.Config(app, log_level="warning", access_log=False)
 uvicorn.Server(config).run([listening])
+"""
+
+
+POST = """
+import asyncio, sys
+from pathlib import Path
+from bench_serve import Connection
+
+async def post(url, body):
+    connection = await Connection().open(url)
+    while True:
+        await connection.post(body)
+        print(len(body), flush=True)
+
+asyncio.run(post(sys.argv[1], Path(sys.argv[2]).read_bytes()))
 """
 
 
@@ -208,6 +225,39 @@ def bench_ones(url, ones, what):
     return p50 - bare_p50
 
 
+async def alone(url, bodies, *, seconds):
+    """Milliseconds of single requests, one after the other, for so long."""
+    connection = await Connection().open(url)
+    found, end = [], time.perf_counter() + seconds
+    while time.perf_counter() < end:
+        start = time.perf_counter()
+        await connection.post(bodies[len(found) % len(bodies)])
+        found.append((time.perf_counter() - start) * 1e3)
+    connection.close()
+    return found
+
+
+def bench_beside(url, batches, ones, what, *, folder):
+    """Compare single requests alone with those beside a client that posts large bodies."""
+    quiet = asyncio.run(alone(url, ones, seconds=2.0))
+    items = [item for body in batches for item in json.loads(body)["items"]]
+    path = folder / "large.json"
+    path.write_text(json.dumps({"items": (items * 2)[:N_LARGE]}), encoding="utf-8")
+    with running(
+        POST, url, path, PYTHONPATH=f"{sys.path[0]}{os.pathsep}{Path(__file__).parent}"
+    ) as (poster, _):
+        beside = asyncio.run(alone(url, ones, seconds=BESIDE_S))
+        poster.kill()
+        n_large = len(poster.stdout.read().split())
+    p50, p99 = median(beside), quantiles(beside, n=100)[98]
+    quiet_p50, quiet_p99 = median(quiet), quantiles(quiet, n=100)[98]
+    print(
+        f"one item, {what}, beside bodies of {path.stat().st_size / 2**20:.1f} MiB ({n_large} in "
+        f"{BESIDE_S:g} s): p50 {p50:.2f} ms, p99 {p99:.2f} ms; alone {quiet_p50:.2f} and "
+        f"{quiet_p99:.2f} ms; ratios {p50 / quiet_p50:.1f} and {p99 / quiet_p99:.1f}"
+    )
+
+
 def main():
     on_core(1)
     batches, ones = made_bodies()
@@ -222,11 +272,13 @@ def main():
             print(f"by calls: {N_ITEMS / (time.perf_counter() - start):,.0f} items/s by the clock")
             stored = rate(process, url, batches, "from the store, nothing remembered")
             stored_ms = bench_ones(url, ones, "from the store")
+            bench_beside(url, batches, ones, "from the store", folder=folder)
             n_calls = model.n_served()["stated"]
         with running_rewards(folder, model_url, remembered=100_000) as (process, url):
             asyncio.run(post_all(url, batches))
             remembered = rate(process, url, batches, "from memory")
             memory_ms = bench_ones(url, ones, "from memory")
+            bench_beside(url, batches, ones, "from memory", folder=folder)
             if model.n_served()["stated"] != n_calls:
                 message = "a server with everything in the store made calls"
                 raise RuntimeError(message)

@@ -54,11 +54,11 @@ def server(answer):
         await site.start()
         return runner, site._server.sockets[0].getsockname()[1]
 
-    runner, port = asyncio.run_coroutine_threadsafe(begin(), loop).result(10)
+    runner, port = asyncio.run_coroutine_threadsafe(begin(), loop).result(60)
     try:
         yield SimpleNamespace(url=f"http://127.0.0.1:{port}", asked=asked)
     finally:
-        asyncio.run_coroutine_threadsafe(runner.cleanup(), loop).result(10)
+        asyncio.run_coroutine_threadsafe(runner.cleanup(), loop).result(60)
         loop.call_soon_threadsafe(loop.stop)
         thread.join()
         loop.close()

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import voirdire.adapters.openrlhf_file as openrlhf_file
-from voirdire.adapters import golden_judge, golden_reward, golden_rows, golden_settings
+from adapters.patient import patient_judge, patient_settings
+from voirdire.adapters import golden_judge, golden_reward, golden_rows
 from voirdire.adapters.number_columns import NO_PROBABILITY, number_columns
 from voirdire.adapters.openrlhf import (
     make_reward_func,
@@ -33,7 +34,7 @@ COLUMNS = [
 
 @pytest.fixture
 def golden_func():
-    made = make_reward_func(golden_reward(), judge=golden_judge(), settings=golden_settings())
+    made = make_reward_func(golden_reward(), judge=patient_judge(), settings=patient_settings())
     yield made
     made.close()
 

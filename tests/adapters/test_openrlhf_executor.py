@@ -27,13 +27,13 @@ from adapters.openrlhf_harness import (  # noqa: E402
     experience_of,
     word_tokenizer,
 )
+from adapters.patient import patient_judge, patient_settings  # noqa: E402
 from adapters.reward_servers import reward_server, server  # noqa: E402
 from voirdire.adapters import (  # noqa: E402
     GuardedReward,
     check_adapter,
     golden_judge,
     golden_reward,
-    golden_settings,
 )
 from voirdire.adapters.openrlhf import openrlhf_response, read_openrlhf_request  # noqa: E402
 from voirdire.rewards import reward_of_weights  # noqa: E402
@@ -43,10 +43,11 @@ from web.served import serving  # noqa: E402
 BOMB = "how do I make a bomb?"
 SORRY, RUDE, SILENT = "I'm sorry.", "No, stupid.", "unanswerable"
 FILE = """
-from voirdire.adapters import golden_judge, golden_reward, golden_settings
+from adapters.patient import patient_judge, patient_settings
+from voirdire.adapters import golden_reward
 from voirdire.adapters.openrlhf import make_reward_func
 
-reward_func = make_reward_func(golden_reward(), judge=golden_judge(), settings=golden_settings())
+reward_func = make_reward_func(golden_reward(), judge=patient_judge(), settings=patient_settings())
 """
 FAILING = """
 import threading
@@ -78,14 +79,14 @@ def golden_file(tmp_path):
 
 @pytest.fixture
 def guarded():
-    reward = GuardedReward(golden_reward(), judge=golden_judge(), settings=golden_settings())
+    reward = GuardedReward(golden_reward(), judge=patient_judge(), settings=patient_settings())
     yield reward
     reward.close()
 
 
 @pytest.fixture
 def golden_server():
-    live = LiveReward(golden_reward(), judge=golden_judge(), settings=golden_settings())
+    live = LiveReward(golden_reward(), judge=patient_judge(), settings=patient_settings())
     with reward_server(live) as url:
         yield f"{url}/openrlhf"
 

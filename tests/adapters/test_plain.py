@@ -8,12 +8,12 @@ import pickle
 import numpy as np
 import pytest
 
+from adapters.patient import patient_judge, patient_settings
 from rewards.live.trying_judges import SomeFail
 from voirdire.adapters import (
     check_adapter,
     golden_judge,
     golden_reward,
-    golden_settings,
     reward_function,
 )
 from voirdire.errors import InputError, JudgeUnavailableError
@@ -21,7 +21,7 @@ from voirdire.errors import InputError, JudgeUnavailableError
 
 @pytest.fixture
 def rewards():
-    function = reward_function(golden_reward(), judge=golden_judge(), settings=golden_settings())
+    function = reward_function(golden_reward(), judge=patient_judge(), settings=patient_settings())
     yield function
     function.close(drain_s=0.0)
 

@@ -9,7 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from voirdire.adapters import check_adapter, golden_judge, golden_reward
+from adapters.patient import patient_judge
+from voirdire.adapters import check_adapter, golden_reward
 from voirdire.adapters.verl import (
     close_rewards,
     compute_score,
@@ -18,9 +19,10 @@ from voirdire.adapters.verl import (
 )
 from voirdire.errors import InputError, UncertifiedWarning
 from voirdire.rewards import reward_of_weights
+from voirdire.rewards.training.run_reading import read_training_run
 
-REWARD, JUDGE = golden_reward(), golden_judge()
-GOLDEN = {"reward": REWARD, "judge": JUDGE, "deadline_s": 2.0}
+REWARD, JUDGE = golden_reward(), patient_judge()
+GOLDEN = {"reward": REWARD, "judge": JUDGE, "deadline_s": 4.0}
 COLUMNS = [
     "score",
     "missing",
@@ -310,3 +312,40 @@ def test_a_judge_that_fails_leaves_numbers(does):
 
     assert list(found) == COLUMNS
     assert (found["score"], found["missing"]) == (0.25, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("said", "steps"),
+    [
+        ([0, 0, 1, 3, 2, 1, 3], [(0, 2), (1, 2), (2, 1), (3, 2)]),
+        ([np.int64(4), 4, 40, 4], [(4, 3), (40, 1)]),
+        ([None, True, -1, 2.0, "7"], [(0, 5)]),
+    ],
+)
+def test_a_record_has_the_steps_that_the_rollout_says(said, steps, tmp_path):
+    for version in said:
+        scored("I'm sorry.", extra_info={"global_steps": version}, record=str(tmp_path / "run"))
+    close_rewards(drain_s=5)
+
+    run = read_training_run(tmp_path / "run")
+
+    assert run.n_writers == 1
+    assert [(step.step, step.n) for step in run.steps] == steps
+
+
+def test_a_batch_has_the_step_that_all_its_rows_say(tmp_path):
+    for versions in ([3, 3], [4, 4], [4, 5]):
+        compute_score_batch(
+            ["tests"] * 2,
+            ["I'm sorry."] * 2,
+            ["refuse"] * 2,
+            [{"global_steps": version} for version in versions],
+            **GOLDEN,
+            record=str(tmp_path / "run"),
+        )
+    close_rewards(drain_s=5)
+
+    run = read_training_run(tmp_path / "run")
+
+    # the last one is at no step of its own, and adds to the one before
+    assert [(step.step, step.n) for step in run.steps] == [(3, 2), (4, 4)]

@@ -35,6 +35,7 @@ from adapters.verl_harness import (  # noqa: E402
 from voirdire.adapters.verl import close_rewards  # noqa: E402
 from voirdire.errors import InputError, UncertifiedWarning  # noqa: E402
 from voirdire.rewards import reward_of_weights  # noqa: E402
+from voirdire.rewards.training.run_reading import read_training_run  # noqa: E402
 
 SORRY, RUDE, SILENT = "I'm sorry.", "No, stupid.", "unanswerable"
 FILE = """
@@ -168,7 +169,7 @@ def test_sixty_four_at_once_are_judged_together(function_file, tmp_path):
     does = f"""\
         with open({str(log)!r}, "a") as told:
             print(len(items), file=told)
-        time.sleep(0.1)
+        time.sleep(0.3)  # so long others may come
         return super().probabilities(items)"""
     said = [f"{SORRY if n % 2 else RUDE} {n}" for n in range(64)]
 
@@ -369,3 +370,30 @@ def test_the_remote_manager_refuses_the_async_function(function_file):
 
     with pytest.raises(AssertionError, match="not supported in remote reward manager"):
         run(settings, rows([SORRY]))
+
+
+@pytest.mark.parametrize(
+    ("manager", "steps"),
+    [
+        ("naive", [(7, 2), (8, 1)]),
+        ("rate_limited", [(7, 2), (8, 1)]),
+        ("dapo", [(0, 3)]),  # it passes nothing of the rollout on
+        ("gdpo", [(0, 3)]),
+    ],
+)
+def test_the_step_that_the_rollout_says_is_recorded(manager, steps, reward_file, tmp_path):
+    """verl's rollout says `global_steps` in `extra_fields`, its agent loop calls them so."""
+    folder = tmp_path / "run"
+    settings = config(
+        manager=manager, reward=str(reward_file), missing_reward=-9, record=str(folder)
+    )
+    data = rows([SORRY, RUDE, SORRY], ground_truth="hard_refuse")
+    said = [{"global_steps": version, "min_global_steps": 7} for version in (7, 7, 8)]
+    data.non_tensor_batch["tool_extra_fields"] = np.array(said, dtype=object)
+
+    with pytest.warns(UncertifiedWarning):
+        run(settings, data)
+    close_rewards(drain_s=5)
+
+    recorded = read_training_run(folder)
+    assert [(step.step, step.n) for step in recorded.steps] == steps

@@ -6,11 +6,14 @@ import socket
 
 import pytest
 
+from adapters.patient import patient_judge, patient_settings
 from adapters.reward_servers import reward_server
-from voirdire.adapters import check_adapter, golden_judge, golden_reward, golden_settings
+from clocks import PassingClock
+from voirdire.adapters import check_adapter, golden_reward
 from voirdire.adapters.openrlhf import make_reward_func
 from voirdire.adapters.verl import close_rewards, compute_score, compute_score_sync
 from voirdire.errors import InputError
+from voirdire.models import reward_server as client
 from voirdire.rewards.live import LiveReward
 
 pytestmark = pytest.mark.filterwarnings("ignore::voirdire.errors.UncertifiedWarning")
@@ -25,7 +28,7 @@ def _ended():
 
 
 def golden_live():
-    return LiveReward(golden_reward(), judge=golden_judge(), settings=golden_settings())
+    return LiveReward(golden_reward(), judge=patient_judge(), settings=patient_settings())
 
 
 @pytest.mark.slow
@@ -76,14 +79,15 @@ def test_a_server_that_is_not_there_at_the_beginning_is_a_mistake_of_setup():
             compute_score_sync(solution_str="sorry", ground_truth="refuse", reward=url)
 
 
-def test_a_server_that_goes_away_leaves_numbers_under_the_same_names():
+def test_a_server_that_goes_away_leaves_numbers_under_the_same_names(monkeypatch):
     def score(said):
         return compute_score_sync(
-            solution_str=said, ground_truth="refuse", reward=url, deadline_s=0.5
+            solution_str=said, ground_truth="refuse", reward=url, deadline_s=30.0
         )
 
     with reward_server(golden_live()) as url:
         before = score("sorry")
+    PassingClock().rule(client, monkeypatch)
     after = score("sorry again")
 
     assert (before["score"], before["missing"]) == (5.0, 0.0)
@@ -93,7 +97,7 @@ def test_a_server_that_goes_away_leaves_numbers_under_the_same_names():
 
 def test_the_file_of_openrlhf_keeps_giving_numbers_when_its_server_goes_away():
     with reward_server(golden_live()) as url:
-        func = make_reward_func(url, missing_reward=-0.5, settings=golden_settings())
+        func = make_reward_func(url, missing_reward=-0.5, settings=patient_settings())
         before = func(["p sorry"], ["p"], ["refuse"])
     after = func(["p sorry again"], ["p"], ["refuse"])
     func.close()

@@ -43,5 +43,5 @@ def guarded(reward_path):
 @pytest.fixture(scope="session")
 def golden():
     """Run the reward of the golden table."""
-    with odd(live={"deadline_s": 2.0}) as server:
+    with odd(live={"deadline_s": 60.0}) as server:
         yield server

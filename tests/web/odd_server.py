@@ -51,7 +51,9 @@ def main():
     from voirdire.web import ServerSettings, serve
 
     more = {name: told["server"].pop(name) for name in ("json_log",) if name in told["server"]}
-    live = LiveReward(golden_reward(), judge=OddJudge(), settings=LiveSettings(**told["live"]))
+    live = LiveReward(
+        golden_reward(), judge=OddJudge(late_s=8.0), settings=LiveSettings(**told["live"])
+    )
     serve(live, settings=ServerSettings(**told["server"]), port=0, started=tell, **more)
 
 

@@ -127,7 +127,7 @@ def odd(*, live=None, server=None, without=(), **more):
     return running([sys.executable, ODD, json.dumps(told)], **more)
 
 
-def until(is_true, *, seconds=30):
+def until(is_true, *, seconds=120):
     """Wait until something is so; fail where it never is."""
     end = time.monotonic() + seconds
     while not is_true():

@@ -6,10 +6,11 @@ import math
 import numpy as np
 import pytest
 
-from voirdire.adapters import GuardedReward, check_adapter, golden_settings
+from voirdire.adapters import GuardedReward, check_adapter
 from voirdire.errors import UncertifiedWarning
 from voirdire.records import Item, Message
 from voirdire.rewards import load_reward
+from voirdire.rewards.live import LiveSettings
 from voirdire.web.paths import PATHS
 from web.served import odd, serving
 
@@ -197,7 +198,7 @@ def test_the_golden_table_over_http():
         ]
         return server.post(items).json["rewards"]
 
-    with odd(live={"deadline_s": 2.0}) as server:
+    with odd(live={"deadline_s": 4.0}) as server:
         check_adapter(call, without={"not_text"})  # refused: the body is not of the form
 
 
@@ -205,7 +206,7 @@ def test_the_golden_table_over_http():
 def test_the_golden_table_through_an_adapter_that_asks_the_server():
     with odd(live={"deadline_s": 20.0}) as server:
         with pytest.warns(UncertifiedWarning, match="without a valid certificate"):
-            reward = GuardedReward(server.url, settings=golden_settings())
+            reward = GuardedReward(server.url, settings=LiveSettings(deadline_s=4.0))
         check_adapter(lambda turns: reward.scored(turns).rewards)
         reward.close()
 
@@ -215,14 +216,15 @@ def finite(number):
     return number if isinstance(number, int | float) and math.isfinite(number) else None
 
 
-def test_a_deadline_gives_what_there_is(golden):
+def test_a_deadline_gives_what_there_is(golden, tmp_path):
     items = [
         {"response": "I'm sorry, in time.", "behavior": "refuse"},
-        {"response": "sleeps, too late", "behavior": "refuse"},
+        {"response": f"hangs until {tmp_path / 'go'}", "behavior": "refuse"},
     ]
     golden.post(items[:1])
 
     found = golden.post(items, deadline_s=0.05).json
+    (tmp_path / "go").touch()
 
     assert found["rewards"] == [5.0, None]
     assert found["missing"][1] == "failed verdict: no verdict within the deadline"

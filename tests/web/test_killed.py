@@ -116,7 +116,7 @@ def test_while_the_judge_is_away_rewards_are_missing_and_then_they_come_back(
             well = server.post([row(0)]).json
             model.script = lambda name, n: "no_access"
             until(lambda: server.post([row(1)]).json["rewards"] == [None])
-            down = server.post([row(1), row(0)], deadline_s=5).json
+            down = server.post([row(1), row(0)], deadline_s=30).json
             until(lambda: server.get("/readyz").status == 503, seconds=60)
             alive = server.get("/healthz").status
             figures = server.figures()

@@ -157,3 +157,18 @@ def test_any_bytes_are_read_or_refused(body):
     found = read_or_refused(b'{"items": [{"response": "' + body + b'"}]}')
 
     assert not isinstance(found, RefusedError) or found.code in ("malformed", "wrong_form")
+
+
+@pytest.mark.parametrize(
+    ("item", "message"),
+    [
+        (r'{"response":"x","\ud83d":1}', "A key, or what should be no text"),
+        (r'{"response":"x","base_reward":"\ud83d"}', "A key, or what should be no text"),
+        (r'{"response":"\ud83d","base_reward":' + "1" * 5_000 + "}", "A number of the body"),
+    ],
+)
+def test_half_a_surrogate_pair_that_cannot_be_kept_is_a_refusal(item, message):
+    with pytest.raises(RefusedError, match=message) as caught:
+        read_rewards_request(b'{"items":[' + item.encode() + b"]}", most_items=5)
+
+    assert caught.value.code == "malformed"

@@ -7,6 +7,7 @@ import logging
 from voirdire.adapters.golden import golden_judge, golden_reward
 from voirdire.rewards.live import LiveReward, Turn
 from voirdire.rewards.training.run_reading import read_training_run
+from voirdire.rewards.training.watch import TrainingWatch
 from voirdire.web import ServerSettings
 from voirdire.web.recording import Recording
 from voirdire.web.service import RewardService
@@ -57,13 +58,33 @@ def test_a_client_that_is_far_behind_began_again(tmp_path):
     assert [(step.step, step.n) for step in run.steps] == [(0, 2), (20, 2)]
 
 
+def test_two_trainers_far_apart_lose_nothing_to_each_other(tmp_path):
+    steps = [step for place in range(6) for step in (500 + place, 3 + place)]
+    asyncio.run(recorded(tmp_path / "run", steps))
+
+    run = read_training_run(tmp_path / "run")
+
+    assert run.n_writers == 2
+    expected = [(3 + place, 2) for place in range(6)] + [(500 + place, 2) for place in range(6)]
+    assert [(step.step, step.n) for step in run.steps] == expected
+
+
+def test_a_trainer_that_goes_back_and_past_where_it_was_counts_once(tmp_path):
+    asyncio.run(recorded(tmp_path / "run", [*range(0, 60, 2), *range(30, 90, 2)]))
+
+    run = read_training_run(tmp_path / "run")
+
+    assert run.n_writers == 2
+    assert [(step.step, step.n) for step in run.steps] == [(step, 2) for step in range(0, 90, 2)]
+
+
 def test_a_record_that_cannot_be_written_costs_no_reward(tmp_path, caplog, monkeypatch):
     """A full disk, such as it is."""
 
     async def work():
         recording = Recording(golden_reward(), ServerSettings(record=tmp_path / "run"))
         recording.start()
-        monkeypatch.setattr(recording._watch, "add", full)
+        monkeypatch.setattr(TrainingWatch, "add", full)
         service = RewardService(LiveReward(golden_reward(), judge=golden_judge()), ServerSettings())
         await service.start()
         found = await service.rewarded(TURNS, deadline_s=10)

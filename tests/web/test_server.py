@@ -140,7 +140,7 @@ def test_the_second_signal_ends_at_once(tmp_path):
 
         server.process.send_signal(signal.SIGTERM)
         until(lambda: is_refused(server))
-        code = server.end(signal.SIGTERM, timeout=20)
+        code = server.end(signal.SIGTERM, timeout=60)
         asking.join(timeout=60)
         (tmp_path / "never").touch()
 
@@ -180,7 +180,7 @@ def test_more_items_than_the_queue_ever_holds_are_too_many():
 def test_openrlhf_waits_for_its_place_and_then_gets_numbers(tmp_path):
     """Where it is refused, training ends."""
     asked = {"query": ["how?I'm sorry."] * 2, "prompts": ["how?"] * 2, "labels": ["refuse"] * 2}
-    with odd(server={"queue": 3}, live={"deadline_s": 1.0}) as server:
+    with odd(server={"queue": 3}, live={"deadline_s": 5.0}) as server:
         server.post([REFUSE])
         asking = Asking(server, [hanging(tmp_path / "go"), REFUSE])
         until(lambda: under_way(server) == 2)
@@ -273,3 +273,26 @@ def test_ipv6_is_served():
         assert server.url.startswith("http://[::1]:")
         assert server.post([REFUSE]).json["rewards"] == [5.0]
         assert server.get("/healthz").status == 200
+
+
+@pytest.mark.slow
+def test_whoever_served_has_a_collector_of_garbage_as_before():
+    code = (
+        "import gc, os, signal\n"
+        "from voirdire.adapters.golden import golden_judge, golden_reward\n"
+        "from voirdire.rewards.live import LiveReward\n"
+        "from voirdire.web import serve\n"
+        "live = LiveReward(golden_reward(), judge=golden_judge())\n"
+        "def started(url):\n"
+        "    print(gc.get_freeze_count() > 0)\n"
+        "    os.kill(os.getpid(), signal.SIGTERM)\n"
+        "serve(live, port=0, started=started)\n"
+        "print(gc.get_freeze_count())\n"
+    )
+
+    done = subprocess.run(
+        [SERVE[0], "-c", code], capture_output=True, text=True, timeout=60, check=False
+    )
+
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == ["True", "0"]

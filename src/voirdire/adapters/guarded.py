@@ -105,6 +105,9 @@ class GuardedReward:
     give_up_after : int, optional
         Requests in a row without a single reward after which the next of them raises, at least 1.
         By default training goes on, whatever happens.
+    late_steps : int, optional
+        So many steps back a request may be and still be recorded at its own step; from further
+        back the training was begun again from a checkpoint.
 
     Raises
     ------
@@ -141,6 +144,7 @@ class GuardedReward:
         reference: str | Path | None = None,
         framework: str = "python",
         give_up_after: int | None = None,
+        late_steps: int = 0,
     ) -> None:
         self._address = str(reward) if is_reward_server(reward) else None
         self.reward = _loaded(reward)
@@ -153,6 +157,8 @@ class GuardedReward:
             self.reward.behavior(behavior)
         if give_up_after is not None:
             check_count("give_up_after", give_up_after, minimum=1)
+        check_count("late_steps", late_steps, minimum=0)
+        self._late_steps = late_steps
         self._behavior = behavior
         self._asked: dict[str, Any] = {
             "judge": judge,
@@ -369,6 +375,7 @@ class GuardedReward:
             framework=self._framework,
             reference=self._reference,
             judge_fingerprint=self._judge_fingerprint,
+            late_steps=self._late_steps,
         )
 
     def _give_up(self, live: LiveScores) -> None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from voirdire._validation import shorten
 from voirdire.adapters.base_function import BaseFunction, number_of
 from voirdire.adapters.guarded import GuardedReward
+from voirdire.adapters.ranks import RanksTogether
 from voirdire.errors import InputError, JudgeUnavailableError
 from voirdire.judging.live.settings import LiveSettings
 from voirdire.rewards.live.live_scores import nothing_scored
@@ -80,7 +81,8 @@ class TrlReward:
         The folder of an earlier run, which alarms compare with.
     give_up_after : int, optional
         Batches in a row without a single reward after which training ends with an error, at least
-        1. By default it goes on, whatever happens.
+        1. By default it goes on, whatever happens. Of several ranks each counts its own batches;
+        when one gives up, all raise its error.
     log : bool, optional
         Whether to give TRL figures (`log_metric`) and columns (`log_extra`), all of them named
         ``<name>/...``.
@@ -137,6 +139,8 @@ class TrlReward:
             framework="trl",
             give_up_after=give_up_after,
         )
+        self._ranks = None if give_up_after is None else RanksTogether()
+        self._is_joined = False
         self._behavior_column = behavior_column
         self._base_column = base_column
         self._logs = log
@@ -179,7 +183,7 @@ class TrlReward:
         Raises
         ------
         JudgeUnavailableError
-            If `give_up_after` batches in a row gave not one reward.
+            If `give_up_after` batches in a row gave not one reward, here or on another rank.
         """
         given = {
             "prompts": prompts,
@@ -190,14 +194,17 @@ class TrlReward:
             "log_metric": log_metric,
             **columns,
         }
+        self._join_ranks(trainer_state)
+        ended: JudgeUnavailableError | None = None
         try:
             scored = await self._scored(given)
             live, metrics = scored.live, scored.metrics
-        except JudgeUnavailableError:
-            raise  # asked for by `give_up_after`
+        except JudgeUnavailableError as error:  # asked for by `give_up_after`
+            ended, live, metrics = error, self._nothing(len(completions), error), {}
         except Exception as error:  # noqa: BLE001  # training goes on
             self._said.error(f"{self.__name__}: the reward function failed", error)
             live, metrics = self._nothing(len(completions), error), {}
+        await self._end_together(ended)
         self._log(live, metrics, log_extra=log_extra, log_metric=log_metric)
         return [value if _is_fit(value) else None for value in live.rewards]
 
@@ -212,6 +219,28 @@ class TrlReward:
         self._guarded.close(drain_s=drain_s)
         if self._base is not None:
             self._base.close()
+
+    def _join_ranks(self, trainer_state: Any) -> None:
+        """Be ready to end together, where a trainer asks: it asks on all ranks, step by step."""
+        self._is_joined = False
+        if self._ranks is None or trainer_state is None:
+            return
+        try:
+            self._ranks.join()
+            self._is_joined = True
+        except Exception as error:  # noqa: BLE001  # training goes on
+            self._said.error(f"{self.__name__}: the ranks cannot end together", error)
+
+    async def _end_together(self, ended: JudgeUnavailableError | None) -> None:
+        """Raise where any rank gives up: the others would wait for it until they time out."""
+        said = None if ended is None else str(ended)
+        if self._ranks is not None and self._is_joined:
+            try:
+                said = await self._ranks.heard(said)
+            except Exception as error:  # noqa: BLE001  # another rank has died, and the trainer knows
+                self._said.error(f"{self.__name__}: the other ranks were not heard", error)
+        if said is not None:
+            raise JudgeUnavailableError(said) from ended
 
     async def _scored(self, given: dict[str, Any]) -> GuardedScores:
         trainer = getattr(given["log_metric"], "__self__", None)

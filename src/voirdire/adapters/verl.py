@@ -5,8 +5,10 @@ Nothing of verl is imported: it loads this module, as ``pkg://voirdire.adapters.
 
 from __future__ import annotations
 
+import sys
 import threading
 from dataclasses import fields
+from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 from voirdire._validation import shorten
@@ -65,7 +67,8 @@ async def compute_score(
     extra_info : mapping, optional
         ``prompt``, ``messages`` or ``raw_prompt``: what the response answers, text or messages;
         without one the response is judged alone. ``behavior``, and ``base_reward``, which is
-        added: the reward is missing where that is there and None.
+        added: the reward is missing where that is there and None. ``global_steps``, which verl's
+        rollout says to the managers that pass it on, is the step of what is recorded.
     **reward_kwargs
         ``reward``, the file of the reward or the address of a running ``voirdire serve``, must be
         there. There may be ``missing_reward`` and ``base_mean``, as for `MissingRewards`;
@@ -95,7 +98,7 @@ async def compute_score(
     del data_source
     scorer = _scorers.of(reward_kwargs)
     turn = _turn(solution_str, ground_truth, extra_info)
-    return scorer.rows(await scorer.reward.ascored([turn]))[0]
+    return scorer.rows(await scorer.reward.ascored([turn], step=_step([extra_info])))[0]
 
 
 def compute_score_sync(
@@ -120,7 +123,7 @@ def compute_score_sync(
     del data_source
     scorer = _scorers.of(reward_kwargs)
     turn = _turn(solution_str, ground_truth, extra_info)
-    return scorer.rows(scorer.reward.scored([turn]))[0]
+    return scorer.rows(scorer.reward.scored([turn], step=_step([extra_info])))[0]
 
 
 def compute_score_batch(
@@ -146,7 +149,7 @@ def compute_score_batch(
     scorer = _scorers.of(reward_kwargs)
     given = zip(solution_strs, ground_truths, extra_infos, strict=True)
     turns = [_turn(said, truth, info) for said, truth, info in given]
-    return scorer.rows(scorer.reward.scored(turns))
+    return scorer.rows(scorer.reward.scored(turns, step=_step(extra_infos)))
 
 
 def close_rewards(*, drain_s: float = 30.0) -> None:
@@ -167,6 +170,7 @@ class _Scorer:
             given["reward"],
             settings=LiveSettings(**{name: given[name] for name in _SETTINGS & set(given)}),
             framework="verl",
+            late_steps=sys.maxsize,  # who goes back to a checkpoint begins new processes
             **{name: given[name] for name in _GUARDED & set(given)},
         )
         self._missing = MissingRewards(
@@ -243,3 +247,19 @@ def _turn(solution_str: str, ground_truth: Any, extra_info: Mapping[str, Any] | 
         behavior=None if isinstance(behavior, str) and not behavior else behavior,
         base_reward=said_base_reward(told),
     )
+
+
+def _step(extra_infos: Sequence[Mapping[str, Any] | None]) -> int | None:
+    """Give the version of the weights that wrote the responses: as many steps were made before.
+
+    verl's rollout says it, in ``tool_extra_fields``; None where the manager does not pass it on.
+    """
+    said = {None if info is None else _count(info.get("global_steps")) for info in extra_infos}
+    return said.pop() if len(said) == 1 else None
+
+
+def _count(value: Any) -> int | None:
+    if isinstance(value, bool) or not isinstance(value, Integral):
+        return None
+    number = int(value)
+    return number if number >= 0 else None

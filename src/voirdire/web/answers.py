@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import asyncio
+from typing import TYPE_CHECKING, TypeVar, cast
 
 import msgspec
 import numpy as np
@@ -11,7 +12,7 @@ from msgspec import UNSET, UnsetType
 from voirdire.rewards.scoring.weighing import contributions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from voirdire.web.reading import RewardsRequest
 
 __all__ = ["Contributions", "Probabilities", "RewardName", "RewardsAnswer", "rewards_answer"]
+
+_Rows = TypeVar("_Rows")
 
 
 class RewardName(msgspec.Struct, frozen=True, kw_only=True):
@@ -53,7 +56,8 @@ class RewardsAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
     `partial` tells that `n_late` verdicts did not come within the deadline: ask again later, and
     those that came meanwhile cost nothing. `n_remembered` and `n_stored` count items whose verdicts
-    were there already.
+    were there already. `answered_by` tells which judge of a cascade each item came to; it is there
+    together with `probabilities`, and only where the judge is a cascade.
     """
 
     rewards: list[float | None]
@@ -70,9 +74,10 @@ class RewardsAnswer(msgspec.Struct, frozen=True, kw_only=True):
     ids: list[str | int | None] | UnsetType = UNSET
     probabilities: Probabilities | UnsetType = UNSET
     contributions: Contributions | UnsetType = UNSET
+    answered_by: list[str | None] | UnsetType = UNSET
 
 
-def rewards_answer(
+async def rewards_answer(
     asked: RewardsRequest,
     found: Sequence[LiveScores],
     *,
@@ -94,6 +99,11 @@ def rewards_answer(
         What it is called in the answer.
     seconds : float
         That it took.
+
+    Notes
+    -----
+    Rows of numbers are by far the most of it: they are written part by part, and others get their
+    turn in between.
     """
     n_late = sum(part.n_late for part in found)
     ids = [item.id for item in asked.items]
@@ -114,8 +124,9 @@ def rewards_answer(
         seconds=seconds,
         reward=name,
         ids=ids if any(own is not None for own in ids) else UNSET,
-        probabilities=_probabilities(found) if asked.verdicts else UNSET,
-        contributions=_contributions(found, reward) if asked.explain else UNSET,
+        probabilities=await _probabilities(found) if asked.verdicts else UNSET,
+        contributions=await _contributions(found, reward) if asked.explain else UNSET,
+        answered_by=_answered_by(found) if asked.verdicts else UNSET,
     )
 
 
@@ -126,26 +137,49 @@ def _numbers(
     return [value for part in found for value in column(part).tolist()]
 
 
-def _probabilities(found: Sequence[LiveScores]) -> Probabilities:
+def _answered_by(found: Sequence[LiveScores]) -> list[str | None] | UnsetType:
+    """Name the judge of a cascade by item; of one judge there is nothing to tell apart."""
+    names = [name for part in found if part.answered_by for name in part.answered_by]
+    return names if len(names) == sum(len(part.scores.items) for part in found) else UNSET
+
+
+async def _probabilities(found: Sequence[LiveScores]) -> Probabilities:
+    rows = (part.judged.probabilities.tolist() for part in found)
     return Probabilities(
         propositions=found[0].judged.propositions,
-        values=[row for part in found for row in part.judged.probabilities.tolist()],
+        values=await _written(rows),
     )
 
 
-def _contributions(found: Sequence[LiveScores], reward: RewardModel) -> Contributions:
+async def _contributions(found: Sequence[LiveScores], reward: RewardModel) -> Contributions:
     features: dict[str, list[str]] = {}
-    values: list[list[float | None] | None] = []
-    for part in found:
-        rows: list[list[float | None] | None] = [None] * len(part.scores.items)
-        for behavior, numbers in part.scores.features.items():
-            names, added = _added(reward, behavior, numbers, part.scores.centers.get(behavior))
-            features[behavior] = names
-            places = [place for place, own in enumerate(part.scores.behaviors) if own == behavior]
-            for place, row in zip(places, added.tolist(), strict=True):
-                rows[place] = row
-        values += rows
+    values = await _written(_contributed(part, reward, features) for part in found)
     return Contributions(features=features, values=values)
+
+
+def _contributed(
+    part: LiveScores, reward: RewardModel, features: dict[str, list[str]]
+) -> list[list[float | None] | None]:
+    """Give the rows of a part, and note the names of their features."""
+    rows: list[list[float | None] | None] = [None] * len(part.scores.items)
+    for behavior, numbers in part.scores.features.items():
+        names, added = _added(reward, behavior, numbers, part.scores.centers.get(behavior))
+        features[behavior] = names
+        places = [place for place, own in enumerate(part.scores.behaviors) if own == behavior]
+        for place, row in zip(places, added.tolist(), strict=True):
+            rows[place] = row
+    return rows
+
+
+async def _written(parts: Iterable[_Rows]) -> _Rows:
+    """Write parts of a list as JSON, one after the other; it then stands where the list would."""
+    written: list[bytes] = []
+    for rows in parts:
+        if written:
+            await asyncio.sleep(0)
+        written.append(msgspec.json.encode(rows)[1:-1])
+    inner = b",".join(piece for piece in written if piece)
+    return cast("_Rows", msgspec.Raw(b"[" + inner + b"]"))
 
 
 def _added(

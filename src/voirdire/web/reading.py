@@ -5,20 +5,26 @@ from __future__ import annotations
 import json
 import math
 import re
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 
 from voirdire.rewards.live.turns import Turn
 from voirdire.web.refusals import RefusedError
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 __all__ = [
     "AskedItem",
     "RewardsRequest",
+    "check_brackets",
     "check_count",
     "check_depth",
     "check_json",
     "decoded",
+    "once",
+    "read_checked_items",
     "read_rewards_request",
 ]
 
@@ -110,18 +116,21 @@ def read_rewards_request(body: bytes, *, most_items: int) -> RewardsRequest:
     """
     asked: RewardsRequest = decoded(body, RewardsRequest)
     check_count(len(asked.items), most=most_items)
-    for item in asked.items:
-        if not (isinstance(item.response, str) and isinstance(item.prompt, str | None)):
-            check_depth([item.response, item.prompt])
+    _check_depths(asked.items)
     check_json(body)
     return asked
 
 
+def read_checked_items(body: bytes) -> list[AskedItem]:
+    """Read the items of a body of which `once` has seen every object already."""
+    asked: RewardsRequest = decoded(body, RewardsRequest)
+    _check_depths(asked.items)
+    return asked.items
+
+
 def decoded(body: bytes, form: Any = Any) -> Any:
     """Decode JSON of a form."""
-    if body.count(b"{") + body.count(b"[") > _MOST_BRACKETS:
-        msg = f"The body must have at most {_MOST_BRACKETS} braces and brackets."
-        raise RefusedError("too_large", msg)
+    check_brackets(body.count(b"{") + body.count(b"["))
     try:
         return _decoded(body, form)
     except msgspec.ValidationError as error:
@@ -154,9 +163,18 @@ def _with_halves(body: bytes, form: Any) -> Any:
     """
     try:
         found = json.loads(body.decode(), parse_constant=_refuse)
+        asked = msgspec.convert(found, form)
+    except UnicodeDecodeError:
+        raise
+    except UnicodeEncodeError:
+        msg = "A key, or what should be no text, holds half a surrogate pair."
+        raise RefusedError("malformed", msg) from None
     except json.JSONDecodeError:
         raise RefusedError("malformed", "The body must be JSON.") from None
-    asked = msgspec.convert(found, form)
+    except msgspec.ValidationError:
+        raise
+    except ValueError:  # Python reads no whole number of thousands of digits
+        raise RefusedError("malformed", "A number of the body is too long.") from None
     if isinstance(asked, RewardsRequest):
         try:
             msgspec.json.encode([(item.id, item.behavior, item.group) for item in asked.items])
@@ -171,11 +189,24 @@ def _refuse(word: str) -> None:
     raise RefusedError("malformed", "The body must be JSON, which has no NaN and no Infinity.")
 
 
+def check_brackets(n_brackets: int) -> None:
+    """Refuse more objects and arrays than there is memory for."""
+    if n_brackets > _MOST_BRACKETS:
+        msg = f"The body must have at most {_MOST_BRACKETS} braces and brackets."
+        raise RefusedError("too_large", msg)
+
+
 def check_count(n_items: int, *, most: int) -> None:
     """Refuse more items than all requests together may hold."""
     if n_items > most:
         msg = f"A request must have at most {most} items, got {n_items}. Send several requests."
         raise RefusedError("too_large", msg)
+
+
+def _check_depths(items: Sequence[AskedItem]) -> None:
+    for item in items:
+        if not (isinstance(item.response, str) and isinstance(item.prompt, str | None)):
+            check_depth([item.response, item.prompt])
 
 
 def check_depth(value: Any) -> None:
@@ -192,12 +223,13 @@ def check_depth(value: Any) -> None:
 def check_json(body: bytes) -> None:
     """Refuse objects with the same key twice, of which a decoder silently takes the last."""
     try:
-        json.loads(body.decode(), object_pairs_hook=_once)
+        json.loads(body.decode(), object_pairs_hook=once)
     except RecursionError:
         raise RefusedError("malformed", _TOO_DEEP) from None
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Make an object of its pairs, as a hook of Python's decoder; refuse a key that comes twice."""
     found = dict(pairs)
     if len(found) != len(pairs):
         raise RefusedError("malformed", "An object of the body has the same key twice.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -12,14 +13,21 @@ from voirdire.adapters.openrlhf import openrlhf_response, read_openrlhf_request
 from voirdire.errors import InputError
 from voirdire.web.answers import RewardName, rewards_answer
 from voirdire.web.bodies import discard_body, read_body
+from voirdire.web.large_bodies import LARGE, read_large_request
 from voirdire.web.reading import check_count, check_depth, check_json, decoded, read_rewards_request
 from voirdire.web.refusals import RefusedError, json_response
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from voirdire.rewards.live import Turn
+    from voirdire.web.reading import AskedItem, RewardsRequest
     from voirdire.web.service import RewardService
 
 __all__ = ["RewardRoutes"]
+
+_AT_ONCE = 1_000
+"""Items that are made turns at once: about 1 ms."""
 
 
 class RewardRoutes:
@@ -34,8 +42,8 @@ class RewardRoutes:
         began = time.monotonic()
         body = await self._body(request)
         try:
-            asked = read_rewards_request(body, most_items=service.queue.most)
-            turns = [item.turn() for item in asked.items]
+            asked = await self._read(body)
+            turns = await _turns(asked.items)
             service.queue.take(len(turns))
             try:
                 deadline_s = service.deadline_s(asked.deadline_s)
@@ -45,7 +53,7 @@ class RewardRoutes:
                 service.queue.give_back(len(turns))
         finally:
             service.budget.release(len(body))
-        answer = rewards_answer(
+        answer = await rewards_answer(
             asked,
             found,
             reward=service.live.reward,
@@ -101,6 +109,13 @@ class RewardRoutes:
             budget=service.budget,
         )
 
+    async def _read(self, body: bytes) -> RewardsRequest:
+        most_items = self._service.queue.most
+        if len(body) < LARGE:
+            return read_rewards_request(body, most_items=most_items)
+        async with self._service.reading:  # several at once would take several times the memory
+            return await read_large_request(body, most_items=most_items)
+
     def _name(self) -> RewardName:
         reward = self._service.live.reward
         return RewardName(
@@ -108,6 +123,15 @@ class RewardRoutes:
             content_hash=reward.content_hash,
             fingerprint=self._service.fingerprint,
         )
+
+
+async def _turns(items: Sequence[AskedItem]) -> list[Turn]:
+    """Give items as the rewards take them; with many, others get their turn in between."""
+    turns = [item.turn() for item in items[:_AT_ONCE]]
+    for first in range(_AT_ONCE, len(items), _AT_ONCE):
+        await asyncio.sleep(0)
+        turns += [item.turn() for item in items[first : first + _AT_ONCE]]
+    return turns
 
 
 def _turns_of(document: Any, body: bytes, *, end_tokens: tuple[str, ...]) -> list[Turn]:

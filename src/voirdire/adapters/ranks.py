@@ -1,0 +1,80 @@
+"""Lets all ranks of a training end together: one that ended alone would leave the others waiting.
+
+torch is used where the trainer has brought it, and never imported for this.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from typing import TYPE_CHECKING, Any, Self
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+__all__ = ["RanksTogether"]
+
+
+class RanksTogether:
+    """Tells every rank what one of them has to say; one for each reward function.
+
+    Notes
+    -----
+    All ranks must call `join` and `heard` equally often, and `join` before anything is awaited:
+    the trainer calls several functions in the same order on every rank, but they end in any. Each
+    function has a group of its own, over gloo, which needs no accelerator and mixes with nothing
+    that the trainer gathers.
+    """
+
+    def __init__(self) -> None:
+        self._world: Any = None
+        self._group: Any = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        del state
+        self._world = self._group = None
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return type(self)()  # a group belongs to one function
+
+    def join(self) -> None:
+        """Make the group, where there are several ranks and none was made in their world."""
+        torch = _initialized()
+        world = None if torch is None else torch.group.WORLD
+        if world is self._world:
+            return
+        self._world, self._group = world, None
+        if torch is not None and torch.get_world_size() > 1:
+            self._group = torch.new_group(backend="gloo")
+
+    async def heard(self, said: str | None) -> str | None:
+        """Say something or nothing; give what the first rank says that says anything.
+
+        Parameters
+        ----------
+        said : str or None
+            Of this rank.
+
+        Returns
+        -------
+        str or None
+            The same on all ranks.
+        """
+        group, torch = self._group, _initialized()
+        if group is None or torch is None:
+            return said
+        told: list[str | None] = [None] * torch.get_world_size(group)
+        # the other functions of this rank go on meanwhile: one of them may be waited for elsewhere
+        await asyncio.to_thread(torch.all_gather_object, told, said, group=group)
+        return next((one for one in told if one is not None), None)
+
+
+def _initialized() -> ModuleType | None:
+    """Give `torch.distributed`, where somebody uses it."""
+    found = sys.modules.get("torch.distributed")
+    if found is None or not found.is_available() or not found.is_initialized():
+        return None
+    return found
