@@ -1,6 +1,7 @@
 """A cascade on the command line: judged, foretold, interrupted, examined, and paid with."""
 
 import json
+import math
 import os
 import random
 import signal
@@ -242,14 +243,14 @@ def test_what_is_wrong_with_the_file_is_one_line(call, place):
     done = judged(call)
 
     assert done.code == 1
-    assert "cascade.yaml:3:3: `cascade` must have the key `first`" in done.err
+    assert "cascade.yaml:4:3: `cascade` has no key 'begin'. It has `name`, `first`" in done.err
     assert "Traceback" not in done.err
 
 
 @pytest.mark.slow
 def test_ctrl_c_keeps_what_is_paid_for(call, place, faulty_server):
     write_items(place / "items.jsonl", named_items(900), behavior="refuse")
-    faulty_server.delay_s = 0.02
+    faulty_server.n_allowed = 60
     words = ["judge", "items.jsonl", "--rubric", "tiny.yaml", "--judge", "cascade.yaml"]
     process = subprocess.Popen(
         [*PROGRAM, *words, "-o", "out.parquet"],
@@ -262,8 +263,10 @@ def test_ctrl_c_keeps_what_is_paid_for(call, place, faulty_server):
         assert time.monotonic() < limit, "nothing was asked"
         time.sleep(0.01)
     os.kill(process.pid, signal.SIGINT)
-    _, err = process.communicate(timeout=60)
-    faulty_server.delay_s = 0.0
+    said = process.stderr.readline()  # it is stopping, and waits for what is in flight
+    faulty_server.n_allowed = math.inf
+    _, rest = process.communicate(timeout=60)
+    err = said + rest
 
     done = judged(call)
 
@@ -329,3 +332,22 @@ def test_a_fit_refuses_what_the_file_says(call, place, comparisons):
 
     assert done.code == 2
     assert "must say everything about its judges, got --mode" in unboxed(done.err)
+
+
+def test_a_strangers_file_has_no_key_sent_and_the_way_out_works(call, place, monkeypatch):
+    monkeypatch.setenv("DATABASE_PASSWORD", "open-sesame")
+    monkeypatch.delenv("VOIRDIRE_KEY_VARIABLES", raising=False)
+    text = (place / "cascade.yaml").read_text(encoding="utf-8")
+    named = text.replace("base_url:", "api_key_env: DATABASE_PASSWORD\n    base_url:")
+    (place / "cascade.yaml").write_text(named, encoding="utf-8")
+
+    refused = judged(call)
+
+    assert refused.code == 1
+    assert refused.err.count("\n") == 1
+    assert "a key that a file names must be the provider's own at its own address" in refused.err
+    assert "sesame" not in refused.err
+
+    way_out = refused.err.rpartition("set VOIRDIRE_KEY_VARIABLES=")[2].strip().removesuffix(".")
+    monkeypatch.setenv("VOIRDIRE_KEY_VARIABLES", way_out)
+    assert judged(call).code == 0

@@ -1,5 +1,7 @@
 """What the demonstration prints about its reward."""
 
+import re
+from collections import Counter
 from dataclasses import replace
 
 import pytest
@@ -40,6 +42,16 @@ def test_a_narrow_terminal_shows_everything_else_whole(reward, capsys, monkeypat
     assert "behavior share weight does most its judge" in lines
     assert "behavior comparisons base alone base + rules own prompts" in lines
     assert not [line for line in lines if "…" in line]
+
+
+@pytest.mark.parametrize("width", [40, 60, 79])
+def test_no_figure_is_cut_in_a_terminal_that_is_narrower(reward, capsys, monkeypatch, width):
+    narrow = " ".join(printed(reward, capsys, monkeypatch, width))
+
+    usual = " ".join(printed(reward, capsys, monkeypatch, 80))
+    figure = re.compile(r"-?\d[\d.]*%?")
+    assert "…" not in narrow
+    assert Counter(figure.findall(narrow)) == Counter(figure.findall(usual))
 
 
 def test_each_behavior_has_its_three_strongest_features(reward, capsys, monkeypatch):

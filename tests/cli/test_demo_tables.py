@@ -1,6 +1,8 @@
 """What the demonstration prints about the local judge."""
 
 import math
+import re
+from collections import Counter
 from dataclasses import replace
 
 import pytest
@@ -95,6 +97,16 @@ def test_a_narrow_table_leaves_them_out_and_fits(judged, capsys, monkeypatch):
     assert "apology 30 30 1.00 1.00 ✓ passed" in lines
     assert "encourage_professional_help 5 5 1.00 1.00 ? no evidence" in lines
     assert "ρ human" not in " ".join(lines)
+
+
+@pytest.mark.parametrize("width", [40, 60, 79])
+def test_no_figure_is_cut_in_a_terminal_that_is_narrower(judged, capsys, monkeypatch, width):
+    narrow = " ".join(printed(judged, capsys, monkeypatch, width))
+
+    usual = " ".join(printed(judged, capsys, monkeypatch, 80))
+    figure = re.compile(r"-?\d[\d.]*%?")
+    assert "…" not in narrow
+    assert Counter(figure.findall(narrow)) == Counter(figure.findall(usual))
 
 
 def test_classes_go_from_the_best_to_the_worst_and_unknown_ones_are_dashes(

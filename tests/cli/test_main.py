@@ -268,7 +268,7 @@ def interrupted(program, environment, arguments, opened):
         opened(process)
         time.sleep(0.3)  # from having opened it to waiting for it
         process.send_signal(signal.SIGINT)
-        code = process.wait(timeout=5)  # while what it reads from stays open
+        code = process.wait(timeout=60)  # while what it reads from stays open
     finally:
         process.kill()
         out, err = process.communicate()

@@ -19,7 +19,13 @@ from voirdire.cli.demo_reward import reward_responses
 from voirdire.cli.demo_reward_tables import print_reward, said_of_certificates
 from voirdire.cli.demo_tables import print_judged_responses
 from voirdire.cli.demo_texts import examine_texts
-from voirdire.cli.printing import listen_for_interrupts, print_examination, print_text, progress
+from voirdire.cli.output_options import AsJson
+from voirdire.cli.printing import (
+    listen_for_interrupts,
+    print_examination,
+    print_text,
+    progress,
+)
 from voirdire.cli.written_files import write_text
 
 if TYPE_CHECKING:
@@ -75,7 +81,7 @@ def demo_command(
             "--open/--no-open", help="Open the report in the browser, where there is a screen."
         ),
     ] = True,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Judge bundled responses, examine the judge, fit a reward to its verdicts, and examine that.
 

@@ -33,13 +33,15 @@ def print_reward(found: DemoReward) -> None:
     """Print error rates, mean rewards by label, and the features that do most."""
     from rich.console import Console
 
+    from voirdire.reporting.narrow_tables import NarrowTable
+
     width = None if sys.stdout.isatty() or "COLUMNS" in os.environ else 120
     console = Console(width=width, highlight=False, markup=False)
-    console.print(_error_table(found))
+    console.print(NarrowTable(_error_table(found)))
     console.print()
-    console.print(_mean_table(found))
+    console.print(NarrowTable(_mean_table(found)))
     console.print()
-    console.print(_drive_table(found, is_wide=console.width >= _WIDE))
+    console.print(NarrowTable(_drive_table(found, is_wide=console.width >= _WIDE)))
 
 
 def said_of_certificates(found: DemoReward) -> str:

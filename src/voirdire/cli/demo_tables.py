@@ -36,11 +36,13 @@ def print_judged_responses(judged: JudgedResponses) -> None:
     """Print a table of the propositions, one of the classes, and what weakens them."""
     from rich.console import Console
 
+    from voirdire.reporting.narrow_tables import NarrowTable
+
     width = None if sys.stdout.isatty() or "COLUMNS" in os.environ else 120
     console = Console(width=width, highlight=False, markup=False)
-    console.print(_proposition_table(judged, is_wide=console.width >= _WIDE))
+    console.print(NarrowTable(_proposition_table(judged, is_wide=console.width >= _WIDE)))
     console.print()
-    console.print(_class_table(judged.summary.classes))
+    console.print(NarrowTable(_class_table(judged.summary.classes)))
     if judged.summary.untrusted:
         names = ", ".join(judged.summary.untrusted)
         console.print(f"\n* By its own card the judge should not be trusted on: {names}.")

@@ -11,6 +11,7 @@ import typer
 from voirdire._validation import shorten
 from voirdire.cli.judging_progress import steps_progress
 from voirdire.cli.options import as_mapping
+from voirdire.cli.output_options import AsJson
 from voirdire.cli.printing import listen_for_interrupts, print_json
 from voirdire.cli.written_files import check_apart, check_card, check_place, write_text
 from voirdire.errors import InputError
@@ -105,7 +106,7 @@ def distill_command(
             rich_help_panel=MADE,
         ),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Make a local judge from labelled responses, with a card that says how good it is."""
     if rubric is None and not question:

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast, get_args
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from voirdire._types import (
     AlignmentName,
-    EpsilonMode,
     Language,
-    Method,
-    Normalization,
     QuestionKind,
-    WeightScheme,
 )
 from voirdire.cli.gate import check_gates, closed_gates
-from voirdire.cli.options import as_labels, as_mapping, as_text, as_weights
+from voirdire.cli.label_options import kind_option, labels_option, missing_option, rater_option
+from voirdire.cli.option_groups import takes_groups
+from voirdire.cli.options import as_labels, as_mapping
+from voirdire.cli.output_options import json_option
+from voirdire.cli.plan_options import PlanOptions
 from voirdire.cli.printing import print_examination, progress
+from voirdire.cli.reading_options import column_option
 from voirdire.cli.study_files import Reading, read_items, read_study
 from voirdire.cli.written_files import (
     check_apart,
@@ -40,11 +41,14 @@ __all__ = ["examine_command"]
 
 GATE_NOT_PASSED = 3
 _MOST_SAID = 5
+_COLUMNS = "item, annotator, judge, label, question, failure, probability"
 _FORMATS = "csv, tsv, jsonl, json, parquet, alttest, label-studio, argilla, rbr-gold"
-FILES, STUDY, TEST, OUTPUT = "Files", "What is asked", "The test", "Output"
+FILES, STUDY, OUTPUT = "Files", "What is asked", "Output"
 
 
+@takes_groups
 def examine_command(
+    *,
     humans: Annotated[
         list[str],
         typer.Option(
@@ -85,23 +89,8 @@ def examine_command(
             "--format", help=f"Instead of the file's ending: {_FORMATS}.", rich_help_panel=FILES
         ),
     ] = None,
-    column: Annotated[
-        list[str],
-        typer.Option(
-            help="Your name for a column, as OURS=YOURS (item, annotator, judge, label, question, "
-            "failure, probability); repeatable.",
-            metavar="OURS=YOURS",
-            rich_help_panel=FILES,
-        ),
-    ] = [],  # noqa: B006  # typer copies it
-    rater: Annotated[
-        list[str],
-        typer.Option(
-            help="Wide annotations: a column that is an annotator; repeatable. Default: all.",
-            metavar="COLUMN",
-            rich_help_panel=FILES,
-        ),
-    ] = [],  # noqa: B006
+    column: Annotated[list[str], column_option(_COLUMNS, panel=FILES)] = [],  # noqa: B006  # typer copies it
+    rater: Annotated[list[str], rater_option(panel=FILES)] = [],  # noqa: B006
     separator: Annotated[
         str | None,
         typer.Option(
@@ -109,12 +98,7 @@ def examine_command(
             rich_help_panel=FILES,
         ),
     ] = None,
-    missing: Annotated[
-        list[str],
-        typer.Option(
-            help="A word that means no answer; repeatable.", rich_help_panel=FILES, metavar="WORD"
-        ),
-    ] = [],  # noqa: B006
+    missing: Annotated[list[str], missing_option(panel=FILES)] = [],  # noqa: B006
     question: Annotated[
         list[str],
         typer.Option(help="Examine this question only; repeatable.", rich_help_panel=STUDY),
@@ -123,21 +107,8 @@ def examine_command(
         list[str],
         typer.Option(help="Examine this judge only; repeatable.", rich_help_panel=STUDY),
     ] = [],  # noqa: B006
-    kind: Annotated[
-        QuestionKind | None,
-        typer.Option(
-            help="What the question asks for. Default: what the alignment needs; accuracy: choice.",
-            rich_help_panel=STUDY,
-        ),
-    ] = None,
-    labels: Annotated[
-        str | None,
-        typer.Option(
-            help="The label universe, as a,b,c or a JSON array.",
-            metavar="LABELS",
-            rich_help_panel=STUDY,
-        ),
-    ] = None,
+    kind: Annotated[QuestionKind | None, kind_option(panel=STUDY)] = None,
+    labels: Annotated[str | None, labels_option(panel=STUDY)] = None,
     threshold: Annotated[
         float | None,
         typer.Option(
@@ -147,103 +118,7 @@ def examine_command(
             rich_help_panel=STUDY,
         ),
     ] = None,
-    alignment: Annotated[
-        list[str],
-        typer.Option(
-            help="How close two labels are; repeatable.",
-            metavar=f"[{'|'.join(get_args(AlignmentName))}]",
-            rich_help_panel=TEST,
-        ),
-    ] = ["accuracy"],  # noqa: B006
-    epsilon: Annotated[
-        list[float],
-        typer.Option(
-            help="Cost-benefit margin in [0, 1); repeatable. Default .2; experts .2, skilled "
-            "annotators .15, crowd workers .1.",
-            rich_help_panel=TEST,
-            show_default=False,
-        ),
-    ] = [],  # noqa: B006
-    epsilon_mode: Annotated[
-        EpsilonMode, typer.Option(help="How ε enters.", rich_help_panel=TEST)
-    ] = "additive",
-    epsilon_reason: Annotated[
-        str | None,
-        typer.Option(
-            help="Why this ε was fixed in advance; goes into report and certificate.",
-            metavar="TEXT",
-            rich_help_panel=TEST,
-        ),
-    ] = None,
-    method: Annotated[
-        Method,
-        typer.Option(
-            help="The t-test, or the exact test for few items or many ties.", rich_help_panel=TEST
-        ),
-    ] = "t",
-    weights: Annotated[
-        WeightScheme | None,
-        typer.Option(help="Weights for skewed labels.", rich_help_panel=TEST),
-    ] = None,
-    quality: Annotated[
-        list[str],
-        typer.Option(
-            help="Weight of an annotator; repeatable, all or none.",
-            metavar="ANNOTATOR=NUMBER",
-            rich_help_panel=TEST,
-        ),
-    ] = [],  # noqa: B006
-    expert: Annotated[
-        str | None,
-        typer.Option(
-            help="The annotator who stands for the others of everyone else.",
-            metavar="ANNOTATOR",
-            rich_help_panel=TEST,
-        ),
-    ] = None,
-    normalize: Annotated[
-        Normalization | None,
-        typer.Option(help="Rescale each rater's numbers first (neg_rmse).", rich_help_panel=TEST),
-    ] = None,
-    cluster: Annotated[
-        str | None,
-        typer.Option(
-            help="Column of the annotations that names what an item shares its source with.",
-            metavar="COLUMN",
-            rich_help_panel=TEST,
-        ),
-    ] = None,
-    min_items: Annotated[
-        int, typer.Option(help="Fewest items of a tested annotator.", rich_help_panel=TEST)
-    ] = 30,
-    min_annotators: Annotated[
-        int, typer.Option(help="Fewest annotators on an item.", rich_help_panel=TEST)
-    ] = 2,
-    false_discovery_rate: Annotated[
-        float, typer.Option(help="q of Benjamini-Yekutieli.", rich_help_panel=TEST)
-    ] = 0.05,
-    slices: Annotated[
-        list[str],
-        typer.Option(
-            "--slice",
-            help="Slice by this column of --items only; repeatable.",
-            metavar="COLUMN",
-            rich_help_panel=TEST,
-        ),
-    ] = [],  # noqa: B006
-    resamples: Annotated[
-        int,
-        typer.Option(
-            help="Bootstrap resamples for the interval of ρ and the stability of ω; 0: none.",
-            rich_help_panel=TEST,
-        ),
-    ] = 1_000,
-    confidence_level: Annotated[
-        float, typer.Option(help="Of every interval, in (0, 1).", rich_help_panel=TEST)
-    ] = 0.95,
-    seed: Annotated[
-        int, typer.Option(help="Of the random control and the resamples.", rich_help_panel=TEST)
-    ] = 0,
+    testing: PlanOptions,
     gate: Annotated[
         list[str],
         typer.Option(
@@ -275,12 +150,10 @@ def examine_command(
     details: Annotated[
         bool, typer.Option("--details", help="Print every annotator.", rich_help_panel=OUTPUT)
     ] = False,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object.", rich_help_panel=OUTPUT)
-    ] = False,
+    as_json: Annotated[bool, json_option(panel=OUTPUT)] = False,
 ) -> None:
     """Examine whether LLM judges may replace human annotators: the alternative annotator test."""
-    alignments = _checked_alignments(alignment)
+    alignments = testing.alignments()
     declared = _declared_kind(kind, alignments)
     universe = as_labels(labels, numeric=declared == "scale")
     reading = Reading(
@@ -292,48 +165,28 @@ def examine_command(
         separator=separator,
         missing=missing,
         threshold=threshold,
-        cluster=cluster,
+        cluster=testing.cluster,
         questions=question,
         streamed="-" in [*humans, *judges, gold],
     )
     if [*humans, *judges, gold, items].count("-") > 1:
         msg = "standard input (-) can be read once, got it twice."
         raise typer.BadParameter(msg)
-    if slices and items is None:
+    if testing.slices and items is None:
         msg = "`--slice` must name a column of `--items`, which is not given."
         raise typer.BadParameter(msg)
-    weight_of = as_weights(quality)
-    reason = as_text(epsilon_reason, option="--epsilon-reason")
+    plan = testing.settings(has_gold=bool(gold))
     check_apart(report=report, certificate=certificate)
     check_certificate(certificate)
     check_report(report)
     with progress("reading"):
         study = read_study(humans, judges, gold, reading=reading, only=judge)
-        metadata = read_items(items, reading, slices)
+        metadata = read_items(items, reading, testing.slices)
     check_gates(gate, study.judge_names)
     with progress("examining"):
-        examination = _examine(
-            study,
-            alignments,
-            reading,
-            epsilon=epsilon or [0.0 if gold else 0.2],
-            epsilon_mode=epsilon_mode,
-            method=method,
-            weights=weights,
-            quality=weight_of,
-            expert=expert,
-            normalize=normalize,
-            min_items=min_items,
-            min_annotators=min_annotators,
-            false_discovery_rate=false_discovery_rate,
-            n_resamples=resamples,
-            confidence_level=confidence_level,
-            seed=seed,
-            metadata=metadata,
-            epsilon_reason=reason,
-        )
+        examination = _examine(study, alignments, reading, metadata=metadata, **plan)
     if certificate is not None:
-        _write_certificate(certificate, examination, study, reading, reason)
+        _write_certificate(certificate, examination, study, reading, plan["epsilon_reason"])
     if report is not None:
         with progress("writing the report"):
             write_report(report, examination, language=language)
@@ -349,15 +202,6 @@ def _leave_if_closed(closed: Sequence[str]) -> None:
     more = f"; and {len(closed) - _MOST_SAID} more" if len(closed) > _MOST_SAID else ""
     typer.echo(f"voirdire: gate not passed: {'; '.join(closed[:_MOST_SAID])}{more}", err=True)
     raise typer.Exit(GATE_NOT_PASSED)
-
-
-def _checked_alignments(names: Sequence[str]) -> list[AlignmentName]:
-    for name in names:
-        if name not in get_args(AlignmentName):
-            known = ", ".join(get_args(AlignmentName))
-            msg = f"`--alignment` must be one of {known}, got {name!r}."
-            raise typer.BadParameter(msg)
-    return [cast("AlignmentName", name) for name in dict.fromkeys(names)]
 
 
 def _declared_kind(kind: QuestionKind | None, alignments: Sequence[AlignmentName]) -> QuestionKind:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,13 +14,19 @@ from voirdire._types import Language
 from voirdire._validation import shorten
 from voirdire.cli.fit_options import as_orders
 from voirdire.cli.fit_output import caught_warnings
-from voirdire.cli.judging_progress import steps_progress
+from voirdire.cli.judging_output import say_how_to_go_on
+from voirdire.cli.judging_progress import judging_progress, steps_progress
+from voirdire.cli.model_judges import prepare_to_be_stopped
+from voirdire.cli.model_options import store_option
 from voirdire.cli.options import as_mapping
+from voirdire.cli.output_options import json_option
 from voirdire.cli.printing import listen_for_interrupts, print_tables, print_text
 from voirdire.cli.written_files import check_apart, check_place, check_report, write_text
 from voirdire.errors import InputError, NoDataError, UncertifiedWarning
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
     from voirdire.reporting.reward_paper import PaperFormat
     from voirdire.rewards.comparisons.data import ComparisonData
     from voirdire.rewards.model import RewardModel
@@ -156,10 +163,8 @@ def examine_reward_command(
     ] = [],  # noqa: B006
     store: Annotated[
         str | None,
-        typer.Option(
-            help="Where a language model's replies are kept: a file, or a postgresql:// address.",
-            metavar="FILE|ADDRESS",
-            rich_help_panel=USE,
+        store_option(
+            "voirdire-replies.sqlite beside the reward", kept="a language model's replies"
         ),
     ] = None,
     resamples: Annotated[
@@ -197,9 +202,7 @@ def examine_reward_command(
     details: Annotated[
         bool, typer.Option("--details", help="Show every feature.", rich_help_panel=OUTPUT)
     ] = False,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object.", rich_help_panel=OUTPUT)
-    ] = False,
+    as_json: Annotated[bool, json_option(panel=OUTPUT)] = False,
 ) -> None:
     """Examine a reward: error rates, what drives it, refusals, scales, and a policy's responses."""
     _check_sources(comparisons, policy, bench)
@@ -260,14 +263,55 @@ def _examined(
 
     model = _loaded(reward)
     check_behavior(asked["behavior"], model.rubric)
+    asks_a_model = _asks_a_model(model, comparisons, asked)
+    if asks_a_model:
+        prepare_to_be_stopped("-" if "-" in (comparisons, asked["policy"], asked["bench"]) else "")
+        asked["store"] = asked["store"] or _store_beside(reward)
     data = None
-    with caught_warnings(), steps_progress("examining") as tell:
-        if comparisons is not None:
-            data = _read(comparisons, model, reading=reading, from_classes=from_classes)
-        found = examine_reward(model, data, progress=tell, **asked)
+    try:
+        with caught_warnings(), _watched(asks_a_model=asks_a_model) as told:
+            if comparisons is not None:
+                data = _read(comparisons, model, reading=reading, from_classes=from_classes)
+            found = examine_reward(model, data, **told, **asked)
+    except KeyboardInterrupt:
+        if asks_a_model:
+            say_how_to_go_on("", store=asked["store"], asks_a_model=True)
+        raise
     if data is not None and not found.n_comparisons:
         _refuse_nothing(found, source=data.source)
     return found
+
+
+def _asks_a_model(model: RewardModel, comparisons: str | None, asked: Mapping[str, Any]) -> bool:
+    """Tell whether calls of a language model are to be paid for."""
+    from voirdire.judging.cascade.cascade_file import is_cascade_file
+    from voirdire.models import is_model_name
+    from voirdire.rewards.reward_judge import asked_judge
+
+    verdicts = {"verdicts": comparisons, "policy_verdicts": asked["policy"]}
+    verdicts["bench_verdicts"] = asked["bench"]
+    if all(source is None or asked[name] for name, source in verdicts.items()):
+        return False
+    judge = asked_judge(model.judge, asked["judge"])
+    return not isinstance(judge, str) or is_model_name(judge) or is_cascade_file(judge)
+
+
+def _store_beside(reward: Path) -> str:
+    """Keep replies where `voirdire fit` keeps those that the reward was fitted on."""
+    from voirdire.judging.reply_stores import STORE_NAME
+
+    return str(reward.resolve().parent / STORE_NAME)
+
+
+@contextmanager
+def _watched(*, asks_a_model: bool) -> Iterator[dict[str, Any]]:
+    """Show calls where some are made, else the steps of the examination."""
+    if asks_a_model:
+        with judging_progress("-") as judging:
+            yield {"judging": judging}
+    else:
+        with steps_progress("examining") as tell:
+            yield {"progress": tell}
 
 
 def _loaded(reward: Path) -> RewardModel:

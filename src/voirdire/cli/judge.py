@@ -9,6 +9,7 @@ import typer
 
 from voirdire._types import Judged
 from voirdire.cli import model_options as models
+from voirdire.cli.idle_options import refuse_idle_options
 from voirdire.cli.judging_output import (
     print_card,
     print_estimate,
@@ -18,14 +19,18 @@ from voirdire.cli.judging_output import (
     say_if_all_failed,
 )
 from voirdire.cli.judging_progress import judging_progress, several_progress
-from voirdire.cli.model_judges import (
-    ModelOptions,
-    prepare_to_be_stopped,
-    print_prompt,
-    refuse_idle_options,
-)
+from voirdire.cli.model_judges import asked_judge, prepare_to_be_stopped, print_prompt
+from voirdire.cli.option_groups import takes_groups
 from voirdire.cli.options import as_mapping
+from voirdire.cli.output_options import AsJson, restart_option
 from voirdire.cli.printing import listen_for_interrupts
+from voirdire.cli.reading_options import (
+    COLUMNS_OF_ITEMS,
+    behavior_option,
+    column_option,
+    format_option,
+    judged_option,
+)
 
 if TYPE_CHECKING:
     from voirdire.judging import JudgingSummary, LlmJudge
@@ -36,8 +41,10 @@ __all__ = ["judge_command"]
 ASKED, READ, WRITTEN = "What is asked", "The items", "The verdicts"
 
 
+@takes_groups
 def judge_command(
     context: typer.Context,
+    *,
     items: Annotated[
         str | None,
         typer.Argument(
@@ -72,26 +79,9 @@ def judge_command(
         ),
     ] = "local",
     judges: models.Judges = None,
-    mode: models.ModeOption = "joint",
-    probability: models.Probability = "logprob",
-    language: models.LanguageOption = "en",
-    samples: models.Samples = 5,
-    orders: models.Orders = 1,
-    examples: models.Examples = None,
-    seed: models.Seed = 0,
-    temperature: models.Temperature = None,
-    reasoning_effort: models.ReasoningEffort = None,
-    max_tokens: models.MaxTokens = None,
-    base_url: models.BaseUrl = None,
-    api_key_env: models.ApiKeyEnv = None,
-    route: models.Route = False,
+    asking: models.AskingOptions,
     show_prompt: models.ShowPrompt = False,
-    concurrency: models.Concurrency = 32,
-    requests_per_minute: models.Requests = None,
-    tokens_per_minute: models.TokensPerMinute = None,
-    timeout: models.Timeout = 120.0,
-    price: models.PriceOption = None,
-    max_cost: models.MaxCost = None,
+    calls: models.CallOptions,
     store: models.Store = None,
     retry_failures: models.RetryFailures = False,
     dry_run: models.DryRun = False,
@@ -104,34 +94,10 @@ def judge_command(
             rich_help_panel=ASKED,
         ),
     ] = None,
-    judged: Annotated[
-        Judged,
-        typer.Option(
-            help="What of a response is judged, where it has reasoning or tool turns.",
-            rich_help_panel=ASKED,
-        ),
-    ] = "final_answer",
-    behavior: Annotated[
-        str | None,
-        typer.Option(help="The behavior of items that have none.", rich_help_panel=ASKED),
-    ] = None,
-    column: Annotated[
-        list[str],
-        typer.Option(
-            help="Your name for a column, as OURS=YOURS (id, prompt, response, messages, chosen, "
-            "rejected, behavior, group, cluster); repeatable.",
-            metavar="OURS=YOURS",
-            rich_help_panel=READ,
-        ),
-    ] = [],  # noqa: B006  # typer copies it
-    file_format: Annotated[
-        str | None,
-        typer.Option(
-            "--format",
-            help="Instead of the file's ending: jsonl, csv, tsv, json, parquet.",
-            rich_help_panel=READ,
-        ),
-    ] = None,
+    judged: Annotated[Judged, judged_option(panel=ASKED)] = "final_answer",
+    behavior: Annotated[str | None, behavior_option("items", panel=ASKED)] = None,
+    column: Annotated[list[str], column_option(COLUMNS_OF_ITEMS, panel=READ)] = [],  # noqa: B006  # typer copies it
+    file_format: Annotated[str | None, format_option(panel=READ)] = None,
     layout: Annotated[
         Literal["long", "wide"],
         typer.Option(
@@ -147,14 +113,7 @@ def judge_command(
             rich_help_panel=WRITTEN,
         ),
     ] = 0,
-    restart: Annotated[
-        bool,
-        typer.Option(
-            "--restart",
-            help="Throw away what an interrupted run left.",
-            rich_help_panel=WRITTEN,
-        ),
-    ] = False,
+    restart: Annotated[bool, restart_option(panel=WRITTEN)] = False,
     show_card: Annotated[
         bool,
         typer.Option(
@@ -162,40 +121,19 @@ def judge_command(
             help="Print what is known of the judge: training data, held-out figures. No ITEMS.",
         ),
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Judge responses by a rubric: probabilities, labels and completion classes, to a file.
 
     A run that was interrupted goes on where it was when the same command is given again. Replies
     of a language model are kept, and never paid for twice.
     """
-    typed = ModelOptions(
-        mode=mode,
-        probability=probability,
-        language=language,
-        samples=samples,
-        orders=orders,
-        examples=examples,
-        seed=seed,
-        price=price,
-        temperature=temperature,
-        reasoning_effort=reasoning_effort,
-        max_tokens=max_tokens,
-        base_url=base_url,
-        api_key_env=api_key_env,
-        route=route,
-        concurrency=concurrency,
-        requests_per_minute=requests_per_minute,
-        tokens_per_minute=tokens_per_minute,
-        timeout=timeout,
-        max_cost=max_cost,
-    )
     if show_card:
         print_card(judge, as_json=as_json)
         return
     if show_prompt:
         print_prompt(
-            items, typed, judge=judge, judges=judges, rubric=rubric, file_format=file_format
+            items, asking, judge=judge, judges=judges, rubric=rubric, file_format=file_format
         )
         return
     refuse_idle_options(context, judge=judge, judges=judges)
@@ -209,7 +147,7 @@ def judge_command(
         "store": store,
     }
     listen_for_interrupts()
-    asked = typed.asked(judge, reads_keys=not dry_run)
+    asked = asked_judge(judge, asking=asking, calls=calls, reads_keys=not dry_run)
     if dry_run:
         counted = reading | {"retry_failures": retry_failures}
         _estimate(items, output, judges=judges, asked=asked, as_json=as_json, reading=counted)

@@ -6,127 +6,95 @@ import os
 import signal
 import sys
 import threading
-from dataclasses import dataclass, fields
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, TextIO, cast
 
 import typer
 
-from voirdire._validation import shorten
+from voirdire.cli.idle_options import refuse_idle_options, refuse_typed
+from voirdire.cli.model_options import USUAL_OPTIONS
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
-    from voirdire._types import Language, Mode, ModelSource
+    from voirdire.cli.model_options import AskingOptions, CallOptions
     from voirdire.judging import LlmJudge, Price
     from voirdire.judging.cascade import CascadeJudge
     from voirdire.records import Item
 
-__all__ = ["ModelOptions", "prepare_to_be_stopped", "print_prompt", "refuse_idle_options"]
+__all__ = ["asked_judge", "judge_or_own", "llm_judge", "prepare_to_be_stopped", "print_prompt"]
 
 
-@dataclass(frozen=True, kw_only=True)
-class ModelOptions:
-    """What was typed about a language model."""
+def asked_judge(
+    name: str, *, asking: AskingOptions, calls: CallOptions, reads_keys: bool = True
+) -> LlmJudge | CascadeJudge | str:
+    """Make a judge of a model's name or of a cascade's file; a local judge stays as it is."""
+    from voirdire.judging.cascade.cascade_file import is_cascade_file, load_cascade
 
-    mode: Mode
-    probability: ModelSource
-    language: Language
-    samples: int
-    orders: int
-    examples: int | None
-    seed: int
-    price: str | None
-    temperature: float | None
-    reasoning_effort: str | None
-    max_tokens: int | None
-    base_url: str | None
-    api_key_env: str | None
-    route: bool
-    concurrency: int
-    requests_per_minute: int | None
-    tokens_per_minute: int | None
-    timeout: float
-    max_cost: float | None
-
-    def asked(self, name: str, *, reads_keys: bool = True) -> LlmJudge | CascadeJudge | str:
-        """Make a judge of a model's name or of a cascade's file; a local judge stays as it is."""
-        from voirdire.judging.cascade.cascade_file import is_cascade_file, load_cascade
-
-        if is_cascade_file(name):
-            return load_cascade(name, reads_keys=reads_keys, max_cost=self.max_cost)
-        return self.judge(name, reads_keys=reads_keys)
-
-    def judge(self, name: str, *, reads_keys: bool = True) -> LlmJudge | str:
-        """Make a judge of a model's name; anything else is a local judge and stays as it is."""
-        from voirdire.models import is_model_name, load_model
-
-        if not is_model_name(name):
-            return name
-        from voirdire.judging import Limits, LlmJudge
-
-        model = load_model(
-            name,
-            base_url=self.base_url,
-            api_key_env=self.api_key_env,
-            reasoning_effort=self.reasoning_effort,
-            max_tokens=self.max_tokens,
-            timeout_s=self.timeout,
-            connections=max(self.concurrency, 1),
-            reads_keys=reads_keys,
-        )
-        return LlmJudge(
-            model=model,
-            mode=self.mode,
-            probability=self.probability,
-            language=self.language,
-            n_samples=self.samples,
-            n_orders=self.orders,
-            n_examples=self.examples,
-            seed=self.seed,
-            price=_price(self.price),
-            temperature=self.temperature,
-            route=self.route,
-            limits=Limits(
-                concurrency=self.concurrency,
-                requests_per_minute=self.requests_per_minute,
-                tokens_per_minute=self.tokens_per_minute,
-                timeout_s=self.timeout,
-                max_cost=self.max_cost,
-            ),
-        )
+    if is_cascade_file(name):
+        return load_cascade(name, reads_keys=reads_keys, max_cost=calls.max_cost)
+    return llm_judge(name, asking=asking, calls=calls, reads_keys=reads_keys)
 
 
-def refuse_idle_options(context: typer.Context, *, judge: str, judges: Path | None) -> None:
-    """Refuse what was typed and would mean nothing, such as a limit of cost that nobody keeps."""
-    from voirdire.judging.cascade.cascade_file import is_cascade_file
-    from voirdire.models import is_model_name
+def judge_or_own(
+    context: typer.Context,
+    name: str | None,
+    *,
+    asking: AskingOptions,
+    calls: CallOptions,
+    idle: Sequence[str] = USUAL_OPTIONS,
+    why: str = "name the `--judge` too",
+    reads_keys: bool = True,
+) -> LlmJudge | CascadeJudge | str | None:
+    """Make the judge that is named; where none is, or the reward's own, options are idle."""
+    if name is None or name == "own":
+        refuse_typed(context, idle, why=why)
+        return name
+    refuse_idle_options(context, judge=name)
+    return asked_judge(name, asking=asking, calls=calls, reads_keys=reads_keys)
 
-    if judges is None and is_model_name(judge):
-        return
-    names = [field.name for field in fields(ModelOptions)]
-    is_cascade = judges is None and is_cascade_file(judge)
-    if is_cascade:
-        names.remove("max_cost")  # of this run, whatever the file says
-    elif judges is None:
-        names += ["store", "retry_failures"]
-    else:
-        names += ["judge"]
-    sources = {name: context.get_parameter_source(name) for name in names}
-    typed = ", ".join(
-        f"--{name.replace('_', '-')}"
-        for name, source in sources.items()
-        if source is not None and source.name == "COMMANDLINE"
+
+def llm_judge(
+    name: str, *, asking: AskingOptions, calls: CallOptions, reads_keys: bool = True
+) -> LlmJudge | str:
+    """Make a judge of a model's name; anything else is a local judge and stays as it is."""
+    from voirdire.models import is_model_name, load_model
+
+    if not is_model_name(name):
+        return name
+    from voirdire.judging import Limits, LlmJudge
+
+    model = load_model(
+        name,
+        base_url=asking.base_url,
+        api_key_env=asking.api_key_env,
+        reasoning_effort=asking.reasoning_effort,
+        max_tokens=asking.max_tokens,
+        timeout_s=calls.timeout,
+        connections=max(calls.concurrency, 1),
+        reads_keys=reads_keys,
     )
-    if typed and judges is not None:
-        msg = f"`--judges` must say everything about its judges, got {typed} beside it."
-        raise typer.BadParameter(f"{msg} Write it into the file.")
-    if typed and is_cascade:
-        msg = f"`{shorten(judge)}` must say everything about its judges, got {typed} beside it."
-        raise typer.BadParameter(f"{msg} Write it into the file.")
-    if typed:
-        msg = f"`--judge` must name a language model for {typed}, such as openai/gpt-4o-mini, got "
-        raise typer.BadParameter(f"{msg}{shorten(judge)!r}.")
+    return LlmJudge(
+        model=model,
+        mode=asking.mode,
+        probability=asking.probability,
+        language=asking.language,
+        n_samples=asking.samples,
+        n_orders=asking.orders,
+        n_examples=asking.examples,
+        seed=asking.seed,
+        price=_price(calls.price),
+        temperature=asking.temperature,
+        route=asking.route,
+        limits=Limits(
+            concurrency=calls.concurrency,
+            requests_per_minute=calls.requests_per_minute,
+            tokens_per_minute=calls.tokens_per_minute,
+            timeout_s=calls.timeout,
+            max_cost=calls.max_cost,
+        ),
+    )
 
 
 def prepare_to_be_stopped(source: str) -> None:
@@ -164,7 +132,7 @@ def _price(text: str | None) -> Price | None:
 
 def print_prompt(
     items: str | None,
-    options: ModelOptions,
+    asking: AskingOptions,
     *,
     judge: str,
     judges: Path | None,
@@ -181,10 +149,10 @@ def print_prompt(
         shown = show_prompt(
             rubric,
             item=item,
-            mode=options.mode,
-            probability=options.probability,
-            language=options.language,
-            n_examples=options.examples,
+            mode=asking.mode,
+            probability=asking.probability,
+            language=asking.language,
+            n_examples=asking.examples,
         )
         typer.echo(shown)
         return

@@ -14,7 +14,9 @@ from voirdire._types import (  # typer reads them when it runs
     QuestionKind,
 )
 from voirdire.cli.item_grid import as_sizes
+from voirdire.cli.label_options import kind_option, labels_option, missing_option, rater_option
 from voirdire.cli.options import as_labels, as_mapping
+from voirdire.cli.output_options import json_option
 from voirdire.cli.printing import print_tables, print_text, progress
 from voirdire.cli.study_files import Reading, read_study
 from voirdire.cli.written_files import check_picture, write_bytes
@@ -84,24 +86,11 @@ def power_command(
         str | None,
         typer.Option(help="Which question, where there are several.", rich_help_panel=PILOT),
     ] = None,
-    kind: Annotated[
-        QuestionKind | None,
-        typer.Option(
-            help="What the question asks for. Default: what the alignment needs; accuracy: choice.",
-            rich_help_panel=PILOT,
-        ),
-    ] = None,
+    kind: Annotated[QuestionKind | None, kind_option(panel=PILOT)] = None,
     alignment: Annotated[
         AlignmentName, typer.Option(help="How close two labels are.", rich_help_panel=PILOT)
     ] = "accuracy",
-    labels: Annotated[
-        str | None,
-        typer.Option(
-            help="The label universe, as a,b,c or a JSON array.",
-            metavar="LABELS",
-            rich_help_panel=PILOT,
-        ),
-    ] = None,
+    labels: Annotated[str | None, labels_option(panel=PILOT)] = None,
     file_format: Annotated[
         str | None,
         typer.Option(
@@ -116,24 +105,12 @@ def power_command(
             rich_help_panel=PILOT,
         ),
     ] = [],  # noqa: B006
-    rater: Annotated[
-        list[str],
-        typer.Option(
-            help="Wide annotations: a column that is an annotator; repeatable. Default: all.",
-            metavar="COLUMN",
-            rich_help_panel=PILOT,
-        ),
-    ] = [],  # noqa: B006
+    rater: Annotated[list[str], rater_option(panel=PILOT)] = [],  # noqa: B006
     separator: Annotated[
         str | None,
         typer.Option(help="What parts the labels of a set in one cell.", rich_help_panel=PILOT),
     ] = None,
-    missing: Annotated[
-        list[str],
-        typer.Option(
-            help="A word that means no answer; repeatable.", metavar="WORD", rich_help_panel=PILOT
-        ),
-    ] = [],  # noqa: B006
+    missing: Annotated[list[str], missing_option(panel=PILOT)] = [],  # noqa: B006
     threshold: Annotated[
         float | None,
         typer.Option(
@@ -206,9 +183,7 @@ def power_command(
             rich_help_panel=OUTPUT,
         ),
     ] = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object.", rich_help_panel=OUTPUT)
-    ] = False,
+    as_json: Annotated[bool, json_option(panel=OUTPUT)] = False,
 ) -> None:
     """Plan a study: how many items and annotators until a judge probably passes."""
     if plot is not None and plot.suffix.lower() not in _PICTURES:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from voirdire._validation import shorten
+from voirdire.cli.output_options import AsJson
 from voirdire.cli.printing import print_json, print_tables
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def probe_command(
         ),
     ] = None,
     timeout: Annotated[float, typer.Option(help="Seconds for one call.")] = 60.0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Ask a model's server what it can do: forms of reply, log-probabilities.
 

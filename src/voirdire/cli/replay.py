@@ -9,32 +9,26 @@ import typer
 
 from voirdire.cli import model_options as models
 from voirdire.cli.fit_output import caught_warnings
-from voirdire.cli.model_judges import ModelOptions, prepare_to_be_stopped, refuse_idle_options
+from voirdire.cli.model_judges import judge_or_own, prepare_to_be_stopped
+from voirdire.cli.option_groups import takes_groups
+from voirdire.cli.output_options import AsJson
 from voirdire.cli.printing import listen_for_interrupts
 from voirdire.cli.training_output import print_replay, print_replay_estimate, replay_progress
 
 if TYPE_CHECKING:
+    from voirdire.cli.model_options import AskingOptions, CallOptions
     from voirdire.judging import LlmJudge
     from voirdire.judging.cascade import CascadeJudge
 
 __all__ = ["replay_command"]
 
 REWARD, VERDICTS, WRITTEN = "The reward", "Verdicts that the run does not have", "The rewards"
-_OF_CALLS = (
-    "mode",
-    "probability",
-    "language",
-    "base_url",
-    "api_key_env",
-    "concurrency",
-    "timeout",
-    "price",
-    "max_cost",
-)
 
 
+@takes_groups
 def replay_command(
     context: typer.Context,
+    *,
     run: Annotated[
         Path,
         typer.Argument(
@@ -81,46 +75,21 @@ def replay_command(
         ),
     ] = False,
     dry_run: models.DryRun = False,
-    mode: models.ModeOption = "joint",
-    probability: models.Probability = "logprob",
-    language: models.LanguageOption = "en",
-    base_url: models.BaseUrl = None,
-    api_key_env: models.ApiKeyEnv = None,
-    concurrency: models.Concurrency = 32,
-    timeout: models.Timeout = 120.0,
-    price: models.PriceOption = None,
-    max_cost: models.MaxCost = None,
+    asking: models.UsualAsking,
+    calls: models.UsualCalls,
     store: Annotated[
-        str | None,
-        typer.Option(
-            help="Where replies are kept: a file, or postgresql://... Default: "
-            "voirdire-replies.sqlite in the run's folder.",
-            metavar="FILE|URL",
-            show_default=False,
-            rich_help_panel=models.CALLS,
-        ),
+        str | None, models.store_option("voirdire-replies.sqlite in the run's folder")
     ] = None,
     retry_failures: models.RetryFailures = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Give a training run's completions the rewards that another reward would have given.
 
     Verdicts of the run are used where they fit, so that new weights need no judge at all.
     """
-    typed = {
-        "mode": mode,
-        "probability": probability,
-        "language": language,
-        "base_url": base_url,
-        "api_key_env": api_key_env,
-        "concurrency": concurrency,
-        "timeout": timeout,
-        "price": price,
-        "max_cost": max_cost,
-    }
     listen_for_interrupts()
     settings: dict[str, Any] = {
-        "judge": _asked(context, typed, judge=judge, reads_keys=not dry_run),
+        "judge": _asked(context, judge, asking=asking, calls=calls, reads_keys=not dry_run),
         "other_judge": other_judge,
         "store": store,
         "retry_failures": retry_failures,
@@ -142,34 +111,21 @@ def replay_command(
 
 
 def _asked(
-    context: typer.Context, typed: dict[str, Any], *, judge: str | None, reads_keys: bool
+    context: typer.Context,
+    judge: str | None,
+    *,
+    asking: AskingOptions,
+    calls: CallOptions,
+    reads_keys: bool,
 ) -> LlmJudge | CascadeJudge | str | None:
     """Make the judge that is named; refuse options that would mean nothing."""
-    if judge in (None, "own"):
-        names = _OF_CALLS if judge == "own" else (*_OF_CALLS, "store", "retry_failures")
-        given = [
-            f"--{name.replace('_', '-')}"
-            for name in names
-            if (source := context.get_parameter_source(name)) is not None
-            and source.name == "COMMANDLINE"
-        ]
-        if given:
-            why = "the reward says how its own judge asks" if judge else "nobody is asked"
-            msg = f"{', '.join(given)} must be left out: {why}. Name a `--judge`."
-            raise typer.BadParameter(msg)
-        return judge
-    refuse_idle_options(context, judge=judge, judges=None)
-    options = ModelOptions(
-        samples=5,
-        orders=1,
-        examples=None,
-        seed=0,
-        temperature=None,
-        reasoning_effort=None,
-        max_tokens=None,
-        route=False,
-        requests_per_minute=None,
-        tokens_per_minute=None,
-        **typed,
+    why = "the reward says how its own judge asks" if judge else "nobody is asked"
+    return judge_or_own(
+        context,
+        judge,
+        asking=asking,
+        calls=calls,
+        idle=(*models.USUAL_OPTIONS, *(() if judge == "own" else models.OF_REPLIES)),
+        why=f"{why}. Name a `--judge`",
+        reads_keys=reads_keys,
     )
-    return options.asked(judge, reads_keys=reads_keys)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -12,9 +12,6 @@ from voirdire._types import Language
 from voirdire.cli.options import as_text
 from voirdire.cli.printing import progress
 from voirdire.cli.written_files import check_report, write_text
-
-if TYPE_CHECKING:
-    from typing import BinaryIO
 
 __all__ = ["report_command"]
 
@@ -101,12 +98,13 @@ def _page_of_run(
 def _read(source: str) -> bytes:
     """Read a file or standard input, but no more than a page is made of."""
     from voirdire.errors import InputError
+    from voirdire.reporting.page.reading import MOST_BYTES
+    from voirdire.rubrics.given_file import NotRegularError, read_small
 
     try:
         if source == "-":
-            return _at_most(sys.stdin.buffer)
-        with Path(source).open("rb") as file:
-            return _at_most(file)
+            return sys.stdin.buffer.read(MOST_BYTES + 1)
+        return read_small(source, most_bytes=MOST_BYTES)
     except FileNotFoundError as error:
         msg = (
             "`EXAMINATION.json` must be a file that exists, or the folder of a training run, got "
@@ -116,13 +114,10 @@ def _read(source: str) -> bytes:
     except IsADirectoryError as error:
         msg = f"`EXAMINATION.json` must be a file, got the folder {source!r}. Name a file in it."
         raise InputError(msg) from error
+    except NotRegularError as error:
+        msg = f"`EXAMINATION.json` must be a regular file, got {error.kind}: {source!r}."
+        raise InputError(f"{msg} Name a file.") from error
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or error
         msg = f"`EXAMINATION.json` must be a file that can be read, got {source!r} ({why})."
         raise InputError(msg) from error
-
-
-def _at_most(stream: BinaryIO) -> bytes:
-    from voirdire.reporting.page.reading import MOST_BYTES
-
-    return stream.read(MOST_BYTES + 1)

@@ -10,6 +10,7 @@ import typer
 
 from voirdire._types import Language, RubricKind  # typer reads them when it runs
 from voirdire.cli.options import as_text
+from voirdire.cli.output_options import AsJson
 from voirdire.cli.printing import print_json, print_tables, print_text
 from voirdire.cli.written_files import write_text
 from voirdire.errors import InputError, RubricError
@@ -25,12 +26,11 @@ rubric_app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
-_JSON = typer.Option("--json", help="Print one JSON object.")
 _NAME = "A built-in rubric, or a YAML file; - reads standard input."
 
 
 @rubric_app.command("list")
-def list_command(as_json: Annotated[bool, _JSON] = False) -> None:
+def list_command(as_json: AsJson = False) -> None:
     """List the rubrics that come with voirdire."""
     from voirdire.reporting.rubric_tables import RubricList
     from voirdire.rubrics import built_in_rubrics, load_rubric
@@ -49,7 +49,7 @@ def show_command(
         Language | None,
         typer.Option(help="Default: English where there is English.", show_default=False),
     ] = None,
-    as_json: Annotated[bool, _JSON] = False,
+    as_json: AsJson = False,
     as_yaml: Annotated[
         bool, typer.Option("--yaml", help="Print it as a YAML file, in all its languages.")
     ] = False,
@@ -76,7 +76,7 @@ def check_command(
     files: Annotated[
         list[str], typer.Argument(help="YAML files; - reads standard input.", metavar="FILE...")
     ],
-    as_json: Annotated[bool, _JSON] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Check rubric files: every problem on a line, with file, line and column; exit 1 if any."""
     checked = [_checked(file) for file in files]

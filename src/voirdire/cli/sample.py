@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from voirdire._types import Language
+from voirdire.cli.output_options import AsJson
 from voirdire.cli.printing import listen_for_interrupts, progress
 from voirdire.cli.training_output import print_sample
 
@@ -58,7 +59,7 @@ def sample_command(
     ] = 3,
     language: Annotated[Language, typer.Option(help="Of the questions.")] = "en",
     seed: Annotated[int, typer.Option(min=0, help="The same seed draws the same sample.")] = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Draw completions of a training run for people to label, and the judge to be examined on.
 

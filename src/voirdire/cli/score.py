@@ -9,23 +9,36 @@ import typer
 
 from voirdire.cli import model_options as models
 from voirdire.cli.fit_output import caught_warnings
-from voirdire.cli.model_judges import ModelOptions, prepare_to_be_stopped, refuse_idle_options
+from voirdire.cli.idle_options import refuse_typed
+from voirdire.cli.model_judges import judge_or_own, prepare_to_be_stopped
+from voirdire.cli.option_groups import takes_groups
 from voirdire.cli.options import as_mapping
+from voirdire.cli.output_options import AsJson, restart_option
 from voirdire.cli.printing import listen_for_interrupts
+from voirdire.cli.reading_options import (
+    COLUMNS_OF_ITEMS,
+    behavior_option,
+    column_option,
+    format_option,
+)
+from voirdire.cli.reward_options import Center, RequireCertified, Reward, RewardRubric
 from voirdire.cli.scoring_output import print_scoring, say_how_to_go_on, scoring_progress
 
 if TYPE_CHECKING:
+    from voirdire.cli.model_options import AskingOptions, CallOptions
     from voirdire.judging import LlmJudge
     from voirdire.judging.cascade import CascadeJudge
     from voirdire.rewards.scoring.score_summary import ScoringSummary
 
 __all__ = ["score_command"]
 
-READ, REWARD, VERDICTS, WRITTEN = "The items", "The reward", "The verdicts", "The rewards"
+READ, VERDICTS, WRITTEN = "The items", "The verdicts", "The rewards"
 
 
+@takes_groups
 def score_command(
     context: typer.Context,
+    *,
     items: Annotated[
         str,
         typer.Argument(
@@ -33,12 +46,7 @@ def score_command(
             metavar="ITEMS",
         ),
     ],
-    reward: Annotated[
-        Path,
-        typer.Option(
-            help="What `voirdire fit` wrote.", metavar="FILE.json", rich_help_panel=REWARD
-        ),
-    ],
+    reward: Reward,
     output: Annotated[
         Path,
         typer.Option(
@@ -79,43 +87,13 @@ def score_command(
             rich_help_panel=VERDICTS,
         ),
     ] = False,
-    mode: models.ModeOption = "joint",
-    probability: models.Probability = "logprob",
-    language: models.LanguageOption = "en",
-    base_url: models.BaseUrl = None,
-    api_key_env: models.ApiKeyEnv = None,
-    concurrency: models.Concurrency = 32,
-    timeout: models.Timeout = 120.0,
-    price: models.PriceOption = None,
-    max_cost: models.MaxCost = None,
+    asking: models.UsualAsking,
+    calls: models.UsualCalls,
     store: models.Store = None,
     retry_failures: models.RetryFailures = False,
-    rubric: Annotated[
-        str | None,
-        typer.Option(
-            help="The rubric that the reward must belong to. Default: the one that it was made "
-            "from, where that is still found.",
-            metavar="NAME|FILE",
-            show_default=False,
-            rich_help_panel=REWARD,
-        ),
-    ] = None,
-    require_certified: Annotated[
-        bool,
-        typer.Option(
-            "--require-certified",
-            help="Fail if a proposition with a weight has no valid certificate.",
-            rich_help_panel=REWARD,
-        ),
-    ] = False,
-    center: Annotated[
-        bool,
-        typer.Option(
-            "--center",
-            help="Take each behavior's mean off its rule rewards, so that behaviors compare.",
-            rich_help_panel=REWARD,
-        ),
-    ] = False,
+    rubric: RewardRubric = None,
+    require_certified: RequireCertified = False,
+    center: Center = False,
     base: Annotated[
         str | None,
         typer.Option(
@@ -126,27 +104,9 @@ def score_command(
             rich_help_panel=READ,
         ),
     ] = None,
-    behavior: Annotated[
-        str | None,
-        typer.Option(help="The behavior of items that have none.", rich_help_panel=READ),
-    ] = None,
-    column: Annotated[
-        list[str],
-        typer.Option(
-            help="Your name for a column, as OURS=YOURS (id, prompt, response, messages, chosen, "
-            "rejected, behavior, group, cluster); repeatable.",
-            metavar="OURS=YOURS",
-            rich_help_panel=READ,
-        ),
-    ] = [],  # noqa: B006
-    file_format: Annotated[
-        str | None,
-        typer.Option(
-            "--format",
-            help="Instead of the file's ending: jsonl, csv, tsv, json, parquet.",
-            rich_help_panel=READ,
-        ),
-    ] = None,
+    behavior: Annotated[str | None, behavior_option("items", panel=READ)] = None,
+    column: Annotated[list[str], column_option(COLUMNS_OF_ITEMS, panel=READ)] = [],  # noqa: B006
+    file_format: Annotated[str | None, format_option(panel=READ)] = None,
     explain: Annotated[
         bool,
         typer.Option(
@@ -164,15 +124,8 @@ def score_command(
             rich_help_panel=WRITTEN,
         ),
     ] = 0,
-    restart: Annotated[
-        bool,
-        typer.Option(
-            "--restart",
-            help="Throw away what an interrupted run left.",
-            rich_help_panel=WRITTEN,
-        ),
-    ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    restart: Annotated[bool, restart_option(panel=WRITTEN)] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Give responses their rewards: base reward plus weighted verdicts, to a file.
 
@@ -182,21 +135,10 @@ def score_command(
     if str(output) == "-" and as_json:
         msg = "`--json` must not be given with `-o -`: both print to standard output."
         raise typer.BadParameter(msg)
-    typed = _model_options(
-        mode=mode,
-        probability=probability,
-        language=language,
-        base_url=base_url,
-        api_key_env=api_key_env,
-        concurrency=concurrency,
-        timeout=timeout,
-        price=price,
-        max_cost=max_cost,
-    )
     listen_for_interrupts()
     settings: dict[str, Any] = {
         "verdicts": verdicts or None,
-        "judge": _asked(context, typed, judge=judge, has_verdicts=bool(verdicts)),
+        "judge": _asked(context, judge, asking=asking, calls=calls, has_verdicts=bool(verdicts)),
         "store": store,
         "base": base,
         "columns": as_mapping(column, option="--column") or None,
@@ -235,47 +177,17 @@ def _scored(
         raise
 
 
-def _model_options(**typed: Any) -> ModelOptions:
-    """Leave what is not offered here as `voirdire judge` has it by default."""
-    return ModelOptions(
-        samples=5,
-        orders=1,
-        examples=None,
-        seed=0,
-        temperature=None,
-        reasoning_effort=None,
-        max_tokens=None,
-        route=False,
-        requests_per_minute=None,
-        tokens_per_minute=None,
-        **typed,
-    )
-
-
 def _asked(
-    context: typer.Context, typed: ModelOptions, *, judge: str | None, has_verdicts: bool
+    context: typer.Context,
+    judge: str | None,
+    *,
+    asking: AskingOptions,
+    calls: CallOptions,
+    has_verdicts: bool,
 ) -> LlmJudge | CascadeJudge | str | None:
     """Make the judge that is named; with verdicts its name is only looked up among them."""
-    if has_verdicts or judge in (None, "own"):
-        _refuse_idle(context, has_verdicts=has_verdicts)
-        return judge
-    refuse_idle_options(context, judge=judge, judges=None)
-    return typed.asked(judge)
-
-
-def _refuse_idle(context: typer.Context, *, has_verdicts: bool) -> None:
-    """Refuse options of calls where nobody is called, or where the reward says how."""
-    kept = () if has_verdicts else ("store", "retry_failures")
-    idle = ("mode", "probability", "language", "base_url", "api_key_env", "concurrency")
-    names = (*idle, "timeout", "price", "max_cost", "store", "retry_failures")
-    typed = [
-        f"--{name.replace('_', '-')}"
-        for name in names
-        if name not in kept
-        and (source := context.get_parameter_source(name)) is not None
-        and source.name == "COMMANDLINE"
-    ]
-    if typed:
-        why = "verdicts are not asked for again" if has_verdicts else "name the `--judge` too"
-        msg = f"{', '.join(typed)} must be left out: {why}."
-        raise typer.BadParameter(msg)
+    if not has_verdicts:
+        return judge_or_own(context, judge, asking=asking, calls=calls)
+    idle = (*models.USUAL_OPTIONS, *models.OF_REPLIES)
+    refuse_typed(context, idle, why="verdicts are not asked for again")
+    return judge

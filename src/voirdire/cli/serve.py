@@ -10,60 +10,31 @@ import typer
 
 from voirdire.cli import model_options as models
 from voirdire.cli.fit_output import caught_warnings
-from voirdire.cli.model_judges import ModelOptions, refuse_idle_options
+from voirdire.cli.model_judges import judge_or_own
+from voirdire.cli.option_groups import takes_groups
+from voirdire.cli.reading_options import behavior_option
+from voirdire.cli.reward_options import REWARD, Center, RequireCertified, Reward, RewardRubric
 
 if TYPE_CHECKING:
-    from voirdire.judging import LlmJudge
-    from voirdire.judging.cascade import CascadeJudge
     from voirdire.web import ServerSettings
 
 __all__ = ["serve_command"]
 
-REWARD, JUDGE, SERVER, REQUESTS = "The reward", "The judge", "The server", "Requests"
-RECORD = "The record"
+JUDGE, SERVER, REQUESTS, RECORD = "The judge", "The server", "Requests", "The record"
 TOKEN_VARIABLE = "VOIRDIRE_TOKEN"  # noqa: S105  # the name of a variable
 DEFAULT_STORE = "voirdire-replies.sqlite"
 MIB = 1024 * 1024
 
 
+@takes_groups
 def serve_command(
     context: typer.Context,
-    reward: Annotated[
-        Path,
-        typer.Option(
-            help="What `voirdire fit` wrote.", metavar="FILE.json", rich_help_panel=REWARD
-        ),
-    ],
-    rubric: Annotated[
-        str | None,
-        typer.Option(
-            help="The rubric that the reward must belong to. Default: the one that it was made "
-            "from, where that is still found.",
-            metavar="NAME|FILE",
-            show_default=False,
-            rich_help_panel=REWARD,
-        ),
-    ] = None,
-    require_certified: Annotated[
-        bool,
-        typer.Option(
-            "--require-certified",
-            help="Fail if a proposition with a weight has no valid certificate.",
-            rich_help_panel=REWARD,
-        ),
-    ] = False,
-    center: Annotated[
-        bool,
-        typer.Option(
-            "--center",
-            help="Take each behavior's mean off its rule rewards, so that behaviors compare.",
-            rich_help_panel=REWARD,
-        ),
-    ] = False,
-    behavior: Annotated[
-        str | None,
-        typer.Option(help="The behavior of items that have none.", rich_help_panel=REWARD),
-    ] = None,
+    *,
+    reward: Reward,
+    rubric: RewardRubric = None,
+    require_certified: RequireCertified = False,
+    center: Center = False,
+    behavior: Annotated[str | None, behavior_option("items", panel=REWARD)] = None,
     missing_reward: Annotated[
         float | None,
         typer.Option(
@@ -102,24 +73,11 @@ def serve_command(
             rich_help_panel=JUDGE,
         ),
     ] = False,
-    mode: models.ModeOption = "joint",
-    probability: models.Probability = "logprob",
-    language: models.LanguageOption = "en",
-    base_url: models.BaseUrl = None,
-    api_key_env: models.ApiKeyEnv = None,
-    concurrency: models.Concurrency = 32,
-    timeout: models.Timeout = 120.0,
-    price: models.PriceOption = None,
-    max_cost: models.MaxCost = None,
+    asking: models.UsualAsking,
+    calls: models.UsualCalls,
     store: Annotated[
         str | None,
-        typer.Option(
-            help="Where a language model's replies are kept: a file, or postgresql://... Default: "
-            f"{DEFAULT_STORE} in this folder.",
-            metavar="FILE|URL",
-            show_default=False,
-            rich_help_panel="Calls to language models",
-        ),
+        models.store_option(f"{DEFAULT_STORE} in this folder", kept="a language model's replies"),
     ] = None,
     retry_failures: models.RetryFailures = False,
     host: Annotated[
@@ -213,18 +171,7 @@ def serve_command(
 
     SIGTERM and Ctrl-C let the requests under way end.
     """
-    typed = _model_options(
-        mode=mode,
-        probability=probability,
-        language=language,
-        base_url=base_url,
-        api_key_env=api_key_env,
-        concurrency=concurrency,
-        timeout=timeout,
-        price=price,
-        max_cost=max_cost,
-    )
-    asked = _asked(context, typed, judge=judge)
+    asked = judge_or_own(context, judge, asking=asking, calls=calls)
     _serve(
         reward,
         loading={"rubric": rubric, "require_certified": require_certified},
@@ -292,41 +239,3 @@ def _token(variable: str | None) -> str | None:
         )
         raise typer.BadParameter(msg)
     return found or None
-
-
-def _model_options(**typed: Any) -> ModelOptions:
-    """Leave what is not offered here as `voirdire judge` has it by default."""
-    return ModelOptions(
-        samples=5,
-        orders=1,
-        examples=None,
-        seed=0,
-        temperature=None,
-        reasoning_effort=None,
-        max_tokens=None,
-        route=False,
-        requests_per_minute=None,
-        tokens_per_minute=None,
-        **typed,
-    )
-
-
-def _asked(
-    context: typer.Context, typed: ModelOptions, *, judge: str | None
-) -> LlmJudge | CascadeJudge | str | None:
-    """Make the judge that is named; the reward says how its own is made."""
-    if judge not in (None, "own"):
-        refuse_idle_options(context, judge=judge, judges=None)
-        return typed.asked(judge)
-    idle = ("mode", "probability", "language", "base_url", "api_key_env", "concurrency")
-    names = (*idle, "timeout", "price", "max_cost")
-    sources = {name: context.get_parameter_source(name) for name in names}
-    said = [
-        f"--{name.replace('_', '-')}"
-        for name, source in sources.items()
-        if source is not None and source.name == "COMMANDLINE"
-    ]
-    if said:
-        msg = f"{', '.join(said)} must be left out: name the `--judge` too."
-        raise typer.BadParameter(msg)
-    return judge

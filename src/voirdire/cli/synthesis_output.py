@@ -101,12 +101,7 @@ def print_estimate(estimate: SynthesisEstimate, *, as_json: bool) -> None:
         f"{shorten(row.model)} writes: {row.n_calls:,} to {row.n_calls_most:,} calls",
         f"  for the first: about {row.prompt_tokens:,} tokens in, {row.completion_tokens:,} out",
         f"  {_dollars(row.cost, row.cost_most)}",
-        f"{shorten(row.judge)} verifies: "
-        + (
-            f"{row.n_judge_calls:,} calls or more, {_dollars(row.judge_cost, row.judge_cost_most)}"
-            if row.n_judge_calls
-            else "no calls"
-        ),
+        f"{shorten(row.judge)} verifies: {_verifying(row)}",
         "",
         "Tokens are estimated; reasoning and calls made again are not in them.",
     ]
@@ -225,6 +220,15 @@ def _say_drops(summary: SynthesisSummary) -> None:
 
 def _prompts(number: int) -> str:
     return "1 prompt" if number == 1 else f"{number:,} prompts"
+
+
+def _verifying(row: SynthesisEstimate) -> str:
+    if not row.n_judge_calls:
+        return "no calls"
+    if row.is_cascade:  # what its first judge is sure of costs nothing
+        most = "price unknown" if row.judge_cost_most is None else f"${row.judge_cost_most:,.4f}"
+        return f"up to {row.n_judge_calls:,} calls for first drafts; for all, {most} at most"
+    return f"{row.n_judge_calls:,} calls or more, {_dollars(row.judge_cost, row.judge_cost_most)}"
 
 
 def _dollars(least: float | None, most: float | None) -> str:

@@ -9,10 +9,14 @@ import typer
 
 from voirdire._types import Language, ModelSource
 from voirdire.cli import model_options as models
+from voirdire.cli.idle_options import as_flags, typed_names
 from voirdire.cli.judging_output import say_how_to_go_on
-from voirdire.cli.model_judges import ModelOptions, prepare_to_be_stopped
+from voirdire.cli.model_judges import asked_judge, llm_judge, prepare_to_be_stopped
+from voirdire.cli.option_groups import Offered, takes_groups
 from voirdire.cli.options import as_mapping
+from voirdire.cli.output_options import AsJson
 from voirdire.cli.printing import listen_for_interrupts
+from voirdire.cli.reading_options import behavior_option, column_option, format_option
 from voirdire.cli.synthesis_output import (
     print_estimate,
     print_summary,
@@ -27,8 +31,10 @@ __all__ = ["synthesize_command"]
 WRITTEN, VERIFIED, READ = "What is written", "How it is verified", "The prompts"
 
 
+@takes_groups
 def synthesize_command(
     context: typer.Context,
+    *,
     prompts: Annotated[
         str,
         typer.Argument(
@@ -93,9 +99,9 @@ def synthesize_command(
     max_tokens: Annotated[
         int, typer.Option(help="Tokens of a completion at most.", rich_help_panel=WRITTEN)
     ] = 1_024,
-    reasoning_effort: models.ReasoningEffort = None,
-    base_url: models.BaseUrl = None,
-    api_key_env: models.ApiKeyEnv = None,
+    asking: Annotated[
+        models.AskingOptions, Offered(("reasoning_effort", "base_url", "api_key_env"))
+    ],
     judge: Annotated[
         str,
         typer.Option(
@@ -148,37 +154,14 @@ def synthesize_command(
             rich_help_panel=VERIFIED,
         ),
     ] = None,
-    behavior: Annotated[
-        str | None,
-        typer.Option(help="The behavior of prompts that have none.", rich_help_panel=READ),
-    ] = None,
-    column: Annotated[
-        list[str],
-        typer.Option(
-            help="Your name for a column, as OURS=YOURS (id, prompt, messages, behavior); "
-            "repeatable.",
-            metavar="OURS=YOURS",
-            rich_help_panel=READ,
-        ),
-    ] = [],  # noqa: B006  # typer copies it
-    file_format: Annotated[
-        str | None,
-        typer.Option(
-            "--format",
-            help="Instead of the file's ending: jsonl, csv, tsv, json, parquet.",
-            rich_help_panel=READ,
-        ),
-    ] = None,
-    concurrency: models.Concurrency = 32,
-    requests_per_minute: models.Requests = None,
-    tokens_per_minute: models.TokensPerMinute = None,
-    timeout: models.Timeout = 120.0,
-    price: models.PriceOption = None,
-    max_cost: models.MaxCost = None,
+    behavior: Annotated[str | None, behavior_option("prompts", panel=READ)] = None,
+    column: Annotated[list[str], column_option("id, prompt, messages, behavior", panel=READ)] = [],  # noqa: B006  # typer copies it
+    file_format: Annotated[str | None, format_option(panel=READ)] = None,
+    calls: models.CallOptions,
     store: models.Store = None,
     retry_failures: models.RetryFailures = False,
     dry_run: models.DryRun = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Have a model write completions of every quality for prompts, verified by a judge.
 
@@ -187,28 +170,23 @@ def synthesize_command(
     each keep to the limits of calls and cost.
     """
     named = as_mapping(column, option="--column")
-    typed = ModelOptions(
-        mode="joint", probability="stated", language=language, samples=5, orders=1, examples=None,
-        seed=seed, price=price, temperature=None, reasoning_effort=reasoning_effort,
-        max_tokens=None, base_url=base_url, api_key_env=api_key_env, route=False,
-        concurrency=concurrency, requests_per_minute=requests_per_minute,
-        tokens_per_minute=tokens_per_minute, timeout=timeout, max_cost=max_cost,
-    )  # fmt: skip
+    _refuse_idle_options(context, judge)
+    listen_for_interrupts()
+    writing = replace(asking, probability="stated", language=language, seed=seed)
     judging = replace(
-        typed,
+        writing,
         probability=judge_probability,
-        price=judge_price,
         reasoning_effort=None,
         base_url=judge_base_url,
         api_key_env=judge_api_key_env,
     )
-    _refuse_idle_options(context, judge)
-    listen_for_interrupts()
-    writer = _writer(typed, model, reads_keys=not dry_run)
+    judged = replace(calls, price=judge_price)
+    reads_keys = not dry_run
+    writer = _writer(model, asking=writing, calls=calls, reads_keys=reads_keys)
     settings: dict[str, Any] = {
         "rubric": rubric,
         "model": writer.model,
-        "judge": judging.judge(judge, reads_keys=not dry_run),
+        "judge": asked_judge(judge, asking=judging, calls=judged, reads_keys=reads_keys),
         "recipes": recipes,
         "language": language,
         "n_attempts": attempts,
@@ -256,9 +234,11 @@ def _run(
         raise typer.Exit(1)
 
 
-def _writer(typed: ModelOptions, model: str, *, reads_keys: bool) -> LlmJudge:
+def _writer(
+    model: str, *, asking: models.AskingOptions, calls: models.CallOptions, reads_keys: bool
+) -> LlmJudge:
     """Make the model with its limits and price, as a judge has them."""
-    made = typed.judge(model, reads_keys=reads_keys)
+    made = llm_judge(model, asking=asking, calls=calls, reads_keys=reads_keys)
     if isinstance(made, str):
         msg = f"`--model` must name a language model, such as openai/gpt-4o-mini, got {model!r}."
         raise typer.BadParameter(msg)
@@ -272,12 +252,7 @@ def _refuse_idle_options(context: typer.Context, judge: str) -> None:
     if is_model_name(judge):
         return
     names = ("judge_base_url", "judge_api_key_env", "judge_probability", "judge_price")
-    sources = {name: context.get_parameter_source(name) for name in names}
-    typed = ", ".join(
-        f"--{name.replace('_', '-')}"
-        for name, source in sources.items()
-        if source is not None and source.name == "COMMANDLINE"
-    )
+    typed = as_flags(typed_names(context, names))
     if typed:
         msg = f"`--judge` must name a language model for {typed}, got {judge!r}."
         raise typer.BadParameter(msg)
