@@ -11,6 +11,7 @@ from voirdire import _lazy
 
 if TYPE_CHECKING:
     from voirdire.errors import (
+        CyclicComparisonsWarning,
         DegenerateDataWarning,
         DroppedRowsWarning,
         InputError,
@@ -56,6 +57,7 @@ __all__ = [
     "AltTestResult",
     "AnnotatorResult",
     "Certificate",
+    "CyclicComparisonsWarning",
     "DegenerateDataWarning",
     "Dropped",
     "DroppedRowsWarning",
@@ -100,6 +102,7 @@ _HOME = {
     "AltTestResult": "stats",
     "AnnotatorResult": "stats",
     "Certificate": "records",
+    "CyclicComparisonsWarning": "errors",
     "DegenerateDataWarning": "errors",
     "Dropped": "records",
     "DroppedRowsWarning": "errors",

@@ -22,6 +22,7 @@
     │   └── CostLimitReachedError     it has spent what it may
     └── VerdictParseError             a reply cannot be read as the answer that was asked for
 
+    CyclicComparisonsWarning (UserWarning)  preferences that are given to a fit go in cycles
     DegenerateDataWarning (RuntimeWarning)  a figure is undefined (nan) or rests on too little
     DroppedRowsWarning (UserWarning)        labels were set aside; the result lists them
     UncertifiedWarning (UserWarning)        a reward pays for what no certificate vouches for
@@ -45,6 +46,7 @@ __all__ = [
     "BadRequestError",
     "ContentFilterError",
     "CostLimitReachedError",
+    "CyclicComparisonsWarning",
     "DegenerateDataWarning",
     "DroppedRowsWarning",
     "InputError",
@@ -224,6 +226,10 @@ class VerdictParseError(VoirdireError):
         self.reply = reply
 
 
+class CyclicComparisonsWarning(UserWarning):
+    """Comparisons go in cycles, such as a over b, b over c, c over a: no weights rank all right."""
+
+
 class DegenerateDataWarning(RuntimeWarning):
     """A figure is undefined, and therefore nan, or rests on too few data."""
 
@@ -233,4 +239,4 @@ class DroppedRowsWarning(UserWarning):
 
 
 class UncertifiedWarning(UserWarning):
-    """A reward pays for propositions without a valid certificate."""
+    """A reward pays for propositions without a valid certificate, or with one under an odd ε."""

@@ -1,7 +1,12 @@
 """A small rubric with two behaviors, a judge whose answers stand in the responses, and rewards."""
 
+import hashlib
+import json
+
 from voirdire.judging import ScriptedJudge
 from voirdire.rewards.given_weights import reward_of_weights
+from voirdire.rewards.json_file import plain
+from voirdire.rewards.model_file import reward_document
 from voirdire.rubrics import rubric_from_text
 
 TINY = """
@@ -85,3 +90,13 @@ def expected_rule_reward(behavior, sorry, rude):
     good = (1 - rude) * sorry
     poor = (1 - rude) * (1 - sorry)
     return 1.0 * sorry - 2.0 * rude - 3.0 * rude + 4.0 * good + 0.5 * poor
+
+
+def earlier_hash(reward):
+    """Hash a reward as voirdire once did: with the time of its certificates."""
+    content = plain(reward_document(reward))
+    outside = ("created", "versions", "content_hash")
+    covered = {name: value for name, value in content.items() if name not in outside}
+    covered["rubric"] = reward.rubric.content_hash
+    text = json.dumps(covered, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"

@@ -7,7 +7,7 @@ import warnings
 
 import pytest
 
-from rewards.reward_cases import tiny_judge, tiny_reward, tiny_rubric
+from rewards.reward_cases import earlier_hash, tiny_judge, tiny_reward, tiny_rubric
 from voirdire.errors import InputError, UncertifiedWarning
 from voirdire.io import read_labels
 from voirdire.judging import judge
@@ -231,6 +231,8 @@ def test_one_question_of_our_run_does_not_certify_another_of_another_run(certifi
         {"question": "sorry", "judge": ["scripted"], "outcome": "passed"},
         {"question": "sorry", "judge": "scripted", "outcome": ["passed"], "epsilon": "x" * 9_999},
         {"question": "sorry", "judge": "scripted", "outcome": "failed", "epsilon": "\x1b[2J\n"},
+        {"question": "sorry", "judge": "scripted", "outcome": "failed", "epsilon": [0.2]},
+        {"question": "sorry", "judge": "scripted", "outcome": "failed", "epsilon": {"a": 1}},
     ],
 )
 def test_strange_rows_of_a_certificate_certify_nothing(certificate, row):
@@ -241,3 +243,64 @@ def test_strange_rows_of_a_certificate_certify_nothing(certificate, row):
     assert not found.is_valid
     assert len(found.reason) < 500
     assert found.reason.isprintable()
+
+
+# The margin -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "meaning"),
+    [
+        (0.2, "advised where annotators are experts"),
+        (0.15, "advised where annotators are skilled"),
+        (0.1, "advised where annotators are a crowd"),
+        (0.05, "stricter than advised for any annotators"),
+        (0.12, "a margin that is advised for no annotators"),
+        (0.4, "a margin that is advised for no annotators"),
+    ],
+)
+def test_what_a_margin_means_stands_beside_the_certificate(make_certificate, epsilon, meaning):
+    certificate = make_certificate(epsilon=epsilon, name="margin.json")
+
+    (row, *_) = certified(reward(certificate)).values()
+
+    assert f"at ε {epsilon:g} (accuracy; {meaning})" in row.reason
+
+
+def test_a_margin_that_nobody_advises_is_a_warning(make_certificate):
+    lax = make_certificate(epsilon=0.4, name="lax.json")
+    advised = make_certificate(epsilon=0.2, name="advised.json")
+    weights = {"refuse": {"sorry": 1}}
+
+    with pytest.warns(UncertifiedWarning, match=r"0\.2 for experts.* for sorry\. A judge passes"):
+        check_certified(reward(lax, weights=weights), required=True)
+    check_certified(reward(advised, weights=weights), required=True)  # warnings are errors
+
+
+# The hash -------------------------------------------------------------------------------------
+
+
+def test_the_same_examination_at_another_time_gives_the_same_reward(certificate):
+    later = dataclasses.replace(certificate, created="2099-01-01T00:00:00+00:00", versions={})
+    other = dataclasses.replace(certificate, content_hash="sha256:" + "0" * 64)
+
+    assert reward(later).content_hash == reward(certificate).content_hash
+    assert reward(other).content_hash != reward(certificate).content_hash
+
+
+@pytest.mark.filterwarnings("ignore::voirdire.errors.UncertifiedWarning")
+def test_a_file_whose_hash_covers_the_time_of_its_certificates_is_still_read(certificate, tmp_path):
+    path = tmp_path / "reward.json"
+    reward(certificate).save(path)
+    content = json.loads(path.read_text(encoding="utf-8"))
+    earlier = earlier_hash(reward(certificate))
+    assert earlier != content["content_hash"]
+
+    path.write_text(json.dumps(content | {"content_hash": earlier}), encoding="utf-8")
+    found = load_reward(path)
+    changed = content | {"content_hash": earlier, "name": "another"}
+    path.write_text(json.dumps(changed), encoding="utf-8")
+
+    assert found.content_hash == reward(certificate).content_hash
+    with pytest.raises(InputError, match="got one that was changed"):
+        load_reward(path)

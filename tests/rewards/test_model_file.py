@@ -136,6 +136,50 @@ def test_a_file_that_was_changed_or_damaged_is_refused(change, edit, words):
         load_reward(path)
 
 
+def test_every_field_that_is_not_known_is_named_before_the_ones_that_are_missing(change):
+    def misspell(content):
+        content["behaviours"] = content.pop("behaviors")
+        content["judge"]["threshholld"] = content["judge"].pop("threshold")
+        content["rubric"]["x" * 100] = 1
+
+    with pytest.raises(InputError, match="damaged: unknown field `behaviours`") as caught:
+        load_reward(change(misspell))
+
+    told = str(caught.value)
+    assert "`behaviours`, did you mean `behaviors`?" in told
+    assert "`threshholld` in `judge`, did you mean `threshold`?" in told
+    assert "x" * 70 in told
+    assert "x" * 90 not in told
+    assert "missing" not in told
+
+
+def test_a_field_of_one_behavior_is_named_with_it(change):
+    def misspell(content):
+        content["behaviors"]["chat"]["weightss"] = content["behaviors"]["chat"].pop("weights")
+
+    with pytest.raises(
+        InputError, match=r"`weightss` in `behaviors\.chat`, did you mean `weights`\?"
+    ):
+        load_reward(change(misspell))
+
+
+def test_a_behavior_with_the_name_of_a_field_is_still_a_behavior(change):
+    def misspell(content):
+        content["behaviors"]["mean"] = content["behaviors"]["refuse"]
+        content["behaviors"]["chat"]["more"] = 1
+
+    with pytest.raises(InputError, match=r"damaged: unknown field `more` in `behaviors\.chat`\.$"):
+        load_reward(change(misspell))
+
+
+def test_a_misspelt_schema_is_named(change):
+    def misspell(content):
+        content["shcema"] = content.pop("schema")
+
+    with pytest.raises(InputError, match=r"Was `shcema` meant for `schema`\?"):
+        load_reward(change(misspell))
+
+
 @pytest.mark.parametrize(
     ("data", "words"),
     [

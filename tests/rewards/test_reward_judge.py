@@ -100,6 +100,16 @@ def test_a_file_cannot_have_variables_of_this_machine_sent_anywhere(made_by):
         judge_again(RewardJudge(name="x", made_by=made_by), is_wished=True)
 
 
+def test_an_address_for_a_library_that_finds_keys_by_itself_is_refused():
+    made_by = {
+        "judge": "native/vertexai/gemini-2.5-flash",
+        "model": {"base_url": "https://stranger.example"},
+    }
+
+    with pytest.raises(InputError, match=r"finds keys by itself.*stranger\.example"):
+        judge_again(RewardJudge(name="x", made_by=made_by), is_wished=True)
+
+
 @pytest.mark.parametrize("made_by", [{"judge": 7}, {"judge": ""}, {"model": {}}])
 def test_a_damaged_description_is_an_error(made_by):
     with pytest.raises(InputError, match="`judge` must be given"):

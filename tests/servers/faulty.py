@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
-from math import log
+from math import inf, log
 from typing import Any, Literal
 
 import pytest
@@ -120,6 +120,8 @@ class FaultyServer:
         The last requests.
     most_at_once : int
         How many requests were inside at the same time.
+    n_allowed : float
+        So many requests are let through; those after them wait inside until more are allowed.
     """
 
     def __init__(self) -> None:
@@ -130,6 +132,7 @@ class FaultyServer:
         self.keys: Sequence[str] = ("apology",)
         self.retry_after_s = 1
         self.delay_s = 0.0
+        self.n_allowed = inf
         self.headers: dict[str, str] = {}
         self.url = ""
         self.reset()
@@ -161,6 +164,9 @@ class FaultyServer:
         fault = self.script(item, self.served[item])
         self.served[item] += 1
         self.log.append((item, fault))
+        place = len(self.log)
+        while place > self.n_allowed:  # noqa: ASYNC110  # it is told from another thread
+            await asyncio.sleep(0.005)
         if self.delay_s:
             await asyncio.sleep(self.delay_s)
         failed = await self._failed(fault, request)
@@ -377,11 +383,11 @@ def running_faulty_server() -> Iterator[FaultyServer]:
     thread = threading.Thread(target=loop.run_until_complete, args=(serve(),), daemon=True)
     thread.start()
     try:
-        assert started.wait(timeout=10)
+        assert started.wait(timeout=60)
         yield server
     finally:
         loop.call_soon_threadsafe(ended.set)
-        thread.join(timeout=10)
+        thread.join(timeout=60)
         loop.close()
 
 

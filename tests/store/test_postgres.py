@@ -48,7 +48,7 @@ def test_a_new_table_is_read_through_its_index(postgres_place):
 
     # The server counts rows that were read; nobody has analysed the table.
     with psycopg.connect(postgres_place) as connection:
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 60
         while True:
             read = connection.execute(
                 "SELECT seq_tup_read, idx_tup_fetch FROM pg_stat_user_tables "
@@ -148,7 +148,7 @@ def test_two_transactions_in_each_others_way_both_end(postgres_place):
             putting.join(0.3)
             assert putting.is_alive()
 
-        putting.join(30)
+        putting.join(60)
         found = store.get(judge_id, [item(1), item(2)])
         assert found == {item(1): [call(1, blob=b"theirs")], item(2): [call(2)]}
 

@@ -9,7 +9,6 @@ import stat
 import subprocess
 import sys
 import threading
-import time
 
 import pytest
 from sqlalchemy import Engine, event
@@ -244,16 +243,16 @@ def test_a_writer_waits_for_another_program(path):
         sqlite3.connect(path, isolation_level=None, check_same_thread=False)
     ) as other:
         other.execute("BEGIN IMMEDIATE")
-        release = threading.Timer(0.3, other.execute, ["ROLLBACK"])
-        release.start()
-        began = time.monotonic()
 
         with open_store(path) as store:
-            store.put(judge_id, [call(1)])
-
-            assert time.monotonic() - began >= 0.25  # else nothing was in the way
+            putting = threading.Thread(target=store.put, args=(judge_id, [call(1)]))
+            putting.start()
+            putting.join(0.3)
+            assert putting.is_alive()
+            other.execute("ROLLBACK")
+            putting.join(60)
+            assert not putting.is_alive()
             assert store.count(judge_id) == 2
-        release.join()
 
 
 def test_readers_do_not_wait_for_a_writer(path):

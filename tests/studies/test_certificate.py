@@ -261,6 +261,22 @@ def test_how_files_were_read_is_covered(survey, table):
     assert first.content_hash != second.content_hash
 
 
+@pytest.mark.parametrize(
+    ("declared", "recorded"), [((), "none"), ((0.6,), 0.6), ((0.5, 0.6), [0.5, 0.6])]
+)
+def test_the_threshold_is_recorded_without_being_told(survey, table, declared, recorded):
+    people = table(survey.humans, "annotator", "choice")
+    machines = replace(table(survey.judges, "judge", "choice"), thresholds=declared)
+    found = examine(people, machines)
+
+    plain = certify(found, humans=people, judges=machines)
+    told = certify(found, humans=people, judges=machines, reading={"threshold": 0.7})
+    silent = certify(found, humans=people, judges=machines, reading={"threshold": None})
+
+    assert plain.settings["threshold"] == silent.settings["threshold"] == recorded
+    assert told.settings["threshold"] == 0.7
+
+
 def test_clusters_are_covered(survey, table):
     def certified(size):
         clusters = {f"i{row}": f"c{row // size}" for row in range(60)}

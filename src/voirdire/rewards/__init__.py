@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         read_certificate,
     )
     from voirdire.rewards.comparisons.class_labels import labelled_by_class
+    from voirdire.rewards.comparisons.cycles import PreferenceCycles
     from voirdire.rewards.comparisons.data import ComparisonData
     from voirdire.rewards.comparisons.given import comparisons_of
     from voirdire.rewards.comparisons.order import LabelOrder, default_order
@@ -100,6 +101,7 @@ __all__ = [
     "LiveScores",
     "MissingRewards",
     "PairSet",
+    "PreferenceCycles",
     "Recipes",
     "RejectedSlot",
     "Replay",
@@ -175,6 +177,7 @@ _HOMES = {
     "LiveScores": "live.live_scores",
     "MissingRewards": "live.missing",
     "PairSet": "comparisons.pair_set",
+    "PreferenceCycles": "comparisons.cycles",
     "Recipes": "synthesis.recipe",
     "RejectedSlot": "synthesis.result",
     "Replay": "training.replay_result",

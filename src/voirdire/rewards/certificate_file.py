@@ -11,6 +11,7 @@ from voirdire._validation import shorten
 from voirdire.errors import InputError
 from voirdire.records import CERTIFICATE_SCHEMA, Certificate
 from voirdire.rewards.json_file import content_digest, plain, read_object
+from voirdire.rewards.strange_fields import misspelt_schema, strange_fields
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -69,13 +70,14 @@ def certificate_of(content: dict[str, Any], *, source: str) -> Certificate:
         msg = (
             f"{source}: must be a certificate of the form {CERTIFICATE_SCHEMA!r}, got "
             f"{shorten(schema) if isinstance(schema, str) else 'no schema'!r}. "
-            "`voirdire examine --certificate` writes one."
+            f"`voirdire examine --certificate` writes one.{misspelt_schema(content)}"
         )
         raise InputError(msg)
     try:
         form = msgspec.convert(content, _Form)
     except msgspec.ValidationError as error:
-        msg = f"{source}: must be a certificate, got one that is damaged ({shorten(str(error))})."
+        why = strange_fields(content, _Form) or shorten(str(error))
+        msg = f"{source}: must be a certificate, got one that is damaged ({why})."
         raise InputError(msg) from error
     said = {each.name: getattr(form, each.name) for each in fields(Certificate)}
     expected = content_digest({k: x for k, x in said.items() if k not in _UNHASHED})

@@ -31,6 +31,10 @@ CertificateState: TypeAlias = Literal[
 """What the certificates of a reward say of a proposition; only the first one certifies it."""
 
 _MOST_NAMED = 10
+_ADVISED = {0.2: "experts", 0.15: "skilled", 0.1: "a crowd"}
+"""Margins by what annotators are, as the authors of the test advise."""
+
+_UNADVISED = "a margin that is advised for no annotators"
 _ORDER: tuple[CertificateState, ...] = (
     "failed",
     "no_evidence",
@@ -140,10 +144,13 @@ def check_certified(model: RewardModel, *, required: bool, stacklevel: int = 2) 
     Warns
     -----
     UncertifiedWarning
-        If they are not required.
+        If they are not required; also if a certificate rests on an ε that is not advised for any
+        kind of annotators and is not stricter than all that are.
     """
     statuses = certified(model)
-    lacking = [statuses[name] for name in paying_propositions(model) if not statuses[name].is_valid]
+    paying = [statuses[name] for name in paying_propositions(model)]
+    _warn_of_margins(model, [row for row in paying if row.is_valid], stacklevel)
+    lacking = [row for row in paying if not row.is_valid]
     if not lacking:
         return
     if required:
@@ -221,9 +228,36 @@ def _by_certificate(
 def _figures(rows: list[Mapping[str, Any]]) -> str:
     return ", ".join(
         f"{shorten(str(row.get('outcome')))} at ε {shorten(str(row.get('epsilon')))} "
-        f"({shorten(str(row.get('alignment')))})"
+        f"({shorten(str(row.get('alignment')))}; {_meaning(row.get('epsilon'))})"
         for row in rows[:_MOST_NAMED]
     )
+
+
+def _meaning(epsilon: Any) -> str:
+    """Say for which annotators a margin is advised."""
+    if not isinstance(epsilon, int | float):  # a certificate may be a stranger's
+        return _UNADVISED
+    if epsilon in _ADVISED:
+        return f"advised where annotators are {_ADVISED[epsilon]}"
+    if epsilon < min(_ADVISED):
+        return "stricter than advised for any annotators"
+    return _UNADVISED
+
+
+def _warn_of_margins(model: RewardModel, passed: list[CertificateStatus], stacklevel: int) -> None:
+    """Say where the judge passed, but under a margin that no kind of annotators explains."""
+    names = [row.proposition for row in passed if _UNADVISED in row.reason]
+    if not names:
+        return
+    shown = ", ".join(names[:_MOST_NAMED])
+    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+    advised = ", ".join(f"{epsilon:g} for {kind}" for epsilon, kind in _ADVISED.items())
+    msg = (
+        f"reward {shorten(model.name)!r} has certificates under a margin ε that is not among the "
+        f"advised ones ({advised}) for {shown}{more}. A judge passes under any margin that is "
+        "wide enough."
+    )
+    warnings.warn(msg, UncertifiedWarning, stacklevel=stacklevel + 1)
 
 
 def _judge(row: Mapping[str, Any]) -> str:

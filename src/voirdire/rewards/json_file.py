@@ -6,7 +6,6 @@ import hashlib
 import json
 import math
 import os
-import stat
 import tempfile
 from contextlib import suppress
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from voirdire._validation import shorten
 from voirdire.errors import InputError
+from voirdire.rubrics.given_file import NotRegularError, open_regular
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -68,16 +68,15 @@ def read_object(path: str | Path, *, what: str) -> dict[str, Any]:
     """
     source = shorten(str(path), width=200)
     try:
-        with Path(path).open("rb") as file:
-            status = os.fstat(file.fileno())
-            data = file.read(_MOST_BYTES + 1) if stat.S_ISREG(status.st_mode) else None
+        with open_regular(path) as file:
+            data = file.read(_MOST_BYTES + 1)
+    except NotRegularError as error:
+        msg = f"{source}: must be a regular file, got {error.kind}. Name a file."
+        raise InputError(msg) from error
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or error
         msg = f"{source}: must be a file that can be read ({why}). Check the path."
         raise InputError(msg) from error
-    if data is None:
-        msg = f"{source}: must be a regular file, got a device or a pipe. Name a file."
-        raise InputError(msg)
     if len(data) > _MOST_BYTES:
         msg = f"{source}: {what} must be at most {_MOST_BYTES:,} bytes, got more."
         raise InputError(msg)

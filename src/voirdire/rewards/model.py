@@ -126,7 +126,10 @@ class RewardModel:
 
     @cached_property
     def content_hash(self) -> str:
-        """``sha256:`` and 64 digits over everything but `created` and `versions`."""
+        """``sha256:`` and 64 digits over everything but `created` and `versions`.
+
+        Of a certificate its own hash counts, which leaves out the same.
+        """
         from voirdire.rewards.model_file import hash_reward
 
         return hash_reward(self)

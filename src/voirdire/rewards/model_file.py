@@ -18,6 +18,7 @@ from voirdire.rewards.features import feature_set
 from voirdire.rewards.json_file import content_digest, read_object, write_object
 from voirdire.rewards.model import REWARD_SCHEMA, BehaviorReward, RewardJudge, RewardModel
 from voirdire.rewards.rubric_check import check_rubric
+from voirdire.rewards.strange_fields import misspelt_schema, strange_fields
 from voirdire.rubrics import rubric_from_text, rubric_to_yaml
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "hash_reward",
+    "is_hash_of",
     "is_reward_file",
     "load_reward",
     "reward_document",
@@ -150,11 +152,12 @@ def reward_of_document(
     try:
         form = msgspec.convert(content, _Form)
     except msgspec.ValidationError as error:
-        msg = f"{source}: must be a reward, got one that is damaged: {shorten(str(error))}."
+        why = strange_fields(content, _Form) or shorten(str(error))
+        msg = f"{source}: must be a reward, got one that is damaged: {why}."
         raise InputError(msg) from error
     own = _own_rubric(form.rubric, source=source)
     model = _model(form, own, source=source)
-    if model.content_hash != form.content_hash:
+    if not is_hash_of(form.content_hash, model):
         msg = (
             f"{source}: must be a reward as it was written, got one that was changed: its "
             f"content_hash is {shorten(form.content_hash, width=19)!r}, its content gives "
@@ -212,8 +215,24 @@ def reward_document(model: RewardModel) -> dict[str, Any]:
 def hash_reward(model: RewardModel) -> str:
     """``sha256:`` and 64 digits over everything but the time, the versions and itself.
 
-    Of the rubric its own hash counts: where it was read from is no part of what a reward is.
+    Of the rubric and of certificates their own hashes count: where a rubric was read from, and when
+    an examination was made, is no part of what a reward is.
     """
+    marks = [certificate.content_hash for certificate in model.certificates]
+    whole = {"schema": REWARD_SCHEMA, "name": model.name, **_content(model)}
+    return content_digest(whole | {"rubric": model.rubric.content_hash, "certificates": marks})
+
+
+def is_hash_of(content_hash: object, model: RewardModel) -> bool:
+    """Tell whether this is the hash of a reward, as it is made now or was made before.
+
+    Files, runs and servers of earlier versions say the one that was made before.
+    """
+    return content_hash in (model.content_hash, _earlier_hash(model))
+
+
+def _earlier_hash(model: RewardModel) -> str:
+    """Hash a reward with the time of each certificate; without certificates it is the same."""
     whole = {"schema": REWARD_SCHEMA, "name": model.name, **_content(model)}
     return content_digest(whole | {"rubric": model.rubric.content_hash})
 
@@ -257,7 +276,7 @@ def _check_schema(content: dict[str, Any], *, source: str) -> None:
         raise InputError(msg)
     msg = (
         f"{source}: must be a reward that `voirdire fit` wrote, got another JSON object, without "
-        f"the schema {REWARD_SCHEMA!r}."
+        f"the schema {REWARD_SCHEMA!r}.{misspelt_schema(content)}"
     )
     raise InputError(msg)
 

@@ -25,6 +25,7 @@ OWN = "own"
 """How a caller says that the judge which a reward names is to be asked, wherever it is."""
 
 _BUNDLED = "local"
+_NATIVE = "native/"
 
 _CASCADE = "cascade"
 """What a description calls a judge of two, with `first`, `then` and `unsure` beside it."""
@@ -192,6 +193,12 @@ def _language_model(name: str, made_by: Mapping[str, Any]) -> LlmJudge:
     if not isinstance(settings, dict) or set(settings) - set(_MODEL):
         msg = f"unknown settings of the model {name!r}"
         raise TypeError(msg)
+    if name.startswith(_NATIVE) and settings.get("base_url") is not None:
+        msg = (
+            "`judge` must be named: a provider's own library finds keys by itself, and the "
+            f"reward's own judge is {_described(name, made_by)}. Name it with its address and key."
+        )
+        raise InputError(msg)
     asked = {key: made_by[key] for key in _ASKED if key in made_by}
     model = load_model(name, **settings)
     return LlmJudge(model=model, **asked)

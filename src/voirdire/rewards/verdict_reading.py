@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from voirdire.io.sources import Source
     from voirdire.judging import JudgingProgress
     from voirdire.judging.calls.caller import CallerState
+    from voirdire.judging.llm.run_record import RunRecord
     from voirdire.judging.plan import JudgingPlan
     from voirdire.records import Item
     from voirdire.rubrics import Rubric
@@ -132,6 +133,7 @@ def judged_items(
     retry_failures: bool = False,
     progress: Callable[[JudgingProgress], None] | None = None,
     stopping: threading.Event | None = None,
+    record: RunRecord | None = None,
 ) -> JudgedItems:
     """Judge items.
 
@@ -150,6 +152,8 @@ def judged_items(
     stopping : threading.Event, optional
         Once it is set, a language model's calls in flight end, and then the run does with
         `KeyboardInterrupt`.
+    record : RunRecord, optional
+        Adds up what the calls of a language model come to.
 
     Returns
     -------
@@ -180,6 +184,7 @@ def judged_items(
         retry_failures=retry_failures,
         progress=progress,
         stopping=stopping,
+        record=record,
     )
     part = part_of_batches(batches, plan.rubric.propositions, judge=None, negated=())
     if not isinstance(part, VerdictPart):
@@ -196,6 +201,7 @@ def _judged(
     retry_failures: bool,
     progress: Callable[[JudgingProgress], None] | None,
     stopping: threading.Event | None,
+    record: RunRecord | None,
 ) -> list[VerdictBatch]:
     from voirdire.judging import JudgingProgress
     from voirdire.judging.answering import verdicts_on
@@ -214,7 +220,7 @@ def _judged(
     from voirdire.judging.llm.run_record import RunRecord
     from voirdire.store import open_store
 
-    record = RunRecord(plan.rubric)
+    record = RunRecord(plan.rubric) if record is None else record
 
     def tick(n_answered: float, state: CallerState) -> None:
         if progress is not None:

@@ -50,7 +50,9 @@ def certify(
     epsilon_reason : str, optional
         Why this ε was fixed in advance, if the examination does not say.
     reading : mapping, optional
-        How labels were read from their files, such as the threshold of probabilities.
+        How labels were read from their files, such as the threshold of probabilities. Without
+        one the certificate has the threshold that `judges` came with, a list of several, or
+        ``"none"``: then labels were given as they are.
     fingerprints : mapping of str to str or sequence of str, optional
         The fingerprint of each judge that has one; by default those that `judges` came with.
     rubric_hash : str, optional
@@ -76,7 +78,8 @@ def certify(
         "rubric_hash": rubric_hash,
         "settings": examination.settings
         | {"epsilon_reason": _first(epsilon_reason, examination.settings.get("epsilon_reason"))}
-        | dict(reading or {}),
+        | {"threshold": _threshold(judges)}
+        | {name: value for name, value in (reading or {}).items() if value is not None},
         "examinations": tuple(
             sorted((result_as_dict(row) for row in examination.results), key=_order)
         ),
@@ -135,6 +138,14 @@ def hash_labels(frame: pl.DataFrame) -> str:
         digest.update(canonical_json(row))
         digest.update(b"\n")
     return f"sha256:{digest.hexdigest()}"
+
+
+def _threshold(judges: LabelTable) -> float | list[float] | str:
+    """Name the threshold that verdicts declare; labels that are no probabilities have none."""
+    found = judges.thresholds
+    if not found:
+        return "none"
+    return found[0] if len(found) == 1 else list(found)
 
 
 def _one_or_all(found: str | Sequence[str] | None) -> str | list[str] | None:

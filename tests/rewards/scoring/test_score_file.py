@@ -223,6 +223,54 @@ def test_the_behavior_of_items_that_have_none_may_be_given(tmp_path):
         score_file(path, tmp_path / "r.jsonl", reward=bound(), judge=tiny_judge(), behavior="x")
 
 
+def pair(prompt, **more):
+    sides = {"chosen": "0.25 0.5", "rejected": "0.75 0.5"}
+    return {"id": prompt, "prompt": prompt, "behavior": "chat", **sides, **more}
+
+
+@pytest.mark.parametrize("suffix", [".jsonl", ".csv", ".parquet"])
+def test_each_side_of_a_pair_has_its_own_base_reward(tmp_path, suffix):
+    found = [
+        pair("a", chosen_base_reward=1.5, rejected_base_reward=-0.5),
+        pair("b", chosen_base_reward=None, rejected_base_reward=0.25),
+    ]
+    path = tmp_path / f"pairs{suffix}"
+    if suffix == ".parquet":
+        pl.DataFrame(found).write_parquet(path)
+    elif suffix == ".csv":
+        pl.DataFrame(found).write_csv(path)
+    else:
+        write(path, found)
+
+    score_file(path, tmp_path / "r.jsonl", reward=bound(use_base=True), judge=tiny_judge())
+
+    scored = {row["item"]: row for row in read(tmp_path / "r.jsonl")}
+    assert {name: row["base_reward"] for name, row in scored.items()} == {
+        "a:chosen": 1.5, "a:rejected": -0.5, "b:chosen": None, "b:rejected": 0.25,
+    }  # fmt: skip
+    for name in ("a:chosen", "a:rejected", "b:rejected"):
+        row = scored[name]
+        assert row["reward"] == pytest.approx(row["base_reward"] + row["rule_reward"], abs=1e-12)
+    assert (scored["b:chosen"]["reward"], scored["b:chosen"]["missing"]) == (None, "no base reward")
+
+
+def test_the_base_rewards_of_pairs_may_be_called_anything_and_be_one_for_both(tmp_path):
+    rows_of_pairs = [pair("a", chosen_score=2.0, rejected_score=1.0), pair("b", score=3.0)]
+    path = write(tmp_path / "pairs.jsonl", rows_of_pairs)
+
+    score_file(path, tmp_path / "r.jsonl", reward=bound(), judge=tiny_judge(), base="score")
+
+    assert [row["base_reward"] for row in read(tmp_path / "r.jsonl")] == [2.0, 1.0, 3.0, 3.0]
+
+
+def test_base_rewards_of_pairs_that_are_not_added_are_named(tmp_path):
+    path = write(tmp_path / "pairs.jsonl", [pair("a", chosen_base_reward=2.0)])
+
+    summary = score_file(path, tmp_path / "r.jsonl", reward=bound(), judge=tiny_judge())
+
+    assert "`base_reward` is not added" in summary.notes[0]
+
+
 def test_the_base_column_may_be_called_anything(tmp_path):
     found = [{**row, "score": 2.5} for row in rows(4)]
     path = write(tmp_path / "items.jsonl", found)

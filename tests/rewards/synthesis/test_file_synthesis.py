@@ -171,6 +171,8 @@ def test_memory_is_of_a_stretch_and_not_of_the_file(prompts, tmp_path, monkeypat
 # Killed and gone on ----------------------------------------------------------------------------
 
 DRIVER = """
+import asyncio
+import os
 import sys
 
 sys.path.insert(0, sys.argv[4])
@@ -185,8 +187,21 @@ def noted(request):
     return obeying(request)
 
 
+def is_held():
+    hold, calls = sys.argv[5], sys.argv[3]
+    return os.path.exists(hold) and os.path.exists(calls) and os.path.getsize(calls) >= 40
+
+
+async def held(request):
+    while is_held():
+        await asyncio.sleep(0.005)
+    return await reply(request)
+
+
+model = writer(noted, delay_s=0.05)
+reply, model.reply = model.reply, held
 synthesize_file(
-    sys.argv[1], sys.argv[2], model=writer(noted, delay_s=0.05), judge=judge(),
+    sys.argv[1], sys.argv[2], model=model, judge=judge(),
     limits=Limits(concurrency=4),
 )
 """
@@ -204,9 +219,10 @@ def start(tmp_path):
     begun = []
 
     def started():
+        """Start a run that waits after half of its calls as long as `hold` is there."""
         words = ["driver.py", "many.jsonl", "made.jsonl", "calls.txt"]
         process = subprocess.Popen(
-            [sys.executable, *(str(tmp_path / word) for word in words), TESTS],
+            [sys.executable, *(str(tmp_path / word) for word in words), TESTS, tmp_path / "hold"],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
         )
@@ -239,10 +255,12 @@ def wait_for_calls(process, tmp_path, n):
 @pytest.mark.slow
 @pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGINT])
 def test_a_run_that_is_ended_goes_on_and_pays_for_nothing_twice(start, tmp_path, end):
+    (tmp_path / "hold").touch()
     process = start()
     wait_for_calls(process, tmp_path, 25)
 
     process.send_signal(end)
+    (tmp_path / "hold").unlink()
     process.communicate(timeout=60)
 
     n_before, kept = n_calls(tmp_path), n_stored(tmp_path)

@@ -5,11 +5,14 @@ import json
 import math
 
 import numpy as np
+import polars as pl
 import pytest
 
 from studies.reward.test_resampling import expanded
 from voirdire.errors import NoDataError
+from voirdire.io import items_from_frame
 from voirdire.rewards.judged_items import JudgedItems
+from voirdire.rewards.prompt_hash import prompt_hash
 from voirdire.studies.reward.bench import check_bench
 from voirdire.studies.reward.use_notes import about_bench
 
@@ -28,7 +31,7 @@ def _row(k, *, subset="x", behavior="refuse", **more):
 def check(reward, propositions):
     """Check rows whose sides have these probabilities; None is no verdict."""
 
-    def checked(rows, sides, *, behaviors=None, **settings):
+    def checked(rows, sides, *, behaviors=None, of=reward, **settings):
         names = [f"{row['id']}:{side}" for row in rows for side in ("chosen", "rejected")]
         given = [p if p is not None else [math.nan] * 4 for both in sides for p in both]
         verdicts = JudgedItems(
@@ -39,9 +42,27 @@ def check(reward, propositions):
             judge="by hand",
             fingerprint="",
         )
-        return check_bench(rows, reward, verdicts=verdicts, resampling=RESAMPLING, **settings)
+        return check_bench(rows, of, verdicts=verdicts, resampling=RESAMPLING, **settings)
 
     return checked
+
+
+def test_pairs_whose_prompts_were_used_in_the_fit_are_counted(reward, check):
+    rows = [_row(k) for k in range(4)]
+    used = pl.DataFrame([{"prompt": f"p{k}", "response": "c"} for k in (0, 2, 9)])
+    items = items_from_frame(used).items
+    hashes = sorted(map(prompt_hash, items))
+    fitted = dataclasses.replace(reward, settings={"prompt_hashes": hashes}, data_hash="sha256:0")
+    sides = [(GOOD, BAD), (GOOD, BAD), (GOOD, None), (GOOD, BAD)]
+
+    seen = about_bench(check(rows, sides, of=fitted))
+    new = about_bench(check(rows, sides))
+
+    # p2 was used too, but its pair has no rewards and is in no accuracy
+    (told,) = [row for row in seen if row.code == "bench_seen_prompts"]
+    assert told.sentence.startswith("1 of 3 prompts of the benchmark were used in the fit")
+    assert told.figures == {"n_seen": 1, "n_prompts": 3}
+    assert "bench_seen_prompts" not in [row.code for row in new]
 
 
 def _by_place(found):

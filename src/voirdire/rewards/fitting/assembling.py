@@ -72,7 +72,7 @@ def fit_figures(record: BehaviorFit) -> dict[str, Any]:
     -------
     dict
         The attributes of `BehaviorFit` under their names; `weights` by feature with `value`,
-        `low`, `high` and `origin`; `l2_path` as pairs of λ and loss.
+        `low`, `high` and `origin`; `l2_path` as pairs of λ and loss; `cycles` as an object.
     """
     return {
         "n_prompts": record.n_prompts,
@@ -90,6 +90,10 @@ def fit_figures(record: BehaviorFit) -> dict[str, Any]:
         "error_rate_base": _estimate(record.error_rate_base),
         "is_separable": record.is_separable,
         "loose": list(record.loose),
+        "cycles": {
+            **asdict(record.cycles),
+            "examples": [list(ids) for ids in record.cycles.examples],
+        },
         "notes": list(record.notes),
     }
 

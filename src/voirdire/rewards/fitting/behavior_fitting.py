@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from voirdire.rewards.comparisons.cycles import PreferenceCycles
     from voirdire.rewards.fitting.behavior_data import BehaviorData
     from voirdire.rewards.fitting.feature_choice import FeatureChoice
     from voirdire.rewards.fitting.settings import FitSettings
@@ -75,6 +76,7 @@ def fit_behavior(
     choice: FeatureChoice,
     settings: FitSettings,
     has_base: bool,
+    cycles: PreferenceCycles,
     tell: Callable[[], None],
 ) -> FittedBehavior:
     """Fit the weights of one behavior.
@@ -92,6 +94,8 @@ def fit_behavior(
         How.
     has_base : bool
         Whether base rewards are part of the differences.
+    cycles : PreferenceCycles
+        Comparisons that go in cycles.
     tell : callable
         Called after each of `n_solves` problems.
 
@@ -135,6 +139,7 @@ def fit_behavior(
         error_rate_base=base_alone if has_base else _NOTHING,
         is_separable=separable == "complete",
         loose=left_open.directions,
+        cycles=cycles,
         notes=tuple(notes),
     )
     return FittedBehavior(record=record, weights=weights, data=data)

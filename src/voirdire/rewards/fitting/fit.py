@@ -100,10 +100,14 @@ def fit_reward(
         If nothing can be compared.
     InputError
         If an argument breaks its rule; if comparisons contradict each other; if certificates are
-        required and one is missing; if the loss is logistic, λ is 0 and the data are separable.
+        required and one is missing; if comparisons go in cycles and the settings refuse that; if
+        the loss is logistic, λ is 0 and the data are separable.
 
     Warns
     -----
+    CyclicComparisonsWarning
+        If comparisons within a prompt go in cycles, such as a over b, b over c, c over a. They are
+        fitted as they are: people may well prefer so.
     UncertifiedWarning
         If propositions with a weight have no valid certificate, and none is required.
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from voirdire._validation import shorten
+from voirdire.errors import CyclicComparisonsWarning, InputError
 from voirdire.records import Dropped
 from voirdire.rewards.comparisons.class_labels import labelled_by_class
+from voirdire.rewards.comparisons.cycles import preference_cycles
 from voirdire.rewards.comparisons.labels import checked_labels
 from voirdire.rewards.fitting.compared import (
     behavior_orders,
@@ -24,6 +28,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from voirdire.rewards.comparisons.cycles import PreferenceCycles
     from voirdire.rewards.comparisons.data import ComparisonData
     from voirdire.rewards.comparisons.order import LabelOrder
     from voirdire.rewards.comparisons.pair_set import PairSet
@@ -50,6 +55,8 @@ class JudgedComparisons:
         The comparisons, by behavior.
     told : JudgedItems
         The verdicts.
+    cycles : mapping of str to PreferenceCycles
+        Comparisons that go in cycles, by behavior.
     notes : tuple of str
         What the reader should know.
     """
@@ -58,6 +65,7 @@ class JudgedComparisons:
     orders: Mapping[str, LabelOrder]
     pairs: Mapping[str, PairSet] = field(repr=False)
     told: JudgedItems
+    cycles: Mapping[str, PreferenceCycles] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
 
@@ -103,6 +111,13 @@ def judged_comparisons(
     ------
     NoDataError
         If nothing can be compared.
+    InputError
+        If comparisons go in cycles, and the settings refuse that.
+
+    Warns
+    -----
+    CyclicComparisonsWarning
+        If comparisons go in cycles; before anything is judged.
     """
     data = with_behaviors(data, rubric)
     notes: tuple[str, ...] = ()
@@ -116,6 +131,7 @@ def judged_comparisons(
     places = compared_places(data, pairs, from_classes=from_classes)
     if not places.size:
         refuse_nothing(data, notes=tuple(fit_notes(data, rubric, {})))
+    cycles = _cycles(data, pairs, settings)
     told = source.on(
         [data.items[place] for place in places],
         store=store,
@@ -126,7 +142,29 @@ def judged_comparisons(
         data = labelled_by_class(data, told, rubric=rubric)
         data = replace(data, dropped=(*data.dropped, *_without_class(data, told, places)))
         pairs = behavior_pairs(data, orders, settings)
-    return JudgedComparisons(data=data, orders=orders, pairs=pairs, told=told, notes=notes)
+    return JudgedComparisons(
+        data=data, orders=orders, pairs=pairs, told=told, cycles=cycles, notes=notes
+    )
+
+
+def _cycles(
+    data: ComparisonData, pairs: Mapping[str, PairSet], settings: FitSettings
+) -> dict[str, PreferenceCycles]:
+    """Find cycles, and say so before anything is paid for."""
+    found = {behavior: preference_cycles(data, own) for behavior, own in pairs.items()}
+    for behavior, cycles in found.items():
+        if not cycles.n_pairs:
+            continue
+        said = f"{data.source}, behavior {shorten(behavior)}: {cycles.in_words()}"
+        if settings.refuse_cycles:
+            msg = f"{said}, and `refuse_cycles` is true. Take one comparison of each cycle out."
+            raise InputError(msg)
+        warnings.warn(
+            f"{said}: no weights rank all of a cycle right",
+            CyclicComparisonsWarning,
+            stacklevel=4,
+        )
+    return found
 
 
 def _without_declared(data: ComparisonData) -> tuple[ComparisonData, tuple[str, ...]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from voirdire.rewards.comparisons.cycles import PreferenceCycles
 from voirdire.rewards.fitting.behavior_data import behavior_data
 from voirdire.rewards.fitting.behavior_fitting import fit_behavior, n_solves
 from voirdire.rewards.fitting.compared import is_test
@@ -36,11 +37,14 @@ class BehaviorPart:
         What is marked to be kept out of the fit, where something is.
     dropped : tuple of Dropped
         Completions that could not be used.
+    cycles : PreferenceCycles
+        Comparisons that go in cycles.
     """
 
     train: BehaviorData
     test: BehaviorData | None
     dropped: tuple[Dropped, ...] = field(default=(), repr=False)
+    cycles: PreferenceCycles = field(default_factory=PreferenceCycles)
 
 
 def behavior_parts(
@@ -83,6 +87,7 @@ def behavior_parts(
             train=whole.of_pairs(~marked) if marked.any() else whole,
             test=whole.of_pairs(marked) if marked.any() else None,
             dropped=whole.dropped,
+            cycles=compared.cycles.get(behavior, PreferenceCycles()),
         )
     return found
 
@@ -134,6 +139,7 @@ def fit_parts(
             choice=choices[name],
             settings=settings,
             has_base=has_base,
+            cycles=part.cycles,
             tell=tell,
         )
         for name, part in fitted.items()

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from voirdire.rewards.comparisons.cycles import PreferenceCycles
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -81,6 +83,9 @@ class BehaviorFit:
     loose : tuple of str
         Directions of weights that no comparison tells anything of, beyond the gauge of the class
         features, in words.
+    cycles : PreferenceCycles
+        Comparisons that go in cycles, of all that were given for this behavior: also of prompts
+        that are marked `test`, and of completions that were then dropped.
     notes : tuple of str
         What the reader should know.
     """
@@ -99,6 +104,7 @@ class BehaviorFit:
     error_rate_base: Estimate
     is_separable: bool
     loose: tuple[str, ...] = ()
+    cycles: PreferenceCycles = field(default_factory=PreferenceCycles)
     notes: tuple[str, ...] = ()
 
 

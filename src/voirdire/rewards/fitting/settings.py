@@ -52,6 +52,8 @@ class FitSettings:
         Weights that are given and not fitted, by feature.
     ignored : sequence of str
         Features that get no weight.
+    refuse_cycles : bool
+        Whether it is an error, and not a warning, if comparisons go in cycles.
     use_base : bool or None
         Whether the base reward is part of every difference; None where the data have one.
     n_folds : int
@@ -80,6 +82,7 @@ class FitSettings:
     signs: Mapping[str, Sign] = field(default_factory=dict)
     fixed: Mapping[str, float] = field(default_factory=dict)
     ignored: Sequence[str] = ()
+    refuse_cycles: bool = False
     use_base: bool | None = None
     n_folds: int = 5
     n_resamples: int = 200
@@ -120,6 +123,7 @@ class FitSettings:
             "signs": {name: self.signs[name] for name in sorted(self.signs)},
             "fixed": {name: float(self.fixed[name]) for name in sorted(self.fixed)},
             "ignored": sorted(self.ignored),
+            "refuse_cycles": bool(self.refuse_cycles),
             "use_base": self.use_base,
             "n_folds": int(self.n_folds),
             "n_resamples": int(self.n_resamples),

@@ -18,10 +18,12 @@ if TYPE_CHECKING:
 
     from voirdire.records import Item
 
-__all__ = ["BASE_COLUMNS", "base_column", "base_of_items", "given_base"]
+__all__ = ["BASE_COLUMNS", "base_column", "base_of_items", "given_base", "has_base"]
 
 BASE_COLUMNS = ("base_reward", "rm_score")
 """What a base reward is called where nothing else is said."""
+
+_SIDES = ("chosen", "rejected")
 
 NO_BASE = "no base reward"
 NO_NUMBER = "the base reward is no finite number"
@@ -55,11 +57,26 @@ def given_base(given: ArrayLike | Mapping[str, float], items: Sequence[str]) -> 
 
 
 def base_of_items(items: Sequence[Item], *, column: str | None) -> Found:
-    """Take base rewards from the items' own column; 0 for all where there is none to take."""
+    """Take base rewards from the items' own column; 0 for all where there is none to take.
+
+    The sides of a pair have a column each, such as ``chosen_base_reward``.
+    """
     ids = [item.id for item in items]
     if column is None:
         return np.zeros(len(items)), {}
-    return _checked([item.metadata.get(column) for item in items], ids)
+    values = [item.metadata.get(column) for item in items]
+    for place, item in enumerate(items):
+        side = item.metadata.get("preference")
+        if side in _SIDES:
+            own = item.metadata.get(f"{side}_{column}")
+            values[place] = values[place] if own in (None, "") else own  # CSV writes "" for none
+    return _checked(values, ids)
+
+
+def has_base(items: Sequence[Item], column: str) -> bool:
+    """Tell whether any item has this column, or any pair one for each of its sides."""
+    names = (column, *(f"{side}_{column}" for side in _SIDES))
+    return any(name in item.metadata for item in items for name in names)
 
 
 def base_column(items: Sequence[Item], *, named: str | None, uses_base: bool) -> str | None:
@@ -69,7 +86,7 @@ def base_column(items: Sequence[Item], *, named: str | None, uses_base: bool) ->
     if not uses_base:
         return None
     for name in BASE_COLUMNS:
-        if any(name in item.metadata for item in items):
+        if has_base(items, name):
             return name
     return BASE_COLUMNS[0]
 

@@ -16,7 +16,12 @@ from voirdire.judging.item_source import ItemSource
 from voirdire.judging.plan import check_behavior
 from voirdire.judging.set_aside import SetAside
 from voirdire.rewards.model import RewardModel
-from voirdire.rewards.scoring.base_rewards import BASE_COLUMNS, base_column, base_of_items
+from voirdire.rewards.scoring.base_rewards import (
+    BASE_COLUMNS,
+    base_column,
+    base_of_items,
+    has_base,
+)
 from voirdire.rewards.scoring.combining import Combiner
 from voirdire.rewards.scoring.explanation import contribution_columns, contribution_frame
 from voirdire.rewards.scoring.item_heads import stream_heads
@@ -95,7 +100,8 @@ def score_file(
         the output.
     base : str, optional
         The items' column with the reward of another model, which is added. By default
-        ``base_reward`` or ``rm_score`` where the reward was fitted beside one, and else none.
+        ``base_reward`` or ``rm_score`` where the reward was fitted beside one, and else none. The
+        sides of a pair may have one each, with ``chosen_`` or ``rejected_`` before the name.
     columns : mapping of str to str, optional
         Our names to the file's.
     format : str, optional
@@ -211,7 +217,7 @@ class _Run:
         """Score a batch and lay it out."""
         if not self._is_begun:
             self._begin(items)
-        self._has_base |= any(self._column in item.metadata for item in items)
+        self._has_base |= self._column is not None and has_base(items, self._column)
         base, reasons = base_of_items(items, column=self._column)
         scores = self.combiner.scores(
             judged,

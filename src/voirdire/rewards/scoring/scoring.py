@@ -15,6 +15,7 @@ from voirdire.rewards.scoring.base_rewards import (
     base_column,
     base_of_items,
     given_base,
+    has_base,
 )
 from voirdire.rewards.scoring.combining import Combiner
 from voirdire.rewards.scoring.judge_check import check_judge
@@ -109,7 +110,7 @@ def judging_plan(
 def unused_base(items: Sequence[Item]) -> tuple[str, ...]:
     """Note that items have a base reward which is not added."""
     for name in BASE_COLUMNS:
-        if any(name in item.metadata for item in items):
+        if has_base(items, name):
             said = f"the items' `{name}` is not added: the reward was made without a base reward"
             return (f"{said}. Name the column to add it.",)
     return ()

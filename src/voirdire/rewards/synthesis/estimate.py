@@ -9,7 +9,7 @@ import msgspec
 
 from voirdire.judging.calls.history import stored_outcome
 from voirdire.judging.llm.token_estimate import estimate_tokens
-from voirdire.judging.plan import asks_a_model
+from voirdire.judging.plan import asks_a_model, is_cascade
 from voirdire.judging.reply_stores import store_of
 from voirdire.judging.set_aside import SetAside
 from voirdire.records import Usage
@@ -71,11 +71,14 @@ class SynthesisEstimate:
         US dollars of the writing, about, for `n_calls` and `n_calls_most`; None where no price is
         known.
     n_judge_calls : int
-        Calls to verify the first drafts that are not stored; 0 where the judge calls nothing.
+        Calls to verify the first drafts that are not stored; 0 where the judge calls nothing. Of a
+        cascade it is the most, since the first judge answers some of them.
     judge_cost, judge_cost_most : float or None
         US dollars of the verifying, about; None where no price is known.
     price_source : str
         Where the writer's price is from; empty where there is none.
+    is_cascade : bool
+        Whether the judge is one.
     """
 
     model: str
@@ -94,6 +97,7 @@ class SynthesisEstimate:
     judge_cost: float | None
     judge_cost_most: float | None
     price_source: str = ""
+    is_cascade: bool = False
 
 
 def estimate_synthesis(
@@ -240,6 +244,7 @@ class _Counts:
             judge_cost=judge_cost,
             judge_cost_most=None if judge_cost is None else judge_cost * plan.n_attempts,
             price_source="" if price is None else price.source,
+            is_cascade=is_cascade(judge),
         )
 
     def _judge(self, prompt: Item) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,7 +14,7 @@ from voirdire.rewards.synthesis.recipe_checks import check_recipes, fits
 from voirdire.rewards.synthesis.recipe_form import RecipesForm
 from voirdire.rubrics.findings import Findings
 from voirdire.rubrics.form_errors import read_form
-from voirdire.rubrics.problems import Problem, problem_error
+from voirdire.rubrics.problems import problem_error
 from voirdire.rubrics.source_text import decode_rubric, read_rubric_file
 from voirdire.rubrics.yaml_composing import compose
 
@@ -220,12 +221,7 @@ def _exists(path: Path) -> bool:
 
 def _about_recipes(error: RubricError) -> RubricError:
     """Say what the YAML readers say of a rubric, of recipes."""
-    problems = [
-        Problem(
-            source=row.source, line=row.line, column=row.column, message=_in_our_words(row.message)
-        )
-        for row in error.problems
-    ]
+    problems = [replace(row, message=_in_our_words(row.message)) for row in error.problems]
     return problem_error(*problems) if problems else RubricError(_in_our_words(str(error)))
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from voirdire.rewards.live.live_scores import LiveScores
     from voirdire.rewards.live.turns import Turn
 
-__all__ = ["HEAD_COLUMNS", "completion_rows", "proposition_column"]
+__all__ = ["ANSWERED_BY", "HEAD_COLUMNS", "completion_rows", "proposition_column"]
 
 HEAD_COLUMNS = (
     "id",
@@ -36,6 +36,9 @@ HEAD_COLUMNS = (
     "name",
 )
 """What a row begins with; the propositions follow."""
+
+ANSWERED_BY = "answered_by"
+"""What a row ends with where the judge is a cascade: which of the two the completion came to."""
 
 _PREFIX = "proposition:"
 
@@ -68,7 +71,10 @@ def completion_rows(
             "session": session,
             "name": turn.id,
         }
-        rows.append(row | dict(zip(columns, map(_number, values), strict=True)))
+        row |= dict(zip(columns, map(_number, values), strict=True))
+        if scores.answered_by is not None and ANSWERED_BY not in columns:
+            row[ANSWERED_BY] = scores.answered_by[place]
+        rows.append(row)
     return rows
 
 

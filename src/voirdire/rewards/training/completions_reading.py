@@ -9,7 +9,7 @@ import msgspec
 
 from voirdire.errors import InputError
 from voirdire.io.items.turns import turn_item
-from voirdire.rewards.training.completion_rows import proposition_column
+from voirdire.rewards.training.completion_rows import ANSWERED_BY, proposition_column
 from voirdire.rewards.training.lines import BadLine, lines_of
 from voirdire.rewards.training.run_files import COMPLETIONS
 from voirdire.rewards.training.run_reading import sessions_of
@@ -53,6 +53,8 @@ class Completion(msgspec.Struct, kw_only=True):
         Of the response.
     judge, fingerprint : str
         Whose verdicts these are.
+    answered_by : str or None
+        Which judge of a cascade it came to, answered or not; None where there was only one.
     probabilities : list of float
         By proposition of the run, in their order; nan where there is none.
     """
@@ -72,6 +74,7 @@ class Completion(msgspec.Struct, kw_only=True):
     n_characters: int = 0
     judge: str = ""
     fingerprint: str = ""
+    answered_by: str | None = None
     probabilities: list[float] = []  # msgspec copies it
 
     def item(self, name: str, *, judged: str) -> Item:
@@ -108,6 +111,7 @@ class CompletionReader:
         check_has_completions(run)
         self._run = run
         self._columns = [proposition_column(name) for name in run.propositions]
+        self._is_asked = ANSWERED_BY in self._columns  # then it is the name of a proposition
         self.dropped: list[str] = []
 
     def batches(self) -> Iterator[list[Completion]]:
@@ -144,7 +148,8 @@ class CompletionReader:
             self._drop(str(line))
             return None
         try:
-            found = msgspec.convert(line, Completion)
+            own = {k: v for k, v in line.items() if k != ANSWERED_BY} if self._is_asked else line
+            found = msgspec.convert(own, Completion)
             found.probabilities = [_probability(line.get(name)) for name in self._columns]
         except (msgspec.ValidationError, ValueError, TypeError):
             self._drop(f"{place}: the line is no completion, and left out")

@@ -9,6 +9,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from voirdire.rewards.training.run_certificates import PropositionCertificate
+
 __all__ = ["ALARM_KINDS", "Alarm", "AlarmKind", "Reference", "TrainingRun", "TrainingStep"]
 
 AlarmKind: TypeAlias = Literal["missing", "saturation", "drift", "length", "spread"]
@@ -90,6 +92,9 @@ class TrainingStep:
         Since the first step of the run; nan where it is not known.
     n_by_behavior : mapping of str to int
         By behavior the completions whose classes are known.
+    answered_by : mapping of str to float
+        By judge of a cascade the share of the completions that came to it, answered or not; they
+        sum to less than 1 where some came to neither. Empty where there is only one judge.
     """
 
     step: int
@@ -109,6 +114,7 @@ class TrainingStep:
     n_groups: int = 0
     seconds: float = float("nan")
     n_by_behavior: Mapping[str, int] = field(default_factory=dict)
+    answered_by: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -194,6 +200,9 @@ class TrainingRun:
         Whether the completions were written down.
     is_centered : bool
         Whether each behavior's mean was taken off its rule rewards.
+    certificates : mapping of str to PropositionCertificate or None
+        By proposition what the reward's certificates say of the judge of this run; None where it
+        was not recorded, as in runs that an earlier version began.
     dropped : tuple of str
         What could not be read, and why.
     """
@@ -225,6 +234,7 @@ class TrainingRun:
     n_writers: int = 1
     has_completions: bool = True
     is_centered: bool = False
+    certificates: Mapping[str, PropositionCertificate] | None = field(default=None, repr=False)
     dropped: tuple[str, ...] = ()
 
     @property

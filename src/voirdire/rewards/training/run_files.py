@@ -15,6 +15,7 @@ from voirdire._validation import shorten
 from voirdire.errors import InputError
 from voirdire.judging.fingerprint import hash_of
 from voirdire.rewards.training.lines import opened_file
+from voirdire.rewards.training.run_certificates import certificates_document
 from voirdire.rewards.training.step_metrics import asked_of, class_names, used_propositions
 from voirdire.rubrics.hashing import question_document
 
@@ -78,6 +79,7 @@ def run_document(
             "threshold": own.threshold,
             "judged": own.judged,
         },
+        "certificates": certificates_document(reward),
         "propositions": list(rubric.propositions),
         "question_hashes": question_hashes(rubric),
         "questions": {row.id: dict(row.text) for row in rubric.questions if row.kind == "boolean"},

@@ -12,6 +12,7 @@ from voirdire.errors import InputError
 from voirdire.rewards.training.alarms import alarms_of
 from voirdire.rewards.training.lines import BadLine, lines_of
 from voirdire.rewards.training.run import Reference, TrainingRun, TrainingStep
+from voirdire.rewards.training.run_certificates import read_certificates
 from voirdire.rewards.training.run_files import (
     REFERENCE_FILE,
     RUN_FILE,
@@ -238,6 +239,9 @@ def _run(
         n_writers=n_writers,
         has_completions=bool(document["has_completions"]),
         is_centered=bool(document["is_centered"]),
+        certificates=read_certificates(
+            document.get("certificates"), fingerprint=str(judge["fingerprint"])
+        ),
         dropped=tuple(dropped),
     )
 
@@ -266,7 +270,7 @@ def _reference(folder: Path, dropped: list[str]) -> Reference | None:
 _STEP_FIELDS = tuple(row.name for row in fields(TrainingStep) if row.name != "alarms")
 
 
-_LEVELS = {"proposition_rates": 1, "n_by_behavior": 1, "class_shares": 2}
+_LEVELS = {"proposition_rates": 1, "n_by_behavior": 1, "answered_by": 1, "class_shares": 2}
 """Fields that hold numbers by name, and by name of name; the others hold a number."""
 
 

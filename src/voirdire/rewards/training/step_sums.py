@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -147,6 +148,7 @@ class StepSums:
     propositions: dict[str, tuple[int, float]] = field(default_factory=dict)
     classes: dict[str, tuple[int, list[float]]] = field(default_factory=dict)
     groups: dict[str, tuple[int, float, float]] = field(default_factory=dict)
+    answered_by: dict[str, int] = field(default_factory=dict)
 
     def add(self, other: StepSums) -> None:
         """Add what another call or process counted in the same step."""
@@ -165,10 +167,12 @@ class StepSums:
         for name, (n, least, most) in other.groups.items():
             n_before, low, high = self.groups.get(name, (0, math.inf, -math.inf))
             self.groups[name] = (n_before + n, min(low, least), max(high, most))
+        for name, n in other.answered_by.items():
+            self.answered_by[name] = self.answered_by.get(name, 0) + n
 
     def told(self) -> dict[str, Any]:
         """Give plain values for JSON."""
-        return {
+        told = {
             "n": self.n,
             "rewards": self.rewards.told(),
             "rule": self.rule,
@@ -181,6 +185,7 @@ class StepSums:
             "classes": self.classes,
             "groups": self.groups,
         }
+        return told | ({"answered_by": self.answered_by} if self.answered_by else {})
 
     @classmethod
     def read(cls, found: Mapping[str, Any]) -> StepSums:
@@ -199,6 +204,7 @@ class StepSums:
                 k: (int(n), [float(x) for x in sums]) for k, (n, sums) in found["classes"].items()
             },
             groups={k: (int(n), float(a), float(b)) for k, (n, a, b) in found["groups"].items()},
+            answered_by={k: int(n) for k, n in found.get("answered_by", {}).items()},
         )
 
     @property
@@ -262,6 +268,7 @@ class StepSums:
             n_groups=len(groups),
             seconds=seconds,
             n_by_behavior={name: self.classes.get(name, (0, []))[0] for name in classes},
+            answered_by={name: _ratio(n, self.n) for name, n in self.answered_by.items()},
         )
 
 
@@ -287,6 +294,7 @@ def sums_of(reward: RewardModel, scores: LiveScores, turns: Sequence[Turn]) -> S
         propositions=_proposition_sums(scores),
         classes=_class_sums(reward, scores),
         groups=_group_sums(turns, found.rewards.tolist()),
+        answered_by=dict(Counter(name for name in scores.answered_by or () if name is not None)),
     )
 
 

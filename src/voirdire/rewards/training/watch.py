@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from voirdire._validation import shorten
 from voirdire.errors import InputError
+from voirdire.rewards.model_file import is_hash_of
 from voirdire.rewards.training.alarms import AlarmBell
 from voirdire.rewards.training.completion_rows import completion_rows
 from voirdire.rewards.training.lines import AppendedLines, without_nan
@@ -264,14 +265,21 @@ class TrainingWatch:
             self._write(RUN_FILE, new)
             return new
         found = read_document(self.folder)
-        self._check_same(found, new)
+        self._check_same(found)
+        now = {
+            "reward": found["reward"] | {"content_hash": new["reward"]["content_hash"]},
+            "certificates": found.get("certificates", new["certificates"]),
+        }
+        if any(found.get(key) != value for key, value in now.items()):  # of an earlier version
+            found |= now
+            self._write(RUN_FILE, found)
         return found
 
-    def _check_same(self, found: dict[str, Any], new: dict[str, Any]) -> None:
+    def _check_same(self, found: dict[str, Any]) -> None:
         """Refuse to go on with a run of another reward."""
-        was, is_now = found.get("reward"), new["reward"]
+        was = found.get("reward")
         hash_was = was.get("content_hash") if isinstance(was, dict) else None
-        if hash_was != is_now["content_hash"]:
+        if not is_hash_of(hash_was, self.reward):
             called = was.get("name") if isinstance(was, dict) else None
             what = f"a run of the reward {shorten(called)!r} with other content"
         elif found.get("name") != self.name:

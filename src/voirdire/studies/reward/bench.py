@@ -20,13 +20,15 @@ from voirdire.studies.reward.ranking import per_prompt, wrongness
 from voirdire.studies.reward.rated_items import rate_items
 from voirdire.studies.reward.resampling import PromptResamples
 from voirdire.studies.reward.result import BenchSubset, RateEstimate
+from voirdire.studies.reward.reward_facts import HeldOut, held_out_items
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
 
+    from voirdire.judging import JudgingProgress
     from voirdire.records import Dropped, Item
     from voirdire.rewards.model import RewardModel
     from voirdire.studies.reward.result import Signal
@@ -56,6 +58,8 @@ class BenchCheck:
         Rows and responses that were set aside.
     lacks_base : bool
         Whether the reward was fitted beside a base reward, and the pairs have none.
+    held_out : HeldOut or None
+        Whether the prompts of the accuracies were used in the fit; None where nobody looked.
     """
 
     subsets: tuple[BenchSubset, ...]
@@ -65,6 +69,7 @@ class BenchCheck:
     worst_case: float
     dropped: tuple[Dropped, ...] = field(default=(), repr=False)
     lacks_base: bool = False
+    held_out: HeldOut | None = None
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -86,6 +91,7 @@ def check_bench(
     judge: Any = None,
     behavior: str | None = None,
     store: str | Path | None = None,
+    judging: Callable[[JudgingProgress], None] | None = None,
 ) -> BenchCheck:
     """Compare the rewards of chosen and rejected responses.
 
@@ -105,6 +111,8 @@ def check_bench(
         Of rows that have none.
     store : str or path, optional
         Where a language model's replies are kept.
+    judging : callable, optional
+        Told how far judging is.
 
     Returns
     -------
@@ -133,7 +141,9 @@ def check_bench(
             f"{read.source} without. Write a prompt and two responses into each row."
         )
         raise NoDataError(msg)
-    found = judge_responses(items, reward, verdicts=verdicts, judge=judge, store=store)
+    found = judge_responses(
+        items, reward, verdicts=verdicts, judge=judge, store=store, judging=judging
+    )
     told = dict(zip(found.judged.items, found.judged.behaviors, strict=True))
     behaviors = [item.behavior or told.get(item.id) for item in items]
     rated = rate_items(
@@ -160,6 +170,7 @@ def check_bench(
         worst_case=float(right / known.size),
         dropped=(*read.dropped, *rated.dropped),
         lacks_base=reward.uses_base and not rated.has_base,
+        held_out=held_out_items(reward, (items[place] for place in kept.chosen.tolist())),
     )
 
 

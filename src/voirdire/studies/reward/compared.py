@@ -77,6 +77,7 @@ def examine_comparisons(comparisons: Any, request: ExaminationRequest, *, verdic
         verdicts=verdicts,
         judge=request.judge,
         store=request.store,
+        judging=request.judging,
     ).judged
     read = with_class_labels(read, judged, reward=reward)
     orders = orders_for(reward, read.data, orders=request.orders)

@@ -21,6 +21,7 @@ from voirdire.studies.reward.use_notes import about_bench, about_policy
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from voirdire.judging import JudgingProgress
     from voirdire.rewards.model import RewardModel
 
 __all__ = ["examine_reward"]
@@ -45,6 +46,7 @@ def examine_reward(
     seed: int = 0,
     n_bins: int = 40,
     progress: Callable[[int, int], None] | None = None,
+    judging: Callable[[JudgingProgress], None] | None = None,
 ) -> RewardExamination:
     """Examine a reward on comparisons, on a policy's own responses, and on a benchmark.
 
@@ -91,6 +93,8 @@ def examine_reward(
         Bins of histograms, at least 1.
     progress : callable, optional
         Called with the steps done and the steps in all.
+    judging : callable, optional
+        Called now and then with a `JudgingProgress` while completions or responses are judged.
 
     Returns
     -------
@@ -111,6 +115,9 @@ def examine_reward(
 
     Error rates on the prompts of the fit are too low. The reward's file knows them by their
     hashes, and `is_held_out` says whether any is among the examined ones.
+
+    An interruption (Ctrl-C) waits for the calls of a language model that are in flight, and keeps
+    their replies in `store`; a second one does not wait.
 
     Examples
     --------
@@ -144,6 +151,7 @@ def examine_reward(
         behavior=behavior,
         orders=orders or {},
         store=store,
+        judging=judging,
         step_size=step_size,
         n_bins=n_bins,
         resampling=resampling,

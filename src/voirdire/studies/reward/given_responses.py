@@ -12,14 +12,16 @@ import numpy as np
 
 from voirdire.errors import NoDataError
 from voirdire.judging.given_items import given_items
+from voirdire.judging.plan import asks_a_model, plan_judging
 from voirdire.rewards.reward_judge import asked_judge
-from voirdire.rewards.verdict_reading import read_judged_items
+from voirdire.rewards.verdict_reading import judged_items, read_judged_items
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
+    from voirdire.judging import JudgingProgress
     from voirdire.judging.call_summary import CallSummary
     from voirdire.records import Dropped, Item
     from voirdire.rewards.judged_items import JudgedItems
@@ -118,6 +120,7 @@ def judge_responses(
     verdicts: Any,
     judge: Any,
     store: str | Path | None,
+    judging: Callable[[JudgingProgress], None] | None = None,
 ) -> JudgedBy:
     """Take stored verdicts, or judge now.
 
@@ -133,6 +136,8 @@ def judge_responses(
         Who judges; with `verdicts` whose verdicts count.
     store : str or path, optional
         Where a language model's replies are kept.
+    judging : callable, optional
+        Told how far judging is.
 
     Returns
     -------
@@ -148,19 +153,20 @@ def judge_responses(
         named = judge if isinstance(judge, str) else None
         found = read_judged_items(verdicts, rubric=reward.rubric, judge=named)
         return JudgedBy(judged=found, calls=None, seconds=float("nan"))
-    from voirdire.judging.verdicts import judge as ask
+    from voirdire.judging.llm.run_record import RunRecord
 
     started = time.perf_counter()
-    given = ask(
-        items,
-        rubric=reward.rubric,
-        judge=asked_judge(reward.judge, judge),
+    plan = plan_judging(
+        asked_judge(reward.judge, judge),
+        reward.rubric,
         threshold=reward.judge.threshold,
         judged=reward.judge.judged,
-        store=store,
     )
-    found = read_judged_items(given, rubric=reward.rubric)
-    return JudgedBy(judged=found, calls=given.calls, seconds=time.perf_counter() - started)
+    asked, _ = given_items(items, judged=plan.judged, behavior=None, pairs=plan.asks_about_pairs)
+    record = RunRecord(plan.rubric)
+    found = judged_items(asked, plan, store=store, progress=judging, record=record)
+    calls = record.summary() if asks_a_model(plan.judge) else None
+    return JudgedBy(judged=found, calls=calls, seconds=time.perf_counter() - started)
 
 
 def base_reward(metadata: Mapping[str, Any], *names: str) -> float:

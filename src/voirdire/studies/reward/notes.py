@@ -15,6 +15,7 @@ __all__ = ["counted", "in_order", "listed", "note"]
 _MOST_NAMED = 8
 _WEIGHTIEST = (
     "seen_prompts",
+    "bench_seen_prompts",
     "held_out_unknown",
     "other_judge",
     "labels_from_classes",

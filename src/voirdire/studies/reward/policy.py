@@ -21,11 +21,12 @@ from voirdire.studies.reward.rated_items import rate_items
 from voirdire.studies.reward.result import PolicyCheck
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from numpy.typing import NDArray
 
+    from voirdire.judging import JudgingProgress
     from voirdire.records import Dropped
     from voirdire.rewards.model import RewardModel
     from voirdire.studies.reward.rated_items import RatedItems
@@ -44,6 +45,7 @@ def check_policy(
     behavior: str | None = None,
     step_size: int = 512,
     store: str | Path | None = None,
+    judging: Callable[[JudgingProgress], None] | None = None,
 ) -> tuple[PolicyCheck, tuple[Dropped, ...]]:
     """Score a sample of a policy's responses, and look at what training would see.
 
@@ -62,6 +64,8 @@ def check_policy(
         Responses per step of training, at least 1.
     store : str or path, optional
         Where a language model's replies are kept.
+    judging : callable, optional
+        Told how far judging is.
 
     Returns
     -------
@@ -80,7 +84,9 @@ def check_policy(
     """
     check_count("step_size", step_size, minimum=1)
     read = read_responses(policy, name="policy", reward=reward, behavior=behavior)
-    found = judge_responses(read.items, reward, verdicts=verdicts, judge=judge, store=store)
+    found = judge_responses(
+        read.items, reward, verdicts=verdicts, judge=judge, store=store, judging=judging
+    )
     started = time.perf_counter()
     rated = rate_items(
         read.items,

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
+    from voirdire.judging import JudgingProgress
     from voirdire.records import Dropped
     from voirdire.rewards.model import RewardModel
     from voirdire.studies.reward.result import RewardNote
@@ -32,6 +33,8 @@ class ExaminationRequest:
         Per behavior which labels are better than which.
     store : str, path or None
         Where a language model's replies are kept.
+    judging : callable or None
+        Told how far judging is.
     step_size, n_bins : int
         At least 1.
     resampling : mapping
@@ -43,6 +46,7 @@ class ExaminationRequest:
     behavior: str | None = None
     orders: Mapping[str, str | Mapping[str, Sequence[str]]] = field(default_factory=dict)
     store: str | Path | None = None
+    judging: Callable[[JudgingProgress], None] | None = None
     step_size: int = 512
     n_bins: int = 40
     resampling: Mapping[str, Any] = field(default_factory=dict)
@@ -50,7 +54,12 @@ class ExaminationRequest:
     @property
     def asking(self) -> dict[str, Any]:
         """The keywords that say how responses are read and judged."""
-        return {"judge": self.judge, "behavior": self.behavior, "store": self.store}
+        return {
+            "judge": self.judge,
+            "behavior": self.behavior,
+            "store": self.store,
+            "judging": self.judging,
+        }
 
     @staticmethod
     def shown(source: Any) -> str:

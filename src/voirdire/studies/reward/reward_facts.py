@@ -11,10 +11,13 @@ from voirdire.rewards.certification import certified, paying_propositions
 from voirdire.rewards.prompt_hash import prompt_hash
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from voirdire.records import Item
     from voirdire.rewards.comparisons.data import ComparisonData
     from voirdire.rewards.model import RewardModel
 
-__all__ = ["HeldOut", "held_out", "reward_facts"]
+__all__ = ["HeldOut", "held_out", "held_out_items", "reward_facts"]
 
 _HASHES = "prompt_hashes"
 
@@ -57,14 +60,35 @@ def held_out(reward: RewardModel, data: ComparisonData) -> HeldOut:
         A reward of weights that were given by hand has seen none.
     """
     firsts = np.unique(data.prompts, return_index=True)[1]
-    hashes = {prompt_hash(data.items[place]) for place in firsts.tolist()}
+    items = [data.items[place] for place in firsts.tolist()]
+    return held_out_items(reward, items, data_hash=data.data_hash)
+
+
+def held_out_items(reward: RewardModel, items: Iterable[Item], *, data_hash: str = "") -> HeldOut:
+    """Tell whether a fit has seen the prompts of items.
+
+    Parameters
+    ----------
+    reward : RewardModel
+        Its settings name the prompts of the fit by their hashes.
+    items : iterable of Item
+        At least one of each prompt.
+    data_hash : str, optional
+        Of the comparisons that they come from, where they come from some.
+
+    Returns
+    -------
+    HeldOut
+        A reward of weights that were given by hand has seen none.
+    """
+    hashes = {prompt_hash(item) for item in items}
     seen = reward.settings.get(_HASHES)
     if isinstance(seen, list | tuple | set | frozenset):
         n_seen = len(hashes & set(seen))
         return HeldOut(is_held_out=n_seen == 0, n_prompts=len(hashes), n_seen=n_seen, is_known=True)
     if not reward.data_hash:  # given by hand
         return HeldOut(is_held_out=True, n_prompts=len(hashes), n_seen=0, is_known=True)
-    is_same = bool(data.data_hash) and data.data_hash == reward.data_hash
+    is_same = bool(data_hash) and data_hash == reward.data_hash
     return HeldOut(
         is_held_out=False,
         n_prompts=len(hashes),

@@ -108,6 +108,17 @@ def about_bench(bench: BenchCheck | None) -> list[RewardNote]:
     if bench is None:
         return []
     found = []
+    if bench.held_out is not None and bench.held_out.n_seen:
+        n_seen, n_prompts = bench.held_out.n_seen, bench.held_out.n_prompts
+        found.append(
+            note(
+                "bench_seen_prompts",
+                f"{n_seen:,} of {counted(n_prompts, 'prompt')} of the benchmark were used in the "
+                "fit: the accuracy is too high. Take a benchmark of other prompts.",
+                n_seen=n_seen,
+                n_prompts=n_prompts,
+            )
+        )
     if bench.lacks_base:
         found.append(
             note(
