@@ -65,7 +65,7 @@ def read_form(form: type[F], findings: Findings, *, path: Path, what: str) -> F 
         return form.model_validate(plain(findings.place(path)))
     except ValidationError as error:
         details = error.errors(include_url=False)
-        misspelt = set(_misspelt(details, form))
+        misspelt = set(_misspelt(details, form, findings, path=path))
         for detail in details:
             if not (detail["type"] == "missing" and detail["loc"] in misspelt):
                 _report(detail, form, findings, path=path, what=what)
@@ -108,7 +108,9 @@ def _report(
     elif kind == "extra_forbidden":
         known = _keys_of(_form_at(form, inner[:-1]))
         word = repr(shorten(inner[-1], width=_SHOWN_WIDTH))
-        hint = did_you_mean(inner[-1], known) or f" It has {', '.join(f'`{x}`' for x in known)}."
+        lacking = _lacking(known, findings.place(whole[:-1]))
+        hint = did_you_mean(inner[-1], lacking) or did_you_mean(inner[-1], known)
+        hint = hint or f" It has {', '.join(f'`{x}`' for x in known)}."
         message = f"{what} has no key {word}.{hint}"
     elif at_key:
         key = findings.place(whole, at_key=True)
@@ -121,7 +123,9 @@ def _report(
     findings.add(whole, message, at_key=at_key, is_unknown_key=kind == "extra_forbidden")
 
 
-def _misspelt(details: Iterable[ErrorDetails], form: type[BaseModel]) -> Iterator[Path]:
+def _misspelt(
+    details: Iterable[ErrorDetails], form: type[BaseModel], findings: Findings, *, path: Path
+) -> Iterator[Path]:
     """Give the places of keys that are there under a name much like theirs.
 
     One mistake is told once: a key that is not known, and not also the one that it should be.
@@ -129,9 +133,16 @@ def _misspelt(details: Iterable[ErrorDetails], form: type[BaseModel]) -> Iterato
     for detail in details:
         if detail["type"] == "extra_forbidden":
             *around, word = detail["loc"]
-            meant = closest(word, _keys_of(_form_at(form, tuple(around))))
+            known = _keys_of(_form_at(form, tuple(around)))
+            meant = closest(word, _lacking(known, findings.place((*path, *around))))
             if meant is not None:
                 yield (*around, meant)
+
+
+def _lacking(known: Iterable[str], node: Node) -> list[str]:
+    """Leave out the keys that are there: another word is more likely meant for one that is not."""
+    there = plain(node)
+    return [key for key in known if not (isinstance(there, dict) and key in there)]
 
 
 def _keys_of(form: type[BaseModel]) -> list[str]:

@@ -241,6 +241,15 @@ def test_a_value_that_breaks_a_rule_is_named_with_line_column_and_word(key, valu
     assert problem == f"judges.yaml:5:{5 + len(key) + 2}: `{key}` must {rule}, got {got}."
 
 
+def test_a_misspelt_key_is_rather_one_that_is_not_there():
+    (without,) = problems_of(f"{HEAD}  - name: j\n    modle: openai/m\n    mode: joint\n")
+    (beside,) = problems_of(one("modle: x"))
+
+    # by its letters, `modle` is as near to `mode` as to `model`
+    assert without == "judges.yaml:4:5: a judge has no key 'modle'. Did you mean `model`?"
+    assert beside == "judges.yaml:5:5: a judge has no key 'modle'. Did you mean `mode`?"
+
+
 @pytest.mark.parametrize(
     ("lines", "expected"),
     [
