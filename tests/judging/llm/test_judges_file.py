@@ -242,12 +242,12 @@ def test_a_value_that_breaks_a_rule_is_named_with_line_column_and_word(key, valu
 
 
 def test_a_misspelt_key_is_rather_one_that_is_not_there():
-    (without,) = problems_of(f"{HEAD}  - name: j\n    modle: openai/m\n    mode: joint\n")
-    (beside,) = problems_of(one("modle: x"))
+    (without,) = problems_of(f"{HEAD}  - name: j\n    modde: openai/m\n    mode: joint\n")
+    (beside,) = problems_of(one("modde: x"))
 
-    # by its letters, `modle` is as near to `mode` as to `model`
-    assert without == "judges.yaml:4:5: a judge has no key 'modle'. Did you mean `model`?"
-    assert beside == "judges.yaml:5:5: a judge has no key 'modle'. Did you mean `mode`?"
+    # by its letters it is nearer to `mode`
+    assert without == "judges.yaml:4:5: a judge has no key 'modde'. Did you mean `model`?"
+    assert beside == "judges.yaml:5:5: a judge has no key 'modde'. Did you mean `mode`?"
 
 
 @pytest.mark.parametrize(
