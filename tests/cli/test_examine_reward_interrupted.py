@@ -5,7 +5,14 @@ import subprocess
 
 import pytest
 
-from judging.llm.counted_runs import CONCURRENCY, PROGRAM, interrupt, probability, wait_until
+from judging.llm.counted_runs import (
+    CONCURRENCY,
+    PROGRAM,
+    Programs,
+    interrupt,
+    probability,
+    wait_until,
+)
 from voirdire.judging import LlmJudge
 from voirdire.models import load_model
 from voirdire.rewards.given_weights import reward_of_weights
@@ -29,11 +36,12 @@ behaviors:
 N_ITEMS = 60
 
 
-class Examinations:
+class Examinations(Programs):
     """Programs that examine one reward on the same completions, judged by a counting server."""
 
     def __init__(self, folder, server):
-        self.folder, self.server = folder, server
+        super().__init__(server)
+        self.folder = folder
         self.working = folder / "working"  # not where the reward is
         self.working.mkdir()
         server.answer = lambda item, key, form: probability(item, key)
@@ -56,7 +64,6 @@ class Examinations:
         ]
         text = "\n".join(map(json.dumps, rows))
         (folder / "comparisons.jsonl").write_text(text, encoding="utf-8")
-        self._begun = []
 
     def start(self, *options):
         """Start a program, which is killed with the test at the latest."""
@@ -72,24 +79,6 @@ class Examinations:
         )
         self._begun.append(process)
         return process
-
-    def finish(self, process, *, code=0):
-        """Wait for a program, and give what it printed on either stream."""
-        out, err = process.communicate(timeout=300)
-        assert process.returncode == code, out + err
-        assert "Traceback" not in err
-        return out, err
-
-    def close(self):
-        """End what is still running."""
-        for process in self._begun:
-            process.kill()
-            process.communicate()
-
-    @property
-    def n_served(self):
-        """How many calls the server was asked for."""
-        return sum(self.server.served.values())
 
 
 @pytest.fixture

@@ -2,15 +2,14 @@
 
 import dataclasses
 import json
-import random
 import warnings
 
 import pytest
 
+from rewards.made_study import write_study
 from rewards.reward_cases import earlier_hash, tiny_judge, tiny_reward, tiny_rubric
 from voirdire.errors import InputError, UncertifiedWarning
 from voirdire.io import read_labels
-from voirdire.judging import judge
 from voirdire.reporting import certificate_to_json
 from voirdire.rewards.certification import (
     certified,
@@ -23,28 +22,12 @@ from voirdire.rewards.model_file import load_reward
 from voirdire.studies import certify, examine
 from voirdire.studies.examination import TestPlan as Plan
 
-N_ITEMS = 80
-
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     """Write verdicts, and labels of people who agree on one question and guess on the other."""
     folder = tmp_path_factory.mktemp("study")
-    chance = random.Random(0)
-    rows = [
-        {"id": f"i{k}", "response": f"{k % 2} {k // 2 % 2}", "behavior": "refuse"}
-        for k in range(N_ITEMS)
-    ]
-    found = judge(rows, judge=tiny_judge(), rubric=tiny_rubric())
-    found.frame().write_parquet(folder / "verdicts.parquet")
-    lines = ["item,annotator,question,label"]
-    for annotator in ("ann", "bob", "eve"):
-        for row in rows:
-            truths = (int(word) for word in row["response"].split())
-            for question, truth, slips in zip(("sorry", "rude"), truths, (0.05, 0.5), strict=True):
-                said = truth ^ (chance.random() < slips)
-                lines.append(f"{row['id']},{annotator},{question},{'yes' if said else 'no'}")
-    (folder / "humans.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    write_study(folder)
     return folder
 
 

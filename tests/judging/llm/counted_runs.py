@@ -64,7 +64,36 @@ def write_items(path, n_items):
     return path
 
 
-class Runs:
+class Programs:
+    """Programs that one server judges for, and that end with the test.
+
+    Those that make it start programs of their own, and note each in `_begun`.
+    """
+
+    def __init__(self, server):
+        self.server = server
+        self._begun = []
+
+    def finish(self, process, *, code=0):
+        """Wait for a program, and give what it printed on either stream."""
+        out, err = process.communicate(timeout=300)
+        assert process.returncode == code, out + err
+        assert "Traceback" not in err
+        return out, err
+
+    def close(self):
+        """End what is still running."""
+        for process in self._begun:
+            process.kill()
+            process.communicate()
+
+    @property
+    def n_served(self):
+        """How many calls the server was asked for."""
+        return sum(self.server.served.values())
+
+
+class Runs(Programs):
     """Programs that judge the same items, one after another or at once.
 
     Attributes
@@ -78,14 +107,13 @@ class Runs:
     """
 
     def __init__(self, folder, server, *, n_items, store=None):
+        super().__init__(server)
         self.folder = folder
-        self.server = server
         self.n_items = n_items
         self.store = folder / "replies.sqlite" if store is None else store
         self.items = write_items(folder / "items.jsonl", n_items)
         (folder / "tiny.yaml").write_text(RUBRIC, encoding="utf-8")
         server.answer = lambda item, key, form: probability(item, key)
-        self._begun = []
 
     def start(
         self,
@@ -145,24 +173,6 @@ class Runs:
         lines = [item_line(number, n_more=n_more) for number in range(n_items)]
         process.stdin.write("".join(lines))
         process.stdin.flush()
-
-    def finish(self, process, *, code=0):
-        """Wait for a program, and give what it printed on either stream."""
-        out, err = process.communicate(timeout=300)
-        assert process.returncode == code, out + err
-        assert "Traceback" not in err
-        return out, err
-
-    def close(self):
-        """End what is still running."""
-        for process in self._begun:
-            process.kill()
-            process.communicate()
-
-    @property
-    def n_served(self):
-        """How many calls the server was asked for."""
-        return sum(self.server.served.values())
 
     def has_served(self, n_calls):
         """Say whether the server was asked for so many."""

@@ -4,16 +4,15 @@ import asyncio
 import dataclasses
 import json
 import math
-import random
 
 import numpy as np
 import pytest
 
+from rewards.made_study import N_ITEMS, write_study
 from rewards.reward_cases import earlier_hash, tiny_judge, tiny_reward, tiny_rubric
 from rewards.training.recorded_runs import drawn_turns, recorded, scored, watch_of
 from voirdire.errors import InputError
 from voirdire.io import read_labels
-from voirdire.judging import judge
 from voirdire.reporting import certificate_to_json
 from voirdire.rewards.certification import read_certificate
 from voirdire.rewards.given_weights import reward_of_weights
@@ -23,28 +22,12 @@ from voirdire.rewards.training.run_reading import read_training_run
 from voirdire.studies import certify, examine
 from voirdire.studies.examination import TestPlan as Plan
 
-N_ITEMS = 80
-
 
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory):
     """Examine a judge whom people follow on one question, and guess on the other."""
     folder = tmp_path_factory.mktemp("study")
-    chance = random.Random(0)
-    rows = [
-        {"id": f"i{k}", "response": f"{k % 2} {k // 2 % 2}", "behavior": "refuse"}
-        for k in range(N_ITEMS)
-    ]
-    verdicts = judge(rows, judge=tiny_judge(), rubric=tiny_rubric())
-    verdicts.frame().write_parquet(folder / "verdicts.parquet")
-    lines = ["item,annotator,question,label"]
-    for annotator in ("ann", "bob", "eve"):
-        for row in rows:
-            truths = (int(word) for word in row["response"].split())
-            for question, truth, slips in zip(("sorry", "rude"), truths, (0.05, 0.5), strict=True):
-                said = truth ^ (chance.random() < slips)
-                lines.append(f"{row['id']},{annotator},{question},{'yes' if said else 'no'}")
-    (folder / "humans.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    write_study(folder)
     humans = read_labels(folder / "humans.csv", role="annotator", kind="boolean")
     judges = read_labels(folder / "verdicts.parquet", role="judge", kind="boolean")
     found = examine(humans, judges, kind="boolean", plan=Plan(epsilon=0.2), around=False)
