@@ -11,9 +11,8 @@ PIP_DEFAULT_TIMEOUT ?= 60
 PIP_DISABLE_PIP_VERSION_CHECK ?= 1
 export PIP_RETRIES PIP_DEFAULT_TIMEOUT PIP_DISABLE_PIP_VERSION_CHECK
 
-# The same Hypothesis examples on every run; set it to dev to search for new ones.
-HYPOTHESIS_PROFILE ?= ci
-export HYPOTHESIS_PROFILE
+# Hypothesis tries the same examples on every run: quick has 20 of each; full (make test-all) has
+# 100; dev searches for new ones.
 
 BIN := $(VENV)/bin
 PY := $(BIN)/python
@@ -38,7 +37,7 @@ demo: $(RUNTIME) ## set everything up, and judge, examine and reward bundled res
 	@echo "The command line is $(BIN)/voirdire."
 
 test: $(TEST) ## set everything up and run the tests, without the slow ones
-	@$(PY) -m pytest -m "not slow"
+	@$(PY) -m pytest -n auto -m "not slow and not ci"
 
 test-all: $(DEV) $(FRAMEWORKS) system-packages ## every test: slow ones, doctests, examples of the docs, the wheel
 	@VOIRDIRE_REQUIRE_FRAMEWORKS=1 $(PY) scripts/all_tests.py
