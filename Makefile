@@ -24,10 +24,19 @@ TEST := $(STAMP)-test
 DEV := $(STAMP)-dev
 FRAMEWORKS := $(STAMP)-frameworks
 
+# Titles and commands for scripts/side_by_side.py.
+DOCTESTS := --doctest-modules src/voirdire -o python_files=none \
+	-o 'doctest_optionflags=NORMALIZE_WHITESPACE ELLIPSIS'
+EXAMPLES = \
+	"the examples of the pages, 1/2" "$(PY) scripts/pages.py --check --part 1/2" \
+	"the examples of the pages, 2/2" "$(PY) scripts/pages.py --check --part 2/2" \
+	"the wheel in an environment of its own" "scripts/check_wheel.sh" \
+	"the examples in docstrings" "$(PY) -m pytest -p no:cacheprovider $(DOCTESTS)"
+
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-all bench docs lint format generate clean distclean system-packages
+.PHONY: help demo install test test-ci test-all bench docs lint format generate clean distclean system-packages
 
 help: ## list these targets
 	@grep -hE '^[a-z-]+:.*## ' Makefile | sed -E 's/:.*## /\t/' | expand -t 16
@@ -36,11 +45,18 @@ demo: $(RUNTIME) ## set everything up, and judge, examine and reward bundled res
 	@$(BIN)/voirdire demo
 	@echo "The command line is $(BIN)/voirdire."
 
-test: $(TEST) ## set everything up and run the tests, without the slow ones
-	@$(PY) -m pytest -n auto -m "not slow and not ci"
+install: $(DEV) $(FRAMEWORKS) system-packages ## install everything that any target needs
 
-test-all: $(DEV) $(FRAMEWORKS) system-packages ## every test: slow ones, doctests, examples of the docs, the wheel
-	@VOIRDIRE_REQUIRE_FRAMEWORKS=1 $(PY) scripts/all_tests.py
+test: $(TEST) ## set everything up and run the tests of every day, in parallel
+	@$(PY) -m pytest -n auto --dist worksteal -m "not ci and not slow"
+
+test-ci: $(DEV) $(FRAMEWORKS) system-packages ## what is real: browsers, servers, frameworks; the examples; the wheel
+	@VOIRDIRE_REQUIRE_FRAMEWORKS=1 $(PY) -m pytest -n auto --dist worksteal -m "ci and not slow"
+	@$(PY) scripts/side_by_side.py $(EXAMPLES)
+
+test-all: $(DEV) $(FRAMEWORKS) system-packages ## every test, slow ones too, with coverage; the examples; the wheel
+	@HYPOTHESIS_PROFILE=$${HYPOTHESIS_PROFILE:-full} VOIRDIRE_REQUIRE_FRAMEWORKS=1 $(PY) scripts/all_tests.py
+	@$(PY) scripts/side_by_side.py $(EXAMPLES)
 
 bench: $(TEST) ## measure speed and memory
 	@for bench in benchmarks/bench_*.py; do $(PY) $$bench || exit 1; done
@@ -49,10 +65,8 @@ docs: $(DEV) ## build the documentation into docs/_build/html
 	@$(PY) -m sphinx -E -n -W --keep-going -q -b html docs docs/_build/html
 	@echo "Documentation: docs/_build/html/index.html"
 
-lint: $(DEV) ## style, types, layers, spelling, changelog fragments, what is generated in the pages
+lint: $(DEV) ## style, types, layers, spelling, changelog fragments, generated tables
 	@$(PY) scripts/side_by_side.py \
-		"the output shown in the pages is current, 1/2" "$(PY) scripts/console_blocks.py --check --part 1/2" \
-		"the output shown in the pages is current, 2/2" "$(PY) scripts/console_blocks.py --check --part 2/2" \
 		"mypy" "$(PY) -m mypy" \
 		"the table of true sizes is current" "$(PY) scripts/t_size_table.py --check" \
 		"docs/reference/cli.md is current" "$(PY) scripts/cli_page.py --check" \
@@ -70,7 +84,7 @@ format: $(DEV) ## format the code and mend what ruff can mend
 generate: $(DEV) ## write what is generated in the pages anew
 	@$(PY) scripts/cli_page.py
 	@$(PY) scripts/t_size_table.py
-	@$(PY) scripts/console_blocks.py
+	@$(PY) scripts/pages.py
 
 clean: ## remove what was built; the environment stays
 	rm -rf build dist docs/_build htmlcov .coverage voirdire-demo .benchmarks .hypothesis \

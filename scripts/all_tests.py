@@ -1,4 +1,4 @@
-"""Run every test, the examples of the docs, and the wheel, two groups side by side.
+"""Run every test, two groups side by side, and hold the coverage against the least wanted.
 
 The groups with the longest runs come first. A folder of `tests` that no group names is tested with
 the last group. Simulations need no coverage and go without.
@@ -29,10 +29,6 @@ GROUPS = (
 )
 MANY = 5  # as many paths are too long for a title
 COVERED = ["--cov", "--cov-report=", "--cov-fail-under=0"]
-DOCTESTS = [
-    *("--doctest-modules", "src/voirdire", "-o", "python_files=none"),
-    *("-o", "doctest_optionflags=NORMALIZE_WHITESPACE ELLIPSIS"),
-]
 
 
 def groups() -> list[list[str]]:
@@ -57,18 +53,8 @@ def tests(paths: list[str], covered: Path) -> Check:
 
 
 def checks(work: Path) -> list[Check]:
-    """List everything, the longest runs first."""
-    *of_tests, shortest = (
-        tests(paths, work / f".coverage.{n}") for n, paths in enumerate(groups())
-    )
-    doctests = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *DOCTESTS]
-    return [
-        *of_tests,
-        Check(title="The wheel in an environment of its own", command=["scripts/check_wheel.sh"]),
-        shortest,
-        Check(title="Examples in docstrings", command=doctests),
-        Check(title="Examples in the pages", command=[sys.executable, "scripts/check_examples.py"]),
-    ]
+    """List all groups, the longest runs first."""
+    return [tests(paths, work / f".coverage.{n}") for n, paths in enumerate(groups())]
 
 
 def coverage_is_enough(work: Path) -> bool:

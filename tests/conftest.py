@@ -5,6 +5,8 @@ import os
 import socket
 from pathlib import Path
 
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # workers share the cores; before numpy is loaded
+
 import pytest
 from hypothesis import HealthCheck, settings
 

@@ -112,7 +112,7 @@ def test_every_file_of_tests_is_in_one_group(monkeypatch):
 
 def test_every_page_is_in_one_part(monkeypatch):
     monkeypatch.syspath_prepend(ROOT / "scripts")
-    part = load("console_blocks").part
+    part = load("pages").part
     pages = list(range(7))
 
     assert pages[part("1/1")] == pages
