@@ -55,8 +55,23 @@ def pages() -> list[Path]:
     return [*sorted(ROOT.glob("README*.md")), *sorted(docs)]
 
 
-def print_of(command: str) -> str:
-    """Run a command of a page; return what it prints on both streams."""
+def print_of(command: str, kept: dict[str, Path]) -> str:
+    """Run a command of a page; what stands before a pipe runs once a page.
+
+    Returns what it prints on both streams.
+    """
+    first, pipe, rest = command.partition(" | ")
+    if not pipe:
+        return run_shell(command)
+    said = ""
+    if first not in kept:
+        kept[first] = Path(tempfile.mkstemp()[1])
+        said = run_shell(f"({first}) 2>&1 >{kept[first]}").strip("\n")
+    return said + run_shell(f"cat {kept[first]} | {rest}")
+
+
+def run_shell(command: str) -> str:
+    """Run a command; return what it prints on both streams."""
     programs = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(  # noqa: S602  # our own commands, with pipes
         command,
@@ -101,12 +116,13 @@ def run_page(path: Path) -> tuple[str, int, int]:
     text, page = path.read_text(encoding="utf-8"), path.relative_to(ROOT).as_posix()
     names: dict[str, Any] = {"__name__": "__main__"}
     pieces: list[str] = []
+    kept: dict[str, Path] = {}
     done = n_run = n_failed = 0
     places = sorted([*OUTPUT.finditer(text), *CODE.finditer(text)], key=lambda match: match.start())
     for match in places:
         if match.re is OUTPUT:
             typed = re.sub(r"^\$ ", "", match["typed"], flags=re.MULTILINE)
-            fresh = print_of(match["command"] or typed)
+            fresh = print_of(match["command"], kept) if match["command"] else run_shell(typed)
             pieces += [text[done : match.start()], match["head"], match["typed"], fresh]
             pieces.append(match["tail"])
             done = match.end()
@@ -122,6 +138,8 @@ def run_page(path: Path) -> tuple[str, int, int]:
         n_run, n_failed = n_run + 1, n_failed + (not passed)
         if not passed and isinstance(shown, io.StringIO):
             print(shown.getvalue(), end="")
+    for printed in kept.values():
+        printed.unlink()
     return "".join([*pieces, text[done:]]), n_run, n_failed
 
 

@@ -116,3 +116,24 @@ def test_no_file_names_a_place_on_somebodys_machine():
 )
 def test_the_rule_about_places_finds_places_only(text, is_place):
     assert bool(MACHINE_PATH.search(text)) is is_place
+
+
+def modules_below_a_face() -> set[str]:
+    """Name the modules that only their own package imports."""
+    names = {".".join(path.relative_to(ROOT / "src").with_suffix("").parts) for path in SOURCES}
+    names |= {name.removesuffix(".__init__") for name in names}
+    return {name for name in names if name.count(".") > 1 and not name.endswith(".__init__")}
+
+
+def modules_named_in(path: Path) -> set[str]:
+    """Find what a test imports, and what it names in a string to patch."""
+    named: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
+            named |= {node.module} | {f"{node.module}.{alias.name}" for alias in node.names}
+        elif isinstance(node, ast.Import):
+            named |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.Constant) and re.fullmatch(r"voirdire(\.\w+)+", str(node.value)):
+            parts = str(node.value).split(".")
+            named |= {".".join(parts[:length]) for length in range(3, len(parts) + 1)}
+    return named
