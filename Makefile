@@ -27,7 +27,7 @@ FRAMEWORKS := $(STAMP)-frameworks
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-all bench docs lint format generate clean distclean system-packages
+.PHONY: help demo test test-all golden bench docs lint format generate clean distclean system-packages
 
 help: ## list these targets
 	@grep -hE '^[a-z-]+:.*## ' Makefile | sed -E 's/:.*## /\t/' | expand -t 16
@@ -41,6 +41,9 @@ test: $(TEST) ## set everything up and run the tests, without the slow ones
 
 test-all: $(DEV) $(FRAMEWORKS) system-packages ## every test: slow ones, doctests, examples of the docs, the wheel
 	@VOIRDIRE_REQUIRE_FRAMEWORKS=1 $(PY) scripts/all_tests.py
+
+golden: $(TEST) ## write the figures of tests/golden/ anew: a commit of its own, which says why
+	@$(PY) scripts/golden.py
 
 bench: $(TEST) ## measure speed and memory
 	@for bench in benchmarks/bench_*.py; do $(PY) $$bench || exit 1; done

@@ -115,9 +115,9 @@ EXAMINE = [
     Run("examine_seeded", f"{CHOICES} --resamples 1000 --json", keep=EXAMINED, n_draws=1000),
     Run(
         "examine_seeded_clusters",
-        f"{CHOICES} --cluster source --resamples 400 --confidence-level .9 --json",
+        f"{CHOICES} --cluster source --confidence-level .9 --json",
         keep=EXAMINED,
-        n_draws=400,
+        n_draws=1000,
     ),
     Run(
         "examine_scale",
@@ -233,6 +233,7 @@ JUDGE = [
         "distill",
         "distill {inputs}/comparisons.jsonl --labels {written}/verdicts.parquet"
         " --rubric {written}/tiny.yaml -o made.npz --folds 3 --json",
+        fits=True,
     ),
 ]
 
@@ -364,8 +365,8 @@ OTHERS = [
     Run(
         "synthesize",
         "synthesize {inputs}/prompts.jsonl --rubric {inputs}/tiny.yaml --model openai/writer"
-        " --base-url {server} --judge openai/test --judge-base-url {server} --concurrency 1 --attempts 6"
-        " -o out.jsonl --json",
+        " --base-url {server} --judge openai/test --judge-base-url {server} --concurrency 1"
+        " --attempts 6 -o out.jsonl --json",
         shapes=("out.jsonl",),
     ),
     Run(
@@ -390,4 +391,50 @@ OTHERS = [
     Run("rubric_new", "rubric new made.yaml --kind scale", shapes=("made.yaml",)),
 ]
 
-RUNS = [*EXAMINE, *JUDGE, *FIT, *SCORE, *OTHERS]
+# files as version 0.1.0 wrote them, opened
+OPENED = [
+    *(
+        Run(
+            f"opened_long_{kind}",
+            f"examine --humans {{inputs}}/item_labels.csv --judges {{written}}/long.{kind}"
+            " --kind boolean --min-items 20 --resamples 0 --json",
+            keep=EXAMINED,
+        )
+        for kind in ("parquet", "jsonl", "csv")
+    ),
+    *(
+        Run(
+            f"opened_wide_{kind}",
+            "score {inputs}/items.jsonl --reward {written}/first.json"
+            f" --verdicts {{written}}/wide.{kind} -o out.jsonl --json",
+            tables=("out.jsonl",),
+        )
+        for kind in ("parquet", "jsonl", "csv")
+    ),
+    Run(
+        "opened_logistic",
+        "score {inputs}/comparisons.jsonl --reward {written}/logistic.json"
+        " --verdicts {written}/verdicts.parquet -o out.jsonl --json",
+        tables=("out.jsonl",),
+    ),
+    Run(
+        "opened_certificate",
+        f"fit {FITTED} {ORDERS} --l2 .01 --resamples 0 --certificate {{written}}/judged.json"
+        " -o made.json --json",
+        fits=True,
+        documents=("made.json",),
+    ),
+    Run(
+        "opened_judges",
+        "judge {inputs}/items.jsonl --rubric {written}/tiny.yaml --judges {written}/judges.yaml"
+        " -o out --dry-run --json",
+    ),
+    Run(
+        "opened_cascade",
+        "judge {inputs}/items.jsonl --rubric {written}/tiny.yaml --judge {written}/cascade.yaml"
+        " -o out.parquet --dry-run --json",
+    ),
+    Run("opened_rubric", "rubric show {written}/tiny.yaml --json"),
+]
+
+RUNS = [*EXAMINE, *JUDGE, *FIT, *SCORE, *OTHERS, *OPENED]

@@ -10,9 +10,11 @@ from golden.runs import Run
 EXACT, FIT = 1e-9, 1e-6
 
 INTERVAL = re.compile(r"(^|[/_])(low|high)$")
-DRAWN = re.compile(r"/(uncertainty|controls/random)/|/random/")
-CHANCE = re.compile(r"/cautions/unstable|/outcomes?/|/random/(winning_rate|passed)$")
-"""What hangs on which side of a limit a random figure falls."""
+SHARE = re.compile(r"/(stability|power|rows/[^/]+/winning_rate)$")
+STANDARD_ERROR = re.compile(r"/rows/[^/]+/standard_error$")
+RANDOM_CONTROL = "/controls/random/"
+UNCOMPARED = re.compile(r"/cautions/unstable/|/cautions/unstable$|/random/passed$|/smallest_\w+/")
+"""What hangs on the side of a limit to which a random figure falls."""
 
 
 def differences(golden: Any, found: Any, *, run: Run) -> list[str]:
@@ -20,7 +22,7 @@ def differences(golden: Any, found: Any, *, run: Run) -> list[str]:
     before, now = flat(golden), flat(found)
     lines = []
     for key in [*before, *(key for key in now if key not in before)]:
-        if run.n_draws and CHANCE.search(key):
+        if run.n_draws and UNCOMPARED.search(key):
             continue
         old, new = before.get(key, "nothing"), now.get(key, "nothing")
         if not _is_same(old, new, within=_tolerance(key, before, now, run=run)):
@@ -49,23 +51,21 @@ def _tolerance(key: str, before: dict[str, Any], now: dict[str, Any], *, run: Ru
 
 
 def _monte_carlo(key: str, before: dict[str, Any], now: dict[str, Any], *, n_draws: int) -> float:
-    """Allow five standard errors of the difference of two runs with other draws.
+    """Say how far runs with other draws may be apart.
 
-    A share of n draws has the standard error sqrt(p (1 - p) / n). The end of a 95% interval, a
-    quantile of n draws, has sqrt(.025 * .975 / n) over the density there, .68 widths / sqrt(n) for
-    a normal law; times 5 and the root of 2 that is 4.8 widths / sqrt(n).
+    A share of n draws has the standard error sqrt(p (1 - p) / n): five of them, times the root of 2
+    for a difference. The end of a 95% interval, a quantile of n draws, has sqrt(.025 * .975 / n)
+    over the density there; for a normal law that is .68 widths / sqrt(n), so that five for a
+    difference are 4.8 widths / sqrt(n). Skewed laws on a lattice are allowed 8.
     """
     if INTERVAL.search(key):
-        low = before.get(INTERVAL.sub(r"\1low", key))
-        high = before.get(INTERVAL.sub(r"\1high", key))
-        if isinstance(low, int | float) and isinstance(high, int | float):
-            return 4.8 * (high - low) / math.sqrt(n_draws) + 1e-12
+        low, high = (before.get(INTERVAL.sub(rf"\1{end}", key)) for end in ("low", "high"))
+        if isinstance(low, float | int) and isinstance(high, float | int):
+            return 8 * (high - low) / math.sqrt(n_draws)
     if SHARE.search(key):
         p = min(max((before[key] + now.get(key, before[key])) / 2, 1 / n_draws), 1 - 1 / n_draws)
         return 5 * math.sqrt(2 * p * (1 - p) / n_draws)
-    if "/random/" in key:
-        return 0.2
-    return 0.0
-
-
-SHARE = re.compile(r"/(stability|power|pass_rate|share_passed)$")
+    if STANDARD_ERROR.search(key):
+        return 0.5 / n_draws**0.5
+    # the labels of the random control are themselves drawn, once
+    return 0.2 if RANDOM_CONTROL in key else 0.0

@@ -1,9 +1,9 @@
 """Figures of a run, keyed by what they are of: read from JSON and tables, written compactly."""
 
-import hashlib
 import json
 import math
 import re
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +31,7 @@ NAMES = (
 UNKEPT = {
     *("settings", "sentence", "warnings", "notes", "reasons", "outcome_reasons", "opposed"),
     *("versions", "created", "seconds", "duration_s", "elapsed_s", "items_per_second", "folder"),
-    *("source", "path", "output", "files", "text", "examples", "prompt_hashes", "model", "store"),
+    *("source", "path", "output", "text", "examples", "prompt_hashes", "model", "store"),
     *("prompt", "command", "next_command", "loose", "cautions_text", "certificates_text"),
 }
 """Words, places, times and what was given: no figures."""
@@ -104,16 +104,12 @@ def shape_of(path: Path) -> dict[str, Any]:
     return {"starts": path.read_bytes()[:15].decode("latin-1")}
 
 
-def numbers_of_page(path: Path) -> dict[str, Any]:
-    """Keep the numbers in the cells of a page's tables, as a count and a hash over all of them."""
+def figures_of_page(path: Path) -> dict[str, Any]:
+    """Keep the language of a page, and which numbers stand in the cells of its tables how often."""
     page = path.read_text(encoding="utf-8")
     cells = re.findall(r"<td[^>]*>\s*([-−+.\d]+%?)\s*</td>", page)
-    digest = hashlib.sha256(" ".join(cells).encode()).hexdigest()[:16]
-    return {
-        "n_numbers": len(cells),
-        "numbers": digest,
-        "language": re.findall('<html lang="([a-zA-Z-]+)"', page),
-    }
+    language = re.search(r'<html lang="([a-zA-Z-]+)"', page)
+    return {"language": language and language[1], "numbers": dict(sorted(Counter(cells).items()))}
 
 
 # Written compactly ----------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from golden.figures import figures_of, figures_of_table, numbers_of_page, shape_of
+from golden.figures import figures_of, figures_of_page, figures_of_table, shape_of
 from golden.server import running_server
 from voirdire.cli import run as run_command_line
 
@@ -28,7 +28,7 @@ class Run:
 
     `words` may hold {inputs}, {shared}, {written} (files of version 0.1.0) and {server}. `keep`
     names the parts of the printed JSON that are kept; None stands for all. Of `tables` every
-    number is kept, of `shapes` columns and rows, of `pages` a hash of the numbers.
+    number is kept, of `shapes` columns and rows, of `pages` the numbers in the tables.
     """
 
     name: str
@@ -131,5 +131,5 @@ def figures_of_run(run: Run, places: Places, folder: Path) -> dict[str, Any]:
         for name in run.documents
     }
     found |= {f"shape {name}": shape_of(folder / name) for name in run.shapes}
-    found |= {f"page {name}": numbers_of_page(folder / name) for name in run.pages}
+    found |= {f"page {name}": figures_of_page(folder / name) for name in run.pages}
     return json.loads(json.dumps(found))

@@ -36,15 +36,11 @@ def answer_to(item: str, key: str, form: dict[str, Any], *, seed: int | None) ->
     return pick(WORDS, "words", item, key)
 
 
-def _completion(body: dict[str, Any], *, n_before: int) -> dict[str, Any]:
+def _verdict(body: dict[str, Any]) -> dict[str, Any]:
     said = body["messages"][-1]["content"]
     found = re.search(r"item-\d+", said)
     item = found.group() if found else "item-0"
-    format_ = body.get("response_format") or {}
-    schema = (format_.get("json_schema") or {}).get("schema") or {}
-    if not schema:
-        return _choice(_written(said, n_before=n_before))
-    asked = schema["properties"]
+    asked = body["response_format"]["json_schema"]["schema"]["properties"]
     answers = {
         key: answer_to(item, key, form, seed=body.get("seed")) for key, form in asked.items()
     }
@@ -55,11 +51,13 @@ def _completion(body: dict[str, Any], *, n_before: int) -> dict[str, Any]:
     return choice
 
 
-def _written(said: str, *, n_before: int) -> str:
-    """Write the next of the completions for a prompt."""
-    found = re.search(r"bread number \d+", said)
-    number = 5000 + int(draw("writes", found and found.group(), n_before) * 1000)
-    return response(f"item-{number}", truths(f"item-{number}"))
+def _written(prompt: str, *, n_before: int) -> str:
+    """Write the next completion for a prompt; eight in a row show every mix of traits."""
+    start = 5000 + 1000 * int(draw("writes", prompt) * 9)
+    names = (f"item-{start + k}" for k in range(1000))
+    mixes = {tuple(truths(name).values()): name for name in names}
+    name = mixes[sorted(mixes)[n_before % len(mixes)]]
+    return response(name, truths(name))
 
 
 def _choice(text: str) -> dict[str, Any]:
@@ -89,19 +87,17 @@ def _step(token: str, p: float, others: dict[str, float]) -> dict[str, Any]:
 
 
 class _Handler(BaseHTTPRequestHandler):
+    server: "_Server"
     protocol_version = "HTTP/1.1"
 
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["content-length"])))
-        asked = self.server.asked
-        said = body["messages"][-1]["content"]
-        asked[said] += 1
         reply = {
             "id": "golden",
             "object": "chat.completion",
             "created": 0,
             "model": body["model"],
-            "choices": [_completion(body, n_before=asked[said])],
+            "choices": [self._choice_for(body)],
             "usage": {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110},
         }
         data = json.dumps(reply).encode()
@@ -110,6 +106,13 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("content-length", str(len(data)))
         self.end_headers()
         self.wfile.write(data)
+
+    def _choice_for(self, body: dict[str, Any]) -> dict[str, Any]:
+        if "response_format" in body:
+            return _verdict(body)
+        prompt = re.findall(r"bread number \d+", body["messages"][-1]["content"])[-1]
+        self.server.written[prompt] += 1
+        return _choice(_written(prompt, n_before=self.server.written[prompt]))
 
     def log_message(self, *_: Any) -> None:
         pass
@@ -121,7 +124,7 @@ class _Server(ThreadingHTTPServer):
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
-        self.asked: Counter[str] = Counter()
+        self.written: Counter[str] = Counter()
 
 
 @contextmanager

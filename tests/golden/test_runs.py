@@ -2,11 +2,14 @@
 
 import pytest
 
+from golden.adapters import figures_of_adapters
 from golden.commands import RUNS
 from golden.comparing import differences
 from golden.figures import read_golden
 from golden.inputs import write_inputs
-from golden.runs import KEPT, Places, figures_of_run
+from golden.runs import KEPT, Places, Run, figures_of_run
+
+ADAPTERS = Run("adapters", words="")
 
 
 @pytest.fixture(scope="module")
@@ -29,5 +32,17 @@ def test_a_command_leaves_its_golden_figures(run, inputs, tmp_path, request):
     assert not told, f"{len(told)} figures differ:\n" + "\n".join(told[:40])
 
 
+def test_every_adapter_gives_its_golden_rewards():
+    told = differences(read_golden(KEPT / "adapters.json"), figures_of_adapters(), run=ADAPTERS)
+
+    assert not told, "\n".join(told[:40])
+
+
 def test_every_golden_has_its_run():
-    assert {path.stem for path in KEPT.glob("*.json")} == {run.name for run in RUNS}
+    names = [run.name for run in (*RUNS, ADAPTERS)]
+
+    assert sorted(path.stem for path in KEPT.glob("*.json")) == sorted(names)
+
+
+def test_ten_runs_are_quick():
+    assert sum(run.quick for run in RUNS) == 10
