@@ -225,6 +225,18 @@ JUDGE = [
         tables=("out.parquet",),
     ),
     Run(
+        "judge_several",
+        "judge {inputs}/items.jsonl --rubric {written}/tiny.yaml --judges judges.yaml"
+        " -o out --json",
+        tables=("out/whole.parquet", "out/each.parquet"),
+    ),
+    Run(
+        "judge_cascade",
+        "judge {inputs}/items.jsonl --rubric {written}/tiny.yaml --judge cascade.yaml"
+        " -o out.parquet --json",
+        tables=("out.parquet",),
+    ),
+    Run(
         "judge_unknown_rubric",
         "judge {inputs}/items.jsonl --rubric nowhere.yaml -o out.csv",
         status=1,

@@ -80,14 +80,18 @@ def _rounded(value: float) -> float | str:
 
 
 def figures_of_table(path: Path) -> dict[str, Any]:
-    """Keep the columns, their types, the number of rows, and every number of a table."""
+    """Keep the columns, their types, the number of rows, and every number and label of a table."""
     if path.suffix == ".parquet":
         frame = pl.read_parquet(path)
     elif path.suffix == ".csv":
         frame = pl.read_csv(path, infer_schema_length=None)
     else:
         frame = pl.read_ndjson(path, infer_schema_length=None)
-    kept = [name for name, kind in frame.schema.items() if kind.is_numeric() or kind == pl.Boolean]
+    kept = [
+        name
+        for name, kind in frame.schema.items()
+        if kind.is_numeric() or kind == pl.Boolean or name == "label"
+    ]
     return {
         "n_rows": frame.height,
         "columns": {name: str(kind) for name, kind in frame.schema.items()},

@@ -56,7 +56,7 @@ version: "1"
 questions:
   - {id: sorry, kind: boolean, text: "Does it say sorry?"}
 behaviors:
-  refuse: {demands: {sory: required}, classes: {good: all(requird), poor: otherwise}}
+  refuse: {demands: {absent: required}, classes: {good: all(wanted), poor: otherwise}}
 """
 JUDGES = """
 schema: voirdire.judges/1

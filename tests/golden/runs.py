@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from golden.figures import figures_of, figures_of_page, figures_of_table, shape_of
+from golden.inputs import write_judges
 from golden.server import running_server
 from voirdire.cli import run as run_command_line
 
@@ -26,9 +27,11 @@ VERSION_0_1_0 = HERE / "version_0_1_0"
 class Run:
     """A command, and what is kept of what it leaves.
 
-    `words` may hold {inputs}, {shared}, {written} (files of version 0.1.0) and {server}. `keep`
-    names the parts of the printed JSON that are kept; None stands for all. Of `tables` every
-    number is kept, of `shapes` columns and rows, of `pages` the numbers in the tables.
+    `words` may hold {inputs}, {shared}, {written} (files of version 0.1.0) and {server}; the files
+    judges.yaml and cascade.yaml, which name the server, are where the command runs. `keep` names
+    the parts of the printed JSON that are kept; None stands for all. Of `tables` every number is
+    kept, of `documents` every figure, of `shapes` columns and rows, of `pages` the numbers in their
+    tables. Figures of `fits` may be off by 1e-6; `n_draws` is how often a seeded run draws.
     """
 
     name: str
@@ -115,6 +118,7 @@ def figures_of_run(run: Run, places: Places, folder: Path) -> dict[str, Any]:
     """Run a command in an empty folder, and gather its figures."""
     with plain_pipe(folder), running_server() as server:
         places = replace(places, server=server)
+        write_judges(folder, server=server, first=str(VERSION_0_1_0 / "local.npz"))
         status, out, err = call(places.filled(run.words))
     if status != run.status:
         msg = f"{run.name} ended with status {status} instead of {run.status}: {err[-2000:]}"
