@@ -449,4 +449,10 @@ OPENED = [
     Run("opened_rubric", "rubric show {written}/tiny.yaml --json"),
 ]
 
+STORED = (
+    "judge {inputs}/items.jsonl --rubric {written}/tiny.yaml --judge openai/test"
+    " --base-url http://127.0.0.1:48123/v1 --store replies.sqlite -o out.parquet --json"
+)
+"""Asks the model whose replies were stored; nobody answers at its address any more."""
+
 RUNS = [*EXAMINE, *JUDGE, *FIT, *SCORE, *OTHERS, *OPENED]

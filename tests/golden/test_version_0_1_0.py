@@ -10,15 +10,13 @@ import shutil
 import polars as pl
 import pytest
 
+from golden.commands import STORED
 from golden.figures import read_golden
 from golden.inputs import write_inputs
-from golden.runs import KEPT, VERSION_0_1_0, call, plain_pipe
+from golden.runs import KEPT, VERSION_0_1_0, Places, call, plain_pipe
 from voirdire import UncertifiedWarning, load_reward
 from voirdire.rewards import read_certificate, read_training_run
 from voirdire.store import open_store
-
-ADDRESS = "http://127.0.0.1:48123/v1"
-"""Of the model whose replies were stored; nobody answers there any more."""
 
 
 @pytest.mark.parametrize("kind", ["jsonl", "csv"])
@@ -30,13 +28,11 @@ def test_verdicts_say_the_same_in_every_kind_of_file(layout, kind):
 
 
 def test_stored_replies_are_not_asked_for_again(tmp_path):
-    write_inputs(tmp_path)
-    store = shutil.copy(VERSION_0_1_0 / "replies.sqlite", tmp_path)
-    words = f"judge items.jsonl --rubric {VERSION_0_1_0 / 'tiny.yaml'} --judge openai/test"
-    words += f" --base-url {ADDRESS} --store {store} -o out.parquet --json"
+    shutil.copy(VERSION_0_1_0 / "replies.sqlite", tmp_path)
+    words = Places(inputs=write_inputs(tmp_path), shared=tmp_path).filled(STORED)
 
     with plain_pipe(tmp_path):
-        status, out, _ = call(words.split())
+        status, out, _ = call(words)
 
     calls = json.loads(out)["calls"]
     assert (status, calls["n_calls"]) == (0, 0)
