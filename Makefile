@@ -36,7 +36,7 @@ EXAMPLES = \
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help demo install test test-ci test-all bench docs lint format generate clean distclean system-packages
+.PHONY: help demo install test test-ci test-all golden bench docs lint format generate clean distclean system-packages
 
 help: ## list these targets
 	@grep -hE '^[a-z-]+:.*## ' Makefile | sed -E 's/:.*## /\t/' | expand -t 16
@@ -57,6 +57,9 @@ test-ci: $(DEV) $(FRAMEWORKS) system-packages ## what is real: browsers, servers
 test-all: $(DEV) $(FRAMEWORKS) system-packages ## every test, slow ones too, with coverage; the examples; the wheel
 	@HYPOTHESIS_PROFILE=$${HYPOTHESIS_PROFILE:-full} VOIRDIRE_REQUIRE_FRAMEWORKS=1 $(PY) scripts/all_tests.py
 	@$(PY) scripts/side_by_side.py $(EXAMPLES)
+
+golden: $(TEST) ## write the figures of tests/golden/ anew: a commit of its own, which says why
+	@$(PY) scripts/golden.py
 
 bench: $(TEST) ## measure speed and memory
 	@for bench in benchmarks/bench_*.py; do $(PY) $$bench || exit 1; done
