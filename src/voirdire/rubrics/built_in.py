@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
@@ -34,6 +35,7 @@ def built_in_text(name: str) -> str:
     return _files()[name].read_text(encoding="utf-8")
 
 
+@cache
 def _files() -> dict[str, Traversable]:
     folder = files("voirdire") / "data" / "rubrics"
     return {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -54,7 +55,7 @@ def load_rubric(name_or_path: str | Path) -> Rubric:
     """
     known = built_in_rubrics()
     if isinstance(name_or_path, str) and name_or_path in known:
-        return rubric_from_text(built_in_text(name_or_path), source=f"built-in {name_or_path}")
+        return _built_in(name_or_path)
     path = Path(name_or_path)
     try:
         exists = path.exists()
@@ -68,6 +69,11 @@ def load_rubric(name_or_path: str | Path) -> Rubric:
         )
         raise InputError(msg)
     return rubric_from_text(read_rubric_file(path), source=str(path))
+
+
+@cache
+def _built_in(name: str) -> Rubric:
+    return rubric_from_text(built_in_text(name), source=f"built-in {name}")
 
 
 def rubric_from_text(text: str | bytes, *, source: str = "<text>") -> Rubric:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
-from typing import get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 from voirdire._types import ClassRule, DemandWord, Language, RubricKind
 from voirdire._validation import shorten
 from voirdire.errors import InputError
+
+if TYPE_CHECKING:
+    from voirdire.rubrics.logic.rubric_logic import RubricLogic
 
 __all__ = ["RUBRIC_SCHEMA", "Behavior", "CompletionClass", "Demand", "Question", "Rubric"]
 
@@ -163,6 +166,17 @@ class Rubric:
         from voirdire.rubrics.hashing import hash_rubric
 
         return hash_rubric(self)
+
+    @cached_property
+    def logic(self) -> RubricLogic:
+        """What its expressions and classes compile to; each is compiled once."""
+        from voirdire.rubrics.logic.rubric_logic import RubricLogic
+
+        return RubricLogic(self)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what is computed from the rest."""
+        return {each.name: getattr(self, each.name) for each in fields(self)}
 
     @property
     def languages(self) -> tuple[Language, ...]:

@@ -9,14 +9,12 @@ import numpy as np
 
 from voirdire._types import ClassRule
 from voirdire._validation import check_choice
-from voirdire.rubrics.logic.compiling import compiled_classes, not_exhaustive
+from voirdire.rubrics.logic.compiling import not_exhaustive
 from voirdire.rubrics.logic.evaluation import (
     leaf_of_labels,
     leaf_probabilities,
     product_probabilities,
 )
-from voirdire.rubrics.logic.product import product_plan
-from voirdire.rubrics.logic.scope import scope_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -152,15 +150,15 @@ def class_probabilities(
     """
     used: ClassRule = rubric.class_rule if rule is None else rule
     check_choice("rule", used, ClassRule)
-    scope = scope_of(rubric, behavior)
+    scope = rubric.logic.scope(behavior)
     columns = rubric.propositions if propositions is None else propositions
     names = tuple(row.name for row in scope.classes)
     if used == "product":
         values, normaliser = product_probabilities(
-            product_plan(scope), probabilities, propositions=columns
+            rubric.logic.plan(behavior), probabilities, propositions=columns
         )
     else:
-        compiled = compiled_classes(scope)
+        compiled = rubric.logic.classes(behavior)
         if compiled.uncovered is not None:
             raise not_exhaustive(scope, compiled.uncovered)
         leaves = leaf_probabilities(compiled.flow, probabilities, propositions=columns)
@@ -232,8 +230,8 @@ def hard_classes(
     >>> hard_classes(rubric, "refuse", labels=[[1, 0], [1, 1], [1, None], [0, None]]).tolist()
     [0, 1, -1, 1]
     """
-    scope = scope_of(rubric, behavior)
+    compiled = rubric.logic.classes(behavior)
     columns = rubric.propositions if propositions is None else propositions
-    leaves = leaf_of_labels(compiled_classes(scope).flow, labels, propositions=columns)
-    leaves[leaves == len(scope.classes)] = -1
+    leaves = leaf_of_labels(compiled.flow, labels, propositions=columns)
+    leaves[leaves == len(compiled.classes)] = -1
     return leaves

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import operator
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from voirdire.rubrics.logic.definitions import check_variable_count, resolve
@@ -33,20 +32,19 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MAX_NODES",
+    "MAX_STEPS",
     "OTHERWISE",
     "CompiledClasses",
     "class_places",
     "compile_classes",
     "compile_expression",
-    "compiled_classes",
-    "compiled_expression",
     "not_exhaustive",
 ]
 
 OTHERWISE = "otherwise"
 MAX_NODES = 20_000
 """How large a diagram may be in the end; the safety rubric's have about 20 nodes."""
-_MAX_STEPS = 200_000
+MAX_STEPS = 200_000
 
 _COMPARED: dict[str, Callable[[int, int], bool]] = {
     ">=": operator.ge,
@@ -77,18 +75,6 @@ class CompiledClasses:
     classes: tuple[str, ...]
     flow: Flow
     uncovered: dict[str, bool] | None
-
-
-@lru_cache(maxsize=64)
-def compiled_classes(scope: Scope) -> CompiledClasses:
-    """Give what `compile_classes` makes, made once."""
-    return compile_classes(scope, Budget(_MAX_STEPS))
-
-
-@lru_cache(maxsize=256)
-def compiled_expression(scope: Scope, text: str, place: Place) -> Flow:
-    """Give what `compile_expression` makes, made once."""
-    return compile_expression(scope, text, place=place, budget=Budget(_MAX_STEPS))
 
 
 def class_places(scope: Scope) -> dict[Place, str]:
@@ -163,7 +149,7 @@ def _smallest(
     budget.left -= sum(len(texts[name]) for name in resolved.definitions)
     best: tuple[int, _Compiler, int] | None = None
     for order in _orders(resolved):
-        granted = max(0, min(budget.left, _MAX_STEPS))
+        granted = max(0, min(budget.left, MAX_STEPS))
         share = Budget(granted)
         try:
             compiler = _Compiler(resolved, order, n_leaves, share)

@@ -13,7 +13,6 @@ References
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from voirdire._validation import shorten
@@ -71,7 +70,6 @@ class ProductPlan:
     classes: tuple[tuple[Factor, ...], ...]
 
 
-@lru_cache(maxsize=64)
 def product_plan(scope: Scope) -> ProductPlan:
     """Read the classes of a behavior as products; a `LogicError` where one is no conjunction."""
     conditions = class_places(scope)

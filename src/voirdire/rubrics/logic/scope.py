@@ -27,9 +27,6 @@ _POSITIVE = ("required", "core", "desired")
 class Scope:
     """Everything of a rubric that decides what an expression means, and nothing else.
 
-    Two rubrics that differ in wording only have equal scopes, so that what is compiled for one
-    serves the other; a scope is hashable and is the key of every cache here.
-
     Attributes
     ----------
     propositions : tuple of str

@@ -6,17 +6,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from voirdire.rubrics.logic.compiling import compiled_expression
 from voirdire.rubrics.logic.diagram import TRUE
 from voirdire.rubrics.logic.evaluation import leaf_of_labels, leaf_probabilities
-from voirdire.rubrics.logic.scope import scope_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
-    from voirdire.rubrics.logic.flow import Flow
     from voirdire.rubrics.rubric import Rubric
 
 __all__ = ["expression_holds", "expression_probability"]
@@ -72,7 +69,7 @@ def expression_probability(
     [0.75]
     """
     columns = rubric.propositions if propositions is None else propositions
-    flow = _flow(rubric, expression, behavior)
+    flow = rubric.logic.flow(expression, behavior)
     return leaf_probabilities(flow, probabilities, propositions=columns)[:, TRUE].copy()
 
 
@@ -124,9 +121,5 @@ def expression_holds(
     [1.0, 0.0, nan]
     """
     columns = rubric.propositions if propositions is None else propositions
-    leaves = leaf_of_labels(_flow(rubric, expression, behavior), labels, propositions=columns)
+    leaves = leaf_of_labels(rubric.logic.flow(expression, behavior), labels, propositions=columns)
     return np.where(leaves < 0, np.nan, leaves)
-
-
-def _flow(rubric: Rubric, expression: str, behavior: str | None) -> Flow:
-    return compiled_expression(scope_of(rubric, behavior), expression, ("expression",))
