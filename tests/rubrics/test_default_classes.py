@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from voirdire.rubrics import CompletionClass, rubric_from_text
-from voirdire.rubrics.default_classes import (
+from voirdire.rubrics.rubric import (
     DEFAULT_CLASSES,
     default_classes,
     unacceptable_when,

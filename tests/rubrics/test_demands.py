@@ -8,7 +8,7 @@ import pytest
 from voirdire._types import DemandWord
 from voirdire.errors import InputError
 from voirdire.rubrics import Demand
-from voirdire.rubrics.demands import parse_demand, write_demand
+from voirdire.rubrics.rubric import parse_demand, write_demand
 
 # All eleven that there are.
 MEANINGS = {

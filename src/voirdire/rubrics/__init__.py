@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from voirdire import _lazy
 
 if TYPE_CHECKING:
-    from voirdire.rubrics.built_in import built_in_rubrics
+    from voirdire.documents import Problem
     from voirdire.rubrics.logic import (
         ClassProbabilities,
         Expression,
@@ -23,9 +23,8 @@ if TYPE_CHECKING:
         parse_expression,
         render_expression,
     )
-    from voirdire.rubrics.problems import Problem
     from voirdire.rubrics.rbr_layout import OUR_NAMES, rubric_from_rbr_layout
-    from voirdire.rubrics.reading import load_rubric, rubric_from_text
+    from voirdire.rubrics.reading import built_in_rubrics, load_rubric, rubric_from_text
     from voirdire.rubrics.rubric import (
         RUBRIC_SCHEMA,
         Behavior,
@@ -69,10 +68,10 @@ _HOMES = {
     "CompletionClass": "rubric",
     "Demand": "rubric",
     "Expression": "logic",
-    "Problem": "problems",
+    "Problem": "voirdire.documents",
     "Question": "rubric",
     "Rubric": "rubric",
-    "built_in_rubrics": "built_in",
+    "built_in_rubrics": "reading",
     "check_logic": "logic",
     "class_probabilities": "logic",
     "expression_holds": "logic",

@@ -18,8 +18,7 @@ from voirdire.rubrics.logic.expressions import (
     Or,
     Quantified,
 )
-from voirdire.rubrics.logic.parsing import MAX_DEPTH
-from voirdire.rubrics.logic.tokens import MAX_CHARACTERS
+from voirdire.rubrics.logic.parsing import MAX_CHARACTERS, MAX_DEPTH
 
 A, B, C = (Name(id=name) for name in "abc")
 

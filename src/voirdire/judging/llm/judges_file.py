@@ -2,38 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from pathlib import Path
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, get_args
 
 from voirdire._types import ReplyForm
 from voirdire._validation import shorten
-from voirdire.errors import RubricError
+from voirdire.documents import document_from_text, read_document
 from voirdire.judging.llm.judges_form import CapabilitiesForm, JudgeForm, JudgesForm, SharedForm
-from voirdire.judging.llm.key_material import refuse_key_fields, refuse_keys
+from voirdire.judging.llm.key_material import keys_in, without_key_fields
 from voirdire.judging.llm.pricing import Price
 from voirdire.models import Capabilities
-from voirdire.rubrics.findings import Findings
-from voirdire.rubrics.form_errors import read_form
-from voirdire.rubrics.problems import problem_error
-from voirdire.rubrics.source_text import decode_rubric, read_rubric_file
-from voirdire.rubrics.yaml_composing import compose
-from voirdire.rubrics.yaml_nodes import ListNode, ScalarNode
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
     from voirdire._types import Language, Mode, ModelSource
-    from voirdire.rubrics.findings import Path as Keys
+    from voirdire.documents import Document
+    from voirdire.documents import Path as Keys
 
 __all__ = ["JudgeSpec", "judges_from_text", "load_judges", "opened_judges", "read_judge"]
 
-_WORDS = {
-    "a rubric must hold at least one question": "a file must hold at least one judge",
-    "a rubric must": "a file of judges must",
-    "a file must hold one rubric": "a file must hold one list of judges",
-}
-"""How messages of the YAML readers begin, and how they begin here."""
+_WHAT = "a file of judges"
 
 _OWN_KEYS = {
     "logprobs": "probability",
@@ -150,7 +140,7 @@ def load_judges(path: str | Path) -> tuple[JudgeSpec, ...]:
     A key never stands in the file: what looks like one is refused, comments included, and no
     message repeats it.
     """
-    return judges_from_text(_text_of(path), source=str(path))
+    return _judges(opened_judges(path, what=_WHAT))
 
 
 def judges_from_text(text: str | bytes, *, source: str = "<text>") -> tuple[JudgeSpec, ...]:
@@ -185,85 +175,58 @@ def judges_from_text(text: str | bytes, *, source: str = "<text>") -> tuple[Judg
     >>> [(row.name, row.model, row.reasoning_effort) for row in judges]
     [('o3-mini-low', 'openai/o3-mini', 'low'), ('o3-mini-high', 'openai/o3-mini', 'high')]
     """
-    findings = _opened(text, source=source)
-    read_form(JudgesForm, findings, path=(), what="a file of judges")
-    judges = _specs(findings)
-    if findings.found:
-        raise findings.error()
-    return judges
+    document = document_from_text(text, source=source, what=_WHAT, check_text=keys_in)
+    return _judges(without_key_fields(document))
 
 
-def opened_judges(path: str | Path) -> Findings:
-    """Open a YAML file with anything about judges, and refuse keys in it.
-
-    Raises
-    ------
-    RubricError
-        If it cannot be read, is no YAML, or holds what looks like a key.
-    """
-    return _opened(_text_of(path), source=str(path))
+def opened_judges(path: str | Path, *, what: str) -> Document:
+    """Open a YAML file with anything about judges, and refuse keys in it."""
+    return without_key_fields(read_document(path, what=what, check_text=keys_in))
 
 
-def read_judge(findings: Findings, *, path: Keys, name: str) -> JudgeSpec | None:
-    """Read one judge outside a list, to be called `name`; None, with findings, where it is none."""
-    form = read_form(SharedForm, findings, path=path, what="a judge")
+def read_judge(document: Document, *, path: Keys, name: str) -> JudgeSpec | None:
+    """Read one judge outside a list, to be called `name`; None, and noted, where it is none."""
+    form = document.read(SharedForm, path, what="a judge")
     if form is None:
         return None
-    _check_extra(form, findings, path=(*path, "extra"))
+    _check_extra(form, document, path=(*path, "extra"))
     if form.model is None:
-        findings.add(path, "a judge must have the key `model`. Add it.")
+        document.add(path, "a judge must have the key `model`. Add it.")
         return None
     return _spec({**_said(form), "name": name})
 
 
-def _text_of(path: str | Path) -> str:
-    try:
-        return read_rubric_file(Path(path))
-    except RubricError as error:
-        raise _about_judges(error) from None
-
-
-def _opened(text: str | bytes, *, source: str) -> Findings:
-    try:
-        decoded = decode_rubric(text, source=source)
-        refuse_keys(decoded, source=source)
-        root = compose(decoded, source=source)
-        refuse_key_fields(root, source=source)
-    except RubricError as error:
-        raise _about_judges(error) from None  # what lies behind it holds the text, keys and all
-    return Findings(root, source=source)
-
-
-def _specs(findings: Findings) -> tuple[JudgeSpec, ...]:
+def _judges(document: Document) -> tuple[JudgeSpec, ...]:
     """Read every judge that can be read, whatever is wrong with the others."""
-    shared = _shared(findings)
-    node = findings.find(("judges",))
-    lines: dict[str, int] = {}
+    document.read(JudgesForm)
+    shared = _shared(document)
+    rows = document.get(("judges",))
+    lines: dict[str, int | None] = {}
     specs = []
-    for place in range(len(node.items) if isinstance(node, ListNode) else 0):
-        form = read_form(JudgeForm, findings, path=("judges", place), what="a judge")
+    for place in range(len(rows) if isinstance(rows, list) else 0):
+        form = document.read(JudgeForm, ("judges", place), what="a judge")
         if form is None:
             continue
-        _check_name(form.name, findings, path=("judges", place, "name"), lines=lines)
-        _check_extra(form, findings, path=("judges", place, "extra"))
+        _check_name(form.name, document, path=("judges", place, "name"), lines=lines)
+        _check_extra(form, document, path=("judges", place, "extra"))
         told = {**(shared or {}), **_said(form)}
         if told.get("model") is not None:
             specs.append(_spec(told))
         elif shared is not None:  # else they may have held it
             message = "a judge must have the key `model`. Add it, or add it to `defaults`."
-            findings.add(("judges", place), message)
+            document.add(("judges", place), message)
+    document.check()
     return tuple(specs)
 
 
-def _shared(findings: Findings) -> dict[str, Any] | None:
+def _shared(document: Document) -> dict[str, Any] | None:
     """Read the defaults; None where something is wrong with them."""
-    node = findings.find(("defaults",))
-    if node is None or (isinstance(node, ScalarNode) and node.value is None):
+    if document.get(("defaults",)) is None:
         return {}
-    form = read_form(SharedForm, findings, path=("defaults",), what="`defaults`")
+    form = document.read(SharedForm, ("defaults",), what="`defaults`")
     if form is None:
         return None
-    _check_extra(form, findings, path=("defaults", "extra"))
+    _check_extra(form, document, path=("defaults", "extra"))
     return _said(form)
 
 
@@ -271,25 +234,25 @@ def _said(form: SharedForm) -> dict[str, Any]:
     return {name: getattr(form, name) for name in form.model_fields_set}
 
 
-def _check_name(name: str, findings: Findings, *, path: Keys, lines: dict[str, int]) -> None:
+def _check_name(name: str, document: Document, *, path: Keys, lines: dict[str, int | None]) -> None:
     """Names become names of files, and some disks do not tell capitals from small letters."""
-    word, line = name.casefold(), findings.place(path).line
+    word, line = name.casefold(), document.line(path)
     if word in lines:
         message = (
             f"`name` must be another for each judge, got {shorten(name)!r} again "
             f"(first on line {lines[word]})."
         )
-        findings.add(path, message)
+        document.add(path, message)
     lines.setdefault(word, line)
 
 
-def _check_extra(form: SharedForm, findings: Findings, *, path: Keys) -> None:
+def _check_extra(form: SharedForm, document: Document, *, path: Keys) -> None:
     for name in form.extra or ():
         if name in _OWN_KEYS:
             ours = _OWN_KEYS[name]
             way_out = f"Say it with the key `{ours}`." if ours else "Delete it."
             message = f"`extra` must be without `{name}`, which voirdire fills in. {way_out}"
-            findings.add((*path, name), message, at_key=True)
+            document.add((*path, name), message, at_key=True)
 
 
 def _spec(told: Mapping[str, Any]) -> JudgeSpec:
@@ -313,17 +276,3 @@ def _capabilities(form: CapabilitiesForm) -> Capabilities:
     known = get_args(ReplyForm)
     forms = known if form.forms is None else tuple(word for word in known if word in form.forms)
     return Capabilities(forms=forms, top_logprobs=form.top_logprobs)
-
-
-def _about_judges(error: RubricError) -> RubricError:
-    """Say of a file of judges what the readers of YAML say of a rubric."""
-    return problem_error(
-        *(replace(problem, message=_reworded(problem.message)) for problem in error.problems)
-    )
-
-
-def _reworded(message: str) -> str:
-    for theirs, ours in _WORDS.items():
-        if message.startswith(theirs):
-            return ours + message.removeprefix(theirs)
-    return message

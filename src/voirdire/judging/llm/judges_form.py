@@ -9,7 +9,6 @@ from typing import Annotated, Any, Literal, TypeAlias
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Field
-from pydantic_core import PydanticCustomError
 
 from voirdire._types import (  # noqa: TC001  # pydantic reads the annotations
     Language,
@@ -17,8 +16,7 @@ from voirdire._types import (  # noqa: TC001  # pydantic reads the annotations
     ModelSource,
     ReplyForm,
 )
-from voirdire.rubrics.form import Filled, Form
-from voirdire.rubrics.names import NAME_RULE, is_rubric_name
+from voirdire.documents import Filled, Form, Name, rule_error
 
 __all__ = ["MOST_JUDGES", "CapabilitiesForm", "JudgeForm", "JudgesForm", "PriceForm", "SharedForm"]
 
@@ -29,15 +27,10 @@ _WORD = re.compile(r"[a-z][a-z0-9_-]{0,39}")
 _HOTTEST = 2
 
 
-def _rule(words: str) -> PydanticCustomError:
-    # pydantic fills in braces of a message
-    return PydanticCustomError("rule", "{words_of_rule}", {"words_of_rule": words})
-
-
 def _whole(value: Any, *, least: int) -> Any:
     """Read a whole number; 1e6 is one, true is none."""
     if not _is_number(value) or value != int(value) or value < least:
-        raise _rule(f"be a whole number of at least {least}")
+        raise rule_error(f"be a whole number of at least {least}")
     return int(value)
 
 
@@ -55,7 +48,7 @@ def _temperature(value: Any) -> Any:
 
 def _number(value: Any, is_right: Any, words: str) -> float:
     if not _is_number(value) or not is_right(value):
-        raise _rule(f"be a number {words}")
+        raise rule_error(f"be a number {words}")
     return float(value)
 
 
@@ -66,21 +59,15 @@ def _is_number(value: Any) -> bool:
     return abs(value) <= sys.float_info.max
 
 
-def _name(word: str) -> str:
-    if not is_rubric_name(word):
-        raise _rule(f"be {NAME_RULE}")
-    return word
-
-
 def _model(word: str) -> str:
     if not _MODEL.fullmatch(word):
-        raise _rule("be a provider and a model, such as openai/gpt-4o-mini")
+        raise rule_error("be a provider and a model, such as openai/gpt-4o-mini")
     return word
 
 
 def _effort(word: str) -> str:
     if not _WORD.fullmatch(word):
-        raise _rule("be a word, such as low, medium or high")
+        raise rule_error("be a word, such as low, medium or high")
     return word
 
 
@@ -92,19 +79,19 @@ def _url(text: str) -> str:
     except ValueError:
         is_right = False
     if not is_right or any(character.isspace() for character in text):
-        raise _rule("be an address such as https://api.example.com/v1")
+        raise rule_error("be an address such as https://api.example.com/v1")
     return text
 
 
 def _forms(words: list[ReplyForm]) -> list[ReplyForm]:
     if len(set(words)) != len(words):
-        raise _rule("name each form once")
+        raise rule_error("name each form once")
     return words
 
 
 def _body(body: dict[str, Any]) -> dict[str, Any]:
     if not _is_json(body):
-        raise _rule("hold text for keys and finite numbers")
+        raise rule_error("hold text for keys and finite numbers")
     return body
 
 
@@ -171,7 +158,7 @@ class SharedForm(Form):
 class JudgeForm(SharedForm):
     """One entry of `judges`."""
 
-    name: Annotated[str, AfterValidator(_name)]
+    name: Name
 
 
 class JudgesForm(Form):

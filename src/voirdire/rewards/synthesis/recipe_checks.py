@@ -5,17 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from voirdire._validation import shorten
+from voirdire.documents import Problem, did_you_mean, problem_error
 from voirdire.errors import InputError
 from voirdire.rewards.synthesis.draws import GROUPS, draw_traits, members_of
-from voirdire.rubrics.names import did_you_mean
-from voirdire.rubrics.problems import Problem, problem_error
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from voirdire.documents import Document, Path
     from voirdire.rewards.synthesis.recipe import Recipes, Slot
     from voirdire.rubrics import Behavior, Rubric
-    from voirdire.rubrics.findings import Findings, Path
 
 __all__ = ["check_recipes", "fits"]
 
@@ -26,19 +25,19 @@ def fits(recipes: Recipes, rubric: Rubric) -> bool:
     return is_whole and not any(_unknown_names(recipes, rubric))
 
 
-def check_recipes(recipes: Recipes, *, rubric: Rubric, findings: Findings | None = None) -> None:
+def check_recipes(recipes: Recipes, *, rubric: Rubric, document: Document | None = None) -> None:
     """Refuse recipes that name what the rubric lacks, or that can never be drawn.
 
-    `findings`, where the recipes come from a file, give each problem its line.
+    `document`, where the recipes come from a file, gives each problem its line.
     """
     wrong = [*_unknown_names(recipes, rubric)] or [*_impossible(recipes, rubric)]
     if not wrong:
         return
-    if findings is None:
+    if document is None:
         raise problem_error(*(Problem(source=recipes.source, message=row) for _, row in wrong))
     for path, message in wrong:
-        findings.add(path, message)
-    raise findings.error()
+        document.add(path, message)
+    raise document.error()
 
 
 def _unknown_names(recipes: Recipes, rubric: Rubric) -> Iterator[tuple[Path, str]]:

@@ -5,12 +5,10 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
-from pydantic_core import PydanticCustomError
 
 from voirdire._types import Language  # pydantic reads the annotation
+from voirdire.documents import Filled, Form, Name, rule_error
 from voirdire.rewards.synthesis.recipe import Start, Verify  # noqa: TC001
-from voirdire.rubrics.form import Filled, Form
-from voirdire.rubrics.names import NAME_RULE, is_rubric_name
 
 __all__ = ["RecipesForm", "SampledForm", "SlotForm"]
 
@@ -26,7 +24,7 @@ def _whole(value: Any) -> bool:
 
 def _count(value: Any) -> Any:
     if not _whole(value):
-        raise PydanticCustomError("rule", f"be a whole number from 1 to {_MOST}")
+        raise rule_error(f"be a whole number from 1 to {_MOST}")
     return value
 
 
@@ -35,14 +33,14 @@ def _drawn(value: Any) -> Any:
         return value
     is_pair = isinstance(value, list) and len(value) == 2 and all(map(_whole, value))
     if not is_pair or value[0] > value[1]:
-        raise PydanticCustomError("rule", _COUNT_RULE)
+        raise rule_error(_COUNT_RULE)
     return tuple(value)
 
 
 def _probability(value: Any) -> Any:
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     if not is_number or not 0 < value < 1:
-        raise PydanticCustomError("rule", "be a number between 0 and 1")
+        raise rule_error("be a number between 0 and 1")
     return float(value)
 
 
@@ -50,14 +48,7 @@ def _in_english(value: Any) -> Any:
     return {"en": value} if isinstance(value, str) else value
 
 
-def _name(value: Any) -> Any:
-    if not isinstance(value, str) or not is_rubric_name(value):
-        raise PydanticCustomError("rule", f"be {NAME_RULE}")
-    return value
-
-
 TextForm = Annotated[dict[Language, Filled], BeforeValidator(_in_english), Field(min_length=1)]
-Name = Annotated[str, BeforeValidator(_name)]
 
 
 class InstructionForm(Form):

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from voirdire._validation import shorten
-from voirdire.errors import InputError, RubricError
+from voirdire.documents import document_from_text, read_document
+from voirdire.errors import InputError
 from voirdire.rewards.synthesis.recipe import Instruction, Recipes, Sampled, Slot
 from voirdire.rewards.synthesis.recipe_checks import check_recipes, fits
 from voirdire.rewards.synthesis.recipe_form import RecipesForm
-from voirdire.rubrics.findings import Findings
-from voirdire.rubrics.form_errors import read_form
-from voirdire.rubrics.problems import problem_error
-from voirdire.rubrics.source_text import decode_rubric, read_rubric_file
-from voirdire.rubrics.yaml_composing import compose
 
 if TYPE_CHECKING:
+    from voirdire.documents import Document
     from voirdire.rewards.synthesis.recipe_form import SampledForm, SlotForm
     from voirdire.rubrics import Rubric
 
@@ -26,12 +22,7 @@ __all__ = ["built_in_recipes", "load_recipes", "recipes_from_text"]
 
 _SUFFIX = ".yaml"
 _NOT = "not "
-_WORDS = {
-    "a rubric must": "recipes must",
-    "one rubric": "one set of recipes",
-    "at least one question": "at least one behavior",
-}
-"""How messages of the YAML readers begin, and how they begin here."""
+_WHAT = "a file of recipes"
 
 
 def built_in_recipes() -> tuple[str, ...]:
@@ -105,11 +96,7 @@ def load_recipes(recipes: Recipes | str | Path | None, *, rubric: Rubric) -> Rec
             f"{shorten(str(recipes))!r}. Check the path."
         )
         raise InputError(msg)
-    try:
-        text = read_rubric_file(path)
-    except RubricError as error:
-        raise _about_recipes(error) from None
-    return recipes_from_text(text, rubric=rubric, source=str(path))
+    return _checked(read_document(path, what=_WHAT), rubric)
 
 
 def recipes_from_text(text: str | bytes, *, rubric: Rubric, source: str = "<text>") -> Recipes:
@@ -136,16 +123,12 @@ def recipes_from_text(text: str | bytes, *, rubric: Rubric, source: str = "<text
     InputError
         If a slot can never have the class that is its label.
     """
-    try:
-        root = compose(decode_rubric(text, source=source), source=source)
-    except RubricError as error:
-        raise _about_recipes(error) from None
-    findings = Findings(root, source=source)
-    form = read_form(RecipesForm, findings, path=(), what="a file of recipes")
-    if form is None:
-        raise findings.error()
-    recipes = _recipes(form, source=source)
-    check_recipes(recipes, rubric=rubric, findings=findings)
+    return _checked(document_from_text(text, source=source, what=_WHAT), rubric)
+
+
+def _checked(document: Document, rubric: Rubric) -> Recipes:
+    recipes = _recipes(document.read_or_raise(RecipesForm), source=document.source)
+    check_recipes(recipes, rubric=rubric, document=document)
     return recipes
 
 
@@ -166,11 +149,8 @@ def _built_in(name: str, *, rubric: Rubric, checked: bool = True) -> Recipes:
     text, source = file.read_text(encoding="utf-8"), f"built-in recipes {name}"
     if checked:
         return recipes_from_text(text, rubric=rubric, source=source)
-    findings = Findings(compose(text, source=source), source=source)
-    form = read_form(RecipesForm, findings, path=(), what="a file of recipes")
-    if form is None:
-        raise findings.error()
-    return _recipes(form, source=source)
+    document = document_from_text(text, source=source, what=_WHAT)
+    return _recipes(document.read_or_raise(RecipesForm), source=source)
 
 
 def _recipes(form: RecipesForm, *, source: str) -> Recipes:
@@ -217,15 +197,3 @@ def _exists(path: Path) -> bool:
         return path.exists()
     except (OSError, ValueError):  # a name that is too long, or holds a zero byte
         return False
-
-
-def _about_recipes(error: RubricError) -> RubricError:
-    """Say what the YAML readers say of a rubric, of recipes."""
-    problems = [replace(row, message=_in_our_words(row.message)) for row in error.problems]
-    return problem_error(*problems) if problems else RubricError(_in_our_words(str(error)))
-
-
-def _in_our_words(message: str) -> str:
-    for theirs, ours in _WORDS.items():
-        message = message.replace(theirs, ours)
-    return message

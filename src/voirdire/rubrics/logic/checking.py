@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from voirdire._validation import shorten
+from voirdire.documents import did_you_mean
 from voirdire.errors import LogicError
 from voirdire.rubrics.logic.compiling import (
     compile_expression,
@@ -14,8 +15,7 @@ from voirdire.rubrics.logic.compiling import (
 )
 from voirdire.rubrics.logic.definitions import NameSearch, resolve
 from voirdire.rubrics.logic.diagram import Budget
-from voirdire.rubrics.logic.faults import fault
-from voirdire.rubrics.names import did_you_mean
+from voirdire.rubrics.logic.expressions import fault
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from voirdire._validation import shorten
+from voirdire.documents import did_you_mean
 from voirdire.errors import InputError
-from voirdire.rubrics.names import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -16,8 +16,8 @@ from voirdire.rubrics.logic.expressions import (
     Not,
     Or,
     Quantified,
+    fault,
 )
-from voirdire.rubrics.logic.faults import fault
 from voirdire.rubrics.logic.flow import plan_flow
 from voirdire.rubrics.logic.scope import group_states
 

@@ -7,8 +7,17 @@ from typing import TYPE_CHECKING
 
 from voirdire._validation import shorten
 from voirdire.errors import LogicError
-from voirdire.rubrics.logic.expressions import And, Counted, Group, Name, Not, Or, Quantified
-from voirdire.rubrics.logic.faults import at, fault
+from voirdire.rubrics.logic.expressions import (
+    And,
+    Counted,
+    Group,
+    Name,
+    Not,
+    Or,
+    Quantified,
+    at,
+    fault,
+)
 from voirdire.rubrics.logic.parsing import parse_expression
 from voirdire.rubrics.logic.scope import group_states, unknown_name
 

@@ -25,9 +25,9 @@ from voirdire.rubrics.logic.expressions import (
     Not,
     Or,
     Quantified,
+    fault,
     render_expression,
 )
-from voirdire.rubrics.logic.faults import fault
 from voirdire.rubrics.logic.scope import group_states
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from voirdire._validation import shorten
-from voirdire.rubrics.logic.faults import fault
-from voirdire.rubrics.names import did_you_mean
+from voirdire.documents import did_you_mean
+from voirdire.rubrics.logic.expressions import fault
 
 if TYPE_CHECKING:
     from voirdire._types import RubricKind

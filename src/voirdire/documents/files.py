@@ -1,4 +1,4 @@
-"""Files that people give: opened without waiting, and read no further than they may be long."""
+"""Files that people give: opened without waiting, read no further than allowed, written whole."""
 
 from __future__ import annotations
 
@@ -6,13 +6,22 @@ import errno
 import os
 import select
 import stat
+import tempfile
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["NotRegularError", "SilentPipeError", "open_data", "open_regular", "read_small"]
+__all__ = [
+    "NotRegularError",
+    "SilentPipeError",
+    "open_data",
+    "open_regular",
+    "read_small",
+    "write_whole",
+]
 
 _SILENCE_S = 60.0
 """Seconds in which a pipe that the shell made must say something: a command is behind it."""
@@ -126,6 +135,48 @@ def read_small(path: str | Path, *, most_bytes: int) -> bytes:
         if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             return file.read(most_bytes + 1)
         return _read_with_patience(file.fileno(), n_bytes=most_bytes + 1)
+
+
+def write_whole(path: str | Path, data: bytes) -> None:
+    """Write a file whole or not at all, whatever happens meanwhile; its mode is kept.
+
+    Parameters
+    ----------
+    path : str or path
+        A file, or a link to one.
+    data : bytes
+        All of it.
+
+    Raises
+    ------
+    OSError
+        If it cannot be written; nothing is left of what was begun.
+    """
+    target = Path(path).resolve()
+    handle, name = tempfile.mkstemp(
+        dir=target.parent, prefix=f".{target.name[:80]}.", suffix=".partial"
+    )
+    unfinished = Path(name)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        unfinished.chmod(_mode(target))
+        unfinished.replace(target)
+    except BaseException:
+        with suppress(OSError):
+            unfinished.unlink()
+        raise
+
+
+def _mode(target: Path) -> int:
+    """Mode of the file that is replaced, or of a new one."""
+    with suppress(OSError):
+        return target.stat().st_mode & 0o777
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask
 
 
 def _opened(path: Path, *, may_be: Callable[[int], bool]) -> BinaryIO:
