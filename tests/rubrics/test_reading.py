@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from importlib.resources import files
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,6 @@ from voirdire.rubrics import (
     load_rubric,
     rubric_from_text,
 )
-from voirdire.rubrics.rubric import DEFAULT_CLASSES
 
 EVERYTHING = """\
 schema: voirdire.rubric/1
@@ -112,7 +112,10 @@ def test_everything_that_the_form_can_say():
     )
     assert rubric.expressions == {"always": "true", "rude_or_not": "apology or not apology"}
     refuse, comply = rubric.behaviors
-    assert (refuse.id, refuse.classes) == ("refuse", DEFAULT_CLASSES)
+    assert (refuse.id, refuse.classes) == (
+        "refuse",
+        load_rubric("safety").behavior("hard_refuse").classes,
+    )
     assert refuse.demands == {"apology": Demand(word="required", demanded=False, core=True)}
     assert [(row.name, row.when) for row in comply.classes] == [
         ("good", "apology and always"),
@@ -170,9 +173,7 @@ def test_keys_without_a_value_are_as_good_as_left_out():
 @pytest.mark.parametrize("name", built_in_rubrics())
 def test_pyyaml_finds_the_same_in_built_in_rubrics(name):
     """An independent reader of the same files; they have no word that YAML 1.1 reads otherwise."""
-    from voirdire.rubrics.reading import built_in_text
-
-    text = built_in_text(name)
+    text = (files("voirdire") / "data" / "rubrics" / f"{name}.yaml").read_text(encoding="utf-8")
 
     found = document_from_text(text, source=name, what="a rubric").value
 

@@ -9,8 +9,7 @@ import pytest
 
 from rubrics.logic.class_oracle import make_rubric
 from voirdire.errors import LogicError
-from voirdire.rubrics import load_rubric
-from voirdire.rubrics.logic import class_probabilities, hard_classes
+from voirdire.rubrics import class_probabilities, hard_classes, load_rubric
 
 
 def pairs(n_pairs):
