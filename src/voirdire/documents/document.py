@@ -78,29 +78,10 @@ def read_document(
     layout: Layout = "yaml",
     check_text: Check | None = None,
 ) -> Document:
-    """Read a file.
+    """Read a file: YAML of at most 256 KiB, or one JSON object of at most 64 MiB.
 
-    Parameters
-    ----------
-    path : str or path
-        A file; for YAML also what the shell puts in its place, such as ``<(command)``.
-    what : str
-        What it should hold, for messages: ``"a rubric"``.
-    layout : {"yaml", "json"}, optional
-        How it is written: YAML of at most 256 KiB, or one JSON object of at most 64 MiB.
-    check_text : callable, optional
-        Is given the text of YAML before anything of it can get into a message; gives the rules
-        that are broken, each with the offset where.
-
-    Returns
-    -------
-    Document
-        What it says; its form is not checked yet.
-
-    Raises
-    ------
-    RubricError
-        If it cannot be read, or is not written so.
+    `what` it should hold is for messages: ``"a rubric"``. `check_text` is given the text of YAML
+    before anything of it can get into a message, and gives the rules that are broken.
     """
     source = str(path)
     most_bytes = yaml_text.MOST_BYTES if layout == "yaml" else json_text.MOST_BYTES
@@ -127,27 +108,7 @@ def document_from_text(
     layout: Layout = "yaml",
     check_text: Check | None = None,
 ) -> Document:
-    """Read text, as `read_document` reads a file.
-
-    Parameters
-    ----------
-    text : str or bytes
-        A whole file.
-    source : str
-        What messages call it.
-    what, layout, check_text
-        As for `read_document`.
-
-    Returns
-    -------
-    Document
-        What it says.
-
-    Raises
-    ------
-    RubricError
-        If it is not written so.
-    """
+    """Read text, which messages call `source`, as `read_document` reads a file."""
     if layout == "json":
         return _json_document(text, source=source, what=what)
     decoded = yaml_text.decode_text(text, source=source, what=what)
@@ -162,35 +123,12 @@ def document_from_text(
 
 
 def document_of_value(value: Any, *, source: str, what: str) -> Document:
-    """Take what another reader read, such as the body of a server's answer.
-
-    Parameters
-    ----------
-    value : object
-        Lists, dicts and plain values.
-    source, what : str
-        As for `read_document`.
-
-    Returns
-    -------
-    Document
-        Without lines and columns.
-    """
+    """Take what another reader read, such as the answer of a server; it has no lines."""
     return Document(value, source=source, what=what, place_of=lambda _path, _at_key: (None, None))
 
 
 class Document:
-    """What a file says, as lists, dicts and plain values, and everything wrong with it so far.
-
-    Attributes
-    ----------
-    value : object
-        The whole.
-    source : str
-        The file.
-    what : str
-        What it should hold.
-    """
+    """What a file says, as lists, dicts and plain values, and everything wrong with it so far."""
 
     def __init__(
         self, value: Any, *, source: str, what: str, place_of: Callable[[Path, bool], Place]
@@ -220,22 +158,7 @@ class Document:
         return self._place(path)[0]
 
     def read(self, form: type[F], path: Path = (), *, what: str | None = None) -> F | None:
-        """Read the value at a path by a form.
-
-        Parameters
-        ----------
-        form : type
-            A pydantic model.
-        path : tuple, optional
-            Where the value stands; the whole by default.
-        what : str, optional
-            What it is, such as ``"a question"``; what the document should hold by default.
-
-        Returns
-        -------
-        model or None
-            None where it breaks a rule: all that is wrong is noted.
-        """
+        """Read the value at a path, called `what`, by a form; None, and noted, where it is wrong."""
         value = self._follow(path)[1]
         try:
             return form.model_validate(value)
@@ -281,7 +204,7 @@ class Document:
         ordered = sorted(self._problems, key=lambda row: (row.line or 0, row.column or 0))
         return problem_error(*ordered)
 
-    def check(self) -> None:
+    def raise_problems(self) -> None:
         """Raise what is wrong, if anything is."""
         if self._problems:
             raise self.error()

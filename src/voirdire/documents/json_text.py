@@ -63,20 +63,7 @@ def content_digest(content: Mapping[str, Any]) -> str:
 
 
 def write_json(path: str | Path, content: Mapping[str, Any]) -> None:
-    """Write one JSON object to a file, whole or not at all; the mode of a file is kept.
-
-    Parameters
-    ----------
-    path : str or path
-        The file.
-    content : mapping
-        What it says; made plain by `plain_json`.
-
-    Raises
-    ------
-    InputError
-        If it cannot be written.
-    """
+    """Write one JSON object to a file, whole or not at all; an `InputError` where that fails."""
     text = json.dumps(plain_json(content), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
     try:
         write_whole(path, text.encode("utf-8", "surrogatepass"))

@@ -157,7 +157,7 @@ def rubric_of_layout(
     if form is None:
         raise document.error()
     _check_layout(form, document, names=names or {})
-    document.check()
+    document.raise_problems()
     translation = _Translation(form, names or {})
     rubric = Rubric(
         name=name or name_of_file(document.source, otherwise="rbr"),
@@ -169,7 +169,7 @@ def rubric_of_layout(
         source=document.source,
     )
     add_logic_errors(document, rubric, place_of=translation.place_of)
-    document.check()
+    document.raise_problems()
     return rubric
 
 
@@ -180,7 +180,7 @@ def add_logic_errors(
 
     `place_of` gives the place in the file for a place in the rubric that was read from it.
     """
-    from voirdire.rubrics.logic import logic_errors
+    from voirdire.rubrics.logic.checking import logic_errors
 
     for error in logic_errors(rubric):
         path = place_of(error.where)

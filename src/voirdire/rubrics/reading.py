@@ -217,7 +217,7 @@ def _check_logic(rubric: Rubric, forms: Mapping[str, BehaviorForm], document: Do
     for behaviors in rounds:
         checked = rubric if behaviors is rubric.behaviors else replace(rubric, behaviors=behaviors)
         add_logic_errors(document, checked, place_of=place_of)
-        document.check()
+        document.raise_problems()
 
 
 def _as_written(row: Behavior, form: BehaviorForm) -> Behavior:

@@ -17,7 +17,7 @@ from voirdire.documents import did_you_mean, is_name
 from voirdire.errors import InputError
 
 if TYPE_CHECKING:
-    from voirdire.rubrics.logic.rubric_logic import RubricLogic
+    from voirdire.rubrics.logic.compiling import RubricLogic
 
 __all__ = [
     "DEFAULT_CLASSES",
@@ -189,7 +189,7 @@ class Rubric:
     @cached_property
     def logic(self) -> RubricLogic:
         """What its expressions and classes compile to; each is compiled once."""
-        from voirdire.rubrics.logic.rubric_logic import RubricLogic
+        from voirdire.rubrics.logic.compiling import RubricLogic
 
         return RubricLogic(self)
 

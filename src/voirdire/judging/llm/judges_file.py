@@ -215,7 +215,7 @@ def _judges(document: Document) -> tuple[JudgeSpec, ...]:
         elif shared is not None:  # else they may have held it
             message = "a judge must have the key `model`. Add it, or add it to `defaults`."
             document.add(("judges", place), message)
-    document.check()
+    document.raise_problems()
     return tuple(specs)
 
 

@@ -67,7 +67,7 @@ def keys_in(text: str) -> Iterator[tuple[int, str]]:
 def without_key_fields(document: Document) -> Document:
     """Refuse fields that are there to hold a key, and a key where a variable's name should be."""
     _look(document.value, (), document)
-    document.check()
+    document.raise_problems()
     return document
 
 

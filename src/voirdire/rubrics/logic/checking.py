@@ -20,8 +20,7 @@ from voirdire.rubrics.logic.expressions import fault
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from voirdire.rubrics.logic.definitions import Place
-    from voirdire.rubrics.logic.scope import Scope
+    from voirdire.rubrics.logic.definitions import Place, Scope
     from voirdire.rubrics.rubric import Rubric
 
 __all__ = ["check_logic", "logic_errors"]

@@ -1,4 +1,4 @@
-"""Compile expressions and the classes of a behavior into diagrams, once."""
+"""Compile expressions and the classes of a behavior into diagrams, once per rubric."""
 
 from __future__ import annotations
 
@@ -6,8 +6,14 @@ import operator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from voirdire.rubrics.logic.definitions import check_variable_count, resolve
-from voirdire.rubrics.logic.diagram import FALSE, TRUE, Budget, BudgetSpentError, Diagram
+from voirdire.rubrics.logic.definitions import (
+    check_variable_count,
+    class_places,
+    group_states,
+    resolve,
+    scope_of,
+)
+from voirdire.rubrics.logic.diagram import FALSE, TRUE, Budget, BudgetSpentError, Diagram, plan_flow
 from voirdire.rubrics.logic.expressions import (
     And,
     Constant,
@@ -18,30 +24,28 @@ from voirdire.rubrics.logic.expressions import (
     Quantified,
     fault,
 )
-from voirdire.rubrics.logic.flow import plan_flow
-from voirdire.rubrics.logic.scope import group_states
+from voirdire.rubrics.logic.product import product_plan
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from voirdire.errors import LogicError
-    from voirdire.rubrics.logic.definitions import Place, Resolved
+    from voirdire.rubrics.logic.definitions import Place, Resolved, Scope
+    from voirdire.rubrics.logic.diagram import Flow
     from voirdire.rubrics.logic.expressions import Expression
-    from voirdire.rubrics.logic.flow import Flow
-    from voirdire.rubrics.logic.scope import Scope
+    from voirdire.rubrics.logic.product import ProductPlan
+    from voirdire.rubrics.rubric import Rubric
 
 __all__ = [
     "MAX_NODES",
     "MAX_STEPS",
-    "OTHERWISE",
     "CompiledClasses",
-    "class_places",
+    "RubricLogic",
     "compile_classes",
     "compile_expression",
     "not_exhaustive",
 ]
 
-OTHERWISE = "otherwise"
 MAX_NODES = 20_000
 """How large a diagram may be in the end; the safety rubric's have about 20 nodes."""
 MAX_STEPS = 200_000
@@ -75,19 +79,6 @@ class CompiledClasses:
     classes: tuple[str, ...]
     flow: Flow
     uncovered: dict[str, bool] | None
-
-
-def class_places(scope: Scope) -> dict[Place, str]:
-    """Give the condition of every class by its place, but that of a last ``otherwise``."""
-    prefix = ("behaviors", scope.behavior or "", "classes")
-    if not scope.classes:
-        raise fault("a behavior must have at least one completion class, got none.", where=prefix)
-    conditions: dict[Place, str] = {(*prefix, row.name): row.when for row in scope.classes}
-    if len(conditions) < len(scope.classes):
-        raise fault("classes must have different names.", where=prefix)
-    if scope.classes[-1].when.strip() == OTHERWISE:
-        del conditions[*prefix, scope.classes[-1].name]
-    return conditions
 
 
 def compile_classes(scope: Scope, budget: Budget) -> CompiledClasses:
@@ -228,3 +219,48 @@ class _Compiler:
             return self.diagram.counted(states, lambda count: compare(count, number))
         needed = 1 if expression.quantifier == "any" else len(states)
         return self.diagram.counted(states, lambda count: count >= needed)
+
+
+_MOST_EXPRESSIONS = 256
+"""Expressions of users that are kept compiled."""
+
+
+class RubricLogic:
+    """Everything that a rubric says in expressions, as diagrams and products."""
+
+    def __init__(self, rubric: Rubric) -> None:
+        self._rubric = rubric
+        self._scopes: dict[str | None, Scope] = {}
+        self._classes: dict[str, CompiledClasses] = {}
+        self._plans: dict[str, ProductPlan] = {}
+        self._flows: dict[tuple[str | None, str], Flow] = {}
+
+    def scope(self, behavior: str | None) -> Scope:
+        """Say what names and groups mean under a behavior, or under none."""
+        if behavior not in self._scopes:
+            self._scopes[behavior] = scope_of(self._rubric, behavior)
+        return self._scopes[behavior]
+
+    def classes(self, behavior: str, *, budget: Budget | None = None) -> CompiledClasses:
+        """Give the classes of a behavior as one diagram."""
+        if behavior not in self._classes:
+            budget = Budget(MAX_STEPS) if budget is None else budget
+            self._classes[behavior] = compile_classes(self.scope(behavior), budget)
+        return self._classes[behavior]
+
+    def plan(self, behavior: str) -> ProductPlan:
+        """Give the classes of a behavior as products."""
+        if behavior not in self._plans:
+            self._plans[behavior] = product_plan(self.scope(behavior))
+        return self._plans[behavior]
+
+    def flow(self, expression: str, behavior: str | None) -> Flow:
+        """Give one expression as a diagram."""
+        key = (behavior, expression)
+        if key not in self._flows:
+            if len(self._flows) >= _MOST_EXPRESSIONS:
+                self._flows.clear()
+            self._flows[key] = compile_expression(
+                self.scope(behavior), expression, place=("expression",), budget=Budget(MAX_STEPS)
+            )
+        return self._flows[key]

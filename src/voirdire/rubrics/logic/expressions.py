@@ -132,7 +132,7 @@ def render_expression(expression: Expression) -> str:
 
     Examples
     --------
-    >>> from voirdire.rubrics.logic import parse_expression
+    >>> from voirdire.rubrics import parse_expression
     >>> render_expression(parse_expression("not(a)and(b or(c))"))
     'not a and (b or c)'
     """

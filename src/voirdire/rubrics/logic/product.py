@@ -16,8 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from voirdire._validation import shorten
-from voirdire.rubrics.logic.compiling import OTHERWISE, class_places
-from voirdire.rubrics.logic.definitions import resolve
+from voirdire.rubrics.logic.definitions import OTHERWISE, class_places, group_states, resolve
 from voirdire.rubrics.logic.expressions import (
     And,
     Constant,
@@ -28,15 +27,13 @@ from voirdire.rubrics.logic.expressions import (
     fault,
     render_expression,
 )
-from voirdire.rubrics.logic.scope import group_states
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from voirdire.errors import LogicError
-    from voirdire.rubrics.logic.definitions import Place
+    from voirdire.rubrics.logic.definitions import Place, Scope
     from voirdire.rubrics.logic.expressions import Expression
-    from voirdire.rubrics.logic.scope import Scope
 
 __all__ = ["Factor", "ProductPlan", "product_plan"]
 
