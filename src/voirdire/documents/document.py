@@ -158,7 +158,7 @@ class Document:
         return self._place(path)[0]
 
     def read(self, form: type[F], path: Path = (), *, what: str | None = None) -> F | None:
-        """Read the value at a path, called `what`, by a form; None, and noted, where it is wrong."""
+        """Read the value at a path, called `what`, by a form; None, and noted, if it is wrong."""
         value = self._follow(path)[1]
         try:
             return form.model_validate(value)
