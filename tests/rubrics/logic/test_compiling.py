@@ -2,6 +2,7 @@
 
 import itertools
 import pickle
+from dataclasses import replace
 from math import comb
 
 import numpy as np
@@ -158,3 +159,16 @@ def test_a_waiting_node_is_never_overwritten():
         ]
     )
     assert values[:, 0] == pytest.approx((ways * p[:, 3:].T).sum(axis=0))
+
+
+def test_one_expression_means_the_demands_of_each_behavior():
+    made = make_rubric("ab", demands={"a": "required"}, classes={"rest": "otherwise"})
+    other = replace(made.behaviors[0], id="c", demands={"b": made.behaviors[0].demands["a"]})
+    rubric = replace(made, behaviors=(*made.behaviors, other))
+
+    found = [
+        expression_holds(rubric, "any(required)", labels=[[True, False]], behavior=name).item()
+        for name in ("b", "c", "b")
+    ]
+
+    assert found == [1, 0, 1]
