@@ -10,7 +10,12 @@ import pytest
 
 from rubrics.logic.class_oracle import make_rubric
 from voirdire.errors import LogicError
-from voirdire.rubrics import class_probabilities, hard_classes, load_rubric
+from voirdire.rubrics import (
+    class_probabilities,
+    expression_holds,
+    hard_classes,
+    load_rubric,
+)
 
 
 def pairs(n_pairs):
