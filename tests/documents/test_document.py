@@ -77,21 +77,21 @@ def test_a_file_that_is_right_is_a_value(tmp_path, layout):
     [("yaml", [(2, 1), (4, 12), (5, 21), (7, 7)]), ("json", [(3, 3), (6, 15), (10, 15), (15, 7)])],
 )
 def test_every_mistake_is_told_at_its_line_and_column(layout, places):
-    text = LAYOUTS[layout].replace("title", "titel").replace("3}", "x: 3}")
+    text = LAYOUTS[layout].replace("title", "titlee").replace("3}", "x: 3}")
     for right, wrong in {'"size": 1': '"size": "1"', "size: 1": "size: '1'"}.items():
         text = text.replace(right, wrong)
     for right, wrong in {'"note": "two"': '"note": ""', "note: two": "note: ''"}.items():
         text = text.replace(right, wrong)
-    text = text.replace('"size": 3', '"sise": 3').replace("{size: x: 3}", "{sise: 3}")
+    text = text.replace('"size": 3', '"sizze": 3').replace("{size: x: 3}", "{sizze: 3}")
 
     found = problems(text, layout)
 
     assert [row[:2] for row in found] == places
     assert [row[2] for row in found] == [
-        "a thing has no key 'titel'. Did you mean `title`?",
+        "a thing has no key 'titlee'. Did you mean `title`?",
         "`parts.size` must be a number, got '1'.",
         "`parts.note` must not be empty, got ''.",
-        "`by_name.a` has no key 'sise'. Did you mean `size`?",
+        "`by_name.a` has no key 'sizze'. Did you mean `size`?",
     ]
 
 

@@ -30,7 +30,7 @@ def test_every_word_of_the_grammar_is_reserved(word):
         with_id(word)
 
 
-@pytest.mark.parametrize("word", ["a", "a1_b", "a" * 100, "annd"])
+@pytest.mark.parametrize("word", ["a", "a1_b", "a" * 100, "andy"])
 def test_words_that_a_question_may_be_called(word):
     assert with_id(word).propositions == (word,)
 
