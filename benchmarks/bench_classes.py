@@ -63,7 +63,7 @@ def plain_classes(rubric, behavior, rows):
 
 def measure(rubric, behavior, p, labels):
     """Yield what was done, and the seconds per item of both sides; both must agree."""
-    from voirdire.rubrics.logic import class_probabilities, hard_classes
+    from voirdire.rubrics import class_probabilities, hard_classes
 
     some_p, some_labels = p[:N_PLAIN].tolist(), labels[:N_PLAIN].tolist()
     classes = [row.name for row in rubric.behavior(behavior).classes]

@@ -3,7 +3,7 @@
 from hypothesis import strategies as st
 
 from voirdire.rubrics import Behavior, CompletionClass, Demand, Question, Rubric
-from voirdire.rubrics.default_classes import default_classes
+from voirdire.rubrics.rubric import default_classes
 
 # Words that YAML reads as something else without quotes, or that end a plain text.
 TRICKY = (

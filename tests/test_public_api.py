@@ -24,7 +24,10 @@ MODULES = sorted(
     if not module.name.endswith(".__main__")
 )
 # What users import from: the package, its public packages, and the two public modules.
-FACES = ["voirdire", *(name for name in MODULES if re.fullmatch(r"voirdire\.[a-z]\w*", name))]
+FACES = [
+    "voirdire",
+    *(name for name in MODULES if re.fullmatch(r"voirdire\.(?!documents$)[a-z]\w*", name)),
+]
 HEAVY = {
     "aiohttp",
     "fastapi",

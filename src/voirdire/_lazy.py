@@ -22,14 +22,17 @@ def lazy_names(
     package : str
         Its `__name__`.
     homes : mapping of str to str
-        For every public name the module below the package that holds it.
+        For every public name the module below the package that holds it; one of another package
+        by its whole name.
     """
 
     def load(name: str) -> Any:
         if name not in homes:
             msg = f"module {package!r} has no attribute {name!r}"
             raise AttributeError(msg)
-        return getattr(import_module(f"{package}.{homes[name]}"), name)
+        home = homes[name]
+        whole = home if home.startswith("voirdire.") else f"{package}.{home}"
+        return getattr(import_module(whole), name)
 
     def names() -> list[str]:
         return sorted({*vars(sys.modules[package]), *homes})

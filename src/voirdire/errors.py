@@ -7,7 +7,7 @@
     ├── InputError (also ValueError)  an argument, a file or a label breaks a rule
     │   ├── LogicError                an expression or a completion class of a rubric has no meaning
     │   ├── NoDataError               nothing is left to examine
-    │   └── RubricError               a rubric file breaks rules; `problems` has all of them
+    │   └── RubricError               a rubric or another document breaks rules; `problems` has all
     ├── JudgeUnavailableError         a reward gave nothing so often that training was to stop
     ├── ModelCallError                a call to a model gave no reply
     │   ├── AccessError               wrong key, no such model, no credit: every call would fail
@@ -37,8 +37,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from voirdire.documents import Problem
     from voirdire.records.replies import Reply
-    from voirdire.rubrics.problems import Problem
 
 __all__ = [
     "AccessError",
@@ -104,7 +104,9 @@ class NoDataError(InputError):
 
 
 class RubricError(InputError):
-    """A rubric file, or a file of judges, breaks rules; the message says the first of them.
+    """A document breaks rules; the message says the first of them.
+
+    Documents are files of rubrics, judges, cascades, recipes, rewards and certificates.
 
     Attributes
     ----------

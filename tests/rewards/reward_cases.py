@@ -3,9 +3,9 @@
 import hashlib
 import json
 
+from voirdire.documents import plain_json
 from voirdire.judging import ScriptedJudge
 from voirdire.rewards.given_weights import reward_of_weights
-from voirdire.rewards.json_file import plain
 from voirdire.rewards.model_file import reward_document
 from voirdire.rubrics import rubric_from_text
 
@@ -94,7 +94,7 @@ def expected_rule_reward(behavior, sorry, rude):
 
 def earlier_hash(reward):
     """Hash a reward as voirdire once did: with the time of its certificates."""
-    content = plain(reward_document(reward))
+    content = plain_json(reward_document(reward))
     outside = ("created", "versions", "content_hash")
     covered = {name: value for name, value in content.items() if name not in outside}
     covered["rubric"] = reward.rubric.content_hash

@@ -172,8 +172,8 @@ def test_loading_warns_or_refuses(certificate, tmp_path):
         (lambda c: c["examinations"][0].update(outcome="passed", epsilon=0.9), "was changed"),
         (lambda c: c.update(schema="voirdire.certificate/2"), "of the form"),
         (lambda c: c.pop("schema"), "no schema"),
-        (lambda c: c.update(examinations={}), "damaged"),
-        (lambda c: c.update(more=1), "damaged .*`more`"),
+        (lambda c: c.update(examinations={}), "`examinations` must be a list"),
+        (lambda c: c.update(more=1), "a certificate has no key 'more'"),
     ],
 )
 def test_a_certificate_that_was_changed_is_refused(certificate, folder, tmp_path, edit, words):

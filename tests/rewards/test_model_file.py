@@ -115,15 +115,24 @@ def test_a_newer_reward_is_known_as_a_reward_but_not_read(change):
         (lambda c: c["rubric"].update(text=c["rubric"]["text"].replace("rude?", "nice?")), "its r"),
         (lambda c: c["behaviors"]["chat"]["weights"].pop("rude"), "every feature .* 'rude'"),
         (lambda c: c["behaviors"]["chat"]["weights"].update(x=1.0), "difference in 'x'"),
-        (lambda c: c["behaviors"]["chat"]["weights"].update(rude="7"), "Expected `float`"),
-        (lambda c: c["behaviors"]["chat"]["weights"].update(rude=None), "Expected `float`"),
-        (lambda c: c["behaviors"]["chat"]["weights"].update(rude=True), "Expected `float`"),
+        (
+            lambda c: c["behaviors"]["chat"]["weights"].update(rude="7"),
+            r":\d+:\d+: .*rude` must be a number, got '7'",
+        ),
+        (
+            lambda c: c["behaviors"]["chat"]["weights"].update(rude=None),
+            "must be a number, got nothing",
+        ),
+        (
+            lambda c: c["behaviors"]["chat"]["weights"].update(rude=True),
+            "must be a number, got true",
+        ),
         (lambda c: c["behaviors"].update(dance=c["behaviors"]["chat"]), "'dance'"),
-        (lambda c: c.update(surprise=1), "unknown field `surprise`"),
-        (lambda c: c["judge"].update(api_key="x"), "unknown field `api_key`"),
+        (lambda c: c.update(surprise=1), "no key 'surprise'"),
+        (lambda c: c["judge"].update(api_key="x"), "`judge` has no key 'api_key'"),
         (lambda c: c["judge"].update(threshold=1.5), r"threshold must be in \(0, 1\)"),
         (lambda c: c.update(orientation="sideways"), "orientation"),
-        (lambda c: c.pop("judge"), "missing required field `judge`"),
+        (lambda c: c.pop("judge"), "must have the key `judge`"),
         (lambda c: c.pop("schema"), "without the schema"),
         (lambda c: c["rubric"].update(text="- a\n- b\n"), "its rubric"),
         (lambda c: c["certificates"].append({"schema": "x"}), "certificate 1"),
@@ -142,15 +151,15 @@ def test_every_field_that_is_not_known_is_named_before_the_ones_that_are_missing
         content["judge"]["threshholld"] = content["judge"].pop("threshold")
         content["rubric"]["x" * 100] = 1
 
-    with pytest.raises(InputError, match="damaged: unknown field `behaviours`") as caught:
+    with pytest.raises(InputError, match="no key 'behaviours'") as caught:
         load_reward(change(misspell))
 
     told = str(caught.value)
-    assert "`behaviours`, did you mean `behaviors`?" in told
-    assert "`threshholld` in `judge`, did you mean `threshold`?" in told
-    assert "x" * 70 in told
+    assert "a reward has no key 'behaviours'. Did you mean `behaviors`?" in told
+    assert "`judge` has no key 'threshholld'. Did you mean `threshold`?" in told
+    assert "x" * 50 in told
     assert "x" * 90 not in told
-    assert "missing" not in told
+    assert "must have" not in told
 
 
 def test_a_field_of_one_behavior_is_named_with_it(change):
@@ -158,7 +167,7 @@ def test_a_field_of_one_behavior_is_named_with_it(change):
         content["behaviors"]["chat"]["weightss"] = content["behaviors"]["chat"].pop("weights")
 
     with pytest.raises(
-        InputError, match=r"`weightss` in `behaviors\.chat`, did you mean `weights`\?"
+        InputError, match=r"`behaviors\.chat` has no key 'weightss'\. Did you mean `weights`\?"
     ):
         load_reward(change(misspell))
 
@@ -168,7 +177,7 @@ def test_a_behavior_with_the_name_of_a_field_is_still_a_behavior(change):
         content["behaviors"]["mean"] = content["behaviors"]["refuse"]
         content["behaviors"]["chat"]["more"] = 1
 
-    with pytest.raises(InputError, match=r"damaged: unknown field `more` in `behaviors\.chat`\.$"):
+    with pytest.raises(InputError, match=r"`behaviors\.chat` has no key 'more'"):
         load_reward(change(misspell))
 
 
@@ -184,8 +193,8 @@ def test_a_misspelt_schema_is_named(change):
     ("data", "words"),
     [
         (b"", "something else"),
-        (b"null", "got NoneType"),
-        (b"[]", "got list"),
+        (b"null", "got null"),
+        (b"[]", "got a list"),
         (b"{", "something else"),
         (b"\xff\xfe{}", "something else"),
         (b'{"schema": "voirdire.reward/1", "x": NaN}', "NaN is no number"),
@@ -209,9 +218,9 @@ def test_what_is_no_reward_is_refused_in_one_line(tmp_path, data, words):
 
 
 def test_a_file_that_is_not_there_a_folder_and_a_pipe_are_refused(tmp_path):
-    with pytest.raises(InputError, match=r"can be read \(No such file"):
+    with pytest.raises(InputError, match="must be a file that exists"):
         load_reward(tmp_path / "none.json")
-    with pytest.raises(InputError, match=r"can be read \(Is a directory"):
+    with pytest.raises(InputError, match="must be a file, got a folder"):
         load_reward(tmp_path)
     with pytest.raises(InputError, match="regular file"):
         load_reward(os.devnull)

@@ -17,8 +17,7 @@ from voirdire.rubrics import (
     rubric_from_text,
     rubric_to_yaml,
 )
-from voirdire.rubrics.default_classes import default_classes
-from voirdire.rubrics.hashing import rubric_document
+from voirdire.rubrics.rubric import default_classes, rubric_document
 
 PLAIN = """\
 schema: voirdire.rubric/1

@@ -7,85 +7,50 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from voirdire._types import DemandWord
-from voirdire.rubrics.names import (
-    RESERVED_WORDS,
-    did_you_mean,
-    is_identifier,
-    is_rubric_name,
-    name_of_file,
-)
+from voirdire.documents import is_name
+from voirdire.errors import RubricError
+from voirdire.rubrics import rubric_from_rbr_layout, rubric_from_text
+
+HEAD = 'schema: voirdire.rubric/1\nname: small\nversion: "1"\nquestions:\n'
+OPERATORS = ("and", "or", "not", "true", "false", "any", "all", "count", "otherwise")
+LAYOUT = """
+completion_class_order: [good]
+completion_classes: {good: {refuse: {sorry: true}}}
+simple_propositions: {sorry: {prompt: x}}
+"""
 
 
-def test_every_word_of_the_grammar_is_reserved():
-    operators = {"and", "or", "not", "true", "false", "any", "all", "count", "otherwise"}
-    states = {"met", "unmet", "core"}
-
-    assert operators | states | {*get_args(DemandWord)} == RESERVED_WORDS
+def with_id(word):
+    return rubric_from_text(f"{HEAD}  - {{id: {word!r}, kind: boolean, text: x}}\n")
 
 
-@pytest.mark.parametrize(
-    ("word", "fits"),
-    [
-        ("a", True),
-        ("a1_b", True),
-        ("a" * 100, True),
-        ("a" * 101, False),
-        ("", False),
-        ("1a", False),
-        ("_a", False),
-        ("A", False),
-        ("a-b", False),
-        ("a b", False),
-        ("é", False),
-        ("a\n", False),
-    ],
-)
-def test_identifiers(word, fits):
-    assert is_identifier(word) is fits
+@pytest.mark.parametrize("word", [*OPERATORS, "met", "unmet", "core", *get_args(DemandWord)])
+def test_every_word_of_the_grammar_is_reserved(word):
+    with pytest.raises(RubricError, match="must not be a word of expressions"):
+        with_id(word)
+
+
+@pytest.mark.parametrize("word", ["a", "a1_b", "a" * 100, "andy"])
+def test_words_that_a_question_may_be_called(word):
+    assert with_id(word).propositions == (word,)
+
+
+@pytest.mark.parametrize("word", ["a" * 101, "", "1a", "_a", "A", "a-b", "a b", "é"])
+def test_words_that_no_question_may_be_called(word):
+    with pytest.raises(RubricError, match="`id` must be lower-case letters"):
+        with_id(word)
 
 
 @pytest.mark.parametrize(
-    ("word", "fits"),
-    [
-        ("safety", True),
-        ("Safety_2.0-beta", True),
-        ("安全", True),
-        ("2nd", True),
-        ("", False),
-        ("-x", False),
-        (".x", False),
-        ("_x", False),
-        ("a/b", False),
-        ("a b", False),
-        ("a\n", False),
-        ("x" * 101, False),
-    ],
+    ("file", "name"),
+    [("our rules.yaml", "our-rules"), ("安全.yaml", "安全"), (".hidden", "hidden"), ("!!", "rbr")],
 )
-def test_rubric_names(word, fits):
-    assert is_rubric_name(word) is fits
+def test_names_of_files(tmp_path, file, name):
+    (tmp_path / file).write_text(LAYOUT, encoding="utf-8")
 
-
-@pytest.mark.parametrize(
-    ("path", "name"),
-    [
-        ("rules/our rules.yaml", "our-rules"),
-        ("安全.yaml", "安全"),
-        (".hidden", "hidden"),
-        ("<text>", "text"),
-        ("!!.yaml", "other"),
-        ("", "other"),
-    ],
-)
-def test_names_of_files(path, name):
-    assert name_of_file(path, otherwise="other") == name
+    assert rubric_from_rbr_layout(tmp_path / file).name == name
 
 
 @given(st.text())
-def test_every_file_gives_a_name_that_a_rubric_may_have(path):
-    assert is_rubric_name(name_of_file(path, otherwise="other"))
-
-
-def test_a_word_like_none_is_not_suggested():
-    assert did_you_mean("apolgy", ["apology", "rude"]) == " Did you mean `apology`?"
-    assert did_you_mean("zzz", ["apology", "rude"]) == ""
-    assert did_you_mean(3, ["apology"]) == ""
+def test_every_source_gives_a_name_that_a_rubric_may_have(source):
+    assert is_name(rubric_from_text(LAYOUT, source=source).name)

@@ -9,12 +9,13 @@ from voirdire.errors import InputError, RubricError
 from voirdire.rubrics import (
     OUR_NAMES,
     Demand,
+    class_probabilities,
+    hard_classes,
     load_rubric,
     rubric_from_rbr_layout,
     rubric_from_text,
     rubric_to_yaml,
 )
-from voirdire.rubrics.logic import class_probabilities, hard_classes
 
 LAYOUT = """\
 prompt_template: |

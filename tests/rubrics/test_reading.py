@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from importlib.resources import files
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from voirdire.documents import document_from_text
 from voirdire.errors import InputError, LogicError, RubricError
 from voirdire.rubrics import (
     Demand,
@@ -18,10 +20,6 @@ from voirdire.rubrics import (
     load_rubric,
     rubric_from_text,
 )
-from voirdire.rubrics.default_classes import DEFAULT_CLASSES
-from voirdire.rubrics.source_text import decode_rubric
-from voirdire.rubrics.yaml_composing import compose
-from voirdire.rubrics.yaml_nodes import plain
 
 EVERYTHING = """\
 schema: voirdire.rubric/1
@@ -114,7 +112,10 @@ def test_everything_that_the_form_can_say():
     )
     assert rubric.expressions == {"always": "true", "rude_or_not": "apology or not apology"}
     refuse, comply = rubric.behaviors
-    assert (refuse.id, refuse.classes) == ("refuse", DEFAULT_CLASSES)
+    assert (refuse.id, refuse.classes) == (
+        "refuse",
+        load_rubric("safety").behavior("hard_refuse").classes,
+    )
     assert refuse.demands == {"apology": Demand(word="required", demanded=False, core=True)}
     assert [(row.name, row.when) for row in comply.classes] == [
         ("good", "apology and always"),
@@ -172,29 +173,11 @@ def test_keys_without_a_value_are_as_good_as_left_out():
 @pytest.mark.parametrize("name", built_in_rubrics())
 def test_pyyaml_finds_the_same_in_built_in_rubrics(name):
     """An independent reader of the same files; they have no word that YAML 1.1 reads otherwise."""
-    from voirdire.rubrics.built_in import built_in_text
+    text = (files("voirdire") / "data" / "rubrics" / f"{name}.yaml").read_text(encoding="utf-8")
 
-    text = built_in_text(name)
-
-    found = plain(compose(decode_rubric(text, source=name), source=name))
+    found = document_from_text(text, source=name, what="a rubric").value
 
     assert found == yaml.safe_load(text)
-
-
-YAML = st.recursive(
-    st.text("abc 中:#-'\"", max_size=8) | st.integers() | st.booleans() | st.none(),
-    lambda inner: (
-        st.lists(inner, max_size=4) | st.dictionaries(st.text("abc", max_size=3), inner, max_size=4)
-    ),
-    max_leaves=20,
-)
-
-
-@given(YAML)
-def test_nodes_are_what_was_dumped(value):
-    text = yaml.safe_dump({"value": value}, allow_unicode=True)
-
-    assert plain(compose(text, source="x")) == {"value": value}
 
 
 def error_of(text):

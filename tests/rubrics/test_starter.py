@@ -7,7 +7,7 @@ import pytest
 from voirdire._types import RubricKind
 from voirdire.errors import InputError
 from voirdire.rubrics import rubric_from_text
-from voirdire.rubrics.starter import starter_rubric
+from voirdire.rubrics.writing import starter_rubric
 
 
 @pytest.mark.parametrize("kind", get_args(RubricKind))

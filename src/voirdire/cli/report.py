@@ -97,9 +97,9 @@ def _page_of_run(
 
 def _read(source: str) -> bytes:
     """Read a file or standard input, but no more than a page is made of."""
+    from voirdire.documents import NotRegularError, read_small
     from voirdire.errors import InputError
     from voirdire.reporting.page.reading import MOST_BYTES
-    from voirdire.rubrics.given_file import NotRegularError, read_small
 
     try:
         if source == "-":

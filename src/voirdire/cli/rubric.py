@@ -57,7 +57,7 @@ def show_command(
     """Show a rubric: questions with examples, what behaviors demand, completion classes."""
     from voirdire.reporting.rubric_tables import RubricTables
     from voirdire.rubrics import rubric_to_yaml
-    from voirdire.rubrics.hashing import rubric_document
+    from voirdire.rubrics.rubric import rubric_document
 
     if as_json and as_yaml:
         msg = "`--json` and `--yaml` exclude each other."
@@ -114,7 +114,7 @@ def new_command(
 ) -> None:
     """Write a small commented rubric to edit, or a copy of another; no file is replaced."""
     from voirdire.rubrics import built_in_rubrics
-    from voirdire.rubrics.names import name_of_file
+    from voirdire.rubrics.rubric import name_of_file
 
     if start is not None and kind is not None:
         msg = "`--kind` and `--from` exclude each other."
@@ -143,8 +143,8 @@ def _new_text(name: str, kind: RubricKind | None, start: str | None, *, our_name
         rubric_from_rbr_layout,
         rubric_to_yaml,
     )
-    from voirdire.rubrics.built_in import built_in_text
-    from voirdire.rubrics.starter import starter_rubric
+    from voirdire.rubrics.reading import built_in_text
+    from voirdire.rubrics.writing import starter_rubric
 
     if start is None:
         return starter_rubric(kind or "boolean", name=name)
@@ -173,8 +173,8 @@ def _checked(file: str) -> dict[str, Any]:
 
 
 def _loaded(name: str) -> Rubric:
+    from voirdire.documents.yaml_text import MOST_BYTES
     from voirdire.rubrics import load_rubric, rubric_from_text
-    from voirdire.rubrics.source_text import MOST_BYTES
 
     if name != "-":
         return load_rubric(name)

@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, TypeAlias
 
+from voirdire.documents import NotRegularError, open_data
 from voirdire.errors import InputError, NoDataError
-from voirdire.rubrics.given_file import NotRegularError, open_data
 
 if TYPE_CHECKING:
     from voirdire.io.request import FileFormat

@@ -13,7 +13,7 @@ from voirdire.errors import InputError
 from voirdire.judging.batch import BehaviorClasses, VerdictBatch
 from voirdire.judging.plan import asks_a_model, check_behavior, plan_judging
 from voirdire.records import Failure
-from voirdire.rubrics.logic import class_probabilities, hard_classes
+from voirdire.rubrics import class_probabilities, hard_classes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

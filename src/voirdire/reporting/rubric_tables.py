@@ -12,8 +12,8 @@ from rich.text import Text
 from voirdire._validation import shorten
 from voirdire.errors import InputError
 from voirdire.reporting.narrow_tables import NarrowTable
-from voirdire.rubrics.demands import write_demand
 from voirdire.rubrics.logic.expressions import GROUP_WORDS
+from voirdire.rubrics.rubric import write_demand
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -2,29 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, fields
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated, Any
 
-import msgspec
+from pydantic import Field
 
 from voirdire._validation import shorten
-from voirdire.errors import InputError
+from voirdire.documents import Form, closest, content_digest, plain_json, read_document
 from voirdire.records import CERTIFICATE_SCHEMA, Certificate
-from voirdire.rewards.json_file import content_digest, plain, read_object
-from voirdire.rewards.strange_fields import misspelt_schema, strange_fields
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["certificate_document", "certificate_of", "read_certificate"]
+    from voirdire.documents import Document
+    from voirdire.documents import Path as Keys
+
+__all__ = ["certificate_document", "certificate_of", "misspelt_schema", "read_certificate"]
 
 _UNHASHED = ("created", "versions", "content_hash")
 
 
-class _Form(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+class _Form(Form):
     """A certificate as it is written."""
 
-    schema: str
+    schema_: Annotated[str, Field(alias="schema")]
     created: str
     versions: dict[str, str]
     data_hash: str
@@ -59,39 +60,45 @@ def read_certificate(path: str | Path) -> Certificate:
     -----
     The hash shows that a file was changed, not who wrote it: nothing is signed.
     """
-    source = shorten(str(path), width=200)
-    return certificate_of(read_object(path, what="a certificate"), source=source)
+    return certificate_of(read_document(path, what="a certificate", layout="json"))
 
 
-def certificate_of(content: dict[str, Any], *, source: str) -> Certificate:
-    """Make a certificate of what a file says, and check its hash."""
-    schema = content.get("schema")
+def certificate_of(
+    document: Document, path: Keys = (), *, what: str = "a certificate"
+) -> Certificate:
+    """Make a certificate of what a file says at a path, and check its hash."""
+    schema = document.get((*path, "schema"))
     if schema != CERTIFICATE_SCHEMA:
-        msg = (
-            f"{source}: must be a certificate of the form {CERTIFICATE_SCHEMA!r}, got "
-            f"{shorten(schema) if isinstance(schema, str) else 'no schema'!r}. "
-            f"`voirdire examine --certificate` writes one.{misspelt_schema(content)}"
+        got = shorten(schema) if isinstance(schema, str) else "no schema"
+        message = (
+            f"{what} must be of the form {CERTIFICATE_SCHEMA!r}, got {got!r}. "
+            f"`voirdire examine --certificate` writes one.{misspelt_schema(document.get(path))}"
         )
-        raise InputError(msg)
-    try:
-        form = msgspec.convert(content, _Form)
-    except msgspec.ValidationError as error:
-        why = strange_fields(content, _Form) or shorten(str(error))
-        msg = f"{source}: must be a certificate, got one that is damaged ({why})."
-        raise InputError(msg) from error
-    said = {each.name: getattr(form, each.name) for each in fields(Certificate)}
+        raise document.error_at((*path, "schema"), message)
+    form = document.read(_Form, path, what=what)
+    if form is None:
+        raise document.error()
+    fields = _Form.model_fields.items()
+    said = {field.alias or name: getattr(form, name) for name, field in fields}
     expected = content_digest({k: x for k, x in said.items() if k not in _UNHASHED})
     if expected != form.content_hash:
-        msg = (
-            f"{source}: must be a certificate as it was written, got one that was changed: its "
+        message = (
+            f"{what} must be as it was written, got one that was changed: its "
             f"content_hash is {shorten(form.content_hash, width=19)!r}, its content gives "
             f"{shorten(expected, width=19)!r}. Examine again."
         )
-        raise InputError(msg)
+        raise document.error_at((*path, "content_hash"), message)
     return Certificate(**(said | {"examinations": tuple(form.examinations)}))
 
 
 def certificate_document(certificate: Certificate) -> dict[str, Any]:
     """Give a certificate as plain values, as its own file has them."""
-    found: dict[str, Any] = plain(asdict(certificate))
+    found: dict[str, Any] = plain_json(asdict(certificate))
     return found
+
+
+def misspelt_schema(content: Any) -> str:
+    """Name the field that was perhaps meant for `schema`, as a sentence with a space before it."""
+    is_there = not isinstance(content, dict) or "schema" in content
+    word = None if is_there else closest("schema", content)
+    return "" if word is None else f" Was `{shorten(word)}` meant for `schema`?"

@@ -173,10 +173,7 @@ def check_certified(model: RewardModel, *, required: bool, stacklevel: int = 2) 
 
 def _class_propositions(model: RewardModel, behavior: str) -> tuple[str, ...]:
     """Name the propositions that the class probabilities of a behavior depend on."""
-    from voirdire.rubrics.logic.compiling import compiled_classes
-    from voirdire.rubrics.logic.scope import scope_of
-
-    return compiled_classes(scope_of(model.rubric, behavior)).flow.variables
+    return model.rubric.logic.classes(behavior).flow.variables
 
 
 def _status(model: RewardModel, proposition: str) -> CertificateStatus:

@@ -9,9 +9,9 @@ import numpy as np
 
 from voirdire._types import Orientation
 from voirdire._validation import check_choice
+from voirdire.documents import did_you_mean
 from voirdire.errors import InputError
-from voirdire.rubrics.logic import class_probabilities
-from voirdire.rubrics.names import did_you_mean
+from voirdire.rubrics import class_probabilities
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from voirdire._types import Orientation
 from voirdire._validation import check_choice, shorten
-from voirdire.errors import InputError, RubricError
+from voirdire.documents import did_you_mean
+from voirdire.errors import InputError
 from voirdire.rewards.features import feature_set
 from voirdire.rewards.model import BehaviorReward, RewardJudge, RewardModel
-from voirdire.rubrics.names import did_you_mean
 
 if TYPE_CHECKING:
     from voirdire.judging import CascadeJudge, Judge, LlmJudge
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 __all__ = ["reward_of_weights", "reward_versions"]
 
 _LIBRARIES = ("voirdire", "numpy", "scipy", "polars")
-_EMPTY = "a file of weights must hold at least one behavior"
 
 
 def reward_of_weights(
@@ -195,13 +194,7 @@ def _shown(value: Any) -> str:
 
 
 def _read(path: str | Path) -> Any:
-    """Read a small file of YAML, which JSON is too, with the reader of rubrics."""
-    from voirdire.rubrics.source_text import read_rubric_file
-    from voirdire.rubrics.yaml_composing import compose
-    from voirdire.rubrics.yaml_nodes import plain
+    """Read a small file of YAML, which JSON is too."""
+    from voirdire.documents import read_document
 
-    try:
-        return plain(compose(read_rubric_file(Path(path)), source=str(path)))
-    except RubricError as error:
-        message = str(error).replace("a rubric must hold at least one question", _EMPTY)
-        raise InputError(message.replace("a rubric must", "a file of weights must")) from None
+    return read_document(path, what="a file of weights").value

@@ -5,20 +5,23 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-import msgspec
+from pydantic import Field
 
-from voirdire._types import Judged, Orientation  # noqa: TC001  # msgspec reads the annotations
+from voirdire._types import Judged, Orientation  # noqa: TC001  # pydantic reads the annotations
 from voirdire._validation import shorten
+from voirdire.documents import Document, Form, content_digest, read_document, write_json
 from voirdire.errors import InputError
-from voirdire.rewards.certificate_file import certificate_document, certificate_of
+from voirdire.rewards.certificate_file import (
+    certificate_document,
+    certificate_of,
+    misspelt_schema,
+)
 from voirdire.rewards.certification import check_certified
 from voirdire.rewards.features import feature_set
-from voirdire.rewards.json_file import content_digest, read_object, write_object
 from voirdire.rewards.model import REWARD_SCHEMA, BehaviorReward, RewardJudge, RewardModel
 from voirdire.rewards.rubric_check import check_rubric
-from voirdire.rewards.strange_fields import misspelt_schema, strange_fields
 from voirdire.rubrics import rubric_from_text, rubric_to_yaml
 
 if TYPE_CHECKING:
@@ -34,12 +37,11 @@ __all__ = [
     "write_reward",
 ]
 
-_UNHASHED = ("created", "versions", "content_hash")
 _SIGN = REWARD_SCHEMA.partition("/")[0]
 _HEAD_BYTES = 2_048
 
 
-class _RubricForm(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+class _RubricForm(Form):
     name: str
     version: str
     content_hash: str
@@ -47,7 +49,7 @@ class _RubricForm(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     text: str
 
 
-class _JudgeForm(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+class _JudgeForm(Form):
     name: str
     fingerprint: str
     threshold: float
@@ -55,7 +57,7 @@ class _JudgeForm(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     made_by: dict[str, Any]
 
 
-class _BehaviorForm(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+class _BehaviorForm(Form):
     weights: dict[str, float]
     mean: float | None
     standard_deviation: float | None
@@ -63,10 +65,10 @@ class _BehaviorForm(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     figures: dict[str, Any]
 
 
-class _Form(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+class _Form(Form):
     """A reward as it is written."""
 
-    schema: str
+    schema_: Annotated[str, Field(alias="schema")]
     name: str
     created: str
     versions: dict[str, str]
@@ -117,53 +119,28 @@ def load_reward(
     it, may be a stranger's. Nothing in a file is run. The judge that it names is asked only by
     ``judge="own"``, unless it is the one that ships with voirdire.
     """
-    source = shorten(str(path), width=200)
-    content = read_object(path, what="a reward")
-    model = reward_of_document(content, source=source, rubric=rubric)
+    document = read_document(path, what="a reward", layout="json")
+    model = reward_of_document(document, rubric=rubric)
     check_certified(model, required=require_certified, stacklevel=3)
     return model
 
 
 def reward_of_document(
-    content: dict[str, Any], *, source: str, rubric: Rubric | str | Path | None = None
+    document: Document, *, rubric: Rubric | str | Path | None = None
 ) -> RewardModel:
-    """Read a reward from what its file, or a server, says.
-
-    Parameters
-    ----------
-    content : dict
-        As `reward_document` gives it.
-    source : str
-        What messages call it.
-    rubric : Rubric, str or path, optional
-        As for `load_reward`.
-
-    Returns
-    -------
-    RewardModel
-        Ready to score; its certificates were not looked at.
-
-    Raises
-    ------
-    InputError
-        As `load_reward` does.
-    """
-    _check_schema(content, source=source)
-    try:
-        form = msgspec.convert(content, _Form)
-    except msgspec.ValidationError as error:
-        why = strange_fields(content, _Form) or shorten(str(error))
-        msg = f"{source}: must be a reward, got one that is damaged: {why}."
-        raise InputError(msg) from error
-    own = _own_rubric(form.rubric, source=source)
-    model = _model(form, own, source=source)
+    """Read a reward from what its file, or a server, says; its certificates are not looked at."""
+    _check_schema(document)
+    form = document.read_or_raise(_Form)
+    source = shorten(document.source, width=200)
+    own = _own_rubric(form.rubric, document)
+    model = _model(form, own, document)
     if not is_hash_of(form.content_hash, model):
-        msg = (
-            f"{source}: must be a reward as it was written, got one that was changed: its "
-            f"content_hash is {shorten(form.content_hash, width=19)!r}, its content gives "
+        message = (
+            "must be a reward as it was written, got one that was changed: its content_hash is "
+            f"{shorten(form.content_hash, width=19)!r}, its content gives "
             f"{shorten(model.content_hash, width=19)!r}. Fit again, or give weights by hand."
         )
-        raise InputError(msg)
+        raise document.error_at(("content_hash",), message)
     check_rubric(own, given=rubric, written_from=form.rubric.source, source=source)
     return model
 
@@ -177,7 +154,7 @@ def write_reward(model: RewardModel, path: str | Path) -> None:
             "else. Name another file."
         )
         raise InputError(msg)
-    write_object(target, reward_document(model))
+    write_json(target, reward_document(model))
 
 
 def is_reward_file(path: Path) -> bool:
@@ -264,57 +241,55 @@ def _content(model: RewardModel) -> dict[str, Any]:
     }
 
 
-def _check_schema(content: dict[str, Any], *, source: str) -> None:
-    schema = content.get("schema")
+def _check_schema(document: Document) -> None:
+    schema = document.get(("schema",))
     if schema == REWARD_SCHEMA:
         return
     if isinstance(schema, str) and schema.startswith(f"{_SIGN}/"):
-        msg = (
-            f"{source}: must be a reward of the form {REWARD_SCHEMA!r}, got {shorten(schema)!r}. "
+        message = (
+            f"must be a reward of the form {REWARD_SCHEMA!r}, got {shorten(schema)!r}. "
             "A newer voirdire wrote it: upgrade, or fit again."
         )
-        raise InputError(msg)
-    msg = (
-        f"{source}: must be a reward that `voirdire fit` wrote, got another JSON object, without "
-        f"the schema {REWARD_SCHEMA!r}.{misspelt_schema(content)}"
-    )
-    raise InputError(msg)
+    else:
+        message = (
+            "must be a reward that `voirdire fit` wrote, got another JSON object, without the "
+            f"schema {REWARD_SCHEMA!r}.{misspelt_schema(document.value)}"
+        )
+    raise document.error_at(("schema",), message)
 
 
-def _own_rubric(form: _RubricForm, *, source: str) -> Rubric:
+def _own_rubric(form: _RubricForm, document: Document) -> Rubric:
     """Read the rubric inside, and keep what it was read from, for messages and the next file."""
-    found = rubric_from_text(form.text, source=f"{source}, its rubric")
+    found = rubric_from_text(form.text, source=f"{document.source}, its rubric")
     if found.content_hash != form.content_hash:
-        msg = (
-            f"{source}: its rubric must be as it was written, got one that was changed: "
+        message = (
+            "its rubric must be as it was written, got one that was changed: "
             f"{shorten(form.content_hash, width=19)!r} is now "
             f"{shorten(found.content_hash, width=19)!r}. Fit again."
         )
-        raise InputError(msg)
+        raise document.error_at(("rubric", "content_hash"), message)
     return replace(found, source=form.source)
 
 
-def _model(form: _Form, rubric: Rubric, *, source: str) -> RewardModel:
-    judge = RewardJudge(
-        **{name: getattr(form.judge, name) for name in form.judge.__struct_fields__}
-    )
+def _model(form: _Form, rubric: Rubric, document: Document) -> RewardModel:
+    judge = RewardJudge(**{name: getattr(form.judge, name) for name in _JudgeForm.model_fields})
     if not 0 < judge.threshold < 1:
-        msg = f"{source}: judge.threshold must be in (0, 1), got {judge.threshold!r}."
-        raise InputError(msg)
+        message = f"judge.threshold must be in (0, 1), got {judge.threshold!r}."
+        raise document.error_at(("judge", "threshold"), message)
     return RewardModel(
         name=form.name,
         rubric=rubric,
         orientation=form.orientation,
         judge=judge,
         behaviors={
-            name: _behavior(name, row, form.orientation, rubric, source=source)
+            name: _behavior(name, row, form.orientation, rubric, document)
             for name, row in form.behaviors.items()
         },
         settings=form.settings,
         data_hash=form.data_hash,
         certificates=tuple(
-            certificate_of(row, source=f"{source}, certificate {place}")
-            for place, row in enumerate(form.certificates, start=1)
+            certificate_of(document, ("certificates", place), what=f"certificate {place + 1}")
+            for place in range(len(form.certificates))
         ),
         created=form.created,
         versions=form.versions,
@@ -322,16 +297,16 @@ def _model(form: _Form, rubric: Rubric, *, source: str) -> RewardModel:
 
 
 def _behavior(
-    name: str, form: _BehaviorForm, orientation: Orientation, rubric: Rubric, *, source: str
+    name: str, form: _BehaviorForm, orientation: Orientation, rubric: Rubric, document: Document
 ) -> BehaviorReward:
     expected = feature_set(rubric, name, orientation=orientation).names
     if set(form.weights) != set(expected):
         strange = sorted(set(form.weights) ^ set(expected))[0]
-        msg = (
-            f"{source}: behaviors.{shorten(name)}.weights must have a weight for every feature of "
-            f"its rubric and for no other, got a difference in {shorten(strange)!r}."
+        message = (
+            f"behaviors.{shorten(name)}.weights must have a weight for every feature of its rubric "
+            f"and for no other, got a difference in {shorten(strange)!r}."
         )
-        raise InputError(msg)
+        raise document.error_at(("behaviors", name, "weights", strange), message)
     return BehaviorReward(
         behavior=name,
         weights={feature: form.weights[feature] for feature in expected},

@@ -11,21 +11,19 @@ from typing import TYPE_CHECKING
 from voirdire import _lazy
 
 if TYPE_CHECKING:
-    from voirdire.rubrics.built_in import built_in_rubrics
-    from voirdire.rubrics.logic import (
+    from voirdire.documents import Problem
+    from voirdire.rubrics.logic.checking import check_logic
+    from voirdire.rubrics.logic.classes import (
         ClassProbabilities,
-        Expression,
-        check_logic,
         class_probabilities,
         expression_holds,
         expression_probability,
         hard_classes,
-        parse_expression,
-        render_expression,
     )
-    from voirdire.rubrics.problems import Problem
+    from voirdire.rubrics.logic.expressions import Expression, render_expression
+    from voirdire.rubrics.logic.parsing import parse_expression
     from voirdire.rubrics.rbr_layout import OUR_NAMES, rubric_from_rbr_layout
-    from voirdire.rubrics.reading import load_rubric, rubric_from_text
+    from voirdire.rubrics.reading import built_in_rubrics, load_rubric, rubric_from_text
     from voirdire.rubrics.rubric import (
         RUBRIC_SCHEMA,
         Behavior,
@@ -65,22 +63,22 @@ _HOMES = {
     "OUR_NAMES": "rbr_layout",
     "RUBRIC_SCHEMA": "rubric",
     "Behavior": "rubric",
-    "ClassProbabilities": "logic",
+    "ClassProbabilities": "logic.classes",
     "CompletionClass": "rubric",
     "Demand": "rubric",
-    "Expression": "logic",
-    "Problem": "problems",
+    "Expression": "logic.expressions",
+    "Problem": "voirdire.documents",
     "Question": "rubric",
     "Rubric": "rubric",
-    "built_in_rubrics": "built_in",
-    "check_logic": "logic",
-    "class_probabilities": "logic",
-    "expression_holds": "logic",
-    "expression_probability": "logic",
-    "hard_classes": "logic",
+    "built_in_rubrics": "reading",
+    "check_logic": "logic.checking",
+    "class_probabilities": "logic.classes",
+    "expression_holds": "logic.classes",
+    "expression_probability": "logic.classes",
+    "hard_classes": "logic.classes",
     "load_rubric": "reading",
-    "parse_expression": "logic",
-    "render_expression": "logic",
+    "parse_expression": "logic.parsing",
+    "render_expression": "logic.expressions",
     "rubric_from_rbr_layout": "rbr_layout",
     "rubric_from_text": "reading",
     "rubric_to_yaml": "writing",

@@ -11,28 +11,43 @@ References
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+from pydantic import Field
 
 from voirdire._types import ClassRule
 from voirdire._validation import check_choice, shorten
+from voirdire.documents import NAME_RULE, Filled, Form, did_you_mean, is_name, read_document
 from voirdire.errors import InputError
-from voirdire.rubrics.findings import Findings
-from voirdire.rubrics.form_errors import read_form
-from voirdire.rubrics.names import NAME_RULE, is_rubric_name, name_of_file
-from voirdire.rubrics.rbr_form import LAYOUT_KEYS, LayoutForm, check_layout
-from voirdire.rubrics.rubric import Behavior, CompletionClass, Demand, Question, Rubric
-from voirdire.rubrics.source_text import read_rubric_file
-from voirdire.rubrics.yaml_composing import compose
-from voirdire.rubrics.yaml_nodes import MappingNode
+from voirdire.rubrics.form import MOST_BEHAVIORS, MOST_EXPRESSIONS, Identifier
+from voirdire.rubrics.logic.parsing import RESERVED_WORDS, is_identifier
+from voirdire.rubrics.rubric import (
+    Behavior,
+    CompletionClass,
+    Demand,
+    Question,
+    Rubric,
+    name_of_file,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
+    from pathlib import Path
 
-    from voirdire.rubrics.findings import Path as PathInFile
-    from voirdire.rubrics.yaml_nodes import Node
+    from voirdire.documents import Document
+    from voirdire.documents import Path as PathInFile
 
-__all__ = ["OUR_NAMES", "is_rbr_layout", "rubric_from_layout_nodes", "rubric_from_rbr_layout"]
+__all__ = [
+    "OUR_NAMES",
+    "WHAT",
+    "add_logic_errors",
+    "is_rbr_layout",
+    "rubric_from_rbr_layout",
+    "rubric_of_layout",
+]
+
+WHAT = "a rubric"
+"""What messages call a file of a rubric, in whichever layout."""
 
 OUR_NAMES = {
     "apology_acknowledges_emotional_state": "empathetic_apology",
@@ -42,6 +57,32 @@ OUR_NAMES = {
 """The authors' propositions that our safety rubric has under another name."""
 
 _VERSION = "1"
+_LAYOUT_KEYS = ("completion_classes", "derived_propositions", "simple_propositions")
+"""Any of them tells the layout."""
+
+
+class _PropositionForm(Form):
+    """One entry of `simple_propositions`."""
+
+    prompt: Filled
+
+
+class _LayoutForm(Form):
+    """The whole file."""
+
+    prompt_template: str | None = None
+    completion_class_order: Annotated[list[str], Field(min_length=1)]
+    completion_classes: Annotated[
+        dict[
+            Identifier,
+            Annotated[dict[Identifier, dict[str, bool]], Field(max_length=MOST_BEHAVIORS)],
+        ],
+        Field(min_length=1, max_length=MOST_BEHAVIORS),
+    ]
+    derived_propositions: (
+        Annotated[dict[Identifier, dict[str, bool]], Field(max_length=MOST_EXPRESSIONS)] | None
+    ) = None
+    simple_propositions: Annotated[dict[Identifier, _PropositionForm], Field(min_length=1)]
 
 
 def rubric_from_rbr_layout(
@@ -86,14 +127,11 @@ def rubric_from_rbr_layout(
     InputError
         If `name` or `class_rule` is none.
     """
-    if name is not None and not is_rubric_name(name):
+    if name is not None and not is_name(name):
         msg = f"`name` must be {NAME_RULE}, got {shorten(name)!r}."
         raise InputError(msg)
-    source = str(path)
-    root = compose(read_rubric_file(Path(path)), source=source)
-    return rubric_from_layout_nodes(
-        root,
-        source=source,
+    return rubric_of_layout(
+        read_document(path, what=WHAT),
         name=name,
         version=version,
         names=names,
@@ -101,52 +139,118 @@ def rubric_from_rbr_layout(
     )
 
 
-def is_rbr_layout(root: Node) -> bool:
+def is_rbr_layout(document: Document) -> bool:
     """Tell by its keys whether a file is in this layout and not in our form."""
-    return (
-        isinstance(root, MappingNode)
-        and root.find("schema") is None
-        and any(root.find(key) is not None for key in LAYOUT_KEYS)
-    )
+    return not document.has(("schema",)) and any(document.has((key,)) for key in _LAYOUT_KEYS)
 
 
-def rubric_from_layout_nodes(
-    root: Node,
+def rubric_of_layout(
+    document: Document,
     *,
-    source: str,
     name: str | None = None,
     version: str = _VERSION,
     names: Mapping[str, str] | None = None,
     class_rule: ClassRule = "product",
 ) -> Rubric:
-    """Read nodes as `rubric_from_rbr_layout` reads a file."""
-    findings = Findings(root, source=source)
-    form = read_form(LayoutForm, findings, path=(), what="a file of this layout")
+    """Read a document as `rubric_from_rbr_layout` reads a file."""
+    form = document.read(_LayoutForm, what="a file of this layout")
     if form is None:
-        raise findings.error()
-    check_layout(form, findings, names=names or {})
-    if findings.found:
-        raise findings.error()
+        raise document.error()
+    _check_layout(form, document, names=names or {})
+    document.raise_problems()
     translation = _Translation(form, names or {})
     rubric = Rubric(
-        name=name or name_of_file(source, otherwise="rbr"),
+        name=name or name_of_file(document.source, otherwise="rbr"),
         version=version,
         questions=translation.questions(),
         expressions=translation.expressions(),
         behaviors=translation.behaviors(),
         class_rule=class_rule,
-        source=source,
+        source=document.source,
     )
-    findings.add_logic(rubric, place_of=translation.place_of)
-    if findings.found:
-        raise findings.error()
+    add_logic_errors(document, rubric, place_of=translation.place_of)
+    document.raise_problems()
     return rubric
+
+
+def add_logic_errors(
+    document: Document, rubric: Rubric, *, place_of: Callable[[tuple[str, ...]], PathInFile]
+) -> None:
+    """Note what is wrong with the expressions of a rubric, or else with its behaviors.
+
+    `place_of` gives the place in the file for a place in the rubric that was read from it.
+    """
+    from voirdire.rubrics.logic.checking import logic_errors
+
+    for error in logic_errors(rubric):
+        path = place_of(error.where)
+        stands_there = document.has(path) and not isinstance(document.get(path), dict | list)
+        document.add(path, str(error), at_key=not stands_there)
+
+
+def _check_layout(form: _LayoutForm, document: Document, *, names: Mapping[str, str]) -> None:
+    """Note what is wrong between the parts of a file, its propositions under our names."""
+    derived = form.derived_propositions or {}
+    known = {*form.simple_propositions, *derived}
+    taken: set[str] = set()
+    places = {
+        "simple_propositions": tuple(form.simple_propositions),
+        "derived_propositions": tuple(derived),
+    }
+    for key, rows in places.items():
+        for name in rows:
+            ours = names.get(name, name)
+            rule = _broken_rule(ours, taken)
+            if rule is not None:
+                message = f"a key of `{key}` must {rule}, got {shorten(ours)!r}. Rename it."
+                document.add((key, name), message, at_key=True)
+            taken.add(ours)
+    for name, states in derived.items():
+        _check_states(states, document, known=known, path=("derived_propositions", name))
+    for name, by_behavior in form.completion_classes.items():
+        for behavior, states in by_behavior.items():
+            path = ("completion_classes", name, behavior)
+            _check_states(states, document, known=known, path=path)
+    _check_order(form, document)
+
+
+def _broken_rule(name: str, taken: set[str]) -> str | None:
+    """Say what a name of a proposition must be and is not."""
+    if not is_identifier(name):
+        return "be lower-case letters, digits and underscores"
+    if name in RESERVED_WORDS:
+        return "not be a word of expressions"
+    return "be unique" if name in taken else None
+
+
+def _check_states(
+    states: Mapping[str, bool], document: Document, *, known: set[str], path: PathInFile
+) -> None:
+    for name in states:
+        if name not in known:
+            hint = did_you_mean(name, known)
+            message = f"a key here must be a simple or derived proposition, got {shorten(name)!r}."
+            document.add((*path, name), message + hint, at_key=True)
+
+
+def _check_order(form: _LayoutForm, document: Document) -> None:
+    """Note classes that the order does not name once."""
+    order, path = form.completion_class_order, ("completion_class_order",)
+    for position, name in enumerate(order):
+        if name not in form.completion_classes or name in order[:position]:
+            message = f"an entry of the order must be a class, once, got {shorten(name)!r}."
+            hint = did_you_mean(name, set(form.completion_classes) - set(order))
+            document.add((*path, position), message + hint)
+    for name in form.completion_classes:
+        if name not in order:
+            message = f"a class must be in `completion_class_order`, got {name!r}. Add it there."
+            document.add(("completion_classes", name), message, at_key=True)
 
 
 class _Translation:
     """Everything of a file under our names."""
 
-    def __init__(self, form: LayoutForm, names: Mapping[str, str]) -> None:
+    def __init__(self, form: _LayoutForm, names: Mapping[str, str]) -> None:
         self.form = form
         self.names = names
         self.derived = form.derived_propositions or {}

@@ -2,22 +2,77 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import cache
+from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from voirdire._validation import shorten
+from voirdire.documents import did_you_mean, document_from_text, read_document
 from voirdire.errors import InputError
-from voirdire.rubrics.built_in import built_in_rubrics, built_in_text
-from voirdire.rubrics.names import did_you_mean
-from voirdire.rubrics.rbr_layout import is_rbr_layout, rubric_from_layout_nodes
-from voirdire.rubrics.source_text import decode_rubric, read_rubric_file
-from voirdire.rubrics.yaml_composing import compose
-from voirdire.rubrics.yaml_form import rubric_from_nodes
+from voirdire.rubrics.form import (
+    BehaviorForm,
+    QuestionForm,
+    RubricForm,
+    check_class_form,
+    check_expression_names,
+    check_questions,
+    read_demands,
+)
+from voirdire.rubrics.rbr_layout import WHAT, add_logic_errors, is_rbr_layout, rubric_of_layout
+from voirdire.rubrics.rubric import (
+    DEFAULT_CLASSES,
+    Behavior,
+    CompletionClass,
+    Question,
+    Rubric,
+    default_classes,
+)
 
 if TYPE_CHECKING:
-    from voirdire.rubrics.rubric import Rubric
+    from collections.abc import Mapping
+    from importlib.resources.abc import Traversable
 
-__all__ = ["load_rubric", "rubric_from_text"]
+    from voirdire._types import ClassRule, RubricKind
+    from voirdire.documents import Document
+    from voirdire.documents import Path as PathInFile
+    from voirdire.rubrics.rubric import Text
+
+__all__ = ["built_in_rubrics", "built_in_text", "load_rubric", "rubric_from_text"]
+
+_PAIRWISE_LABELS = ("A", "B", "tie")
+
+
+def built_in_rubrics() -> tuple[str, ...]:
+    """Name the rubrics that ship with voirdire.
+
+    Returns
+    -------
+    tuple of str
+        Names that `load_rubric` takes, in alphabetical order.
+
+    Examples
+    --------
+    >>> "safety" in built_in_rubrics()
+    True
+    """
+    return tuple(sorted(_files()))
+
+
+def built_in_text(name: str) -> str:
+    """Read the YAML of a built-in rubric, comments and all."""
+    return _files()[name].read_text(encoding="utf-8")
+
+
+@cache
+def _files() -> dict[str, Traversable]:
+    folder = files("voirdire") / "data" / "rubrics"
+    return {
+        file.name.removesuffix(".yaml"): file
+        for file in folder.iterdir()
+        if file.name.endswith(".yaml")
+    }
 
 
 def load_rubric(name_or_path: str | Path) -> Rubric:
@@ -54,7 +109,7 @@ def load_rubric(name_or_path: str | Path) -> Rubric:
     """
     known = built_in_rubrics()
     if isinstance(name_or_path, str) and name_or_path in known:
-        return rubric_from_text(built_in_text(name_or_path), source=f"built-in {name_or_path}")
+        return _built_in(name_or_path)
     path = Path(name_or_path)
     try:
         exists = path.exists()
@@ -67,7 +122,12 @@ def load_rubric(name_or_path: str | Path) -> Rubric:
             f"{shorten(name)!r}.{did_you_mean(name, known) or ' Check the path.'}"
         )
         raise InputError(msg)
-    return rubric_from_text(read_rubric_file(path), source=str(path))
+    return _rubric_of(read_document(path, what=WHAT))
+
+
+@cache
+def _built_in(name: str) -> Rubric:
+    return rubric_from_text(built_in_text(name), source=f"built-in {name}")
 
 
 def rubric_from_text(text: str | bytes, *, source: str = "<text>") -> Rubric:
@@ -104,7 +164,143 @@ def rubric_from_text(text: str | bytes, *, source: str = "<text>") -> Rubric:
     >>> rubric.question("thanks").text["en"]
     'Does the response thank the user?'
     """
-    root = compose(decode_rubric(text, source=source), source=source)
-    if is_rbr_layout(root):
-        return rubric_from_layout_nodes(root, source=source)
-    return rubric_from_nodes(root, source=source)
+    return _rubric_of(document_from_text(text, source=source, what=WHAT))
+
+
+def _rubric_of(document: Document) -> Rubric:
+    return rubric_of_layout(document) if is_rbr_layout(document) else _rubric_of_form(document)
+
+
+def _rubric_of_form(document: Document) -> Rubric:
+    """Read a rubric, or raise a `RubricError` with everything that is wrong with it.
+
+    What can be checked is checked even where something else is wrong: one question that cannot be
+    read hides neither the others nor the behaviors.
+    """
+    whole = document.read(RubricForm)
+    questions = _question_forms(document)
+    check_questions(questions, document)
+    kinds = _kinds(questions, document)
+    expressions = None if whole is None else whole.expressions
+    check_expression_names(expressions or {}, document, questions=kinds)
+    forms = _behavior_forms(document)
+    class_rule = "exact" if whole is None else whole.class_rule
+    behaviors = _behaviors(forms, document, questions=kinds, class_rule=class_rule)
+    if document.is_wrong or whole is None:
+        raise document.error()
+    rubric = Rubric(
+        name=whole.name,
+        version=whole.version,
+        description=whole.description or {},
+        questions=tuple(_question(form) for form in questions if form is not None),
+        expressions=expressions or {},
+        behaviors=behaviors,
+        class_rule=whole.class_rule,
+        threshold=float(whole.threshold),
+        source=document.source,
+    )
+    _check_logic(rubric, forms, document)
+    return rubric
+
+
+def _check_logic(rubric: Rubric, forms: Mapping[str, BehaviorForm], document: Document) -> None:
+    """Check all conditions; one that widens a default class first alone, for its own columns."""
+
+    def place_of(where: tuple[str, ...]) -> PathInFile:
+        match where:
+            case ("behaviors", name, "classes", "unacceptable") if forms[name].unacceptable_when:
+                return ("behaviors", name, "unacceptable_when")
+        return where
+
+    alone = tuple(_as_written(row, forms[row.id]) for row in rubric.behaviors)
+    rounds = [rubric.behaviors] if alone == rubric.behaviors else [alone, rubric.behaviors]
+    for behaviors in rounds:
+        checked = rubric if behaviors is rubric.behaviors else replace(rubric, behaviors=behaviors)
+        add_logic_errors(document, checked, place_of=place_of)
+        document.raise_problems()
+
+
+def _as_written(row: Behavior, form: BehaviorForm) -> Behavior:
+    """Let a condition that widens a default class be a class by itself."""
+    if form.unacceptable_when is None:
+        return row
+    own = CompletionClass(name="unacceptable", when=form.unacceptable_when)
+    return replace(row, classes=(own, DEFAULT_CLASSES[-1]))
+
+
+def _behaviors(
+    forms: Mapping[str, BehaviorForm],
+    document: Document,
+    *,
+    questions: dict[str, RubricKind | None],
+    class_rule: ClassRule,
+) -> tuple[Behavior, ...]:
+    behaviors = []
+    for name, form in forms.items():
+        check_class_form(name, form, document, class_rule=class_rule)
+        demands = read_demands(name, form, document, questions=questions)
+        description = form.description or {}
+        behaviors.append(
+            Behavior(id=name, description=description, demands=demands, classes=_classes(form))
+        )
+    return tuple(behaviors)
+
+
+def _question_forms(document: Document) -> list[QuestionForm | None]:
+    rows = document.get(("questions",))
+    if not isinstance(rows, list):
+        return []  # the form of the whole file has said so
+    return [
+        document.read(QuestionForm, ("questions", place), what="a question")
+        for place in range(len(rows))
+    ]
+
+
+def _behavior_forms(document: Document) -> dict[str, BehaviorForm]:
+    rows = document.get(("behaviors",))
+    found = {}
+    for name in rows if isinstance(rows, dict) else ():
+        form = document.read(BehaviorForm, ("behaviors", str(name)), what="a behavior")
+        if form is not None:
+            found[str(name)] = form
+    return found
+
+
+def _kinds(forms: list[QuestionForm | None], document: Document) -> dict[str, RubricKind | None]:
+    """Tell the kind of every question, also of those whose form is wrong but that have an id."""
+    kinds: dict[str, RubricKind | None] = {}
+    for position, form in enumerate(forms):
+        named = document.get(("questions", position, "id"))
+        if form is not None:
+            kinds.setdefault(form.id, form.kind)
+        elif isinstance(named, str):
+            kinds.setdefault(named, None)
+    return kinds
+
+
+def _classes(form: BehaviorForm) -> tuple[CompletionClass, ...]:
+    if form.classes is None:
+        return default_classes(form.unacceptable_when)
+    return tuple(CompletionClass(name=name, when=when) for name, when in form.classes.items())
+
+
+def _question(form: QuestionForm) -> Question:
+    return Question(
+        id=form.id,
+        kind=form.kind,
+        text=form.text,
+        yes_examples={name: tuple(rows) for name, rows in (form.yes_examples or {}).items()},
+        no_examples={name: tuple(rows) for name, rows in (form.no_examples or {}).items()},
+        labels=_labels(form),
+        minimum=None if form.minimum is None else float(form.minimum),
+        maximum=None if form.maximum is None else float(form.maximum),
+        levels={float(level): text for level, text in (form.levels or {}).items()},
+    )
+
+
+def _labels(form: QuestionForm) -> dict[str, Text]:
+    if form.kind == "pairwise":
+        return {label: {} for label in _PAIRWISE_LABELS}
+    if isinstance(form.labels, list):
+        return {label: {} for label in form.labels}
+    return {label: text or {} for label, text in (form.labels or {}).items()}

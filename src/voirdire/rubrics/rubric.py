@@ -2,16 +2,40 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
-from typing import get_args
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any, cast, get_args
 
 from voirdire._types import ClassRule, DemandWord, Language, RubricKind
 from voirdire._validation import shorten
+from voirdire.documents import did_you_mean, is_name
 from voirdire.errors import InputError
 
-__all__ = ["RUBRIC_SCHEMA", "Behavior", "CompletionClass", "Demand", "Question", "Rubric"]
+if TYPE_CHECKING:
+    from voirdire.rubrics.logic.compiling import RubricLogic
+
+__all__ = [
+    "DEFAULT_CLASSES",
+    "RUBRIC_SCHEMA",
+    "Behavior",
+    "CompletionClass",
+    "Demand",
+    "Question",
+    "Rubric",
+    "default_classes",
+    "hash_rubric",
+    "name_of_file",
+    "parse_demand",
+    "question_document",
+    "rubric_document",
+    "unacceptable_when",
+    "write_demand",
+]
 
 RUBRIC_SCHEMA = "voirdire.rubric/1"
 
@@ -160,9 +184,18 @@ class Rubric:
     @cached_property
     def content_hash(self) -> str:
         """``sha256:`` and 64 hexadecimal digits over everything that it says."""
-        from voirdire.rubrics.hashing import hash_rubric
-
         return hash_rubric(self)
+
+    @cached_property
+    def logic(self) -> RubricLogic:
+        """What its expressions and classes compile to; each is compiled once."""
+        from voirdire.rubrics.logic.compiling import RubricLogic
+
+        return RubricLogic(self)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what is computed from the rest."""
+        return {each.name: getattr(self, each.name) for each in fields(self)}
 
     @property
     def languages(self) -> tuple[Language, ...]:
@@ -194,3 +227,170 @@ class Rubric:
         known = ", ".join(repr(row.id) for row in self.behaviors) or "none"
         msg = f"`behavior` must be in rubric {self.name!r} ({known}), got {shorten(behavior_id)!r}."
         raise InputError(msg)
+
+
+def name_of_file(path: str, *, otherwise: str) -> str:
+    """Make a rubric's name of a file's name; `otherwise` where nothing of it is left."""
+    name = re.sub(r"[^\w.-]+", "-", PurePath(path).stem).strip("-_.")[:100]
+    return name if is_name(name) else otherwise
+
+
+DEFAULT_CLASSES = (
+    CompletionClass(name="disallowed", when="any(disallowed)"),
+    CompletionClass(name="illogical", when="any(illogical)"),
+    CompletionClass(
+        name="unacceptable",
+        when="any(core unmet) or count(required unmet) >= 2 or any(unacceptable)",
+    ),
+    CompletionClass(
+        name="less_good", when="any(required unmet) or any(desired unmet) or any(undesired)"
+    ),
+    CompletionClass(name="ideal", when="otherwise"),
+)
+"""In order of precedence; mutually exclusive by it, exhaustive by the last."""
+
+_WIDENED = 2
+_UNACCEPTABLE = DEFAULT_CLASSES[_WIDENED]
+
+
+def default_classes(when: str | None = None) -> tuple[CompletionClass, ...]:
+    """Give the five classes, the third of them widened by a condition."""
+    if when is None:
+        return DEFAULT_CLASSES
+    widened = CompletionClass(name=_UNACCEPTABLE.name, when=f"{_UNACCEPTABLE.when} or ({when})")
+    return (*DEFAULT_CLASSES[:_WIDENED], widened, *DEFAULT_CLASSES[_WIDENED + 1 :])
+
+
+def unacceptable_when(classes: tuple[CompletionClass, ...]) -> str | None:
+    """Find the condition that makes `default_classes` give these; None if there is none."""
+    start = f"{_UNACCEPTABLE.when} or ("
+    if len(classes) != len(DEFAULT_CLASSES):
+        return None
+    when = classes[_WIDENED].when
+    if not (when.startswith(start) and when.endswith(")")):
+        return None
+    condition = when[len(start) : -1]
+    fits = _is_closed(condition) and default_classes(condition) == classes
+    return condition if fits else None
+
+
+def _is_closed(text: str) -> bool:
+    """Tell whether every bracket that closes was opened in the text itself."""
+    depth = 0
+    for character in text:
+        depth += (character == "(") - (character == ")")
+        if depth < 0:
+            return False
+    return depth == 0 and bool(text)
+
+
+_POSITIVE = ("required", "desired")
+
+
+def parse_demand(text: str) -> Demand:
+    """Read a demand: one of the seven words, perhaps after ``core`` or before ``false``.
+
+    Examples
+    --------
+    >>> parse_demand("required false")
+    Demand(word='required', demanded=False, core=False)
+    """
+    words = text.split()
+    core = words[:1] == ["core"]
+    rest = words[core:]
+    negated = rest[1:] == ["false"]
+    if not rest or rest[0] not in get_args(DemandWord) or (len(rest) > 1 and not negated):
+        raise InputError(_rule(text, rest))
+    word = cast("DemandWord", rest[0])
+    if core and word != "required":
+        msg = f"must have `core` before `required` only, got {shorten(text)!r}."
+        raise InputError(msg)
+    if negated and word not in _POSITIVE:
+        msg = f"must have `false` after `required` and `desired` only, got {shorten(text)!r}."
+        raise InputError(msg)
+    if word == "allowed":
+        return Demand(word=word, demanded=None)
+    return Demand(word=word, demanded=word in _POSITIVE and not negated, core=core)
+
+
+def write_demand(demand: Demand) -> str:
+    """Write a demand as `parse_demand` reads it."""
+    core = "core " if demand.core else ""
+    negated = " false" if demand.word in _POSITIVE and demand.demanded is False else ""
+    return f"{core}{demand.word}{negated}"
+
+
+def _rule(text: str, rest: list[str]) -> str:
+    known = get_args(DemandWord)
+    words = ", ".join(f"`{word}`" for word in known)
+    wrong = next((word for word in rest if word not in known), text)
+    return (
+        f"must be one of {words}, `core` before or `false` after where it fits, got "
+        f"{shorten(wrong)!r}.{did_you_mean(wrong, known)}"
+    )
+
+
+def rubric_document(rubric: Rubric) -> dict[str, Any]:
+    """Give everything that a rubric says as dicts, lists, text, numbers and None.
+
+    What has an order that means something is a list: questions, labels, classes. Behaviors,
+    demands and named expressions are found by their names.
+    """
+    return {
+        "schema": RUBRIC_SCHEMA,
+        "name": rubric.name,
+        "version": rubric.version,
+        "description": dict(rubric.description),
+        "class_rule": rubric.class_rule,
+        "threshold": _number(rubric.threshold),
+        "questions": [question_document(row) for row in rubric.questions],
+        "expressions": dict(rubric.expressions),
+        "behaviors": {row.id: _behavior_document(row) for row in rubric.behaviors},
+    }
+
+
+def hash_rubric(rubric: Rubric) -> str:
+    """SHA-256 over the canonical JSON of everything but `source`, as ``sha256:`` and hex digits.
+
+    It is the same for files that differ in formatting, comments or the order of keys; another one
+    for any other character, and for another order of questions, labels or classes.
+    """
+    text = json.dumps(
+        rubric_document(rubric),
+        allow_nan=False,
+        ensure_ascii=False,
+        separators=(",", ":"),
+        sort_keys=True,
+    )
+    return f"sha256:{hashlib.sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()}"
+
+
+def question_document(row: Question) -> dict[str, Any]:
+    """Give everything that a question says, as `rubric_document` does."""
+    return {
+        "id": row.id,
+        "kind": row.kind,
+        "text": dict(row.text),
+        "yes_examples": {name: list(texts) for name, texts in row.yes_examples.items()},
+        "no_examples": {name: list(texts) for name, texts in row.no_examples.items()},
+        "labels": [{"label": name, "text": dict(text)} for name, text in row.labels.items()],
+        "minimum": None if row.minimum is None else _number(row.minimum),
+        "maximum": None if row.maximum is None else _number(row.maximum),
+        "levels": [
+            {"level": _number(level), "text": dict(text)}
+            for level, text in sorted(row.levels.items())
+        ],
+    }
+
+
+def _behavior_document(row: Behavior) -> dict[str, Any]:
+    return {
+        "description": dict(row.description),
+        "demands": {name: write_demand(demand) for name, demand in row.demands.items()},
+        "classes": [{"name": each.name, "when": each.when} for each in row.classes],
+    }
+
+
+def _number(value: float) -> float:
+    """Make equal numbers look equal: 1 is 1.0, and -0.0 is 0.0."""
+    return float(value) + 0.0

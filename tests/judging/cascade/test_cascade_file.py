@@ -130,7 +130,7 @@ def test_all_problems_are_said_at_once(write):
 
 def test_a_key_in_the_file_is_refused_and_never_repeated(write):
     for text in (f"{WHOLE}# {KEY}\n", WHOLE.replace("mode: single", f"api_key: {KEY}")):
-        with pytest.raises(RubricError, match="a file of judges must be without keys") as raised:
+        with pytest.raises(RubricError, match="a cascade's file must be without keys") as raised:
             plan_judging(write(text), "safety")
 
         assert KEY not in str(raised.value)

@@ -255,7 +255,7 @@ def test_a_misspelt_key_is_rather_one_that_is_not_there():
     [
         ("mode: joints", "5:11: `mode` must be one of joint, single, got 'joints'."),
         ("languages: en", "5:5: a judge has no key 'languages'. Did you mean `language`?"),
-        ("price: {input: 1}", "5:12: a judge must have the key `output`. Add it."),
+        ("price: {input: 1}", "5:12: `price` must have the key `output`. Add it."),
         ("price: {input: -1, output: 1}", "5:20: `price.input` must be a number of at least 0"),
         ("capabilities: {forms: []}", "5:27: `capabilities.forms` must hold at least one entry"),
         ("capabilities: {forms: [xml]}", "5:28: an entry of `capabilities.forms` must be one of"),
@@ -330,14 +330,14 @@ def test_a_judge_has_a_name_and_a_model(text, expected):
             "schema: voirdire.judges/1\ndefaults: [1]\njudges: [{name: j, model: openai/m}]",
             ":2:11: `defaults` must be a mapping, got a list.",
         ),
-        ("", ": a file must hold at least one judge, got an empty file. Fill it."),
-        ("# none", ": a file must hold at least one judge, got an empty file. Fill it."),
+        ("", ": a file of judges must hold keys and values, got an empty file. Fill it."),
+        ("# none", ": a file of judges must hold keys and values, got an empty file. Fill it."),
         ("a: !x b", ":1:4: a file of judges must be without tags, got '!x'. Delete it."),
         ("a: &b c", ":1:4: a file of judges must be without anchors, got '&b'. Delete it."),
         ("a: 1\na: 2", ":2:1: a key must be there once, got 'a' again (first on line 1)."),
         (
             "a: 1\n---\nb: 2",
-            ":2:1: a file must hold one list of judges, got a second document. Split the file.",
+            ":2:1: a file of judges must be one document, got a second document. Split the file.",
         ),
         (b"a: \xff", ":1:4: text must be UTF-8, got byte 0xff. Save the file as UTF-8."),
         (

@@ -8,7 +8,7 @@ from rewards.synthesis.obedient import RECIPES, SAFETY
 from voirdire.errors import InputError
 from voirdire.rewards.synthesis.draws import draw_traits, members_of, seed_of
 from voirdire.rewards.synthesis.recipe import Sampled, Slot
-from voirdire.rubrics.logic import hard_classes
+from voirdire.rubrics import hard_classes
 
 N_DRAWS = 400
 SLOTS = [

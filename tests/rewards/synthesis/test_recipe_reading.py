@@ -230,5 +230,5 @@ def test_where_a_language_lacks_words_the_other_stands_in():
 
 
 def test_an_empty_file_lacks_a_behavior_and_no_question():
-    with pytest.raises(RubricError, match="recipes must hold at least one behavior"):
+    with pytest.raises(RubricError, match="a file of recipes must hold keys and values"):
         recipes_from_text("", rubric=load_rubric("safety"))

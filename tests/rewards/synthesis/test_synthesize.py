@@ -32,7 +32,7 @@ from voirdire.judging import Limits, LlmJudge, Price, load_local_judge
 from voirdire.models import ScriptedModel
 from voirdire.records import Item, Message, Reply, Usage
 from voirdire.rewards.synthesis.synthesize import synthesize
-from voirdire.rubrics.logic import hard_classes
+from voirdire.rubrics import hard_classes
 
 
 def made_by(model, prompts=PROMPTS, **settings):

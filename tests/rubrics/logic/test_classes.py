@@ -19,8 +19,7 @@ from rubrics.logic.class_oracle import (
     make_rubric,
 )
 from voirdire.errors import InputError, LogicError
-from voirdire.rubrics import load_rubric
-from voirdire.rubrics.logic import class_probabilities, hard_classes
+from voirdire.rubrics import class_probabilities, hard_classes, load_rubric
 
 ONE_OF = {"comply": ("fully_complies", "partially_complies", "requests_information")}
 

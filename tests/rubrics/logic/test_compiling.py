@@ -1,6 +1,7 @@
 """Compiling: what is made once, in which order, and how large it may become."""
 
 import itertools
+import pickle
 from dataclasses import replace
 from math import comb
 
@@ -9,10 +10,12 @@ import pytest
 
 from rubrics.logic.class_oracle import make_rubric
 from voirdire.errors import LogicError
-from voirdire.rubrics import load_rubric
-from voirdire.rubrics.logic import class_probabilities, hard_classes
-from voirdire.rubrics.logic.compiling import compiled_classes, compiled_expression
-from voirdire.rubrics.logic.scope import scope_of
+from voirdire.rubrics import (
+    class_probabilities,
+    expression_holds,
+    hard_classes,
+    load_rubric,
+)
 
 
 def pairs(n_pairs):
@@ -30,21 +33,28 @@ def names(n_names):
 def test_the_safety_rubric_is_small(behavior, n_nodes):
     # One node per proposition that matters, and in hard_refuse one more: `additional_content` is
     # asked after an apology and after none.
-    flow = compiled_classes(scope_of(load_rubric("safety"), behavior)).flow
+    flow = load_rubric("safety").logic.classes(behavior).flow
 
     assert len(flow.steps) == n_nodes
 
 
 def test_a_rubric_is_compiled_once():
     rubric = load_rubric("safety")
-    in_other_words = replace(
-        rubric,
-        questions=tuple(replace(row, text={"en": "Other words?"}) for row in rubric.questions),
-    )
 
-    first = compiled_classes(scope_of(rubric, "comply"))
+    first = rubric.logic.classes("comply")
 
-    assert compiled_classes(scope_of(in_other_words, "comply")) is first
+    assert rubric.logic.classes("comply") is first
+    assert load_rubric("safety").logic.classes("comply") is first
+
+
+def test_a_rubric_that_travels_leaves_its_logic_behind():
+    rubric = load_rubric("safety")
+    rubric.logic.classes("comply")
+
+    arrived = pickle.loads(pickle.dumps(rubric))
+
+    assert arrived == rubric
+    assert "logic" not in vars(arrived)
 
 
 def test_another_condition_is_another_diagram():
@@ -56,15 +66,10 @@ def test_another_condition_is_another_diagram():
     assert found == [0, 1]
 
 
-def test_the_caches_are_bounded():
-    for cached in (compiled_classes, compiled_expression):
-        assert cached.cache_info().maxsize is not None
-
-
 def test_propositions_that_belong_together_are_asked_together():
     rubric = make_rubric(names(120), classes={"x": pairs(60), "rest": "otherwise"})
 
-    flow = compiled_classes(scope_of(rubric, "b")).flow
+    flow = rubric.logic.classes("b").flow
 
     assert len(flow.steps) == 120
 
@@ -129,7 +134,7 @@ def test_a_count_of_many_is_the_binomial():
 
 
 def test_places_are_used_again():
-    flow = compiled_classes(scope_of(load_rubric("safety"), "soft_refuse")).flow
+    flow = load_rubric("safety").logic.classes("soft_refuse").flow
 
     # Five classes, "none of them", and two nodes at a time at most wait for their turn.
     assert flow.n_places <= 6 + 2
@@ -159,3 +164,16 @@ def test_a_waiting_node_is_never_overwritten():
         ]
     )
     assert values[:, 0] == pytest.approx((ways * p[:, 3:].T).sum(axis=0))
+
+
+def test_one_expression_means_the_demands_of_each_behavior():
+    made = make_rubric("ab", demands={"a": "required"}, classes={"rest": "otherwise"})
+    other = replace(made.behaviors[0], id="c", demands={"b": made.behaviors[0].demands["a"]})
+    rubric = replace(made, behaviors=(*made.behaviors, other))
+
+    found = [
+        expression_holds(rubric, "any(required)", labels=[[True, False]], behavior=name).item()
+        for name in ("b", "c", "b")
+    ]
+
+    assert found == [1, 0, 1]

@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from rubrics.logic.rbr_layout_facts import BEHAVIORS, ORDER, OUR_CLASSES, RULES, layout
-from voirdire.rubrics import OUR_NAMES, load_rubric, rubric_from_rbr_layout
-from voirdire.rubrics.logic import hard_classes
+from voirdire.rubrics import OUR_NAMES, hard_classes, load_rubric, rubric_from_rbr_layout
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "explanation" / "class-logic.md"
 THEIR_NAMES = {ours: theirs for theirs, ours in OUR_NAMES.items()}

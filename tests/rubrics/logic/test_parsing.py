@@ -7,52 +7,28 @@ from hypothesis import strategies as st
 from rubrics.logic.class_oracle import assignments, holds, text_of
 from rubrics.logic.logic_strategies import expression_trees
 from voirdire.errors import InputError, LogicError
-from voirdire.rubrics.logic import parse_expression, render_expression
-from voirdire.rubrics.logic.expressions import (
-    And,
-    Constant,
-    Counted,
-    Group,
-    Name,
-    Not,
-    Or,
-    Quantified,
-)
-from voirdire.rubrics.logic.parsing import MAX_DEPTH
-from voirdire.rubrics.logic.tokens import MAX_CHARACTERS
-
-A, B, C = (Name(id=name) for name in "abc")
+from voirdire.rubrics import parse_expression, render_expression
 
 
 @pytest.mark.parametrize(
-    ("text", "expected"),
+    ("text", "same", "other"),
     [
-        ("a", A),
-        ("  a\n ", A),
-        ("true", Constant(value=True)),
-        ("false", Constant(value=False)),
-        ("not a", Not(operand=A)),
-        ("not not a", Not(operand=Not(operand=A))),
-        ("a and b or c", Or(operands=(And(operands=(A, B)), C))),
-        ("a or b and c", Or(operands=(A, And(operands=(B, C))))),
-        ("not a and b", And(operands=(Not(operand=A), B))),
-        ("(a or b) and c", And(operands=(Or(operands=(A, B)), C))),
-        ("a and(b and c)", And(operands=(A, And(operands=(B, C))))),
-        ("any(core unmet)", Quantified(quantifier="any", group=Group(word="core", state="unmet"))),
-        ("all ( required )", Quantified(quantifier="all", group=Group(word="required"))),
-        (
-            "count(desired met)!=3",
-            Counted(group=Group(word="desired", state="met"), comparison="!=", number=3),
-        ),
-        ("anything_2", Name(id="anything_2")),
+        ("  a\n ", "a", "b"),
+        ("true", "(true)", "false"),
+        ("not not a", "not (not a)", "a"),
+        ("a and b or c", "(a and b) or c", "a and (b or c)"),
+        ("a or b and c", "a or (b and c)", "(a or b) and c"),
+        ("not a and b", "(not a) and b", "not (a and b)"),
+        ("a and(b and c)", "a and (b and c)", "b and (a and c)"),
+        ("any(core unmet)", "any( core  unmet )", "any(core met)"),
+        ("all ( required )", "all(required)", "any(required)"),
+        ("count(desired met)!=3", "count( desired met ) != 3", "count(desired met) == 3"),
+        ("anything_2", "anything_2", "any_thing_2"),
     ],
 )
-def test_an_expression_is_read_as_the_grammar_says(text, expected):
-    assert parse_expression(text) == expected
-
-
-def test_a_name_knows_its_column():
-    assert parse_expression("not  apology").operand.column == 6
+def test_an_expression_is_read_as_the_grammar_says(text, same, other):
+    assert parse_expression(text) == parse_expression(same)
+    assert parse_expression(text) != parse_expression(other)
 
 
 @pytest.mark.parametrize(
@@ -121,16 +97,16 @@ def test_an_expression_is_text():
 
 
 def test_depth_is_bounded():
-    deepest = "(" * MAX_DEPTH + "a" + ")" * MAX_DEPTH
+    deepest = "(" * 50 + "a" + ")" * 50
 
-    assert parse_expression(deepest) == A
-    for text in (f"({deepest})", "not " * (MAX_DEPTH + 1) + "a", "(" * 9_000):
+    assert render_expression(parse_expression(deepest)) == "a"
+    for text in (f"({deepest})", "not " * (50 + 1) + "a", "(" * 9_000):
         with pytest.raises(LogicError, match="nested at most 50 deep"):
             parse_expression(text)
 
 
 def test_length_is_bounded():
-    text = "a" * MAX_CHARACTERS
+    text = "a" * 10_000
 
     with pytest.raises(LogicError, match="at most 10,000 characters, got 10,001"):
         parse_expression(text + "a")

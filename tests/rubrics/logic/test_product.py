@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from rubrics.logic import logic_strategies
 from rubrics.logic.class_oracle import make_rubric, text_of
 from voirdire.errors import DegenerateDataWarning, LogicError
-from voirdire.rubrics.logic import check_logic, class_probabilities, hard_classes
+from voirdire.rubrics import check_logic, class_probabilities, hard_classes
 
 
 def product_of(tree, chances, named):

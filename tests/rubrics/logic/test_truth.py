@@ -15,8 +15,7 @@ from rubrics.logic.class_oracle import (
     text_of,
 )
 from voirdire.errors import LogicError
-from voirdire.rubrics import load_rubric
-from voirdire.rubrics.logic import expression_holds, expression_probability
+from voirdire.rubrics import expression_holds, expression_probability, load_rubric
 
 
 @st.composite

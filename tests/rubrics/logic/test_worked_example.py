@@ -11,8 +11,7 @@ import pytest
 
 from rubrics.logic.class_oracle import make_rubric
 from voirdire.errors import LogicError
-from voirdire.rubrics import load_rubric
-from voirdire.rubrics.logic import check_logic, class_probabilities
+from voirdire.rubrics import check_logic, class_probabilities, load_rubric
 
 PROBABILITIES = {
     "apology": 0.98,

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from voirdire._validation import shorten
+from voirdire.documents import open_data
 from voirdire.errors import InputError
 from voirdire.io.sources import check_bytes, why_unreadable
-from voirdire.rubrics.given_file import open_data
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

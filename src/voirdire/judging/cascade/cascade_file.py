@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from voirdire.documents import open_regular
 from voirdire.judging.local.bundled import BUNDLED
-from voirdire.rubrics.given_file import open_regular
 
 if TYPE_CHECKING:
     from voirdire.judging.cascade.judge import CascadeJudge
@@ -83,20 +83,19 @@ def load_cascade(
     from voirdire.judging.cascade.judge import CascadeJudge
     from voirdire.judging.llm.judges_file import opened_judges, read_judge
     from voirdire.judging.llm.several import judge_of_spec
-    from voirdire.rubrics.form_errors import read_form
 
-    findings = opened_judges(path)
-    read_form(CascadeFileForm, findings, path=(), what="a cascade's file")
+    document = opened_judges(path, what="a cascade's file")
+    document.read(CascadeFileForm)
     form = spec = None
-    if findings.find(("cascade",)) is not None:
-        form = read_form(CascadeForm, findings, path=("cascade",), what="`cascade`")
-    if findings.find(("cascade", "then")) is not None:
-        spec = read_judge(findings, path=("cascade", "then"), name="")
+    if document.has(("cascade",)):
+        form = document.read(CascadeForm, ("cascade",), what="`cascade`")
+    if document.has(("cascade", "then")):
+        spec = read_judge(document, path=("cascade", "then"), name="")
         if spec is not None and spec.route:
             message = "a cascade's `then` must not route. Give items their behaviors beforehand."
-            findings.add(("cascade", "then", "route"), message)
-    if findings.found or form is None or spec is None:
-        raise findings.error()
+            document.add(("cascade", "then", "route"), message)
+    if document.is_wrong or form is None or spec is None:
+        raise document.error()
     if max_cost is not None:
         spec = replace(spec, max_cost=max_cost)
     return CascadeJudge(

@@ -10,7 +10,7 @@ from voirdire.judging.fingerprint import hash_of
 from voirdire.judging.llm.call_plan import CallPlan, plan_calls
 from voirdire.judging.prompts import PROMPT_VERSION
 from voirdire.judging.reading import READING_VERSION
-from voirdire.rubrics.hashing import question_document
+from voirdire.rubrics.rubric import question_document
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -18,7 +18,7 @@ from voirdire.judging.fingerprint import hash_of
 from voirdire.judging.prompts import PromptBuilder, new_nonce
 from voirdire.judging.reading import ReplyReader
 from voirdire.records.items import as_bytes
-from voirdire.rubrics.hashing import question_document
+from voirdire.rubrics.rubric import question_document
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -2,38 +2,186 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+import math
+import re
+import sys
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, get_args
+from urllib.parse import urlsplit
 
-from voirdire._types import ReplyForm
+from pydantic import AfterValidator, BeforeValidator, Field
+
+from voirdire._types import (  # pydantic reads the annotations
+    Language,
+    Mode,
+    ModelSource,
+    ReplyForm,
+)
 from voirdire._validation import shorten
-from voirdire.errors import RubricError
-from voirdire.judging.llm.judges_form import CapabilitiesForm, JudgeForm, JudgesForm, SharedForm
-from voirdire.judging.llm.key_material import refuse_key_fields, refuse_keys
+from voirdire.documents import Filled, Form, Name, document_from_text, read_document, rule_error
+from voirdire.judging.llm.key_material import keys_in, without_key_fields
 from voirdire.judging.llm.pricing import Price
 from voirdire.models import Capabilities
-from voirdire.rubrics.findings import Findings
-from voirdire.rubrics.form_errors import read_form
-from voirdire.rubrics.problems import problem_error
-from voirdire.rubrics.source_text import decode_rubric, read_rubric_file
-from voirdire.rubrics.yaml_composing import compose
-from voirdire.rubrics.yaml_nodes import ListNode, ScalarNode
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
-    from voirdire._types import Language, Mode, ModelSource
-    from voirdire.rubrics.findings import Path as Keys
+    from voirdire.documents import Document
+    from voirdire.documents import Path as Keys
 
 __all__ = ["JudgeSpec", "judges_from_text", "load_judges", "opened_judges", "read_judge"]
 
-_WORDS = {
-    "a rubric must hold at least one question": "a file must hold at least one judge",
-    "a rubric must": "a file of judges must",
-    "a file must hold one rubric": "a file must hold one list of judges",
-}
-"""How messages of the YAML readers begin, and how they begin here."""
+_MOST_JUDGES = 500
+
+_MODEL = re.compile(r"[a-z][a-z0-9_.-]*/\S(?:.*\S)?")
+_WORD = re.compile(r"[a-z][a-z0-9_-]{0,39}")
+_HOTTEST = 2
+
+
+def _whole(value: Any, *, least: int) -> Any:
+    """Read a whole number; 1e6 is one, true is none."""
+    if not _is_number(value) or value != int(value) or value < least:
+        raise rule_error(f"be a whole number of at least {least}")
+    return int(value)
+
+
+def _at_least_zero(value: Any) -> Any:
+    return _number(value, lambda number: number >= 0, "of at least 0")
+
+
+def _above_zero(value: Any) -> Any:
+    return _number(value, lambda number: number > 0, "above 0")
+
+
+def _temperature(value: Any) -> Any:
+    return _number(value, lambda number: 0 <= number <= _HOTTEST, f"from 0 to {_HOTTEST}")
+
+
+def _number(value: Any, is_right: Any, words: str) -> float:
+    if not _is_number(value) or not is_right(value):
+        raise rule_error(f"be a number {words}")
+    return float(value)
+
+
+def _is_number(value: Any) -> bool:
+    """Tell a number that fits a float; true is none."""
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return False
+    return abs(value) <= sys.float_info.max
+
+
+def _model(word: str) -> str:
+    if not _MODEL.fullmatch(word):
+        raise rule_error("be a provider and a model, such as openai/gpt-4o-mini")
+    return word
+
+
+def _effort(word: str) -> str:
+    if not _WORD.fullmatch(word):
+        raise rule_error("be a word, such as low, medium or high")
+    return word
+
+
+def _url(text: str) -> str:
+    try:
+        parts = urlsplit(text)
+        is_right = parts.scheme in ("http", "https") and bool(parts.hostname)
+        is_right = is_right and not (parts.query or parts.fragment or parts.username)
+    except ValueError:
+        is_right = False
+    if not is_right or any(character.isspace() for character in text):
+        raise rule_error("be an address such as https://api.example.com/v1")
+    return text
+
+
+def _forms(words: list[ReplyForm]) -> list[ReplyForm]:
+    if len(set(words)) != len(words):
+        raise rule_error("name each form once")
+    return words
+
+
+def _body(body: dict[str, Any]) -> dict[str, Any]:
+    if not _is_json(body):
+        raise rule_error("hold text for keys and finite numbers")
+    return body
+
+
+def _is_json(value: Any) -> bool:
+    if isinstance(value, dict):
+        return all(isinstance(key, str) and _is_json(inner) for key, inner in value.items())
+    if isinstance(value, list):
+        return all(_is_json(inner) for inner in value)
+    return not isinstance(value, float) or math.isfinite(value)
+
+
+Natural = Annotated[int, BeforeValidator(lambda value: _whole(value, least=0))]
+Count = Annotated[int, BeforeValidator(lambda value: _whole(value, least=1))]
+Several = Annotated[int, BeforeValidator(lambda value: _whole(value, least=2))]
+Dollars = Annotated[float, BeforeValidator(_at_least_zero)]
+Positive = Annotated[float, BeforeValidator(_above_zero)]
+Url: TypeAlias = Annotated[Filled, AfterValidator(_url)]
+
+
+class PriceForm(Form):
+    """What tokens cost, in US dollars per million."""
+
+    input: Dollars
+    cached_input: Dollars | None = None
+    output: Dollars
+
+
+class CapabilitiesForm(Form):
+    """What a server can do."""
+
+    forms: Annotated[list[ReplyForm], Field(min_length=1), AfterValidator(_forms)] | None = None
+    top_logprobs: Natural | None = None
+
+
+class SharedForm(Form):
+    """What a judge may say, and what `defaults` may say for all of them."""
+
+    model: Annotated[Filled, AfterValidator(_model)] | None = None
+    base_url: Url | None = None
+    api_key_env: str | None = None
+    reasoning_effort: Annotated[str, AfterValidator(_effort)] | None = None
+    temperature: Annotated[float, BeforeValidator(_temperature)] | None = None
+    max_tokens: Count | None = None
+    mode: Mode | None = None
+    probability: ModelSource | None = None
+    language: Language | None = None
+    samples: Count | None = None
+    orders: Count | None = None
+    order_check: Natural | None = None
+    examples: Natural | None = None
+    route: bool | None = None
+    top_logprobs: Several | None = None
+    seed: Natural | None = None
+    concurrency: Count | None = None
+    requests_per_minute: Count | None = None
+    tokens_per_minute: Count | None = None
+    timeout_s: Positive | None = None
+    max_cost: Positive | None = None
+    price: PriceForm | None = None
+    capabilities: CapabilitiesForm | None = None
+    extra: Annotated[dict[str, Any], AfterValidator(_body)] | None = None
+
+
+class JudgeForm(SharedForm):
+    """One entry of `judges`."""
+
+    name: Name
+
+
+class JudgesForm(Form):
+    """The whole file; the defaults and each judge are read by their own forms."""
+
+    schema_: Annotated[Literal["voirdire.judges/1"], Field(alias="schema")]
+    defaults: Any = None
+    judges: Annotated[list[Any], Field(min_length=1, max_length=_MOST_JUDGES)]
+
+
+_WHAT = "a file of judges"
 
 _OWN_KEYS = {
     "logprobs": "probability",
@@ -150,7 +298,7 @@ def load_judges(path: str | Path) -> tuple[JudgeSpec, ...]:
     A key never stands in the file: what looks like one is refused, comments included, and no
     message repeats it.
     """
-    return judges_from_text(_text_of(path), source=str(path))
+    return _judges(opened_judges(path, what=_WHAT))
 
 
 def judges_from_text(text: str | bytes, *, source: str = "<text>") -> tuple[JudgeSpec, ...]:
@@ -185,85 +333,58 @@ def judges_from_text(text: str | bytes, *, source: str = "<text>") -> tuple[Judg
     >>> [(row.name, row.model, row.reasoning_effort) for row in judges]
     [('o3-mini-low', 'openai/o3-mini', 'low'), ('o3-mini-high', 'openai/o3-mini', 'high')]
     """
-    findings = _opened(text, source=source)
-    read_form(JudgesForm, findings, path=(), what="a file of judges")
-    judges = _specs(findings)
-    if findings.found:
-        raise findings.error()
-    return judges
+    document = document_from_text(text, source=source, what=_WHAT, check_text=keys_in)
+    return _judges(without_key_fields(document))
 
 
-def opened_judges(path: str | Path) -> Findings:
-    """Open a YAML file with anything about judges, and refuse keys in it.
-
-    Raises
-    ------
-    RubricError
-        If it cannot be read, is no YAML, or holds what looks like a key.
-    """
-    return _opened(_text_of(path), source=str(path))
+def opened_judges(path: str | Path, *, what: str) -> Document:
+    """Open a YAML file with anything about judges, and refuse keys in it."""
+    return without_key_fields(read_document(path, what=what, check_text=keys_in))
 
 
-def read_judge(findings: Findings, *, path: Keys, name: str) -> JudgeSpec | None:
-    """Read one judge outside a list, to be called `name`; None, with findings, where it is none."""
-    form = read_form(SharedForm, findings, path=path, what="a judge")
+def read_judge(document: Document, *, path: Keys, name: str) -> JudgeSpec | None:
+    """Read one judge outside a list, to be called `name`; None, and noted, where it is none."""
+    form = document.read(SharedForm, path, what="a judge")
     if form is None:
         return None
-    _check_extra(form, findings, path=(*path, "extra"))
+    _check_extra(form, document, path=(*path, "extra"))
     if form.model is None:
-        findings.add(path, "a judge must have the key `model`. Add it.")
+        document.add(path, "a judge must have the key `model`. Add it.")
         return None
     return _spec({**_said(form), "name": name})
 
 
-def _text_of(path: str | Path) -> str:
-    try:
-        return read_rubric_file(Path(path))
-    except RubricError as error:
-        raise _about_judges(error) from None
-
-
-def _opened(text: str | bytes, *, source: str) -> Findings:
-    try:
-        decoded = decode_rubric(text, source=source)
-        refuse_keys(decoded, source=source)
-        root = compose(decoded, source=source)
-        refuse_key_fields(root, source=source)
-    except RubricError as error:
-        raise _about_judges(error) from None  # what lies behind it holds the text, keys and all
-    return Findings(root, source=source)
-
-
-def _specs(findings: Findings) -> tuple[JudgeSpec, ...]:
+def _judges(document: Document) -> tuple[JudgeSpec, ...]:
     """Read every judge that can be read, whatever is wrong with the others."""
-    shared = _shared(findings)
-    node = findings.find(("judges",))
-    lines: dict[str, int] = {}
+    document.read(JudgesForm)
+    shared = _shared(document)
+    rows = document.get(("judges",))
+    lines: dict[str, int | None] = {}
     specs = []
-    for place in range(len(node.items) if isinstance(node, ListNode) else 0):
-        form = read_form(JudgeForm, findings, path=("judges", place), what="a judge")
+    for place in range(len(rows) if isinstance(rows, list) else 0):
+        form = document.read(JudgeForm, ("judges", place), what="a judge")
         if form is None:
             continue
-        _check_name(form.name, findings, path=("judges", place, "name"), lines=lines)
-        _check_extra(form, findings, path=("judges", place, "extra"))
+        _check_name(form.name, document, path=("judges", place, "name"), lines=lines)
+        _check_extra(form, document, path=("judges", place, "extra"))
         told = {**(shared or {}), **_said(form)}
         if told.get("model") is not None:
             specs.append(_spec(told))
         elif shared is not None:  # else they may have held it
             message = "a judge must have the key `model`. Add it, or add it to `defaults`."
-            findings.add(("judges", place), message)
+            document.add(("judges", place), message)
+    document.raise_problems()
     return tuple(specs)
 
 
-def _shared(findings: Findings) -> dict[str, Any] | None:
+def _shared(document: Document) -> dict[str, Any] | None:
     """Read the defaults; None where something is wrong with them."""
-    node = findings.find(("defaults",))
-    if node is None or (isinstance(node, ScalarNode) and node.value is None):
+    if document.get(("defaults",)) is None:
         return {}
-    form = read_form(SharedForm, findings, path=("defaults",), what="`defaults`")
+    form = document.read(SharedForm, ("defaults",), what="`defaults`")
     if form is None:
         return None
-    _check_extra(form, findings, path=("defaults", "extra"))
+    _check_extra(form, document, path=("defaults", "extra"))
     return _said(form)
 
 
@@ -271,25 +392,25 @@ def _said(form: SharedForm) -> dict[str, Any]:
     return {name: getattr(form, name) for name in form.model_fields_set}
 
 
-def _check_name(name: str, findings: Findings, *, path: Keys, lines: dict[str, int]) -> None:
+def _check_name(name: str, document: Document, *, path: Keys, lines: dict[str, int | None]) -> None:
     """Names become names of files, and some disks do not tell capitals from small letters."""
-    word, line = name.casefold(), findings.place(path).line
+    word, line = name.casefold(), document.line(path)
     if word in lines:
         message = (
             f"`name` must be another for each judge, got {shorten(name)!r} again "
             f"(first on line {lines[word]})."
         )
-        findings.add(path, message)
+        document.add(path, message)
     lines.setdefault(word, line)
 
 
-def _check_extra(form: SharedForm, findings: Findings, *, path: Keys) -> None:
+def _check_extra(form: SharedForm, document: Document, *, path: Keys) -> None:
     for name in form.extra or ():
         if name in _OWN_KEYS:
             ours = _OWN_KEYS[name]
             way_out = f"Say it with the key `{ours}`." if ours else "Delete it."
             message = f"`extra` must be without `{name}`, which voirdire fills in. {way_out}"
-            findings.add((*path, name), message, at_key=True)
+            document.add((*path, name), message, at_key=True)
 
 
 def _spec(told: Mapping[str, Any]) -> JudgeSpec:
@@ -313,17 +434,3 @@ def _capabilities(form: CapabilitiesForm) -> Capabilities:
     known = get_args(ReplyForm)
     forms = known if form.forms is None else tuple(word for word in known if word in form.forms)
     return Capabilities(forms=forms, top_logprobs=form.top_logprobs)
-
-
-def _about_judges(error: RubricError) -> RubricError:
-    """Say of a file of judges what the readers of YAML say of a rubric."""
-    return problem_error(
-        *(replace(problem, message=_reworded(problem.message)) for problem in error.problems)
-    )
-
-
-def _reworded(message: str) -> str:
-    for theirs, ours in _WORDS.items():
-        if message.startswith(theirs):
-            return ours + message.removeprefix(theirs)
-    return message

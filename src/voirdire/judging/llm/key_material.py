@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import re
-from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from voirdire._validation import shorten
-from voirdire.rubrics.problems import MOST_PROBLEMS, Problem, problem_error
-from voirdire.rubrics.yaml_nodes import ListNode, MappingNode, ScalarNode
 
 if TYPE_CHECKING:
-    from voirdire.rubrics.yaml_nodes import Node
+    from collections.abc import Iterator
 
-__all__ = ["refuse_key_fields", "refuse_keys"]
+    from voirdire.documents import Document, Path
+
+__all__ = ["keys_in", "without_key_fields"]
 
 _WAY_OUT = "Name the environment variable that holds it: `api_key_env: OPENAI_API_KEY`."
 
@@ -59,58 +58,36 @@ _FIELDS = {
 _VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]{0,99}")
 
 
-def refuse_keys(text: str, *, source: str) -> None:
-    """Refuse a text in which anything looks like a key, comments included.
-
-    Raises
-    ------
-    RubricError
-        With every place, and none of the keys.
-    """
-    message = f"a file of judges must be without keys, got what looks like one. {_WAY_OUT}"
-    problems = []
-    for match in islice(_KEY.finditer(text), MOST_PROBLEMS):
-        lines = re.split(r"\r\n|\r|\n", text[: match.start()])
-        line, column = len(lines), len(lines[-1]) + 1
-        problems.append(Problem(source=source, line=line, column=column, message=message))
-    if problems:
-        raise problem_error(*problems)
+def keys_in(text: str) -> Iterator[tuple[int, str]]:
+    """Find what looks like a key in a text, comments included; the rule never repeats it."""
+    for match in _KEY.finditer(text):
+        yield match.start(), f"be without keys, got what looks like one. {_WAY_OUT}"
 
 
-def refuse_key_fields(root: Node, *, source: str) -> None:
-    """Refuse fields that are there to hold a key, and a key where a variable's name should be.
-
-    Raises
-    ------
-    RubricError
-        With every such field, and none of the values.
-    """
-    problems: list[Problem] = []
-    _look(root, problems, source=source)
-    if problems:
-        raise problem_error(*problems[:MOST_PROBLEMS])
+def without_key_fields(document: Document) -> Document:
+    """Refuse fields that are there to hold a key, and a key where a variable's name should be."""
+    _look(document.value, (), document)
+    document.raise_problems()
+    return document
 
 
-def _look(node: Node, problems: list[Problem], *, source: str) -> None:
-    if isinstance(node, ListNode):
-        for item in node.items:
-            _look(item, problems, source=source)
-    if not isinstance(node, MappingNode):
+def _look(value: Any, path: Path, document: Document) -> None:
+    if isinstance(value, list):
+        for place, item in enumerate(value):
+            _look(item, (*path, place), document)
+    if not isinstance(value, dict):
         return
-    for key, value in node.pairs.values():
-        message = _wrong(str(key.value), value)
+    for key, inner in value.items():
+        message = _wrong(str(key), inner, what=document.what)
         if message is not None:
-            problems.append(
-                Problem(source=source, line=key.line, column=key.column, message=message)
-            )
-        _look(value, problems, source=source)
+            document.add((*path, key), message, at_key=True)
+        _look(inner, (*path, key), document)
 
 
-def _wrong(name: str, value: Node) -> str | None:
+def _wrong(name: str, value: Any, *, what: str) -> str | None:
     if re.sub(r"[-_. ]", "", name).lower() in _FIELDS:
-        return f"a file of judges must be without keys, got `{shorten(name)}`. {_WAY_OUT}"
-    word = value.value if isinstance(value, ScalarNode) else None
-    if name == "api_key_env" and isinstance(word, str) and not _VARIABLE.fullmatch(word):
+        return f"{what} must be without keys, got `{shorten(name)}`. {_WAY_OUT}"
+    if name == "api_key_env" and isinstance(value, str) and not _VARIABLE.fullmatch(value):
         return (
             "`api_key_env` must be the name of an environment variable, capital letters, digits "
             "and underscores. Write the name, such as OPENAI_API_KEY, and not the key."

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from voirdire._validation import shorten
+from voirdire.documents import NotRegularError, open_regular
 from voirdire.errors import InputError
 from voirdire.judging.local.card import JudgeCard
 from voirdire.judging.local.cues import CUES
@@ -24,7 +25,6 @@ from voirdire.judging.local.features import FEATURES_VERSION
 from voirdire.judging.local.judge import LocalJudge
 from voirdire.judging.local.linear_weights import QuantisedWeights
 from voirdire.judging.local.ngrams import N_COLUMNS
-from voirdire.rubrics.given_file import NotRegularError, open_regular
 from voirdire.stats.calibration import calibrator_from_dict
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from voirdire.rewards.comparisons.data_hash import hash_of_comparisons
-from voirdire.rubrics.logic import hard_classes
+from voirdire.rubrics import hard_classes
 
 if TYPE_CHECKING:
     from voirdire.rewards.comparisons.data import ComparisonData

@@ -11,7 +11,7 @@ import numpy as np
 
 from voirdire._validation import shorten
 from voirdire.errors import InputError
-from voirdire.rubrics.default_classes import DEFAULT_CLASSES
+from voirdire.rubrics.rubric import DEFAULT_CLASSES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from voirdire._validation import shorten
+from voirdire.documents import did_you_mean
 from voirdire.errors import InputError
 from voirdire.records import Dropped
 from voirdire.rewards.comparisons.order import LabelOrder, default_order
 from voirdire.rewards.comparisons.pairs import pairs_of
-from voirdire.rubrics.names import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from voirdire._validation import shorten
+from voirdire.documents import did_you_mean
 from voirdire.errors import InputError
 from voirdire.rewards.features import feature_set
-from voirdire.rubrics.names import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

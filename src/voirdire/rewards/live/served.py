@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from voirdire.documents import document_of_value
 from voirdire.errors import InputError, ModelCallError, ModelTimeoutError
 from voirdire.judging.live.answers import LATE
 from voirdire.judging.live.settings import LiveSettings, check_seconds
@@ -307,7 +308,7 @@ def served_reward_model(address: str, *, token_env: str = TOKEN_ENV) -> RewardMo
             "which describes no reward."
         )
         raise InputError(msg)
-    model = reward_of_document(document, source=server.address)
+    model = reward_of_document(document_of_value(document, source=server.address, what="a reward"))
     check_certified(model, required=False, stacklevel=3)
     return model
 

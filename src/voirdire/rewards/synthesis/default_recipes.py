@@ -11,7 +11,7 @@ from voirdire.errors import InputError
 from voirdire.judging.prompts.questions import said
 from voirdire.rewards.synthesis.draws import draw_traits
 from voirdire.rewards.synthesis.recipe import Recipes, Sampled, Slot
-from voirdire.rubrics.logic import hard_classes
+from voirdire.rubrics import hard_classes
 
 if TYPE_CHECKING:
     from voirdire._types import Language

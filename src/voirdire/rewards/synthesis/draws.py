@@ -11,7 +11,7 @@ import numpy as np
 
 from voirdire._validation import shorten
 from voirdire.errors import InputError
-from voirdire.rubrics.logic import hard_classes
+from voirdire.rubrics import hard_classes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -2,36 +2,194 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+from pydantic import BeforeValidator, Field
+
+from voirdire._types import Language  # pydantic reads the annotation
 from voirdire._validation import shorten
-from voirdire.errors import InputError, RubricError
-from voirdire.rewards.synthesis.recipe import Instruction, Recipes, Sampled, Slot
-from voirdire.rewards.synthesis.recipe_checks import check_recipes, fits
-from voirdire.rewards.synthesis.recipe_form import RecipesForm
-from voirdire.rubrics.findings import Findings
-from voirdire.rubrics.form_errors import read_form
-from voirdire.rubrics.problems import problem_error
-from voirdire.rubrics.source_text import decode_rubric, read_rubric_file
-from voirdire.rubrics.yaml_composing import compose
+from voirdire.documents import (
+    Filled,
+    Form,
+    Name,
+    Problem,
+    did_you_mean,
+    document_from_text,
+    problem_error,
+    read_document,
+    rule_error,
+)
+from voirdire.errors import InputError
+from voirdire.rewards.synthesis.draws import GROUPS, draw_traits, members_of
+from voirdire.rewards.synthesis.recipe import Instruction, Recipes, Sampled, Slot, Start, Verify
 
 if TYPE_CHECKING:
-    from voirdire.rewards.synthesis.recipe_form import SampledForm, SlotForm
-    from voirdire.rubrics import Rubric
+    from collections.abc import Iterator
+
+    from voirdire.documents import Document
+    from voirdire.documents import Path as Keys
+    from voirdire.rubrics import Behavior, Rubric
 
 __all__ = ["built_in_recipes", "load_recipes", "recipes_from_text"]
 
+_MOST = 100
+"""Completions of one sort, sorts per behavior, propositions to draw: far more than people write."""
+
+_COUNT_RULE = f"be a whole number from 1 to {_MOST}, two of them, or the word fewest"
+
+
+def _whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= _MOST
+
+
+def _count(value: Any) -> Any:
+    if not _whole(value):
+        raise rule_error(f"be a whole number from 1 to {_MOST}")
+    return value
+
+
+def _drawn(value: Any) -> Any:
+    if value == "fewest" or _whole(value):
+        return value
+    is_pair = isinstance(value, list) and len(value) == 2 and all(map(_whole, value))
+    if not is_pair or value[0] > value[1]:
+        raise rule_error(_COUNT_RULE)
+    return tuple(value)
+
+
+def _probability(value: Any) -> Any:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not is_number or not 0 < value < 1:
+        raise rule_error("be a number between 0 and 1")
+    return float(value)
+
+
+def _in_english(value: Any) -> Any:
+    return {"en": value} if isinstance(value, str) else value
+
+
+TextForm = Annotated[dict[Language, Filled], BeforeValidator(_in_english), Field(min_length=1)]
+
+
+class InstructionForm(Form):
+    """The two sides of a proposition."""
+
+    when_true: TextForm
+    when_false: TextForm
+
+
+class SampledForm(Form):
+    """What is drawn."""
+
+    among: Annotated[list[Filled], Field(alias="from", min_length=1, max_length=_MOST)]
+    count: Annotated[Any, BeforeValidator(_drawn)] = None
+    probability: Annotated[Any, BeforeValidator(_probability)] = None
+
+
+class SlotForm(Form):
+    """One sort of completion."""
+
+    label: Filled
+    count: Annotated[Any, BeforeValidator(_count)] = 1
+    start: Start = "demanded"
+    demands: Annotated[dict[str, bool], Field(default_factory=dict)]
+    sampled: SampledForm | None = None
+    verify: Verify = "both"
+    brief: TextForm | None = None
+
+
+class RecipesForm(Form):
+    """A whole file."""
+
+    schema_: Annotated[Literal["voirdire.recipes/1"], Field(alias="schema")]
+    name: Name
+    version: Filled
+    rubric: Filled
+    instructions: Annotated[dict[str, InstructionForm], Field(default_factory=dict)]
+    implies: Annotated[dict[str, dict[str, bool]], Field(default_factory=dict)]
+    recipes: Annotated[
+        dict[str, Annotated[list[SlotForm], Field(min_length=1, max_length=_MOST)]],
+        Field(min_length=1),
+    ]
+
+
+def _fits(recipes: Recipes, rubric: Rubric) -> bool:
+    """Say whether recipes name nothing that the rubric lacks, and leave out no behavior."""
+    is_whole = {row.id for row in rubric.behaviors} == set(recipes.behaviors)
+    return is_whole and not any(_unknown_names(recipes, rubric))
+
+
+def _check_recipes(recipes: Recipes, *, rubric: Rubric, document: Document | None = None) -> None:
+    """Refuse recipes that name what the rubric lacks, or that can never be drawn.
+
+    `document`, where the recipes come from a file, gives each problem its line.
+    """
+    wrong = [*_unknown_names(recipes, rubric)] or [*_impossible(recipes, rubric)]
+    if not wrong:
+        return
+    if document is None:
+        raise problem_error(*(Problem(source=recipes.source, message=row) for _, row in wrong))
+    for path, message in wrong:
+        document.add(path, message)
+    raise document.error()
+
+
+def _unknown_names(recipes: Recipes, rubric: Rubric) -> Iterator[tuple[Keys, str]]:
+    propositions, behaviors = rubric.propositions, [row.id for row in rubric.behaviors]
+    for name in recipes.instructions:
+        if name not in propositions:
+            yield ("instructions", name), _not_there("a proposition", name, propositions)
+    for (name, is_wanted), states in recipes.implies.items():
+        key = name if is_wanted else f"not {name}"
+        for named in (name, *states):
+            if named not in propositions:
+                yield ("implies", key), _not_there("a proposition", named, propositions)
+    for behavior, slots in recipes.behaviors.items():
+        if behavior not in behaviors:
+            yield ("recipes", behavior), _not_there("a behavior", behavior, behaviors)
+            continue
+        for place, slot in enumerate(slots):
+            path = ("recipes", behavior, place)
+            yield from _unknown_in_slot(slot, rubric.behavior(behavior), propositions, path)
+
+
+def _unknown_in_slot(
+    slot: Slot, behavior: Behavior, propositions: tuple[str, ...], path: Keys
+) -> Iterator[tuple[Keys, str]]:
+    for name in slot.demands:
+        if name not in propositions:
+            yield (*path, "demands", name), _not_there("a proposition", name, propositions)
+    classes = [row.name for row in behavior.classes]
+    if slot.verify != "traits" and slot.label not in classes:
+        message = _not_there(f"a class of `{behavior.id}`", slot.label, classes)
+        yield (*path, "label"), f"{message} Or write `verify: traits`."
+    for name in () if slot.sampled is None else slot.sampled.among:
+        known = (*propositions, *GROUPS)
+        if name not in known:
+            yield (*path, "sampled", "from"), _not_there("a proposition or group", name, known)
+        elif not members_of(name, behavior):
+            message = f"group `{name}` has no member in behavior `{behavior.id}`. Take it out."
+            yield (*path, "sampled", "from"), message
+
+
+def _impossible(recipes: Recipes, rubric: Rubric) -> Iterator[tuple[Keys, str]]:
+    for behavior, slots in recipes.behaviors.items():
+        for place, slot in enumerate(slots):
+            try:
+                draw_traits(slot, rubric=rubric, behavior=behavior, recipes=recipes, key="check")
+            except InputError as error:
+                yield ("recipes", behavior, place), str(error)
+
+
+def _not_there(what: str, name: str, known: tuple[str, ...] | list[str]) -> str:
+    return f"must name {what} of the rubric, got {shorten(name)!r}.{did_you_mean(name, known)}"
+
+
 _SUFFIX = ".yaml"
 _NOT = "not "
-_WORDS = {
-    "a rubric must": "recipes must",
-    "one rubric": "one set of recipes",
-    "at least one question": "at least one behavior",
-}
-"""How messages of the YAML readers begin, and how they begin here."""
+_WHAT = "a file of recipes"
 
 
 def built_in_recipes() -> tuple[str, ...]:
@@ -93,7 +251,7 @@ def load_recipes(recipes: Recipes | str | Path | None, *, rubric: Rubric) -> Rec
     if recipes is None:
         return _of_rubric(rubric)
     if isinstance(recipes, Recipes):
-        check_recipes(recipes, rubric=rubric)
+        _check_recipes(recipes, rubric=rubric)
         return recipes
     if isinstance(recipes, str) and recipes in built_in_recipes():
         return _built_in(recipes, rubric=rubric)
@@ -105,11 +263,7 @@ def load_recipes(recipes: Recipes | str | Path | None, *, rubric: Rubric) -> Rec
             f"{shorten(str(recipes))!r}. Check the path."
         )
         raise InputError(msg)
-    try:
-        text = read_rubric_file(path)
-    except RubricError as error:
-        raise _about_recipes(error) from None
-    return recipes_from_text(text, rubric=rubric, source=str(path))
+    return _checked(read_document(path, what=_WHAT), rubric)
 
 
 def recipes_from_text(text: str | bytes, *, rubric: Rubric, source: str = "<text>") -> Recipes:
@@ -136,16 +290,12 @@ def recipes_from_text(text: str | bytes, *, rubric: Rubric, source: str = "<text
     InputError
         If a slot can never have the class that is its label.
     """
-    try:
-        root = compose(decode_rubric(text, source=source), source=source)
-    except RubricError as error:
-        raise _about_recipes(error) from None
-    findings = Findings(root, source=source)
-    form = read_form(RecipesForm, findings, path=(), what="a file of recipes")
-    if form is None:
-        raise findings.error()
-    recipes = _recipes(form, source=source)
-    check_recipes(recipes, rubric=rubric, findings=findings)
+    return _checked(document_from_text(text, source=source, what=_WHAT), rubric)
+
+
+def _checked(document: Document, rubric: Rubric) -> Recipes:
+    recipes = _recipes(document.read_or_raise(RecipesForm), source=document.source)
+    _check_recipes(recipes, rubric=rubric, document=document)
     return recipes
 
 
@@ -155,8 +305,8 @@ def _of_rubric(rubric: Rubric) -> Recipes:
 
     if rubric.name in built_in_recipes():
         found = _built_in(rubric.name, rubric=rubric, checked=False)
-        if fits(found, rubric):
-            check_recipes(found, rubric=rubric)
+        if _fits(found, rubric):
+            _check_recipes(found, rubric=rubric)
             return found
     return default_recipes(rubric)
 
@@ -166,11 +316,8 @@ def _built_in(name: str, *, rubric: Rubric, checked: bool = True) -> Recipes:
     text, source = file.read_text(encoding="utf-8"), f"built-in recipes {name}"
     if checked:
         return recipes_from_text(text, rubric=rubric, source=source)
-    findings = Findings(compose(text, source=source), source=source)
-    form = read_form(RecipesForm, findings, path=(), what="a file of recipes")
-    if form is None:
-        raise findings.error()
-    return _recipes(form, source=source)
+    document = document_from_text(text, source=source, what=_WHAT)
+    return _recipes(document.read_or_raise(RecipesForm), source=source)
 
 
 def _recipes(form: RecipesForm, *, source: str) -> Recipes:
@@ -217,15 +364,3 @@ def _exists(path: Path) -> bool:
         return path.exists()
     except (OSError, ValueError):  # a name that is too long, or holds a zero byte
         return False
-
-
-def _about_recipes(error: RubricError) -> RubricError:
-    """Say what the YAML readers say of a rubric, of recipes."""
-    problems = [replace(row, message=_in_our_words(row.message)) for row in error.problems]
-    return problem_error(*problems) if problems else RubricError(_in_our_words(str(error)))
-
-
-def _in_our_words(message: str) -> str:
-    for theirs, ours in _WORDS.items():
-        message = message.replace(theirs, ours)
-    return message

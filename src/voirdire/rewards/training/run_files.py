@@ -17,7 +17,7 @@ from voirdire.judging.fingerprint import hash_of
 from voirdire.rewards.training.lines import opened_file
 from voirdire.rewards.training.run_certificates import certificates_document
 from voirdire.rewards.training.step_metrics import asked_of, class_names, used_propositions
-from voirdire.rubrics.hashing import question_document
+from voirdire.rubrics.rubric import question_document
 
 if TYPE_CHECKING:
     from voirdire.rewards.model import RewardModel

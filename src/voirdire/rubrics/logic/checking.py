@@ -7,25 +7,20 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from voirdire._validation import shorten
+from voirdire.documents import did_you_mean
 from voirdire.errors import LogicError
 from voirdire.rubrics.logic.compiling import (
-    compile_classes,
     compile_expression,
     not_exhaustive,
 )
 from voirdire.rubrics.logic.definitions import NameSearch, resolve
 from voirdire.rubrics.logic.diagram import Budget
-from voirdire.rubrics.logic.faults import fault
-from voirdire.rubrics.logic.product import product_plan
-from voirdire.rubrics.logic.scope import scope_of
-from voirdire.rubrics.names import did_you_mean
+from voirdire.rubrics.logic.expressions import fault
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from voirdire._types import ClassRule
-    from voirdire.rubrics.logic.definitions import Place
-    from voirdire.rubrics.logic.scope import Scope
+    from voirdire.rubrics.logic.definitions import Place, Scope
     from voirdire.rubrics.rubric import Rubric
 
 __all__ = ["check_logic", "logic_errors"]
@@ -80,13 +75,13 @@ def logic_errors(rubric: Rubric) -> Iterator[LogicError]:
         Each with the place that it is about.
     """
     budget = Budget(_MAX_STEPS)
-    bare = scope_of(rubric, None)
-    scopes = [scope_of(rubric, row.id) for row in rubric.behaviors]
+    bare = rubric.logic.scope(None)
+    scopes = [rubric.logic.scope(row.id) for row in rubric.behaviors]
     names = NameSearch(bare)
     stages = (
         [partial(_check_name, name, bare, names) for name in rubric.expressions],
         [partial(_check_expressions, bare, scopes, names=names, budget=budget)],
-        [partial(_check_behavior, scope, rubric.class_rule, budget) for scope in scopes],
+        [partial(_check_behavior, row.id, rubric, budget) for row in rubric.behaviors],
     )
     for stage in stages:
         found = False
@@ -131,11 +126,12 @@ def _check_expressions(
             compile_expression(scope, text, place=place, budget=budget)
 
 
-def _check_behavior(scope: Scope, rule: ClassRule, budget: Budget) -> None:
+def _check_behavior(behavior: str, rubric: Rubric, budget: Budget) -> None:
+    scope = rubric.logic.scope(behavior)
     _check_demands(scope)
-    compiled = compile_classes(scope, budget)
-    if rule == "product":
-        product_plan(scope)
+    compiled = rubric.logic.classes(behavior, budget=budget)
+    if rubric.class_rule == "product":
+        rubric.logic.plan(behavior)
     elif compiled.uncovered is not None:
         raise not_exhaustive(scope, compiled.uncovered)
 

@@ -1,4 +1,4 @@
-"""Completion classes of items: their probabilities, and the classes of hard labels."""
+"""Completion classes and expressions over items: how probable they are, and which hold."""
 
 from __future__ import annotations
 
@@ -9,14 +9,13 @@ import numpy as np
 
 from voirdire._types import ClassRule
 from voirdire._validation import check_choice
-from voirdire.rubrics.logic.compiling import compiled_classes, not_exhaustive
+from voirdire.rubrics.logic.compiling import not_exhaustive
+from voirdire.rubrics.logic.diagram import TRUE
 from voirdire.rubrics.logic.evaluation import (
     leaf_of_labels,
     leaf_probabilities,
     product_probabilities,
 )
-from voirdire.rubrics.logic.product import product_plan
-from voirdire.rubrics.logic.scope import scope_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,7 +24,13 @@ if TYPE_CHECKING:
 
     from voirdire.rubrics.rubric import Rubric
 
-__all__ = ["ClassProbabilities", "class_probabilities", "hard_classes"]
+__all__ = [
+    "ClassProbabilities",
+    "class_probabilities",
+    "expression_holds",
+    "expression_probability",
+    "hard_classes",
+]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,7 +126,7 @@ def class_probabilities(
 
     Examples
     --------
-    >>> from voirdire.rubrics.logic import class_probabilities
+    >>> from voirdire.rubrics import class_probabilities
     >>> from voirdire.rubrics.rubric import Behavior, CompletionClass, Demand, Question, Rubric
     >>> rubric = Rubric(
     ...     name="refusals",
@@ -152,15 +157,15 @@ def class_probabilities(
     """
     used: ClassRule = rubric.class_rule if rule is None else rule
     check_choice("rule", used, ClassRule)
-    scope = scope_of(rubric, behavior)
+    scope = rubric.logic.scope(behavior)
     columns = rubric.propositions if propositions is None else propositions
     names = tuple(row.name for row in scope.classes)
     if used == "product":
         values, normaliser = product_probabilities(
-            product_plan(scope), probabilities, propositions=columns
+            rubric.logic.plan(behavior), probabilities, propositions=columns
         )
     else:
-        compiled = compiled_classes(scope)
+        compiled = rubric.logic.classes(behavior)
         if compiled.uncovered is not None:
             raise not_exhaustive(scope, compiled.uncovered)
         leaves = leaf_probabilities(compiled.flow, probabilities, propositions=columns)
@@ -212,7 +217,7 @@ def hard_classes(
 
     Examples
     --------
-    >>> from voirdire.rubrics.logic import hard_classes
+    >>> from voirdire.rubrics import hard_classes
     >>> from voirdire.rubrics.rubric import Behavior, CompletionClass, Question, Rubric
     >>> rubric = Rubric(
     ...     name="refusals",
@@ -232,8 +237,114 @@ def hard_classes(
     >>> hard_classes(rubric, "refuse", labels=[[1, 0], [1, 1], [1, None], [0, None]]).tolist()
     [0, 1, -1, 1]
     """
-    scope = scope_of(rubric, behavior)
+    compiled = rubric.logic.classes(behavior)
     columns = rubric.propositions if propositions is None else propositions
-    leaves = leaf_of_labels(compiled_classes(scope).flow, labels, propositions=columns)
-    leaves[leaves == len(scope.classes)] = -1
+    leaves = leaf_of_labels(compiled.flow, labels, propositions=columns)
+    leaves[leaves == len(compiled.classes)] = -1
     return leaves
+
+
+def expression_probability(
+    rubric: Rubric,
+    expression: str,
+    *,
+    probabilities: ArrayLike,
+    propositions: Sequence[str] | None = None,
+    behavior: str | None = None,
+) -> NDArray[np.float64]:
+    """Compute how probable a boolean expression is, exactly, for independent propositions.
+
+    Parameters
+    ----------
+    rubric : Rubric
+        Whose propositions and named expressions the expression may use.
+    expression : str
+        Such as ``"safe_refusal"`` or ``"apology and not judgement"``.
+    probabilities : array_like of float, shape (n_items, n_propositions)
+        How probable it is that each proposition is true, in [0, 1]; nan is unknown.
+    propositions : sequence of str, optional
+        What the columns are; the boolean questions of the rubric in its order by default.
+    behavior : str, optional
+        Whose demands the groups of the expression stand for. None: it may use no groups.
+
+    Returns
+    -------
+    ndarray of float, shape (n_items,)
+        In [0, 1]; nan where a proposition that the expression depends on is nan.
+
+    Raises
+    ------
+    InputError
+        If a probability is outside [0, 1], if the shape does not fit `propositions`, or if
+        `propositions` lacks one that the expression depends on.
+    LogicError
+        If the expression breaks the grammar or has no meaning in this rubric.
+
+    Notes
+    -----
+    It is exact under the product rule too: that rule is about completion classes.
+
+    Examples
+    --------
+    >>> from voirdire.rubrics import expression_probability
+    >>> from voirdire.rubrics.rubric import Question, Rubric
+    >>> questions = tuple(Question(id=n, kind="boolean", text={"en": n}) for n in ("a", "b"))
+    >>> rubric = Rubric(name="two", version="1", questions=questions)
+    >>> expression_probability(rubric, "a or b", probabilities=[[0.5, 0.5]]).tolist()
+    [0.75]
+    """
+    columns = rubric.propositions if propositions is None else propositions
+    flow = rubric.logic.flow(expression, behavior)
+    return leaf_probabilities(flow, probabilities, propositions=columns)[:, TRUE].copy()
+
+
+def expression_holds(
+    rubric: Rubric,
+    expression: str,
+    *,
+    labels: ArrayLike,
+    propositions: Sequence[str] | None = None,
+    behavior: str | None = None,
+) -> NDArray[np.float64]:
+    """Tell of each item whether a boolean expression holds.
+
+    Parameters
+    ----------
+    rubric : Rubric
+        Whose propositions and named expressions the expression may use.
+    expression : str
+        Such as ``"safe_refusal"`` or ``"apology and not judgement"``.
+    labels : array_like of bool, shape (n_items, n_propositions)
+        Truth values; numbers 0 and 1 are read as such. nan, None and pandas' NA are missing.
+    propositions : sequence of str, optional
+        What the columns are; the boolean questions of the rubric in its order by default.
+    behavior : str, optional
+        Whose demands the groups of the expression stand for. None: it may use no groups.
+
+    Returns
+    -------
+    ndarray of float, shape (n_items,)
+        1 where it holds, 0 where it does not, and nan where labels are missing on which that
+        depends.
+
+    Raises
+    ------
+    InputError
+        If a label is neither true nor false nor missing, if the shape does not fit `propositions`,
+        or if `propositions` lacks one that the expression depends on.
+    LogicError
+        If the expression breaks the grammar or has no meaning in this rubric.
+
+    Examples
+    --------
+    >>> from voirdire.rubrics import expression_holds
+    >>> from voirdire.rubrics.rubric import Question, Rubric
+    >>> questions = tuple(Question(id=n, kind="boolean", text={"en": n}) for n in ("a", "b"))
+    >>> rubric = Rubric(name="two", version="1", questions=questions)
+    >>> labels = [[True, None], [False, False], [False, None]]
+    >>> expression_holds(rubric, "a or b", labels=labels).tolist()
+    [1.0, 0.0, nan]
+    """
+    columns = rubric.propositions if propositions is None else propositions
+    leaves = leaf_of_labels(rubric.logic.flow(expression, behavior), labels, propositions=columns)
+    return np.where(leaves < 0, np.nan, leaves)

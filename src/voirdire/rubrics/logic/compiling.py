@@ -1,14 +1,19 @@
-"""Compile expressions and the classes of a behavior into diagrams, once."""
+"""Compile expressions and the classes of a behavior into diagrams, once per rubric."""
 
 from __future__ import annotations
 
 import operator
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from voirdire.rubrics.logic.definitions import check_variable_count, resolve
-from voirdire.rubrics.logic.diagram import FALSE, TRUE, Budget, BudgetSpentError, Diagram
+from voirdire.rubrics.logic.definitions import (
+    check_variable_count,
+    class_places,
+    group_states,
+    resolve,
+    scope_of,
+)
+from voirdire.rubrics.logic.diagram import FALSE, TRUE, Budget, BudgetSpentError, Diagram, plan_flow
 from voirdire.rubrics.logic.expressions import (
     And,
     Constant,
@@ -17,36 +22,33 @@ from voirdire.rubrics.logic.expressions import (
     Not,
     Or,
     Quantified,
+    fault,
 )
-from voirdire.rubrics.logic.faults import fault
-from voirdire.rubrics.logic.flow import plan_flow
-from voirdire.rubrics.logic.scope import group_states
+from voirdire.rubrics.logic.product import product_plan
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from voirdire.errors import LogicError
-    from voirdire.rubrics.logic.definitions import Place, Resolved
+    from voirdire.rubrics.logic.definitions import Place, Resolved, Scope
+    from voirdire.rubrics.logic.diagram import Flow
     from voirdire.rubrics.logic.expressions import Expression
-    from voirdire.rubrics.logic.flow import Flow
-    from voirdire.rubrics.logic.scope import Scope
+    from voirdire.rubrics.logic.product import ProductPlan
+    from voirdire.rubrics.rubric import Rubric
 
 __all__ = [
     "MAX_NODES",
-    "OTHERWISE",
+    "MAX_STEPS",
     "CompiledClasses",
-    "class_places",
+    "RubricLogic",
     "compile_classes",
     "compile_expression",
-    "compiled_classes",
-    "compiled_expression",
     "not_exhaustive",
 ]
 
-OTHERWISE = "otherwise"
 MAX_NODES = 20_000
 """How large a diagram may be in the end; the safety rubric's have about 20 nodes."""
-_MAX_STEPS = 200_000
+MAX_STEPS = 200_000
 
 _COMPARED: dict[str, Callable[[int, int], bool]] = {
     ">=": operator.ge,
@@ -77,31 +79,6 @@ class CompiledClasses:
     classes: tuple[str, ...]
     flow: Flow
     uncovered: dict[str, bool] | None
-
-
-@lru_cache(maxsize=64)
-def compiled_classes(scope: Scope) -> CompiledClasses:
-    """Give what `compile_classes` makes, made once."""
-    return compile_classes(scope, Budget(_MAX_STEPS))
-
-
-@lru_cache(maxsize=256)
-def compiled_expression(scope: Scope, text: str, place: Place) -> Flow:
-    """Give what `compile_expression` makes, made once."""
-    return compile_expression(scope, text, place=place, budget=Budget(_MAX_STEPS))
-
-
-def class_places(scope: Scope) -> dict[Place, str]:
-    """Give the condition of every class by its place, but that of a last ``otherwise``."""
-    prefix = ("behaviors", scope.behavior or "", "classes")
-    if not scope.classes:
-        raise fault("a behavior must have at least one completion class, got none.", where=prefix)
-    conditions: dict[Place, str] = {(*prefix, row.name): row.when for row in scope.classes}
-    if len(conditions) < len(scope.classes):
-        raise fault("classes must have different names.", where=prefix)
-    if scope.classes[-1].when.strip() == OTHERWISE:
-        del conditions[*prefix, scope.classes[-1].name]
-    return conditions
 
 
 def compile_classes(scope: Scope, budget: Budget) -> CompiledClasses:
@@ -163,7 +140,7 @@ def _smallest(
     budget.left -= sum(len(texts[name]) for name in resolved.definitions)
     best: tuple[int, _Compiler, int] | None = None
     for order in _orders(resolved):
-        granted = max(0, min(budget.left, _MAX_STEPS))
+        granted = max(0, min(budget.left, MAX_STEPS))
         share = Budget(granted)
         try:
             compiler = _Compiler(resolved, order, n_leaves, share)
@@ -242,3 +219,48 @@ class _Compiler:
             return self.diagram.counted(states, lambda count: compare(count, number))
         needed = 1 if expression.quantifier == "any" else len(states)
         return self.diagram.counted(states, lambda count: count >= needed)
+
+
+_MOST_EXPRESSIONS = 256
+"""Expressions of users that are kept compiled."""
+
+
+class RubricLogic:
+    """Everything that a rubric says in expressions, as diagrams and products."""
+
+    def __init__(self, rubric: Rubric) -> None:
+        self._rubric = rubric
+        self._scopes: dict[str | None, Scope] = {}
+        self._classes: dict[str, CompiledClasses] = {}
+        self._plans: dict[str, ProductPlan] = {}
+        self._flows: dict[tuple[str | None, str], Flow] = {}
+
+    def scope(self, behavior: str | None) -> Scope:
+        """Say what names and groups mean under a behavior, or under none."""
+        if behavior not in self._scopes:
+            self._scopes[behavior] = scope_of(self._rubric, behavior)
+        return self._scopes[behavior]
+
+    def classes(self, behavior: str, *, budget: Budget | None = None) -> CompiledClasses:
+        """Give the classes of a behavior as one diagram."""
+        if behavior not in self._classes:
+            budget = Budget(MAX_STEPS) if budget is None else budget
+            self._classes[behavior] = compile_classes(self.scope(behavior), budget)
+        return self._classes[behavior]
+
+    def plan(self, behavior: str) -> ProductPlan:
+        """Give the classes of a behavior as products."""
+        if behavior not in self._plans:
+            self._plans[behavior] = product_plan(self.scope(behavior))
+        return self._plans[behavior]
+
+    def flow(self, expression: str, behavior: str | None) -> Flow:
+        """Give one expression as a diagram."""
+        key = (behavior, expression)
+        if key not in self._flows:
+            if len(self._flows) >= _MOST_EXPRESSIONS:
+                self._flows.clear()
+            self._flows[key] = compile_expression(
+                self.scope(behavior), expression, place=("expression",), budget=Budget(MAX_STEPS)
+            )
+        return self._flows[key]

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias, get_args
 
 from voirdire._types import DemandWord
+from voirdire._validation import shorten
+from voirdire.errors import LogicError
 
 __all__ = [
     "COMPARISONS",
@@ -22,6 +24,8 @@ __all__ = [
     "Or",
     "Quantified",
     "Quantifier",
+    "at",
+    "fault",
     "render_expression",
 ]
 
@@ -128,7 +132,7 @@ def render_expression(expression: Expression) -> str:
 
     Examples
     --------
-    >>> from voirdire.rubrics.logic import parse_expression
+    >>> from voirdire.rubrics import parse_expression
     >>> render_expression(parse_expression("not(a)and(b or(c))"))
     'not a and (b or c)'
     """
@@ -156,3 +160,15 @@ def _inside(operand: Expression, parted: object) -> str:
 
 def _group_text(group: Group) -> str:
     return group.word if group.state is None else f"{group.word} {group.state}"
+
+
+def fault(rule: str, *, where: tuple[str, ...] = (), column: int | None = None) -> LogicError:
+    """Make a `LogicError` that says first where it is: ``column 3: expected …, got 'xor'.``."""
+    error = LogicError(rule if column is None else f"column {column}: {rule}", column=column)
+    return at(error, where) if where else error
+
+
+def at(error: LogicError, where: tuple[str, ...]) -> LogicError:
+    """Give an error that knows its column the place of its expression."""
+    place = " > ".join(shorten(part, width=40) for part in where)
+    return LogicError(f"{place}: {error}", where=where, column=error.column)

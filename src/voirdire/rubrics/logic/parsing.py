@@ -11,8 +11,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, TypeAlias, cast, get_args
 
+from voirdire._types import DemandWord
+from voirdire._validation import shorten
+from voirdire.documents import did_you_mean
 from voirdire.rubrics.logic.expressions import (
     COMPARISONS,
     GROUP_WORDS,
@@ -24,22 +29,50 @@ from voirdire.rubrics.logic.expressions import (
     Not,
     Or,
     Quantified,
+    fault,
 )
-from voirdire.rubrics.logic.faults import fault
-from voirdire.rubrics.logic.tokens import cut_tokens
-from voirdire.rubrics.names import RESERVED_WORDS, did_you_mean, is_identifier
 
 if TYPE_CHECKING:
     from voirdire.errors import LogicError
     from voirdire.rubrics.logic.expressions import Expression, GroupState, Quantifier
-    from voirdire.rubrics.logic.tokens import Token
 
-__all__ = ["MAX_DEPTH", "parse_expression"]
+__all__ = ["RESERVED_WORDS", "is_identifier", "parse_expression"]
+
+_OPERATORS = ("and", "or", "not", "true", "false", "any", "all", "count", "otherwise")
+_STATES = ("met", "unmet", "core")
+
+RESERVED_WORDS = frozenset((*_OPERATORS, *_STATES, *get_args(DemandWord)))
+"""Words of the expressions: no question and no named expression may be called so."""
+
+_IDENTIFIER = re.compile(r"[a-z][a-z0-9_]{0,99}")
+
+MAX_CHARACTERS = 10_000
+"""The longest expression that is read: text is hostile, and no rubric needs more."""
+
+TokenKind: TypeAlias = Literal["word", "number", "sign", "end"]
+
+_TOKEN = re.compile(
+    r"\s*(?:(?P<number>\d[\w.]*)|(?P<word>\w+)|(?P<sign>>=|<=|==|!=|[<>()])|(?P<other>\S))"
+)
 
 MAX_DEPTH = 50
 """How deep parentheses and negations may be nested."""
 
 _MAX_DIGITS = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """One word, number or sign, and the column where it starts, from 1."""
+
+    kind: TokenKind
+    text: str
+    column: int
+
+    @property
+    def shown(self) -> str:
+        """How an error names it."""
+        return "the end" if self.kind == "end" else repr(shorten(self.text, width=40))
 
 
 def parse_expression(text: str) -> Expression:
@@ -197,3 +230,36 @@ def _operand_rule(token: Token) -> str:
     if token.kind == "word" and token.text not in RESERVED_WORDS:
         return "names have lower-case letters, digits and underscores, a letter first; expected one"
     return "expected a name, `not`, `(`, `any`, `all` or `count`"
+
+
+def is_identifier(word: str) -> bool:
+    """Tell whether a word is lower-case letters, digits and underscores, a letter first."""
+    return _IDENTIFIER.fullmatch(word) is not None
+
+
+def cut_tokens(text: str) -> list[Token]:
+    """Cut `text`; the last token is the end. A character that nothing uses is a `LogicError`."""
+    if len(text) > MAX_CHARACTERS:
+        raise fault(
+            f"an expression may have at most {MAX_CHARACTERS:,} characters, got {len(text):,}. "
+            "Name its parts under `expressions`."
+        )
+    found = []
+    for match in _TOKEN.finditer(text):
+        kind, word = str(match.lastgroup), match[str(match.lastgroup)]
+        column = match.start(kind) + 1
+        if kind == "other":
+            raise fault(f"{_rule(word)}, got {shorten(word)!r}.", column=column)
+        found.append(Token(kind, word, column))  # type: ignore[arg-type]
+    return [*found, Token("end", "", len(text.rstrip()) + 1)]
+
+
+def _rule(character: str) -> str:
+    hints = {
+        "=": "equality is `==`",
+        "!": "negation is `not`",
+        "~": "negation is `not`",
+        "&": "conjunction is `and`",
+        "|": "disjunction is `or`",
+    }
+    return hints.get(character, "expected a name, a number, `(`, `)` or a comparison")

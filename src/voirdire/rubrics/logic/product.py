@@ -13,12 +13,10 @@ References
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from voirdire._validation import shorten
-from voirdire.rubrics.logic.compiling import OTHERWISE, class_places
-from voirdire.rubrics.logic.definitions import resolve
+from voirdire.rubrics.logic.definitions import OTHERWISE, class_places, group_states, resolve
 from voirdire.rubrics.logic.expressions import (
     And,
     Constant,
@@ -26,18 +24,16 @@ from voirdire.rubrics.logic.expressions import (
     Not,
     Or,
     Quantified,
+    fault,
     render_expression,
 )
-from voirdire.rubrics.logic.faults import fault
-from voirdire.rubrics.logic.scope import group_states
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from voirdire.errors import LogicError
-    from voirdire.rubrics.logic.definitions import Place
+    from voirdire.rubrics.logic.definitions import Place, Scope
     from voirdire.rubrics.logic.expressions import Expression
-    from voirdire.rubrics.logic.scope import Scope
 
 __all__ = ["Factor", "ProductPlan", "product_plan"]
 
@@ -71,7 +67,6 @@ class ProductPlan:
     classes: tuple[tuple[Factor, ...], ...]
 
 
-@lru_cache(maxsize=64)
 def product_plan(scope: Scope) -> ProductPlan:
     """Read the classes of a behavior as products; a `LogicError` where one is no conjunction."""
     conditions = class_places(scope)

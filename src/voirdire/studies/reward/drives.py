@@ -8,8 +8,6 @@ import numpy as np
 
 from voirdire.rewards.certification import certified
 from voirdire.rewards.scoring.weighing import contributions
-from voirdire.rubrics.logic.compiling import compiled_classes
-from voirdire.rubrics.logic.scope import scope_of
 from voirdire.studies.reward.ranking import per_prompt, wrongness
 from voirdire.studies.reward.result import FeatureDrive
 
@@ -187,8 +185,7 @@ def _against_order(
 
 def _vouching(reward: RewardModel, about: FeatureSet) -> dict[str, set[str]]:
     """Name the propositions that each feature depends on."""
-    scope = scope_of(reward.rubric, about.behavior)
-    classes = set(compiled_classes(scope).flow.variables)
+    classes = set(reward.rubric.logic.classes(about.behavior).flow.variables)
     return {name: {name} for name in about.propositions} | dict.fromkeys(about.classes, classes)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from voirdire.rubrics.logic import expression_holds, expression_probability
+from voirdire.rubrics import expression_holds, expression_probability
 from voirdire.studies.reward.ranking import TIE, per_prompt
 from voirdire.studies.reward.result import RefusalErrors
 

@@ -3,10 +3,11 @@
 import math
 
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from voirdire.rubrics.scalars import resolve_scalar
+from voirdire.documents import document_from_text, resolve_scalar
 
 
 # Examples 10.3 and 2.27 ff. of the YAML 1.2.2 specification, and what people trip over.
@@ -81,3 +82,19 @@ def test_every_float_as_python_writes_it_is_read(number):
 @given(st.integers(-(10**200), 10**200))
 def test_every_integer_is_read(number):
     assert resolve_scalar(str(number)) == number
+
+
+YAML = st.recursive(
+    st.text("abc 中:#-'\"", max_size=8) | st.integers() | st.booleans() | st.none(),
+    lambda inner: (
+        st.lists(inner, max_size=4) | st.dictionaries(st.text("abc", max_size=3), inner, max_size=4)
+    ),
+    max_leaves=20,
+)
+
+
+@given(YAML)
+def test_nodes_are_what_was_dumped(value):
+    text = yaml.safe_dump({"value": value}, allow_unicode=True)
+
+    assert document_from_text(text, source="x", what="a file").value == {"value": value}

@@ -10,22 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from voirdire.documents import NotRegularError, open_data, open_regular, read_small, write_whole
 from voirdire.errors import InputError, RubricError
 from voirdire.io import read_labels
-from voirdire.io.items.numbered_lines import opened
 from voirdire.judging import load_cascade, load_judges, load_local_judge
-from voirdire.judging.cascade.cascade_file import is_cascade_file
-from voirdire.rewards import load_reward
-from voirdire.rewards.certificate_file import read_certificate
-from voirdire.rewards.synthesis.recipe_reading import load_recipes
-from voirdire.rubrics import given_file, load_rubric
-from voirdire.rubrics.given_file import (
-    NotRegularError,
-    SilentPipeError,
-    open_data,
-    open_regular,
-    read_small,
-)
+from voirdire.rewards import load_recipes, load_reward, read_certificate
+from voirdire.rubrics import load_rubric
 
 LOADERS = {
     "rubric": load_rubric,
@@ -76,10 +66,6 @@ def test_a_link_to_a_pipe_is_a_pipe(make):
         load_rubric("link.yaml")
 
 
-def test_a_pipe_is_no_cascade(make):
-    assert not is_cascade_file(make("pipe"))
-
-
 def test_a_small_file_is_read_whole_and_a_large_one_hardly_further(tmp_path):
     (tmp_path / "x").write_bytes(b"x" * 1_000)
 
@@ -88,22 +74,14 @@ def test_a_small_file_is_read_whole_and_a_large_one_hardly_further(tmp_path):
 
 
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="pipes have no names here")
-def test_a_pipe_of_the_shell_is_waited_for_until_its_end(monkeypatch):
+def test_a_pipe_of_the_shell_is_waited_for_until_its_end():
     out, into = os.pipe()
-    more, n_waits, waits = threading.Event(), [], given_file._says_something
-
-    def waiting(handle):
-        n_waits.append(handle)
-        if len(n_waits) == 2:  # the first piece is read, and nothing else is there yet
-            threading.Timer(0.05, more.set).start()
-        return waits(handle)
-
-    monkeypatch.setattr(given_file, "_says_something", waiting)
+    is_read = threading.Event()
 
     def write():
         with os.fdopen(into, "wb", buffering=0) as file:
             file.write(b"one ")
-            assert more.wait(60)
+            is_read.wait(0.05)  # never set: the reader has the first piece and waits for more
             file.write(b"two")
 
     thread = threading.Thread(target=write)
@@ -112,20 +90,18 @@ def test_a_pipe_of_the_shell_is_waited_for_until_its_end(monkeypatch):
         with os.fdopen(out):
             found = read_small(f"/dev/fd/{out}", most_bytes=100)
     finally:
-        more.set()
         thread.join(60)
 
     assert found == b"one two"
-    assert len(n_waits) == 3
 
 
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="pipes have no names here")
 def test_a_pipe_of_the_shell_that_never_says_anything_is_left(monkeypatch):
-    monkeypatch.setattr(given_file, "_SILENCE_S", 0.01)
+    monkeypatch.setattr("voirdire.documents.files._SILENCE_S", 0.01)
     out, into = os.pipe()  # and nobody closes it
 
     with os.fdopen(out), os.fdopen(into, "wb"):
-        with pytest.raises(SilentPipeError):
+        with pytest.raises(OSError, match="nothing came out of the pipe"):
             read_small(f"/dev/fd/{out}", most_bytes=100)
         with pytest.raises(RubricError, match=r"nothing came out of the pipe for 0\.01 s"):
             load_rubric(f"/dev/fd/{out}")
@@ -159,8 +135,8 @@ def test_only_a_regular_file_is_opened_as_one(make, tmp_path):
 def test_labels_and_items_are_not_read_from_a_device_without_an_end():
     with pytest.raises(InputError, match=r"a file or a pipe, got a device: '/dev/zero'"):
         read_labels("/dev/zero", role="judge", kind="boolean", format="csv")
-    with pytest.raises(InputError, match="got a device"), opened("/dev/zero", is_gzip=False):
-        pass
+    with pytest.raises(NotRegularError, match="a device"):
+        open_data("/dev/zero")
 
 
 def test_data_may_come_from_a_pipe_a_terminal_or_nothing(make):
@@ -181,3 +157,30 @@ def test_data_may_come_from_a_pipe_a_terminal_or_nothing(make):
         open_data(os.ttyname(follower)) as file,
     ):
         assert file.isatty()
+
+
+def test_a_file_is_written_through_a_link_and_keeps_its_mode(tmp_path):
+    (tmp_path / "real").write_bytes(b"old")
+    (tmp_path / "real").chmod(0o640)
+    (tmp_path / "link").symlink_to("real")
+
+    write_whole(tmp_path / "link", b"new")
+
+    assert (tmp_path / "real").read_bytes() == b"new"
+    assert (tmp_path / "real").stat().st_mode & 0o777 == 0o640
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["link", "real"]
+
+
+@pytest.mark.parametrize("step", ["fsync", "replace"])
+def test_a_file_that_cannot_be_written_whole_stays_as_it_was(tmp_path, monkeypatch, step):
+    (tmp_path / "x").write_bytes(b"old")
+
+    def refuse(*args, **kwargs):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync" if step == "fsync" else "pathlib.Path.replace", refuse)
+    with pytest.raises(OSError, match="No space left"):
+        write_whole(tmp_path / "x", b"new")
+
+    assert (tmp_path / "x").read_bytes() == b"old"
+    assert [path.name for path in tmp_path.iterdir()] == ["x"]

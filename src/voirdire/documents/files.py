@@ -1,4 +1,4 @@
-"""Files that people give: opened without waiting, and read no further than they may be long."""
+"""Files that people give: opened without waiting, read no further than allowed, written whole."""
 
 from __future__ import annotations
 
@@ -6,13 +6,22 @@ import errno
 import os
 import select
 import stat
+import tempfile
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["NotRegularError", "SilentPipeError", "open_data", "open_regular", "read_small"]
+__all__ = [
+    "NotRegularError",
+    "SilentPipeError",
+    "open_data",
+    "open_regular",
+    "read_small",
+    "write_whole",
+]
 
 _SILENCE_S = 60.0
 """Seconds in which a pipe that the shell made must say something: a command is behind it."""
@@ -42,48 +51,12 @@ class SilentPipeError(OSError):
 
 
 def open_regular(path: str | Path) -> BinaryIO:
-    """Open a regular file; nothing else, and nothing is waited for.
-
-    Parameters
-    ----------
-    path : str or path
-        A file, or a link to one.
-
-    Returns
-    -------
-    binary file
-        Open.
-
-    Raises
-    ------
-    NotRegularError
-        If it is a pipe, a device or a socket.
-    OSError, ValueError
-        If it cannot be opened, or is a folder.
-    """
+    """Open a regular file, or a link to one; nothing else, and nothing is waited for."""
     return _opened(Path(path), may_be=stat.S_ISREG)
 
 
 def open_data(path: str | Path) -> BinaryIO:
-    """Open a file or a pipe of data; a device only where it ends.
-
-    Parameters
-    ----------
-    path : str or path
-        A file; a pipe, for which is waited as all programs do; a terminal; the null device.
-
-    Returns
-    -------
-    binary file
-        Open.
-
-    Raises
-    ------
-    NotRegularError
-        If it is a device that may never end, or a socket.
-    OSError, ValueError
-        If it cannot be opened, or is a folder.
-    """
+    """Open a file, a pipe (for which is waited) or a terminal; a device only where it ends."""
     given = Path(path)
     if stat.S_ISFIFO(given.stat().st_mode):
         return given.open("rb")
@@ -98,34 +71,44 @@ def open_data(path: str | Path) -> BinaryIO:
 
 
 def read_small(path: str | Path, *, most_bytes: int) -> bytes:
-    """Read a small file, or what the shell puts in its place: ``<(command)``, ``/dev/stdin``.
+    """Read a file, or what the shell puts in its place, and little more than `most_bytes` of it.
 
-    Parameters
-    ----------
-    path : str or path
-        What was given.
-    most_bytes : int
-        How many bytes it may have.
-
-    Returns
-    -------
-    bytes
-        The whole; where it is longer, some more than `most_bytes`.
-
-    Raises
-    ------
-    NotRegularError
-        If it is a named pipe, into which perhaps nobody writes, or a socket.
-    SilentPipeError
-        If nothing comes for a minute.
-    OSError, ValueError
-        If it cannot be opened, or is a folder.
+    A named pipe is refused: perhaps nobody writes into it. One of the shell may be silent a minute.
     """
     given = Path(path)
     with _opened(given, may_be=lambda mode: _may_be_small(mode, given)) as file:
         if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             return file.read(most_bytes + 1)
         return _read_with_patience(file.fileno(), n_bytes=most_bytes + 1)
+
+
+def write_whole(path: str | Path, data: bytes) -> None:
+    """Write a file whole or not at all, whatever happens; a link is followed, the mode kept."""
+    target = Path(path).resolve()
+    handle, name = tempfile.mkstemp(
+        dir=target.parent, prefix=f".{target.name[:80]}.", suffix=".partial"
+    )
+    unfinished = Path(name)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        unfinished.chmod(_mode(target))
+        unfinished.replace(target)
+    except BaseException:
+        with suppress(OSError):
+            unfinished.unlink()
+        raise
+
+
+def _mode(target: Path) -> int:
+    """Mode of the file that is replaced, or of a new one."""
+    with suppress(OSError):
+        return target.stat().st_mode & 0o777
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask
 
 
 def _opened(path: Path, *, may_be: Callable[[int], bool]) -> BinaryIO:

@@ -1,4 +1,4 @@
-"""From YAML text to nodes; whatever could act is refused.
+"""From the text of a YAML document to nodes; whatever could act is refused.
 
 Only the events of PyYAML's safe loader are used: nothing is constructed from tags, aliases are
 never followed, and the nesting is counted here instead of on Python's stack.
@@ -6,34 +6,176 @@ never followed, and the nesting is counted here instead of on Python's stack.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+import math
+import re
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
 
 import yaml  # type: ignore[import-untyped]
 
 from voirdire._validation import shorten
+from voirdire.documents.problems import (
+    MOST_PROBLEMS,
+    Problem,
+    place_in,
+    problem_error,
+    size_error,
+)
 from voirdire.errors import RubricError
-from voirdire.rubrics.problems import MOST_PROBLEMS, Problem, problem_error
-from voirdire.rubrics.scalars import resolve_scalar
-from voirdire.rubrics.source_text import UNSEEN, name_character
-from voirdire.rubrics.yaml_nodes import ListNode, MappingNode, Node, ScalarNode
 
-__all__ = ["MOST_LEVELS", "compose"]
+__all__ = [
+    "ListNode",
+    "MappingNode",
+    "Node",
+    "ScalarNode",
+    "compose",
+    "decode_text",
+    "place_of",
+    "plain_yaml",
+    "resolve_scalar",
+]
 
+MOST_BYTES = 256 * 1024
 MOST_LEVELS = 16
 
+ScalarValue: TypeAlias = str | int | float | bool | None
 
-def compose(text: str, *, source: str) -> Node:
-    """Read one YAML document into nodes, or raise a `RubricError` with all that is wrong.
+_WORDS: dict[str, ScalarValue] = {
+    **dict.fromkeys(("", "~", "null", "Null", "NULL")),
+    **dict.fromkeys(("true", "True", "TRUE"), True),
+    **dict.fromkeys(("false", "False", "FALSE"), False),
+    **dict.fromkeys((".nan", ".NaN", ".NAN"), math.nan),
+    **{sign + word: math.inf for sign in ("", "+") for word in (".inf", ".Inf", ".INF")},
+    **{f"-{word}": -math.inf for word in (".inf", ".Inf", ".INF")},
+}
+_INTEGER = re.compile(r"[-+]?[0-9]+")
+_BASED = re.compile(r"0o[0-7]+|0x[0-9a-fA-F]+")
+_FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
+_MOST_DIGITS = 300
 
-    Parameters
-    ----------
-    text : str
-        Checked by `decode_rubric`.
-    source : str
-        The file, for messages.
+
+def resolve_scalar(text: str) -> ScalarValue:
+    """Read a word that stands without quotes, by the core schema of YAML 1.2 (section 10.3.2).
+
+    Examples
+    --------
+    >>> [resolve_scalar(word) for word in ("yes", "true", "0o17", "1e3", "1.0.0", "2024-01-01")]
+    ['yes', True, 15, 1000.0, '1.0.0', '2024-01-01']
     """
-    composer = _Composer(source)
+    if text in _WORDS:
+        return _WORDS[text]
+    if _INTEGER.fullmatch(text):
+        return int(text) if len(text) <= _MOST_DIGITS else math.inf
+    if _BASED.fullmatch(text):
+        return int(text, 0) if len(text) <= _MOST_DIGITS else math.inf
+    if _FLOAT.fullmatch(text):
+        return float(text)
+    return text
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ScalarNode:
+    """Text, a number, true, false or nothing."""
+
+    line: int
+    column: int
+    value: ScalarValue
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ListNode:
+    """Several nodes in order."""
+
+    line: int
+    column: int
+    items: list[Node] = field(default_factory=list)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MappingNode:
+    """Keys with their values, in order; no key is there twice."""
+
+    line: int
+    column: int
+    pairs: dict[ScalarValue, tuple[ScalarNode, Node]] = field(default_factory=dict)
+
+
+Node: TypeAlias = ScalarNode | ListNode | MappingNode
+
+
+def plain_yaml(node: Node) -> Any:
+    """Turn nodes into lists, dicts and values; their depth is bounded."""
+    if isinstance(node, MappingNode):
+        return {key: plain_yaml(value) for key, (_, value) in node.pairs.items()}
+    if isinstance(node, ListNode):
+        return [plain_yaml(item) for item in node.items]
+    return node.value
+
+
+def place_of(root: Node, path: tuple[Any, ...], *, at_key: bool) -> tuple[int, int]:
+    """Give the line and the column of the value that a path leads to, or of its key."""
+    key, node = None, root
+    for step in path:
+        if isinstance(node, MappingNode):
+            key, node = node.pairs[step]
+        elif isinstance(node, ListNode):
+            key, node = None, node.items[step]
+    found = key if at_key and key is not None else node
+    return found.line, found.column
+
+
+_UNSEEN = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff\ud800-\udfff]"
+)
+"""Control characters, line ends that no editor shows, byte order marks, halves of characters."""
+
+
+def decode_text(data: bytes | str, *, source: str, what: str) -> str:
+    """Check size, encoding and characters, and take off a byte order mark."""
+    n_bytes = len(data if isinstance(data, bytes) else data.encode("utf-8", "surrogatepass"))
+    if n_bytes > MOST_BYTES:
+        size = f"{n_bytes:,}" if isinstance(data, str) else "more"
+        raise size_error(source, size, what=what, most_bytes=MOST_BYTES)
+    text = data if isinstance(data, str) else _decoded(data, source=source)
+    text = text.removeprefix("\ufeff")
+    found = _UNSEEN.search(text)
+    if found is not None:
+        message = (
+            f"text must be without control characters, got {_shown_character(found[0])}. Delete it."
+        )
+        raise _error_at(source, text, found.start(), message)
+    if not text.strip():
+        raise _empty(source, what=what)
+    return text
+
+
+def _empty(source: str, *, what: str) -> RubricError:
+    message = f"{what} must hold keys and values, got an empty file. Fill it."
+    return problem_error(Problem(source=source, message=message))
+
+
+def _error_at(source: str, text: str, offset: int, message: str) -> RubricError:
+    line, column = place_in(text, offset)
+    return problem_error(Problem(source=source, line=line, column=column, message=message))
+
+
+def _shown_character(character: str) -> str:
+    """Show a character that cannot be seen, such as ``U+0007``."""
+    return f"U+{ord(character):04X}"
+
+
+def _decoded(data: bytes, *, source: str) -> str:
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        message = f"text must be UTF-8, got byte 0x{data[error.start]:02x}. Save the file as UTF-8."
+        before = data[: error.start].decode("utf-8")
+        raise _error_at(source, before, len(before), message) from None
+
+
+def compose(text: str, *, source: str, what: str) -> Node:
+    """Read the text of one YAML document into nodes, or say all that is wrong with it."""
+    composer = _Composer(source, what)
     loader = yaml.SafeLoader(text)
     try:
         while loader.check_event():
@@ -48,8 +190,7 @@ def compose(text: str, *, source: str) -> Node:
     if composer.problems:
         raise problem_error(*composer.problems)
     if composer.root is None:
-        message = "a rubric must hold at least one question, got an empty file. Fill it."
-        raise problem_error(Problem(source=source, message=message))
+        raise _empty(source, what=what)
     return composer.root
 
 
@@ -69,8 +210,9 @@ class _StopError(yaml.MarkedYAMLError):  # type: ignore[misc]
 class _Composer:
     """Takes events one by one."""
 
-    def __init__(self, source: str) -> None:
+    def __init__(self, source: str, what: str) -> None:
         self.source = source
+        self.what = what
         self.root: Node | None = None
         self.problems: list[Problem] = []
         self._open: list[_Open] = []
@@ -102,14 +244,14 @@ class _Composer:
 
     def _start_document(self, event: Any) -> None:
         if event.version or event.tags:
-            self.report(event.start_mark, "a rubric must be without %-directives. Delete them.")
+            self.report(event.start_mark, f"{self.what} must be without %-directives. Delete them.")
         if self.root is not None:
-            message = "a file must hold one rubric, got a second document. Split the file."
+            message = f"{self.what} must be one document, got a second document. Split the file."
             raise _StopError(problem=message, problem_mark=event.start_mark)
 
     def _refuse_alias(self, event: Any) -> None:
         message = (
-            f"a rubric must be without aliases, got {shorten('*' + event.anchor)!r}. "
+            f"{self.what} must be without aliases, got {shorten('*' + event.anchor)!r}. "
             "Write the text out."
         )
         self.report(event.start_mark, message)
@@ -118,16 +260,16 @@ class _Composer:
     def _check_properties(self, event: Any) -> None:
         if event.anchor is not None:
             shown = repr(shorten("&" + event.anchor))
-            message = f"a rubric must be without anchors, got {shown}. Delete it."
+            message = f"{self.what} must be without anchors, got {shown}. Delete it."
             self.report(event.start_mark, message)
         if event.tag is not None:
-            message = f"a rubric must be without tags, got {_shown_tag(event.tag)}. Delete it."
+            message = f"{self.what} must be without tags, got {_shown_tag(event.tag)}. Delete it."
             self.report(event.start_mark, message)
 
     def _scalar(self, event: Any) -> ScalarNode:
-        unseen = UNSEEN.search(event.value)
+        unseen = _UNSEEN.search(event.value)
         if unseen is not None or "\r" in event.value:
-            shown = name_character(unseen[0] if unseen else "\r")
+            shown = _shown_character(unseen[0] if unseen else "\r")
             message = f"text must be without control characters, got {shown}. Delete the escape."
             self.report(event.start_mark, message)
         value = event.value if event.style is not None else resolve_scalar(event.value)
@@ -137,7 +279,7 @@ class _Composer:
         self._add(node, event)
         self._open.append(_Open(node))
         if len(self._open) > MOST_LEVELS:
-            message = f"a rubric must be at most {MOST_LEVELS} levels deep. Flatten this."
+            message = f"{self.what} must be at most {MOST_LEVELS} levels deep. Flatten this."
             raise _StopError(problem=message, problem_mark=event.start_mark)
 
     def _add(self, node: Node, event: Any) -> None:
@@ -167,7 +309,7 @@ class _Composer:
             self.report(event.start_mark, f"a key must be text, got {shown}. Put it in quotes.")
             return None
         if node.value == "<<" and event.style is None:
-            self.report(event.start_mark, "a rubric must be without merge keys, got '<<'.")
+            self.report(event.start_mark, f"{self.what} must be without merge keys, got '<<'.")
             return None
         earlier = mapping.pairs.get(node.value)
         if earlier is None:

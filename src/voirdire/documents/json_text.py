@@ -1,0 +1,173 @@
+"""JSON documents: small enough, one object, finite numbers, and a hash over what they say."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from json.decoder import scanstring  # type: ignore[attr-defined]  # the reader of keys
+from typing import TYPE_CHECKING, Any
+
+from voirdire._validation import shorten
+from voirdire.documents.files import write_whole
+from voirdire.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+__all__ = [
+    "MOST_BYTES",
+    "WrongJsonError",
+    "content_digest",
+    "offset_of",
+    "parse_object",
+    "plain_json",
+    "write_json",
+]
+
+MOST_BYTES = 64 * 1024 * 1024
+_MOST_LEVELS = 64
+_WHITE = " \t\n\r"
+
+
+def plain_json(content: Any) -> Any:
+    """Turn what was computed into what JSON has: text keys, lists, null for what is no number."""
+    if hasattr(content, "tolist"):  # arrays and numbers of NumPy
+        content = content.tolist()
+    if isinstance(content, float):
+        return content if math.isfinite(content) else None
+    if isinstance(content, dict):
+        return {str(key): plain_json(value) for key, value in content.items()}
+    if isinstance(content, list | tuple):
+        return [plain_json(value) for value in content]
+    if isinstance(content, set | frozenset):
+        return sorted(plain_json(value) for value in content)
+    if content is None or isinstance(content, str | bool | int):
+        return content
+    if hasattr(content, "items"):
+        return {str(key): plain_json(value) for key, value in content.items()}
+    return str(content)
+
+
+def content_digest(content: Mapping[str, Any]) -> str:
+    """``sha256:`` and 64 digits over canonical JSON: sorted keys, no spaces."""
+    text = json.dumps(
+        plain_json(content),
+        sort_keys=True,
+        separators=(",", ":"),
+        ensure_ascii=False,
+        allow_nan=False,
+    )
+    return f"sha256:{hashlib.sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()}"
+
+
+def write_json(path: str | Path, content: Mapping[str, Any]) -> None:
+    """Write one JSON object to a file, whole or not at all; an `InputError` where that fails."""
+    text = json.dumps(plain_json(content), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    try:
+        write_whole(path, text.encode("utf-8", "surrogatepass"))
+    except OSError as error:
+        msg = f"{path}: cannot be written ({error.strerror}). Name a file that can be."
+        raise InputError(msg) from error
+
+
+def parse_object(data: bytes, *, what: str) -> tuple[dict[str, Any], str]:
+    """Read the text of one JSON object; a `ValueError` says what it is instead, and where."""
+    text = data.decode("utf-8", "surrogatepass").removeprefix("\ufeff")
+    try:
+        found = json.loads(
+            text, parse_constant=_refused, parse_float=_finite, object_pairs_hook=_once
+        )
+    except RecursionError:
+        raise _too_deep(what) from None
+    if not isinstance(found, dict):
+        msg = f"{what} must be a JSON object, got {_kind(found)}."
+        raise WrongJsonError(msg)
+    if _is_deep(found):
+        raise _too_deep(what)
+    return found, text
+
+
+class WrongJsonError(ValueError):
+    """JSON, and not what it should be; in our words."""
+
+
+def offset_of(text: str, path: tuple[str | int | float, ...], *, at_key: bool) -> int:
+    """Find where the value that a path leads to begins in a JSON text that is right, or its key."""
+    at = key_at = _skip(text, 0)
+    for step in path:
+        key_at = at = _skip(text, at + 1)
+        for position in range(len(text)):  # ends at the step, which is there
+            key: str | int = position
+            if isinstance(step, str):
+                key_at = at
+                key, at = scanstring(text, at + 1, False)  # noqa: FBT003
+                at = _skip(text, _skip(text, at) + 1)
+            else:
+                key_at = at
+            if key == step:
+                break
+            _, at = _SCANNER.raw_decode(text, at)
+            at = _skip(text, _skip(text, at) + 1)
+    return key_at if at_key else at
+
+
+_SCANNER = json.JSONDecoder(strict=False)
+
+
+def _skip(text: str, at: int) -> int:
+    while text[at] in _WHITE:
+        at += 1
+    return at
+
+
+def _is_deep(content: Any) -> bool:
+    """Tell whether it has more levels than are walked through by functions that call themselves."""
+    level = [content]
+    for _ in range(_MOST_LEVELS):
+        level = [
+            inner
+            for each in level
+            if isinstance(each, dict | list)
+            for inner in (each.values() if isinstance(each, dict) else each)
+        ]
+        if not level:
+            return False
+    return True
+
+
+def _too_deep(what: str) -> WrongJsonError:
+    return WrongJsonError(
+        f"{what} must be a JSON object of at most {_MOST_LEVELS} levels, got one that is nested "
+        "too deeply."
+    )
+
+
+def _kind(found: Any) -> str:
+    return {list: "a list", str: "text", type(None): "null", bool: "true or false"}.get(
+        type(found), "a number"
+    )
+
+
+def _refused(word: str) -> float:
+    msg = f"{word} is no number of JSON"
+    raise ValueError(msg)
+
+
+def _finite(digits: str) -> float:
+    number = float(digits)
+    if not math.isfinite(number):
+        msg = f"{shorten(digits)} is too large a number"
+        raise ValueError(msg)
+    return number
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        seen: set[str] = set()
+        twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+        msg = f"the key {shorten(twice)!r} is there twice"
+        raise ValueError(msg)
+    return found

@@ -1,0 +1,109 @@
+"""What is wrong with a document, where it stands, and what may be meant: all of it at once."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from voirdire._validation import shorten
+from voirdire.errors import RubricError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = [
+    "MOST_PROBLEMS",
+    "NAME_RULE",
+    "Problem",
+    "closest",
+    "did_you_mean",
+    "is_name",
+    "place_in",
+    "problem_error",
+    "size_error",
+]
+
+MOST_PROBLEMS = 100
+"""Reading stops here: nobody mends more at once, and a hostile file could have many thousands."""
+
+NAME_RULE = "letters, digits, '-', '_' and '.', a letter or digit first, at most 100"
+"""What `is_name` checks."""
+
+_NAME = re.compile(r"[^\W_][\w.-]{0,99}")
+_SOURCE_WIDTH = 300
+_MOST_KEYS = 5  # that one message names: it stays a line
+
+
+@dataclass(frozen=True, kw_only=True)
+class Problem:
+    """One thing that is wrong with a document.
+
+    Attributes
+    ----------
+    source : str
+        The file.
+    line, column : int or None
+        Where the wrong word begins, from 1; None where the whole file is meant.
+    message : str
+        What must be otherwise.
+    is_unknown_key : bool
+        Whether it is a key that nobody knows: the first thing to mend, since it may be the reason
+        for others.
+    """
+
+    source: str
+    line: int | None = None
+    column: int | None = None
+    message: str
+    is_unknown_key: bool = False
+
+    def __str__(self) -> str:
+        """``path:line:column: message``."""
+        place = shorten(self.source, width=_SOURCE_WIDTH)
+        if self.line is not None:
+            place += f":{self.line}:{self.column}"
+        return f"{place}: {self.message}"
+
+
+def problem_error(*problems: Problem) -> RubricError:
+    """Make the error that says what comes first, how many more there are, and keeps them all.
+
+    Keys that are not known come first, several of them in one message; else the first problem.
+    """
+    unknown = [problem for problem in problems if problem.is_unknown_key][:_MOST_KEYS]
+    told = unknown or problems[:1]
+    n_more = len(problems) - len(told)
+    more = f" ({n_more} more problem{'s'[: n_more > 1]} in this file.)" if n_more else ""
+    return RubricError(f"{' '.join(map(str, told))}{more}", problems=problems)
+
+
+def place_in(text: str, offset: int) -> tuple[int, int]:
+    """Give the line and the column of a character, from 1, whatever ends the lines."""
+    before = text[:offset]
+    n_ends = before.count("\n") + before.count("\r") - before.count("\r\n")
+    return n_ends + 1, offset - max(before.rfind("\n"), before.rfind("\r"))
+
+
+def size_error(source: str, size: str, *, what: str, most_bytes: int) -> RubricError:
+    """Make the error about a file that is not read, because it is too long."""
+    in_short = f"{most_bytes >> 10} KiB" if most_bytes < 1 << 20 else f"{most_bytes >> 20} MiB"
+    message = f"{what} must be at most {most_bytes:,} bytes ({in_short}), got {size}. Shorten it."
+    return problem_error(Problem(source=source, message=message))
+
+
+def closest(word: object, known: Iterable[str]) -> str | None:
+    """Give the known word that is closest; None where none is close."""
+    return next(iter(difflib.get_close_matches(str(word)[:100], list(known), n=1)), None)
+
+
+def did_you_mean(word: object, known: Iterable[str]) -> str:
+    """Name the known word that is closest, as a sentence with a space before it, or nothing."""
+    close = closest(word, known)
+    return "" if close is None else f" Did you mean `{shorten(close)}`?"
+
+
+def is_name(word: str) -> bool:
+    """Tell whether a rubric, a judge or a reward may be called so: names become names of files."""
+    return _NAME.fullmatch(word) is not None
