@@ -11,8 +11,9 @@ import pytest
 
 import voirdire
 from voirdire import alt_test, stats
+from voirdire.stats import Uncertainty
 from voirdire.stats.cautions import find_instability
-from voirdire.stats.results import CAUTION_CODES, REASON_CODES, Uncertainty
+from voirdire.stats.results import CAUTION_CODES, REASON_CODES
 
 SOURCE = Path(voirdire.__file__).parent
 QUOTED = re.compile(r"(?<!\w)'([^']*)'")  # not the apostrophe of "annotators' labels"

@@ -5,7 +5,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -54,7 +54,6 @@ def rejected_tables(n, epsilon, mode, alpha=0.05):
     return np.array(rejected).reshape(-1, 3)
 
 
-@settings(max_examples=60)
 @given(
     st.integers(1, 14).flatmap(
         lambda n: st.tuples(st.just(n), st.integers(0, n), st.integers(0, n))

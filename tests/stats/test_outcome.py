@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from voirdire import DegenerateDataWarning, Failure, alt_test, outperforms_humans
+from voirdire.stats import ControlResult, WorstCase
 from voirdire.stats.cautions import listed
 from voirdire.stats.krippendorff import measure_agreement
 from voirdire.stats.outcome import Panel, decide_outcome, sides_by_majority
-from voirdire.stats.results import ControlResult, WorstCase
 
 
 def panel(seed=0, *, n_items=120, prevalence=0.5, noise=0.1, names="abc"):

@@ -12,7 +12,7 @@ import voirdire
 from voirdire import DegenerateDataWarning, alt_test, stats
 from voirdire._types import AlignmentName
 from voirdire.errors import InputError
-from voirdire.studies.examination import TestPlan as Plan
+from voirdire.studies import TestPlan as Plan
 from voirdire.studies.examination import (
     check_alignment,
     examine_matrix,

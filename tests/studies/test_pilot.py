@@ -11,11 +11,11 @@ import pytest
 import power_oracle as oracle
 from voirdire.errors import InputError, NoDataError
 from voirdire.io import read_labels
+from voirdire.stats import power
 from voirdire.stats.alignment import AccuracyScorer
 from voirdire.stats.planning import pooled_kappa
-from voirdire.stats.planning.assumptions import power
 from voirdire.stats.planning.pilot_resampling import PilotLabels, _draw_items, _draw_panels
-from voirdire.studies.pilot import power_from_pilot
+from voirdire.studies import power_from_pilot
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ import json
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from voirdire.errors import InputError
@@ -38,7 +38,6 @@ ROWS = st.dictionaries(st.sampled_from(KEYS), VALUES | MESSAGES, max_size=5)
 JUDGED = st.sampled_from(["final_answer", "with_reasoning", "whole_turn"])
 
 
-@settings(max_examples=300)
 @given(ROWS, JUDGED)
 def test_a_row_is_items_or_a_reason(row, judged):
     lines = [{"id": "good", "response": "x"}, row]

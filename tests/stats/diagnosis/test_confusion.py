@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import confusion_matrix
 
 from voirdire.errors import InputError
+from voirdire.stats import LabelSets
 from voirdire.stats.diagnosis import confusion as module
 from voirdire.stats.diagnosis.confusion import (
     NumberBins,
@@ -16,7 +17,6 @@ from voirdire.stats.diagnosis.confusion import (
     confusion_counts,
     confusion_of_sets,
 )
-from voirdire.stats.label_sets import LabelSets
 
 
 def pairs_of(judge, humans):

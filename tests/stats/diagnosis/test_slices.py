@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from voirdire.errors import InputError
+from voirdire.stats import benjamini_yekutieli
 from voirdire.stats.diagnosis.slices import compare_slices, quartile_codes
-from voirdire.stats.fdr import adjust_p_values, benjamini_yekutieli
+from voirdire.stats.fdr import adjust_p_values
 
 
 def bounded(end):
