@@ -992,6 +992,7 @@ def test_ten_thousand_labels_build_no_table(peak_memory):
     assert alt_test(truth, humans).winning_rate == 1
 
 
+@pytest.mark.slow
 def test_ten_thousand_labels_can_be_weighed_and_compared_as_texts(peak_memory):
     truth = {i: f"label-{i}" for i in range(10_000)}
     humans = {name: {i: f"label-{i + (i % 9 == k)}" for i in truth} for k, name in enumerate("abc")}
@@ -1003,6 +1004,7 @@ def test_ten_thousand_labels_can_be_weighed_and_compared_as_texts(peak_memory):
     assert texts < 200e6
 
 
+@pytest.mark.slow
 def test_a_universe_of_ten_thousand_labels_builds_no_table(peak_memory):
     rng = np.random.default_rng(0)
     picks = rng.integers(0, 10_000, (2_500, 4, 3))

@@ -295,6 +295,7 @@ def test_labels_outside_their_level_are_an_input_error(labels, options):
         krippendorff_alpha(labels, **options)
 
 
+@pytest.mark.slow
 def test_many_distinct_labels_build_no_square_table(peak_memory):
     rng = np.random.default_rng(0)
     codes = rng.integers(0, 10_000, (10_000, 3))
@@ -309,6 +310,7 @@ def test_many_distinct_labels_build_no_square_table(peak_memory):
     assert ratio < 150e6
 
 
+@pytest.mark.slow
 def test_ten_thousand_labels_in_sets_build_no_square_table(peak_memory):
     from voirdire.stats import LabelSets
 

@@ -116,29 +116,43 @@ def test_on_sparse_labels_it_is_the_bca_of_scipy_over_units(clustered):
     assert found.clustered is clustered
 
 
-@pytest.mark.parametrize("weights", [None, "imbalance"])
-def test_where_no_two_units_are_alike_the_interval_is_nearly_normal(weights):
-    # 4,700 clusters of two items with eight annotators: hardly any two have the same outcomes.
-    judge, humans = labels(3, n_items=9_400, n_annotators=8, missing=0.2)
-    clusters = np.random.default_rng(3).permutation(np.arange(9_400) // 2)
+@pytest.fixture(scope="module")
+def varied():
+    """A judge, twelve annotators of six labels, and the outcomes: hardly any two items alike."""
+    rng = np.random.default_rng(3)
+    truth = rng.integers(0, 6, 5_200)
 
-    result = interval(judge, humans, clusters=clusters, weights=weights)
+    def answers(*shape):
+        true = np.broadcast_to(truth.reshape(-1, *[1] * (len(shape) - 1)), shape)
+        return np.where(rng.random(shape) < 0.35, true, rng.integers(0, 6, shape))
+
+    judge, humans = answers(5_200), answers(5_200, 12)
+    humans[rng.random(humans.shape) < 0.3] = -1
+    return judge, humans, outcomes_of(judge, humans)
+
+
+@pytest.mark.parametrize("clustered", [False, True])
+def test_where_no_two_units_are_alike_the_interval_is_nearly_normal(varied, clustered):
+    judge, humans, outcomes = varied
+    clusters = np.random.default_rng(3).permutation(np.r_[np.arange(4_700), np.arange(500)])
+
+    result = interval(judge, humans, clusters=clusters if clustered else None)
     found = result.uncertainty
 
-    # The linearised share of wins of every annotator, summed over a cluster. Labels are even, so
-    # that the weights of imbalance are all nearly 1.
+    # The linearised share of wins of every annotator, summed over a unit.
+    units = clusters if clustered else np.arange(len(judge))
     for won, middle, low, high in zip(
-        outcomes_of(judge, humans),
+        outcomes,
         (result.advantage_probability, result.human_advantage),
         (found.advantage_low, found.human_advantage_low),
         (found.advantage_high, found.human_advantage_high),
         strict=True,
     ):
         influence = np.nan_to_num(won - np.nanmean(won, axis=0)) / (~np.isnan(won)).sum(axis=0)
-        sums = np.bincount(clusters, weights=influence.mean(axis=1))
+        sums = np.bincount(units, weights=influence.mean(axis=1))
         half = 1.96 * math.sqrt((sums**2).sum())
         assert (low, high) == pytest.approx((middle - half, middle + half), abs=0.12 * half)
-    assert found.n_units == 4_700
+    assert found.n_units == len(np.unique(units))
 
 
 @given(st.integers(0, 2**32 - 1), st.sampled_from((0.0, 0.5, 0.9, 1.0)), st.booleans())
