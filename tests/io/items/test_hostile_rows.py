@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 from voirdire.errors import InputError
 from voirdire.io import read_items
-from voirdire.io.items.row_shapes import ID_COLUMNS
 
 KEYS = [
     *("prompt", "question", "instruction", "input", "response", "completion", "output", "answer"),
     *("messages", "conversations", "chosen", "rejected", "choices", "error", "request", "other"),
-    *("group", "cluster", "behavior", "propositions", "response_type", *ID_COLUMNS),
+    *("group", "cluster", "behavior", "propositions", "response_type"),
+    *("custom_id", "id", "item"),
 ]
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=3)
 WORDS = st.sampled_from(["user", "assistant", "tool", "text", "image_url", "<think>", "```"])
