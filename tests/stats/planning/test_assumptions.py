@@ -1,7 +1,7 @@
 """The power simulation against plain loops, and what it reports."""
 
 import math
-from dataclasses import FrozenInstanceError, replace
+from dataclasses import FrozenInstanceError
 from itertools import pairwise
 
 import numpy as np
@@ -11,9 +11,6 @@ import power_oracle as oracle
 from voirdire import stats
 from voirdire.errors import InputError
 from voirdire.stats import NoiseModel, PowerResult, PowerRow, power
-from voirdire.stats.planning.assumptions import simulate_rows
-from voirdire.stats.planning.gaps import ShareGiven
-from voirdire.stats.planning.grid import PowerGrid
 
 SIZES = (10, 25, 40, 60)
 EPSILONS = (0.0, 0.1, 0.2)
@@ -301,42 +298,6 @@ def test_the_smallest_plan_counts_the_labels_that_are_given():
 
     # 61 * 4 * .7 = 170.8, fewer than 61 * 3 = 183
     assert (plan.n_annotators, plan.n_items, plan.n_labels) == (4, 61, 171)
-
-
-def test_gaps_leave_the_labels_that_are_given_as_they_were():
-    labels = simulated(NoiseModel(human_noise=0.3, judge_noise=0.3), n_studies=50, n_annotators=4)
-
-    def thinned(n_annotators):
-        few = replace(labels, humans=labels.humans[..., :n_annotators])
-        return ShareGiven(humans=0.75, judge=0.9).thin(few, np.random.default_rng(0))
-
-    gaps = thinned(4)
-
-    assert (gaps.humans >= 0).mean() == pytest.approx(0.75, abs=0.02)
-    assert (gaps.judge >= 0).mean() == pytest.approx(0.9, abs=0.03)
-    for thin, whole in ((gaps.humans, labels.humans), (gaps.judge, labels.judge)):
-        assert (thin[thin >= 0] == whole[thin >= 0]).all()
-        assert thin.min() == -1
-        assert thin.dtype == whole.dtype
-    # fewer annotators are the first of more
-    assert (thinned(2).humans == gaps.humans[..., :2]).all()
-
-
-def test_gaps_cost_power():
-    model = NoiseModel(human_noise=0.3, judge_noise=0.3)
-    plan = {"epsilon": 0.15, "epsilon_mode": "additive", "method": "t", "min_items": 30}
-    plan |= {"false_discovery_rate": 0.05, "wanted_power": 0.8, "n_simulations": 500, "seed": 0}
-    grid = PowerGrid.of(n_items=[30, 80], n_annotators=4, **plan)
-
-    whole = simulate_rows(model, grid, route="noise_model")
-    gaps = simulate_rows(model, grid, route="noise_model", given=ShareGiven(humans=0.7))
-
-    # nobody labels 30 of 30 items with every third missing
-    assert whole[0].power > gaps[0].power
-    assert gaps[0].power < 0.01
-    assert whole[1].power > gaps[1].power + 0.05
-    assert (whole[1].n_labels, gaps[1].n_labels) == (320, 224)
-    assert gaps[1].as_dict()["label_share"] == 0.7
 
 
 def test_the_dict_holds_every_figure():

@@ -62,11 +62,11 @@ def test_resampling_agrees_with_brute_force(n_annotators, mode):
             row.epsilon,
             n_items=row.n_items,
             n_annotators=n_annotators,
-            n_studies=250,
+            n_studies=150,
             mode=mode,
         )
         # both shares are estimates: 3.5 standard errors of their difference
-        spread = math.sqrt(max(expected * (1 - expected), 0.02) * (1 / 250 + 1 / 2_000))
+        spread = math.sqrt(max(expected * (1 - expected), 0.02) * (1 / 150 + 1 / 2_000))
         assert row.power == pytest.approx(expected, abs=3.5 * spread)
         powers.append(row.power)
     assert max(powers) - min(powers) > 0.2
@@ -136,3 +136,30 @@ def test_gaps_are_drawn_as_they_are():
     assert few.label_share == enough.label_share == 0.75
     assert (few.n_labels, enough.n_labels) == (120, 180)
     assert 0 < few.power < enough.power
+
+
+def test_simulated_studies_have_as_many_gaps_and_failures_as_the_pilot():
+    rng = np.random.default_rng(2)
+    judge, humans = pilot_labels(n_items=800)
+    plan = {"n_items": [30, 60, 120], "n_annotators": 5, "epsilon": 0.15, "n_simulations": 500}
+    gaps = np.where(rng.random(humans.shape) < 0.3, -1, humans)
+    failures = np.where(rng.random(judge.shape) < 0.4, -1, judge)
+
+    whole, thinned, failing = (
+        power_from_pilot(*tables_of(*labels), **plan).rows
+        for labels in ((judge, humans), (judge, gaps), (failures, humans))
+    )
+
+    # 30 items with every third missing are fewer than 30 for everyone, and 60 are about 42.
+    assert [row.route for row in thinned] == ["noise_model"] * 3
+    assert thinned[0].power <= 0.01
+    assert failing[0].power <= 0.01
+    assert whole[0].power > 0.1
+    for more, less in zip(whole[1:], thinned[1:], strict=True):
+        assert 0 < less.power < more.power
+    share = (gaps >= 0).mean()
+    assert thinned[1].label_share == pytest.approx(share)
+    assert thinned[1].n_labels == pytest.approx(60 * 5 * share, abs=1)
+    # Annotators have to label those items all the same.
+    assert failing[1].n_labels == whole[1].n_labels == 300
+    assert failing[2].power > 0.2
