@@ -342,6 +342,7 @@ def test_judges_and_epsilons_at_once_are_one_at_a_time(mode, method):
             assert row.controls == alone.controls
 
 
+@settings(max_examples=8)
 @given(st.data(), aligned_studies(), st.sampled_from(("additive", "multiplicative")))
 def test_judges_at_once_in_dicts_are_one_at_a_time(data, drawn, mode):
     study, alignment = drawn
@@ -410,7 +411,7 @@ def test_several_epsilons_come_in_the_order_given():
 
 def test_a_larger_epsilon_wins_no_fewer_annotators():
     rng = np.random.default_rng(2)
-    for _ in range(20):
+    for _ in range(8):
         humans = {f"h{k}": dict(enumerate(rng.integers(0, 2, 50).tolist())) for k in range(5)}
         judge = dict(enumerate(rng.integers(0, 2, 50).tolist()))
         for mode in ("additive", "multiplicative"):

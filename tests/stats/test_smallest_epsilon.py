@@ -62,6 +62,7 @@ def found(judge, humans, options):
 
 
 @pytest.mark.filterwarnings("ignore::voirdire.DegenerateDataWarning")
+@settings(max_examples=12)
 @given(cases())
 def test_it_is_the_first_of_a_thousand_margins_that_pass(case):
     passing = scan(*case)

@@ -39,7 +39,7 @@ def rates_in_loops(labels, n_annotators, epsilon, size, **options):
 
 
 @pytest.mark.parametrize(
-    ("mode", "min_items", "n_simulations"), [("additive", 25, 30), ("multiplicative", 2, 20)]
+    ("mode", "min_items", "n_simulations"), [("additive", 25, 20), ("multiplicative", 2, 15)]
 )
 def test_power_is_the_share_of_plain_loops_that_pass(mode, min_items, n_simulations):
     model = NoiseModel(human_noise=0.3, judge_noise=0.3, n_categories=4)

@@ -62,11 +62,11 @@ def test_resampling_agrees_with_brute_force(n_annotators, mode):
             row.epsilon,
             n_items=row.n_items,
             n_annotators=n_annotators,
-            n_studies=150,
+            n_studies=100,
             mode=mode,
         )
         # both shares are estimates: 3.5 standard errors of their difference
-        spread = math.sqrt(max(expected * (1 - expected), 0.02) * (1 / 150 + 1 / 2_000))
+        spread = math.sqrt(max(expected * (1 - expected), 0.02) * (1 / 100 + 1 / 2_000))
         assert row.power == pytest.approx(expected, abs=3.5 * spread)
         powers.append(row.power)
     assert max(powers) - min(powers) > 0.2
