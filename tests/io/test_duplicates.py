@@ -1,9 +1,6 @@
-import polars as pl
 import pytest
 
 from voirdire.errors import InputError
-from voirdire.io import duplicates
-from voirdire.io.duplicates import repeated_rows
 
 HEADER = "item,annotator,label\n"
 
@@ -68,11 +65,3 @@ def test_a_judge_that_failed_twice_failed(read):
 
     assert table.frame["failure"].to_list() == ["timeout"]
     assert [(drop.reason, drop.line) for drop in table.dropped] == [("duplicate row", 3)]
-
-
-def test_a_collision_of_hashes_is_no_duplicate(monkeypatch):
-    frame = pl.DataFrame({"question": "q", "item": ["a", "b"], "rater": "r", "label": ["x", "y"]})
-    suspects = frame.with_row_index("row")
-    monkeypatch.setattr(duplicates, "_suspects", lambda _: suspects)
-
-    assert repeated_rows(frame) == []

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from voirdire.errors import InputError, NoDataError
-from voirdire.io.metadata import metadata_from_frame, read_metadata
+from voirdire.io import metadata_from_frame, read_metadata
 
 ROWS = [
     {"item": "1", "source": "web", "length": 120, "ok": True},

@@ -1,7 +1,9 @@
+import io
+
 import pytest
 
 from voirdire.errors import InputError
-from voirdire.io.request import Request
+from voirdire.io import read_labels
 
 
 @pytest.mark.parametrize(
@@ -30,19 +32,26 @@ from voirdire.io.request import Request
 )
 def test_a_declaration_that_breaks_its_rule_is_refused(declared, message):
     with pytest.raises(InputError, match=message):
-        Request(**{"role": "annotator", "kind": "choice", **declared})
+        read_labels(
+            io.BytesIO(b"item,ann\n1,yes\n"),
+            **{"format": "csv", "role": "annotator", "kind": "choice", **declared},
+        )
 
 
-def test_our_names_for_a_column_are_synonyms():
-    request = Request(role="judge", kind="choice", columns={"value": "answer", "judge": "model"})
+def test_our_names_for_a_column_are_synonyms(read):
+    columns = {"value": "answer", "judge": "model"}
 
-    assert request.column_named("label") == "answer"
-    assert request.column_named("rater") == "model"
-    assert request.column_named("item") is None
+    table = read("item,model,answer\n1,gpt,yes\n", role="judge", columns=columns)
+
+    assert table.frame.select("item", "rater", "label").rows() == [("1", "gpt", "yes")]
 
 
-def test_a_declared_rater_goes_before_the_name_of_the_file():
-    given = {"role": "judge", "kind": "choice", "default_rater": "file"}
+def test_a_declared_rater_goes_before_the_name_of_the_file(tmp_path):
+    path = tmp_path / "file.csv"
+    path.write_text("item,label\n1,yes\n")
 
-    assert Request(**given).single_rater == "file"
-    assert Request(**given, rater_name="gpt").single_rater == "gpt"
+    table = read_labels(path, role="judge", kind="choice")
+    named = read_labels(path, role="judge", kind="choice", rater_name="gpt")
+
+    assert table.frame["rater"].to_list() == ["file"]
+    assert named.frame["rater"].to_list() == ["gpt"]

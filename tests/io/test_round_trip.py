@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from voirdire._types import CANNOT_TELL
 from voirdire.io import read_labels, table_from_frame
-from voirdire.io.missing import CANNOT_TELL
 
 # A wide table with a rater of such a name must say so with `raters`.
 OURS = {

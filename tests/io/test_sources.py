@@ -1,4 +1,5 @@
 import io
+import json
 import sys
 
 import polars as pl
@@ -6,26 +7,33 @@ import pytest
 
 from voirdire.errors import InputError, NoDataError
 from voirdire.io import read_items, read_labels
-from voirdire.io.sources import check_utf8, format_of, source_name
 
 LONG = "item,annotator,label\n1,ann,yes\n"
 
 
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        ("x.csv", "csv"),
-        ("x.TSV", "tsv"),
-        ("x.jsonl", "jsonl"),
-        ("x.ndjson", "jsonl"),
-        ("x.json", "json"),
-        ("a.b.parquet", "parquet"),
-        ("-", "jsonl"),
-        (io.BytesIO(), "jsonl"),
-    ],
-)
-def test_the_ending_of_a_name_tells_the_format(name, expected):
-    assert format_of(name) == expected
+@pytest.mark.parametrize("name", ["x.csv", "x.TSV", "x.jsonl", "x.ndjson", "x.JSON", "a.b.parquet"])
+def test_the_ending_of_a_name_tells_the_format(tmp_path, name):
+    path = tmp_path / name
+    row = {"item": "1", "annotator": "ann", "label": "yes"}
+    ending = path.suffix.lower()
+    if ending == ".parquet":
+        pl.DataFrame([row]).write_parquet(path)
+    elif ending in (".csv", ".tsv"):
+        path.write_text(LONG.replace(",", "\t" if ending == ".tsv" else ","))
+    else:
+        path.write_text(json.dumps([row] if ending == ".json" else row))
+
+    table = read_labels(path, role="annotator", kind="choice")
+
+    assert table.frame.select("item", "rater", "label").rows() == [("1", "ann", "yes")]
+
+
+def test_a_stream_is_jsonl_unless_it_is_declared():
+    row = {"item": "1", "annotator": "ann", "label": "yes"}
+
+    table = read_labels(io.BytesIO(json.dumps(row).encode()), role="annotator", kind="choice")
+
+    assert table.frame["source"].to_list() == ["<stream>"]
 
 
 def test_an_unknown_ending_is_refused_with_the_known_ones():
@@ -88,7 +96,6 @@ def test_an_open_file_is_called_by_its_name(tmp_path):
         table = read_labels(stream, format="csv", role="annotator", kind="choice")
 
     assert table.frame["source"].to_list() == [str(path)]
-    assert source_name(io.BytesIO()) == "<stream>"
 
 
 def test_a_text_stream_is_refused():
@@ -109,18 +116,21 @@ def test_utf_16_is_refused(read):
         read(LONG.encode("utf-16"))
 
 
-@pytest.mark.parametrize("cut", [1, 2])
-def test_a_character_across_two_chunks_is_whole(monkeypatch, cut):
-    monkeypatch.setattr("voirdire.io.sources._CHUNK", 4)
+@pytest.mark.parametrize("cut", [0, 1])
+def test_long_text_of_long_characters_is_read_whole(read, cut):
+    # The text is checked by pieces of some megabytes, which may end inside a character.
+    label = "a" * cut + "是" * 6_000_000
 
-    check_utf8(("abcd"[: 4 - cut] + "是否").encode(), source="x")
+    table = read(f"item,annotator,label\n1,ann,{label}\n", kind="text")
+
+    assert table.frame["label"].to_list() == [label]
 
 
-def test_a_character_that_the_end_cuts_is_refused(monkeypatch):
-    monkeypatch.setattr("voirdire.io.sources._CHUNK", 4)
+def test_a_character_that_the_end_cuts_is_refused(read):
+    data = b"item,annotator,label\n1,ann," + "是".encode()[:2]
 
-    with pytest.raises(InputError, match=r"x:2: text must be UTF-8, got byte 0xe6 at offset 3"):
-        check_utf8(b"ab\n" + "是".encode()[:2], source="x")
+    with pytest.raises(InputError, match=r":2: text must be UTF-8, got byte 0xe6 at offset 27"):
+        read(data)
 
 
 @pytest.mark.parametrize("source", [[{"item": "a"}], None, b"item", pl.DataFrame({"item": ["a"]})])

@@ -111,7 +111,6 @@ def declared(study, data):
     return study.labels if "Can't tell" in study.labels or data.draw(st.booleans()) else None
 
 
-@settings(max_examples=150)
 @given(st.data(), aligned_studies(), epsilons(), st.sampled_from((2, 5, 10)), st.integers(2, 3))
 def test_every_alignment_is_that_of_the_oracle(data, drawn, eps, min_items, min_annotators):
     study, alignment = drawn
@@ -161,7 +160,6 @@ def test_each_alignment_of_each_kind_is_that_of_the_oracle(kind, alignment, mode
         assert_is_oracle(result, oracle)
 
 
-@settings(max_examples=200)
 @given(st.data(), aligned_studies(), epsilons())
 def test_every_variant_is_that_of_the_oracle(data, drawn, eps):
     study, alignment = drawn
@@ -189,7 +187,6 @@ def test_every_variant_is_that_of_the_oracle(data, drawn, eps):
     assert_is_oracle(result, alt_test_oracle(study.judge, study.humans, **options))
 
 
-@settings(max_examples=40)
 @given(aligned_studies(items=(3, 14)), epsilons())
 def test_the_exact_method_is_that_of_the_oracle(drawn, eps):
     study, alignment = drawn
@@ -214,7 +211,6 @@ def test_the_exact_method_is_that_of_the_oracle(drawn, eps):
     }
 
 
-@settings(max_examples=60)
 @given(st.data(), sparse_humans("choice", judges_miss=False) | sparse_humans("multilabel"))
 def test_a_users_similarity_is_that_of_the_oracle(data, study):
     def score(a, b):
@@ -253,7 +249,6 @@ def test_a_users_similarity_is_that_of_the_oracle(data, study):
         assert named.annotators == given_function.annotators
 
 
-@settings(max_examples=40)
 @given(sparse_humans("continuous") | sparse_humans("scale"), st.sampled_from(("zscore", "rank")))
 def test_normalised_scales_are_those_of_normalised_input(study, method):
     def rescaled(answers):
@@ -347,7 +342,7 @@ def test_judges_and_epsilons_at_once_are_one_at_a_time(mode, method):
             assert row.controls == alone.controls
 
 
-@settings(max_examples=40)
+@settings(max_examples=8)
 @given(st.data(), aligned_studies(), st.sampled_from(("additive", "multiplicative")))
 def test_judges_at_once_in_dicts_are_one_at_a_time(data, drawn, mode):
     study, alignment = drawn
@@ -416,7 +411,7 @@ def test_several_epsilons_come_in_the_order_given():
 
 def test_a_larger_epsilon_wins_no_fewer_annotators():
     rng = np.random.default_rng(2)
-    for _ in range(20):
+    for _ in range(8):
         humans = {f"h{k}": dict(enumerate(rng.integers(0, 2, 50).tolist())) for k in range(5)}
         judge = dict(enumerate(rng.integers(0, 2, 50).tolist()))
         for mode in ("additive", "multiplicative"):
@@ -429,7 +424,6 @@ def test_a_larger_epsilon_wins_no_fewer_annotators():
 # Failures -------------------------------------------------------------------------------------
 
 
-@settings(max_examples=60)
 @given(st.data(), aligned_studies(missing=(0.0, 0.15)), epsilons())
 def test_in_the_worst_case_failed_items_are_lost(data, drawn, eps):
     study, alignment = drawn
@@ -999,6 +993,7 @@ def test_ten_thousand_labels_build_no_table(peak_memory):
     assert alt_test(truth, humans).winning_rate == 1
 
 
+@pytest.mark.slow
 def test_ten_thousand_labels_can_be_weighed_and_compared_as_texts(peak_memory):
     truth = {i: f"label-{i}" for i in range(10_000)}
     humans = {name: {i: f"label-{i + (i % 9 == k)}" for i in truth} for k, name in enumerate("abc")}
@@ -1010,6 +1005,7 @@ def test_ten_thousand_labels_can_be_weighed_and_compared_as_texts(peak_memory):
     assert texts < 200e6
 
 
+@pytest.mark.slow
 def test_a_universe_of_ten_thousand_labels_builds_no_table(peak_memory):
     rng = np.random.default_rng(0)
     picks = rng.integers(0, 10_000, (2_500, 4, 3))
@@ -1031,7 +1027,6 @@ def test_a_universe_of_ten_thousand_labels_builds_no_table(peak_memory):
 # Properties -----------------------------------------------------------------------------------
 
 
-@settings(max_examples=60)
 @given(st.data(), aligned_studies(items=(3, 30)), st.randoms(use_true_random=False))
 def test_the_order_of_items_and_annotators_is_irrelevant(data, drawn, random):
     study, alignment = drawn
@@ -1062,7 +1057,6 @@ def test_the_order_of_items_and_annotators_is_irrelevant(data, drawn, random):
     assert two.outcome == one.outcome
 
 
-@settings(max_examples=60)
 @given(sparse_humans("choice") | sparse_humans("multilabel"), st.data())
 def test_names_of_labels_are_irrelevant(study, data):
     alignment = data.draw(st.sampled_from(ALIGNMENTS[study.kind]))
@@ -1096,7 +1090,6 @@ def test_names_of_labels_are_irrelevant(study, data):
     assert one.outcome == two.outcome
 
 
-@settings(max_examples=40)
 @given(st.data(), aligned_studies(items=(3, 30)), st.integers(2, 3))
 def test_copies_of_items_in_their_clusters_add_no_evidence(data, drawn, n):
     study, alignment = drawn
@@ -1124,7 +1117,6 @@ def test_copies_of_items_in_their_clusters_add_no_evidence(data, drawn, n):
     assert again.winning_rate == pytest.approx(once.winning_rate, nan_ok=True)
 
 
-@settings(max_examples=60)
 @given(st.data(), aligned_studies())
 def test_a_judge_who_copies_an_annotator_only_ties_with_that_one(data, drawn):
     study, alignment = drawn
@@ -1146,7 +1138,6 @@ def test_a_judge_who_copies_an_annotator_only_ties_with_that_one(data, drawn):
             assert row.p_value == 0
 
 
-@settings(max_examples=80)
 @given(st.data(), aligned_studies(), epsilons())
 def test_figures_keep_their_bounds(data, drawn, eps):
     study, alignment = drawn

@@ -1,126 +1,89 @@
-"""Blocks of items: where they are cut, and in which order items come, changes nothing."""
-
-from dataclasses import replace
-from itertools import pairwise
+"""Large studies are computed in blocks of items; nobody can tell where those end."""
 
 import numpy as np
 import pytest
 
 from voirdire import stats
-from voirdire.stats.alignment import make_scorer
-from voirdire.stats.comparison import Comparison, Raters
-from voirdire.stats.controls import make_controls
-
-N_ITEMS = 1_100
-FIELDS = ("counts", "weights", "squares", "n_units")
 
 
-def raters_of(seed, *, clusters=None, failures=False):
+def study(seed, *, n_items, n_annotators=3, missing=0.2, n_labels=3):
+    """A judge who is often right, annotators, failures and clusters in no order."""
     rng = np.random.default_rng(seed)
-    humans = rng.integers(-1, 3, (N_ITEMS, 4))
-    judges = rng.integers(-1, 3, (N_ITEMS, 2))
-    return Raters(
-        humans=humans,
-        judges=judges,
-        failed=rng.random((N_ITEMS, 2)) < 0.1 if failures else None,
-        clusters=None if clusters is None else rng.integers(0, clusters, N_ITEMS),
-    )
+    truth = rng.integers(0, n_labels, n_items)
+
+    def answers(skill, shape):
+        guesses = rng.integers(0, n_labels, shape)
+        right = rng.random(shape) < skill
+        return np.where(right, truth if len(shape) == 1 else truth[:, np.newaxis], guesses)
+
+    humans = answers(0.6, (n_items, n_annotators))
+    humans[rng.random(humans.shape) < missing] = -1
+    failed = rng.random(n_items) < 0.05
+    return answers(0.6, (n_items,)), humans, failed, rng.integers(0, n_items // 3, n_items)
 
 
-def run(raters, controls=()):
-    scorer = make_scorer("accuracy", humans=raters.humans, n_codes=3)
-    comparison = Comparison(scorer=scorer, quality=None, min_annotators=2, n_codes=3)
-    return comparison.run(raters, controls)
-
-
-def assert_same(one, two):
-    for part in ("judges", "worst", "controls"):
-        first, second = getattr(one, part), getattr(two, part)
-        assert (first is None) == (second is None)
-        if first is not None:
-            for name in FIELDS:
-                np.testing.assert_allclose(getattr(first, name), getattr(second, name))
-    assert one.n_items.tolist() == two.n_items.tolist()
-
-
-@pytest.mark.parametrize("failures", [False, True])
-@pytest.mark.parametrize("clusters", [None, 1, 3, 40, 900])
-def test_where_blocks_are_cut_is_irrelevant(monkeypatch, clusters, failures):
-    raters = raters_of(1, clusters=clusters, failures=failures)
-    controls = make_controls(raters.humans, seed=0)
-
-    whole = run(raters, controls)
-    monkeypatch.setattr("voirdire.stats.comparison._CELLS_AT_ONCE", 1)  # 256 items a block
-    blocks = run(raters, controls)
-
-    assert_same(blocks, whole)
-
-
-def test_blocks_never_cut_a_cluster(monkeypatch):
-    monkeypatch.setattr("voirdire.stats.comparison._CELLS_AT_ONCE", 1)
-    raters = raters_of(2, clusters=6).sorted_by_cluster()
-    scorer = make_scorer("accuracy", humans=raters.humans, n_codes=3)
-    comparison = Comparison(scorer=scorer, quality=None, min_annotators=2, n_codes=3)
-
-    blocks = list(comparison._blocks(raters))
-
-    assert blocks[0].start == 0
-    assert blocks[-1].stop == N_ITEMS
-    for before, after in pairwise(blocks):
-        assert before.stop == after.start
-        assert raters.clusters[before.stop - 1] != raters.clusters[after.start]
-
-
-@pytest.mark.parametrize("clusters", [None, 50])
-def test_the_order_of_items_is_irrelevant(clusters):
-    raters = raters_of(3, clusters=clusters, failures=True)
-    order = np.random.default_rng(0).permutation(N_ITEMS)
-
-    shuffled = replace(
-        raters,
-        humans=raters.humans[order],
-        judges=raters.judges[order],
-        failed=raters.failed[order],
-        clusters=None if clusters is None else raters.clusters[order],
-    )
-
-    assert_same(run(shuffled), run(raters))
+def counts_of(result):
+    rows = result.annotators
+    return np.array([[row.n_judge_wins, row.n_ties, row.n_human_wins] for row in rows])
 
 
 @pytest.mark.parametrize("alignment", ["accuracy", "neg_rmse", "jaccard"])
-def test_the_public_test_does_not_see_blocks(monkeypatch, alignment):
-    rng = np.random.default_rng(5)
-    humans, judge = rng.integers(0, 8, (N_ITEMS, 3)), rng.integers(0, 8, N_ITEMS)
-    membership = (np.arange(8)[:, np.newaxis] >> np.arange(3)) % 2 == 1
-    options = {"alignment": alignment, "clusters": rng.integers(0, 80, N_ITEMS)}
+def test_the_counts_of_a_large_study_are_those_of_its_parts(alignment):
+    n_items = 180_000 if alignment == "accuracy" else 120_000
+    judge, humans, failed, clusters = study(1, n_items=n_items)
+    options = {"alignment": alignment, "controls": False, "n_codes": 3}
     if alignment == "jaccard":
-        options["label_sets"] = membership
+        options["label_sets"] = np.array([[True, False], [True, True], [False, False]])
+    if alignment == "neg_rmse":
+        judge, humans = judge.astype(float), np.where(humans < 0, np.nan, humans)
+        del options["n_codes"]
 
-    [whole] = stats.alt_test(judge, humans, **options)
-    monkeypatch.setattr("voirdire.stats.comparison._CELLS_AT_ONCE", 1)
-    [blocks] = stats.alt_test(judge, humans, **options)
+    def run(items, **more):
+        [result] = stats.alt_test(
+            judge[items], humans[items], failed=failed[items], **options, **more
+        )
+        return result
 
-    assert blocks == whole
+    whole = run(slice(None))
+    parts = [run(slice(k, k + 30_000)) for k in range(0, n_items, 30_000)]
+
+    assert (counts_of(whole) == sum(map(counts_of, parts))).all()
+    assert whole.n_items == sum(part.n_items for part in parts)
+    assert whole.worst_case.n_failures == sum(part.worst_case.n_failures for part in parts)
+    if alignment == "accuracy":
+        clustered = run(slice(None), clusters=clusters)
+        assert (counts_of(clustered) == counts_of(whole)).all()
+        # Labels are independent between items: clusters of about three change little.
+        for one, two in zip(clustered.annotators, whole.annotators, strict=True):
+            assert one.standard_error == pytest.approx(two.standard_error, rel=0.01)
+
+
+@pytest.mark.parametrize("clustered", [False, True])
+def test_a_large_study_in_another_order_is_the_same_study(clustered):
+    judge, humans, failed, clusters = study(2, n_items=100_000)
+    order = np.random.default_rng(3).permutation(len(judge))
+
+    def run(items):
+        [result] = stats.alt_test(
+            judge[items],
+            humans[items],
+            failed=failed[items],
+            clusters=clusters[items] if clustered else None,
+            n_resamples=100,
+        )
+        return result
+
+    one, two = run(np.arange(len(judge))), run(order)
+
+    for first, second in zip(one.annotators, two.annotators, strict=True):
+        assert first.as_dict() == pytest.approx(second.as_dict(), nan_ok=True)
+    assert one.worst_case == two.worst_case
+    assert one.uncertainty.as_dict() == pytest.approx(two.uncertainty.as_dict(), abs=1e-4)
 
 
 def test_items_compared_with_nobody_do_not_count():
-    humans = np.array([[0, -1], [0, 0], [-1, -1], [1, 0]])
-    raters = Raters(humans=humans, judges=np.array([[0], [-1], [0], [1]]))
+    humans = np.array([[0, -1], [0, 0], [0, 0], [-1, -1], [1, 0]])
 
-    assert run(raters).n_items.tolist() == [1]
+    [result] = stats.alt_test([0, 0, 0, 0, -1], humans, min_items=2, controls=False, n_codes=2)
 
-
-def test_without_failures_the_worst_case_is_the_case():
-    sums = run(raters_of(7))
-
-    for name in FIELDS:
-        assert (getattr(sums.worst, name) == getattr(sums.judges, name)).all()
-
-
-def test_no_items_at_all_are_no_sums():
-    raters = Raters(humans=np.zeros((0, 3), dtype=int), judges=np.zeros((0, 1), dtype=int))
-
-    sums = run(raters)
-
-    assert not sums.judges.n_items.any()
-    assert sums.n_items.tolist() == [0]
+    assert result.n_items == 2

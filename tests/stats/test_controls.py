@@ -7,7 +7,6 @@ import pytest
 
 from alt_test_oracle import alt_test_oracle
 from voirdire import alt_test, stats
-from voirdire.stats.controls import MAX_CONSTANTS, make_controls
 
 
 def by_kind(result):
@@ -103,14 +102,19 @@ def test_the_majority_vote_is_the_mode(alignment):
     assert control.label is None
 
 
-def test_the_majority_vote_of_numbers_is_the_closest_label():
+@pytest.mark.parametrize("missing", [0.0, 0.3])
+def test_the_majority_vote_of_numbers_is_the_closest_label(missing):
     rng = np.random.default_rng(6)
-    scores = rng.integers(1, 6, (70, 4))
-    humans = {f"h{k}": dict(enumerate(scores[:, k].tolist())) for k in range(4)}
-    votes = {
-        i: min(row, key=lambda own: (sum((own - h) ** 2 for h in row), row.index(own)))
-        for i, row in enumerate(scores.tolist())
+    scores = rng.integers(1, 6, (90, 5))
+    gone = rng.random(scores.shape) < missing
+    gone[:, :2] = False
+    humans = {
+        f"h{k}": {i: int(x) for i, x in enumerate(scores[:, k]) if not gone[i, k]} for k in range(5)
     }
+    votes = {}
+    for i in range(90):
+        row = [answers[i] for answers in humans.values() if i in answers]
+        votes[i] = min(row, key=lambda own: (sum((own - h) ** 2 for h in row), row.index(own)))
 
     result = alt_test(votes, humans, alignment="neg_rmse")
 
@@ -140,63 +144,78 @@ def test_a_seed_repeats_the_random_control():
     assert first != other
 
 
-def test_the_random_control_draws_from_all_labels():
-    humans = np.random.default_rng(0).choice(3, (4_000, 3), p=[0.6, 0.3, 0.1])
-    humans[:, 0] = np.where(np.arange(4_000) % 2, -1, humans[:, 0])
+def test_the_random_control_draws_labels_as_often_as_annotators_give_them():
+    # One annotator is right on every item of equally frequent gold labels that nobody else knows:
+    # the random judge ties where it hits the label, and loses elsewhere.
+    rng = np.random.default_rng(0)
+    gold = rng.choice(3, 20_000, p=[0.6, 0.3, 0.1])
+    humans = np.column_stack([gold, np.where(np.arange(20_000) % 2, -1, rng.permutation(gold))])
 
-    random = next(c for c in make_controls(humans, seed=4) if c.control == "random")
+    [result] = stats.alt_test(gold, humans[:, :1], gold=gold, n_codes=3)
+    [sparse] = stats.alt_test(gold, humans, gold=gold, n_codes=3)
 
-    shares = np.bincount(random.answers, minlength=3) / 4_000
-    # Three standard errors of a share: 3 * sqrt(.6 * .4 / 4000) = .023, and again for the panel.
-    np.testing.assert_allclose(shares, [0.6, 0.3, 0.1], atol=0.04)
+    # .6^2 + .3^2 + .1^2 = .46, within four standard errors: 4 * sqrt(.46 * .54 / 20000) = .014.
+    assert by_kind(result)["random"].advantage_probability == pytest.approx(0.46, abs=0.015)
+    # Against the second annotator, who hits as often: 1 - .54 * .46 of the time at least a tie.
+    expected = (0.46 + 1 - 0.54 * 0.46) / 2
+    assert by_kind(sparse)["random"].advantage_probability == pytest.approx(expected, abs=0.02)
 
 
 @pytest.mark.parametrize("n_annotators", [2, 4, 5, 10])
 def test_in_large_data_controls_know_all_annotators(n_annotators):
     # More labels than are sampled: the first annotator says 0 only, everyone else 1.
-    n_items = 800_000 // n_annotators
+    n_items = 440_000 // n_annotators
     humans = np.ones((n_items, n_annotators), dtype=np.int8)
     humans[:, 0] = 0
+    gold = np.zeros(n_items, dtype=int)
 
-    controls = make_controls(humans, seed=0)
+    [result] = stats.alt_test(gold, humans, gold=gold, n_codes=2)
 
-    constants = {int(c.constant) for c in controls if c.control == "constant"}
-    random = next(c for c in controls if c.control == "random")
-    assert constants == {0, 1}
-    assert np.mean(random.answers == 0) == pytest.approx(1 / n_annotators, abs=0.02)
+    # Only 0 is right: the constant is the first annotator's label, and the random judge says it
+    # in 1 of n_annotators cases; all others are wrong, so that it never loses to them.
+    control, random = by_kind(result)["constant"], by_kind(result)["random"]
+    assert (control.label, control.advantage_probability) == ("0", 1)
+    expected = (1 / n_annotators + n_annotators - 1) / n_annotators
+    assert random.advantage_probability == pytest.approx(expected, abs=0.01)
 
 
 def test_in_large_data_controls_survive_a_sparse_first_annotator():
-    humans = np.zeros((400_000, 2), dtype=np.int8)
+    humans = np.zeros((150_000, 2), dtype=np.int8)
     humans[:, 0] = -1
     humans[:100, 0] = 0
 
-    kinds = {control.control for control in make_controls(humans, seed=0)}
+    [result] = stats.alt_test(humans[:, 1], humans)
 
-    assert kinds == {"constant", "random", "majority_vote"}
-
-
-def test_constants_are_the_most_frequent_labels():
-    humans = np.repeat(np.arange(30), np.arange(1, 31)).reshape(-1, 1)
-
-    constants = [c.constant for c in make_controls(humans, seed=0) if c.control == "constant"]
-
-    assert constants == list(range(29, 29 - MAX_CONSTANTS, -1))
+    assert set(by_kind(result)) == {"constant", "random", "majority_vote"}
 
 
-def test_numbers_get_their_mean_and_median_as_constants():
-    humans = np.array([[1.0, 2.0], [4.0, np.nan], [9.0, 4.0]])
+@pytest.mark.parametrize(("rank", "tried"), [(10, True), (11, False)])
+def test_the_ten_most_frequent_labels_are_tried_as_constants(rank, tried):
+    # Label k is given k + 1 times, of 30; the gold labels are that of the given rank alone.
+    humans = np.repeat(np.arange(30), np.arange(1, 31))[:, np.newaxis]
+    gold = np.full(len(humans), 30 - rank)
 
-    constants = [c.constant for c in make_controls(humans, seed=0) if c.control == "constant"]
+    [result] = stats.alt_test(gold, humans, gold=gold)
 
-    assert sorted(constants) == [1, 2, 4, 9]  # mean and median are both 4
-    humans[1, 1] = 10.0
-    constants = [c.constant for c in make_controls(humans, seed=0) if c.control == "constant"]
-    assert sorted(constants) == [1, 2, 4, 5, 9, 10]  # mean 30 / 6 and median 4
+    control = by_kind(result)["constant"]
+    assert (control.label == str(30 - rank)) == tried
+    assert (control.advantage_probability == 1) == tried
 
 
-def test_without_labels_there_are_no_controls():
-    assert make_controls(np.full((3, 2), -1), seed=0) == []
+@pytest.mark.parametrize(
+    ("gold", "label", "rate"),
+    # Of 1, 2, 4 and 100 the median is 3 and the mean 26.75: these constants beat everybody. Where
+    # 10 is right, 4 beats the others and ties with the annotator who says so.
+    [(3.0, "3.0", 1), (26.75, "26.75", 1), (10.0, "4.0", 3 / 4)],
+)
+def test_numbers_get_their_mean_and_median_as_constants(gold, label, rate):
+    humans = np.tile([1.0, 2.0, 4.0, 100.0], (36, 1))
+    truth = np.full(36, gold)
+
+    [result] = stats.alt_test(truth, humans, gold=truth, alignment="neg_rmse", epsilon=0.0)
+
+    control = by_kind(result)["constant"]
+    assert (control.label, control.winning_rate) == (label, rate)
 
 
 def test_controls_can_be_left_out():

@@ -5,7 +5,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -54,7 +54,6 @@ def rejected_tables(n, epsilon, mode, alpha=0.05):
     return np.array(rejected).reshape(-1, 3)
 
 
-@settings(max_examples=60)
 @given(
     st.integers(1, 14).flatmap(
         lambda n: st.tuples(st.just(n), st.integers(0, n), st.integers(0, n))
@@ -177,7 +176,7 @@ def sizes(n, epsilon, mode):
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("epsilon", [0.1, 0.2])
-@pytest.mark.parametrize("n", [15, 30, 100])
+@pytest.mark.parametrize("n", [15, 30, pytest.param(100, marks=pytest.mark.slow)])
 def test_the_exact_size_is_at_most_the_level(n, epsilon, mode):
     size = sizes(n, epsilon, mode)
 
@@ -229,7 +228,7 @@ def test_the_statistic_orders_tables_as_the_oracle_does():
         assert (np.diff(p) >= -1e-6).all()
 
 
-@pytest.mark.parametrize("n", [1_000, 100_000])
+@pytest.mark.parametrize("n", [1_000, pytest.param(100_000, marks=pytest.mark.slow)])
 def test_large_counts_approach_the_t_test(n):
     wins, ties = round(0.3 * n), round(0.28 * n)
     losses = n - wins - ties

@@ -4,46 +4,41 @@ import numpy as np
 import pytest
 
 from voirdire import InputError
-from voirdire.stats import alt_test
-from voirdire.stats.label_arrays import check_clusters, gather_raters, weight_codes
+from voirdire.stats import alt_test, normalize_scale
 
 CODES = np.array([[0, 1, 1], [0, 0, 1], [1, 1, 1], [0, 1, 0]])
 
 
-def gather(**changes):
-    given = {
-        "judges": CODES[:, 0],
-        "humans": CODES,
-        "numeric": False,
-        "failed": None,
-        "expert": None,
-        "gold": None,
-        "normalize": None,
-        "clusters": None,
-        "weighted": False,
-    }
-    return gather_raters(**(given | changes))
-
-
 def test_one_judge_is_one_column():
-    raters = gather()
+    humans = np.tile(CODES, (10, 1))
 
-    assert raters.judges.shape == (4, 1)
-    assert raters.failed is None
-    assert raters.n_codes_seen() == 2
+    [flat] = alt_test(humans[:, 0], humans)
+    [column] = alt_test(humans[:, :1], humans)
+
+    assert flat == column
 
 
-def test_failed_labels_are_taken_out():
-    coded = gather(failed=[True, False, False, False])
-    numbers = gather(numeric=True, failed=[True, False, False, False])
+@pytest.mark.parametrize("alignment", ["accuracy", "neg_rmse"])
+def test_failed_labels_are_taken_out_whatever_they_say(alignment):
+    humans = np.tile(CODES, (12, 1))
+    failed = np.arange(48) % 5 == 0
+    options = {"alignment": alignment, "failed": failed}
+    gone = -1 if alignment == "accuracy" else np.nan
 
-    assert coded.judges.ravel().tolist() == [-1, 0, 1, 0]
-    assert np.isnan(numbers.judges.ravel()).tolist() == [True, False, False, False]
-    assert coded.failed.tolist() == [[True], [False], [False], [False]]
+    [labelled] = alt_test(humans[:, 0], humans, **options)
+    [missing] = alt_test(np.where(failed, gone, humans[:, 0]), humans, **options)
+
+    assert labelled == missing
+    assert labelled.worst_case.n_failures == 10
+    assert labelled.worst_case.advantage_probability < labelled.advantage_probability
 
 
 def test_no_failures_are_none():
-    assert gather(failed=np.zeros(4, dtype=bool)).failed is None
+    humans = np.tile(CODES, (12, 1))
+
+    flagged = alt_test(humans[:, 0], humans, failed=np.zeros(48, dtype=bool), n_resamples=100)
+
+    assert flagged == alt_test(humans[:, 0], humans, n_resamples=100)
 
 
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "uint16", "int64", "uint64"])
@@ -57,43 +52,54 @@ def test_every_integer_type_gives_the_same_figures(dtype):
     assert result == expected
 
 
-def test_normalised_scales_are_rescaled_rater_by_rater():
-    humans = np.array([[1.0, 10.0], [2.0, 20.0], [np.nan, 60.0]])
+@pytest.mark.parametrize("method", ["rank", "zscore"])
+@pytest.mark.parametrize("with_gold", [False, True])
+def test_normalised_scales_are_rescaled_rater_by_rater(method, with_gold):
+    rng = np.random.default_rng(0)
+    labels = rng.integers(1, 6, (60, 5)) * [1.0, 10.0, 2.0, 0.5, 3.0]
+    labels[rng.random(labels.shape) < 0.1] = np.nan
+    rescaled = np.column_stack([normalize_scale(column, method=method) for column in labels.T])
 
-    raters = gather(judges=humans[:, 1], humans=humans, numeric=True, normalize="rank")
+    results = [
+        alt_test(
+            columns[:, 0],
+            columns[:, 1:4],
+            gold=columns[:, 4] if with_gold else None,
+            alignment="neg_rmse",
+            normalize=normalize,
+            controls=False,
+        )[0]
+        for columns, normalize in ((labels, method), (rescaled, None))
+    ]
 
-    # Ranks 1, 2 of 2 are 1/4 and 3/4; ranks 1, 2, 3 of 3 are 1/6, 1/2, 5/6.
-    np.testing.assert_allclose(raters.humans[:, 0], [1 / 4, 3 / 4, np.nan])
-    np.testing.assert_allclose(raters.humans[:, 1], [1 / 6, 1 / 2, 5 / 6])
-    np.testing.assert_allclose(raters.judges[:, 0], [1 / 6, 1 / 2, 5 / 6])
-
-
-def test_gold_is_rescaled_too():
-    gold = [5.0, 7.0, 9.0]
-
-    raters = gather(
-        judges=[1.0, 2.0, 3.0],
-        humans=[[1.0], [2.0], [3.0]],
-        numeric=True,
-        normalize="zscore",
-        gold=gold,
-    )
-
-    np.testing.assert_allclose(raters.reference, np.array([-1, 0, 1]) * np.sqrt(3 / 2))
+    assert results[0].annotators == results[1].annotators
+    assert 0 < results[0].advantage_probability < 1
 
 
-def test_clusters_become_numbers():
-    assert check_clusters(["b", "a", "b"], 3).tolist() == [1, 0, 1]
-    assert check_clusters(None, 3) is None
+def test_clusters_have_any_names():
+    rng = np.random.default_rng(0)
+    humans, names = np.tile(CODES, (12, 1)), np.array(["b", "a", "ä", "10"])
+    clusters = rng.integers(0, 4, 48)
+
+    [named] = alt_test(humans[:, 0], humans, clusters=names[clusters])
+    [numbered] = alt_test(humans[:, 0], humans, clusters=clusters)
+
+    p_values = [row.p_value for row in numbered.annotators]
+    assert [row.p_value for row in named.annotators] == pytest.approx(p_values)
+    assert named.annotators[0].degrees_of_freedom == 3
 
 
 def test_whole_numbers_can_be_weighed():
-    humans = np.array([[1.0, np.nan], [3.0, 1.0]])
+    humans = np.tile(CODES, (12, 1)) + 1.0
+    humans[3] = np.nan
+    options = {"alignment": "neg_rmse", "weights": "imbalance", "controls": False}
 
-    codes, reference = weight_codes(humans, np.array([3.0, np.nan]))
+    [numbers] = alt_test(humans[:, 0], humans, **options)
+    [plain] = alt_test(humans[:, 0], humans, **(options | {"weights": None}))
+    [doubled] = alt_test(2 * humans[:, 0], 2 * humans, **options)
 
-    assert codes.tolist() == [[0, -1], [1, 0]]
-    assert reference.tolist() == [1, -1]
+    assert numbers.annotators == doubled.annotators
+    assert numbers.annotators != plain.annotators
 
 
 @pytest.mark.parametrize(

@@ -1,16 +1,18 @@
 """When passing means something: the rules behind passed, failed and no evidence."""
 
 import math
-from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from voirdire import DegenerateDataWarning, Failure, alt_test, outperforms_humans
-from voirdire.stats.cautions import listed
-from voirdire.stats.krippendorff import measure_agreement
-from voirdire.stats.outcome import Panel, decide_outcome, sides_by_majority
-from voirdire.stats.results import ControlResult, WorstCase
+from voirdire import (
+    DegenerateDataWarning,
+    Failure,
+    alt_test,
+    krippendorff_alpha,
+    outperforms_humans,
+    stats,
+)
 
 
 def panel(seed=0, *, n_items=120, prevalence=0.5, noise=0.1, names="abc"):
@@ -101,12 +103,17 @@ def test_ten_items_are_needed_on_either_side(n_true, reasons):
         assert found.outcome == ("no_evidence" if reasons else "passed")
 
 
-def test_sides_are_counted_by_majority_and_ties_are_on_neither():
-    codes = np.array([[0, 0, 1], [1, 1, -1], [0, 1, -1], [1, -1, -1], [-1, -1, -1], [1, 1, 1]])
+@pytest.mark.parametrize(("min_annotators", "sides"), [(2, (7, 14 + 30)), (3, (7, 30))])
+def test_sides_are_counted_by_majority_and_ties_are_on_neither(min_annotators, sides):
+    kinds = [[0, 0, 1], [1, 1, -1], [0, 1, -1], [1, -1, -1], [-1, -1, -1], [1, 1, 1]]
+    humans = np.repeat(kinds, [7, 14, 9, 5, 3, 30], axis=0)
 
-    assert sides_by_majority(codes, min_annotators=2) == (1, 2)
-    assert sides_by_majority(codes, min_annotators=1) == (1, 3)
-    assert sides_by_majority(codes, min_annotators=3) == (1, 1)
+    [result] = stats.alt_test(
+        np.ones(len(humans), dtype=int), humans, min_annotators=min_annotators, n_codes=2
+    )
+
+    [reason] = [reason for reason in result.reasons if reason.code == "one_sided"]
+    assert (reason.figures["one"], reason.figures["other"]) == sides
 
 
 def test_questions_of_more_labels_have_no_sides():
@@ -151,28 +158,9 @@ def test_annotators_who_agree_by_chance_are_no_evidence(noise):
 
     low = result.human_agreement.low
     codes = np.array([[int(humans[name][i]) for name in "abc"] for i in range(100)])
-    assert low == pytest.approx(measure_agreement(codes, level="nominal").low)
+    assert low == pytest.approx(krippendorff_alpha(codes).low)
     assert (result.outcome == "no_evidence") == (low <= 0.2)
     assert any("α" in reason for reason in result.outcome_reasons) == (low <= 0.2)
-
-
-@pytest.mark.parametrize(
-    ("low", "outcome"), [(0.21, "passed"), (0.2, "no_evidence"), (-1.0, "no_evidence")]
-)
-def test_the_lower_bound_of_agreement_must_exceed_two_tenths(low, outcome):
-    agreement = measure_agreement(np.array([[0, 1], [1, 1], [0, 0], [1, 1]]), level="nominal")
-    worst = WorstCase(n_failures=0, winning_rate=1.0, advantage_probability=1.0, passed=True)
-
-    decided, _ = decide_outcome(
-        Panel(sides=None, agreement=replace(agreement, low=low)),
-        alt_test(*panel()).annotators,
-        passed=True,
-        worst_case=worst,
-        controls=(),
-        min_items=30,
-    )
-
-    assert decided == outcome
 
 
 def test_undefined_agreement_is_no_evidence():
@@ -244,29 +232,17 @@ def test_one_cluster_has_no_p_value_and_so_no_evidence():
 
 
 def test_reasons_come_together():
-    panel_ = Panel(
-        sides=(3, 57),
-        agreement=measure_agreement(np.array([[0, 1], [1, 0], [0, 0], [1, 1]]), level="nominal"),
-    )
-    constant = ControlResult(
-        control="constant", label="no", winning_rate=1.0, advantage_probability=0.9, passed=True
-    )
-    vote = ControlResult(
-        control="majority_vote", label=None, winning_rate=1.0, advantage_probability=1, passed=True
-    )
-    worst = WorstCase(n_failures=0, winning_rate=1.0, advantage_probability=1.0, passed=True)
+    # Five of 60 items are true, and all are of one cluster: neither test nor α has an error.
+    rng = np.random.default_rng(0)
+    truth = np.arange(60) < 5
+    humans = {name: dict(enumerate((truth ^ (rng.random(60) < 0.08)).tolist())) for name in "abc"}
 
-    outcome, reasons = decide_outcome(
-        panel_,
-        [],
-        passed=True,
-        worst_case=worst,
-        controls=(constant, vote),
-        min_items=30,
-    )
+    result = alt_test(dict.fromkeys(range(60), False), humans, clusters=dict.fromkeys(range(60), 1))
 
-    assert outcome == "no_evidence"
-    assert len(reasons) == 4
+    codes = [reason.code for reason in result.reasons]
+    assert result.outcome == "no_evidence"
+    assert codes == ["no_p_values", "one_sided", "undefined_agreement"]
+    assert result.outcome_reasons == tuple(reason.sentence for reason in result.reasons)
 
 
 def test_few_annotators_are_a_caution():
@@ -298,16 +274,17 @@ def test_untested_annotators_are_named():
 
 
 def test_a_result_that_hangs_on_the_correction_says_so():
-    rng = np.random.default_rng(0)
-    for seed in range(200):
+    apart = []
+    for seed in range(60):
         rng = np.random.default_rng(seed)
         humans = {f"h{k}": dict(enumerate(rng.integers(0, 2, 60).tolist())) for k in range(6)}
         judge = dict(enumerate(rng.integers(0, 2, 60).tolist()))
         result = alt_test(judge, humans, controls=False)
 
-        apart = (result.winning_rate >= 0.5) != (result.winning_rate_bh >= 0.5)
-        assert ("correction" in codes_of(result)) == apart
+        apart.append((result.winning_rate >= 0.5) != (result.winning_rate_bh >= 0.5))
+        assert ("correction" in codes_of(result)) == apart[-1]
         assert result.winning_rate <= result.winning_rate_bh
+    assert 0 < sum(apart) < 60
 
 
 def test_weak_annotators_are_a_caution():
@@ -320,5 +297,11 @@ def test_weak_annotators_are_a_caution():
 
 
 def test_long_lists_of_names_are_cut():
-    assert listed(["a", "b"]) == "'a', 'b'"
-    assert listed([str(k) for k in range(9)]) == "'0', '1', '2', '3', '4' and 4 more"
+    judge, humans = panel()
+    rare = {str(k): dict.fromkeys(range(10), True) for k in range(9)}
+
+    few = alt_test(judge, humans | {name: rare[name] for name in "01234"})
+    many = alt_test(judge, humans | rare)
+
+    assert any(s.endswith("each: '0', '1', '2', '3', '4'") for s in few.warnings)
+    assert any("each: '0', '1', '2', '3', '4' and 4 more" in s for s in many.warnings)

@@ -1,21 +1,11 @@
-"""Who is closer, item by item: small panels by hand, and the properties of sums and medoids."""
-
-from collections import Counter
+"""Who is closer, item by item: small panels by hand."""
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from voirdire.stats.alignment import make_scorer
-from voirdire.stats.outcomes import (
-    HUMAN_WINS,
-    JUDGE_WINS,
-    NO_OUTCOME,
-    TIE,
-    HumanBlock,
-    sums_without_each,
-)
+from voirdire import stats
+
+JUDGE_WINS, TIE, HUMAN_WINS, NO_OUTCOME = 0, 1, 2, -1
 
 PANEL = np.array(
     [
@@ -29,106 +19,102 @@ PANEL = np.array(
 )
 
 
-def block_of(panel, alignment="accuracy", **options):
-    n_codes = 0 if panel.dtype.kind == "f" else int(panel.max()) + 1
-    scorer = make_scorer(alignment, humans=panel, n_codes=max(n_codes, 2))
-    return HumanBlock(panel, scorer=scorer, **options)
+def outcomes_of(panel, judge, *, gold=None, **options):
+    """Tell the outcome of every annotator and item, from counts over 2, 20, 200, ... copies."""
+    copies = 2 * 10 ** np.arange(len(panel))
+    items = np.repeat(np.arange(len(panel)), copies)
+    settings = {"n_codes": 3, "min_items": 2, "controls": False} | options
+    [result] = stats.alt_test(
+        np.asarray(judge)[items],
+        panel[items],
+        gold=None if gold is None else np.asarray(gold)[items],
+        **settings,
+    )
+    found = np.full(panel.T.shape, NO_OUTCOME)
+    for row in result.annotators:
+        for outcome, count in enumerate((row.n_judge_wins, row.n_ties, row.n_human_wins)):
+            found[int(row.annotator), count // copies % 10 == 1] = outcome
+    return found.tolist()
 
 
 def test_outcomes_by_hand():
-    outcomes = block_of(PANEL).outcomes(np.array([0, 1, -1, 1, 0]))
+    outcomes = outcomes_of(PANEL, [0, 1, -1, 1, 0])
 
     # Item 0, judge 0: against {0, 1} a has 1/2 and so has the judge; so for b; c 0, the judge 1.
     # Item 1, judge 1: a has 0 of {1}, the judge 1; b has 0 of {0}, the judge 0.
     # Item 2: no judge. Item 3, judge 1: the others agree, the judge does not. Item 4: one label.
-    assert outcomes.tolist() == [
+    assert outcomes == [
         [TIE, JUDGE_WINS, NO_OUTCOME, NO_OUTCOME, NO_OUTCOME],
         [TIE, TIE, NO_OUTCOME, HUMAN_WINS, NO_OUTCOME],
         [JUDGE_WINS, NO_OUTCOME, NO_OUTCOME, HUMAN_WINS, NO_OUTCOME],
     ]
 
 
-def test_failed_items_are_lost_to_everyone_who_can_be_compared():
-    judge = np.array([-1, 1, -1, 1, -1])
-    failed = np.array([True, False, False, True, True])
-
-    outcomes = block_of(PANEL).outcomes(judge, failed=failed)
-
-    assert outcomes[:, 0].tolist() == [HUMAN_WINS] * 3
-    assert (outcomes[:, 2] == NO_OUTCOME).all()
-    assert outcomes[:, 3].tolist() == [NO_OUTCOME, HUMAN_WINS, HUMAN_WINS]
-    assert (outcomes[:, 4] == NO_OUTCOME).all()
-    assert outcomes[:, 1].tolist() == block_of(PANEL).outcomes(judge)[:, 1].tolist()
-
-
 def test_an_item_needs_enough_annotators():
-    outcomes = block_of(PANEL, min_annotators=3).outcomes(np.zeros(5, dtype=int))
+    outcomes = np.array(outcomes_of(PANEL, [0, 0, 0, 0, 0], min_annotators=3))
 
     assert (outcomes >= 0).any(axis=0).tolist() == [True, False, True, False, False]
 
 
 def test_a_reference_stands_for_the_others():
-    reference = np.array([1, 0, -1, 0, 0])
+    outcomes = outcomes_of(PANEL, [0, 0, 0, 1, 0], gold=[1, 0, -1, 0, 0])
 
-    outcomes = block_of(PANEL, reference=reference).outcomes(np.array([0, 0, 0, 1, 0]))
-
-    assert outcomes.tolist() == [
+    assert outcomes == [
         [TIE, TIE, NO_OUTCOME, NO_OUTCOME, NO_OUTCOME],
         [TIE, JUDGE_WINS, NO_OUTCOME, HUMAN_WINS, NO_OUTCOME],
         [HUMAN_WINS, NO_OUTCOME, NO_OUTCOME, HUMAN_WINS, TIE],
     ]
 
 
+def test_an_expert_stands_for_the_others_and_is_not_tested():
+    outcomes = outcomes_of(PANEL, [0, 1, 0, 0, 0], expert=1)
+
+    assert outcomes == [
+        [TIE, JUDGE_WINS, HUMAN_WINS, NO_OUTCOME, NO_OUTCOME],
+        [NO_OUTCOME] * 5,
+        [JUDGE_WINS, NO_OUTCOME, TIE, TIE, NO_OUTCOME],
+    ]
+
+
 def test_quality_moves_the_balance():
-    panel = np.array([[0, 0, 1]])
+    panel, judge = np.array([[0, 0, 1]]), [1]
 
     # Judge 1 against {0, 1} without a: equal weights tie; weight 3 on b, 1 on c: 1/4 < 3/4.
-    plain = block_of(panel).outcomes(np.array([1]))
-    weighted = block_of(panel, quality=np.array([2.0, 3.0, 1.0])).outcomes(np.array([1]))
+    plain = outcomes_of(panel, judge)
+    weighted = outcomes_of(panel, judge, quality=[2.0, 3.0, 1.0])
 
-    assert plain[:, 0].tolist() == [TIE, TIE, TIE]
-    assert weighted[:, 0].tolist() == [HUMAN_WINS, HUMAN_WINS, TIE]
-
-
-@given(st.integers(1, 8), st.integers(0, 5), st.integers(0, 2**32 - 1))
-def test_sums_without_each_are_sums_without_each(n_rows, n_columns, seed):
-    score = np.random.default_rng(seed).random((n_rows, n_columns))
-
-    sums = sums_without_each(score)
-
-    expected = [np.delete(score, row, axis=0).sum(axis=0) for row in range(n_rows)]
-    np.testing.assert_allclose(sums, np.array(expected).reshape(score.shape), atol=1e-12)
+    assert plain == [[TIE], [TIE], [TIE]]
+    assert weighted == [[HUMAN_WINS], [HUMAN_WINS], [TIE]]
 
 
-def test_a_sum_without_a_huge_row_keeps_the_digits_of_the_others():
-    score = np.array([[0.1], [1e17], [0.2]])
+@pytest.mark.parametrize("n_rare", [1, 5, 10])
+def test_weights_by_hand(n_rare):
+    # For the last annotator the majorities are a, a, a|b, b|c (0, 1, 2). Frequencies: a 5/2, b 1,
+    # c 1/2, so the weights of the labels are 8/5, 4 and 8, and those of the items
+    weights = np.array([8 / 5, 8 / 5, 14 / 5, 6])
+    panel = np.array([[0, 0, 0], [0, -1, 0], [0, 1, 0], [1, 2, 1]])
+    own = panel[:, 2]
 
-    assert sums_without_each(score)[1, 0] == 0.1 + 0.2
+    for item, weight in enumerate(weights):
+        judge = np.where(np.arange(4) == item, own, 3)
+        [result] = stats.alt_test(
+            np.tile(judge, n_rare),
+            np.tile(panel, (n_rare, 1)),
+            weights="imbalance",
+            min_items=2,
+            controls=False,
+        )
+
+        # The judge ties on one item and loses on the others.
+        assert result.annotators[-1].advantage_judge == pytest.approx(weight / weights.sum())
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_the_medoid_is_a_majority_vote(seed):
-    rng = np.random.default_rng(seed)
-    panel = rng.integers(-1, 4, (200, 5))
-    panel[:, 0] = np.maximum(panel[:, 0], 0)
+def test_a_reference_gives_the_weights():
+    # One item of 4 is label 0 and weighs 4, three are label 1 and weigh 4/3 each.
+    gold = np.array([0, 1, 1, 1])
 
-    votes = panel[np.arange(200), block_of(panel).medoid()]
+    [result] = stats.alt_test(
+        [0, 0, 0, 0], gold[:, np.newaxis], gold=gold, weights="imbalance", min_items=2
+    )
 
-    for row, vote in zip(panel.tolist(), votes.tolist(), strict=True):
-        counts = Counter(label for label in row if label >= 0)
-        assert counts[vote] == max(counts.values())
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_the_medoid_of_numbers_is_the_label_closest_to_the_others(seed):
-    rng = np.random.default_rng(seed)
-    panel = rng.integers(1, 6, (100, 5)).astype(float)
-    panel[rng.random((100, 5)) < 0.2] = np.nan
-    panel[:, :2] = np.nan_to_num(panel[:, :2], nan=3.0)
-
-    votes = panel[np.arange(100), block_of(panel, "neg_rmse").medoid()]
-
-    for row, vote in zip(panel, votes, strict=True):
-        known = row[~np.isnan(row)]
-        spread = [np.sum((known - own) ** 2) / (len(known) - 1) for own in known]
-        assert np.sum((known - vote) ** 2) / (len(known) - 1) == pytest.approx(min(spread))
+    assert result.annotators[0].advantage_judge == pytest.approx(4 / (4 + 3 * 4 / 3))

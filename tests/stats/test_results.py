@@ -2,12 +2,23 @@
 
 import json
 import math
-from dataclasses import FrozenInstanceError, fields
+from dataclasses import FrozenInstanceError, fields, is_dataclass
+from inspect import signature
 
 import pytest
 
-from voirdire import alt_test
-from voirdire.stats import AltTestResult, AnnotatorResult, ControlResult, WorstCase, exact_p_value
+from made_outcomes import labels_with, outcomes_of
+from voirdire import alt_test, stats
+from voirdire.stats import (
+    AnnotatorResult,
+    ControlResult,
+    LabelSets,
+    OutcomeSums,
+    WorstCase,
+    calibration,
+    diagnosis,
+    exact_p_value,
+)
 
 
 @pytest.fixture(scope="module")
@@ -25,10 +36,48 @@ def test_results_are_frozen(result):
             record.winning_rate = 1.0
 
 
-def test_records_are_keyword_only():
-    for record in (AltTestResult, AnnotatorResult, ControlResult, WorstCase):
+RECORDS = [
+    record
+    for face in (stats, calibration, diagnosis)
+    for record in (getattr(face, name) for name in face.__all__)
+    if is_dataclass(record)
+]
+
+
+@pytest.mark.parametrize("record", RECORDS, ids=lambda record: record.__name__)
+def test_records_are_frozen_and_keyword_only(record):
+    made = record.__new__(record)
+
+    for field in fields(record):
+        with pytest.raises(FrozenInstanceError, match="cannot assign to field"):
+            setattr(made, field.name, None)
+    if record not in (LabelSets, OutcomeSums):
         with pytest.raises(TypeError, match="positional argument"):
             record(1)
+
+
+@pytest.mark.parametrize(("n_items", "has_exact"), [(2_000, True), (2_001, False)])
+def test_beyond_two_thousand_items_there_is_no_exact_p_value(n_items, has_exact):
+    study = labels_with(outcomes_of((n_items - 20, 15, 5)))
+
+    [result] = stats.alt_test(**study, controls=False)
+
+    [row] = result.annotators
+    assert row.has_exact_p_value == has_exact
+    assert math.isnan(row.exact_p_value) != has_exact
+
+
+def test_the_defaults_are_those_of_the_documents():
+    plan = stats.power(human_noise=0.2, judge_noise=0.2, n_simulations=5)
+    defaults = {
+        name: parameter.default for name, parameter in signature(stats.alt_test).parameters.items()
+    }
+
+    assert plan.sizes == (30, 40, 50, 60, 75, 100, 125, 150, 200, 250, 300, 400)
+    assert plan.epsilons == (0.1, 0.15, 0.2)
+    assert (defaults["min_items"], defaults["min_annotators"]) == (30, 2)
+    assert (defaults["false_discovery_rate"], defaults["confidence_level"]) == (0.05, 0.95)
+    assert (defaults["epsilon_mode"], defaults["method"]) == ("additive", "t")
 
 
 def test_counts_and_shares_fit_together(result):

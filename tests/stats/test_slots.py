@@ -1,4 +1,4 @@
-"""Sparse labels packed by item."""
+"""A crowd: many annotators with a few labels each."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,6 @@ import pytest
 from alt_test_oracle import alt_test_oracle
 from voirdire import alt_test
 from voirdire.stats import krippendorff_alpha
-from voirdire.stats.slots import pack_slots
 
 LABELS = ("a", "b", "c")
 
@@ -23,18 +22,6 @@ def crowd(seed, *, annotators=24, items=150, per_item=4, labels=LABELS):
             humans[f"h{k}"][f"i{item}"] = labels[label]
     judge = {f"i{item}": labels[x] for item, x in enumerate(truth)}
     return judge, humans
-
-
-def test_slots_name_the_raters_with_a_label_in_order():
-    present = np.array([[1, 0], [0, 0], [1, 1], [0, 0], [0, 0], [0, 1]], dtype=bool)
-
-    slots = pack_slots(present)
-
-    assert slots.T.tolist() == [[0, 2], [2, 5]]
-
-
-def test_dense_labels_are_not_packed():
-    assert pack_slots(np.ones((6, 10), dtype=bool)) is None
 
 
 @pytest.mark.parametrize("variant", ["plain", "quality", "expert", "gold", "weights", "clusters"])

@@ -5,10 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from made_outcomes import labels_with
 from voirdire import stats
-from voirdire.stats import figures, smallest_epsilon
-from voirdire.stats.outcome_sums import OutcomeSums, sum_outcomes
-from voirdire.stats.smallest_epsilon import smallest_epsilons
 
 MARGINS = (np.arange(1_000) / 1_000).tolist()
 
@@ -64,7 +62,7 @@ def found(judge, humans, options):
 
 
 @pytest.mark.filterwarnings("ignore::voirdire.DegenerateDataWarning")
-@settings(max_examples=50)
+@settings(max_examples=12)
 @given(cases())
 def test_it_is_the_first_of_a_thousand_margins_that_pass(case):
     passing = scan(*case)
@@ -81,7 +79,7 @@ def test_a_judge_that_passes_passes_at_every_larger_margin(case):
     if "clusters" in options:
         options["epsilon_mode"] = "additive"  # see the next test
 
-    passing = scan(judge, humans, options)
+    passing = scan(judge, humans, options, margins=MARGINS[::20])
 
     assert (np.diff(passing.astype(int)) >= 0).all()
 
@@ -89,52 +87,39 @@ def test_a_judge_that_passes_passes_at_every_larger_margin(case):
 def test_with_few_clusters_a_judge_may_fail_at_a_larger_share():
     # Two clusters, multiplicative ε: W^h and W^f rise together between clusters, so that the error
     # of W^h - W^f / (1 - ε) is small at ε = 0 and large at ε = 0.2.
-    outcomes = np.array(
-        [
-            [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1],
-            [0, 2, 2, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 0, 0, 1, 0, 0, 0, 0, 0],
-        ],
-        dtype=np.int8,
-    )
-    sums = OutcomeSums.stack([sum_outcomes(outcomes, clusters=np.repeat([0, 1], [11, 10]))])
-    options = figures.TestSettings(
-        epsilons=np.array(MARGINS),
-        mode="multiplicative",
-        method="t",
-        design="clustered",
-        false_discovery_rate=0.05,
-        min_items=2,
-    )
+    first = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1]
+    second = [0, 2, 2, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 0, 0, 1, 0, 0, 0, 0, 0]
+    options = {
+        "clusters": np.tile(np.repeat([0, 1], [11, 10]), 2),
+        "epsilon_mode": "multiplicative",
+        "min_items": 2,
+        "controls": False,
+    }
+    study = labels_with(first, second)
 
-    passed = figures.compute_figures(sums, options).passed[0]
+    results = stats.alt_test(**study, epsilon=[0.0, 0.2, 0.5], n_resamples=100, **options)
 
-    assert passed[0]
-    assert not passed[200]
-    assert passed[500]
-    assert smallest_epsilons([sums], options) == [0.0]
+    assert [result.passed for result in results] == [True, False, True]
+    assert {result.smallest_epsilon for result in results} == {0.0}
 
 
-@settings(max_examples=12)
+@settings(max_examples=10)
 @given(cases(items=(5, 12), annotators=(2, 3)))
 def test_under_the_exact_test_it_passes_and_fails_one_step_before(case):
     judge, humans, options = case
-    options = {name: options[name] for name in ("epsilon_mode", "controls")} | {"min_items": 2}
-    margins = (np.arange(40) / 40).tolist()  # exact p-values are dear: forty margins
+    options = {name: options[name] for name in ("epsilon_mode", "controls")}
+    options |= {"min_items": 2, "method": "exact"}
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(smallest_epsilon, "STEPS", 40)
-        smallest = found(judge, humans, options | {"method": "exact"})
-    passing = scan(judge, humans, options | {"method": "exact"}, margins=margins)
+    smallest = found(judge, humans, options)
 
-    rises = (np.diff(passing.astype(int)) >= 0).all()
     if smallest is None:
-        assert not (rises and passing.any())
+        assert not scan(judge, humans, options, margins=[0.999]).any()
         return
-    place = round(smallest * 40)
-    assert passing[place]
-    assert place == 0 or not passing[place - 1]
-    if rises:
-        assert place == passing.argmax()
+    [passing] = scan(judge, humans, options, margins=[smallest])
+    assert passing
+    if smallest:
+        [before] = scan(judge, humans, options, margins=[round(smallest - 0.001, 3)])
+        assert not before
 
 
 def test_a_judge_that_is_always_worse_has_none():

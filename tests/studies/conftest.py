@@ -12,7 +12,7 @@ import pytest
 
 from voirdire.errors import DegenerateDataWarning
 from voirdire.io import table_from_frame
-from voirdire.studies.certificate import result_as_dict
+from voirdire.studies import result_as_dict
 
 WORDS = {
     "choice": ["yes", "no", "不确定"],

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from strategies import studies
 from voirdire import alt_test
 from voirdire.errors import InputError
-from voirdire.io.metadata import read_metadata
+from voirdire.io import read_metadata
 from voirdire.stats import alt_test as arrays_test
+from voirdire.studies import TestPlan as Plan
+from voirdire.studies import diagnose
 from voirdire.studies.certificate import without_nan
-from voirdire.studies.diagnosis import diagnose
-from voirdire.studies.examination import TestPlan as Plan
 from voirdire.studies.examination import make_reader
 from voirdire.studies.from_mappings import matrix_from_mappings
 

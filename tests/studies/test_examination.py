@@ -3,106 +3,75 @@
 import dataclasses
 import inspect
 import json
-from typing import get_args
 
 import numpy as np
 import pytest
 
 import voirdire
 from voirdire import DegenerateDataWarning, alt_test, stats
-from voirdire._types import AlignmentName
 from voirdire.errors import InputError
-from voirdire.studies.examination import TestPlan as Plan
-from voirdire.studies.examination import (
-    check_alignment,
-    examine_matrix,
-    kind_of,
-    label_text,
-    make_reader,
-)
-from voirdire.studies.label_matrix import LabelMatrix
+from voirdire.studies import TestPlan as Plan
 
 
-def made_matrix(**changed):
+def labels(n_items=50):
+    """Two judges, of whom the second is always wrong, and four annotators who are often right."""
     rng = np.random.default_rng(0)
-    truth = rng.integers(2, size=50)
-    noisy = np.where(rng.random((50, 4)) < 0.2, 1 - truth[:, None], truth[:, None])
-    given = {
-        "items": tuple(map(str, range(50))),
-        "annotators": ("ann", "bob", "eve", "kim"),
-        "judges": ("first", "second"),
-        "humans": noisy.astype(np.int32),
-        "answers": np.stack([truth, 1 - truth], axis=1).astype(np.int32),
-        "failed": np.zeros((50, 2), dtype=bool),
-        "categories": ("no", "yes"),
-    }
-    return LabelMatrix(**given | changed)
+    truth = rng.integers(2, size=n_items)
+    noisy = np.where(rng.random((n_items, 4)) < 0.2, 1 - truth[:, None], truth[:, None])
+    answers = np.stack([truth, 1 - truth], axis=1)
 
+    def named(names, codes):
+        words = np.array(["no", "yes"])[codes].T.tolist()
+        return {name: dict(enumerate(row)) for name, row in zip(names, words, strict=True)}
 
-def test_one_result_per_judge_and_margin_judge_by_judge():
-    plan = Plan(epsilon=[0.2, 0.1])
-
-    results = examine_matrix(made_matrix(), plan, alignment="accuracy", question="polite")
-
-    assert [(row.judge, row.epsilon) for row in results] == [
-        ("first", 0.2),
-        ("first", 0.1),
-        ("second", 0.2),
-        ("second", 0.1),
-    ]
-    assert {row.question for row in results} == {"polite"}
+    people = named(("ann", "bob", "eve", "kim"), noisy)
+    return named(("first", "second"), answers), people, (answers, noisy)
 
 
 def test_figures_are_those_of_the_arrays():
-    matrix = made_matrix()
+    judges, humans, (answers, noisy) = labels()
 
-    found = examine_matrix(matrix, Plan(epsilon=0.1), alignment="accuracy", question="q")
+    found = alt_test(judges=judges, humans=humans, epsilon=0.1)
 
-    expected = stats.alt_test(matrix.answers, matrix.humans, epsilon=0.1)
-    for row, result in zip(found, expected, strict=True):
+    expected = stats.alt_test(answers, noisy, epsilon=0.1)
+    for row, result in zip(found.values(), expected, strict=True):
         assert row.winning_rate == result.winning_rate
         assert row.advantage_probability == result.advantage_probability
         assert [a.p_value for a in row.annotators] == [a.p_value for a in result.annotators]
         assert [a.annotator for a in row.annotators] == ["ann", "bob", "eve", "kim"]
 
 
-def test_constant_controls_are_called_by_their_label():
-    results = examine_matrix(made_matrix(), Plan(), alignment="accuracy", question="q")
-
-    assert results[0].controls[0].control == "constant"
-    assert results[0].controls[0].label in ("no", "yes")
-
-
 def test_failures_and_missing_items_are_said():
-    failed = np.zeros((50, 2), dtype=bool)
-    failed[:5, 0] = True
-    answers = np.where(failed, -1, made_matrix().answers)
-    matrix = made_matrix(failed=failed, answers=answers, n_unjudged={"second": 3})
+    judges, humans, _ = labels()
+    judges["first"] |= dict.fromkeys(range(5))
+    judges["second"] = {item: label for item, label in judges["second"].items() if item > 2}
 
-    first, second = examine_matrix(matrix, Plan(), alignment="accuracy", question="q")
+    found = alt_test(judges=judges, humans=humans)
 
+    first, second = found["first"], found["second"]
     assert (first.worst_case.n_failures, second.worst_case.n_failures) == (5, 0)
     assert "3 of 50 annotated items were not judged" in second.warnings
     assert not any("not judged" in sentence for sentence in first.warnings)
 
 
 def test_a_judge_that_writes_its_labels_unlike_every_annotator_is_noticed():
-    answers = np.stack([made_matrix().answers[:, 0], np.full(50, 2)], axis=1).astype(np.int32)
-    matrix = made_matrix(answers=answers, categories=("no", "yes", "Yes."))
+    judges, humans, _ = labels()
+    judges["second"] = dict.fromkeys(range(50), "Yes.")
 
-    first, second = examine_matrix(matrix, Plan(), alignment="accuracy", question="q")
+    found = alt_test(judges=judges, humans=humans)
 
-    assert "strange_labels" not in [caution.code for caution in first.cautions]
-    assert "strange_labels" in [caution.code for caution in second.cautions]
-    assert any("'Yes.'" in sentence for sentence in second.warnings)
+    assert "strange_labels" not in [caution.code for caution in found["first"].cautions]
+    assert "strange_labels" in [caution.code for caution in found["second"].cautions]
+    assert any("'Yes.'" in sentence for sentence in found["second"].warnings)
 
 
 def test_settings_say_everything_else_that_determines_the_result():
-    plan = Plan(epsilon=[0.1, 0.2], quality={"ann": 1, "bob": 1, "eve": 1, "kim": 2}, seed=4)
+    judges, humans, _ = labels()
+    quality = {"ann": 1, "bob": 1, "eve": 1, "kim": 2}
 
-    result, *_ = examine_matrix(made_matrix(), plan, alignment="accuracy", question="q")
+    result = alt_test(judges["first"], humans, quality=quality, seed=4)
 
-    assert result.settings["quality"] == plan.quality
+    assert result.settings["quality"] == quality
     assert result.settings["seed"] == 4
     assert result.settings["gold"] is False
     assert result.settings["n_clusters"] is None
@@ -140,62 +109,58 @@ def test_a_plan_has_the_defaults_of_alt_test():
         Plan().epsilon = 0.3
 
 
-@pytest.mark.parametrize(
-    ("plan", "message"),
-    [
-        (Plan(expert="zoe"), "`expert` must be one of the annotators 'ann', 'bob', 'eve', 'kim'"),
-        (Plan(quality={"ann": 1.0}), "`quality` must name every annotator, .* for 'bob'"),
-    ],
-)
-def test_unknown_people_are_refused(plan, message):
-    with pytest.raises(InputError, match=message):
-        examine_matrix(made_matrix(), plan, alignment="accuracy", question="q")
-
-
 def test_only_ten_of_many_annotators_are_named_in_an_error():
-    names = tuple(f"{'x' * 1000}{number}" for number in range(30))
-    matrix = made_matrix(annotators=names, humans=np.zeros((50, 30), np.int32))
+    judge = dict.fromkeys(range(50), "no")
+    humans = {f"{'x' * 1000}{number}": judge for number in range(30)}
 
     with pytest.raises(InputError, match="`expert` must be one of") as caught:
-        examine_matrix(matrix, Plan(expert="y" * 10**6), alignment="accuracy", question="q")
+        alt_test(judge, humans, expert="y" * 10**6)
 
     assert len(str(caught.value)) < 1500
-
-
-@pytest.mark.parametrize("name", get_args(AlignmentName))
-def test_every_alignment_is_known_and_declares_a_kind(name):
-    kinds = {"neg_rmse": "scale", "similarity": "text", "accuracy": "choice"}
-
-    assert check_alignment(name) == name
-    assert kind_of(name) == kinds.get(name, "multilabel")
-    assert make_reader(name, kind=None, labels=None).declared is None
 
 
 def test_a_function_is_called_by_its_name():
     class Nameless:
         def __call__(self, first, second):
-            raise AssertionError
+            return (first == second).astype(float)
 
     def same(first, second):
-        raise AssertionError
+        return (first == second).astype(float)
 
-    assert check_alignment(same) == "same"
-    assert check_alignment(Nameless()) == "custom"
-    assert kind_of(same) == "choice"
+    judges, humans, _ = labels()
+    named, nameless = (
+        alt_test(judges["first"], humans, alignment=score) for score in (same, Nameless())
+    )
+
+    assert (named.alignment, nameless.alignment) == ("same", "custom")
+    assert named.annotators == alt_test(judges["first"], humans).annotators
 
 
 @pytest.mark.parametrize("strange", ["Accuracy", "", None, 3, ["accuracy"]])
 def test_an_unknown_alignment_is_refused(strange):
+    judges, humans, _ = labels()
+
     with pytest.raises(InputError, match="`alignment` must be one of 'accuracy', 'neg_rmse'"):
-        check_alignment(strange)
+        alt_test(judges["first"], humans, alignment=strange)
 
 
 @pytest.mark.parametrize(
-    ("label", "text"),
-    [(frozenset({"b", "a"}), "{a, b}"), (frozenset(), "{}"), (True, "true"), (3, "3"), ("x", "x")],
+    ("label", "text", "alignment"),
+    [
+        (frozenset({"b", "a"}), "{a, b}", "jaccard"),
+        (frozenset(), "{}", "jaccard"),
+        (True, "true", "accuracy"),
+        (3, "3", "accuracy"),
+        ("x", "x", "accuracy"),
+    ],
 )
-def test_labels_have_a_text(label, text):
-    assert label_text(label) == text
+def test_labels_have_a_text(label, text, alignment):
+    humans = {name: dict.fromkeys(range(40), label) for name in "abc"}
+
+    result = alt_test(humans["a"], humans, alignment=alignment)
+
+    [constant] = [row for row in result.controls if row.control == "constant"]
+    assert constant.label == text
 
 
 def test_a_judge_asked_about_one_side_only_is_no_evidence():

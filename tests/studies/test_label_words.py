@@ -1,48 +1,51 @@
 """What one raw label means, by kind of question."""
 
 import math
+import warnings
 
 import numpy as np
 import pytest
 
-from voirdire.errors import InputError
-from voirdire.records import Failure
-from voirdire.studies.label_words import LabelReader
+from voirdire import DegenerateDataWarning, Failure, InputError, alt_test
 
 NAN = float("nan")
+GOOD = {"boolean": True, "choice": "yes", "multilabel": ["x"], "scale": 3, "text": "yes"}
 
 
-def reader(kind=None, *, numeric=False, sets=False, labels=None):
-    return LabelReader(kind=kind, numeric=numeric, sets=sets, labels=labels)
+def examine(judge, humans, **options):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DegenerateDataWarning)
+        return alt_test(judge, humans, min_items=2, controls=False, **options)
+
+
+def agrees(raw, value, **options):
+    """Tell whether a judge that always says `raw` always ties with people who say `value`."""
+    people = {name: dict.fromkeys(range(4), value) for name in "ab"}
+    result = examine(dict.fromkeys(range(4), raw), people, **options)
+    return [row.n_ties for row in result.annotators] == [4, 4]
+
+
+def beside(raw, *, kind=None, good=None, **options):
+    """Examine good labels among which the judge says `raw` once, of item 2."""
+    good = GOOD.get(kind, "yes") if good is None else good
+    people = {name: dict.fromkeys(range(4), good) for name in "ab"}
+    return examine(dict.fromkeys(range(4), good) | {2: raw}, people, kind=kind, **options)
 
 
 @pytest.mark.parametrize("kind", [None, "boolean", "choice", "multilabel", "scale", "text"])
 @pytest.mark.parametrize(
-    ("raw", "reason"),
+    "raw",
     [
-        (None, "missing label"),
-        (NAN, "missing label"),
-        (np.float64("nan"), "missing label"),
-        ("", "missing label"),
-        (" \n", "missing label"),
-        ("can't tell", "can't tell"),
-        ("CAN’T TELL ", "can't tell"),
-        ("无法判断", "can't tell"),
+        *(None, NAN, np.float64("nan"), "", " \n", "can't tell", "CAN’T TELL ", "无法判断"),
+        Failure(reason="429"),
     ],
 )
-def test_no_answer_is_missing_in_every_kind(kind, raw, reason):
-    word = reader(kind).read(raw)
+def test_no_answer_is_a_failure_and_never_a_label_in_every_kind(kind, raw):
+    result = beside(raw, kind=kind)
 
-    assert (word.status, word.reason) == ("missing", reason)
-
-
-@pytest.mark.parametrize("kind", [None, "boolean", "multilabel"])
-def test_a_failure_is_never_a_label(kind):
-    word = reader(kind, labels=[True] if kind != "multilabel" else ["x"]).read(
-        Failure(reason="429")
-    )
-
-    assert (word.status, word.reason) == ("failed", "429")
+    assert result.worst_case.n_failures == 1
+    assert result.n_items == 3
+    assert result.dropped == ()
 
 
 @pytest.mark.parametrize(
@@ -80,11 +83,24 @@ def test_a_failure_is_never_a_label(kind):
     ],
 )
 def test_a_label_has_one_form_in_each_kind(kind, raw, value):
-    word = reader(kind).read(raw)
+    assert agrees(raw, value, kind=kind)
 
-    assert word.status == "label"
-    assert word.value == value
-    assert type(word.value) is type(value)
+
+@pytest.mark.parametrize(
+    ("kind", "raw", "other"),
+    [
+        (None, " yes ", "yes"),
+        (None, "Yes", "yes"),
+        (None, 2.5, 3),
+        ("choice", 3, "3.0"),
+        ("boolean", "是", False),
+        ("boolean", 0, True),
+        ("multilabel", ["a"], ["a", "b"]),
+        ("scale", "3.5", 3.0),
+    ],
+)
+def test_other_labels_are_others(kind, raw, other):
+    assert not agrees(raw, other, kind=kind)
 
 
 @pytest.mark.parametrize(
@@ -110,59 +126,58 @@ def test_a_label_has_one_form_in_each_kind(kind, raw, value):
     ],
 )
 def test_what_is_no_label_says_why(kind, raw, reason):
-    word = reader(kind).read(raw)
+    result = beside(raw, kind=kind)
 
-    assert (word.status, word.reason) == ("unknown", reason)
+    [dropped] = result.dropped
+    assert (dropped.item, dropped.rater, dropped.reason) == ("2", "judge", reason)
+    assert result.worst_case.n_failures == 1
 
 
 def test_a_text_that_reads_as_nan_is_missing_on_a_scale():
-    assert reader("scale").read("nan").status == "missing"
-
-
-def test_families_tell_types_apart():
-    raws = ["yes", 1, 1.5, True, ["a"]]
-
-    assert [reader().read(raw).family for raw in raws] == [
-        "text",
-        "number",
-        "number",
-        "truth value",
-        "set of labels",
-    ]
+    assert beside("nan", kind="scale").dropped == ()
+    assert beside("nan", kind="scale").worst_case.n_failures == 1
 
 
 # Declared labels ------------------------------------------------------------------------------
 
 
 def test_a_label_outside_the_universe_is_unknown():
-    declared = reader(labels=["yes", "no"])
+    [dropped] = beside("perhaps", labels=["yes", "no"]).dropped
 
-    assert declared.declared == ("yes", "no")
-    assert declared.read("yes").status == "label"
-    assert declared.read("perhaps").status == "unknown"
-    assert declared.read("perhaps").reason == "unknown label 'perhaps'"
+    assert dropped.reason == "unknown label 'perhaps'"
+    assert beside("no", labels=["yes", "no"]).dropped == ()
 
 
 def test_a_set_with_one_label_outside_is_unknown_and_names_it():
-    declared = reader("multilabel", labels=["a", "b"])
+    declared = {"kind": "multilabel", "good": ["a"], "labels": ["a", "b"]}
 
-    assert declared.read([]).status == "label"
-    assert declared.read(["a", "b"]).status == "label"
-    assert declared.read(["a", "z", "y"]).reason == "unknown label 'y', 'z'"
+    [dropped] = beside(["a", "z", "y"], **declared).dropped
+
+    assert dropped.reason == "unknown label 'y', 'z'"
+    assert beside([], **declared).dropped == beside(["a", "b"], **declared).dropped == ()
 
 
-def test_declared_labels_are_read_like_labels():
-    assert reader("choice", labels=[1, 2.0, "3"]).declared == ("1", "2", "3")
-    assert reader("scale", labels=["1", 2]).declared == (1.0, 2.0)
-    assert reader("boolean", labels=["no", "yes"]).declared == (False, True)
-    assert reader(labels=["a", "b", "a"]).declared == ("a", "b")
+@pytest.mark.parametrize(
+    ("kind", "labels", "good", "outside"),
+    [
+        ("choice", [1, 2.0, "3"], "2", "4"),
+        ("scale", ["1", 2], 2, 3),
+        ("boolean", ["no", "yes"], True, 7),
+        (None, ["a", "b", "a"], "a", "c"),
+    ],
+)
+def test_declared_labels_are_read_like_labels(kind, labels, good, outside):
+    result = beside(outside, kind=kind, good=good, labels=labels)
+
+    assert result.n_items == 3
+    assert len(result.dropped) == 1
 
 
 def test_cannot_tell_may_be_declared():
-    declared = reader("choice", labels=["yes", "can't tell"])
+    declared = {"kind": "choice", "labels": ["yes", "can't tell"]}
 
-    assert declared.read("can't tell").value == "can't tell"
-    assert declared.read("Cannot tell").status == "missing"
+    assert beside("can't tell", **declared).worst_case.n_failures == 0
+    assert beside("Cannot tell", **declared).worst_case.n_failures == 1
 
 
 @pytest.mark.parametrize(
@@ -177,37 +192,36 @@ def test_cannot_tell_may_be_declared():
 )
 def test_a_universe_that_is_none_is_refused(kind, labels, message):
     with pytest.raises(InputError, match=message):
-        reader(kind, labels=labels)
+        beside("yes", kind=kind, labels=labels)
 
 
 @pytest.mark.parametrize("labels", [["a", 1], ["a", None], [["a"], "b"]])
 def test_labels_of_sets_are_texts(labels):
     with pytest.raises(InputError, match="`labels` must fit the question, got"):
-        reader("multilabel", labels=labels)
+        beside(["a"], kind="multilabel", labels=labels)
 
 
 # Kinds and alignments -------------------------------------------------------------------------
 
 
 def test_an_alignment_of_numbers_reads_a_scale():
-    assert reader(numeric=True).read("3").value == 3.0
-    assert reader("scale", numeric=True).read(3).value == 3.0
+    assert agrees("3", 3.0, alignment="neg_rmse")
+    assert agrees(3, "3.0", kind="scale", alignment="neg_rmse")
 
 
 def test_an_alignment_of_sets_reads_sets():
-    assert reader(sets=True).read(["x"]).value == frozenset("x")
-    assert reader(sets=True).read("x").status == "unknown"
+    assert agrees(["x"], {"x"}, alignment="hamming")
+    assert len(beside("x", good=["x"], alignment="hamming").dropped) == 1
 
 
 @pytest.mark.parametrize(
-    ("kind", "need"),
-    [("choice", {"numeric": True}), ("text", {"numeric": True}), ("scale", {"sets": True})],
+    ("kind", "alignment"), [("choice", "neg_rmse"), ("text", "neg_rmse"), ("scale", "jaccard")]
 )
-def test_kinds_that_the_alignment_cannot_use_are_refused(kind, need):
+def test_kinds_that_the_alignment_cannot_use_are_refused(kind, alignment):
     with pytest.raises(InputError, match="`kind` must fit the alignment, which needs"):
-        reader(kind, **need)
+        beside("yes", kind=kind, alignment=alignment)
 
 
 def test_an_unknown_kind_is_refused():
     with pytest.raises(InputError, match=r"`kind` must be one of 'boolean'.*got 'pairwise'"):
-        reader("pairwise")
+        beside("yes", kind="pairwise")

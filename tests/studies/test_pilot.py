@@ -1,21 +1,16 @@
 """Power from a pilot study: drawn from its labels, or simulated from noise fitted to it."""
 
 import math
-import random
 from dataclasses import replace
 
 import numpy as np
 import polars as pl
 import pytest
 
-import power_oracle as oracle
 from voirdire.errors import InputError, NoDataError
 from voirdire.io import read_labels
-from voirdire.stats.alignment import AccuracyScorer
-from voirdire.stats.planning import pooled_kappa
-from voirdire.stats.planning.assumptions import power
-from voirdire.stats.planning.pilot_resampling import PilotLabels, _draw_items, _draw_panels
-from voirdire.studies.pilot import power_from_pilot
+from voirdire.stats import power
+from voirdire.studies import power_from_pilot
 
 
 @pytest.fixture
@@ -35,62 +30,6 @@ def codes(labels, items):
 
 
 # Drawn from the pilot -----------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(("n_annotators", "epsilon"), [(2, 0.1), (3, 0.15), (4, 0.1)])
-def test_resampling_agrees_with_brute_force(pilot, n_annotators, epsilon):
-    survey, humans, judges = pilot()
-    items = sorted(survey.judges["judge0"])
-    people = [codes(labels, items) for labels in survey.humans.values()]
-    answers = codes(survey.judges["judge0"], items)
-
-    result = power_from_pilot(
-        humans, judges, n_items=[30, 45], n_annotators=n_annotators, epsilon=epsilon
-    )
-
-    for row in result.rows:
-        expected = oracle.resampled_power(
-            random.Random(1),
-            people,
-            answers,
-            epsilon,
-            n_items=row.n_items,
-            n_annotators=n_annotators,
-            n_studies=300,
-        )
-        # both shares are estimates: 3.5 standard errors of their difference
-        spread = math.sqrt(max(expected * (1 - expected), 0.02) * (1 / 300 + 1 / 1_000))
-        assert row.power == pytest.approx(expected, abs=3.5 * spread)
-        assert row.route == "resampling"
-
-
-def test_panels_hold_different_annotators_equally_often():
-    panels = _draw_panels(np.random.default_rng(0), 5, 3, 4_000)
-
-    assert (np.diff(panels, axis=1) > 0).all()
-    # each of five is on three fifths of the panels
-    assert np.bincount(panels.ravel()) / 4_000 == pytest.approx([0.6] * 5, abs=0.03)
-
-
-def test_whole_clusters_are_drawn():
-    clusters = np.array([2, 0, 1, 2, 0, 2])
-    labels = PilotLabels(
-        humans=np.zeros((6, 2), dtype=int),
-        judge=np.zeros(6, dtype=int),
-        scorer=AccuracyScorer(1, 2),
-        clusters=clusters,
-    )
-
-    items, units = _draw_items(np.random.default_rng(0), labels, 500, 20)
-
-    members = {0: [1, 4], 1: [2], 2: [0, 3, 5]}
-    drawn = []
-    for study in range(500):
-        for unit in range(units[study, -1]):  # the last may be cut short
-            found = items[study][units[study] == unit].tolist()
-            assert found == members[clusters[found[0]]]
-            drawn.append(clusters[found[0]])
-    assert np.bincount(drawn) / len(drawn) == pytest.approx([1 / 3] * 3, abs=0.03)
 
 
 def test_clusters_cost_power(pilot):
@@ -245,22 +184,6 @@ def test_a_pilot_without_gaps_has_none_in_its_studies(pilot):
 
     assert {row.label_share for row in result.rows} == {1.0}
     assert not any("gaps" in caution for caution in result.cautions)
-
-
-def test_kappas_are_computed_once(pilot, monkeypatch):
-    _, humans, judges = pilot()
-    seen = []
-    for name in ("human_kappa", "judge_kappa"):
-        function = getattr(pooled_kappa, name)
-        monkeypatch.setattr(
-            pooled_kappa,
-            name,
-            lambda *labels, name=name, function=function: seen.append(name) or function(*labels),
-        )
-
-    power_from_pilot(humans, judges, n_items=30, n_annotators=[3, 5], n_simulations=5)
-
-    assert sorted(seen) == ["human_kappa", "judge_kappa"]
 
 
 # Simulated from fitted noise ----------------------------------------------------------------------

@@ -3,7 +3,7 @@
 import polars as pl
 import pytest
 
-from voirdire.io.metadata import metadata_from_frame
+from voirdire.io import metadata_from_frame
 from voirdire.studies.slice_columns import slice_items
 
 

@@ -5,8 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from voirdire.stats.agreement.panel_agreement import measure_panel
-from voirdire.stats.agreement.two_raters import cohen_kappa
+from voirdire.stats import cohen_kappa, measure_panel
 
 pytestmark = pytest.mark.slow
 

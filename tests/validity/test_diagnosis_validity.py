@@ -5,8 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from voirdire.stats.diagnosis.outlier_annotators import outlier_annotators
-from voirdire.stats.diagnosis.slices import compare_slices
+from voirdire.stats.diagnosis import compare_slices, outlier_annotators
 
 pytestmark = pytest.mark.slow
 

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from voirdire.stats.krippendorff import measure_agreement
+from voirdire.stats import krippendorff_alpha
 
 pytestmark = pytest.mark.slow
 
@@ -38,12 +38,12 @@ def test_the_interval_covers_as_often_as_it_says(level, n_clusters, per_cluster)
     rng = np.random.default_rng([n_clusters, per_cluster, len(level)])
     n_runs = 1_500
     many, _ = sample(rng, 400_000 // per_cluster, per_cluster=per_cluster, level=level)
-    alpha = measure_agreement(many, level=level).alpha
+    alpha = krippendorff_alpha(many, level=level).alpha
 
     covered = 0
     for _ in range(n_runs):
         labels, clusters = sample(rng, n_clusters, per_cluster=per_cluster, level=level)
-        result = measure_agreement(
+        result = krippendorff_alpha(
             labels,
             level=level,
             clusters=clusters if per_cluster > 1 else None,
@@ -66,11 +66,11 @@ def test_the_interval_of_sets_covers_as_often_as_it_says():
         flips = rng.random((n_items, 3, n_labels)) < 0.12
         return ((truth ^ flips) * powers).sum(axis=2)
 
-    alpha = measure_agreement(draw(200_000), level="sets", label_sets=membership).alpha
+    alpha = krippendorff_alpha(draw(200_000), level="sets", label_sets=membership).alpha
 
     covered = 0
     for _ in range(n_runs):
-        result = measure_agreement(draw(80), level="sets", label_sets=membership)
+        result = krippendorff_alpha(draw(80), level="sets", label_sets=membership)
         covered += result.low <= alpha <= result.high
 
     error = math.sqrt(CONFIDENCE * (1 - CONFIDENCE) / n_runs)
@@ -80,12 +80,12 @@ def test_the_interval_of_sets_covers_as_often_as_it_says():
 def test_without_clusters_the_interval_of_clustered_items_is_too_narrow():
     rng = np.random.default_rng(0)
     many, _ = sample(rng, 20_000, per_cluster=20, level="nominal")
-    alpha = measure_agreement(many, level="nominal").alpha
+    alpha = krippendorff_alpha(many, level="nominal").alpha
     naive = robust = 0
     for _ in range(400):
         labels, clusters = sample(rng, 60, per_cluster=20, level="nominal")
-        plain = measure_agreement(labels, level="nominal")
-        clustered = measure_agreement(labels, level="nominal", clusters=clusters)
+        plain = krippendorff_alpha(labels, level="nominal")
+        clustered = krippendorff_alpha(labels, level="nominal", clusters=clusters)
         naive += plain.low <= alpha <= plain.high
         robust += clustered.low <= alpha <= clustered.high
 

@@ -20,8 +20,7 @@ import numpy as np
 import pytest
 
 from power_oracle import cohen_kappa
-from voirdire.stats.planning.assumptions import power
-from voirdire.stats.planning.noise_model import NoiseModel
+from voirdire.stats import NoiseModel, power
 
 pytestmark = pytest.mark.slow
 

@@ -7,12 +7,12 @@ import pytest
 
 from rewards.fitting import fit_oracle as oracle
 from rewards.fitting.fit_cases import RUBRIC
+from voirdire.rewards import FitSettings
 from voirdire.rewards.fitting import resampling
 from voirdire.rewards.fitting.behavior_data import BehaviorData
 from voirdire.rewards.fitting.feature_choice import feature_choices
 from voirdire.rewards.fitting.pair_weights import pair_weights
 from voirdire.rewards.fitting.resampling import Resampling, error_rate, resampled_weights
-from voirdire.rewards.fitting.settings import FitSettings
 from voirdire.rewards.fitting.weight_problem import WeightProblem
 
 pytestmark = pytest.mark.slow

@@ -5,17 +5,17 @@ import json
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from voirdire.errors import InputError
 from voirdire.io import read_items
-from voirdire.io.items.row_shapes import ID_COLUMNS
 
 KEYS = [
     *("prompt", "question", "instruction", "input", "response", "completion", "output", "answer"),
     *("messages", "conversations", "chosen", "rejected", "choices", "error", "request", "other"),
-    *("group", "cluster", "behavior", "propositions", "response_type", *ID_COLUMNS),
+    *("group", "cluster", "behavior", "propositions", "response_type"),
+    *("custom_id", "id", "item"),
 ]
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=3)
 WORDS = st.sampled_from(["user", "assistant", "tool", "text", "image_url", "<think>", "```"])
@@ -38,7 +38,6 @@ ROWS = st.dictionaries(st.sampled_from(KEYS), VALUES | MESSAGES, max_size=5)
 JUDGED = st.sampled_from(["final_answer", "with_reasoning", "whole_turn"])
 
 
-@settings(max_examples=300)
 @given(ROWS, JUDGED)
 def test_a_row_is_items_or_a_reason(row, judged):
     lines = [{"id": "good", "response": "x"}, row]

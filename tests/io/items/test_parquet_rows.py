@@ -6,7 +6,6 @@ import pytest
 
 from voirdire.errors import InputError, NoDataError
 from voirdire.io import read_items, stream_items
-from voirdire.io.items import parquet_rows
 
 USER = {"role": "user", "content": "Hi"}
 CALLS = [{"function": {"name": "f", "arguments": "{}"}}]
@@ -60,9 +59,7 @@ def test_ids_that_became_fractions_are_whole_again(parquet):
 
 
 @pytest.mark.parametrize("row_group_size", [100, 3_000, 20_000])
-def test_slices_are_the_whole(parquet, monkeypatch, row_group_size):
-    monkeypatch.setattr(parquet_rows, "_MIN_ROWS", 7)
-    monkeypatch.setattr(parquet_rows, "_SLICE_BYTES", 20_000)
+def test_batches_are_the_whole_whatever_the_row_groups(parquet, row_group_size):
     texts = [f"r{n}" * (n % 50) for n in range(10_000)]
     path = parquet({"id": range(10_000), "response": texts}, row_group_size=row_group_size)
 
@@ -72,41 +69,14 @@ def test_slices_are_the_whole(parquet, monkeypatch, row_group_size):
     assert [batch.n_rows for batch in batches] == [*[999] * 10, 10]
 
 
-def test_rows_of_a_megabyte_are_unpacked_few_at_a_time(parquet, monkeypatch):
-    heights = []
-    collect = pl.LazyFrame.collect
+def test_rows_that_grow_to_a_megabyte_come_in_batches_of_few(parquet):
+    texts = ["x"] * 64 + ["x" * (1 << 20)] * 70
 
-    def watched(*args, **kwargs):
-        frame = collect(*args, **kwargs)
-        heights.append(frame.height)
-        return frame
+    batches = list(stream_items(parquet({"response": texts})))
 
-    monkeypatch.setattr(pl.LazyFrame, "collect", watched)
-    path = parquet({"response": ["x" * (1 << 20)] * 150})
-
-    batches = list(stream_items(path))
-
-    assert heights == [64, 64, 22]
-    assert [batch.n_rows for batch in batches] == [32, 32, 32, 32, 22]  # of 32 MiB
-
-
-def test_rows_that_grow_are_not_unpacked_by_the_size_of_the_first(parquet, monkeypatch):
-    monkeypatch.setattr(parquet_rows, "_SLICE_BYTES", 1 << 16)
-    texts = ["x"] * 64 + ["x" * 1_000] * 3_000
-    heights = []
-    collect = pl.LazyFrame.collect
-
-    def watched(*args, **kwargs):
-        frame = collect(*args, **kwargs)
-        heights.append(frame.height)
-        return frame
-
-    monkeypatch.setattr(pl.LazyFrame, "collect", watched)
-
-    table = read_items(parquet({"response": texts}))
-
-    assert [item.response for item in table.items] == texts
-    assert heights[:3] == [64, 16 * 64, 65]  # 65 kB of 1 kB each
+    sizes = [len(item.response) for batch in batches for item in batch.items]
+    assert sizes == [len(text) for text in texts]
+    assert max(sum(len(item.response) for item in batch.items) for batch in batches) <= 33 << 20
 
 
 def test_columns_with_the_names_of_patterns_are_columns(parquet):

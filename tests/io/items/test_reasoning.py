@@ -1,19 +1,32 @@
+import io
+import json
 import re
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from voirdire.io.items.reasoning import Answer, without_reasoning
+from voirdire.io import read_items
 
 PIECES = st.sampled_from(
     ["<think>", "</think>", "<thinking>", "</thinking>", "`", "``", "```", "~~~", "\n", " ", "a"]
 )
 
 
+def answer_of(text):
+    """Read a response; give what of it is judged, and whether its reasoning never ended."""
+    row = json.dumps({"id": "a", "prompt": "Hi", "response": text}).encode()
+    [item] = read_items(io.BytesIO(row)).items
+    return item.response, item.metadata.get("unfinished_reasoning", False)
+
+
+def without_reasoning(text):
+    return answer_of(text)[0]
+
+
 @pytest.mark.parametrize("tag", ["think", "thinking", "reasoning"])
 def test_a_block_before_the_answer_is_taken_out(tag):
-    assert without_reasoning(f"<{tag}>\nwhy\n</{tag}>\n\nYes.\n") == Answer(text="Yes.")
+    assert answer_of(f"<{tag}>\nwhy\n</{tag}>\n\nYes.\n") == ("Yes.", False)
 
 
 @pytest.mark.parametrize(
@@ -34,7 +47,7 @@ def test_a_block_before_the_answer_is_taken_out(tag):
     ],
 )
 def test_what_is_left_is_the_answer(text, answer):
-    assert without_reasoning(text) == Answer(text=answer)
+    assert answer_of(text) == (answer, False)
 
 
 @pytest.mark.parametrize(
@@ -42,7 +55,7 @@ def test_what_is_left_is_the_answer(text, answer):
     [("<think>never", ""), ("Yes. <think>or", "Yes."), ("<think>a</think>b<think>", "b")],
 )
 def test_a_block_without_an_end_goes_to_the_end(text, answer):
-    assert without_reasoning(text) == Answer(text=answer, is_unfinished=True)
+    assert answer_of(text) == (answer, True)
 
 
 @pytest.mark.parametrize(
@@ -66,17 +79,17 @@ def test_a_block_without_an_end_goes_to_the_end(text, answer):
     ],
 )
 def test_text_about_tags_is_left_to_the_letter(text):
-    assert without_reasoning(text) == Answer(text=text)
+    assert answer_of(text) == (text, False)
 
 
 def test_a_tag_after_code_counts_again():
     text = "```\n<think>\n```\n`<think>` <think>why</think>Yes."
 
-    assert without_reasoning(text).text == "```\n<think>\n```\n`<think>` Yes."
+    assert without_reasoning(text) == "```\n<think>\n```\n`<think>` Yes."
 
 
 def test_a_lone_backtick_hides_nothing_behind_its_line():
-    assert without_reasoning("it`s\n<think>why</think>Yes.").text == "it`s\nYes."
+    assert without_reasoning("it`s\n<think>why</think>Yes.") == "it`s\nYes."
 
 
 @given(st.lists(PIECES, max_size=12).map("".join))
@@ -90,12 +103,12 @@ def test_without_code_it_is_what_a_pattern_says(text):
 
     answer = without_reasoning(text)
 
-    assert answer.text == (opened.strip() if first else text)
+    assert answer == (opened.strip() if first else text)
 
 
 @given(st.lists(PIECES, max_size=40).map("".join))
 def test_an_answer_is_made_of_the_text(text):
-    answer = without_reasoning(text).text
+    answer = without_reasoning(text)
     left = iter(text)
 
     assert all(character in left for character in answer)
@@ -106,7 +119,7 @@ def test_an_answer_is_made_of_the_text(text):
 )
 def test_a_megabyte_of_marks_is_read_in_passing(piece):
     def n_left(n_pieces):
-        return len(without_reasoning(piece * n_pieces + "<think>why</think>").text)
+        return len(without_reasoning(piece * n_pieces + "<think>why</think>"))
 
     many = 1_000_000 // len(piece) // 10 * 10
 

@@ -7,9 +7,6 @@ from hypothesis import strategies as st
 
 from voirdire.errors import InputError
 from voirdire.io import read_items, stream_items
-from voirdire.io.items.seen_ids import SeenIds
-
-BATCHES = st.lists(st.lists(st.integers(0, 60).map(str), max_size=9), max_size=20)
 
 
 def lines_of(ids):
@@ -58,36 +55,29 @@ def test_rows_that_are_set_aside_take_no_id():
     assert [found.id for found in table.items] == ["a"]
 
 
-@given(BATCHES)
-def test_it_finds_what_a_dictionary_finds(batches):
+@given(st.lists(st.integers(0, 60).map(str), min_size=1, max_size=40), st.integers(1, 9))
+def test_it_finds_what_a_dictionary_finds(ids, batch_size):
     first: dict[str, int] = {}
-    seen = SeenIds(source="f")
-    line = 0
-    for ids in batches:
-        lines = list(range(line + 1, line + len(ids) + 1))
-        line += len(ids)
-        repeat = None
-        for name, at in zip(ids, lines, strict=True):
-            if name in first and repeat is None:
-                repeat = (name, at, first[name])
-            first.setdefault(name, at)
-        if repeat is not None:
-            name, at, before = repeat
-            with pytest.raises(InputError, match=rf"f:{at}: .*'{name}' .*at line {before}\)"):
-                seen.add(ids, lines)
-            return
-        seen.add(ids, lines)
+    repeat = None
+    for line, name in enumerate(ids, start=1):
+        if name in first and repeat is None:
+            repeat = (name, line, first[name])
+        first.setdefault(name, line)
+
+    def read():
+        batches = stream_items(io.BytesIO(lines_of(ids)), batch_size=batch_size)
+        return [item.id for batch in batches for item in batch.items]
+
+    if repeat is None:
+        assert read() == ids
+        return
+    name, line, before = repeat
+    with pytest.raises(InputError, match=rf":{line}: .*'{name}' .*at line {before}\)"):
+        read()
 
 
-def test_many_ids_take_sixteen_bytes_each_in_few_runs():
-    seen = SeenIds(source="f")
-    n_ids = 300_000
-    for start in range(0, n_ids, 1_000):
-        seen.add([f"{n}" for n in range(start, start + 1_000)], range(start, start + 1_000))
+def test_an_id_far_back_is_remembered():
+    ids = [f"{n}" for n in range(12_000)]
 
-    runs = seen._runs
-
-    assert sum(run.hashes.nbytes + run.lines.nbytes for run in runs) == 16 * n_ids
-    assert len(runs) < 12
-    with pytest.raises(InputError, match=r"got '123456' again \(first at line 123456\)"):
-        seen.add(["123456"], [n_ids])
+    with pytest.raises(InputError, match=r":12001: .*got '3456' again \(first at line 3457\)"):
+        list(stream_items(io.BytesIO(lines_of([*ids, "3456"])), batch_size=100))

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score
 
@@ -20,9 +20,7 @@ from agreement_oracle import (
     pair_rows,
 )
 from voirdire import InputError
-from voirdire.stats import krippendorff_alpha
-from voirdire.stats.agreement.many_raters import fleiss_kappa, gwet_ac, raw_agreement
-from voirdire.stats.agreement.panel_agreement import measure_panel
+from voirdire.stats import fleiss_kappa, gwet_ac, krippendorff_alpha, measure_panel, raw_agreement
 
 pytestmark = pytest.mark.filterwarnings("ignore::voirdire.DegenerateDataWarning")
 
@@ -100,7 +98,6 @@ def equal(a, b):
     return float(a == b)
 
 
-@settings(max_examples=60)
 @given(panels(), st.sampled_from((1, 9, 1_000)))
 def test_means_over_pairs_and_majorities_are_those_of_the_loops(panel, spread):
     # Few labels are counted in tables, many in lists; codes far apart are found by sorting.
@@ -114,7 +111,6 @@ def test_means_over_pairs_and_majorities_are_those_of_the_loops(panel, spread):
     check_against_loops(result, humans, judges, int, equal, categories)
 
 
-@settings(max_examples=40)
 @given(panels(n_labels=(20, 100)))
 def test_many_labels_are_compared_as_few_are(panel):
     humans, judges = panel
@@ -127,7 +123,6 @@ def test_many_labels_are_compared_as_few_are(panel):
     check_against_loops(result, humans, judges, int, equal, categories)
 
 
-@settings(max_examples=40)
 @given(panels())
 def test_scales_are_compared_with_quadratic_weights(panel):
     humans, judges = panel
@@ -146,7 +141,6 @@ def test_scales_are_compared_with_quadratic_weights(panel):
     check_against_loops(result, humans, judges, scale.__getitem__, agree, lambda _: scale)
 
 
-@settings(max_examples=30)
 @given(panels(n_labels=(2, 20)), st.integers(0, 2**32 - 1))
 def test_sets_are_compared_with_jaccard_weights(panel, seed):
     humans, judges = panel
@@ -180,7 +174,6 @@ def test_the_panel_has_the_figures_of_the_single_functions(panel):
     assert result.panel[3].low == pytest.approx(alpha.low, nan_ok=True)
 
 
-@settings(max_examples=40)
 @given(panels())
 def test_the_matrix_is_that_of_scikit_learn(panel):
     humans, judges = panel

@@ -12,7 +12,7 @@ from statsmodels.stats.inter_rater import cohens_kappa
 
 from agreement_oracle import jaccard, kappa_oracle
 from voirdire import DegenerateDataWarning, InputError
-from voirdire.stats.agreement.two_raters import cohen_kappa
+from voirdire.stats import cohen_kappa
 
 pytestmark = pytest.mark.filterwarnings("ignore::voirdire.DegenerateDataWarning")
 

@@ -9,14 +9,9 @@ from hypothesis import strategies as st
 from sklearn.metrics import confusion_matrix
 
 from voirdire.errors import InputError
-from voirdire.stats.diagnosis import confusion as module
-from voirdire.stats.diagnosis.confusion import (
-    NumberBins,
-    bin_codes,
-    confusion_counts,
-    confusion_of_sets,
-)
-from voirdire.stats.label_sets import LabelSets
+from voirdire.stats import LabelSets
+from voirdire.stats.diagnosis import confusion_counts
+from voirdire.stats.diagnosis.confusion import NumberBins, bin_codes, confusion_of_sets
 
 
 def pairs_of(judge, humans):
@@ -68,17 +63,6 @@ def test_the_counts_are_those_of_scikit_learn(
     assert found.counts.tolist() == confusion_matrix(truth, predicted, labels=rows).tolist()
 
 
-def test_many_codes_and_few_give_one_answer(monkeypatch):
-    judge, humans = labels_of(3, 500, 4, 40)
-    few = confusion_counts(judge, humans)
-
-    monkeypatch.setattr(module, "_FEW_CODES", 1)
-    many = confusion_counts(judge, humans)
-
-    assert many.codes == few.codes
-    np.testing.assert_array_equal(many.counts, few.counts)
-
-
 def test_the_matrix_is_turned_when_judge_and_annotator_change_places():
     judge, humans = labels_of(5, 100, 1, 6)
 
@@ -92,19 +76,16 @@ def test_the_matrix_is_turned_when_judge_and_annotator_change_places():
     seed=st.integers(0, 2**32 - 1),
     n_items=st.integers(1, 40),
     n_labels=st.integers(1, 70),
-    small=st.booleans(),
 )
-def test_labels_of_sets_are_counted_one_by_one(seed, n_items, n_labels, small):
+def test_labels_of_sets_are_counted_one_by_one(seed, n_items, n_labels):
     rng = np.random.default_rng(seed)
     membership = rng.random((9, n_labels)) < 0.3
     judge, humans = labels_of(seed, n_items, 3, 9)
     pairs = pairs_of(judge, humans)
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "_PAIRS_AT_ONCE", 7 if small else 1 << 20)
-        found = confusion_of_sets(
-            judge, humans, label_sets=LabelSets.from_membership(membership), max_labels=5
-        )
+    found = confusion_of_sets(
+        judge, humans, label_sets=LabelSets.from_membership(membership), max_labels=5
+    )
 
     held = {
         label: Counter((bool(membership[h, label]), bool(membership[f, label])) for h, f in pairs)

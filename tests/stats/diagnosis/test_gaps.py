@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from voirdire.stats.diagnosis import gaps as module
 from voirdire.stats.diagnosis.gaps import item_gaps
 from voirdire.stats.preparation import prepare
 
@@ -43,13 +42,3 @@ def test_gaps_add_up_to_the_figures_of_the_test(variant):
     sums = prepared.comparison.run(prepared.raters, []).judges.counts[0]
     sums = np.delete(sums, 2, axis=0) if variant == "expert" else sums
     assert gaps.mean() == pytest.approx((sums[:, 0] - sums[:, 2]).sum() / sums.sum())
-
-
-def test_blocks_do_not_change_gaps(monkeypatch):
-    rng = np.random.default_rng(1)
-    prepared = prepare(rng.integers(-1, 3, (900, 2)), rng.integers(-1, 3, (900, 4)))
-    whole = item_gaps(prepared)
-
-    monkeypatch.setattr(module, "_CELLS_AT_ONCE", 1)
-
-    np.testing.assert_array_equal(item_gaps(prepared), whole)

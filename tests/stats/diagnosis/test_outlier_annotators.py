@@ -11,8 +11,7 @@ from scipy import stats
 
 from alt_test_oracle import benjamini
 from voirdire.errors import InputError
-from voirdire.stats.diagnosis import panel_blocks as blocks
-from voirdire.stats.diagnosis.outlier_annotators import outlier_annotators
+from voirdire.stats.diagnosis import outlier_annotators
 
 MEMBERSHIP = (np.arange(8)[:, np.newaxis] >> np.arange(3)) % 2 == 1
 
@@ -116,20 +115,22 @@ def test_without_clusters_it_is_the_paired_t_test():
     assert found.p_value[0] == pytest.approx(expected.pvalue)
 
 
-def test_blocks_and_slots_do_not_change_the_figures(monkeypatch):
+@pytest.mark.parametrize("clustered", [False, True])
+def test_a_large_sparse_panel_in_another_order_is_the_same_panel(clustered):
     rng = np.random.default_rng(4)
-    labels = np.full((700, 60), -1)
-    for row in labels:
-        row[rng.choice(60, 5, replace=False)] = rng.integers(0, 3, 5)
-    clusters = rng.integers(0, 50, 700)
-    whole = outlier_annotators(labels, clusters=clusters)
+    labels = np.full((20_000, 60), -1)
+    chosen = np.argsort(rng.random((20_000, 60)), axis=1)[:, :5]
+    np.put_along_axis(labels, chosen, rng.integers(0, 3, (20_000, 5)), axis=1)
+    clusters, order = rng.integers(0, 900, 20_000), rng.permutation(20_000)
 
-    monkeypatch.setattr(blocks, "_CELLS_AT_ONCE", 1)
-    monkeypatch.setattr(blocks, "pack_slots", lambda present: None)
-    parts = outlier_annotators(labels, clusters=clusters)
+    first, second, half = (
+        outlier_annotators(labels[items], clusters=clusters[items] if clustered else None)
+        for items in (np.arange(20_000), order, np.flatnonzero(clusters < 450))
+    )
 
-    np.testing.assert_allclose(parts.agreement, whole.agreement)
-    np.testing.assert_allclose(parts.p_value, whole.p_value)
+    np.testing.assert_allclose(second.agreement, first.agreement)
+    np.testing.assert_allclose(second.p_value, first.p_value)
+    assert not np.allclose(half.agreement, first.agreement)
 
 
 def test_clusters_are_names_of_any_kind_in_any_order():

@@ -10,8 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from voirdire.errors import InputError
-from voirdire.stats.diagnosis import panel_blocks as blocks
-from voirdire.stats.diagnosis.panel_items import PanelCounts, panel_items, scale_step
+from voirdire.stats.diagnosis import PanelCounts, panel_items
+
+
+def smallest_step(numbers):
+    steps = np.diff(np.unique(numbers[~np.isnan(numbers)]))
+    return float(steps.min()) if len(steps) else 0.0
 
 
 def oracle(judge, humans, *, min_annotators, step=None):
@@ -77,7 +81,7 @@ def test_the_counts_are_those_of_plain_loops(
     humans, judge = rated((n_items, n_annotators)), rated((n_items,))
     if numbers:
         judge = judge + rng.choice([0, 0.5, 1.5], n_items)  # a mean of several answers
-    step = scale_step(humans) if numbers else None
+    step = smallest_step(humans) if numbers else None
 
     [found] = panel_items(judge, humans, min_annotators=min_annotators, max_listed=7)
     expected, opposed = oracle(
@@ -135,24 +139,21 @@ def test_a_scale_of_one_number_has_no_step():
     assert found.counts.n_opposed == 1
 
 
-@pytest.mark.parametrize(
-    ("numbers", "step"),
-    [([[1, 2], [5, np.nan]], 1), ([[0.5, 0.75]], 0.25), ([[2, 2]], 0), ([[np.nan]], 0)],
-)
-def test_a_step_is_the_smallest_difference(numbers, step):
-    assert scale_step(np.array(numbers, float)) == step
-
-
-def test_several_judges_are_counted_apart_and_block_by_block(monkeypatch):
+def test_several_judges_are_counted_apart_and_large_panels_in_parts():
     rng = np.random.default_rng(2)
-    humans, judges = rng.integers(-1, 2, (900, 4)), rng.integers(-1, 2, (900, 3))
-    alone = [panel_items(column, humans)[0] for column in judges.T]
+    humans, judges = rng.integers(-1, 2, (150_000, 4)), rng.integers(-1, 2, (150_000, 3))
 
-    monkeypatch.setattr(blocks, "_CELLS_AT_ONCE", 1)
     together = panel_items(judges, humans)
 
-    assert together == alone
-    assert len(together[0].opposed) == 50
+    assert together == [panel_items(column, humans)[0] for column in judges.T]
+    parts = [panel_items(judges[rows], humans[rows]) for rows in np.split(np.arange(150_000), 10)]
+    for k, found in enumerate(together):
+        sums = {
+            name: sum(asdict(part[k].counts)[name] for part in parts)
+            for name in asdict(found.counts)
+        }
+        assert asdict(found.counts) == sums
+        assert len(found.opposed) == 50
 
 
 def test_a_judge_that_is_an_annotator_opposes_nobody_who_is_sure():

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from voirdire.errors import InputError
-from voirdire.stats.diagnosis.slices import compare_slices, quartile_codes
-from voirdire.stats.fdr import adjust_p_values, benjamini_yekutieli
+from voirdire.stats import benjamini_yekutieli
+from voirdire.stats.diagnosis import compare_slices
+from voirdire.stats.diagnosis.slices import quartile_codes
 
 
 def bounded(end):
@@ -220,29 +221,25 @@ def test_p_values_are_adjusted_over_all_columns():
 
     rows = compare_slices(gaps, [first, second])
 
-    adjusted = adjust_p_values([row.p_value for row in rows])
-    assert [row.p_adjusted for row in rows] == adjusted.tolist()
+    p_values = [row.p_value for row in rows]
+    expected = stats.false_discovery_control(p_values, method="by")
+    assert [row.p_adjusted for row in rows] == pytest.approx(expected)
     assert [row.column for row in rows] == [0] * 3 + [1] * 3
 
 
-@given(
-    p_values=st.lists(st.one_of(st.floats(0, 1), st.just(math.nan)), max_size=12),
-    rate=st.sampled_from((0.01, 0.05, 0.3)),
-)
-def test_an_adjusted_p_value_up_to_q_is_a_rejection_at_q(p_values, rate):
-    adjusted = adjust_p_values(p_values)
+@given(st.integers(0, 2**32 - 1), st.sampled_from((0.01, 0.05, 0.3)))
+def test_an_adjusted_p_value_up_to_q_is_a_rejection_at_q(seed, rate):
+    gaps, codes = sample(seed, 120, n_values=6)
+    gaps[codes == 2] -= 0.3
 
-    rejected = benjamini_yekutieli(p_values, false_discovery_rate=rate)
+    rows = compare_slices(gaps, [codes], min_items=5, false_discovery_rate=rate)
+
+    rejected = benjamini_yekutieli([row.p_value for row in rows], false_discovery_rate=rate)
+    adjusted = np.array([row.p_adjusted for row in rows])
     assert ((adjusted <= rate) == rejected).all() or np.isclose(adjusted, rate, rtol=1e-9).any()
-    assert (np.isnan(adjusted) == np.isnan(p_values)).all()
-
-
-def test_adjusted_p_values_are_those_of_scipy():
-    p_values = np.random.default_rng(1).random(30) ** 3
-
-    expected = stats.false_discovery_control(p_values, method="by")
-
-    np.testing.assert_allclose(adjust_p_values(p_values), expected)
+    assert [row.worse for row in rows] == [
+        bool(found) and row.difference < 0 for found, row in zip(rejected, rows, strict=True)
+    ]
 
 
 @given(st.lists(st.sampled_from((1.0, 2, 3, 5, 8, math.inf, -math.inf, math.nan)), max_size=40))

@@ -1,8 +1,7 @@
 """The power simulation against plain loops, and what it reports."""
 
 import math
-import time
-from dataclasses import FrozenInstanceError, replace
+from dataclasses import FrozenInstanceError
 from itertools import pairwise
 
 import numpy as np
@@ -11,33 +10,10 @@ import pytest
 import power_oracle as oracle
 from voirdire import stats
 from voirdire.errors import InputError
-from voirdire.stats.alignment import AccuracyScorer
-from voirdire.stats.figures import TestSettings as Settings
-from voirdire.stats.figures import compute_figures, passes
-from voirdire.stats.outcome_sums import OutcomeSums, sum_outcomes
-from voirdire.stats.outcomes import HumanBlock
-from voirdire.stats.planning.assumptions import power, simulate_rows
-from voirdire.stats.planning.gaps import ShareGiven
-from voirdire.stats.planning.grid import PowerGrid
-from voirdire.stats.planning.noise_model import NoiseModel
-from voirdire.stats.planning.planned_sums import sums_at_sizes, sums_at_sizes_by_cluster
-from voirdire.stats.planning.result import PowerResult, PowerRow
-from voirdire.stats.planning.tally import winning_rates
+from voirdire.stats import NoiseModel, PowerResult, PowerRow, power
 
 SIZES = (10, 25, 40, 60)
 EPSILONS = (0.0, 0.1, 0.2)
-
-
-def settings(**changed):
-    plain = {
-        "epsilons": np.array(EPSILONS),
-        "mode": "additive",
-        "method": "t",
-        "design": "items",
-        "false_discovery_rate": 0.05,
-        "min_items": 2,
-    }
-    return Settings(**plain | changed)
 
 
 def simulated(model, *, n_studies, n_annotators, seed=0):
@@ -48,14 +24,6 @@ def simulated(model, *, n_studies, n_annotators, seed=0):
         n_items=SIZES[-1],
         n_annotators=n_annotators,
     )
-
-
-def outcomes_of(labels, n_annotators, n_categories):
-    block = HumanBlock(
-        labels.humans[..., :n_annotators].reshape(-1, n_annotators),
-        scorer=AccuracyScorer(n_categories, n_annotators),
-    )
-    return block.outcomes(labels.judge.ravel()).reshape(n_annotators, *labels.judge.shape)
 
 
 def rates_in_loops(labels, n_annotators, epsilon, size, **options):
@@ -70,143 +38,65 @@ def rates_in_loops(labels, n_annotators, epsilon, size, **options):
 # Against plain loops ----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("mode", ["additive", "multiplicative"])
-@pytest.mark.parametrize("n_annotators", [2, 3, 5])
-def test_decisions_are_those_of_plain_loops_on_the_same_labels(mode, n_annotators):
-    model = NoiseModel(human_noise=0.3, judge_noise=0.25, n_categories=3)
-    labels = simulated(model, n_studies=30, n_annotators=5)
-
-    sums = sums_at_sizes(outcomes_of(labels, n_annotators, 3), SIZES)
-    rates = winning_rates(sums, settings(mode=mode))
-
-    for place, size in enumerate(SIZES):
-        for position, epsilon in enumerate(EPSILONS):
-            expected = rates_in_loops(labels, n_annotators, epsilon, size, mode=mode, min_items=2)
-            assert rates[:, place, position].tolist() == expected
-    assert 0 < passes(rates).mean() < 1
-
-
-def test_power_is_the_share_of_those_decisions():
+@pytest.mark.parametrize(
+    ("mode", "min_items", "n_simulations"), [("additive", 25, 20), ("multiplicative", 2, 15)]
+)
+def test_power_is_the_share_of_plain_loops_that_pass(mode, min_items, n_simulations):
     model = NoiseModel(human_noise=0.3, judge_noise=0.3, n_categories=4)
-    labels = simulated(model, n_studies=60, n_annotators=4, seed=7)
+    labels = simulated(model, n_studies=n_simulations, n_annotators=4, seed=7)
 
     result = power(
         human_noise=0.3,
         judge_noise=0.3,
         n_categories=4,
         n_items=SIZES,
-        n_annotators=[3, 4],
+        n_annotators=[2, 3, 4],
         epsilon=EPSILONS,
-        min_items=25,
-        n_simulations=60,
+        epsilon_mode=mode,
+        min_items=min_items,
+        n_simulations=n_simulations,
         seed=7,
     )
 
     for row in result.rows:
-        rates = rates_in_loops(labels, row.n_annotators, row.epsilon, row.n_items, min_items=25)
+        options = {"mode": mode, "min_items": min_items}
+        rates = rates_in_loops(labels, row.n_annotators, row.epsilon, row.n_items, **options)
         n_passed = sum(rate is not None and rate >= 0.5 for rate in rates)
-        assert row.power == n_passed / 60
-        if row.n_items >= 25:
-            assert row.winning_rate == pytest.approx(sum(rates) / 60)
+        assert row.power == n_passed / n_simulations
+        if row.n_items >= min_items:
+            assert row.winning_rate == pytest.approx(sum(rates) / n_simulations)
             assert row.reason is None
+    assert 0 < np.mean([row.power for row in result.rows]) < 1
 
 
+@pytest.mark.parametrize("mode", ["additive", "multiplicative"])
 @pytest.mark.parametrize("method", ["t", "exact"])
-def test_a_simulated_study_is_examined_as_any_study_is(method):
-    model = NoiseModel(human_noise=0.2, judge_noise=0.4)
-    labels = simulated(model, n_studies=4, n_annotators=3)
-    sums = sums_at_sizes(outcomes_of(labels, 3, 2), [40])
+def test_a_simulated_study_is_examined_as_any_study_is(method, mode):
+    model = NoiseModel(human_noise=0.25, judge_noise=0.3)
+    labels = simulated(model, n_studies=24, n_annotators=3)
+    options = {"epsilon": EPSILONS, "epsilon_mode": mode, "method": method, "min_items": 20}
 
-    rates = winning_rates(sums, settings(method=method, min_items=30))
-
-    for study in range(4):
-        examined = stats.alt_test(
-            labels.judge[study, :40],
-            labels.humans[study, :40],
-            epsilon=EPSILONS,
-            method=method,
-            controls=False,
-        )
-        assert rates[study, 0].tolist() == [each.winning_rate for each in examined]
-
-
-def test_studies_with_gaps_are_decided_as_the_examination_decides_them():
-    rng = np.random.default_rng(5)
-    outcomes = rng.choice([-1, 0, 1, 2], p=[0.4, 0.2, 0.3, 0.1], size=(4, 50, 60)).astype(np.int8)
-    outcomes[0, :10] = -1
-    outcomes[:, 10] = -1
-    test = settings(min_items=30)
-
-    rates = winning_rates(sums_at_sizes(outcomes, [60]), test)
-
-    judges = OutcomeSums.stack(sum_outcomes(outcomes[:, study]) for study in range(50))
-    expected = compute_figures(judges, test).winning_rate
-    assert np.array_equal(rates[:, 0], expected, equal_nan=True)
-    assert np.isnan(rates[10]).all()
-
-
-# Sums at several sizes ----------------------------------------------------------------------------
-
-
-def test_sums_of_first_items_are_those_of_a_smaller_study():
-    rng = np.random.default_rng(0)
-    outcomes = rng.integers(-1, 3, size=(3, 5, 70)).astype(np.int8)
-
-    sums = sums_at_sizes(outcomes, [2, 30, 64])
-
-    for study in range(5):
-        for place, size in enumerate([2, 30, 64]):
-            alone = sum_outcomes(outcomes[:, study, :size])
-            for name in ("counts", "weights", "squares", "n_units"):
-                assert np.array_equal(getattr(sums, name)[study, place], getattr(alone, name))
-
-
-def test_sums_by_cluster_are_those_of_a_smaller_study_whatever_it_cuts_through():
-    rng = np.random.default_rng(2)
-    outcomes = rng.integers(-1, 3, size=(3, 6, 70)).astype(np.int8)
-    outcomes[0, :, 20:40] = -1  # whole clusters that an annotator did not label
-    clusters = np.sort(rng.integers(0, 25, size=(6, 70)), axis=1)
-    clusters[4], clusters[5] = 7, np.arange(70)  # all in one, and each for itself
-    sizes = [2, 3, 30, 31, 64]
-
-    sums = sums_at_sizes_by_cluster(outcomes, clusters, sizes)
-
-    for study in range(6):
-        for place, size in enumerate(sizes):
-            alone = sum_outcomes(outcomes[:, study, :size], clusters=clusters[study, :size])
-            for name in ("counts", "weights", "squares", "n_units"):
-                found = getattr(sums, name)[study, place]
-                assert np.array_equal(found, getattr(alone, name))
-                assert found.dtype == getattr(alone, name).dtype
-
-
-def test_clusters_are_summed_once_for_all_sizes():
-    rng = np.random.default_rng(3)
-    outcomes = rng.integers(-1, 3, size=(3, 100, 400)).astype(np.int8)
-    clusters = np.sort(rng.integers(0, 80, size=(100, 400)), axis=1)
-
-    def seconds(sizes):
-        times = []
-        for _ in range(3):
-            start = time.perf_counter()
-            sums_at_sizes_by_cluster(outcomes, clusters, sizes)
-            times.append(time.perf_counter() - start)
-        return min(times)
-
-    # eighty sizes took eighty times as long
-    assert seconds(range(5, 401, 5)) < 20 * seconds([400])
-
-
-def test_clusters_of_one_item_change_no_decision():
-    rng = np.random.default_rng(1)
-    outcomes = rng.choice([0, 1, 2], p=[0.3, 0.5, 0.2], size=(3, 20, 60)).astype(np.int8)
-    single = np.tile(np.arange(60), (20, 1))
-
-    clustered = winning_rates(
-        sums_at_sizes_by_cluster(outcomes, single, SIZES), settings(design="clustered")
+    result = power(
+        human_noise=0.25,
+        judge_noise=0.3,
+        n_items=[25, SIZES[-1]],
+        n_annotators=3,
+        n_simulations=24,
+        **options,
     )
 
-    assert np.array_equal(clustered, winning_rates(sums_at_sizes(outcomes, SIZES), settings()))
+    for size in (25, SIZES[-1]):
+        examined = [
+            stats.alt_test(
+                labels.judge[study, :size], labels.humans[study, :size], controls=False, **options
+            )
+            for study in range(24)
+        ]
+        for position, epsilon in enumerate(EPSILONS):
+            [row] = [row for row in result.rows if (row.n_items, row.epsilon) == (size, epsilon)]
+            tests = [study[position] for study in examined]
+            assert row.power == np.mean([each.passed for each in tests])
+            assert row.winning_rate == pytest.approx(np.mean([e.winning_rate for e in tests]))
 
 
 # What power depends on ----------------------------------------------------------------------------
@@ -311,23 +201,6 @@ def test_blocks_bound_memory(peak_memory):
     assert peak_memory(simulate) < 10e6
 
 
-def test_blocks_bound_memory_however_many_annotators_there_are():
-    plan = {"epsilon": 0.1, "epsilon_mode": "additive", "method": "t", "min_items": 30}
-    plan |= {"false_discovery_rate": 0.05, "wanted_power": 0.8, "n_simulations": 3_000, "seed": 0}
-
-    for n_items in (30, 400, 100_000):
-        few, some, many = (
-            list(PowerGrid.of(n_items=n_items, n_annotators=m, **plan).blocks())
-            for m in (3, 32, 1_000)
-        )
-        # what a seed gives does not depend on the number of annotators up to 32
-        assert few == some
-        for blocks in (few, many):
-            assert sum(n_studies for _, n_studies in blocks) == 3_000
-        n_together = max(n_studies for _, n_studies in many)
-        assert n_together == 1 or n_together * n_items * 1_000 <= 32 * 2**17
-
-
 # What is reported ---------------------------------------------------------------------------------
 
 
@@ -425,42 +298,6 @@ def test_the_smallest_plan_counts_the_labels_that_are_given():
 
     # 61 * 4 * .7 = 170.8, fewer than 61 * 3 = 183
     assert (plan.n_annotators, plan.n_items, plan.n_labels) == (4, 61, 171)
-
-
-def test_gaps_leave_the_labels_that_are_given_as_they_were():
-    labels = simulated(NoiseModel(human_noise=0.3, judge_noise=0.3), n_studies=50, n_annotators=4)
-
-    def thinned(n_annotators):
-        few = replace(labels, humans=labels.humans[..., :n_annotators])
-        return ShareGiven(humans=0.75, judge=0.9).thin(few, np.random.default_rng(0))
-
-    gaps = thinned(4)
-
-    assert (gaps.humans >= 0).mean() == pytest.approx(0.75, abs=0.02)
-    assert (gaps.judge >= 0).mean() == pytest.approx(0.9, abs=0.03)
-    for thin, whole in ((gaps.humans, labels.humans), (gaps.judge, labels.judge)):
-        assert (thin[thin >= 0] == whole[thin >= 0]).all()
-        assert thin.min() == -1
-        assert thin.dtype == whole.dtype
-    # fewer annotators are the first of more
-    assert (thinned(2).humans == gaps.humans[..., :2]).all()
-
-
-def test_gaps_cost_power():
-    model = NoiseModel(human_noise=0.3, judge_noise=0.3)
-    plan = {"epsilon": 0.15, "epsilon_mode": "additive", "method": "t", "min_items": 30}
-    plan |= {"false_discovery_rate": 0.05, "wanted_power": 0.8, "n_simulations": 500, "seed": 0}
-    grid = PowerGrid.of(n_items=[30, 80], n_annotators=4, **plan)
-
-    whole = simulate_rows(model, grid, route="noise_model")
-    gaps = simulate_rows(model, grid, route="noise_model", given=ShareGiven(humans=0.7))
-
-    # nobody labels 30 of 30 items with every third missing
-    assert whole[0].power > gaps[0].power
-    assert gaps[0].power < 0.01
-    assert whole[1].power > gaps[1].power + 0.05
-    assert (whole[1].n_labels, gaps[1].n_labels) == (320, 224)
-    assert gaps[1].as_dict()["label_share"] == 0.7
 
 
 def test_the_dict_holds_every_figure():

@@ -5,8 +5,7 @@ import pytest
 
 from power_oracle import cohen_kappa
 from voirdire.errors import InputError
-from voirdire.stats.planning.noise_model import NoiseModel, fit_noise_model
-from voirdire.stats.planning.pooled_kappa import human_kappa, judge_kappa
+from voirdire.stats import NoiseModel, fit_noise_model
 
 
 def drawn(model, *, n_studies=1, n_items=20_000, n_annotators=3, seed=0):
@@ -36,8 +35,9 @@ def test_expected_kappas_are_products_of_what_is_not_noise(prevalences):
     assert np.mean(among) == pytest.approx(0.49, abs=0.03)
     assert np.mean(with_judge) == pytest.approx(0.63, abs=0.03)
     # without gaps, and with the same prevalences, pooling is nearly a mean over pairs
-    assert human_kappa(humans) == pytest.approx(np.mean(among), abs=1e-3)
-    assert judge_kappa(judge, humans) == pytest.approx(np.mean(with_judge), abs=1e-3)
+    found = fit_noise_model(judge, humans)
+    assert found.human_kappa == pytest.approx(np.mean(among), abs=1e-3)
+    assert found.judge_kappa == pytest.approx(np.mean(with_judge), abs=1e-3)
 
 
 @pytest.mark.parametrize("noise", [0.0, 0.4, 1.0])
@@ -119,8 +119,8 @@ def test_a_fit_finds_the_noise_however_few_items_two_annotators_share(
     # κ .49 among annotators and .56 with the judge; a mean over eight, for a pilot errs by chance
     assert np.mean([model.human_noise for model in found]) == pytest.approx(0.3, abs=0.03)
     assert np.mean([model.judge_noise for model in found]) == pytest.approx(0.2, abs=0.03)
-    assert np.mean([human_kappa(humans) for _, humans in pilots]) == pytest.approx(0.49, abs=0.03)
-    assert np.mean([judge_kappa(*pilot) for pilot in pilots]) == pytest.approx(0.56, abs=0.03)
+    assert np.mean([model.human_kappa for model in found]) == pytest.approx(0.49, abs=0.03)
+    assert np.mean([model.judge_kappa for model in found]) == pytest.approx(0.56, abs=0.03)
 
 
 def test_the_judges_kappa_is_cohens_over_all_pairs_of_labels():
@@ -136,15 +136,8 @@ def test_the_judges_kappa_is_cohens_over_all_pairs_of_labels():
     ]
 
     expected = cohen_kappa(*map(list, zip(*pairs, strict=True)))
-    assert judge_kappa(judge, humans) == pytest.approx(expected, abs=1e-12)
-
-
-def test_kappas_of_one_label_or_of_no_pair_are_undefined():
-    ones, missing = np.ones((9, 3), dtype=int), np.full((9, 3), -1)
-
-    assert np.isnan([human_kappa(ones), human_kappa(missing), human_kappa(ones[:0])]).all()
-    assert np.isnan([judge_kappa(ones[:, 0], ones), judge_kappa(missing[:, 0], ones)]).all()
-    assert np.isnan(judge_kappa(ones[:, 0], missing))
+    found = fit_noise_model(judge, humans)
+    assert found.judge_kappa == pytest.approx(expected, abs=1e-12)
 
 
 def test_a_fit_leaves_missing_labels_out():

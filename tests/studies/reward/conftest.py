@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from studies.reward.small_reward import LABELS, RUBRIC, WEIGHTS, items_of, judged_of
-from voirdire.rewards.comparisons.given import comparisons_of
-from voirdire.rewards.given_weights import reward_of_weights
+from voirdire.rewards import comparisons_of, reward_of_weights
 from voirdire.rubrics import rubric_from_text
 from voirdire.studies.reward.examined import Examined, examined_behaviors, orders_for
 from voirdire.studies.reward.rated_items import rate_items

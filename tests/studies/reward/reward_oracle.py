@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 
-from voirdire.rewards.features import feature_set, feature_values
+from voirdire.rewards import feature_set, feature_values
 
 LEVEL = {"ideal": 0, "less_good": 1, "unacceptable": 2, "illogical": 2, "disallowed": 3}
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from voirdire.records import Item, Message
-from voirdire.rewards.judged_items import JudgedItems
+from voirdire.rewards import JudgedItems
 
 RUBRIC = """
 schema: voirdire.rubric/1

@@ -11,7 +11,7 @@ import pytest
 from studies.reward.test_resampling import expanded
 from voirdire.errors import NoDataError
 from voirdire.io import items_from_frame
-from voirdire.rewards.judged_items import JudgedItems
+from voirdire.rewards import JudgedItems
 from voirdire.rewards.prompt_hash import prompt_hash
 from voirdire.studies.reward.bench import check_bench
 from voirdire.studies.reward.use_notes import about_bench

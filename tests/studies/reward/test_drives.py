@@ -8,8 +8,7 @@ import pytest
 
 from studies.reward import reward_oracle as oracle
 from voirdire.records import CERTIFICATE_SCHEMA, Certificate
-from voirdire.rewards.features import feature_set, feature_values
-from voirdire.rewards.model import BehaviorReward
+from voirdire.rewards import BehaviorReward, feature_set, feature_values
 from voirdire.studies.reward import drives
 from voirdire.studies.reward.drives import demand_words, feature_drives
 

@@ -10,10 +10,10 @@ import pytest
 from studies.reward.small_reward import items_of, judged_of
 from voirdire.errors import InputError, NoDataError
 from voirdire.judging import ScriptedJudge
-from voirdire.reporting.reward_json import reward_examination_to_json
-from voirdire.rewards.comparisons.given import comparisons_of
+from voirdire.reporting import reward_examination_to_json
+from voirdire.rewards import comparisons_of
 from voirdire.rewards.prompt_hash import prompt_hash
-from voirdire.studies.reward.examine import examine_reward
+from voirdire.studies import examine_reward
 from voirdire.studies.reward.notes import in_order, listed, note
 
 SORRY, RUDE, HELPS = [1.0, 0, 0, 0], [1.0, 1, 0, 0], [0.0, 0, 1, 0]

@@ -8,8 +8,7 @@ import pytest
 from studies.reward import reward_oracle as oracle
 from studies.reward.small_reward import RUBRIC, items_of
 from voirdire.errors import InputError
-from voirdire.rewards.comparisons.given import comparisons_of
-from voirdire.rewards.given_weights import reward_of_weights
+from voirdire.rewards import comparisons_of, reward_of_weights
 from voirdire.rubrics import rubric_from_text
 from voirdire.studies.reward.examined import orders_for
 

@@ -9,9 +9,7 @@ import pytest
 from asked_models import Asked
 from studies.reward.small_reward import items_of, judged_of
 from voirdire.errors import InputError, NoDataError
-from voirdire.judging import LlmJudge, ScriptedJudge
-from voirdire.judging.cascade import CascadeJudge
-from voirdire.judging.llm.pricing import Price
+from voirdire.judging import CascadeJudge, LlmJudge, Price, ScriptedJudge
 from voirdire.studies.reward.policy import check_policy
 
 SORRY, RUDE, HELPS = [1.0, 0, 0, 0], [1.0, 1, 0, 0], [0.0, 0, 1, 0]

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from voirdire.rewards.given_weights import reward_of_weights
+from voirdire.rewards import reward_of_weights
 from voirdire.rubrics import load_rubric
 from voirdire.studies.reward.refusals import kind_of, refusal_errors, refusal_expression
 from voirdire.studies.reward.resampling import PromptResamples
@@ -93,7 +93,7 @@ def test_the_expression_comes_before_the_proposition_and_may_be_missing(rubric):
 
 def test_an_inability_to_comply_counts_where_there_is_no_expression():
     from studies.reward.small_reward import items_of, judged_of
-    from voirdire.rewards.comparisons.given import comparisons_of
+    from voirdire.rewards import comparisons_of
     from voirdire.studies.reward.examined import Examined, examined_behaviors, orders_for
     from voirdire.studies.reward.rated_items import rate_items
 

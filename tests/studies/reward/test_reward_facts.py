@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 
 from studies.reward.small_reward import items_of
-from voirdire.rewards.comparisons.given import comparisons_of
+from voirdire.rewards import comparisons_of
 from voirdire.rewards.prompt_hash import prompt_hash
 from voirdire.studies.reward.reward_facts import held_out, reward_facts
 
