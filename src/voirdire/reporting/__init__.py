@@ -16,7 +16,7 @@ if TYPE_CHECKING:
         examination_to_json,
     )
     from voirdire.reporting.page import html_report
-    from voirdire.reporting.plots import plot
+    from voirdire.reporting.plots import plot, theme_css, to_svg
     from voirdire.reporting.power_json import power_to_json
     from voirdire.reporting.power_tables import PowerTables
     from voirdire.reporting.reward_fit_json import reward_fit_to_json
@@ -50,6 +50,8 @@ __all__ = [
     "reward_examination_to_json",
     "reward_fit_to_json",
     "reward_report",
+    "theme_css",
+    "to_svg",
     "training_report",
     "training_run_as_dict",
     "training_run_to_json",
@@ -73,6 +75,8 @@ _HOME = {
     "reward_examination_to_json": "reward_json",
     "reward_fit_to_json": "reward_fit_json",
     "reward_report": "reward_page",
+    "theme_css": "plots",
+    "to_svg": "plots",
     "training_report": "training_page",
     "training_run_as_dict": "training_json",
     "training_run_to_json": "training_json",
