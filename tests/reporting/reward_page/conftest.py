@@ -9,9 +9,7 @@ from pathlib import Path
 import pytest
 from markupsafe import Markup
 
-from voirdire.reporting.reward_page import reward_report
-from voirdire.reporting.reward_page.reading import read_reward_report
-from voirdire.reporting.reward_page.speaker import RewardSpeaker
+from voirdire.reporting import reward_report
 
 JSON = Path(__file__).with_name("examination.json").read_text(encoding="utf-8")
 
@@ -61,25 +59,6 @@ def minimal():
     }
 
 
-@pytest.fixture
-def read():
-    """Turn JSON into records."""
-    return read_reward_report
-
-
-@pytest.fixture
-def said():
-    """Speak something in a language and take the markup away."""
-
-    def speak(thing, language="en"):
-        speaker = RewardSpeaker(language)
-        things = thing if isinstance(thing, tuple | list) else (thing,)
-        spoken = speaker.phrases["sentence.space"].join(speaker(each) for each in things)
-        return Markup(spoken).striptags().replace("\N{NO-BREAK SPACE}", " ")
-
-    return speak
-
-
 @functools.cache
 def _rendered(text, options):
     return reward_report(text, **dict(options))
@@ -104,3 +83,18 @@ def page_text(rendered):
         return " ".join(text.split())
 
     return render
+
+
+@pytest.fixture
+def verdict_of(rendered):
+    """Read the verdict of a page: its state, and its words in short and in whole."""
+
+    def read(content, **options):
+        item = r'<li class="verdict (\w+)">(.*?)<div><p>(.*?)</p></div>'
+        state, chip, told = re.search(item, rendered(content, **options), flags=re.DOTALL).groups()
+        short, told = (
+            Markup(each).striptags().replace("\N{NO-BREAK SPACE}", " ") for each in (chip, told)
+        )
+        return state, short.partition(" ")[2], told
+
+    return read
