@@ -8,7 +8,7 @@ from itertools import pairwise
 import pytest
 
 from voirdire.errors import InputError
-from voirdire.reporting import html_report
+from voirdire.reporting import html_report, plot, to_svg
 
 CAUTIONS = (
     "correction", "failures", "few_annotators", "few_clusters", "few_items", "many_ties",
@@ -489,3 +489,19 @@ def test_only_none_is_zero_percent_and_only_all_is_a_hundred(make_row, make_cont
 
     shown = re.findall(r"judge (\d) \.15 ✓ passed (?:[.\d]+ )*(\S+) 60 4", text)
     assert shown == [(str(place), words) for place, words in enumerate(written.values())]
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_a_figure_of_the_page_is_the_one_that_plot_draws(make_row, make_content, language):
+    content = make_content(make_row("评判员😀"))
+
+    page = html_report(content, language=language)
+
+    assert to_svg(plot(content, language=language), name="q1-rho") in page
+
+
+def test_what_cannot_be_drawn_is_left_out(make_row, make_content):
+    page = html_report(make_content(make_row()))
+
+    assert "q1-rho" in page
+    assert "q1-ceiling" not in page
