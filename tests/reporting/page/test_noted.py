@@ -1,6 +1,11 @@
 """Warnings: what each is, whom it concerns, and what to do."""
 
+import re
+
 import pytest
+from markupsafe import Markup
+
+from voirdire.reporting import html_report
 
 FIGURES = {
     "annotators": ["eve", "bob"],
@@ -71,22 +76,18 @@ def caution(code, **figures):
     return {"code": code, "sentence": "THE SENTENCE", "figures": figures}
 
 
-def test_every_warning_is_said_with_its_figures(read_warnings):
+def test_every_warning_is_said_with_its_figures(read_warnings, make_row, make_content):
     notes = [caution(code, **FIGURES) for code in CODES]
+    page = html_report(make_content(make_row(cautions=notes)))
 
     spoken, chinese = read_warnings(*notes), read_warnings(*notes, language="zh")
 
     assert "THE SENTENCE" not in spoken + chinese
+    said = [Markup(each).striptags() for each in re.findall(r"<dt>(.*?)</dt>", page, re.DOTALL)]
+    said = [each.replace("\N{NO-BREAK SPACE}", " ") for each in said]
     assert spoken.count("What to do:") == len(CODES)
     for code, figures in SHOWN.items():
-        assert [figure for figure in figures if figure not in spoken] == [], code
-
-
-@pytest.mark.parametrize("code", SHOWN)
-def test_a_figure_stands_in_the_warning_that_it_belongs_to(read_warnings, code):
-    spoken = read_warnings(caution(code, **FIGURES))
-
-    assert [figure for figure in SHOWN[code] if figure not in spoken] == []
+        assert any(all(figure in one for figure in figures) for one in said), code
 
 
 def test_figures_of_another_version_leave_the_sentence(read_warnings):

@@ -32,10 +32,10 @@ def light(content):
 
 
 @pytest.fixture
-def without_base(content):
+def without_base(light):
     """Take the base reward away, as an examination of rules alone writes it."""
     nothing = {"value": None, "low": None, "high": None, "n": 0, "n_prompts": 0}
-    changed = copy.deepcopy(content)
+    changed = copy.deepcopy(light)
     for part, name in (("error_rates", "rate"), ("refusals", "rate"), ("bench", "accuracy")):
         for row in changed[part]:
             if row["signal"] == "base":

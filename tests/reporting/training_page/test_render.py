@@ -84,8 +84,8 @@ def hostile_run():
     )
 
 
-def test_hostile_text_stays_text(rendered, seen, language):
-    options = {"language": language, "title": HOSTILE[0], "created": HOSTILE[1]}
+def test_hostile_text_stays_text(rendered, seen):
+    options = {"language": "zh", "title": HOSTILE[0], "created": HOSTILE[1]}
     text = rendered(hostile_run(), **options)
     page = seen(hostile_run(), **options)
 
@@ -314,7 +314,7 @@ def test_a_reference_under_another_reward_is_not_compared(page_text, seen):
     assert {row[-1] for row in seen(run).tables[1][1:]} == {"–"}
 
 
-@pytest.mark.parametrize("n_steps", [1, 2])
+@pytest.mark.parametrize(("language", "n_steps"), [("en", 1), ("zh", 2)])
 def test_a_run_of_a_few_steps_does_not_claim_to_be_quiet(page_text, seen, language, n_steps):
     run = made_run(n_steps, alarms=False, reference=False)
 
@@ -340,10 +340,10 @@ def test_a_run_without_a_base_reward_has_no_columns_for_it(seen, page_text):
     assert "the base reward" not in page_text(run).split("On this page")[0].split("Alarms")[0]
 
 
-def test_the_same_run_gives_the_same_bytes(language):
-    first = training_report(made_run(4), language=language)
+def test_the_same_run_gives_the_same_bytes():
+    first = training_report(made_run(4), language="zh")
 
-    assert first == training_report(made_run(4), language=language)
+    assert first == training_report(made_run(4), language="zh")
 
 
 def test_titles_and_dates_are_shown(page_text):
