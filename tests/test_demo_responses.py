@@ -15,9 +15,7 @@ import numpy as np
 import pytest
 
 from voirdire.io import read_items, read_labels
-from voirdire.rewards.comparisons.order import default_order
-from voirdire.rewards.comparisons.pairs import pairs_of
-from voirdire.rewards.comparisons.reading import read_comparisons
+from voirdire.rewards import default_order, pairs_of, read_comparisons
 from voirdire.rubrics import hard_classes, load_rubric
 
 SCRIPTS = Path(__file__).resolve().parent.parent / "scripts"

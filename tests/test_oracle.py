@@ -385,7 +385,9 @@ def test_the_exact_p_by_hand():
 
 
 @pytest.mark.parametrize("mode", ["additive", "multiplicative"])
-@pytest.mark.parametrize(("n", "epsilon"), [(8, 0.2), (10, 0.0), (12, 0.1)])
+@pytest.mark.parametrize(
+    ("n", "epsilon"), [(8, 0.2), (10, 0.0), pytest.param(12, 0.1, marks=pytest.mark.slow)]
+)
 def test_the_exact_test_holds_its_size_on_the_whole_null(mode, n, epsilon):
     tables = tables_of(n)
     p = np.array([exact_p_oracle(*map(int, table), epsilon, mode) for table in tables])
@@ -426,6 +428,7 @@ def test_the_size_of_t_by_hand():
         t_test_size(3, 0.9, 0.2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["additive", "multiplicative"])
 def test_the_size_of_t_is_that_of_simulated_panels(mode):
     n, tie, epsilon, draws = 20, 0.6, 0.2, 4000

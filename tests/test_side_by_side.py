@@ -26,6 +26,7 @@ def run(*words):
     )
 
 
+@pytest.mark.ci
 def test_green_checks_print_under_their_titles_and_end_green():
     done = run("one", python("print('of one')"), "two", python("print('of two')"))
 
@@ -35,6 +36,7 @@ def test_green_checks_print_under_their_titles_and_end_green():
     assert "FAILED" not in done.stdout
 
 
+@pytest.mark.ci
 def test_what_a_red_check_prints_on_both_streams_comes_last_and_the_others_run(tmp_path):
     red = "import sys; print('why', flush=True); print('trace', file=sys.stderr); sys.exit(3)"
     later = [python(f"open({str(tmp_path / name)!r}, 'w'); print('fine')") for name in "abc"]
@@ -48,6 +50,7 @@ def test_what_a_red_check_prints_on_both_streams_comes_last_and_the_others_run(t
     assert done.stdout.endswith("\n== FAILED: red\n")
 
 
+@pytest.mark.ci
 def test_two_run_at_once(tmp_path):
     # each waits for the other's file: one after the other, the first would not end
     wait = (
@@ -66,6 +69,7 @@ def test_two_run_at_once(tmp_path):
     assert done.returncode == 0
 
 
+@pytest.mark.ci
 def test_a_signal_ends_what_runs_and_shows_how_far_it_was(tmp_path):
     noted = tmp_path / "pid"
     code = (
@@ -93,6 +97,7 @@ def test_a_signal_ends_what_runs_and_shows_how_far_it_was(tmp_path):
         os.kill(int(noted.read_text()), 0)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("words", [[], ["a title alone"]])
 def test_titles_and_commands_come_in_pairs(words):
     done = run(*words)

@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from voirdire.reporting.page import html_report
+from voirdire.reporting import html_report
 
 pytestmark = pytest.mark.slow
 

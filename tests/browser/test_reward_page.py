@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from voirdire.reporting.reward_page import reward_report
+from voirdire.reporting import reward_report
 
 pytestmark = pytest.mark.slow
 

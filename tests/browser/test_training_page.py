@@ -7,7 +7,7 @@ import pytest
 
 from made_training_run import PROPOSITIONS, made_run
 from reporting.training_page.made_certificates import made_certificates
-from voirdire.reporting.training_page import training_report
+from voirdire.reporting import training_report
 
 pytestmark = pytest.mark.slow
 

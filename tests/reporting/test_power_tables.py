@@ -9,9 +9,8 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
-from voirdire.reporting.power_json import power_to_json
-from voirdire.reporting.power_tables import PowerTables
-from voirdire.stats.planning.result import PowerResult, PowerRow
+from voirdire.reporting import PowerTables, power_to_json
+from voirdire.stats import PowerResult, PowerRow
 
 
 @pytest.fixture

@@ -5,8 +5,8 @@ import json
 
 from rewards.fitting.fit_cases import labelled_case
 from rewards.fitting.test_fit import fit
-from voirdire.reporting.reward_fit_json import reward_fit_as_dict, reward_fit_to_json
-from voirdire.rewards.fitting.result import BehaviorFit
+from voirdire.reporting import reward_fit_to_json
+from voirdire.rewards import BehaviorFit
 
 
 def refuse(word):
@@ -32,7 +32,7 @@ def test_every_attribute_of_a_fit_is_there():
 def test_what_is_undefined_is_null():
     found = fit(labelled_case(1))
 
-    row = reward_fit_as_dict(found)["behaviors"][0]
+    row = json.loads(reward_fit_to_json(found))["behaviors"][0]
 
     assert row["error_rate"]["low"] is None
     assert row["error_rate_base"] == {"value": None, "low": None, "high": None}
@@ -41,7 +41,7 @@ def test_what_is_undefined_is_null():
 def test_hashes_of_prompts_stay_in_the_file_of_the_reward():
     found = fit(labelled_case(1))
 
-    content = reward_fit_as_dict(found)
+    content = json.loads(reward_fit_to_json(found))
 
     assert "prompt_hashes" in found.model.settings
     assert "prompt_hashes" not in content["settings"]
@@ -51,6 +51,6 @@ def test_drops_are_listed_with_their_place():
     case = labelled_case(1)
     case.rows[0]["label"] = "idael"
 
-    content = reward_fit_as_dict(fit(case))
+    content = json.loads(reward_fit_to_json(fit(case)))
 
     assert [(row["item"], row["value"]) for row in content["dropped"]] == [("i0", "idael")]

@@ -10,7 +10,7 @@ from rewards.fitting.fit_cases import labelled_case
 from rewards.fitting.test_fit import fit
 from rewards.fitting.test_fit_cycles import Case
 from voirdire.errors import CyclicComparisonsWarning
-from voirdire.reporting.reward_fit_tables import RewardFitTables
+from voirdire.reporting import RewardFitTables
 
 
 def printed(found, *, width=80):

@@ -8,7 +8,7 @@ import pytest
 
 from examined_reward import examined_reward
 from voirdire.errors import InputError
-from voirdire.reporting.reward_paper import paper_table
+from voirdire.reporting import paper_table
 
 
 @pytest.fixture(scope="module")

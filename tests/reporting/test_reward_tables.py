@@ -11,8 +11,8 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from examined_reward import examined_reward
-from voirdire.reporting.reward_tables import RewardExaminationTables
-from voirdire.studies.reward.result import RewardExamination, RewardNote
+from voirdire.reporting import RewardExaminationTables
+from voirdire.studies import RewardExamination, RewardNote
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from voirdire.errors import InputError
-from voirdire.reporting.rubric_tables import RubricList, RubricTables
+from voirdire.reporting import RubricList, RubricTables
 from voirdire.rubrics import built_in_rubrics, load_rubric, rubric_from_text
 
 SMALL = """

@@ -8,8 +8,6 @@ from dataclasses import replace
 import pytest
 from rich.cells import cell_len
 
-from voirdire.reporting.notes import findings_note
-
 EPSILONS = (0.0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3)
 MARKS = {"✓": "passed", "✗": "failed", "?": "no_evidence"}
 MARKED = re.compile(r"(\d?\.\d+|\d|–) ([✓✗?])")
@@ -229,7 +227,11 @@ def test_details_show_every_annotator_of_every_result(make_examination, shown):
 def test_fifty_judges_and_twenty_annotators_are_readable(make_examination, shown):
     judges = {f"vendor/large-language-model-{n}": n / 60 for n in range(50)}
     annotators = tuple(f"annotator-{number}" for number in range(20))
-    examination = make_examination(judges, annotators=annotators, epsilon=EPSILONS)
+    few = make_examination(annotators=annotators, epsilon=EPSILONS, n_items=30)
+    rows = [row for row in few.results if row.judge == "good"]
+    examination = replace(
+        few, results=tuple(replace(row, judge=name) for name in judges for row in rows)
+    )
     single = replace(examination, results=examination.results[:1])
 
     text, details = shown(examination), shown(single)
@@ -292,9 +294,9 @@ def test_wide_characters_keep_the_columns_aligned(make_examination, shown):
     assert len(ends) == 1
 
 
-@pytest.mark.parametrize("width", [80, 120])
-def test_a_label_of_a_million_characters_is_cut(make_examination, shown, width):
-    name = "x" * 1_000_000
+def test_a_label_of_very_many_characters_is_cut(make_examination, shown):
+    width = 80
+    name = "x" * 100_000
     examination = make_examination(
         {name: 0.1, "other": 0.5},
         annotators=(name, "bob", "eve"),
@@ -349,14 +351,15 @@ def test_details_say_how_often_a_judge_passes_again(make_examination, shown):
         assert f"passes in {row.uncertainty.stability:.0%} of resamples" in text
 
 
-def test_judges_who_differ_and_slices_are_named(make_examination):
+def test_judges_who_differ_are_named(make_examination, shown):
     examination = make_examination(epsilon=0.1)
     [findings] = examination.questions
 
-    text = findings_note(findings)
+    text = " ".join(shown(examination).split())
 
     clear = [pair for pair in findings.comparisons if pair.p_adjusted <= 0.05]
     assert "good > poor" in text
     assert f"of {len(findings.comparisons)} pairs" in text
     assert text.count(" > ") == min(len(clear), 4)
-    assert findings_note(replace(findings, comparisons=(), diagnosis=None)) == ""
+    nothing = replace(findings, comparisons=(), diagnosis=None)
+    assert " > " not in shown(replace(examination, questions=(nothing,)))

@@ -7,9 +7,8 @@ from dataclasses import fields
 import numpy as np
 
 from made_training_run import made_run
-from voirdire.reporting.training_json import training_run_as_dict, training_run_to_json
-from voirdire.reporting.training_tables import training_summary
-from voirdire.rewards.training.run import TrainingRun, TrainingStep
+from voirdire.reporting import training_run_as_dict, training_run_to_json, training_summary
+from voirdire.rewards import TrainingRun, TrainingStep
 
 
 def test_every_field_is_there_under_its_name():

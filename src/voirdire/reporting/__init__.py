@@ -16,7 +16,7 @@ if TYPE_CHECKING:
         examination_to_json,
     )
     from voirdire.reporting.page import html_report
-    from voirdire.reporting.plots import plot
+    from voirdire.reporting.plots import plot, theme_css, to_svg
     from voirdire.reporting.power_json import power_to_json
     from voirdire.reporting.power_tables import PowerTables
     from voirdire.reporting.reward_fit_json import reward_fit_to_json
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from voirdire.reporting.reward_page import reward_chapter, reward_report
     from voirdire.reporting.reward_paper import paper_table
     from voirdire.reporting.reward_tables import RewardExaminationTables
+    from voirdire.reporting.rubric_tables import RubricList, RubricTables
     from voirdire.reporting.terminal import ExaminationTables
     from voirdire.reporting.training_json import training_run_as_dict, training_run_to_json
     from voirdire.reporting.training_page import training_report
@@ -38,6 +39,8 @@ __all__ = [
     "PowerTables",
     "RewardExaminationTables",
     "RewardFitTables",
+    "RubricList",
+    "RubricTables",
     "certificate_to_json",
     "examination_as_dict",
     "examination_to_json",
@@ -50,6 +53,8 @@ __all__ = [
     "reward_examination_to_json",
     "reward_fit_to_json",
     "reward_report",
+    "theme_css",
+    "to_svg",
     "training_report",
     "training_run_as_dict",
     "training_run_to_json",
@@ -61,6 +66,8 @@ _HOME = {
     "PowerTables": "power_tables",
     "RewardExaminationTables": "reward_tables",
     "RewardFitTables": "reward_fit_tables",
+    "RubricList": "rubric_tables",
+    "RubricTables": "rubric_tables",
     "certificate_to_json": "as_json",
     "examination_as_dict": "as_json",
     "examination_to_json": "as_json",
@@ -73,6 +80,8 @@ _HOME = {
     "reward_examination_to_json": "reward_json",
     "reward_fit_to_json": "reward_fit_json",
     "reward_report": "reward_page",
+    "theme_css": "plots",
+    "to_svg": "plots",
     "training_report": "training_page",
     "training_run_as_dict": "training_json",
     "training_run_to_json": "training_json",

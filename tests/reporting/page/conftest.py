@@ -1,14 +1,36 @@
 """Examinations as JSON objects, written by hand: the page is tested on what it is given."""
 
+import json
 import re
+from functools import lru_cache
+from types import SimpleNamespace
 
 import pytest
 from markupsafe import Markup
 
-from voirdire.reporting.page import html_report
-from voirdire.reporting.page.grouping import question_parts
-from voirdire.reporting.page.reading import plain_content, read_report
-from voirdire.reporting.page.speaker import ExaminationSpeaker
+from voirdire.reporting import html_report
+
+PLACES = {
+    "agreement": r'id="q1-rests".*?<p>(.*?)</p>',
+    "annotators": r'id="q1-diagnosis".*?<p>(.*?)</p>',
+    "bar": r'<aside class="bar">.*?<p>(.*?)</p>',
+    "controls": r'id="q1-controls".*?<ul>(.*?)</ul>',
+    "differences": r'id="q1-differences".*?<p>(.*?)</p>',
+    "judge": r'<details class="judge"[^>]*>.*?<p>(.*?)</p>',
+    "method": r'<blockquote class="paper">.*?<p>(.*?)</p>',
+    "references": r'<ul class="references">(.*?)</ul>',
+    "results": r'<blockquote class="paper">.*?</p>.*?<p>(.*?)</p>',
+    "verdict": r'<li class="verdict .*?<p>(.*?)</p>',
+    "warnings": r'<dl class="warnings">(.*?)</dl>',
+}
+"""Where on the page the words of one subject stand."""
+
+
+def words(markup):
+    """Take the markup away, and the spaces that only keep a line together."""
+    apart = re.sub(r"</(?:li|p|dt|dd)>", " ", markup)
+    text = Markup(apart).striptags().replace("\N{NO-BREAK SPACE}", " ")
+    return " ".join(text.split())
 
 
 def _annotator(place, *, won, **figures):
@@ -132,17 +154,6 @@ def make_content():
     return make
 
 
-@pytest.fixture(scope="session")
-def make_part(make_content):
-    """Give the first question of a run, sorted for reading."""
-
-    def make(*rows, **keys):
-        report = read_report(plain_content(make_content(*rows, **keys)))
-        return question_parts(report)[0]
-
-    return make
-
-
 def coefficient(name, estimate):
     """Make a coefficient of agreement."""
     return {
@@ -211,17 +222,57 @@ def make_question():
     return make
 
 
+@lru_cache(maxsize=4)
+def _page(content, language):
+    return html_report(content, language=language)
+
+
 @pytest.fixture(scope="session")
-def said():
-    """Speak something in a language and take the markup away."""
+def read(make_content):
+    """Read what the page says at some place about the first question, or its first judge."""
 
-    def speak(thing, language="en"):
-        speaker = ExaminationSpeaker(language)
-        things = thing if isinstance(thing, tuple | list) else (thing,)
-        spoken = speaker.phrases["sentence.space"].join(speaker(each) for each in things)
-        return Markup(spoken).striptags().replace("\N{NO-BREAK SPACE}", " ")
+    def read_place(place, *rows, language="en", **keys):
+        page = _page(json.dumps(make_content(*rows, **keys)), language)
+        found = re.search(PLACES[place], page, flags=re.DOTALL)
+        return "" if found is None else words(found[1])
 
-    return speak
+    return read_place
+
+
+@pytest.fixture(scope="session")
+def verdicts_of(make_content):
+    """Read the verdicts of the page, in their order."""
+
+    def read_verdicts(*rows, language="en", **keys):
+        page = html_report(make_content(*rows, **keys), language=language)
+        item = r'<li class="verdict (\w+)">(.*?)</div>\s*</li>'
+        return [_verdict(*found) for found in re.findall(item, page, flags=re.DOTALL)]
+
+    return read_verdicts
+
+
+@pytest.fixture(scope="session")
+def verdict_of(verdicts_of):
+    """Read the only verdict of the page."""
+
+    def read_verdict(*rows, **keys):
+        [verdict] = verdicts_of(*rows, **keys)
+        return verdict
+
+    return read_verdict
+
+
+def _verdict(state, markup):
+    chip, _, told = markup.partition("<div>")
+    told, _, todo = told.partition("</p>")
+    sentence, *more = told.split('<span class="more">')
+    return SimpleNamespace(
+        state=state,
+        short=words(chip).partition(" ")[2],  # after a mark for the eye
+        sentence=words(sentence),
+        more=" ".join(words(each) for each in more),
+        todo=words(todo).removeprefix("What to do: "),
+    )
 
 
 @pytest.fixture(scope="session")
@@ -235,7 +286,6 @@ def page_text():
             r'<span class="sub">|<span class="chip|</(?:span|td|th|p|li|h\d|caption|dt|summary)>'
         )
         body = re.sub(apart, lambda tag: f" {tag.group()}", body)
-        text = Markup(body).striptags().replace("\N{NO-BREAK SPACE}", " ")
-        return " ".join(text.split())
+        return words(body)
 
     return render

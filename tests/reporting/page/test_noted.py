@@ -1,12 +1,11 @@
 """Warnings: what each is, whom it concerns, and what to do."""
 
-import pytest
+import re
 
-from voirdire.reporting.page.content import Note
-from voirdire.reporting.page.noted import advice, noted
-from voirdire.reporting.page.sensitivity import warnings_of
-from voirdire.reporting.page_frame.dropped import Dropped
-from voirdire.stats.results import CAUTION_CODES, REASON_CODES
+import pytest
+from markupsafe import Markup
+
+from voirdire.reporting import html_report
 
 FIGURES = {
     "annotators": ["eve", "bob"],
@@ -59,56 +58,68 @@ SHOWN = {
 }
 
 
-@pytest.mark.parametrize("code", [*CAUTION_CODES, *REASON_CODES])
-def test_a_note_is_said_with_its_figures(said, code):
-    note = Note(code=code, sentence="THE SENTENCE", figures=FIGURES)
-
-    spoken, chinese = said(noted(note)), said(noted(note), "zh")
-
-    assert "THE SENTENCE" not in spoken + chinese
-    for figure in SHOWN.get(code, []):
-        assert figure in spoken
+"""Figures of each warning that a reader must find in it."""
+CODES = (*SHOWN, "no_controls", "no_p_values")
 
 
-@pytest.mark.parametrize("code", sorted(SHOWN))
-def test_figures_of_another_version_leave_the_sentence(said, code):
-    note = Note(code=code, sentence="the sentence", figures={})
+@pytest.fixture
+def read_warnings(read, make_row):
+    """Read the warnings of a page about a judge with these cautions."""
 
-    assert said(noted(note)) == "the sentence"
-    assert "sentence" not in said(noted(note), "zh")
+    def read_of(*cautions, language="en"):
+        return read("warnings", make_row(cautions=list(cautions)), language=language)
 
-
-def test_an_unknown_code_is_said_as_it_stands(said):
-    note = Note(code="from_the_future", sentence="mind the gap")
-
-    assert said(noted(note)) == said(noted(note), "zh") == "mind the gap"
-    assert said(advice("from_the_future")) == "See the documentation of voirdire."
-
-
-def test_a_count_of_names_cannot_exhaust_memory(said):
-    note = Note(code="few_items", sentence="", figures=FIGURES | {"n": 10**15})
-
-    assert "999,999,999,999,998 more" in said(noted(note))
+    return read_of
 
 
 def caution(code, **figures):
-    return {"code": code, "sentence": "a sentence", "figures": figures}
+    return {"code": code, "sentence": "THE SENTENCE", "figures": figures}
 
 
-def test_a_warning_of_all_judges_names_none(make_part, make_row, said):
+def test_every_warning_is_said_with_its_figures(read_warnings, make_row, make_content):
+    notes = [caution(code, **FIGURES) for code in CODES]
+    page = html_report(make_content(make_row(cautions=notes)))
+
+    spoken, chinese = read_warnings(*notes), read_warnings(*notes, language="zh")
+
+    assert "THE SENTENCE" not in spoken + chinese
+    said = [Markup(each).striptags() for each in re.findall(r"<dt>(.*?)</dt>", page, re.DOTALL)]
+    said = [each.replace("\N{NO-BREAK SPACE}", " ") for each in said]
+    assert spoken.count("What to do:") == len(CODES)
+    for code, figures in SHOWN.items():
+        assert any(all(figure in one for figure in figures) for one in said), code
+
+
+def test_figures_of_another_version_leave_the_sentence(read_warnings):
+    notes = [caution(code) for code in SHOWN]
+
+    assert read_warnings(*notes).count("THE SENTENCE") == len(SHOWN)
+    assert "SENTENCE" not in read_warnings(*notes, language="zh")
+
+
+def test_an_unknown_code_is_said_as_it_stands(read_warnings):
+    note = {"code": "from_the_future", "sentence": "mind the gap"}
+
+    assert read_warnings(note) == ("mind the gap. What to do: See the documentation of voirdire.")
+    assert read_warnings(note, language="zh").startswith("mind the gap")
+
+
+def test_a_count_of_names_cannot_exhaust_memory(read_warnings):
+    spoken = read_warnings(caution("few_items", **(FIGURES | {"n": 10**15})))
+
+    assert "999,999,999,999,998 more" in spoken
+
+
+def test_a_warning_of_all_judges_names_none(read, make_row):
     rows = [make_row(name, cautions=[caution("no_controls")]) for name in ("a", "b")]
 
-    [warned] = warnings_of(make_part(*rows).main, [])
-
-    assert warned.whom is None
-    assert said(warned.what) == (
+    assert read("warnings", *rows) == (
         "No controls were run, so it is not known whether a judge that always gives the same "
-        "answer would pass."
+        "answer would pass. What to do: Run the examination with its controls."
     )
-    assert said(warned.todo) == "Run the examination with its controls."
 
 
-def test_a_warning_of_one_judge_at_one_margin_names_both(make_part, make_row, said):
+def test_a_warning_of_one_judge_at_one_margin_names_both(read, make_row):
     unstable = [caution("unstable", stability=0.4)]
     rows = [
         make_row("a", epsilon=0.1, cautions=unstable),
@@ -117,56 +128,53 @@ def test_a_warning_of_one_judge_at_one_margin_names_both(make_part, make_row, sa
         make_row("b", epsilon=0.2, cautions=unstable),
     ]
 
-    [warned] = warnings_of(make_part(*rows).main, [])
-
-    assert said(warned.whom) == "Concerns b and a (ε = .1)."
+    assert "Concerns b and a (ε = .1)." in read("warnings", *rows)
 
 
-def test_figures_that_differ_by_judge_are_left_out(make_part, make_row, said):
+def test_figures_that_differ_by_judge_are_left_out(read, make_row):
     rows = [
         make_row(name, cautions=[caution("failures", n_failures=n, winning_rate=0.5)])
         for name, n in (("a", 1), ("b", 2))
     ]
 
-    [warned] = warnings_of(make_part(*rows).main, [])
+    spoken = read("warnings", *rows)
 
-    assert said(warned.what).startswith("The judge left calls without an answer")
-
-
-def test_many_ties_without_an_exact_test_have_another_advice(make_part, make_row, said):
-    tied = [caution("many_ties", share=0.6, annotators=["eve"], n=1, has_exact=False)]
-
-    [warned] = warnings_of(make_part(make_row(cautions=tied)).main, [])
-
-    assert said(warned.todo).startswith("The exact test does not apply here")
+    assert spoken.startswith("The judge left calls without an answer")
+    assert spoken.count("What to do:") == 1
 
 
-def test_the_page_notices_what_hangs_on_the_margin(make_part, make_row):
+def test_many_ties_without_an_exact_test_have_another_advice(read_warnings):
+    tied = caution("many_ties", share=0.6, annotators=["eve"], n=1, has_exact=False)
+
+    assert "What to do: The exact test does not apply here" in read_warnings(tied)
+
+
+def test_the_page_notices_what_hangs_on_the_margin(read, make_row):
     rows = [
         make_row(won=0, epsilon=0.1, smallest_epsilon=0.195),
         make_row(won=3, epsilon=0.2, smallest_epsilon=0.195),
     ]
 
-    codes = [warned.code for warned in warnings_of(make_part(*rows).main, [])]
+    first, second = read("warnings", *rows).split("What to do:")[:2]
 
-    assert codes == ["some_margins", "near_margin"]
+    assert "The outcome depends on ε" in first
+    assert "The judge passes at ε = .2 but would not have passed below" in second
 
 
-def test_a_random_control_that_passes_is_a_warning(make_part, make_row):
+def test_a_random_control_that_passes_is_a_warning(read, make_row):
     controls = [
         control | {"passed": control["control"] == "random"} for control in make_row()["controls"]
     ]
 
-    [warned] = warnings_of(make_part(make_row(controls=controls)).main, [])
+    spoken = read("warnings", make_row(controls=controls))
 
-    assert warned.code == "random_passes"
+    assert "A judge that answers at random would pass" in spoken
+    assert spoken.count("What to do:") == 1
 
 
-def test_what_was_dropped_is_counted_by_reason(make_part, make_row, said):
-    dropped = [Dropped(reason="unknown label")] * 3 + [Dropped(reason="empty")]
+def test_what_was_dropped_is_counted_by_reason(read, make_row):
+    dropped = [{"reason": "unknown label"}] * 3 + [{"reason": "empty"}]
 
-    [warned] = warnings_of(make_part(make_row()).main, dropped)
-
-    assert said(warned.what) == (
+    assert read("warnings", make_row(), dropped=dropped).startswith(
         "4 labels were set aside and not used: 3 × unknown label and 1 × empty."
     )

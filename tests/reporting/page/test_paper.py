@@ -4,17 +4,17 @@ import re
 
 import pytest
 
-from voirdire.reporting.page import html_report
-from voirdire.reporting.page.paper import alignment_words, write_paper
+import voirdire
+from voirdire.reporting import html_report
 from voirdire.studies import TestPlan as Plan
 from voirdire.studies import examine
 
 
 @pytest.fixture
-def paper_of(make_part, said):
-    def paper(*rows):
-        found = write_paper(make_part(*rows), version="1.2.3", false_discovery_rate=0.05)
-        return said(found.method), said(found.results), found.references
+def paper_of(read):
+    def paper(*rows, **keys):
+        places = ("method", "results", "references")
+        return tuple(read(place, *rows, **keys) for place in places)
 
     return paper
 
@@ -34,7 +34,8 @@ def test_the_plain_examination(paper_of, make_row):
         " annotators at q = .05 (Benjamini & Yekutieli, 2001); the winning rate ω is the "
         "share of annotators for whom it was rejected, and a judge passes at ω ≥ .5 both with "
         "failed calls left out and with them lost. The margin was ε = .15 [fixed before the "
-        "labels were examined, because …]. The computations were done with voirdire 1.2.3."
+        "labels were examined, because …]. The computations were done with voirdire "
+        f"{voirdire.__version__}."
     )
     assert results == (
         "The annotators agreed at Krippendorff’s α = .57 (95% interval .54–.59). Its interval is "
@@ -45,7 +46,9 @@ def test_the_plain_examination(paper_of, make_row):
         "wider than the normal. Under the same test at ε = .15, a judge that always "
         "answers “no” reached ω = .00, random labels ω = .00, and the majority vote ω = 1.00."
     )
-    assert references == ("calderon", "benjamini")
+    assert re.findall(r"[A-Z]\w+(?=, [A-Z]\.)", references)[0] == "Calderon"
+    assert "Benjamini" in references
+    assert "Liang" not in references
 
 
 @pytest.mark.parametrize(
@@ -71,7 +74,7 @@ def test_variants_are_named(paper_of, make_row, figures, settings, words):
     method, _, references = paper_of(row)
 
     assert words in method
-    assert ("liang" in references) is ("n_clusters" in settings)
+    assert ("Liang" in references) is ("n_clusters" in settings)
 
 
 def test_failures_are_said(paper_of, make_row):
@@ -102,17 +105,17 @@ def test_many_judges_are_cut_and_counted(paper_of, make_row):
     assert "The figures of a further 3 judges are in the supplement." in results
 
 
-def test_an_alignment_of_ones_own_is_called_that(make_part, make_row, said):
-    family = make_part(make_row(alignment="mine")).main
+def test_an_alignment_of_ones_own_is_called_that(paper_of, make_row):
+    method, _, _ = paper_of(make_row(alignment="mine"))
 
-    assert said(alignment_words(family)) == "mine: a function of the user’s own"
+    assert "mine: a function of the user’s own" in method
 
 
 @pytest.mark.parametrize("settings", [{"gold": True}, {"expert": "eve"}])
-def test_with_a_reference_there_are_no_others(make_part, make_row, said, settings):
-    family = make_part(make_row(settings=settings)).main
+def test_with_a_reference_there_are_no_others(paper_of, make_row, settings):
+    method, _, _ = paper_of(make_row(settings=settings))
 
-    assert said(alignment_words(family)) == "accuracy: whether the label equals the reference’s"
+    assert "accuracy: whether the label equals the reference’s" in method
 
 
 def test_failed_calls_have_their_own_winning_rate(paper_of, make_row):
@@ -145,11 +148,10 @@ def test_a_weighted_share_is_called_that(paper_of, make_row):
     assert "ω = .60 at ε = .15 (passed)" in results
 
 
-def test_judges_that_left_items_out_are_named(make_part, make_row, make_question, said):
+def test_judges_that_left_items_out_are_named(paper_of, make_row, make_question):
     rows = [make_row("gpt"), make_row("llama", n_items=40)]
-    part = make_part(*rows, questions=[make_question(n_items=60)])
 
-    method = said(write_paper(part, version="1", false_discovery_rate=0.05).method)
+    method, _, _ = paper_of(*rows, questions=[make_question(n_items=60)])
 
     assert "on 60 items labelled by 4 annotators. Not every judge answered all" in method
     assert "of them: llama answered 40." in method

@@ -30,7 +30,10 @@ def examination(judge, points, *, epsilon=0.2, outcome=None, mode="additive", **
         "outcome": outcome or ("passed" if rate >= 0.5 else "failed"),
         "advantage_probability": judge_mean,
         "human_advantage": human_mean,
-        "annotators": [dict(zip(names, point, strict=True)) for point in points],
+        "annotators": [
+            dict(zip(names, point, strict=True)) | {"n_items": 60, "p_value": 0.01}
+            for point in points
+        ],
         "controls": [dict(zip(controls, row, strict=True)) for row in CONTROLS],
         "uncertainty": {
             "advantage_low": judge_mean - 0.05,

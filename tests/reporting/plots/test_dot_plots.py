@@ -5,9 +5,9 @@ import math
 import pytest
 from matplotlib.colors import to_hex
 
+from reporting.plots.svg_reading import LIGHT
 from voirdire.errors import InputError
-from voirdire.reporting.plots import plot, to_svg
-from voirdire.reporting.plots.style import LIGHT
+from voirdire.reporting import plot, to_svg
 
 
 def labels_of(axes):

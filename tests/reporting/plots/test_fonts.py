@@ -1,42 +1,46 @@
-"""Characters that the usual font lacks."""
+"""Characters that the fonts of this machine lack."""
 
 import io
-import warnings
 
 import pytest
 
-from voirdire.reporting.plots import figure as figures
-from voirdire.reporting.plots import plot
+from voirdire.reporting import plot, to_svg
 
 
-def test_a_missing_character_is_said_once_in_plain_words(make_study, monkeypatch):
-    monkeypatch.setattr(figures, "_installed", lambda families: [])
-    figure = plot(make_study(["评判员"]))
-
-    with pytest.warns(UserWarning, match="No font on this machine has the characters"):
-        figure.savefig(io.BytesIO(), format="png")
-    figure.savefig(io.BytesIO(), format="png", bbox_inches="tight")  # warnings are errors here
+def png(figure, **kwargs):
+    picture = io.BytesIO()
+    figure.savefig(picture, format="png", **kwargs)
+    return picture.getvalue()
 
 
-def test_an_installed_font_is_found_for_chinese(make_study):
-    installed = figures._installed(figures._FALLBACKS)
-    if not any(ord("评") in figures._characters(family) for family in installed):
-        pytest.skip("no font with Chinese characters is installed")
-    figure = plot(make_study(["评判员"]), language="zh")
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        figure.savefig(io.BytesIO(), format="png")
-        figure.savefig(io.BytesIO(), format="pdf", bbox_inches="tight")
+@pytest.fixture
+def hieroglyph(make_study):
+    """A judge whose name no usual font can write, whatever is installed. Warnings are errors."""
+    return plot(make_study(["\U00013000 评判员"]))
 
 
-def test_fonts_are_looked_for_only_while_drawing(make_study):
-    figure = plot(make_study(["评判员"]))
-    label = figure.axes[0].get_yticklabels()[0]
-    before = label.get_fontfamily()
+def test_a_missing_character_is_told_once_in_plain_words(hieroglyph, caplog):
+    png(hieroglyph)
+    png(hieroglyph, bbox_inches="tight")
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        figure.canvas.draw()
+    (record,) = caplog.records
+    assert record.name == "voirdire"
+    assert "No font on this machine has the characters" in record.getMessage()
+    assert "\U00013000" in record.getMessage()
+
+
+def test_a_page_leaves_letters_to_the_browser(hieroglyph, caplog):
+    svg = to_svg(hieroglyph, name="x")
+
+    assert "\U00013000 评判员" in svg
+    assert caplog.records == []
+
+
+def test_drawing_a_picture_changes_neither_the_fonts_nor_the_page(hieroglyph):
+    label = hieroglyph.axes[0].get_yticklabels()[0]
+    before, page = label.get_fontfamily(), to_svg(hieroglyph, name="x")
+
+    hieroglyph._repr_png_()
 
     assert label.get_fontfamily() == before
+    assert to_svg(hieroglyph, name="x") == page

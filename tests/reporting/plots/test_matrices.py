@@ -5,11 +5,9 @@ import math
 import pytest
 from matplotlib.colors import to_hex
 
+from reporting.plots.svg_reading import LIGHT
 from voirdire.errors import InputError
-from voirdire.reporting.plots import plot, to_svg
-from voirdire.reporting.plots.heat import cell_colour, heat_key
-from voirdire.reporting.plots.style import LIGHT
-from voirdire.reporting.plots.words import words_in
+from voirdire.reporting import plot, to_svg
 
 
 def cells_of(axes):
@@ -115,30 +113,43 @@ def test_weights_are_named(make_study, written):
         assert "polite: Cohen’s κ, quadratic weights" in written(plot(study, kind=kind))
 
 
-def test_below_chance_has_another_colour():
-    assert cell_colour(0.5) == (LIGHT["heat-1"], 0.45)
-    assert cell_colour(-0.5) == (LIGHT["heat-2"], 0.45)
-    assert cell_colour(7)[1] == 0.9
-
-
 @pytest.mark.parametrize(
-    ("least", "steps"),
+    ("least", "lowest"),
     [
-        (0.1, ["0", ".2"]),
-        (-0.004, ["0", ".2"]),  # written .00
-        (-0.03, ["−.2", "0"]),
-        (-0.2, ["−.2", "0"]),
-        (-0.21, ["−.4", "−.2"]),
-        (-1.0, ["−1", "−.8"]),
-        (math.nan, ["0", ".2"]),
+        (0.1, "0"),
+        (-0.004, "0"),  # written .00
+        (-0.03, "−.2"),
+        (-0.2, "−.2"),
+        (-0.21, "−.4"),
+        (-1.0, "−1"),
+        (None, "0"),
     ],
 )
-def test_the_key_starts_no_lower_than_the_values(least, steps):
-    key = heat_key([0.5, least], title="κ", say=words_in("en"))
+def test_the_key_starts_no_lower_than_the_values(make_study, written, least, lowest):
+    study = make_study(("j",), ("a", "b"))
+    values = study["questions"][0]["agreement"]["matrix"]["values"]
+    for row in values:
+        row[:] = [0.5] * 3
+    values[0][1] = values[1][0] = least
 
-    texts = [item.text for item in key]
-    assert texts[:3] == ["κ", *steps]
+    texts = written(plot(study, kind="agreement"))
+
+    steps = ["−1", "−.8", "−.6", "−.4", "−.2", "0"]
+    assert next(step for step in steps if step in texts) == lowest
     assert "1" in texts
+
+
+def test_below_chance_has_another_colour(make_study):
+    study = make_study(("j",), ("a", "b"))
+    values = study["questions"][0]["agreement"]["matrix"]["values"]
+    values[0][1] = values[1][0] = 0.5
+    values[0][2] = values[2][0] = -0.5
+
+    cells = cells_of(plot(study, kind="agreement").axes[0]).values()
+
+    faces = {(to_hex(cell.get_facecolor()[:3]), round(cell.get_facecolor()[3], 9))
+             for cell in cells}  # fmt: skip
+    assert {(LIGHT["heat-1"], 0.45), (LIGHT["heat-2"], 0.45)} <= faces
 
 
 def test_a_question_without_a_matrix_says_so(make_study):

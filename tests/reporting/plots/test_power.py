@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import pytest
 
 from voirdire.errors import InputError
-from voirdire.reporting.plots import draw_power, plot
+from voirdire.reporting import plot
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Analysis:
 
 
 def test_curves_go_through_the_rows(make_power, by_gid):
-    axes = draw_power(make_power()).axes[0]
+    axes = plot(make_power()).axes[0]
 
     curves = [list(map(list, curve.get_data())) for curve in by_gid(axes, "curve-")]
     assert curves[0] == [[20, 50, 80], pytest.approx([0.3, 0.6, 0.9])]
@@ -36,14 +36,14 @@ def test_curves_go_through_the_rows(make_power, by_gid):
 
 
 def test_errors_are_those_of_the_simulation(make_power, by_gid):
-    axes = draw_power(make_power()).axes[0]
+    axes = plot(make_power()).axes[0]
 
     first = by_gid(axes, "error-")[0].get_segments()[0]
     assert first[:, 1] == pytest.approx([0.3 - 1.96 * 0.02, 0.3 + 1.96 * 0.02])
 
 
 def test_the_wanted_power_is_a_line(make_power, by_gid, written):
-    figure = draw_power(make_power(0.9))
+    figure = plot(make_power(0.9))
 
     (line,) = by_gid(figure.axes[0], "wanted")
     assert list(line.get_ydata()) == [0.9, 0.9]
@@ -55,15 +55,13 @@ def test_a_result_and_its_dict_are_drawn_alike(make_power, written):
     given = make_power()
     result = Analysis(tuple(Row(**row) for row in given["rows"]), given["wanted_power"])
 
-    drawn = [
-        written(figure) for figure in (draw_power(result), plot(given), plot(given, kind="power"))
-    ]
+    drawn = [written(figure) for figure in (plot(result), plot(given), plot(given, kind="power"))]
 
     assert drawn[0] == drawn[1] == drawn[2]
 
 
 def test_the_words_can_be_chinese(make_power, written):
-    assert "3 名标注员，ε = 0.1" in written(draw_power(make_power(), language="zh"))
+    assert "3 名标注员，ε = 0.1" in written(plot(make_power(), language="zh"))
 
 
 def test_a_power_analysis_is_nothing_else(make_power):
@@ -74,7 +72,7 @@ def test_a_power_analysis_is_nothing_else(make_power):
 def test_what_is_no_power_analysis_is_refused(make_study):
     for thing in (make_study(), 3, {"rows": []}):
         with pytest.raises(InputError, match="`result` must be what the power analysis returns"):
-            draw_power(thing)
+            plot(thing, kind="power")
 
 
 def test_too_many_curves_are_refused(make_power):
@@ -82,4 +80,4 @@ def test_too_many_curves_are_refused(make_power):
     given["rows"] = [row | {"epsilon": n / 100} for n, row in enumerate(given["rows"] * 3)]
 
     with pytest.raises(InputError, match="from 1 to 12 pairs"):
-        draw_power(given)
+        plot(given)

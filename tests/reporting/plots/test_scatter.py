@@ -5,8 +5,8 @@ import pytest
 from matplotlib.colors import to_hex
 from matplotlib.path import Path
 
-from voirdire.reporting.plots import plot
-from voirdire.reporting.plots.style import LIGHT
+from reporting.plots.svg_reading import LIGHT
+from voirdire.reporting import plot
 
 POINTS = [
     ("ann", 0.9, 0.8, True),

@@ -1,34 +1,21 @@
 """Figures as inline SVG: safe, themed, repeatable."""
 
-import math
 import re
 import xml.etree.ElementTree as ET
-from typing import get_args
 
 import pytest
 from matplotlib.figure import Figure
-from matplotlib.textpath import TextPath
 
+from reporting.plots.svg_reading import DARK, KINDS, LIGHT, SVG, cut_texts, texts_of
 from voirdire.errors import InputError
-from voirdire.reporting.plots import PlotKind, plot, theme_css, to_svg
-from voirdire.reporting.plots.style import DARK, LIGHT
+from voirdire.reporting import plot, theme_css, to_svg
 
-KINDS = [
-    kind
-    for kind in get_args(PlotKind)
-    if kind.partition("_")[0] not in ("power", "reward", "training")
-]
-SVG = "{http://www.w3.org/2000/svg}"
 HOSTILE = (
     "</svg><script>alert(1)</script>",
     'q" onload="alert(1)',
     "<b>&amp;</b> $x$ ]]>",
     "a\u202eb\x00\ufffe",
 )
-
-
-def texts_of(svg):
-    return [element.text for element in ET.fromstring(svg).iter(f"{SVG}text")]
 
 
 def luminance(colour):
@@ -88,15 +75,6 @@ def test_the_same_result_gives_the_same_bytes(make_study):
         assert first == second
 
 
-def test_drawing_a_picture_in_between_changes_nothing(make_study):
-    figure = plot(make_study(["评判员甲", "乙"]), language="zh")
-    before = to_svg(figure, name="x")
-
-    figure._repr_png_()
-
-    assert to_svg(figure, name="x") == before
-
-
 def test_ids_carry_the_name_and_are_told_apart(make_study):
     svgs = [
         to_svg(plot(make_study(), kind=kind), name=f"f-{kind}")
@@ -127,45 +105,19 @@ def test_the_heading_can_be_left_to_the_page(make_study):
     assert heights[0] - heights[1] == figure.heading_px
 
 
-def width_of(text, size):
-    """Measure as DejaVu Sans, about the widest font of a browser; what it lacks is square."""
-    drawn = "".join(letter for letter in text if ord(letter) < 0x2E80)
-    wide = (len(text) - len(drawn)) * size
-    return wide + (TextPath((0, 0), drawn, size=size).get_extents().width if drawn.strip() else 0)
-
-
 @pytest.mark.parametrize("kind", KINDS)
 def test_no_text_leaves_the_figure(make_study, kind):
     names = ["a judge with a long name", "ein Richter", "通义千问七十二亿参数指令微调版"]
 
-    root = ET.fromstring(to_svg(plot(make_study(names), kind=kind), name="x"))
+    svg = to_svg(plot(make_study(names), kind=kind), name="x")
 
-    left, _, width, _ = map(float, root.get("viewBox").split())
-    for element in root.iter(f"{SVG}text"):
-        style = element.get("style")
-        size = float(re.search(r"font-size:([\d.]+)px", style)[1])
-        slant = math.radians(45 if "rotate(-45" in element.get("transform", "") else 0)
-        long = width_of(element.text, size) * math.cos(slant)
-        anchor = re.search(r"text-anchor:(\w+)", style)
-        start = (
-            float(element.get("x"))
-            - {"end": 1.0, "middle": 0.5}.get(anchor and anchor[1], 0.0) * long
-        )
-        assert left - 1 <= start, element.text
-        assert start + long <= left + width + 1, element.text
+    assert cut_texts(svg) == []
 
 
 def test_numbers_are_not_written_out_to_the_atom(make_study):
     svg = to_svg(plot(make_study()), name="x")
 
     assert not re.search(r'(?:\bd|\bx|\by|transform)="[^"]*\d\.\d{4,}', svg)
-
-
-def test_chinese_is_left_to_the_browser_without_a_warning(make_study):
-    svg = to_svg(plot(make_study(["评判员甲", "😀 judge"]), language="zh"), name="x")
-
-    assert "评判员甲" in texts_of(svg)
-    assert "😀 judge" in texts_of(svg)
 
 
 def test_any_figure_can_be_written():

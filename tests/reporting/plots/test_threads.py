@@ -4,14 +4,11 @@ import io
 import sys
 import warnings
 from concurrent.futures import ThreadPoolExecutor
-from types import SimpleNamespace
 
 import matplotlib as mpl
 import pytest
 
-from voirdire.reporting.page.figures import Drawer
-from voirdire.reporting.plots import draw_power, plot, to_svg
-from voirdire.reporting.power_picture import power_picture
+from voirdire.reporting import plot, to_svg
 
 KINDS = ("advantage", "agreement", "confusion", "scatter")
 
@@ -25,28 +22,22 @@ def impatient():
     sys.setswitchinterval(interval)
 
 
-def in_threads(draw, n=8):
+def in_threads(draw, n=4):
     with ThreadPoolExecutor(4) as threads:
         return list(threads.map(lambda _: draw(), range(n)))
-
-
-def draw_page(study):
-    draw = Drawer(study, "en")
-    return "".join(draw(kind, name=f"f-{kind}") for kind in KINDS)
 
 
 def draw_figures(study):
     return "".join(to_svg(plot(study, kind=kind), name=kind) for kind in KINDS)
 
 
-@pytest.mark.parametrize("draw", [draw_page, draw_figures])
-def test_four_threads_give_the_bytes_of_one_and_leave_no_trace(make_study, impatient, draw):
+def test_four_threads_give_the_bytes_of_one_and_leave_no_trace(make_study, impatient):
     study = make_study(("best", "评判员"))
     study["questions"][0]["agreement"]["matrix"]["values"][0][1] = None  # hatched
-    alone = draw(study)
+    alone = draw_figures(study)
     settings, filters = dict(mpl.rcParams), list(warnings.filters)
 
-    drawn = in_threads(lambda: draw(study))
+    drawn = in_threads(lambda: draw_figures(study))
 
     assert set(drawn) == {alone}
     assert dict(mpl.rcParams) == settings
@@ -55,15 +46,11 @@ def test_four_threads_give_the_bytes_of_one_and_leave_no_trace(make_study, impat
 
 def test_pictures_may_be_saved_while_pages_are_drawn(make_study, make_power, impatient):
     study, power = make_study(), make_power()
-    analysis = SimpleNamespace(
-        rows=[SimpleNamespace(**row) for row in power["rows"]], wanted_power=0.8
-    )
 
     def draw():
         saved = io.BytesIO()
-        draw_power(power).savefig(saved, format="svg", metadata={"Date": None})
+        plot(power).savefig(saved, format="svg", metadata={"Date": None})
         return (
-            power_picture(analysis, file_format="svg"),
             to_svg(plot(study), name="x"),
             "<text" in saved.getvalue().decode(),  # a page's text stays text, a picture's does not
         )

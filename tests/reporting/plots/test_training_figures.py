@@ -1,32 +1,23 @@
 """The figures of a training run: what is drawn is what the run says."""
 
 import json
-import math
 import re
 import xml.etree.ElementTree as ET
 from dataclasses import replace
-from typing import get_args
 
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
-from matplotlib.textpath import TextPath
 
 from made_training_run import CLASSES, PROPOSITIONS, made_run
+from reporting.plots.svg_reading import LIGHT, SVG, cut_texts
 from voirdire.errors import InputError
-from voirdire.reporting.plots import PlotKind, plot, to_svg
-from voirdire.reporting.plots.style import LIGHT
-from voirdire.reporting.plots.training_classes import draw_training_classes
-from voirdire.reporting.plots.training_length import draw_training_length
-from voirdire.reporting.plots.training_missing import draw_training_missing
-from voirdire.reporting.plots.training_moves import edge_size, moves_of
-from voirdire.reporting.plots.training_plot import TrainingPlotKind, plot_training
-from voirdire.reporting.plots.training_propositions import draw_training_propositions
-from voirdire.reporting.plots.training_reward import draw_training_reward
-from voirdire.reporting.training_json import training_run_as_dict, training_run_to_json
+from voirdire.reporting import plot, to_svg, training_run_as_dict, training_run_to_json
 
-KINDS = get_args(TrainingPlotKind)
-SVG = "{http://www.w3.org/2000/svg}"
+KINDS = (
+    "training_classes", "training_length", "training_missing", "training_propositions",
+    "training_reward",
+)  # fmt: skip
 HOSTILE = "</svg><script>alert(1)</script>"
 LONG = "a_proposition_with_an_id_of_very_many_letters_"
 
@@ -47,14 +38,10 @@ def test_a_run_is_drawn_as_its_reward_by_default(written):
     assert written(plot(run)) == written(plot(run, kind="training_reward"))
 
 
-def test_every_kind_of_a_training_is_a_kind_of_plot():
-    assert set(KINDS) == {kind for kind in get_args(PlotKind) if kind.startswith("training_")}
-
-
 def test_the_reward_and_its_parts_are_lines_over_the_steps():
     run = made_run(12)
 
-    axes = draw_training_reward(run).axes[0]
+    axes = plot(run, kind="training_reward").axes[0]
 
     for name in ("reward_mean", "rule_mean", "base_mean"):
         drawn = line(axes, name)
@@ -66,7 +53,7 @@ def test_the_reward_and_its_parts_are_lines_over_the_steps():
 def test_the_band_is_one_standard_deviation_to_either_side():
     run = made_run(12)
 
-    (band,) = draw_training_reward(run).axes[0].collections
+    (band,) = plot(run, kind="training_reward").axes[0].collections
 
     drawn = {(round(x, 9), round(y, 9)) for x, y in band.get_paths()[0].vertices}
     ends = {
@@ -78,7 +65,7 @@ def test_the_band_is_one_standard_deviation_to_either_side():
 
 
 def test_without_a_base_reward_there_is_one_line(written):
-    axes = draw_training_reward(made_run(base=False)).axes[0]
+    axes = plot(made_run(base=False), kind="training_reward").axes[0]
 
     assert {"reward_mean"} == gids(axes) & {"reward_mean", "rule_mean", "base_mean"}
     assert "rule part" not in written(axes.figure)
@@ -88,7 +75,7 @@ def test_alarms_are_marked_once_a_step():
     run = made_run(8)  # eight alarms at eight steps
     twice = replace(run, alarms=(*run.alarms, *run.alarms))
 
-    axes = draw_training_reward(twice).axes[0]
+    axes = plot(twice, kind="training_reward").axes[0]
 
     marks = [each for each in axes.lines if str(each.get_gid()).startswith("alarm-")]
     assert sorted(float(mark.get_xdata()[0]) for mark in marks) == list(range(8))
@@ -102,36 +89,36 @@ def test_other_figures_mark_only_their_own_alarms(written):
         found = [each for each in axes.lines if str(each.get_gid()).startswith("alarm-")]
         return {float(mark.get_xdata()[0]) for mark in found}
 
-    assert marks(draw_training_missing(run).axes[0]) == {at["missing", "reward"]}
-    assert marks(draw_training_length(run).axes[1]) == {
+    assert marks(plot(run, kind="training_missing").axes[0]) == {at["missing", "reward"]}
+    assert marks(plot(run, kind="training_length").axes[1]) == {
         at["length", "length"],
         at["length", "length and reward"],
     }
-    panels = draw_training_classes(run).axes
+    panels = plot(run, kind="training_classes").axes
     assert [marks(panel) for panel in panels] == [{at["drift", "hard_refuse/ideal"]}, set()]
-    first, second = draw_training_propositions(run).axes[:2]
+    first, second = plot(run, kind="training_propositions").axes[:2]
     assert marks(first) == {at["saturation", PROPOSITIONS[0]]}
     assert marks(second) == {at["drift", PROPOSITIONS[-1]]}
 
 
-def test_ten_thousand_steps_are_means_of_fifty_and_it_is_said(written):
-    run = made_run(10_000, gone={0, 1, 2})
+def test_a_thousand_steps_are_means_of_five_and_it_is_said(written):
+    run = made_run(1_000, gone={0, 1, 2})
 
-    figure = draw_training_reward(run)
+    figure = plot(run, kind="training_reward")
 
     drawn = line(figure.axes[0], "reward_mean")
     rewards = np.array([step.reward_mean for step in run.steps])
     assert len(drawn.get_xdata()) == 200
-    assert drawn.get_ydata()[0] == pytest.approx(rewards[3:50].mean())
-    assert drawn.get_ydata()[1:] == pytest.approx(rewards.reshape(200, 50)[1:].mean(axis=1))
-    assert drawn.get_xdata() == pytest.approx(np.arange(10_000).reshape(200, 50).mean(axis=1))
-    assert "each point: the mean of 50 steps" in written(figure)
+    assert drawn.get_ydata()[0] == pytest.approx(rewards[3:5].mean())
+    assert drawn.get_ydata()[1:] == pytest.approx(rewards.reshape(200, 5)[1:].mean(axis=1))
+    assert drawn.get_xdata() == pytest.approx(np.arange(1_000).reshape(200, 5).mean(axis=1))
+    assert "each point: the mean of 5 steps" in written(figure)
 
 
 def test_a_curve_breaks_where_no_step_has_a_reward_and_lone_points_are_dots():
     run = made_run(60, gone={*range(20, 30), 31}, alarms=False, reference=False)
 
-    axes = draw_training_reward(run).axes[0]
+    axes = plot(run, kind="training_reward").axes[0]
 
     drawn = np.array(line(axes, "reward_mean").get_ydata())
     assert np.flatnonzero(np.isnan(drawn)).tolist() == [*range(20, 30), 31]
@@ -143,7 +130,7 @@ def test_the_propositions_that_moved_most_come_first_after_those_with_alarms(wri
     names = tuple(f"p{place:02d}" for place in range(20))
     run = made_run(40, propositions=names, reference=False)
 
-    figure = draw_training_propositions(run)
+    figure = plot(run, kind="training_propositions")
 
     change = {
         name: abs(
@@ -162,7 +149,7 @@ def test_the_propositions_that_moved_most_come_first_after_those_with_alarms(wri
 def test_each_panel_of_a_proposition_shows_its_rates_and_the_reference(written):
     run = made_run(30, alarms=False)
 
-    figure = draw_training_propositions(run)
+    figure = plot(run, kind="training_propositions")
 
     titles = [text for text in written(figure) if text in PROPOSITIONS]
     assert sorted(titles) == sorted(PROPOSITIONS)
@@ -184,7 +171,7 @@ def stacked(axes, place):
 def test_classes_are_stacked_from_the_best_up_to_the_worst():
     run = made_run(5, alarms=False)
 
-    axes = draw_training_classes(run, behavior="comply").axes[0]
+    axes = plot(run, behavior="comply", kind="training_classes").axes[0]
 
     below = np.zeros(5)
     for place, name in enumerate(CLASSES[::-1]):  # ideal, less good, ... disallowed
@@ -201,7 +188,7 @@ def test_classes_of_a_rubric_of_its_own_keep_their_order_and_many_share_a_colour
     names = tuple(f"class {place}" for place in range(12))
     run = made_run(4, classes=names, alarms=False)
 
-    figure = draw_training_classes(run, behavior="comply")
+    figure = plot(run, behavior="comply", kind="training_classes")
 
     texts = written(figure)
     assert [text for text in texts if re.fullmatch(r"class \d+", text)] == list(names[:7])
@@ -213,7 +200,7 @@ def test_several_behaviors_are_panels_on_one_axis_of_steps(written):
     names = tuple("abcdef")
     run = made_run(8, behaviors=names, alarms=False)
 
-    figure = draw_training_classes(run)
+    figure = plot(run, kind="training_classes")
 
     assert len(figure.axes) == 4
     assert len({axes.get_xlim() for axes in figure.axes}) == 1
@@ -223,7 +210,7 @@ def test_several_behaviors_are_panels_on_one_axis_of_steps(written):
 def test_length_and_reward_are_two_panels_with_the_steps_at_the_same_places():
     run = made_run(20)
 
-    above, below = draw_training_length(run).axes
+    above, below = plot(run, kind="training_length").axes
 
     assert above.get_xlim() == below.get_xlim()
     assert above.get_position().x0 == below.get_position().x0
@@ -235,13 +222,13 @@ def test_length_and_reward_are_two_panels_with_the_steps_at_the_same_places():
 @pytest.mark.parametrize(("unit", "text"), [("tokens", "mean length, tokens"),
                                             ("characters", "mean length, characters")])  # fmt: skip
 def test_the_unit_of_lengths_is_named(written, unit, text):
-    assert text in written(draw_training_length(made_run(length_unit=unit)))
+    assert text in written(plot(made_run(length_unit=unit), kind="training_length"))
 
 
 def test_missing_shares_are_drawn_from_zero():
     run = made_run(20, gone={19})
 
-    axes = draw_training_missing(run).axes[0]
+    axes = plot(run, kind="training_missing").axes[0]
 
     shares = [step.missing_share for step in run.steps]
     assert list(line(axes, "missing").get_ydata()) == shares
@@ -253,8 +240,8 @@ def test_a_reference_under_another_reward_or_unit_is_not_put_on_the_same_scale()
     run = made_run(10)
     other = replace(run.reference_run, reward_hash="sha256:other", length_unit="characters")
 
-    above, below = draw_training_length(replace(run, reference_run=other)).axes
-    rates = draw_training_propositions(replace(run, reference_run=other)).axes[0]
+    above, below = plot(replace(run, reference_run=other), kind="training_length").axes
+    rates = plot(replace(run, reference_run=other), kind="training_propositions").axes[0]
 
     assert np.isnan(line(above, "reference").get_ydata()).all()
     assert np.isnan(line(below, "reference").get_ydata()).all()
@@ -265,7 +252,7 @@ def test_the_reference_is_drawn_as_far_as_the_run_goes():
     long, short = made_run(100), made_run(10)
     run = replace(short, reference_run=long.reference_run)
 
-    drawn = line(draw_training_reward(run).axes[0], "reference")
+    drawn = line(plot(run, kind="training_reward").axes[0], "reference")
 
     assert list(drawn.get_xdata()) == list(range(10))
 
@@ -282,14 +269,14 @@ def test_a_run_is_drawn_like_its_json(kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("n_steps", [1, 2, 7])
+@pytest.mark.parametrize("n_steps", [1, 2])
 def test_a_few_steps_are_drawn(kind, n_steps):
-    assert "<svg" in to_svg(plot_training(made_run(n_steps), kind=kind), name="x")
+    assert "<svg" in to_svg(plot(made_run(n_steps), kind=kind), name="x")
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_run_without_a_single_reward_is_drawn_and_says_so(kind, written):
-    figure = plot_training(made_run(6, gone=range(6), reference=False), kind=kind)
+    figure = plot(made_run(6, gone=range(6), reference=False), kind=kind)
 
     words = {
         "training_reward": "nothing to show: undefined at every step",
@@ -305,21 +292,20 @@ def test_a_run_without_a_single_reward_is_drawn_and_says_so(kind, written):
 def test_a_figure_can_be_drawn_on_axes_of_the_caller(kind):
     axes = Figure().subplots()
 
-    figure = plot_training(made_run(), kind=kind, ax=axes)
+    figure = plot(made_run(), kind=kind, ax=axes)
 
     assert figure is axes.figure
     assert axes.lines or axes.patches
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("language", ["en", "zh"])
-def test_the_element_stands_by_itself_and_takes_its_colours_from_the_page(kind, language):
-    svg = to_svg(plot_training(made_run(), kind=kind, language=language), name="fig")
+def test_the_element_stands_by_itself_and_takes_its_colours_from_the_page(kind):
+    svg = to_svg(plot(made_run(), kind=kind), name="fig")
 
     assert ET.fromstring(svg).get("aria-label")
     assert set(re.findall(r"var\(--[a-z0-9-]+\)", svg)) <= {f"var(--{role})" for role in LIGHT}
     assert not re.search(r"#[0-9a-f]{6}\b|<script|<style|http(?!://www\.w3\.org/2000/svg)", svg)
-    assert svg == to_svg(plot_training(made_run(), kind=kind, language=language), name="fig")
+    assert svg == to_svg(plot(made_run(), kind=kind), name="fig")
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -327,72 +313,39 @@ def test_hostile_names_stay_text(kind):
     bad = {"propositions": (HOSTILE, "$x_{$"), "behaviors": (HOSTILE,), "classes": (HOSTILE, "b")}
     run = made_run(6, name=HOSTILE, **bad)
 
-    root = ET.fromstring(to_svg(plot_training(run, kind=kind), name="fig"))
+    root = ET.fromstring(to_svg(plot(run, kind=kind), name="fig"))
 
     assert not list(root.iter(f"{SVG}script"))
     assert any("</svg><scr" in (each.text or "") for each in root.iter(f"{SVG}text"))
 
 
-def width_of(text, size):
-    """Measure as DejaVu Sans, about the widest font of a browser; what it lacks is square."""
-    drawn = "".join(letter for letter in text if ord(letter) < 0x2E80)
-    wide = (len(text) - len(drawn)) * size
-    return wide + (TextPath((0, 0), drawn, size=size).get_extents().width if drawn.strip() else 0)
-
-
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("language", ["en", "zh"])
-@pytest.mark.parametrize("prefix", ["", LONG, "请求得到专业的帮助"])
+@pytest.mark.parametrize(("language", "prefix"), [("en", LONG), ("zh", "请求得到专业的帮助")])
 def test_no_text_leaves_the_figure(kind, language, prefix):
     names = {
         "propositions": tuple(f"{prefix}{place}" for place in range(20)),
         "behaviors": tuple(f"{prefix}{place}" for place in range(5)),
         "classes": tuple(f"{prefix}{place}" for place in range(6)),
     }
-    run = made_run(2_000, name=f"{prefix}mine", **names)
+    run = made_run(210, name=f"{prefix}mine", **names)
 
-    root = ET.fromstring(to_svg(plot_training(run, kind=kind, language=language), name="x"))
+    svg = to_svg(plot(run, kind=kind, language=language), name="x")
 
-    left, _, width, _ = map(float, root.get("viewBox").split())
-    for element in root.iter(f"{SVG}text"):
-        style = element.get("style")
-        long = width_of(element.text, float(re.search(r"font-size:([\d.]+)px", style)[1]))
-        anchor = re.search(r"text-anchor:(\w+)", style)
-        share = {"end": 1.0, "middle": 0.5}.get(anchor and anchor[1], 0.0)
-        start = float(element.get("x")) - share * long
-        assert left - 1 <= start, element.text
-        assert start + long <= left + width + 1, element.text
+    assert cut_texts(svg) == []
 
 
 def test_the_words_can_be_chinese(written):
-    assert "平均奖励" in written(draw_training_reward(made_run(), language="zh"))
-
-
-@pytest.mark.parametrize(("n_steps", "size"), [(1, 1), (2, 1), (5, 2), (19, 9), (20, 10), (99, 10)])
-def test_a_beginning_is_ten_steps_or_half_of_a_shorter_run(n_steps, size):
-    assert edge_size(n_steps) == size
-
-
-def test_moves_are_sorted_by_their_size_and_undefined_ones_come_last():
-    columns = {"none": [math.nan] * 4, "up": [0, 0, 0.2, 0.2], "down": [0.9, 0.9, 0.1, 0.1]}
-
-    moves = moves_of(columns)
-
-    assert [move.name for move in moves] == ["down", "up", "none"]
-    assert moves[0].change == pytest.approx(-0.8)
-    assert [move.name for move in moves_of(columns, first={"none"})] == ["none", "down", "up"]
+    assert "平均奖励" in written(plot(made_run(), language="zh", kind="training_reward"))
 
 
 def test_wrong_arguments_are_refused():
-    with pytest.raises(InputError, match="`kind` must be"):
-        plot_training(made_run(), kind="pie")
     with pytest.raises(InputError, match=r"`behavior` must be one of 'hard_refuse'.*got 'refuse'"):
-        plot_training(made_run(), kind="training_classes", behavior="refuse")
+        plot(made_run(), kind="training_classes", behavior="refuse")
     with pytest.raises(InputError, match="must hold at least one step of the training, got none"):
-        plot_training(made_run(steps=()))
+        plot(made_run(steps=()), kind="training_reward")
     for thing in (3, {}, {"examinations": []}):
         with pytest.raises(InputError, match="`result` must be a training run"):
-            plot_training(thing)
+            plot(thing, kind="training_reward")
 
 
 @pytest.mark.parametrize(("kind", "change", "message"), [
@@ -404,4 +357,4 @@ def test_what_the_run_lacks_is_named(kind, change, message):
     steps = tuple(replace(step, **{change: {}}) for step in run.steps)
 
     with pytest.raises(InputError, match=message):
-        plot_training(replace(run, steps=steps), kind=kind)
+        plot(replace(run, steps=steps), kind=kind)

@@ -1,10 +1,10 @@
 """ω against ε."""
 
-from itertools import pairwise
+from itertools import combinations, pairwise
 
 import pytest
 
-from voirdire.reporting.plots import plot
+from voirdire.reporting import plot
 
 
 def lines_of(axes, by_gid):
@@ -38,18 +38,30 @@ def label_boxes(axes):
     return [(each.get_text(), each.xy[1], each.xyann[1]) for each in found]
 
 
-def test_names_at_the_ends_of_lines_do_not_overlap(make_study):
-    study = make_study([f"judge {n}" for n in range(8)])
+def draw_rates(make_study, rates):
+    study = make_study([f"judge {n}" for n in range(len(rates))], epsilons=(0.1, 0.2))
     for row in study["examinations"]:
-        row["winning_rate"] = 1.0
+        row["winning_rate"] = rates[int(row["judge"].split()[1])]
+    return plot(study, kind="winning_rate").axes[0]
 
-    axes = plot(study, kind="winning_rate").axes[0]
+
+@pytest.mark.parametrize(
+    "rates", [[1.0] * 8, [0.0] * 8, [0.5, 0.51, 0.5, 0.49], [0.97, 0.98, 1.0, 0.0, 0.01], [0.3]]
+)
+def test_names_at_the_ends_of_lines_do_not_overlap(make_study, rates):
+    axes = draw_rates(make_study, rates)
 
     height = axes.get_position().height * axes.figure.get_size_inches()[1] * 72
     low, high = axes.get_ylim()
-    places = sorted((y - low) / (high - low) * height + up for _, y, up in label_boxes(axes))
-    assert len(places) == 8 + 3
+    found = [(y, (y - low) / (high - low) * height + up) for _, y, up in label_boxes(axes)]
+    places = sorted(place for _, place in found)
+    assert len(places) == len(rates) + 3
     assert min(b - a for a, b in pairwise(places)) >= 14
+    assert min(places) >= -10
+    assert max(places) <= height + 10
+    # a line that ends higher has its name higher
+    for (y, place), (other_y, other) in combinations(found, 2):
+        assert (y - other_y) * (place - other) >= 0
 
 
 def test_of_many_judges_the_best_five_are_named(make_study, by_gid, written):

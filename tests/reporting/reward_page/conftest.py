@@ -9,9 +9,7 @@ from pathlib import Path
 import pytest
 from markupsafe import Markup
 
-from voirdire.reporting.reward_page import reward_report
-from voirdire.reporting.reward_page.reading import read_reward_report
-from voirdire.reporting.reward_page.speaker import RewardSpeaker
+from voirdire.reporting import reward_report
 
 JSON = Path(__file__).with_name("examination.json").read_text(encoding="utf-8")
 
@@ -34,10 +32,10 @@ def light(content):
 
 
 @pytest.fixture
-def without_base(content):
+def without_base(light):
     """Take the base reward away, as an examination of rules alone writes it."""
     nothing = {"value": None, "low": None, "high": None, "n": 0, "n_prompts": 0}
-    changed = copy.deepcopy(content)
+    changed = copy.deepcopy(light)
     for part, name in (("error_rates", "rate"), ("refusals", "rate"), ("bench", "accuracy")):
         for row in changed[part]:
             if row["signal"] == "base":
@@ -59,25 +57,6 @@ def minimal():
         "n_comparisons": 0,
         "is_held_out": True,
     }
-
-
-@pytest.fixture
-def read():
-    """Turn JSON into records."""
-    return read_reward_report
-
-
-@pytest.fixture
-def said():
-    """Speak something in a language and take the markup away."""
-
-    def speak(thing, language="en"):
-        speaker = RewardSpeaker(language)
-        things = thing if isinstance(thing, tuple | list) else (thing,)
-        spoken = speaker.phrases["sentence.space"].join(speaker(each) for each in things)
-        return Markup(spoken).striptags().replace("\N{NO-BREAK SPACE}", " ")
-
-    return speak
 
 
 @functools.cache
@@ -104,3 +83,18 @@ def page_text(rendered):
         return " ".join(text.split())
 
     return render
+
+
+@pytest.fixture
+def verdict_of(rendered):
+    """Read the verdict of a page: its state, and its words in short and in whole."""
+
+    def read(content, **options):
+        item = r'<li class="verdict (\w+)">(.*?)<div><p>(.*?)</p></div>'
+        state, chip, told = re.search(item, rendered(content, **options), flags=re.DOTALL).groups()
+        short, told = (
+            Markup(each).striptags().replace("\N{NO-BREAK SPACE}", " ") for each in (chip, told)
+        )
+        return state, short.partition(" ")[2], told
+
+    return read

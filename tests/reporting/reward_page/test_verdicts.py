@@ -2,21 +2,14 @@
 
 import pytest
 
-from voirdire.reporting.reward_page.verdicts import (
-    certified_counts,
-    error_of,
-    reward_verdict,
-    short_verdict,
-)
-
 
 def rate(low, high):
     return {"value": (low + high) / 2, "low": low, "high": high, "n": 80, "n_prompts": 20}
 
 
 @pytest.fixture
-def judged(minimal, read):
-    """Give the state and the words of a reward with these intervals."""
+def judged(minimal):
+    """Give the content of a page about a reward with these intervals."""
 
     def judge(total, base=None, *, held_out=True, notes=()):
         rows = [("total", total), ("rules", total), ("base", base)]
@@ -26,7 +19,7 @@ def judged(minimal, read):
             if ends is not None
         ]
         keys = {"error_rates": errors, "is_held_out": held_out, "notes": list(notes)}
-        return read(minimal | keys)
+        return minimal | keys
 
     return judge
 
@@ -44,52 +37,47 @@ def judged(minimal, read):
         (None, None, "no_evidence", "no comparisons"),
     ],
 )
-def test_the_state_is_what_the_intervals_say(judged, said, total, base, state, words):
-    report = judged(total, base)
-
-    assert reward_verdict(report).state == short_verdict(report, None)[0] == state
-    assert said(reward_verdict(report).short) == words
+def test_the_state_is_what_the_intervals_say(judged, verdict_of, total, base, state, words):
+    assert verdict_of(judged(total, base))[:2] == (state, words)
 
 
-def test_the_sentence_has_the_figures(judged, said):
-    report = judged((0.10, 0.15), (0.3, 0.4))
+def test_a_behavior_has_a_verdict_of_its_own(judged, page_text):
+    report = judged((0.1, 0.2), (0.3, 0.4))
+    own = [row | {"behavior": "comply"} for row in report["error_rates"]]
+    own[0]["rate"], own[2]["rate"] = own[2]["rate"], own[0]["rate"]
 
-    assert said(reward_verdict(report).sentence) == (
+    text = page_text(report | {"error_rates": report["error_rates"] + own})
+
+    assert "comply ✗ rules do harm 15.0% 10.0–20.0% 35.0% 30.0–40.0% – –" in text
+
+
+def test_the_sentence_has_the_figures(judged, verdict_of):
+    assert verdict_of(judged((0.10, 0.15), (0.3, 0.4)))[2].startswith(
         "With the rules, the reward ranks 12.5% of 80 comparisons the wrong way (95% interval "
         "10.0–15.0%); the base reward alone, 35.0% (30.0–40.0%)."
     )
 
 
-def test_good_news_on_the_data_of_the_fit_is_half_of_it(judged, said):
-    report = judged((0.1, 0.2), (0.3, 0.4), held_out=False)
+def test_good_news_on_the_data_of_the_fit_is_half_of_it(judged, verdict_of):
+    state, short, told = verdict_of(judged((0.1, 0.2), (0.3, 0.4), held_out=False))
 
-    found = reward_verdict(report)
-
-    assert found.state == "depends"
-    assert said(found.short) == "rules help, on its own data"
-    assert "used in the fit, so the true error rate is higher" in said(found.more)
+    assert state == "depends"
+    assert short == "rules help, on its own data"
+    assert "used in the fit, so the true error rate is higher" in told
 
 
-def test_bad_news_on_the_data_of_the_fit_stays_bad(judged):
-    assert reward_verdict(judged((0.3, 0.4), (0.1, 0.2), held_out=False)).state == "failed"
+def test_bad_news_on_the_data_of_the_fit_stays_bad(judged, verdict_of):
+    assert verdict_of(judged((0.3, 0.4), (0.1, 0.2), held_out=False))[0] == "failed"
 
 
-def test_where_nobody_knows_whether_prompts_were_used_it_is_said(judged, said):
+def test_where_nobody_knows_whether_prompts_were_used_it_is_said(judged, verdict_of):
     unknown = {"code": "held_out_unknown", "sentence": "It does not say."}
     report = judged((0.1, 0.2), (0.3, 0.4), held_out=False, notes=[unknown])
 
-    found = reward_verdict(report)
+    _, short, told = verdict_of(report)
 
-    assert said(found.short) == "rules help, perhaps on its own data"
-    assert "It is not known whether these prompts were used" in said(found.more)
-
-
-def test_certified_features_are_counted_among_those_with_a_weight(content, read):
-    report = read(content)
-    rows = [row for row in content["drives"] if row["weight"]]
-
-    assert certified_counts(report) == (sum(row["is_certified"] for row in rows), len(rows))
-    assert certified_counts(report, "comply")[1] == sum(row["behavior"] == "comply" for row in rows)
+    assert short == "rules help, perhaps on its own data"
+    assert "It is not known whether these prompts were used" in told
 
 
 @pytest.mark.parametrize(
@@ -100,24 +88,18 @@ def test_certified_features_are_counted_among_those_with_a_weight(content, read)
         (None, "No valid certificate vouches for the judge of 40 of the 50 features"),
     ],
 )
-def test_the_verdict_says_what_certificates_vouch_for(content, read, said, certified, words):
+def test_the_verdict_says_what_certificates_vouch_for(
+    content, minimal, verdict_of, certified, words
+):
     for row in content["drives"]:
         row["is_certified"] = row["is_certified"] if certified is None else certified
 
-    assert words in said(reward_verdict(read(content)).more)
+    parts = {name: content[name] for name in ("drives", "error_rates")}
+    assert words in verdict_of(minimal | parts)[2]
 
 
-def test_an_error_rate_is_found_by_behavior_signal_and_side(content, read):
-    report = read(content)
+def test_without_a_base_reward_the_rules_are_held_against_chance(without_base, verdict_of):
+    _, short, told = verdict_of(without_base)
 
-    for row in content["error_rates"]:
-        which = {"behavior": row["behavior"], "against": row["against"]}
-        assert error_of(report, row["signal"], **which).value == row["rate"]["value"]
-    assert error_of(report, "base", behavior="nonesuch") is None
-
-
-def test_without_a_base_reward_the_rules_are_held_against_chance(without_base, read, said):
-    found = reward_verdict(read(without_base))
-
-    assert said(found.short) == "better than chance"
-    assert said(found.sentence).startswith("The rules rank 9.0% of 1,940 comparisons")
+    assert short == "better than chance"
+    assert told.startswith("The rules rank 9.0% of 1,940 comparisons")

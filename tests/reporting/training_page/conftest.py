@@ -7,9 +7,7 @@ from html.parser import HTMLParser
 import pytest
 from markupsafe import Markup
 
-from voirdire.reporting.training_json import training_run_as_dict
-from voirdire.reporting.training_page import training_report
-from voirdire.reporting.training_page.speaker import TrainingSpeaker
+from voirdire.reporting import training_report, training_run_as_dict
 
 VOID = {"meta", "link", "br", "img", "hr", "input", "col", "wbr"}
 
@@ -90,16 +88,3 @@ def page_text(rendered):
         return " ".join(text.split())
 
     return render
-
-
-@pytest.fixture
-def said():
-    """Speak something in a language and take the markup away."""
-
-    def speak(thing, language="en"):
-        speaker = TrainingSpeaker(language)
-        things = thing if isinstance(thing, tuple | list) else (thing,)
-        spoken = speaker.phrases["sentence.space"].join(speaker(each) for each in things)
-        return Markup(spoken).striptags().replace("\N{NO-BREAK SPACE}", " ")
-
-    return speak

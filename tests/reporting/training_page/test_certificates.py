@@ -8,13 +8,7 @@ import pytest
 
 from made_training_run import PROPOSITIONS, made_run
 from reporting.training_page.made_certificates import MARK, examination, made_certificates
-from voirdire.reporting.training_json import training_run_to_json
-from voirdire.reporting.training_page.certificates import (
-    certificate_rows,
-    certified_sentence,
-    uncertified,
-)
-from voirdire.reporting.training_tables import training_summary
+from voirdire.reporting import training_run_to_json, training_summary
 
 
 def run_with(states, **settings):
@@ -40,15 +34,12 @@ def test_the_table_says_of_each_proposition_what_was_shown(seen):
     ]  # fmt: skip
 
 
-def test_propositions_that_pay_come_first():
+def test_propositions_that_pay_come_first(seen):
     run = replace(run_with(("none",)), paying={"comply": ("disclaimer",)})
 
-    rows = certificate_rows(run)
+    [table] = [rows for rows in seen(run).tables if "Certificate" in rows[0]]
 
-    assert [(row.proposition, row.pays) for row in rows[:2]] == [
-        ("disclaimer", True),
-        ("apology", False),
-    ]
+    assert [row[:2] for row in table[1:3]] == [["disclaimer", "yes"], ["apology", "no"]]
 
 
 def test_every_state_has_words_in_both_languages(page_text):
@@ -92,12 +83,11 @@ def test_every_state_has_words_in_both_languages(page_text):
         ),
     ],
 )
-def test_a_sentence_counts_what_pays_and_is_certified(page_text, said, states, sentence, count):
+def test_a_sentence_counts_what_pays_and_is_certified(page_text, states, sentence, count):
     run = run_with(states)
 
     text = page_text(run)
 
-    assert said(certified_sentence(run)) == sentence
     assert sentence in text
     assert f"Certificates for {count} of the 3 propositions that pay" in text
     story = text[: text.index("The judge was examined on other texts")]
@@ -131,7 +121,7 @@ def test_a_run_without_a_record_of_them_says_so(page_text):
     assert "was not recorded with the run. The reward file holds those of its judge." in text
     assert "No valid certificate" not in text
     assert "✓ valid" not in text
-    assert uncertified(run) == ()
+    assert "certificates: " not in " ".join(training_summary(run))
 
 
 def test_a_run_in_which_nothing_pays_has_nothing_to_vouch_for(page_text):

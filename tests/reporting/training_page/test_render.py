@@ -9,8 +9,7 @@ import pytest
 
 from made_training_run import PROPOSITIONS, made_run, made_step
 from voirdire.errors import InputError, NoDataError
-from voirdire.reporting.training_page import training_report
-from voirdire.reporting.training_page.tables import part_rows
+from voirdire.reporting import training_report
 
 HOSTILE = (
     "<script>alert(1)</script>",
@@ -85,8 +84,8 @@ def hostile_run():
     )
 
 
-def test_hostile_text_stays_text(rendered, seen, language):
-    options = {"language": language, "title": HOSTILE[0], "created": HOSTILE[1]}
+def test_hostile_text_stays_text(rendered, seen):
+    options = {"language": "zh", "title": HOSTILE[0], "created": HOSTILE[1]}
     text = rendered(hostile_run(), **options)
     page = seen(hostile_run(), **options)
 
@@ -202,14 +201,14 @@ def test_tables_hold_means_of_the_steps(seen):
     assert [row[2] for row in every[1:]] == [written(step.reward_mean, 3) for step in run.steps]
 
 
-def test_the_share_missing_of_a_part_is_that_of_its_counts():
+def test_the_share_missing_of_a_part_is_that_of_its_counts(seen):
     few = replace(made_step(0, at=0.0), n=8, n_missing=8, missing_share=1.0)
     many = replace(made_step(1, at=0.0), n=392, n_missing=0, missing_share=0.0)
     pairs = [replace(row, step=2 * k + j) for k in range(10) for j, row in enumerate((few, many))]
 
-    rows = part_rows(replace(made_run(20), steps=tuple(pairs)))
+    missing = seen(replace(made_run(20, alarms=False), steps=tuple(pairs))).tables[-2]
 
-    assert [(row.n, row.n_missing, row.missing) for row in rows] == [(400, 8, 0.02)] * 10
+    assert [row[1:4] for row in missing[1:]] == [["400", "8", "2.0%"]] * 10
 
 
 def test_every_section_has_its_figure(rendered):
@@ -315,7 +314,7 @@ def test_a_reference_under_another_reward_is_not_compared(page_text, seen):
     assert {row[-1] for row in seen(run).tables[1][1:]} == {"–"}
 
 
-@pytest.mark.parametrize("n_steps", [1, 2])
+@pytest.mark.parametrize(("language", "n_steps"), [("en", 1), ("zh", 2)])
 def test_a_run_of_a_few_steps_does_not_claim_to_be_quiet(page_text, seen, language, n_steps):
     run = made_run(n_steps, alarms=False, reference=False)
 
@@ -341,10 +340,10 @@ def test_a_run_without_a_base_reward_has_no_columns_for_it(seen, page_text):
     assert "the base reward" not in page_text(run).split("On this page")[0].split("Alarms")[0]
 
 
-def test_the_same_run_gives_the_same_bytes(language):
-    first = training_report(made_run(4), language=language)
+def test_the_same_run_gives_the_same_bytes():
+    first = training_report(made_run(4), language="zh")
 
-    assert first == training_report(made_run(4), language=language)
+    assert first == training_report(made_run(4), language="zh")
 
 
 def test_titles_and_dates_are_shown(page_text):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
@@ -36,6 +37,7 @@ _DATE_WIDTH = 60
 _SPOKEN = (Count, Interval, Label, Name, Percent, Share, Verbatim)
 
 
+@cache
 def page_environment(package: str, **own: Any) -> Environment:
     """Make the templates of a page ready, which extend ``frame.html.j2``.
 

@@ -6,7 +6,7 @@ This module loads matplotlib; others import it where they draw.
 from __future__ import annotations
 
 import io
-import warnings
+import logging
 from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 __all__ = ["MISSING_GLYPH", "PAD_PX", "Plot"]
+
+_log = logging.getLogger("voirdire")
 
 PAD_PX = 12.0
 _DPI = 144
@@ -74,7 +76,7 @@ class Plot(Figure):
         self.heading_px = 0.0
         self.min_width_px: float | None = None
         self.drawn_by_browser = False
-        self._warned = False
+        self._has_told = False
 
     def savefig(self, *args: Any, **kwargs: Any) -> None:
         """Save without the settings of a page that another thread is drawing."""
@@ -82,7 +84,7 @@ class Plot(Figure):
             super().savefig(*args, **kwargs)
 
     def draw(self, renderer: Any) -> None:
-        """Draw with a font that has the characters, or say in plain words that there is none."""
+        """Draw with a font that has the characters; the log tells where there is none."""
         with self._with_fonts():
             super().draw(renderer)
 
@@ -116,18 +118,18 @@ class Plot(Figure):
                 text.set_fontfamily([*text.get_fontfamily(), *families])
                 if not any(_is_bold_there(family) for family in families):
                     text.set_fontweight("normal")
-        self._warn_of(unwritten)
+        self._tell_of(unwritten)
         return given
 
-    def _warn_of(self, unwritten: set[str]) -> None:
-        if unwritten and not self._warned:
-            self._warned = True
+    def _tell_of(self, unwritten: set[str]) -> None:
+        if unwritten and not self._has_told:
+            self._has_told = True
             some = "".join(sorted(unwritten)[:10])
-            message = (
-                f"No font on this machine has the characters {some!r}: they are drawn as boxes. "
-                "Install one that has, such as Noto Sans CJK."
+            _log.warning(
+                "No font on this machine has the characters %r: they are drawn as boxes. "
+                "Install one that has, such as Noto Sans CJK.",
+                some,
             )
-            warnings.warn(message, UserWarning, stacklevel=2)
 
     def _repr_png_(self) -> tuple[bytes, dict[str, int]]:
         """Show the figure in a notebook, with or without its inline backend."""

@@ -115,15 +115,15 @@ def plot(
     InputError
         If an argument breaks a rule, or the result has not what the figure shows.
 
-    Warns
+    Notes
     -----
-    UserWarning
-        When the figure is drawn, if no installed font has a character of its text.
+    A picture (PNG, PDF) is drawn with the fonts of this machine. A character that none of them has
+    becomes a box, and the log of ``voirdire`` tells it once. Pages leave letters to the browser.
 
     Examples
     --------
     >>> import voirdire
-    >>> from voirdire.reporting.plots import plot
+    >>> from voirdire.reporting import plot
     >>> humans = {name: {item: item % 2 for item in range(40)} for name in ("ann", "bob", "eve")}
     >>> result = voirdire.alt_test({item: item % 2 for item in range(40)}, humans)
     >>> figure = plot(result, kind="scatter")

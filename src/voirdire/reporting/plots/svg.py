@@ -63,7 +63,7 @@ def to_svg(figure: Figure, *, name: str, heading: bool = True) -> str:
     Examples
     --------
     >>> import voirdire
-    >>> from voirdire.reporting.plots import plot, to_svg
+    >>> from voirdire.reporting import plot, to_svg
     >>> humans = {name: {item: item % 2 for item in range(40)} for name in ("ann", "bob", "eve")}
     >>> result = voirdire.alt_test({item: item % 2 for item in range(40)}, humans)
     >>> to_svg(plot(result), name="advantage")[:27]

@@ -1,0 +1,71 @@
+"""Each page in a real browser, once: in light and dark, wide and narrow, folded and in print."""
+
+import pytest
+
+from browser.test_report_page import TAME
+from browser.test_reward_page import content_of
+from browser.test_training_page import certified_run
+from voirdire.reporting import html_report, reward_report, training_report
+
+pytestmark = pytest.mark.ci
+
+WRITE = {
+    "examination": lambda language: html_report(TAME, language=language),
+    "reward": lambda language: reward_report(content_of("tame"), language=language),
+    "training": lambda language: training_report(certified_run(), language=language),
+}
+UNFOLD = "document.querySelectorAll('details').forEach(each => each.open = true)"
+HIDDEN = """() => [...document.querySelectorAll('details')].filter(details =>
+    [...details.children].every(child => child.tagName === 'SUMMARY'
+        || !child.checkVisibility())).length"""
+COVERED = """() => [...document.querySelectorAll('.drawing svg')].flatMap(svg => {
+    const level = text => !(text.getAttribute('transform') || '').includes('rotate');
+    const boxes = [...svg.querySelectorAll('text')].filter(level).map(text =>
+        [text.textContent, text.getBoundingClientRect()]);
+    return boxes.flatMap(([one, a], at) => boxes.slice(at + 1)
+        .filter(([, b]) => Math.min(a.right, b.right) - Math.max(a.left, b.left) > 2
+            && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 6)
+        .map(([other]) => one + ' / ' + other));
+})"""
+COLOURS = """() => ['body', 'summary', 'figcaption', '.drawing svg text'].map(where =>
+    (style => where.includes('svg') ? style.fill : style.color)(
+        getComputedStyle(document.querySelector(where))))"""
+
+
+def luminance(colour):
+    channels = [int(part) / 255 for part in colour[colour.index("(") + 1 : -1].split(",")[:3]]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(one, other):
+    """WCAG 2: (lighter + .05) / (darker + .05)."""
+    darker, lighter = sorted((luminance(one), luminance(other)))
+    return (lighter + 0.05) / (darker + 0.05)
+
+
+@pytest.mark.parametrize("kind", WRITE)
+def test_a_page_can_be_read_everywhere_and_asks_for_nothing(opened, tmp_path, kind):
+    papers = {}
+    for scheme, width, language in (("light", 1280, "en"), ("dark", 360, "zh")):
+        path = tmp_path / f"{language}.html"
+        path.write_text(WRITE[kind](language), encoding="utf-8")
+        page, done = opened(path, width=width, scheme=scheme)
+
+        folded = page.evaluate("document.documentElement.scrollWidth")
+        n_hidden = page.evaluate(HIDDEN)
+        page.evaluate(UNFOLD)
+        unfolded = page.evaluate("document.documentElement.scrollWidth")
+
+        assert max(folded, unfolded) <= width
+        assert [url for url in done["requests"] if not url.startswith("data:")] == [path.as_uri()]
+        assert done["messages"] == done["dialogs"] == []
+        assert page.evaluate("document.scripts.length + document.images.length") == 0
+        assert page.evaluate(COVERED) == []
+        papers[scheme] = page.evaluate("getComputedStyle(document.body).backgroundColor")
+        for colour in page.evaluate(COLOURS):
+            assert contrast(colour, papers[scheme]) >= 4.5
+        page.reload()
+        page.emulate_media(media="print")
+        assert n_hidden > page.evaluate(HIDDEN) == 0
+    assert luminance(papers["light"]) > 0.8 > 0.1 > luminance(papers["dark"])
