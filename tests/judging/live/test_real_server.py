@@ -28,6 +28,7 @@ questions:
 )
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("mode", ["joint", "single"])
 def test_probabilities_are_those_of_the_servers_own_tokens(mode, llama_server, tmp_path):
     items = items_of(3)
