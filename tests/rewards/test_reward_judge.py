@@ -145,7 +145,7 @@ class Hearing(socketserver.BaseRequestHandler):
 def stranger():
     """Give a server that a stranger wrote into a reward."""
     with Listening() as server:
-        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
         thread.start()
         yield server
         server.shutdown()

@@ -129,6 +129,7 @@ def test_weights_of_some_prompts_are_those_of_their_comparisons_alone(kept):
     assert found == pytest.approx(expected, abs=1e-7)
 
 
+@pytest.mark.slow
 def test_many_prompts_are_drawn_a_few_at_a_time_and_give_the_same_intervals(monkeypatch):
     case = labelled_case(40, n_prompts=600)
     ways = {"l2": 0.05, "n_resamples": 300, "loss": "logistic"}

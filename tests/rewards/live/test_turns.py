@@ -95,6 +95,7 @@ def test_a_base_reward_is_a_number_or_nan(given, expected):
     assert found["1"] == expected or (math.isnan(found["1"]) and math.isnan(expected))
 
 
+@pytest.mark.ci
 def test_a_base_reward_may_be_a_tensor():
     torch = pytest.importorskip("torch")
     turns = [

@@ -3,7 +3,6 @@
 import csv
 import dataclasses
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -14,7 +13,13 @@ import numpy as np
 import polars as pl
 import pytest
 
-from rewards.reward_cases import expected_rule_reward, tiny_judge, tiny_reward, tiny_rubric
+from rewards.reward_cases import (
+    expected_rule_reward,
+    own_environment,
+    tiny_judge,
+    tiny_reward,
+    tiny_rubric,
+)
 from voirdire.errors import InputError, NoDataError
 from voirdire.io import read_items
 from voirdire.judging import Limits, LlmJudge, ScriptedJudge, judge, judge_file
@@ -565,8 +570,6 @@ def test_progress_tells_of_judging_and_then_of_scoring(items, tmp_path):
 # Size -----------------------------------------------------------------------------------------
 
 _MEASURED = """
-import sys
-sys.path.insert(0, {tests!r})
 from rewards.reward_cases import tiny_judge, tiny_reward
 from voirdire.rewards.scoring.score_file import score_file
 reward = tiny_reward(judge=tiny_judge(), bound=True)
@@ -579,7 +582,6 @@ print(next(x for x in open("/proc/self/status") if x.startswith("VmHWM")).split(
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="no /proc")
 @pytest.mark.parametrize("suffix", ["jsonl", "parquet"])
 def test_memory_does_not_grow_with_the_file(tmp_path, suffix):
-    tests = str(Path(__file__).parents[2])
     peaks = {}
     for n_items in (100_000, 400_000):
         chance = np.random.default_rng(0).random((n_items, 2))
@@ -598,9 +600,11 @@ def test_memory_does_not_grow_with_the_file(tmp_path, suffix):
         table = table.select(example.columns)
         table.write_parquet(found) if suffix == "parquet" else table.write_ndjson(found)
         code = _MEASURED.format(
-            tests=tests, items=str(items), output=str(tmp_path / "r.jsonl"), verdicts=str(found)
+            items=str(items), output=str(tmp_path / "r.jsonl"), verdicts=str(found)
         )
-        done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
+        done = subprocess.run(
+            [sys.executable, "-c", code], env=own_environment(), capture_output=True, check=True
+        )
         peaks[n_items] = int(done.stdout) / 1024
 
     # 24 bytes for each of 300,000 more items, and what allocators keep
@@ -633,7 +637,7 @@ def started(*arguments):
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])},
+        env=own_environment(),
     )
 
 
@@ -650,6 +654,7 @@ def half_done(items, verdicts, tmp_path):
     process.communicate()
 
 
+@pytest.mark.ci
 def test_a_killed_run_leaves_no_output_and_the_next_one_nothing_else(
     half_done, items, verdicts, tmp_path
 ):
@@ -665,6 +670,7 @@ def test_a_killed_run_leaves_no_output_and_the_next_one_nothing_else(
     assert [row["item"] for row in read(tmp_path / "slow.jsonl")] == [row["id"] for row in rows()]
 
 
+@pytest.mark.slow
 def test_two_runs_at_once_do_not_write_one_file(half_done, items, verdicts, tmp_path):
     with pytest.raises(InputError, match="must not be written by another run"):
         score_file(items, tmp_path / "slow.jsonl", reward=bound(), verdicts=verdicts)
@@ -674,6 +680,7 @@ def test_two_runs_at_once_do_not_write_one_file(half_done, items, verdicts, tmp_
     assert len(read(tmp_path / "slow.jsonl")) == N_ITEMS
 
 
+@pytest.mark.slow
 def test_ctrl_c_leaves_nothing(half_done, tmp_path):
     assert half_done.stdout.readline() == b"told\n"  # it waits now; within polars it would go on
     half_done.send_signal(signal.SIGINT)

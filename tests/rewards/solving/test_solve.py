@@ -37,7 +37,7 @@ def assert_proved(solution, problem):
 
 
 @pytest.mark.parametrize("signs", SIGNS)
-@pytest.mark.parametrize("n_pairs", [1, 7, 60, 500, 4000])
+@pytest.mark.parametrize("n_pairs", [1, 7, 60, 500, pytest.param(4000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("seed", range(3))
 def test_without_l2_the_optimum_is_that_of_highs(seed, n_pairs, signs):
     problem = random_problem(
