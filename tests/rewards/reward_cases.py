@@ -7,7 +7,7 @@ from pathlib import Path
 
 from voirdire.documents import plain_json
 from voirdire.judging import ScriptedJudge
-from voirdire.rewards.given_weights import reward_of_weights
+from voirdire.rewards import reward_of_weights
 from voirdire.rewards.model_file import reward_document
 from voirdire.rubrics import rubric_from_text
 

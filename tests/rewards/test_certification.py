@@ -11,16 +11,16 @@ from rewards.reward_cases import earlier_hash, tiny_judge, tiny_reward, tiny_rub
 from voirdire.errors import InputError, UncertifiedWarning
 from voirdire.io import read_labels
 from voirdire.reporting import certificate_to_json
-from voirdire.rewards.certification import (
+from voirdire.rewards import (
     certified,
     check_certified,
-    paying_propositions,
+    load_reward,
     read_certificate,
+    reward_of_weights,
 )
-from voirdire.rewards.given_weights import reward_of_weights
-from voirdire.rewards.model_file import load_reward
+from voirdire.rewards.certification import paying_propositions
+from voirdire.studies import TestPlan as Plan
 from voirdire.studies import certify, examine
-from voirdire.studies.examination import TestPlan as Plan
 
 
 @pytest.fixture(scope="module")

@@ -10,12 +10,11 @@ import pytest
 
 from rewards.reward_cases import TINY, WEIGHTS, tiny_reward
 from voirdire.errors import InputError
-from voirdire.rewards.given_weights import reward_of_weights
-from voirdire.rewards.model import BehaviorReward
-from voirdire.rewards.model_file import is_reward_file, load_reward
+from voirdire.rewards import BehaviorReward, load_reward, reward_of_weights
+from voirdire.rewards.model_file import is_reward_file
 from voirdire.rubrics import load_rubric
 
-pytestmark = pytest.mark.filterwarnings("ignore::voirdire.rewards.certification.UncertifiedWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::voirdire.errors.UncertifiedWarning")
 
 
 @pytest.fixture

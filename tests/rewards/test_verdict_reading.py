@@ -14,7 +14,8 @@ from voirdire.errors import InputError, NoDataError, RefusalError
 from voirdire.judging import LlmJudge, ScriptedJudge, judge_items
 from voirdire.judging.plan import plan_judging
 from voirdire.records import Item
-from voirdire.rewards.verdict_reading import judged_items, read_judged_items
+from voirdire.rewards import read_judged_items
+from voirdire.rewards.verdict_reading import judged_items
 from voirdire.rubrics import rubric_from_text
 
 RUBRIC = rubric_from_text("""

@@ -6,10 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from voirdire.rewards.comparisons.cycles import PreferenceCycles, preference_cycles
-from voirdire.rewards.comparisons.given import comparisons_of
-from voirdire.rewards.comparisons.order import LabelOrder
-from voirdire.rewards.comparisons.pairs import pairs_of
+from voirdire.rewards import LabelOrder, PreferenceCycles, comparisons_of, pairs_of
+from voirdire.rewards.comparisons.cycles import preference_cycles
 
 ORDER = LabelOrder.of("good > bad")
 

@@ -5,8 +5,8 @@ import pytest
 
 from rewards.fitting.fit_cases import RUBRIC
 from voirdire.errors import InputError
+from voirdire.rewards import FitSettings
 from voirdire.rewards.fitting.feature_choice import feature_choices
-from voirdire.rewards.fitting.settings import FitSettings
 
 NAMES = ["polite", "useful", "rude", "long", "answer.ideal", "answer.poor"]
 

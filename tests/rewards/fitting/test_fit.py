@@ -9,9 +9,7 @@ import pytest
 from rewards.fitting import fit_oracle as oracle
 from rewards.fitting.fit_cases import RUBRIC, judged_of, labelled_case, row_of
 from voirdire.errors import InputError, NoDataError, UncertifiedWarning
-from voirdire.rewards.comparisons.given import comparisons_of
-from voirdire.rewards.fitting.fit import fit_reward
-from voirdire.rewards.fitting.settings import FitSettings
+from voirdire.rewards import FitSettings, comparisons_of, fit_reward
 
 ORDER = {"*": "ideal > less_good > poor"}
 

@@ -14,10 +14,7 @@ from voirdire.errors import InputError, ServerError, UncertifiedWarning
 from voirdire.judging import Limits, LlmJudge, ScriptedJudge
 from voirdire.judging import judge as judge_items
 from voirdire.records import CERTIFICATE_SCHEMA, Certificate
-from voirdire.rewards.comparisons.given import comparisons_of
-from voirdire.rewards.fitting.fit import fit_reward
-from voirdire.rewards.fitting.settings import FitSettings
-from voirdire.rewards.model_file import load_reward
+from voirdire.rewards import FitSettings, comparisons_of, fit_reward, load_reward
 from voirdire.rewards.prompt_hash import prompt_hash
 
 TEXTS = {

@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 from rewards.fitting.fit_cases import RUBRIC, labelled_case
 from rewards.fitting.fit_oracle import error_rate as counted
 from rewards.fitting.test_fit import fit
+from voirdire.rewards import FitSettings
 from voirdire.rewards.fitting import resampling as resampling_module
 from voirdire.rewards.fitting.behavior_data import BehaviorData
 from voirdire.rewards.fitting.feature_choice import feature_choices
 from voirdire.rewards.fitting.pair_weights import pair_weights
 from voirdire.rewards.fitting.resampling import Resampling, error_rate, wrongness
-from voirdire.rewards.fitting.settings import FitSettings
 from voirdire.rewards.fitting.weight_problem import WeightProblem
 
 

@@ -15,7 +15,8 @@ import pytest
 from rewards.live.trying_judges import Counts, Hangs, TryingJudge
 from rewards.reward_cases import own_environment
 from voirdire.adapters import golden_reward
-from voirdire.rewards.live import HostedReward, LiveReward, LiveSettings, Turn
+from voirdire.judging import LiveSettings
+from voirdire.rewards import HostedReward, LiveReward, Turn
 
 TURNS = [Turn(response=f"no {place}", behavior="refuse") for place in range(3)]
 WAIT_S = 60

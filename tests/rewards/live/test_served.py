@@ -26,9 +26,10 @@ from voirdire.adapters import (
     reward_function,
 )
 from voirdire.errors import InputError, UncertifiedWarning
+from voirdire.judging import LiveSettings
 from voirdire.models import reward_server
 from voirdire.records import CERTIFICATE_SCHEMA, Certificate
-from voirdire.rewards.live import LiveReward, LiveSettings, Turn
+from voirdire.rewards import LiveReward, Turn
 from voirdire.rewards.live.served import ServedReward, served_reward_model
 from voirdire.rewards.live.server_reasons import known_judges
 from voirdire.web import ServerSettings

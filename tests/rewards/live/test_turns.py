@@ -5,7 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from voirdire.rewards.live.turns import Turn, given_base_of, items_of_turns
+from voirdire.rewards import Turn
+from voirdire.rewards.live.turns import given_base_of, items_of_turns
 
 
 def items_of(*turns, **settings):

@@ -20,10 +20,8 @@ from rewards.synthesis.obedient import (
     writer,
 )
 from voirdire.errors import InputError, NoDataError
-from voirdire.rewards.comparisons.reading import read_comparisons
+from voirdire.rewards import read_comparisons, synthesize, synthesize_file
 from voirdire.rewards.synthesis import run as synthesis_run
-from voirdire.rewards.synthesis.file_synthesis import synthesize_file
-from voirdire.rewards.synthesis.synthesize import synthesize
 from voirdire.store import open_store
 
 

@@ -14,13 +14,10 @@ from rewards.training.recorded_runs import drawn_turns, recorded, scored, watch_
 from voirdire.errors import InputError
 from voirdire.io import read_labels
 from voirdire.reporting import certificate_to_json
-from voirdire.rewards.certification import read_certificate
-from voirdire.rewards.given_weights import reward_of_weights
-from voirdire.rewards.live import LiveReward
+from voirdire.rewards import LiveReward, read_certificate, read_training_run, reward_of_weights
 from voirdire.rewards.training.run_certificates import certificates_document
-from voirdire.rewards.training.run_reading import read_training_run
+from voirdire.studies import TestPlan as Plan
 from voirdire.studies import certify, examine
-from voirdire.studies.examination import TestPlan as Plan
 
 
 @pytest.fixture(scope="module")

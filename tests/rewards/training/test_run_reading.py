@@ -13,9 +13,8 @@ import pytest
 from rewards.reward_cases import own_environment, tiny_reward
 from rewards.training.recorded_runs import drawn_turns, recorded, scored, watch_of
 from voirdire.errors import InputError
-from voirdire.rewards.live import Turn
+from voirdire.rewards import Turn, read_training_run
 from voirdire.rewards.training.completions_reading import CompletionReader
-from voirdire.rewards.training.run_reading import read_training_run
 from voirdire.rewards.training.sessions import Session, counting
 
 

@@ -12,9 +12,8 @@ import pytest
 from rewards.training.recorded_runs import recorded, scored, watch_of
 from voirdire.errors import InputError, NoDataError
 from voirdire.io import read_labels, stream_items
-from voirdire.rewards.live import Turn
-from voirdire.rewards.training.sample import sample_training_run
-from voirdire.rewards.training.sample_files import SHEET_COLUMNS, harmless, write_sample
+from voirdire.rewards import Turn, sample_training_run, write_sample
+from voirdire.rewards.training.sample_files import SHEET_COLUMNS, harmless
 
 
 @pytest.fixture(scope="module")

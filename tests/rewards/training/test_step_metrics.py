@@ -8,7 +8,7 @@ import pytest
 
 from rewards.reward_cases import expected_rule_reward, tiny_reward
 from rewards.training.recorded_runs import drawn_turns, scored
-from voirdire.rewards.live import Turn
+from voirdire.rewards import Turn
 from voirdire.rewards.training.step_metrics import step_metrics, used_propositions
 from voirdire.rewards.training.step_sums import StepSums, group_of, n_characters, sums_of
 

@@ -15,9 +15,7 @@ from rewards.training.recorded_runs import drawn_turns, recorded, scored, watch_
 from voirdire.errors import InputError
 from voirdire.io import stream_items
 from voirdire.judging import ScriptedJudge
-from voirdire.rewards import read_judged_items, reward_of_weights
-from voirdire.rewards.live import Turn
-from voirdire.rewards.training.run_reading import read_training_run
+from voirdire.rewards import Turn, read_judged_items, read_training_run, reward_of_weights
 from voirdire.rewards.training.watch import COUNTED_STEP
 from voirdire.rubrics import rubric_from_text
 

@@ -10,11 +10,8 @@ from rewards.reward_cases import tiny_reward
 from rewards.training.recorded_runs import drawn_turns, recorded, scored, watch_of
 from voirdire.errors import RefusalError
 from voirdire.judging import ScriptedJudge
-from voirdire.rewards import read_judged_items, reward_of_weights
-from voirdire.rewards.live import Turn
+from voirdire.rewards import Turn, read_judged_items, read_training_run, replay, reward_of_weights
 from voirdire.rewards.training.completions_reading import CompletionReader
-from voirdire.rewards.training.replay import replay
-from voirdire.rewards.training.run_reading import read_training_run
 from voirdire.rubrics import rubric_from_text
 
 
