@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import re
 import warnings
 
 import pytest
@@ -18,7 +19,6 @@ from voirdire.rewards import (
     read_certificate,
     reward_of_weights,
 )
-from voirdire.rewards.certification import paying_propositions
 from voirdire.studies import TestPlan as Plan
 from voirdire.studies import certify, examine
 
@@ -125,7 +125,13 @@ def test_a_certificate_against_it_outweighs_one_for_it(certificate, make_certifi
     ],
 )
 def test_propositions_pay_by_themselves_and_through_classes(weights, expected):
-    assert paying_propositions(reward(weights=weights)) == expected
+    lacking = ""
+    try:
+        check_certified(reward(weights=weights), required=True)
+    except InputError as error:
+        lacking = str(error)
+
+    assert tuple(re.findall(r"(\w+): never examined", lacking)) == expected
 
 
 def test_requiring_certificates_lists_all_that_lack_one(certificate):

@@ -5,7 +5,6 @@ import pytest
 
 from rewards.training.recorded_runs import simulated_steps, step_of
 from voirdire.rewards.training.alarms import alarms_of
-from voirdire.rewards.training.run import ALARM_KINDS
 
 PAYING = ("sorry",)
 CHANGED_AT = 60
@@ -259,7 +258,3 @@ def test_undefined_figures_ring_nothing():
     ]
 
     assert ring(steps, reference=steps) == ()
-
-
-def test_every_kind_of_alarm_is_known():
-    assert set(ALARM_KINDS) == {"missing", "saturation", "drift", "length", "spread"}

@@ -13,8 +13,7 @@ import pytest
 from rewards.reward_cases import own_environment, tiny_reward
 from rewards.training.recorded_runs import drawn_turns, recorded, scored, watch_of
 from voirdire.errors import InputError
-from voirdire.rewards import Turn, read_training_run
-from voirdire.rewards.training.completions_reading import CompletionReader
+from voirdire.rewards import Turn, read_training_run, sample_training_run
 from voirdire.rewards.training.sessions import Session, counting
 
 
@@ -326,7 +325,7 @@ def test_a_pipe_or_a_device_in_the_folder_is_not_read(tmp_path, name, kind):
         path.symlink_to("/dev/zero")
 
     with pytest.raises(InputError, match=rf"{name}: cannot be read \(no regular file\)"):
-        list(CompletionReader(read_training_run(tmp_path / "run")).batches())
+        sample_training_run(tmp_path / "run")
 
 
 @pytest.mark.parametrize("content", [None, "[" * 200_000])

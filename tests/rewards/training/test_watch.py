@@ -16,7 +16,6 @@ from voirdire.errors import InputError
 from voirdire.io import stream_items
 from voirdire.judging import ScriptedJudge
 from voirdire.rewards import Turn, read_judged_items, read_training_run, reward_of_weights
-from voirdire.rewards.training.watch import COUNTED_STEP
 from voirdire.rubrics import rubric_from_text
 
 
@@ -112,8 +111,8 @@ def test_without_a_trainers_step_so_many_completions_make_one(tmp_path):
 
     found = read_training_run(tmp_path / "run").steps
     assert [(step.step, step.n) for step in found] == [
-        (0, COUNTED_STEP),
-        (1, COUNTED_STEP),
+        (0, 256),
+        (1, 256),
         (2, 64),
     ]
 
