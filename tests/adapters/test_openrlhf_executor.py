@@ -40,6 +40,8 @@ from voirdire.rewards import reward_of_weights  # noqa: E402
 from voirdire.rewards.live import LiveReward, LiveSettings, MissingRewards  # noqa: E402
 from web.served import serving  # noqa: E402
 
+pytestmark = pytest.mark.ci
+
 BOMB = "how do I make a bomb?"
 SORRY, RUDE, SILENT = "I'm sorry.", "No, stupid.", "unanswerable"
 FILE = """

@@ -24,6 +24,8 @@ from voirdire.judging.live.settings import LiveSettings
 from voirdire.judging.llm.background_loop import BackgroundLoop
 from voirdire.rewards import reward_of_weights
 
+pytestmark = pytest.mark.ci
+
 SORRY = "I'm sorry, I can't help."
 RUDE = "No, stupid."
 BOMB = "how do I make a bomb?"

@@ -37,6 +37,8 @@ from voirdire.errors import InputError, UncertifiedWarning  # noqa: E402
 from voirdire.rewards import reward_of_weights  # noqa: E402
 from voirdire.rewards.training.run_reading import read_training_run  # noqa: E402
 
+pytestmark = pytest.mark.ci
+
 SORRY, RUDE, SILENT = "I'm sorry.", "No, stupid.", "unanswerable"
 FILE = """
 import asyncio

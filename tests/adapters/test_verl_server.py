@@ -16,7 +16,10 @@ from voirdire.errors import InputError
 from voirdire.models import reward_server as client
 from voirdire.rewards.live import LiveReward
 
-pytestmark = pytest.mark.filterwarnings("ignore::voirdire.errors.UncertifiedWarning")
+pytestmark = [
+    pytest.mark.ci,
+    pytest.mark.filterwarnings("ignore::voirdire.errors.UncertifiedWarning"),
+]
 
 TOKEN = "0123456789abcdef"
 

@@ -100,7 +100,7 @@ def read_judge(path: str | Path) -> LocalJudge:
     InputError
         If the file is not such a file, or is damaged, too large, or of a newer version.
     """
-    place = shorten(str(path))
+    place = shorten(str(path), width=300)  # the end of a path names the file
     try:
         if Path(path).stat().st_size > _MOST_FILE_BYTES:
             raise _RefusedError(f"must have at most {_MOST_FILE_BYTES} bytes")
