@@ -116,6 +116,13 @@ def test_the_shortest_cycles_are_shown_first_and_the_rest_is_counted():
     assert found.in_words().startswith("18 comparisons in 4 prompts go in cycles, such as ")
 
 
+def test_a_shorter_cycle_that_the_first_completion_is_not_on_is_the_one_shown():
+    data, found = cycles_of(preferred("ab", "bc", "cd", "da", "ce", "eb"))
+
+    (cycle,) = found.examples
+    assert sorted(texts(data, cycle)) == ["b", "c", "e"]
+
+
 @given(st.sets(st.tuples(st.sampled_from("abcde"), st.sampled_from("abcde")), min_size=1))
 def test_counts_are_those_of_walking_from_every_completion(drawn):
     pairs = {(a, b) for a, b in drawn if a != b and not (a > b and (b, a) in drawn)}
