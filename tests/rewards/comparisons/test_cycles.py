@@ -1,20 +1,41 @@
 """Preferences that go in cycles, against walks over all comparisons."""
 
 import itertools
+import warnings
 
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from voirdire.rewards import LabelOrder, PreferenceCycles, comparisons_of, pairs_of
-from voirdire.rewards.comparisons.cycles import preference_cycles
-
-ORDER = LabelOrder.of("good > bad")
+from rewards.fitting.fit_cases import RUBRIC
+from voirdire.errors import CyclicComparisonsWarning, UncertifiedWarning
+from voirdire.rewards import (
+    FitSettings,
+    JudgedItems,
+    PreferenceCycles,
+    comparisons_of,
+    fit_reward,
+)
 
 
 def cycles_of(rows):
-    data = comparisons_of(rows, behavior="comply")
-    return data, preference_cycles(data, pairs_of(data, behavior="comply", order=ORDER))
+    """Fit a reward on comparisons with some verdicts; give their cycles."""
+    data = comparisons_of(rows, behavior="answer")
+    judged = JudgedItems(
+        items=tuple(item.id for item in data.items),
+        propositions=RUBRIC.propositions,
+        probabilities=np.random.default_rng(0).random((len(data.items), 4)),
+        behaviors=(None,) * len(data.items),
+        failures={},
+        judge="hand",
+        fingerprint="sha256:" + "0" * 64,
+    )
+    settings = FitSettings(orders={"*": "good > bad"}, l2=0.1, n_resamples=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CyclicComparisonsWarning)
+        warnings.simplefilter("ignore", UncertifiedWarning)
+        found = fit_reward(data, rubric=RUBRIC, verdicts=judged, settings=settings)
+    return data, found.behaviors[0].cycles
 
 
 def preferred(*pairs, prompt="Hi"):
@@ -93,6 +114,13 @@ def test_the_shortest_cycles_are_shown_first_and_the_rest_is_counted():
     assert [len(cycle) for cycle in found.examples] == [3, 4, 5]
     assert (found.n_pairs, found.n_items, found.n_prompts) == (18, 18, 4)
     assert found.in_words().startswith("18 comparisons in 4 prompts go in cycles, such as ")
+
+
+def test_a_shorter_cycle_that_the_first_completion_is_not_on_is_the_one_shown():
+    data, found = cycles_of(preferred("ab", "bc", "cd", "da", "ce", "eb"))
+
+    (cycle,) = found.examples
+    assert sorted(texts(data, cycle)) == ["b", "c", "e"]
 
 
 @given(st.sets(st.tuples(st.sampled_from("abcde"), st.sampled_from("abcde")), min_size=1))

@@ -10,54 +10,58 @@ from hypothesis import strategies as st
 
 from voirdire.errors import InputError
 from voirdire.rewards import LabelOrder, comparisons_of, pairs_of
-from voirdire.rewards.comparisons.pairs import pairs_of_labels
 
 ORDER = LabelOrder.of("good > fair > poor, rude > bad")
 
 
-def looped(prompts, codes, better_than):
-    """All pairs of items, one after the other."""
+def looped(rows, order):
+    """All pairs of completions, one after the other."""
     found = []
-    for a, b in itertools.permutations(range(len(prompts)), 2):
-        are_labelled = codes[a] >= 0 and codes[b] >= 0
-        if are_labelled and prompts[a] == prompts[b] and better_than[codes[a]][codes[b]]:
+    for a, b in itertools.permutations(range(len(rows)), 2):
+        (prompt, label), (other_prompt, other) = rows[a], rows[b]
+        if label and other and prompt == other_prompt and other in order.better(label):
             found.append((a, b))
     return found
 
 
+def of_labels(rows):
+    """Give comparisons of prompts and labels."""
+    return comparisons_of(
+        [
+            {"id": f"i{k}", "prompt": f"p{prompt}", "response": f"r{k}", "label": label}
+            for k, (prompt, label) in enumerate(rows)
+        ],
+        behavior="comply",
+    )
+
+
 @given(
-    st.lists(st.tuples(st.integers(0, 4), st.integers(-1, 4)), max_size=30),
+    st.lists(
+        st.tuples(st.integers(0, 4), st.sampled_from([None, *"abcde"])), min_size=1, max_size=30
+    ),
     st.sampled_from(["a > b > c > d > e", "a > b, c > d; a > e", "a > b; c > d; e"]),
 )
 def test_the_same_pairs_as_by_looking_at_every_two(rows, text):
-    prompts = [prompt for prompt, _ in rows]
-    codes = [code for _, code in rows]
-    better_than = LabelOrder.of(text).better_than
+    order = LabelOrder.of(text)
+    rows = [*rows, (9, "a"), (9, "e")]  # there is always something to compare
+    data = of_labels(rows)
 
-    better, worse = pairs_of_labels(prompts, codes, better_than)
+    found = pairs_of(data, behavior="comply", order=order)
 
-    found = list(zip(better.tolist(), worse.tolist(), strict=True))
-    assert Counter(found) == Counter(looped(prompts, codes, better_than))
-    assert sorted(np.take(prompts, better).tolist() if found else []) == [
-        prompts[k] for k in better
-    ]
-
-
-def test_no_labels_give_no_pairs():
-    better, worse = pairs_of_labels([0, 0], [-1, -1], ORDER.better_than)
-
-    assert better.size == worse.size == 0
+    places = [int(item.id[1:]) for item in data.items]
+    pairs = [(places[a], places[b]) for a, b in zip(found.better, found.worse, strict=True)]
+    assert Counter(pairs) == Counter(looped(rows, order))
+    assert found.prompts.tolist() == sorted(found.prompts.tolist())
 
 
 def test_work_grows_with_the_pairs_and_not_with_the_square_of_the_items():
-    # One prompt per two items: a pass over all pairs of items would look at 2 * 10**10 of them.
-    prompts = np.repeat(np.arange(100_000), 2)
-    codes = np.tile([0, 4], 100_000)
+    # One prompt per two items: a pass over all pairs of items would look at 6 * 10**7 of them.
+    data = of_labels([(k // 2, ("good", "bad")[k % 2]) for k in range(8_000)])
 
-    better, worse = pairs_of_labels(prompts, codes, ORDER.better_than)
+    found = pairs_of(data, behavior="comply", order=ORDER)
 
-    assert (better == np.arange(0, 200_000, 2)).all()
-    assert (worse == better + 1).all()
+    assert (found.better == np.arange(0, 8_000, 2)).all()
+    assert (found.worse == found.better + 1).all()
 
 
 def labelled(labels, *, behavior="comply", prompt="Hi"):

@@ -71,6 +71,12 @@ def test_a_base_reward_that_is_no_number_is_listed(value):
     assert [(row.line, row.column) for row in found.dropped] == [(8, "base_reward")]
 
 
+def labelled_case_without_label(seed, place):
+    case = labelled_case(seed)
+    case.rows[place]["label"] = None
+    return case
+
+
 def test_an_unknown_label_is_listed():
     case = labelled_case(32)
     case.rows[3]["label"] = "idael"
@@ -78,7 +84,21 @@ def test_an_unknown_label_is_listed():
     found = fit(case)
 
     assert [(row.item, row.value) for row in found.dropped] == [("i3", "idael")]
-    assert "unknown label" in found.dropped[0].reason
+    assert found.dropped[0].reason == "unknown label: must be one of ideal, less_good, poor"
+
+
+def test_a_completion_in_a_declared_pair_loses_its_unknown_label_only():
+    case = labelled_case(32)
+    one, other = case.rows[3], case.rows[2]
+    one["label"] = "idael"
+    sides = {"chosen": one["response"], "rejected": other["response"]}
+    case.rows.append({"prompt": one["prompt"], "behavior": "answer"} | sides)
+    without = fit(labelled_case_without_label(32, 3))
+
+    found = fit(case)
+
+    assert [row.item for row in found.dropped] == ["i3"]
+    assert found.behaviors[0].n_pairs == without.behaviors[0].n_pairs + 1
 
 
 def test_an_unknown_behavior_and_none_at_all_are_listed():

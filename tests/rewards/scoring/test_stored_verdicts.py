@@ -150,12 +150,27 @@ def test_the_order_of_the_items_does_not_matter(write, scored, layout, suffix):
     check(scored(shuffled, path), n_items=MANY)
 
 
+@pytest.mark.ci
+@pytest.mark.parametrize("suffix", ["parquet", "jsonl"])
+@pytest.mark.parametrize("moved", [0, 40_000])
+def test_verdicts_may_stand_farther_away_than_is_read_ahead(tmp_path, scored, suffix, moved):
+    n_items = 100_000
+    example = judge([{"id": "x", "response": "0 1"}], judge=tiny_judge(), rubric=tiny_rubric())
+    table = _laid_out(example.frame("wide"), "wide", n_items)
+    path = tmp_path / f"verdicts.{suffix}"
+    table = pl.concat([table[moved:], table[:moved]])
+    table.write_parquet(path) if suffix == "parquet" else table.write_ndjson(path)
+    ids = [*names(n_items)[:20_000], "x0", *names(n_items)[20_000:]]
+
+    check(scored(ids, path), n_items=n_items, lacking={"x0"})
+
+
 @pytest.mark.parametrize(("layout", "suffix"), SHAPES)
 def test_a_second_verdict_is_an_error_however_far_away(write, scored, layout, suffix):
     path = write(layout, suffix, n_items=MANY, change=lambda table: pl.concat([table, table[:9]]))
 
     with pytest.raises(InputError, match=r"unique by item and question, got a second one"):
-        scored(names(MANY), path)
+        scored(names(9_000), path)  # the rest is read all the same
 
 
 @pytest.mark.parametrize(("layout", "suffix"), SHAPES)
