@@ -336,7 +336,7 @@ def test_every_command_that_it_prints_does_the_same_from_the_files(
     def call(words):
         line = [*program, *words[1:], "--json"]
         done = subprocess.run(line, cwd=folder, env=environment, capture_output=True, check=True)
-        return json.loads(done.out)
+        return json.loads(done.stdout)
 
     assert [words[1] for words in (judging, fitting, scoring, of_reward)] == [
         "judge",

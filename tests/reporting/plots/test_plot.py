@@ -233,6 +233,7 @@ def test_neither_importing_nor_drawing_loads_pyplot(tmp_path, make_study):
 import json, sys
 import voirdire, voirdire.reporting
 assert "matplotlib" not in sys.modules
+from voirdire.reporting import plot, to_svg
 study = json.load(open({str(file)!r}, encoding="utf-8"))
 for kind in {KINDS!r}:
     to_svg(plot(study, kind=kind), name="x")
