@@ -18,9 +18,11 @@ from voirdire.errors import BadRequestError, UnsupportedError, VerdictParseError
 from voirdire.judging.asking import Ask
 from voirdire.judging.prompts import PromptBuilder, RouterPrompt
 from voirdire.judging.reading import ReplyReader, RouterReader
-from voirdire.models.openai_compatible.model import OpenAICompatibleModel
+from voirdire.models import OpenAICompatibleModel
 from voirdire.records import Item, Message
 from voirdire.rubrics import Question, load_rubric
+
+pytestmark = pytest.mark.slow
 
 NONCE = "0123456789abcdef"
 N_TOP = 20
@@ -182,7 +184,6 @@ def test_pairs_in_both_orders(llama_server, swapped, mode, source, language):
     check(ask, answers, choices)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_the_safety_rubric_in_one_call(llama_server, language):
     questions = load_rubric("safety").questions
@@ -297,7 +298,6 @@ def test_no_attack_becomes_a_part_of_the_chat_template(llama_server, mode, langu
     assert len(seen) >= 40
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("mode", MODES)
 def test_under_attack_a_reply_still_answers_what_was_asked(llama_server, mode, language):
@@ -313,7 +313,6 @@ def test_under_attack_a_reply_still_answers_what_was_asked(llama_server, mode, l
         assert all(0 < value < 1 for value in answer.values)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ["size/words", "size/brackets"])
 def test_a_huge_response_neither_breaks_out_nor_fits(llama_server, name):
     attack = next(attack for attack in ATTACKS if attack.id == name)

@@ -7,8 +7,7 @@ import pytest
 
 from judging_files import RUBRIC, make_items
 from voirdire.errors import InputError, RubricError
-from voirdire.judging import distill_judge, judge
-from voirdire.judging.cascade import load_cascade
+from voirdire.judging import distill_judge, judge, load_cascade
 from voirdire.judging.cascade.cascade_file import is_cascade_file
 from voirdire.judging.plan import plan_judging
 from voirdire.models import is_model_name

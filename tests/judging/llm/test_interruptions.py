@@ -17,8 +17,6 @@ from judging.llm.counted_runs import (
     wait_until,
 )
 
-pytestmark = pytest.mark.slow
-
 SECOND = "Ctrl-C again does not wait"
 KEPT = "every reply is kept"
 
@@ -67,6 +65,7 @@ def kill_when(process, condition, *, after_s):
     process.communicate()
 
 
+@pytest.mark.slow
 def test_a_run_killed_at_twenty_moments_ends_as_one_that_never_was(runs):
     chance = random.Random(20)
     made = runs(2_000)
@@ -99,8 +98,9 @@ def test_a_run_killed_at_twenty_moments_ends_as_one_that_never_was(runs):
     assert made.left_over() == []
 
 
-def test_a_run_killed_on_postgresql_goes_on_from_there(runs, postgres_place):
-    made = runs(300, store=postgres_place)
+@pytest.mark.ci
+def test_a_killed_run_goes_on_and_pays_for_nothing_twice(runs, store):
+    made = runs(300, store=store)
     made.server.delay_s = 0.005
 
     made.hold(150)
@@ -115,6 +115,7 @@ def test_a_run_killed_on_postgresql_goes_on_from_there(runs, postgres_place):
     assert made.verdicts().equals(expected_verdicts(300))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("signal", ["SIGINT", "SIGTERM"])
 def test_an_interruption_waits_for_calls_in_flight_and_keeps_them(runs, signal):
     made = runs(60)
@@ -140,6 +141,7 @@ def test_an_interruption_waits_for_calls_in_flight_and_keeps_them(runs, signal):
     assert made.verdicts().equals(expected_verdicts(60))
 
 
+@pytest.mark.slow
 def test_a_second_ctrl_c_does_not_wait(runs):
     made = runs(60)
     made.server.script = lambda item, n_before: "ok" if number_of(item) < 20 else "hang"
@@ -163,6 +165,7 @@ def test_a_second_ctrl_c_does_not_wait(runs):
     assert made.verdicts().equals(expected_verdicts(60))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_judges", [1, 2])
 def test_what_is_waited_for_is_said_at_once(runs, n_judges):
     made = runs(20)
@@ -182,6 +185,7 @@ def test_what_is_waited_for_is_said_at_once(runs, n_judges):
     assert is_waiting
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="a terminal of this kind")
 def test_what_is_waited_for_is_said_on_a_terminal_above_the_bar(runs):
     made = runs(20)
@@ -205,6 +209,7 @@ def test_what_is_waited_for_is_said_on_a_terminal_above_the_bar(runs):
     assert f"stopping: {CONCURRENCY} calls are in flight and are waited for" in said
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_a_wait_for_a_server_that_asks_for_patience(runs):
     made = runs(20)
     made.server.retry_after_s = 300
@@ -217,6 +222,7 @@ def test_ctrl_c_ends_a_wait_for_a_server_that_asks_for_patience(runs):
     made.finish(process, code=130)
 
 
+@pytest.mark.slow
 def test_two_programs_on_one_store_both_come_to_the_end(runs, store):
     made = runs(300, store=store)
     made.server.delay_s = 0.005
@@ -235,6 +241,7 @@ def test_two_programs_on_one_store_both_come_to_the_end(runs, store):
     assert made.n_served == n_served
 
 
+@pytest.mark.slow
 def test_two_programs_on_one_output_are_refused_and_the_first_ends(runs):
     made = runs(40)
     made.hold(10)
@@ -251,6 +258,7 @@ def test_two_programs_on_one_output_are_refused_and_the_first_ends(runs):
     assert made.verdicts().equals(expected_verdicts(40))
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_a_read_that_waits(runs):
     made = runs(1)
     process = made.start(stdin=True)
@@ -263,6 +271,7 @@ def test_ctrl_c_ends_a_read_that_waits(runs):
     made.finish(process, code=130)
 
 
+@pytest.mark.slow
 def test_what_ends_a_run_is_said_while_more_items_are_waited_for(runs):
     made = runs(1)
     made.server.script = lambda item, n_before: "no_access"
@@ -276,6 +285,7 @@ def test_what_ends_a_run_is_said_while_more_items_are_waited_for(runs):
     assert err.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_ctrl_c_lets_several_judges_finish_their_calls_and_a_second_one_does_not(runs):
     made = runs(60)
     made.write_judges("one", "two")
@@ -301,6 +311,7 @@ def test_ctrl_c_lets_several_judges_finish_their_calls_and_a_second_one_does_not
         assert made.verdicts(f"several/{name}.parquet").equals(expected_verdicts(60))
 
 
+@pytest.mark.slow
 def test_a_reader_that_leaves_ends_the_run_and_its_spending(runs):
     made = runs(5_000)
     made.server.delay_s = 0.01

@@ -11,9 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from voirdire.errors import InputError, RubricError
-from voirdire.judging.llm.judges_file import JudgeSpec, judges_from_text, load_judges
-from voirdire.judging.llm.pricing import Price
-from voirdire.judging.llm.several import load_llm_judges
+from voirdire.judging import JudgeSpec, Price, load_judges, load_llm_judges
+from voirdire.judging.llm.judges_file import judges_from_text
 from voirdire.models import Capabilities
 
 TWELVE = """\

@@ -91,6 +91,7 @@ def test_a_run_that_is_left_holds_nothing_although_its_error_is_kept(one):
     assert kept.value.__traceback__ is not None
 
 
+@pytest.mark.slow
 def test_a_run_that_is_collected_in_its_own_thread_does_not_wait_for_itself(one):
     """The collector runs in whichever thread makes the next object."""
     collecting, collected = threading.Event(), threading.Event()

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
 
-from voirdire.judging.local import LocalJudge, load_local_judge
+from voirdire.judging import LocalJudge, load_local_judge
 from voirdire.judging.local.cue_words_en import ENGLISH_CUES
 from voirdire.records import Item, Message
 from voirdire.rubrics import load_rubric
@@ -59,6 +59,7 @@ def test_the_package_holds_little_and_the_licence_of_the_data():
     assert "Copyright (c) 2024 OpenAI" in licence
 
 
+@pytest.mark.slow
 def test_no_sentence_of_the_training_data_is_in_the_package(shared_dir):
     with zipfile.ZipFile(str(FOLDER / "safety.npz")) as archive:
         content = b"".join(archive.read(name) for name in archive.namelist())
@@ -206,6 +207,7 @@ def test_width_case_and_invisible_marks_do_not_matter(judge):
     assert dressed == plain
 
 
+@pytest.mark.slow
 def test_numbers_are_the_same_in_another_process(judge):
     code = (
         "import hashlib; from voirdire.judging.local import load_local_judge;"
@@ -221,6 +223,7 @@ def test_numbers_are_the_same_in_another_process(judge):
     assert done.stdout.split() == [digest, judge.fingerprint]
 
 
+@pytest.mark.ci
 def test_judging_needs_no_scikit_learn():
     code = (
         "import sys; from voirdire.judging.local import load_local_judge;"

@@ -8,7 +8,7 @@ import pytest
 from sklearn.metrics import brier_score_loss, matthews_corrcoef, roc_auc_score
 
 from voirdire.errors import InputError
-from voirdire.judging.local import JudgeCard, TrainingData, distill_judge
+from voirdire.judging import JudgeCard, TrainingData, distill_judge
 from voirdire.judging.local.calibrating import held_out_probabilities
 from voirdire.judging.local.fitting import fit_weights
 from voirdire.judging.local.training_input import make_training_set
@@ -173,6 +173,7 @@ def test_sets_that_neither_count_nor_calibrate_do_not_move_the_base_rate():
     assert "extra: 80 items; informs only; MIT" in judge.card.to_markdown()
 
 
+@pytest.mark.slow
 def test_a_set_that_calibrates_moves_the_base_rate():
     sorry = Item(id="s", response="Sorry about the window 3.")
 

@@ -508,7 +508,6 @@ def with_steps(text, ask, rng):
     return Reply(text=text, steps=tuple(steps))
 
 
-@settings(max_examples=100)
 @given(drawn=filled(), seed=st.integers(0, 2**32))
 def test_any_answers_written_in_any_way_come_back(drawn, seed):
     ask, values, answers = drawn
@@ -646,7 +645,6 @@ def check_against_plain_reading(drawn, seed):
     assert [type(value) for value in found or ()] == [type(value) for value in expected or ()]
 
 
-@settings(max_examples=100)
 @given(drawn=filled(), seed=st.integers(0, 2**32))
 def test_what_is_read_and_what_is_refused_follows_from_the_rules(drawn, seed):
     check_against_plain_reading(drawn, seed)
@@ -659,7 +657,6 @@ def test_what_is_read_and_what_is_refused_follows_from_the_rules_many_times(draw
     check_against_plain_reading(drawn, seed)
 
 
-@settings(max_examples=400)
 @given(
     text=st.text(st.characters(), max_size=60)
     | st.lists(st.sampled_from([*SPLINTERS, '{"apology":', "<think>", "</think>", "```json"])).map(

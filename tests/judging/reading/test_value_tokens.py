@@ -381,7 +381,6 @@ def check_against_oracle(names, text, steps, places):
 
 
 @given(drawn=tokenised())
-@settings(max_examples=300)
 @example(
     drawn=(
         ["a"],
