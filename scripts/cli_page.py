@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import difflib
 import os
-import re
 import subprocess
 import sys
 from pathlib import Path
+
+from voirdire.cli.main import COMMANDS
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "reference" / "cli.md"
@@ -18,40 +19,33 @@ HEAD = """\
 
 Results go to standard output, everything else to standard error. The exit status is 0 when the
 work is done, 1 for an error of ours (one line), 2 for wrong usage, and 3 when a gate is not passed.
+This page shows all options, as `--help-all` does; `--help` shows the usual ones.
+[Where old options are now](old-options.md).
 """
-PLAIN = {"TYPER_USE_RICH": "0", "NO_COLOR": "1", "TERM": "dumb", "COLUMNS": "88"}
+PLAIN = {"NO_COLOR": "1", "TERM": "dumb", "COLUMNS": "88"}
 
 
-def help_of(*command: str) -> str:
-    """Run `voirdire COMMAND --help` without colours, at a fixed width."""
+def help_of(command: str = "") -> str:
+    """Run `voirdire COMMAND --help-all` without colours, at a fixed width."""
     program = Path(sys.executable).parent / "voirdire"
     done = subprocess.run(  # noqa: S603  # our own program
-        [program, *command, "--help"],
+        [program, *command.split(), "--help-all"],
         env=os.environ | PLAIN,
         capture_output=True,
         text=True,
         check=False,
     )
     if done.returncode:
-        sys.exit(f"`voirdire {' '.join(command)} --help` failed:\n{done.stderr.strip()}")
+        sys.exit(f"`voirdire {command} --help-all` failed:\n{done.stderr.strip()}")
     return "\n".join(line.rstrip() for line in done.stdout.strip().splitlines())
-
-
-def commands(text: str) -> list[str]:
-    """Read the names of the commands from the help of the program."""
-    listed = text.partition("\nCommands:\n")[2]
-    return re.findall(r"^  ([a-z][a-z-]*)", listed, flags=re.MULTILINE)
 
 
 def page() -> str:
     """Render the whole page."""
-    overview = help_of()
-    sections = [f"## voirdire\n\n```text\n{overview}\n```\n"]
-    for name in commands(overview):
-        own = help_of(name)
-        for words in ((name,), *((name, part) for part in commands(own))):
-            text = own if len(words) == 1 else help_of(*words)
-            sections.append(f"## voirdire {' '.join(words)}\n\n```text\n{text}\n```\n")
+    sections = (
+        f"## voirdire {command}".rstrip() + f"\n\n```text\n{help_of(command)}\n```\n"
+        for command in ("", *COMMANDS)
+    )
     return "\n".join([HEAD, *sections])
 
 

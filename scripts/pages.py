@@ -66,7 +66,7 @@ def print_of(command: str, kept: dict[str, Path]) -> str:
     said = ""
     if first not in kept:
         kept[first] = Path(tempfile.mkstemp()[1])
-        said = run_shell(f"({first}) 2>&1 >{kept[first]}").strip("\n")
+        said = run_shell(f"({first}) 2>&1 >{kept[first]}").lstrip("\n")
     return said + run_shell(f"cat {kept[first]} | {rest}")
 
 

@@ -7,9 +7,9 @@ import numpy as np
 
 from studies.reward.small_reward import LABELS, RUBRIC, WEIGHTS, items_of, judged_of
 from voirdire.judging import ScriptedJudge
-from voirdire.rewards.given_weights import reward_of_weights
+from voirdire.rewards import reward_of_weights
 from voirdire.rubrics import rubric_from_text
-from voirdire.studies.reward.examine import examine_reward
+from voirdire.studies import examine_reward
 
 
 def drawn_rows(*, n_prompts=40, seed=0):

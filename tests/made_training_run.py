@@ -5,7 +5,8 @@ import random
 from dataclasses import replace
 from pathlib import Path
 
-from voirdire.rewards.training.run import Alarm, Reference, TrainingRun, TrainingStep
+from voirdire.rewards import Alarm, TrainingRun, TrainingStep
+from voirdire.rewards.training.run import Reference
 
 PROPOSITIONS = ("apology", "inability_to_comply", "judgement", "fully_complies", "disclaimer")
 CLASSES = ("disallowed", "illogical", "unacceptable", "less_good", "ideal")

@@ -1,11 +1,37 @@
 """Ranking problems to solve, and other ways to solve them: HiGHS and scipy, from the definition."""
 
+from dataclasses import dataclass
+
 import numpy as np
 from scipy.optimize import LinearConstraint, linprog, minimize
 from scipy.sparse import csr_array, eye_array, hstack
 from scipy.special import expit
 
-from voirdire.rewards.solving.problem import RankingProblem
+
+@dataclass(frozen=True, kw_only=True)
+class RankingProblem:
+    """Pairs of items by their rows of features, and what is asked of their weights."""
+
+    features: np.ndarray
+    better: np.ndarray
+    worse: np.ndarray
+    gap: np.ndarray
+    l2: float
+    signs: tuple
+    loss: str = "hinge"
+
+    @property
+    def weight(self):
+        n_pairs = self.better.size
+        return np.full(n_pairs, 1 / n_pairs)
+
+    @property
+    def lower(self):
+        return np.array([0.0 if sign in (1, None) else -np.inf for sign in self.signs])
+
+    @property
+    def upper(self):
+        return np.array([0.0 if sign in (-1, None) else np.inf for sign in self.signs])
 
 
 def random_problem(
@@ -19,33 +45,23 @@ def random_problem(
     pairs[:, 1] = (pairs[:, 0] + 1 + pairs[:, 1] % (n_items - 1)) % n_items
     is_turned = (score[pairs[:, 0]] < score[pairs[:, 1]]) ^ (rng.random(n_pairs) < flip)
     pairs = np.where(is_turned[:, None], pairs[:, ::-1], pairs)
-    weight = rng.multinomial(3 * n_pairs, np.full(n_pairs, 1 / n_pairs)).astype(float)
     return problem_of(
-        features,
-        pairs,
-        gap=1 + rng.normal(size=n_pairs),
-        weight=weight / weight.sum(),
-        l2=l2,
-        signs=signs,
-        loss=loss,
+        features, pairs, gap=1 + rng.normal(size=n_pairs), l2=l2, signs=signs, loss=loss
     )
 
 
-def problem_of(features, pairs, *, gap=1.0, weight=None, l2=0.0, signs=None, loss="hinge"):
+def problem_of(features, pairs, *, gap=1.0, l2=0.0, signs=None, loss="hinge"):
     """A problem with `signs` of 1 (at least 0), -1 (at most 0), 0 (free) or None (held at 0)."""
     features = np.asarray(features, float)
     pairs = np.asarray(pairs, np.int64).reshape(-1, 2)
     n_pairs, n_features = len(pairs), features.shape[1]
-    signs = [0] * n_features if signs is None else signs
     return RankingProblem(
         features=features,
         better=pairs[:, 0].copy(),
         worse=pairs[:, 1].copy(),
         gap=np.broadcast_to(np.asarray(gap, float), n_pairs).copy(),
-        weight=np.full(n_pairs, 1 / max(n_pairs, 1)) if weight is None else np.asarray(weight),
         l2=l2,
-        lower=np.array([0.0 if sign in (1, None) else -np.inf for sign in signs]),
-        upper=np.array([0.0 if sign in (-1, None) else np.inf for sign in signs]),
+        signs=(0,) * n_features if signs is None else tuple(signs),
         loss=loss,
     )
 
@@ -143,8 +159,7 @@ def shortest_optimum(problem):
 
 def separation_by_highs(problem):
     """How many pairs can be ranked right with none wrong: the largest sum of min(1, Dw)."""
-    live = problem.weight > 0
-    differences = rows(problem)[live]
+    differences = rows(problem)
     n_pairs, n_features = differences.shape
     cost = np.concatenate([np.zeros(n_features), -np.ones(n_pairs)])
     matrix = hstack([csr_array(-differences), eye_array(n_pairs)], format="csr")

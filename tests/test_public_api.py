@@ -30,6 +30,7 @@ FACES = [
 ]
 HEAVY = {
     "aiohttp",
+    "cyclopts",
     "fastapi",
     "genai_prices",
     "jinja2",
@@ -47,7 +48,6 @@ HEAVY = {
     "sqlalchemy",
     "torch",
     "transformers",
-    "typer",
     "uvicorn",
     "yaml",
 }

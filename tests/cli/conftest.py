@@ -1,4 +1,4 @@
-"""The command line called in this process, through typer's runner, and as a real program."""
+"""The command line called in this process, and as a real program."""
 
 import io
 import json
@@ -10,10 +10,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 from servers.faulty import faulty_server  # noqa: F401  # a fixture
-from voirdire.cli import app, run
+from voirdire.cli import app, run, shell
 
 SCRIPT = Path(sys.executable).with_name("voirdire")
 PROGRAM = (
@@ -21,6 +20,14 @@ PROGRAM = (
     if SCRIPT.exists()
     else [sys.executable, "-c", "import voirdire.cli as c; c.run()"]
 )
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """A test that starts the program is one with something real."""
+    for item in items:
+        if {"execute", "program"} & {*getattr(item, "fixturenames", ())}:
+            item.add_marker(pytest.mark.ci)
 
 
 @dataclass(frozen=True)
@@ -67,14 +74,16 @@ def call(monkeypatch, capsys, environment):
     return voirdire
 
 
-@pytest.fixture
-def invoke():
-    """Call the application through typer's runner."""
+@pytest.fixture(scope="session")
+def options_of():
+    """List the options of a command by name, from its own definition; `""` for the program."""
 
-    def voirdire(*arguments, stdin=None):
-        return CliRunner().invoke(app, list(map(str, arguments)), input=stdin)
+    def listed(command):
+        if command in ("", "rubric"):
+            return dict.fromkeys([] if command else ["--install-completion", "--version"])
+        return shell.options_of(app, command)
 
-    return voirdire
+    return listed
 
 
 @pytest.fixture(scope="session")

@@ -217,7 +217,7 @@ def test_the_prompt_that_is_shown_is_the_one_of_the_file(call, place, faulty_ser
     found = call("judge", *options, "--judge", "cascade.yaml").out
     expected = call(
         *("judge", *options, "--judge", "openai/test"),
-        *("--probability", "stated", "--language", "zh"),
+        *("--probability", "stated", "--prompt-language", "zh"),
     ).out
 
     assert "##### openai/test #####" in found

@@ -59,6 +59,9 @@ def commands(text):
     return [shlex.split(found.replace("\\\n", " ")) for found in COMMANDS.findall(text)]
 
 
+pytestmark = pytest.mark.ci
+
+
 @pytest.fixture(scope="module")
 def demonstration(tmp_path_factory, program, environment):
     """Run the program once, in a folder of its own."""
@@ -333,7 +336,7 @@ def test_every_command_that_it_prints_does_the_same_from_the_files(
     def call(words):
         line = [*program, *words[1:], "--json"]
         done = subprocess.run(line, cwd=folder, env=environment, capture_output=True, check=True)
-        return json.loads(done.stdout)
+        return json.loads(done.out)
 
     assert [words[1] for words in (judging, fitting, scoring, of_reward)] == [
         "judge",
@@ -395,6 +398,7 @@ def read_lines(path):
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("brief")
 def test_json_is_alone_on_stdout_and_what_the_files_hold(call, tmp_path):
     done = call("demo", "--json", "--output", tmp_path / "made" / "here")
@@ -414,6 +418,7 @@ def brief(monkeypatch):
     monkeypatch.setattr("voirdire.cli.demo_reward.RESAMPLES", 0)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("brief")
 def test_a_second_run_overwrites(call, tmp_path):
     call("demo", "--output", tmp_path, "--json")
@@ -444,15 +449,16 @@ def contents(folder):
     }
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("brief")
-def test_through_typers_runner_what_is_printed_can_be_pasted_whatever_the_folder(invoke, tmp_path):
+def test_what_is_printed_can_be_pasted_whatever_the_folder(call, tmp_path):
     folder = tmp_path / "my demo's folder"
 
-    done = invoke("demo", "--output", folder)
+    done = call("demo", "--output", folder)
 
-    assert (done.exit_code, done.stderr) == (0, "")
-    assert done.stdout.startswith(f"Report: {folder}")
-    printed = commands(done.stdout)
+    assert (done.code, done.err) == (0, "")
+    assert done.out.startswith(f"Report: {folder}")
+    printed = commands(done.out)
     named = {word for words in printed for word in words if word.startswith(str(folder))}
     assert {path.removeprefix(f"{folder}/") for path in named} == {
         *(COPIED - {"dataset.json", "README.md"}),
@@ -470,7 +476,7 @@ def test_through_typers_runner_what_is_printed_can_be_pasted_whatever_the_folder
         "examine-reward",
         "examine",
     ]
-    assert str(folder) in done.stdout
+    assert str(folder) in done.out
 
 
 @pytest.mark.parametrize("place", ["file", "file/below"])
@@ -505,7 +511,7 @@ def test_the_folder_we_are_in_will_do_and_the_report_speaks_chinese_if_asked(
 ):
     monkeypatch.chdir(tmp_path)
 
-    done = call("demo", "--output", ".", "--language", "zh")
+    done = call("demo", "--output", ".", "--report-language", "zh")
 
     assert done.code == 0
     assert {path.name for path in tmp_path.iterdir()} == COPIED | WRITTEN

@@ -11,7 +11,6 @@ import pytest
 
 import voirdire
 from voirdire.cli.examine import GATE_NOT_PASSED
-from voirdire.errors import InputError
 from voirdire.io import read_labels
 from voirdire.reporting import examination_to_json
 from voirdire.studies import TestPlan as Plan
@@ -76,6 +75,7 @@ def assert_is(row, result):
 # The published figures ------------------------------------------------------------------------
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("name", DATA_SETS)
 def test_the_published_figures_come_out(call, shared_dir, name):
     published = json.loads((shared_dir / "reference" / "alt_test_published.json").read_text())[name]
@@ -109,7 +109,7 @@ def test_a_real_program_gives_the_published_verdicts(execute, shared_dir):
 
     done = execute(
         *("examine", "--humans", "human_annotations.json", "--judges", "llm_annotations.json"),
-        *("--epsilon", "0.1", "--gate", "gemini_pro"),
+        *("--epsilon", "0.1"),
         cwd=folder,
     )
 
@@ -351,7 +351,7 @@ def test_nothing_on_standard_input_is_our_error(call, files, assert_one_line):
         (["--seed", "-1"], ["`--seed` must be"]),
         (["--expert", "zoe"], ["`--expert` must be one of the annotators 'ann'", "'zoe'"]),
         (["--quality", "ann=1"], ["`--quality` must name every annotator", "'bob'"]),
-        (["--judge", "nobody"], ["`--judge` must be one of", "'good'", "got 'nobody'"]),
+        (["--only", "nobody"], ["`--only` must be one of", "'good'", "got 'nobody'"]),
         (["--cluster", "source"], ["humans.csv: column `source` must exist"]),
         (["--column", "item=text"], ["column `text` must exist"]),
         (["--column", "colour=text"], ["'colour'"]),
@@ -381,7 +381,7 @@ def test_a_judge_with_a_name_of_a_million_characters_does_not_fill_the_error(
 ):
     judges = write("long.json", {"x" * 10**6: study["judges"]["good"]})
 
-    done = call("examine", *files[:2], "--judges", judges, "--judge", "good")
+    done = call("examine", *files[:2], "--judges", judges, "--only", "good")
 
     assert_one_line(done)
     assert len(done.err) < 2000
@@ -397,13 +397,6 @@ def test_no_item_in_common_is_our_error(call, files, write, assert_one_line):
     judges = write("j.json", {"stranger": {"elsewhere": "yes"}})
 
     assert_one_line(call("examine", *files[:2], "--judges", judges), "none in common", "'stranger'")
-
-
-def test_errors_are_ours_through_typers_runner_too(invoke, tmp_path):
-    done = invoke("examine", "--humans", tmp_path / "h.csv", "--judges", tmp_path / "j.csv")
-
-    assert done.exit_code == 1
-    assert isinstance(done.exception, InputError)
 
 
 # Kinds and alignments -------------------------------------------------------------------------
@@ -426,10 +419,10 @@ def test_errors_are_ours_through_typers_runner_too(invoke, tmp_path):
     ],
     ids=" ".join,
 )
-def test_what_cannot_be_meant_is_a_usage_error(call, invoke, files, options):
+def test_what_cannot_be_meant_is_a_usage_error(call, files, options):
     done = call("examine", *files, *options)
 
-    assert done.code == invoke("examine", *files, *options).exit_code == 2
+    assert done.code == 2
     assert done.out == ""
     assert any(option in done.err for option in options[::2])
     assert "Traceback" not in done.err
@@ -526,7 +519,7 @@ def test_the_default_margin_is_a_fifth(call, files):
 def test_only_the_chosen_judges_are_examined(call, files, chosen):
     everybody = call("examine", *files, "--json")
 
-    done = call("examine", *files, *repeated("--judge", chosen), "--json")
+    done = call("examine", *files, *repeated("--only", chosen), "--json")
 
     assert set(by_judge(done)) == set(chosen)
     for name in chosen:
@@ -827,7 +820,7 @@ def test_a_certificate_replaces_a_certificate_and_nothing_else(
 
 
 def test_a_gate_that_is_not_passed_still_leaves_its_certificate(call, files, tmp_path):
-    done = call("examine", *files, "--gate", "bad", "--certificate", tmp_path / "record.json")
+    done = call("examine", *files, "--gate", "--certificate", tmp_path / "record.json")
 
     assert done.code == GATE_NOT_PASSED == 3
     outcomes = json.loads((tmp_path / "record.json").read_text())["outcomes"]
@@ -838,16 +831,11 @@ def test_a_gate_that_is_not_passed_still_leaves_its_certificate(call, files, tmp
 
 
 @pytest.mark.parametrize("extra", [[], ["--details"], ["--gate"]])
-def test_json_is_alone_on_stdout(call, invoke, files, extra):
-    done, typed = (
-        call("examine", *files, "--json", *extra),
-        invoke("examine", *files, "--json", *extra),
-    )
+def test_json_is_alone_on_stdout(call, files, extra):
+    done = call("examine", *files, "--json", *extra)
 
-    assert done.err == typed.stderr
     assert done.err.count("\n") == len(extra[:1]) * (extra == ["--gate"])
     assert done.json.keys() == {"examinations", "pooled", "questions", "dropped", "settings"}
-    assert json.loads(typed.stdout) == done.json
 
 
 def test_json_is_what_the_library_writes(call, files):
@@ -987,7 +975,7 @@ def known(tmp_path, files):
 def test_a_report_is_one_page_in_the_language_asked_for(call, files, tmp_path, language):
     page = tmp_path / "report.html"
 
-    done = call("examine", *files, "--report", page, "--language", language)
+    done = call("examine", *files, "--report", page, "--report-language", language)
 
     assert (done.code, done.err) == (0, f"report: {page}\n")
     text = page.read_text(encoding="utf-8")

@@ -4,13 +4,10 @@ import json
 
 import polars as pl
 import pytest
-import typer
 from rich.cells import cell_len
 
 from examined_reward import drawn_rows
 from studies.reward.small_reward import RUBRIC, WEIGHTS, items_of
-from voirdire.cli import main
-from voirdire.cli.examine_reward import examine_reward_command
 from voirdire.reporting.reward_json import reward_examination_to_json
 from voirdire.rewards.given_weights import reward_of_weights
 from voirdire.rubrics import rubric_from_text
@@ -20,13 +17,7 @@ QUICK = ("--resamples", 60)
 
 
 @pytest.fixture
-def command(call, monkeypatch):
-    """Call the command as the program does."""
-    app = typer.Typer()
-    app.command("examine-reward")(examine_reward_command)
-    app.callback()(lambda: None)
-    monkeypatch.setattr(main, "app", app)
-
+def command(call):
     def voirdire(*arguments, **others):
         return call("examine-reward", *arguments, **others)
 
@@ -69,7 +60,7 @@ def asked(given):
     return (
         given["comparisons"],
         *("--reward", given["reward"]),
-        *("--verdicts", given["verdicts"], "--judge", "verdicts"),
+        *("--verdicts", given["verdicts"], "--only", "verdicts"),
         *QUICK,
     )
 
@@ -156,7 +147,7 @@ def test_a_policy_and_a_benchmark_are_read_with_their_verdicts(command, given, a
 def test_a_page_and_a_table_are_written(command, asked, tmp_path):
     page, table = tmp_path / "page.html", tmp_path / "table.tex"
 
-    done = command(*asked, "--report", page, "--language", "zh", "--table", table)
+    done = command(*asked, "--report", page, "--report-language", "zh", "--table", table)
     again = command(*asked, "--report", page, "--table", table)
 
     assert (done.code, again.code) == (0, 0), done.err

@@ -268,7 +268,7 @@ def test_no_comparisons_and_no_output_are_usage_errors(call, comparisons, tmp_pa
         (["--ignore", "apolgy"], "Did you mean `apology`"),
         (["--order", "hard_refse=ideal > less_good"], "Did you mean `hard_refuse`"),
         (["--base", "nothing"], "nothing"),
-        (["--judge", "other"], "must be among the judges of the verdicts ('mine'), got 'other'"),
+        (["--only", "other"], "must be among the judges of the verdicts ('mine'), got 'other'"),
         (["--certificate", "missing.json"], "missing.json"),
     ],
 )

@@ -1,9 +1,9 @@
 """`--items`: numbers, lists and grids."""
 
 import pytest
-import typer
 
 from voirdire.cli.item_grid import as_sizes
+from voirdire.cli.shell import UsageError
 
 
 @pytest.mark.parametrize(
@@ -24,15 +24,13 @@ def test_sizes_are_read(words, sizes):
 
 @pytest.mark.parametrize("word", ["x", "30:60", "60:30:10", "30:60:0", "30:60:-1", "", "1.5", "3,"])
 def test_anything_else_is_refused_with_the_forms_that_are_read(word):
-    with pytest.raises(
-        typer.BadParameter, match=r"`--items` must be numbers, as 30,50,100 or START"
-    ):
+    with pytest.raises(UsageError, match=r"`--items` must be numbers, as 30,50,100 or START"):
         as_sizes([word])
 
 
 @pytest.mark.parametrize("words", [["30:1000000:1"], ["30,2:10000000000000000000000:1"]])
 def test_a_grid_of_more_than_a_thousand_sizes_is_refused_unread(words):
-    with pytest.raises(typer.BadParameter, match=r"at most 1,000 sizes, got more"):
+    with pytest.raises(UsageError, match=r"at most 1,000 sizes, got more"):
         as_sizes(words)
 
 

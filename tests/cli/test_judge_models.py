@@ -107,7 +107,7 @@ def test_every_way_of_asking_gives_the_servers_answers(
         key == "rude" if form["type"] == "boolean" else stated[key]
     )
 
-    done = judge("--mode", mode, "--probability", source, "--language", language)
+    done = judge("--mode", mode, "--probability", source, "--prompt-language", language)
 
     assert (done.code, done.err) == (0, "")
     frame = read()
@@ -259,7 +259,7 @@ def test_one_of_several_judges_without_any_answer_is_named(call, place, faulty_s
     faulty_server._served = served
 
     done = call(
-        *("judge", "items.jsonl", "--rubric", "tiny.yaml", "--judges", "judges.yaml"),
+        *("judge", "items.jsonl", "--rubric", "tiny.yaml", "--judge", "judges.yaml"),
         *("-o", "verdicts"),
     )
 
@@ -354,7 +354,7 @@ def test_a_dry_run_needs_no_key_and_knows_the_price(call, place):
 
 
 def test_the_prompt_is_shown_with_and_without_an_item(judge, place, faulty_server):
-    plain = judge("--show-prompt", "--language", "zh", output=None)
+    plain = judge("--show-prompt", "--prompt-language", "zh", output=None)
     about = judge("--show-prompt", "--probability", "stated", "--mode", "single", output=None)
 
     assert plain.code == about.code == 0
@@ -374,7 +374,7 @@ def test_the_prompts_of_several_judges_are_shown_without_a_key(call, place):
         encoding="utf-8",
     )
 
-    shown = call("judge", "--judges", "two.yaml", "--rubric", "tiny.yaml", "--show-prompt")
+    shown = call("judge", "--judge", "two.yaml", "--rubric", "tiny.yaml", "--show-prompt")
 
     first, second = shown.out.split("##### second #####")
     assert (shown.code, shown.err) == (0, "")
@@ -402,8 +402,8 @@ def test_the_prompts_of_several_judges_are_shown_without_a_key(call, place):
         (["--judge", "vllm/x", "--rubric", "none.yaml"], ["none.yaml"]),
         (["--judge", "vllm/x", "-o", "none/out.parquet"], ["`--output`", "none"]),
         (["--judge", "vllm/x", "-o", "items.jsonl"], ["items"]),
-        (["--judges", "none.yaml"], ["none.yaml"]),
-        (["--judges", "tiny.yaml"], ["tiny.yaml"]),
+        (["--judge", "none.yaml"], ["none.yaml"]),
+        (["--judge", "tiny.yaml"], ["tiny.yaml"]),
     ],
     ids=lambda value: " ".join(value) if isinstance(value[0], str) else None,
 )
@@ -440,8 +440,8 @@ def test_a_file_without_items_spends_nothing(
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["--judges", "judges.yaml", "--max-cost", "5"], ["--judges", "--max-cost", "the file"]),
-        (["--judges", "judges.yaml", "--judge", "vllm/x"], ["--judges", "--judge beside"]),
+        (["--judge", "judges.yaml", "--max-cost", "5"], ["judges.yaml", "--max-cost", "the file"]),
+        (["--judges", "judges.yaml"], ["`--judges` is now `--judge`"]),
         (["--max-cost", "5"], ["--max-cost", "language model", "'local'"]),
         (["--judge", "x.npz", "--store", "s.sqlite"], ["--store", "language model", "x.npz"]),
     ],
@@ -470,7 +470,7 @@ def test_from_items_and_a_file_of_judges_to_a_report(call, place, llama_server, 
     (place / "labels.csv").write_text("item,annotator,question,label\n" + "\n".join(labels))
 
     judged = call(
-        *("judge", "items.jsonl", "--rubric", "tiny.yaml", "--judges", "judges.yaml"),
+        *("judge", "items.jsonl", "--rubric", "tiny.yaml", "--judge", "judges.yaml"),
         *("-o", "verdicts", "--json"),
     )
     assert judged.err == ""
@@ -523,7 +523,7 @@ def test_one_judge_that_cannot_go_on_stops_nobody_and_exits_1(
     )
 
     done = call(
-        *("judge", "items.jsonl", "--rubric", "tiny.yaml", "--judges", "judges.yaml"),
+        *("judge", "items.jsonl", "--rubric", "tiny.yaml", "--judge", "judges.yaml"),
         *("-o", "verdicts"),
     )
 
@@ -542,7 +542,7 @@ def test_judges_share_a_store_and_each_goes_on_on_its_own(
 ):
     two = [{"name": "one", "probability": "stated"}, {"name": "two", "mode": "single"}]
     defaults = {"model": "openai/test", "base_url": faulty_server.url, "probability": "stated"}
-    words = ("judge", "items.jsonl", "--rubric", "tiny.yaml", "--judges", "judges.yaml")
+    words = ("judge", "items.jsonl", "--rubric", "tiny.yaml", "--judge", "judges.yaml")
     judges_file(place, *two[:1], **defaults)
     call(*words, "-o", "verdicts")
     judges_file(place, *two, **defaults)

@@ -3,9 +3,7 @@
 import re
 
 import pytest
-import typer
 
-from voirdire.cli import app
 from voirdire.cli.messages import in_options
 
 
@@ -40,11 +38,7 @@ threshold weights
 
 
 @pytest.mark.parametrize("argument", re.findall(r"\w+", ARGUMENTS))
-def test_every_option_that_is_named_exists(argument):
-    known = [
-        opt for each in typer.main.get_command(app).commands["examine"].params for opt in each.opts
-    ]
-
+def test_every_option_that_is_named_exists(options_of, argument):
     named = in_options(f"`{argument}` must")
 
-    assert named.split()[0].strip("`") in known
+    assert named.split()[0].strip("`") in options_of("examine")

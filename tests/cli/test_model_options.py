@@ -3,14 +3,11 @@
 from dataclasses import fields, replace
 
 import pytest
-import typer.main
 
-from voirdire.cli import app
 from voirdire.cli.model_judges import llm_judge
 from voirdire.cli.model_options import ALL_OPTIONS, OF_REPLIES, AskingOptions, CallOptions
 from voirdire.errors import InputError
 
-COMMANDS = typer.main.get_command(app).commands
 # of every option another value than it has by default
 TYPED = {
     "mode": "single",
@@ -43,17 +40,17 @@ CALLED = {
     "serve": ("--reward", "reward.json"),
 }
 FLAGS = {option: f"--{option.replace('_', '-')}" for option in USUAL}
+FLAGS["language"] = "--prompt-language"
 ALL_TYPED = [word for option, flag in FLAGS.items() for word in (flag, TYPED[option])]
 NAMED = ", ".join(FLAGS.values())
 LOCAL_JUDGE = {name: (*words, "--judge", "local") for name, words in CALLED.items()}
 LOCAL_JUDGE["judge"] = ("items.jsonl", "-o", "verdicts.csv")
 
 
-def declared(command, option):
+def look(option):
     """Say how an option of a command is declared, as far as a user can tell."""
-    found = next(each for each in COMMANDS[command].params if each.name == option)
-    look = (found.opts, found.help, found.rich_help_panel, found.metavar, found.show_default)
-    return look, found.default
+    parameter = option.parameter
+    return parameter.help, parameter.group[0].name, parameter.metavar, parameter.show_default
 
 
 def made(asking, calls):
@@ -66,8 +63,8 @@ def made(asking, calls):
 
 
 def said(done):
-    """Undo typer's box and its line breaks."""
-    return " ".join(done.err.replace("│", " ").split())
+    """Give what a call wrote beside its result, on one line."""
+    return " ".join(done.err.split())
 
 
 @pytest.mark.parametrize("option", ALL_OPTIONS)
@@ -83,10 +80,12 @@ def test_every_option_makes_another_judge(option):
 
 
 @pytest.mark.parametrize("command", sorted(CALLED))
-def test_an_option_is_the_same_in_every_command(command):
-    found = {option: declared(command, option) for option in USUAL}
+def test_an_option_is_the_same_in_every_command(options_of, command):
+    found, judge = options_of(command), options_of("judge")
 
-    assert found == {option: declared("judge", option) for option in USUAL}
+    for flag in FLAGS.values():
+        assert look(found[flag]) == look(judge[flag])
+        assert found[flag].field_info.default == judge[flag].field_info.default
 
 
 @pytest.mark.parametrize(
@@ -98,16 +97,16 @@ def test_an_option_is_the_same_in_every_command(command):
         ("serve", "in this folder"),
     ],
 )
-def test_every_store_is_offered_alike_and_says_where_it_is_by_default(command, place):
-    (_, text, *look), _ = declared(command, "store")
+def test_every_store_is_offered_alike_and_says_where_it_is_by_default(options_of, command, place):
+    text, *others = look(options_of(command)["--store"])
 
     assert text.endswith(f" replies are kept: a file, or postgresql://... Default: "
                          f"voirdire-replies.sqlite {place}.")  # fmt: skip
-    assert look == ["Calls to language models", "FILE|URL", False]
+    assert others == ["Calls to language models", "FILE|URL", False]
 
 
-def test_the_judge_command_offers_every_option_of_models():
-    offered = {each.name for each in COMMANDS["judge"].params}
+def test_the_judge_command_offers_every_option_of_models(options_of):
+    offered = {each.field_info.name for each in options_of("judge").values()}
 
     assert {*ALL_OPTIONS, *OF_REPLIES} <= offered
     assert set(TYPED) == set(ALL_OPTIONS)

@@ -3,9 +3,9 @@
 import math
 
 import pytest
-import typer
 
 from voirdire.cli.options import as_labels, as_mapping, as_text, as_weights
+from voirdire.cli.shell import UsageError
 
 
 @pytest.mark.parametrize(
@@ -30,23 +30,21 @@ def test_labels_stand_between_commas_or_in_a_json_array(text, numeric, labels):
     ("text", "numeric"), [('["a"', False), ("[1, ]", False), ("a,b", True), ('["a"]', True)]
 )
 def test_labels_that_are_neither_are_a_usage_error(text, numeric):
-    with pytest.raises(
-        typer.BadParameter, match="`--labels` must be words between commas or a JSON"
-    ):
+    with pytest.raises(UsageError, match="`--labels` must be words between commas or a JSON"):
         as_labels(text, numeric=numeric)
 
 
 @pytest.mark.parametrize("text", ["", " ", ",", "a,,b", "a,b,"])
 def test_an_empty_label_is_a_usage_error(text):
-    with pytest.raises(typer.BadParameter, match="`--labels` must"):
+    with pytest.raises(UsageError, match="`--labels` must"):
         as_labels(text, numeric=False)
 
 
 @pytest.mark.parametrize("text", ["[null]", '[["a"], "b"]', '[{"a": 1}]'])
 def test_a_json_array_of_labels_holds_texts_or_numbers(text):
-    with pytest.raises(typer.BadParameter, match="`--labels` must"):
+    with pytest.raises(UsageError, match="`--labels` must"):
         as_labels(text, numeric=True)
-    with pytest.raises(typer.BadParameter, match="`--labels` must"):
+    with pytest.raises(UsageError, match="`--labels` must"):
         as_labels(text, numeric=False)
 
 
@@ -66,13 +64,13 @@ def test_pairs_become_a_mapping():
 
 @pytest.mark.parametrize("pair", ["item", "=id", "item=", "="])
 def test_half_a_pair_is_a_usage_error(pair):
-    with pytest.raises(typer.BadParameter, match="`--column` must be NAME=VALUE, got"):
+    with pytest.raises(UsageError, match="`--column` must be NAME=VALUE, got"):
         as_mapping([pair], option="--column")
 
 
 @pytest.mark.parametrize("pairs", [["item=a", "item=b"], ["ann=1", "ann=2"]])
 def test_a_name_given_twice_is_a_usage_error(pairs):
-    with pytest.raises(typer.BadParameter, match="`--column` must"):
+    with pytest.raises(UsageError, match="`--column` must"):
         as_mapping(pairs, option="--column")
 
 
@@ -84,12 +82,12 @@ def test_weights_are_numbers_or_nothing():
 
 @pytest.mark.parametrize("pair", ["ann=much", "ann=1,5"])
 def test_a_weight_that_is_no_number_is_a_usage_error(pair):
-    with pytest.raises(typer.BadParameter, match="`--quality` must be ANNOTATOR=NUMBER, got"):
+    with pytest.raises(UsageError, match="`--quality` must be ANNOTATOR=NUMBER, got"):
         as_weights([pair])
 
 
 def test_text_that_no_file_can_hold_is_a_usage_error():
     assert as_text("专家", option="--epsilon-reason") == "专家"
     assert as_text(None, option="--epsilon-reason") is None
-    with pytest.raises(typer.BadParameter, match="must be UTF-8 text"):
+    with pytest.raises(UsageError, match="must be UTF-8 text"):
         as_text("\udcff", option="--epsilon-reason")

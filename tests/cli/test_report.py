@@ -39,7 +39,7 @@ def test_chinese_title_and_date(call, examination, tmp_path):
     page = tmp_path / "page.html"
 
     call(
-        *("report", examination, "-o", page, "--language", "zh"),
+        *("report", examination, "-o", page, "--report-language", "zh"),
         *("--title", "<春天>", "--created", "2025-05-01"),
     )
 
@@ -131,7 +131,7 @@ def test_the_output_must_be_in_a_folder_that_exists(call, examination, tmp_path,
 
 
 def test_another_language_is_wrong_usage(call, examination):
-    done = call("report", examination, "--language", "fr")
+    done = call("report", examination, "--report-language", "fr")
 
     assert done.code == 2
     assert "'fr'" in done.err

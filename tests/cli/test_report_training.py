@@ -64,7 +64,7 @@ def test_the_page_and_the_terminal_tell_of_the_run(call, trained, tmp_path):
 def test_chinese_title_and_date(call, trained, tmp_path):
     page = tmp_path / "page.html"
 
-    call(*("report", trained, "-o", page, "--language", "zh"),
+    call(*("report", trained, "-o", page, "--report-language", "zh"),
          *("--title", "<春天>", "--created", "2026-05-01"))  # fmt: skip
 
     text = page.read_text(encoding="utf-8")

@@ -76,14 +76,14 @@ def test_only_some_judges_with_their_drops(read, study, tmp_path):
 
 
 def test_an_unknown_judge_is_refused(read):
-    with pytest.raises(InputError, match=r"`--judge` must be one of '\w+', '\w+', got 'nobody'"):
+    with pytest.raises(InputError, match=r"`--only` must be one of '\w+', '\w+', got 'nobody'"):
         read(only=["good", "nobody"])
 
 
 def test_long_names_do_not_fill_the_error(read, study, tmp_path):
     (tmp_path / "j.json").write_text(json.dumps({"x" * 10**6: study["judges"]["good"]}))
 
-    with pytest.raises(InputError, match="`--judge` must be one of 'xxx") as caught:
+    with pytest.raises(InputError, match="`--only` must be one of 'xxx") as caught:
         read(judges=[str(tmp_path / "j.json")], only=["y" * 10**6])
 
     assert len(str(caught.value)) < 500

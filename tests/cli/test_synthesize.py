@@ -6,13 +6,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import SimpleNamespace
 
 import pytest
-import typer
-from typer.testing import CliRunner
 
 from rewards.synthesis.obedient import N_COMPLETIONS, PROMPTS, obeying
 from voirdire.cli.synthesis_output import said_of
-from voirdire.cli.synthesize import synthesize_command
-from voirdire.errors import InputError
 from voirdire.records import Message
 from voirdire.rewards.synthesis.result import SynthesisProgress
 
@@ -79,14 +75,11 @@ def prompts(tmp_path):
 
 
 @pytest.fixture
-def synthesize(server, prompts):
-    """Call the command alone: until it is registered, and apart from all others."""
-    app = typer.Typer()
-    app.command("synthesize")(synthesize_command)
-
+def synthesize(call, server, prompts):
     def called(*options, source=prompts):
-        words = [source, "--model", "openai/test", "--base-url", server.url, *options]
-        return CliRunner().invoke(app, [str(word) for word in words])
+        return call(
+            *("synthesize", source, "--model", "openai/test", "--base-url", server.url), *options
+        )
 
     return called
 
@@ -99,14 +92,14 @@ def test_completions_are_written_counted_and_the_next_command_is_named(
     done = synthesize("-o", output, "--attempts", 2, "--price", "2,10")
 
     rows = [json.loads(line) for line in output.read_text(encoding="utf-8").splitlines()]
-    assert done.exit_code == 0, done.output
+    assert done.code == 0, done.err
     assert {row["id"] for row in rows} >= {"lock/ideal/1"}
-    assert f"{len(rows)} completions for 3 prompts, written by 'openai/test'" in done.stdout
-    assert f"{len(server.bodies)} calls to write" in done.stdout
+    assert f"{len(rows)} completions for 3 prompts, written by 'openai/test'" in done.out
+    assert f"{len(server.bodies)} calls to write" in done.out
     cost = len(server.bodies) * (500 * 2 + 20 * 10) / 1e6
-    assert f"${cost:,.4f}" in done.stdout
-    assert f"voirdire fit {output} --rubric safety -o reward.json" in done.stdout
-    assert f"rejected, with what was wrong: {output}.rejected.jsonl" in done.stdout
+    assert f"${cost:,.4f}" in done.out
+    assert f"voirdire fit {output} --rubric safety -o reward.json" in done.out
+    assert f"rejected, with what was wrong: {output}.rejected.jsonl" in done.out
 
 
 def test_the_second_run_calls_nothing_and_its_json_has_every_count(synthesize, server, tmp_path):
@@ -116,7 +109,7 @@ def test_the_second_run_calls_nothing_and_its_json_has_every_count(synthesize, s
 
     done = synthesize("-o", output, "--attempts", 1, "--json")
 
-    told = json.loads(done.stdout)
+    told = json.loads(done.out)
     assert n_before == N_COMPLETIONS
     assert len(server.bodies) == n_before
     assert output.read_bytes() == first
@@ -128,8 +121,8 @@ def test_the_second_run_calls_nothing_and_its_json_has_every_count(synthesize, s
 def test_a_dry_run_says_what_it_would_call_and_calls_nothing(synthesize, server, tmp_path):
     output = tmp_path / "made.jsonl"
 
-    text = synthesize("-o", output, "--dry-run", "--price", "1,1").stdout
-    told = json.loads(synthesize("-o", output, "--dry-run", "--json").stdout)["estimate"]
+    text = synthesize("-o", output, "--dry-run", "--price", "1,1").out
+    told = json.loads(synthesize("-o", output, "--dry-run", "--json").out)["estimate"]
 
     assert server.bodies == []
     assert f"openai/test writes: {N_COMPLETIONS} to {3 * N_COMPLETIONS} calls" in text
@@ -142,15 +135,15 @@ def test_rows_go_to_standard_output_and_everything_else_does_not(synthesize, tmp
 
     done = synthesize("-o", "-", "--attempts", 1)
 
-    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    rows = [json.loads(line) for line in done.out.splitlines()]
     assert {row["label"] for row in rows} >= {"ideal"}
-    assert "completions for 3 prompts" in done.stderr
+    assert "completions for 3 prompts" in done.err
 
 
 def test_settings_reach_the_server(synthesize, server, tmp_path):
     synthesize(
         "-o", tmp_path / "made.jsonl", "--attempts", 1, "--temperature", 0.3,
-        "--max-tokens", 77, "--language", "zh",
+        "--max-tokens", 77, "--prompt-language", "zh",
     )  # fmt: skip
 
     body = server.bodies[0]
@@ -166,8 +159,8 @@ def test_prompts_that_are_set_aside_are_said(synthesize, tmp_path):
 
     done = synthesize("-o", tmp_path / "made.jsonl", "--attempts", 1, source=path)
 
-    assert "1 prompt set aside; all in" in done.stderr
-    assert "no behavior" in done.stderr
+    assert "1 prompt set aside; all in" in done.err
+    assert "no behavior" in done.err
 
 
 @pytest.mark.parametrize(
@@ -183,8 +176,8 @@ def test_prompts_that_are_set_aside_are_said(synthesize, tmp_path):
 def test_what_was_typed_wrong_is_a_usage_error(synthesize, options, message):
     done = synthesize(*options)
 
-    assert done.exit_code == 2
-    assert message in " ".join(done.stderr.replace("│", " ").split())
+    assert done.code == 2
+    assert message in " ".join(done.err.replace("│", " ").split())
 
 
 def test_a_run_in_which_nothing_comes_about_says_so_and_fails(synthesize, server, tmp_path):
@@ -193,17 +186,14 @@ def test_a_run_in_which_nothing_comes_about_says_so_and_fails(synthesize, server
 
     done = synthesize("-o", output, "--attempts", 1, "--threshold", "0.999999")
 
-    assert done.exit_code == 1
-    assert "no completion came about" in done.stderr
+    assert done.code == 1
+    assert "no completion came about" in done.err
     assert output.read_bytes() == b""
-    assert "another class than the label" in done.stdout
+    assert "another class than the label" in done.out
 
 
-def test_an_error_of_ours_is_raised_for_the_program_to_say(synthesize, tmp_path):
-    done = synthesize("-o", tmp_path / "made.csv")
-
-    assert isinstance(done.exception, InputError)
-    assert "must end in .jsonl" in str(done.exception)
+def test_an_output_of_another_kind_is_one_line(synthesize, assert_one_line, tmp_path):
+    assert_one_line(synthesize("-o", tmp_path / "made.csv"), "must end in .jsonl")
 
 
 def test_words_for_a_state_say_what_goes_on():

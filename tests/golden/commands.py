@@ -109,7 +109,7 @@ EXAMINE = [
     ),
     Run(
         "examine_one_judge",
-        f"{CHOICES} --question tone --judge near --resamples 0 --json",
+        f"{CHOICES} --question tone --only near --resamples 0 --json",
         keep=EXAMINED,
     ),
     Run("examine_seeded", f"{CHOICES} --resamples 1000 --json", keep=EXAMINED, n_draws=1000),
@@ -157,7 +157,7 @@ EXAMINE = [
         keep=EXAMINED,
         documents=("made.json",),
     ),
-    Run("examine_gate_not_passed", f"{CHOICES} --gate same --json", status=3, keep=()),
+    Run("examine_gate_not_passed", f"{CHOICES} --only same --gate --json", status=3, keep=()),
     Run("examine_without_judges", "examine --humans {inputs}/humans.csv", status=2),
     Run(
         "examine_missing_file",
@@ -166,13 +166,13 @@ EXAMINE = [
     ),
     Run(
         "examine_page_en",
-        f"{CHOICES} --resamples 0 --report page.html --language en --json",
+        f"{CHOICES} --resamples 0 --report page.html --report-language en --json",
         keep=(),
         pages=("page.html",),
     ),
     Run(
         "examine_page_zh",
-        f"{CHOICES} --resamples 0 --report page.html --language zh --json",
+        f"{CHOICES} --resamples 0 --report page.html --report-language zh --json",
         keep=(),
         pages=("page.html",),
     ),
@@ -226,8 +226,7 @@ JUDGE = [
     ),
     Run(
         "judge_several",
-        "judge {inputs}/items.jsonl --rubric {written}/tiny.yaml --judges judges.yaml"
-        " -o out --json",
+        "judge {inputs}/items.jsonl --rubric {written}/tiny.yaml --judge judges.yaml -o out --json",
         tables=("out/whole.parquet", "out/each.parquet"),
     ),
     Run(
@@ -355,7 +354,8 @@ SCORE = [
     Run(
         "examine_reward_page_zh",
         "examine-reward {inputs}/comparisons.jsonl --reward {written}/reward.json"
-        " --verdicts {written}/verdicts.parquet --resamples 0 --report page.html --language zh",
+        " --verdicts {written}/verdicts.parquet --resamples 0"
+        " --report page.html --report-language zh",
         pages=("page.html",),
     ),
 ]
@@ -370,7 +370,7 @@ OTHERS = [
     ),
     Run(
         "power_pilot",
-        "power --humans {inputs}/humans.csv --judges {inputs}/judges.csv --judge near"
+        "power --humans {inputs}/humans.csv --judges {inputs}/judges.csv --only near"
         " --question tone --items 40,80 --simulations 400 --json",
         n_draws=400,
     ),
@@ -392,7 +392,7 @@ OTHERS = [
     Run("report_training_en", "report {written}/run -o page.html", pages=("page.html",)),
     Run(
         "report_training_zh",
-        "report {written}/run -o page.html --language zh",
+        "report {written}/run -o page.html --report-language zh",
         pages=("page.html",),
     ),
     Run("rubric_list", "rubric list --json"),
@@ -438,7 +438,7 @@ OPENED = [
     ),
     Run(
         "opened_judges",
-        "judge {inputs}/items.jsonl --rubric {written}/tiny.yaml --judges {written}/judges.yaml"
+        "judge {inputs}/items.jsonl --rubric {written}/tiny.yaml --judge {written}/judges.yaml"
         " -o out --dry-run --json",
     ),
     Run(

@@ -560,7 +560,7 @@ judge_file(sys.argv[1], sys.argv[2], rubric=rubric, judge=judge)
 """
 
 
-@pytest.mark.slow
+@pytest.mark.ci
 @pytest.mark.parametrize("end", ["parquet", "csv"])
 def test_a_disk_that_is_really_full_is_our_error(write_items, rubric, tmp_path, end):
     from voirdire.rubrics import rubric_to_yaml

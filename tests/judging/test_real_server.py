@@ -22,8 +22,6 @@ from voirdire.models import OpenAICompatibleModel
 from voirdire.records import Item, Message
 from voirdire.rubrics import Question, load_rubric
 
-pytestmark = pytest.mark.slow
-
 NONCE = "0123456789abcdef"
 N_TOP = 20
 LANGUAGES, MODES, SOURCES = ("en", "zh"), ("joint", "single"), ("logprob", "stated", "vote")
@@ -150,9 +148,15 @@ def check(ask, answers, choices):
                 assert math.isnan(missing)
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
-@pytest.mark.parametrize("source", SOURCES)
-@pytest.mark.parametrize("form", ["json_schema", "json_object"])
+def first_of(values):
+    """Give the first of some values to a run of CI, and all to a full one."""
+    return [values[0], *(pytest.param(value, marks=pytest.mark.slow) for value in values[1:])]
+
+
+@pytest.mark.ci
+@pytest.mark.parametrize("language", first_of(LANGUAGES))
+@pytest.mark.parametrize("source", first_of(SOURCES))
+@pytest.mark.parametrize("form", first_of(["json_schema", "json_object"]))
 def test_all_kinds_of_questions_in_one_call(llama_server, form, source, language):
     ask = Ask(questions=QUESTIONS, probability=source, language=language)
 
@@ -161,6 +165,7 @@ def test_all_kinds_of_questions_in_one_call(llama_server, form, source, language
     check(ask, answers, choices)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("source", SOURCES)
 @pytest.mark.parametrize("row", QUESTIONS, ids=lambda row: row.id)
@@ -172,6 +177,7 @@ def test_every_kind_of_question_in_a_call_of_its_own(llama_server, row, source, 
     check(ask, answers, choices)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("source", SOURCES)
 @pytest.mark.parametrize("mode", MODES)
@@ -184,6 +190,7 @@ def test_pairs_in_both_orders(llama_server, swapped, mode, source, language):
     check(ask, answers, choices)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_the_safety_rubric_in_one_call(llama_server, language):
     questions = load_rubric("safety").questions
@@ -211,6 +218,7 @@ def both_are_listed(choice, key):
     return False
 
 
+@pytest.mark.slow
 def test_however_a_value_is_spelled_its_probability_is_that_of_all_spellings(llama_server):
     # White space of its own, words with a space before them, words in two tokens.
     wanted = {" ", " true", " false", "true", "false", "fal"}
@@ -228,6 +236,7 @@ def test_however_a_value_is_spelled_its_probability_is_that_of_all_spellings(lla
     assert wanted <= spelled
 
 
+@pytest.mark.slow
 def test_orders_of_the_questions_move_probabilities_but_not_their_places(llama_server):
     ask = Ask(questions=QUESTIONS[:2])
     turned = replace(ask, questions=ask.questions[::-1])
@@ -240,6 +249,7 @@ def test_orders_of_the_questions_move_probabilities_but_not_their_places(llama_s
     assert [a.values for a in straight] != [a.values[::-1] for a in backwards]
 
 
+@pytest.mark.slow
 def test_a_token_without_company_gives_no_probability(llama_server):
     # With one likely token a place, the other side is unknown: never 0 or 1 in its stead.
     ask = Ask(questions=QUESTIONS[:2])
@@ -248,6 +258,7 @@ def test_a_token_without_company_gives_no_probability(llama_server):
         judge(llama_server, ask, n_top=1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("source", SOURCES)
 def test_babble_is_unreadable_and_never_a_score(llama_server, source):
     ask = Ask(questions=QUESTIONS[:2], probability=source)
@@ -258,6 +269,7 @@ def test_babble_is_unreadable_and_never_a_score(llama_server, source):
     assert caught.value.reply.text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_a_behavior_is_chosen_for_a_prompt(llama_server, language):
     rubric = load_rubric("safety")
@@ -283,8 +295,9 @@ ATTACKS = attacks()
 SMALL = [attack for attack in ATTACKS if attack.family != "size"]
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.ci
+@pytest.mark.parametrize("language", first_of(LANGUAGES))
+@pytest.mark.parametrize("mode", first_of(MODES))
 def test_no_attack_becomes_a_part_of_the_chat_template(llama_server, mode, language):
     ask = Ask(questions=QUESTIONS[:1], mode=mode, language=language)
     builder = PromptBuilder(ask)
@@ -298,6 +311,7 @@ def test_no_attack_becomes_a_part_of_the_chat_template(llama_server, mode, langu
     assert len(seen) >= 40
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("mode", MODES)
 def test_under_attack_a_reply_still_answers_what_was_asked(llama_server, mode, language):
@@ -313,6 +327,7 @@ def test_under_attack_a_reply_still_answers_what_was_asked(llama_server, mode, l
         assert all(0 < value < 1 for value in answer.values)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["size/words", "size/brackets"])
 def test_a_huge_response_neither_breaks_out_nor_fits(llama_server, name):
     attack = next(attack for attack in ATTACKS if attack.id == name)

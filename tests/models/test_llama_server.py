@@ -50,6 +50,7 @@ def ask(server, *requests):
     return asyncio.run(run())
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("form", ["json_schema", "json_object"])
 def test_the_server_holds_to_the_schema(llama_server, form):
     requests = [request_about(f"Response {number}", form=form) for number in range(6)]
@@ -61,6 +62,7 @@ def test_the_server_holds_to_the_schema(llama_server, form):
     assert {reply.finish_reason for reply in replies} == {"stop"}
 
 
+@pytest.mark.slow
 def test_a_reply_says_what_the_server_says_of_itself(llama_server):
     (reply,), wire = ask(llama_server, request_about("你好，世界 \U0001f600"))
 
@@ -73,6 +75,7 @@ def test_a_reply_says_what_the_server_says_of_itself(llama_server):
     assert reply.usage.cached_tokens == usage["prompt_tokens_details"]["cached_tokens"]
 
 
+@pytest.mark.slow
 def test_tokens_of_the_cache_are_counted(llama_server):
     request = request_about("Asked twice. " * 50)
 
@@ -81,6 +84,7 @@ def test_tokens_of_the_cache_are_counted(llama_server):
     assert 0 < second.usage.cached_tokens < second.usage.prompt_tokens
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_reply(llama_server):
     warm = {"form": "text", "temperature": 1.5, "max_tokens": 24}
     requests = [request_about("Anything", seed=seed, **warm) for seed in (7, 7, 8)]
@@ -91,6 +95,7 @@ def test_the_same_seed_gives_the_same_reply(llama_server):
     assert first.finish_reason == "length"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_top", [1, 5, 20])
 def test_tokens_come_with_the_log_probabilities_of_the_server(llama_server, n_top):
     request = request_about("With tokens", top_logprobs=n_top)
@@ -113,6 +118,7 @@ def test_tokens_come_with_the_log_probabilities_of_the_server(llama_server, n_to
             assert math.fsum(math.exp(top.logprob) for top in step.top) <= 1 + 1e-4
 
 
+@pytest.mark.slow
 def test_a_prompt_that_is_too_long_is_a_bad_request(llama_server):
     with pytest.raises(BadRequestError, match="exceeds the available context size") as caught:
         ask(llama_server, request_about("x" * 100_000))
@@ -121,6 +127,7 @@ def test_a_prompt_that_is_too_long_is_a_bad_request(llama_server):
     assert caught.value.status == 400
 
 
+@pytest.mark.ci
 def test_a_schema_that_the_server_cannot_read_is_refused_in_its_words(llama_server):
     schema = b'{"type": "nonsense"}'
     request = request_about("A schema", form="json_schema")
@@ -130,6 +137,7 @@ def test_a_schema_that_the_server_cannot_read_is_refused_in_its_words(llama_serv
         ask(llama_server, request)
 
 
+@pytest.mark.ci
 def test_a_probe_finds_what_the_server_can_do(llama_server):
     async def run():
         model = load_model(f"llamacpp/{llama_server.model}", base_url=llama_server.base_url)

@@ -328,6 +328,7 @@ def test_a_server_that_does_not_answer_costs_the_deadline():
         ask(address, deadline_s=0.3)
 
 
+@pytest.mark.ci
 def test_a_connection_that_breaks_is_tried_again():
     async def hang_up(request):
         request.transport.abort()

@@ -92,10 +92,12 @@ def rendered(request):
     return f"{said}<|assistant|>{request.prefill}"
 
 
+@pytest.mark.slow
 def test_it_is_a_batch_model(model):
     assert isinstance(model, BatchChatModel)
 
 
+@pytest.mark.ci
 def test_log_probabilities_equal_a_plain_forward_pass_at_every_token(model, llama, tokenizer):
     request = boolean_request("apology")
 
@@ -115,6 +117,7 @@ def test_log_probabilities_equal_a_plain_forward_pass_at_every_token(model, llam
         text += step.token
 
 
+@pytest.mark.slow
 def test_log_probabilities_are_those_before_the_grammar(model, tokenizer):
     reply = ask(model, boolean_request("apology", top_logprobs=len(tokenizer)))
 
@@ -129,6 +132,7 @@ def test_log_probabilities_are_those_before_the_grammar(model, tokenizer):
     assert (value.token, value.logprob) == (possible[0].token, possible[0].logprob)
 
 
+@pytest.mark.slow
 def test_the_beginning_of_the_reply_is_one_certain_step(model):
     request = boolean_request("apology")
 
@@ -139,6 +143,7 @@ def test_the_beginning_of_the_reply_is_one_certain_step(model):
     assert "".join(step.token for step in reply.steps) == reply.text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("batch_size", [1, 2, 16])
 @pytest.mark.parametrize("padding_side", ["left", "right"])
 def test_together_is_as_one_by_one(llama, batch_size, padding_side):
@@ -155,6 +160,7 @@ def test_together_is_as_one_by_one(llama, batch_size, padding_side):
         assert_alike(reply, alone)
 
 
+@pytest.mark.slow
 def test_several_beginnings_in_one_call_keep_their_order(model):
     items = ["short", "A response that goes on for quite a while. " * 20, "对不起" * 60]
     requests = [boolean_request(q, item=item) for q in QUESTIONS for item in items]
@@ -165,6 +171,7 @@ def test_several_beginnings_in_one_call_keep_their_order(model):
         assert_alike(reply, ask(model, request))
 
 
+@pytest.mark.slow
 def test_what_is_shared_is_encoded_once(llama, tokenizer):
     item = "A response that goes on for quite a while. " * 30
     requests = [boolean_request(question, item=item) for question in QUESTIONS]
@@ -182,6 +189,7 @@ def test_what_is_shared_is_encoded_once(llama, tokenizer):
     assert sum(widths) < 2 * max(lengths) < sum(lengths)
 
 
+@pytest.mark.ci
 def test_requests_of_all_kinds_together_are_as_alone(model):
     everything = {
         "ok": {"type": "boolean"},
@@ -214,6 +222,7 @@ def test_requests_of_all_kinds_together_are_as_alone(model):
         assert set(said["tags"]) <= {"x", "y"}
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("language", ["en", "zh"])
 @pytest.mark.parametrize("probability", ["logprob", "stated", "vote"])
 def test_every_reply_to_a_prompt_of_voirdire_can_be_read(tokenizer, probability, language):
@@ -239,6 +248,7 @@ def test_every_reply_to_a_prompt_of_voirdire_can_be_read(tokenizer, probability,
     assert all(0 <= value <= 1 for answer in answers for value in answer.values)
 
 
+@pytest.mark.slow
 def test_likely_tokens_are_as_many_as_asked_for(model):
     counts = [
         {len(step.top) for step in ask(model, boolean_request("x", top_logprobs=n)).steps[1:]}
@@ -249,6 +259,7 @@ def test_likely_tokens_are_as_many_as_asked_for(model):
     assert ask(model, boolean_request("x", top_logprobs=None)).steps is None
 
 
+@pytest.mark.slow
 def test_a_free_reply_ends_with_its_length(model):
     reply = ask(model, boolean_request("x", form="text", schema=b"", prefill="", max_tokens=4))
 
@@ -257,6 +268,7 @@ def test_a_free_reply_ends_with_its_length(model):
     assert "".join(step.token for step in reply.steps) == reply.text
 
 
+@pytest.mark.slow
 def test_a_free_reply_ends_with_its_object(model):
     request = boolean_request("x", form="text", schema=b"", prefill='{"x":true}')
 
@@ -267,6 +279,7 @@ def test_a_free_reply_ends_with_its_object(model):
     assert reply.usage.completion_tokens == 0
 
 
+@pytest.mark.slow
 def test_a_free_reply_ends_with_any_end_token(tokenizer):
     ending = tiny_model(tokenizer)
     ending.generation_config.eos_token_id = list(range(len(tokenizer)))
@@ -278,6 +291,7 @@ def test_a_free_reply_ends_with_any_end_token(tokenizer):
     assert reply.usage.completion_tokens == 1
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_reply_and_others_differ(model):
     def sampled(seed):
         request = boolean_request("x", form="text", temperature=1.0, seed=seed, max_tokens=20)
@@ -287,6 +301,7 @@ def test_the_same_seed_gives_the_same_reply_and_others_differ(model):
     assert len({sampled(seed) for seed in range(5)}) > 1
 
 
+@pytest.mark.slow
 def test_samples_follow_the_probabilities_that_the_grammar_leaves(llama, tokenizer):
     model = TransformersModel(llama, tokenizer=tokenizer, batch_size=64)
     n_samples = 512
@@ -306,6 +321,7 @@ def test_samples_follow_the_probabilities_that_the_grammar_leaves(llama, tokeniz
     assert abs(share - expected) < 4 * math.sqrt(expected * (1 - expected) / n_samples)
 
 
+@pytest.mark.slow
 def test_a_characters_bytes_join_to_the_character(tokenizer):
     copying = tiny_model(tokenizer)
     model = TransformersModel(copying, tokenizer=tokenizer)
@@ -320,6 +336,7 @@ def test_a_characters_bytes_join_to_the_character(tokenizer):
     assert len(reply.steps) > len(reply.text)  # three bytes a character, each a token
 
 
+@pytest.mark.ci
 def test_a_request_that_is_too_long_fails_alone(model):
     requests = [boolean_request("x"), boolean_request("x", item="long " * 3_000)]
 
@@ -331,6 +348,7 @@ def test_a_request_that_is_too_long_fails_alone(model):
         ask(model, requests[1])
 
 
+@pytest.mark.slow
 def test_a_form_without_a_grammar_is_not_supported(model):
     with pytest.raises(UnsupportedError) as raised:
         ask(model, boolean_request("x", form="json_object"))
@@ -338,6 +356,7 @@ def test_a_form_without_a_grammar_is_not_supported(model):
     assert raised.value.feature == "json_object"
 
 
+@pytest.mark.slow
 def test_the_models_own_bounds_count(llama, tokenizer):
     model = TransformersModel(llama, tokenizer=tokenizer, max_tokens=2, temperature=5.0)
     request = boolean_request("x", form="text", schema=b"", prefill="", max_tokens=9, seed=1)
@@ -349,6 +368,7 @@ def test_the_models_own_bounds_count(llama, tokenizer):
     assert not greedy.text.startswith(reply.text)
 
 
+@pytest.mark.slow
 def test_a_template_that_refuses_system_messages_gets_them_within_the_first(llama):
     strict = (
         "{% if messages[0].role == 'system' %}{{ raise_exception('no') }}{% endif %}" + TEMPLATE
@@ -366,6 +386,7 @@ def test_a_template_that_refuses_system_messages_gets_them_within_the_first(llam
     assert reply.steps[1].top[0].logprob == pytest.approx(expected.max().item(), abs=CLOSE)
 
 
+@pytest.mark.slow
 def test_sliding_windows_are_as_one_by_one(tokenizer):
     torch.manual_seed(0)
     config = transformers.MistralConfig(
@@ -392,6 +413,7 @@ def test_sliding_windows_are_as_one_by_one(tokenizer):
         assert_alike(reply, ask(model, request))
 
 
+@pytest.mark.ci
 def test_a_saved_model_is_loaded_by_its_path(tmp_path, llama, tokenizer, model):
     folder = tmp_path / "tiny"
     llama.save_pretrained(folder)
@@ -404,6 +426,7 @@ def test_a_saved_model_is_loaded_by_its_path(tmp_path, llama, tokenizer, model):
     assert_alike(ask(loaded, boolean_request("x")), ask(model, boolean_request("x")))
 
 
+@pytest.mark.slow
 def test_other_weights_are_other_settings(model, tokenizer):
     other = TransformersModel(tiny_model(tokenizer, seed=1), tokenizer=tokenizer)
 
@@ -411,6 +434,7 @@ def test_other_weights_are_other_settings(model, tokenizer):
     assert json.dumps(dict(other.settings))
 
 
+@pytest.mark.slow
 def test_the_event_loop_goes_on_while_the_model_thinks(model, llama):
     is_thinking, may_end = threading.Event(), threading.Event()
 
@@ -433,6 +457,7 @@ def test_the_event_loop_goes_on_while_the_model_thinks(model, llama):
         assert asyncio.run(watch()) > 10
 
 
+@pytest.mark.ci
 def test_a_cancelled_call_stops_at_its_token_and_frees_the_model(model, llama):
     long = boolean_request(
         "x", form="text", schema=b"", prefill="", max_tokens=2_000, temperature=1
@@ -464,25 +489,30 @@ def test_a_cancelled_call_stops_at_its_token_and_frees_the_model(model, llama):
     assert n_of_both - n_of_one <= 2
 
 
+@pytest.mark.slow
 def test_no_requests_give_no_replies(model):
     assert ask_together(model, []) == []
 
 
+@pytest.mark.slow
 def test_a_loaded_model_comes_with_its_tokenizer(llama):
     with pytest.raises(InputError, match="`tokenizer` must be given"):
         TransformersModel(llama)
 
 
+@pytest.mark.ci
 def test_a_tokenizer_without_a_chat_template_is_refused(llama):
     with pytest.raises(InputError, match="must have a chat template"):
         TransformersModel(llama, tokenizer=tiny_tokenizer(template=None))
 
 
+@pytest.mark.ci
 def test_a_folder_without_a_model_is_refused(tmp_path):
     with pytest.raises(InputError, match="`model` must be a model that transformers can load"):
         TransformersModel(tmp_path)
 
 
+@pytest.mark.slow
 def test_a_batch_holds_at_least_one_reply(llama, tokenizer):
     with pytest.raises(InputError, match="`batch_size`"):
         TransformersModel(llama, tokenizer=tokenizer, batch_size=0)

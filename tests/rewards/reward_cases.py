@@ -2,10 +2,12 @@
 
 import hashlib
 import json
+import os
+from pathlib import Path
 
 from voirdire.documents import plain_json
 from voirdire.judging import ScriptedJudge
-from voirdire.rewards.given_weights import reward_of_weights
+from voirdire.rewards import reward_of_weights
 from voirdire.rewards.model_file import reward_document
 from voirdire.rubrics import rubric_from_text
 
@@ -90,6 +92,12 @@ def expected_rule_reward(behavior, sorry, rude):
     good = (1 - rude) * sorry
     poor = (1 - rude) * (1 - sorry)
     return 1.0 * sorry - 2.0 * rude - 3.0 * rude + 4.0 * good + 0.5 * poor
+
+
+def own_environment():
+    """Give the environment of a process that imports the tests and sources of this checkout."""
+    tests = Path(__file__).resolve().parents[1]
+    return os.environ | {"PYTHONPATH": os.pathsep.join([str(tests), str(tests.parent / "src")])}
 
 
 def earlier_hash(reward):

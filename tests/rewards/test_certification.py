@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import re
 import warnings
 
 import pytest
@@ -11,16 +12,15 @@ from rewards.reward_cases import earlier_hash, tiny_judge, tiny_reward, tiny_rub
 from voirdire.errors import InputError, UncertifiedWarning
 from voirdire.io import read_labels
 from voirdire.reporting import certificate_to_json
-from voirdire.rewards.certification import (
+from voirdire.rewards import (
     certified,
     check_certified,
-    paying_propositions,
+    load_reward,
     read_certificate,
+    reward_of_weights,
 )
-from voirdire.rewards.given_weights import reward_of_weights
-from voirdire.rewards.model_file import load_reward
+from voirdire.studies import TestPlan as Plan
 from voirdire.studies import certify, examine
-from voirdire.studies.examination import TestPlan as Plan
 
 
 @pytest.fixture(scope="module")
@@ -125,7 +125,13 @@ def test_a_certificate_against_it_outweighs_one_for_it(certificate, make_certifi
     ],
 )
 def test_propositions_pay_by_themselves_and_through_classes(weights, expected):
-    assert paying_propositions(reward(weights=weights)) == expected
+    lacking = ""
+    try:
+        check_certified(reward(weights=weights), required=True)
+    except InputError as error:
+        lacking = str(error)
+
+    assert tuple(re.findall(r"(\w+): never examined", lacking)) == expected
 
 
 def test_requiring_certificates_lists_all_that_lack_one(certificate):

@@ -9,7 +9,7 @@ import pytest
 
 from voirdire import load_rubric
 from voirdire.errors import DegenerateDataWarning, InputError
-from voirdire.rewards.features import feature_set, feature_values
+from voirdire.rewards import feature_set, feature_values
 
 SAFETY = load_rubric("safety")
 EXAMPLE = load_rubric("hard-refusal-example")

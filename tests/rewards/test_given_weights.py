@@ -6,7 +6,7 @@ import pytest
 
 from rewards.reward_cases import tiny_judge, tiny_rubric
 from voirdire.errors import InputError
-from voirdire.rewards.given_weights import reward_of_weights
+from voirdire.rewards import reward_of_weights
 
 
 def test_features_that_are_not_named_weigh_nothing():

@@ -14,8 +14,7 @@ from rewards.reward_cases import (
     tiny_rubric,
 )
 from voirdire.errors import InputError
-from voirdire.rewards.given_weights import reward_of_weights
-from voirdire.rewards.judged_items import JudgedItems
+from voirdire.rewards import JudgedItems, reward_of_weights
 from voirdire.rubrics import load_rubric
 
 

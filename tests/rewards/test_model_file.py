@@ -10,12 +10,10 @@ import pytest
 
 from rewards.reward_cases import TINY, WEIGHTS, tiny_reward
 from voirdire.errors import InputError
-from voirdire.rewards.given_weights import reward_of_weights
-from voirdire.rewards.model import BehaviorReward
-from voirdire.rewards.model_file import is_reward_file, load_reward
+from voirdire.rewards import BehaviorReward, load_reward, reward_of_weights
 from voirdire.rubrics import load_rubric
 
-pytestmark = pytest.mark.filterwarnings("ignore::voirdire.rewards.certification.UncertifiedWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::voirdire.errors.UncertifiedWarning")
 
 
 @pytest.fixture
@@ -100,7 +98,6 @@ def test_nothing_but_a_reward_is_replaced(tmp_path, content):
 def test_a_newer_reward_is_known_as_a_reward_but_not_read(change):
     path = change(lambda content: content.update(schema="voirdire.reward/2"))
 
-    assert is_reward_file(path)
     with pytest.raises(InputError, match=r"got 'voirdire.reward/2'\. A newer voirdire wrote it"):
         load_reward(path)
 

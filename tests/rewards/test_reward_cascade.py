@@ -6,11 +6,10 @@ import pytest
 
 from rewards.reward_cases import tiny_judge, tiny_rubric
 from voirdire.errors import InputError
-from voirdire.judging import LlmJudge
-from voirdire.judging.cascade import CascadeJudge
+from voirdire.judging import CascadeJudge, LlmJudge
 from voirdire.judging.plan import plan_judging
 from voirdire.models import load_model
-from voirdire.rewards.model import RewardJudge
+from voirdire.rewards import RewardJudge
 from voirdire.rewards.reward_judge import judge_again, reward_judge
 
 MADE_BY = {

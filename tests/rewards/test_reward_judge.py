@@ -16,10 +16,8 @@ from voirdire.judging import Limits, LlmJudge
 from voirdire.judging.plan import plan_judging
 from voirdire.models import load_model
 from voirdire.records import Item
-from voirdire.rewards.model import RewardJudge
-from voirdire.rewards.model_file import load_reward
+from voirdire.rewards import RewardJudge, load_reward, score_file
 from voirdire.rewards.reward_judge import asked_judge, judge_again, reward_judge
-from voirdire.rewards.scoring.score_file import score_file
 
 
 def described(judge, **settings):
@@ -116,7 +114,7 @@ def test_a_damaged_description_is_an_error(made_by):
         judge_again(RewardJudge(name="x", made_by=made_by))
 
 
-@pytest.mark.filterwarnings("ignore::voirdire.rewards.certification.UncertifiedWarning")
+@pytest.mark.filterwarnings("ignore::voirdire.errors.UncertifiedWarning")
 def test_the_description_survives_the_file(tmp_path):
     asked = LlmJudge(model=load_model("llamacpp/q"), probability="stated")
     reward = dataclasses.replace(tiny_reward(), judge=described(asked))
@@ -145,7 +143,7 @@ class Hearing(socketserver.BaseRequestHandler):
 def stranger():
     """Give a server that a stranger wrote into a reward."""
     with Listening() as server:
-        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
         thread.start()
         yield server
         server.shutdown()

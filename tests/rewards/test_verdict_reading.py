@@ -10,11 +10,10 @@ import pytest
 import voirdire
 from asked_models import Asked, make_items
 from judged_kinds import KINDS
-from voirdire.errors import InputError, NoDataError, RefusalError
+from voirdire.errors import InputError, NoDataError
 from voirdire.judging import LlmJudge, ScriptedJudge, judge_items
-from voirdire.judging.plan import plan_judging
 from voirdire.records import Item
-from voirdire.rewards.verdict_reading import judged_items, read_judged_items
+from voirdire.rewards import read_judged_items
 from voirdire.rubrics import rubric_from_text
 
 RUBRIC = rubric_from_text("""
@@ -378,40 +377,3 @@ def test_numbers_as_ids_are_text():
     frame = pl.DataFrame({"item": [1.0, 2.0], "sorry": [0.5, 0.5]})
 
     assert read_judged_items(frame, rubric=RUBRIC).items == ("1", "2")
-
-
-def test_judging_gives_what_reading_the_verdicts_gives(verdicts):
-    plan = plan_judging(answering(), RUBRIC)
-    seen = []
-
-    found = judged_items(ITEMS, plan, progress=seen.append)
-
-    check_said(found)
-    assert found.fingerprint == verdicts.fingerprint
-    assert [told.n_items for told in seen] == [3]
-
-
-def test_a_language_model_may_judge_and_its_failures_are_missing(tmp_path):
-    def answer(shown):
-        if shown["response"] == "answer 1":
-            return RefusalError("no")
-        return {"sorry": shown["response"] == "answer 2", "rude": False}
-
-    asked = Asked(answer)
-    plan = plan_judging(LlmJudge(model=asked.model, order_check=0), RUBRIC)
-    items = make_items(3, behavior="refuse")
-
-    found = judged_items(items, plan, store=tmp_path / "replies.sqlite")
-    again = judged_items(items, plan, store=tmp_path / "replies.sqlite")
-
-    assert found.items == ("i0", "i1", "i2")
-    assert np.isnan(found.probabilities[1]).all()
-    assert list(found.failures) == ["i1"]
-    assert found.probabilities[2, 0] > 0.9 > 0.1 > found.probabilities[0, 0]
-    assert np.array_equal(again.probabilities, found.probabilities, equal_nan=True)
-    assert asked.seen["answer 0"] == asked.seen["answer 2"] == 1
-
-
-def test_no_items_are_refused():
-    with pytest.raises(InputError, match="`items` must hold at least one item"):
-        judged_items([], plan_judging(answering(), RUBRIC))

@@ -74,6 +74,7 @@ def value_steps(reply):
     return found
 
 
+@pytest.mark.slow
 def test_true_and_false_are_both_among_the_likely_tokens_at_every_value(joint_replies):
     steps = [step for reply in joint_replies for step in value_steps(reply)]
     tops = [{top["token"] for top in step["top_logprobs"]} for step in steps]
@@ -82,6 +83,7 @@ def test_true_and_false_are_both_among_the_likely_tokens_at_every_value(joint_re
     assert all({"true", "false"} <= top for top in tops)
 
 
+@pytest.mark.slow
 def test_values_are_true_now_and_then_and_how_likely_depends_on_the_prompt(joint_replies):
     values = [json.loads(reply["message"]["content"]) for reply in joint_replies]
     likely = [
@@ -96,6 +98,7 @@ def test_values_are_true_now_and_then_and_how_likely_depends_on_the_prompt(joint
     assert len({round(chance, 2) for chance in likely}) > 30
 
 
+@pytest.mark.slow
 def test_tokens_spell_the_reply_but_for_white_space_at_its_end(joint_replies):
     spelled = ["".join(s["token"] for s in reply["logprobs"]["content"]) for reply in joint_replies]
 
@@ -104,6 +107,7 @@ def test_tokens_spell_the_reply_but_for_white_space_at_its_end(joint_replies):
     ]
 
 
+@pytest.mark.slow
 def test_a_schema_holds_for_every_kind_of_answer(llama_server):
     replies = [completion(llama_server, KINDS, number=number) for number in range(N_PROMPTS)]
     values = [json.loads(reply["message"]["content"]) for reply in replies]
@@ -121,6 +125,7 @@ def test_a_schema_holds_for_every_kind_of_answer(llama_server):
     assert len({json.dumps(value) for value in values}) > 1
 
 
+@pytest.mark.slow
 def test_json_object_holds_to_a_schema_beside_it(llama_server):
     form = {"type": "json_object", "schema": schema_of(KINDS)}
 
@@ -129,6 +134,7 @@ def test_json_object_holds_to_a_schema_beside_it(llama_server):
     assert list(json.loads(reply["message"]["content"])) == list(KINDS)
 
 
+@pytest.mark.slow
 def test_log_probabilities_are_those_before_the_grammar(llama_server, joint_replies):
     # The same tokens, given to the model without a grammar, must make the next as likely.
     reply = joint_replies[0]
@@ -156,6 +162,7 @@ def test_log_probabilities_are_those_before_the_grammar(llama_server, joint_repl
     assert {top["token"] for top in steps[place]["top_logprobs"]} - {"true", "false", " "}
 
 
+@pytest.mark.slow
 def test_text_that_is_not_escaped_becomes_control_tokens(llama_server):
     # What a prompt must prevent; without this, tests that it does could not fail.
     safe = [{"role": "user", "content": "all of this"}]

@@ -21,7 +21,10 @@ def postgres_place(postgres_url):  # noqa: F811
     return f"{postgres_url}&options=-csearch_path%3D{name}"
 
 
-@pytest.fixture(params=["sqlite", "memory", "postgresql"])
+on_postgresql = pytest.param("postgresql", marks=pytest.mark.slow)
+
+
+@pytest.fixture(params=["sqlite", "memory", on_postgresql])
 def place(request, tmp_path):
     """Give a path or a URL where there is no store yet."""
     if request.param == "sqlite":
@@ -29,7 +32,7 @@ def place(request, tmp_path):
     return ":memory:" if request.param == "memory" else request.getfixturevalue("postgres_place")
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=["sqlite", on_postgresql])
 def shared_place(request, tmp_path):
     """Give a place that several processes can open."""
     if request.param == "sqlite":

@@ -4,6 +4,8 @@ import inspect
 import subprocess
 import sys
 
+import pytest
+
 from voirdire.store import ReplyStore, open_store
 
 
@@ -20,6 +22,7 @@ def test_the_documentation_says_what_may_be_lost_and_where_locks_fail():
         assert word in notes
 
 
+@pytest.mark.ci
 def test_the_database_library_comes_with_the_first_store():
     code = (
         "import sys, voirdire.store\n"

@@ -15,6 +15,7 @@ from voirdire.store import failures, open_store
 SECRET = "s3cr3t-p4ss"
 
 
+@pytest.mark.ci
 def test_a_store_lives_beside_other_tables(postgres_place):
     with psycopg.connect(postgres_place) as connection:
         connection.execute("CREATE TABLE theirs (x integer)")
@@ -29,6 +30,7 @@ def test_a_store_lives_beside_other_tables(postgres_place):
     assert tables == [("theirs",), ("voirdire_calls",), ("voirdire_judges",), ("voirdire_schema",)]
 
 
+@pytest.mark.ci
 def test_a_store_of_another_version_is_refused(postgres_place):
     open_store(postgres_place).close()
     with psycopg.connect(postgres_place) as connection:
@@ -38,6 +40,7 @@ def test_a_store_of_another_version_is_refused(postgres_place):
         open_store(postgres_place)
 
 
+@pytest.mark.ci
 def test_a_new_table_is_read_through_its_index(postgres_place):
     calls = [call(number) for number in range(5_000)]
     with open_store(postgres_place) as store:
@@ -66,6 +69,7 @@ def test_a_server_that_is_not_there_is_reported_at_once(tmp_path):
         open_store(f"postgresql://user:{SECRET}@/replies?host={tmp_path}")
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(
     "change",
     [
@@ -83,6 +87,7 @@ def test_a_server_that_refuses_is_reported_without_the_password(postgres_url, ch
     assert SECRET not in f"{caught.value} {caught.value.__cause__} {caught.value.__cause__!r}"
 
 
+@pytest.mark.ci
 def test_rights_that_are_missing_are_reported(postgres_place):
     open_store(postgres_place).close()
     with psycopg.connect(postgres_place) as connection:
@@ -101,6 +106,7 @@ def test_rights_that_are_missing_are_reported(postgres_place):
             connection.execute("DROP ROLE reader")
 
 
+@pytest.mark.ci
 def test_connections_that_the_server_cut_are_made_anew(postgres_place):
     with open_store(postgres_place) as store:
         judge_id = store.judge_id("sha256:judge", description={})
@@ -134,6 +140,7 @@ def test_a_server_that_stops_for_good_is_reported_in_the_end(monkeypatch):
     store.close()
 
 
+@pytest.mark.slow
 def test_two_transactions_in_each_others_way_both_end(postgres_place):
     with open_store(postgres_place) as store:
         judge_id = store.judge_id("sha256:judge", description={})

@@ -5,7 +5,7 @@ import sys
 import threading
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import Engine, event
 from sqlalchemy.exc import IntegrityError
@@ -277,6 +277,7 @@ def test_a_closed_store_says_so(store, judge_id):
             use()
 
 
+@pytest.mark.ci
 def test_a_forked_process_must_open_the_store_itself(tmp_path):
     script = f"""
 import os
@@ -326,7 +327,6 @@ PUTS = st.lists(st.tuples(st.integers(0, 1), st.lists(st.tuples(KEYS, st.binary(
 
 
 @given(puts=PUTS, asked=st.lists(ITEMS, max_size=6))
-@settings(max_examples=60)
 def test_a_store_is_a_dictionary_whose_first_value_stays(puts, asked):
     expected = ({}, {})
     with open_store(":memory:") as store:

@@ -237,6 +237,7 @@ def without_privileges() -> list[str]:
     return [setpriv, "--bounding-set=-dac_override,-dac_read_search", "--inh-caps=-all"]
 
 
+@pytest.mark.ci
 def test_a_writer_waits_for_another_program(path):
     judge_id = fill(path)
     with contextlib.closing(

@@ -9,7 +9,7 @@ import webbrowser
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from cyclopts import Parameter
 
 from voirdire._types import Language
 from voirdire.cli.demo_commands import same_from_files
@@ -71,14 +71,19 @@ behavior are few: intervals are too narrow, and nobody should train with this re
 
 
 def demo_command(
+    *,
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="Folder for data and results.", metavar="DIR")
+        Path, Parameter(name=("--output", "-o"), help="Folder for data and results.", metavar="DIR")
     ] = Path("voirdire-demo"),
-    language: Annotated[Language, typer.Option(help="Of the report.")] = "en",
+    language: Annotated[
+        Language, Parameter(name="--report-language", help="Of the report.")
+    ] = "en",
     browse: Annotated[
         bool,
-        typer.Option(
-            "--open/--no-open", help="Open the report in the browser, where there is a screen."
+        Parameter(
+            name="--open",
+            negative="--no-open",
+            help="Open the report in the browser, where there is a screen.",
         ),
     ] = True,
     as_json: AsJson = False,
@@ -134,15 +139,15 @@ def _print_json(content: str, reward: DemoReward) -> None:
 def _print_all(
     output: Path, judged: JudgedResponses, reward: DemoReward, parts: Sequence[Examination]
 ) -> None:
-    typer.echo(f"Report: {output / REPORT}\n")
-    typer.echo(_RESPONSES)
+    print(f"Report: {output / REPORT}\n")
+    print(_RESPONSES)
     print_judged_responses(judged)
-    typer.echo(f"\n{_COLUMNS}\n{_REWARD}")
+    print(f"\n{_COLUMNS}\n{_REWARD}")
     print_reward(reward)
-    typer.echo(f"\n{_REWARD_COLUMNS}{said_of_certificates(reward)}\n\n{_TEXTS}")
+    print(f"\n{_REWARD_COLUMNS}{said_of_certificates(reward)}\n\n{_TEXTS}")
     for part in parts:
         print_examination(part, as_json=False, details=False)
-    typer.echo(same_from_files(output))
+    print(same_from_files(output))
 
 
 def _together(parts: Sequence[Examination]) -> Examination:

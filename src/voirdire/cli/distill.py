@@ -6,13 +6,14 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import typer
+from cyclopts import Group, Parameter
 
 from voirdire._validation import shorten
 from voirdire.cli.judging_progress import steps_progress
 from voirdire.cli.options import as_mapping
 from voirdire.cli.output_options import AsJson
 from voirdire.cli.printing import listen_for_interrupts, print_json
+from voirdire.cli.shell import UsageError, say
 from voirdire.cli.written_files import check_apart, check_card, check_place, write_text
 from voirdire.errors import InputError
 
@@ -24,86 +25,81 @@ if TYPE_CHECKING:
 
 __all__ = ["distill_command"]
 
-LEARNT, MADE = "What is learnt", "How the judge is made"
+LEARNT = Group("What is learnt", sort_key=1)
+MADE = Group("How the judge is made", sort_key=2)
 _MOST_SHOWN = 5
 
 
 def distill_command(
     items: Annotated[
         str,
-        typer.Argument(
-            help="Prompts with responses, as `voirdire judge` reads them.", metavar="ITEMS"
-        ),
+        Parameter(help="Prompts with responses, as `voirdire judge` reads them.", metavar="ITEMS"),
     ],
+    /,
+    *,
     labels: Annotated[
         list[Path],
-        typer.Option(
+        Parameter(
             help="Verdicts or annotations about these items; repeatable. Of several raters the "
             "majority counts.",
             metavar="FILE",
-            rich_help_panel=LEARNT,
+            group=LEARNT,
         ),
     ],
     output: Annotated[
         Path,
-        typer.Option("--output", "-o", help="The judge.", metavar="FILE.npz", rich_help_panel=MADE),
+        Parameter(name=("--output", "-o"), help="The judge.", metavar="FILE.npz", group=MADE),
     ],
     rubric: Annotated[
         str | None,
-        typer.Option(
+        Parameter(
             help="Learn the propositions of this rubric: a built-in one, or a YAML file.",
             metavar="NAME|FILE",
-            rich_help_panel=LEARNT,
+            group=LEARNT,
         ),
     ] = None,
     question: Annotated[
         list[str],
-        typer.Option(help="Learn this question; repeatable.", metavar="ID", rich_help_panel=LEARNT),
-    ] = [],  # noqa: B006  # typer copies it
+        Parameter(help="Learn this question; repeatable.", metavar="ID", group=LEARNT),
+    ] = [],
     column: Annotated[
         list[str],
-        typer.Option(
+        Parameter(
             help="Your name for a column of ITEMS, as OURS=YOURS; repeatable.",
             metavar="OURS=YOURS",
-            rich_help_panel=LEARNT,
+            group=LEARNT,
         ),
-    ] = [],  # noqa: B006
+    ] = [],
     file_format: Annotated[
         str | None,
-        typer.Option(
-            "--format", help="Of ITEMS, instead of the file's ending.", rich_help_panel=LEARNT
-        ),
+        Parameter(name="--format", help="Of ITEMS, instead of the file's ending.", group=LEARNT),
     ] = None,
     threshold: Annotated[
         float | None,
-        typer.Option(
+        Parameter(
             help="Verdicts: true from this probability on. Default: what they declare.",
             show_default=False,
-            rich_help_panel=LEARNT,
+            group=LEARNT,
         ),
     ] = None,
     card: Annotated[
         Path | None,
-        typer.Option(
-            help="Write the judge's card here too, as Markdown.",
-            metavar="FILE.md",
-            rich_help_panel=MADE,
+        Parameter(
+            help="Write the judge's card here too, as Markdown.", metavar="FILE.md", group=MADE
         ),
     ] = None,
     calibrator: Annotated[
         Literal["platt", "temperature", "isotonic"],
-        typer.Option(help="How scores become probabilities.", rich_help_panel=MADE),
+        Parameter(help="How scores become probabilities.", group=MADE),
     ] = "platt",
-    folds: Annotated[
-        int, typer.Option(help="Parts for held-out figures.", rich_help_panel=MADE)
-    ] = 5,
-    seed: Annotated[int, typer.Option(help="Of the folds.", rich_help_panel=MADE)] = 0,
+    folds: Annotated[int, Parameter(help="Parts for held-out figures.", group=MADE)] = 5,
+    seed: Annotated[int, Parameter(help="Of the folds.", group=MADE)] = 0,
     name: Annotated[
         str | None,
-        typer.Option(
+        Parameter(
             help="What verdicts call the judge. Default: after the file.",
             show_default=False,
-            rich_help_panel=MADE,
+            group=MADE,
         ),
     ] = None,
     as_json: AsJson = False,
@@ -111,7 +107,7 @@ def distill_command(
     """Make a local judge from labelled responses, with a card that says how good it is."""
     if rubric is None and not question:
         msg = "`--rubric` must name a rubric, or `--question` a question to learn."
-        raise typer.BadParameter(msg)
+        raise UsageError(msg)
     named = as_mapping(column, option="--column")
     _check_output(output)
     check_apart(output=output, card=card)
@@ -141,12 +137,12 @@ def distill_command(
     if as_json:
         print_json(_as_dict(made, output))
         return
-    typer.echo(made.judge.card.to_markdown())
+    print(made.judge.card.to_markdown())
     n_questions = len(made.judge.questions)
     counted = "1 question" if n_questions == 1 else f"{n_questions} questions"
-    typer.echo(f"{output}: learnt {counted} from {made.n_items:,} items\n")
+    print(f"{output}: learnt {counted} from {made.n_items:,} items\n")
     is_whole = not made.left_out and not question
-    typer.echo(_how_to_judge(output, rubric if is_whole else None))
+    print(_how_to_judge(output, rubric if is_whole else None))
 
 
 def _how_to_judge(output: Path, rubric: str | None) -> str:
@@ -176,7 +172,7 @@ def _as_dict(made: Distilled, output: Path) -> dict[str, Any]:
 
 def _say_what_was_left_out(made: Distilled) -> None:
     for row in made.left_out:
-        typer.echo(f"left out: {shorten(row.question)}: {row.reason}", err=True)
+        say(f"left out: {shorten(row.question)}: {row.reason}")
     _say_drops("ties left out", made.tied)
     _say_drops("rows and labels set aside", made.dropped)
     counts = {
@@ -185,18 +181,18 @@ def _say_what_was_left_out(made: Distilled) -> None:
     }
     for what, count in counts.items():
         if count:
-            typer.echo(f"{count:,} {what}", err=True)
+            say(f"{count:,} {what}")
 
 
 def _say_drops(what: str, rows: Sequence[Dropped]) -> None:
     if not rows:
         return
-    typer.echo(f"{len(rows):,} {what}", err=True)
+    say(f"{len(rows):,} {what}")
     for row in rows[:_MOST_SHOWN]:
         about = " ".join(shorten(x) for x in (row.item, row.question) if x is not None)
-        typer.echo(f"  {row.place()}: {about} {shorten(row.reason, width=160)}".rstrip(), err=True)
+        say(f"  {row.place()}: {about} {shorten(row.reason, width=160)}".rstrip())
     if len(rows) > _MOST_SHOWN:
-        typer.echo(f"  and {len(rows) - _MOST_SHOWN:,} more", err=True)
+        say(f"  and {len(rows) - _MOST_SHOWN:,} more")
 
 
 def _check_output(output: Path) -> None:

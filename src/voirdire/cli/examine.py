@@ -5,21 +5,21 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from cyclopts import Group, Parameter
 
 from voirdire._types import (
     AlignmentName,
     Language,
     QuestionKind,
 )
-from voirdire.cli.gate import check_gates, closed_gates
+from voirdire._validation import shorten
 from voirdire.cli.label_options import kind_option, labels_option, missing_option, rater_option
-from voirdire.cli.option_groups import takes_groups
 from voirdire.cli.options import as_labels, as_mapping
 from voirdire.cli.output_options import json_option
 from voirdire.cli.plan_options import PlanOptions
 from voirdire.cli.printing import print_examination, progress
 from voirdire.cli.reading_options import column_option
+from voirdire.cli.shell import UsageError, say
 from voirdire.cli.study_files import Reading, read_items, read_study
 from voirdire.cli.written_files import (
     check_apart,
@@ -43,112 +43,106 @@ GATE_NOT_PASSED = 3
 _MOST_SAID = 5
 _COLUMNS = "item, annotator, judge, label, question, failure, probability"
 _FORMATS = "csv, tsv, jsonl, json, parquet, alttest, label-studio, argilla, rbr-gold"
-FILES, STUDY, OUTPUT = "Files", "What is asked", "Output"
+FILES = Group("Files", sort_key=1)
+STUDY = Group("What is asked", sort_key=2)
+OUTPUT = Group("Output", sort_key=9)
 
 
-@takes_groups
 def examine_command(
     *,
     humans: Annotated[
         list[str],
-        typer.Option(
+        Parameter(
             help="Annotations: CSV, JSONL, JSON or Parquet, long or wide; - reads standard input.",
             metavar="FILE",
-            rich_help_panel=FILES,
+            group=FILES,
         ),
     ],
     judges: Annotated[
         list[str],
-        typer.Option(
-            help="Judge labels, likewise; or a folder of them.",
-            metavar="FILE",
-            rich_help_panel=FILES,
-        ),
+        Parameter(help="Judge labels, likewise; or a folder of them.", metavar="FILE", group=FILES),
     ],
     gold: Annotated[
         str | None,
-        typer.Option(
+        Parameter(
             help="Gold labels that stand for the other annotators; ε defaults to 0: does the "
             "judge outperform the humans?",
             metavar="FILE",
-            rich_help_panel=FILES,
+            group=FILES,
         ),
     ] = None,
     items: Annotated[
         str | None,
-        typer.Option(
+        Parameter(
             help="What is known about the items: a column item (or id), and one per property to "
             "slice by.",
             metavar="FILE",
-            rich_help_panel=FILES,
+            group=FILES,
         ),
     ] = None,
     file_format: Annotated[
         str | None,
-        typer.Option(
-            "--format", help=f"Instead of the file's ending: {_FORMATS}.", rich_help_panel=FILES
-        ),
+        Parameter(name="--format", help=f"Instead of the file's ending: {_FORMATS}.", group=FILES),
     ] = None,
-    column: Annotated[list[str], column_option(_COLUMNS, panel=FILES)] = [],  # noqa: B006  # typer copies it
-    rater: Annotated[list[str], rater_option(panel=FILES)] = [],  # noqa: B006
+    column: Annotated[list[str], column_option(_COLUMNS, panel=FILES)] = [],
+    rater: Annotated[list[str], rater_option(panel=FILES)] = [],
     separator: Annotated[
         str | None,
-        typer.Option(
+        Parameter(
             help="What parts the labels of a set in one text cell, such as |. Default: JSON array.",
-            rich_help_panel=FILES,
+            group=FILES,
         ),
     ] = None,
-    missing: Annotated[list[str], missing_option(panel=FILES)] = [],  # noqa: B006
+    missing: Annotated[list[str], missing_option(panel=FILES)] = [],
     question: Annotated[
         list[str],
-        typer.Option(help="Examine this question only; repeatable.", rich_help_panel=STUDY),
-    ] = [],  # noqa: B006
-    judge: Annotated[
+        Parameter(help="Examine this question only; repeatable.", group=STUDY),
+    ] = [],
+    only: Annotated[
         list[str],
-        typer.Option(help="Examine this judge only; repeatable.", rich_help_panel=STUDY),
-    ] = [],  # noqa: B006
+        Parameter(help="Examine this judge only; repeatable.", group=STUDY),
+    ] = [],
     kind: Annotated[QuestionKind | None, kind_option(panel=STUDY)] = None,
     labels: Annotated[str | None, labels_option(panel=STUDY)] = None,
     threshold: Annotated[
         float | None,
-        typer.Option(
+        Parameter(
             help="Boolean judges given as probabilities: true from here on. Fix it beforehand. "
             "Default: what verdicts of `voirdire judge` declare, else .5.",
             show_default=False,
-            rich_help_panel=STUDY,
+            group=STUDY,
         ),
     ] = None,
-    testing: PlanOptions,
+    testing: PlanOptions = PlanOptions(),
     gate: Annotated[
-        list[str],
-        typer.Option(
-            help="Exit 3 unless this judge's outcome is passed, for every question, alignment and "
-            "ε of the run; repeatable; without a name, unless every judge's is.",
-            metavar="[JUDGE]",
-            rich_help_panel=OUTPUT,
+        bool,
+        Parameter(
+            help="Exit 3 unless the outcome of every judge that is examined is passed, for every "
+            "question, alignment and ε of the run.",
+            group=OUTPUT,
         ),
-    ] = [],  # noqa: B006
+    ] = False,
     report: Annotated[
         Path | None,
-        typer.Option(
+        Parameter(
             help="Write everything to this HTML file, to be read without a statistician.",
             metavar="FILE",
-            rich_help_panel=OUTPUT,
+            group=OUTPUT,
         ),
     ] = None,
     language: Annotated[
-        Language, typer.Option(help="Of the report.", rich_help_panel=OUTPUT)
+        Language, Parameter(name="--report-language", help="Of the report.", group=OUTPUT)
     ] = "en",
     certificate: Annotated[
         Path | None,
-        typer.Option(
+        Parameter(
             help="Write the record of the examination to this JSON file.",
             metavar="FILE",
-            rich_help_panel=OUTPUT,
+            group=OUTPUT,
         ),
     ] = None,
     details: Annotated[
-        bool, typer.Option("--details", help="Print every annotator.", rich_help_panel=OUTPUT)
+        bool, Parameter(name="--details", help="Print every annotator.", group=OUTPUT)
     ] = False,
     as_json: Annotated[bool, json_option(panel=OUTPUT)] = False,
 ) -> None:
@@ -171,18 +165,17 @@ def examine_command(
     )
     if [*humans, *judges, gold, items].count("-") > 1:
         msg = "standard input (-) can be read once, got it twice."
-        raise typer.BadParameter(msg)
+        raise UsageError(msg)
     if testing.slices and items is None:
         msg = "`--slice` must name a column of `--items`, which is not given."
-        raise typer.BadParameter(msg)
+        raise UsageError(msg)
     plan = testing.settings(has_gold=bool(gold))
     check_apart(report=report, certificate=certificate)
     check_certificate(certificate)
     check_report(report)
     with progress("reading"):
-        study = read_study(humans, judges, gold, reading=reading, only=judge)
+        study = read_study(humans, judges, gold, reading=reading, only=only)
         metadata = read_items(items, reading, testing.slices)
-    check_gates(gate, study.judge_names)
     with progress("examining"):
         examination = _examine(study, alignments, reading, metadata=metadata, **plan)
     if certificate is not None:
@@ -190,9 +183,32 @@ def examine_command(
     if report is not None:
         with progress("writing the report"):
             write_report(report, examination, language=language)
-        typer.echo(f"report: {report}", err=True)
+        say(f"report: {report}")
     print_examination(examination, as_json=as_json, details=details)
-    _leave_if_closed(closed_gates(examination, gate, study.judge_names))
+    if gate:
+        _leave_if_closed(closed_gates(examination, study.judge_names))
+
+
+def closed_gates(examination: Examination, judges: Sequence[str]) -> list[str]:
+    """Say which results have another outcome than `passed`, or are missing.
+
+    A judge without labels for a question that others were examined on has not passed it.
+    """
+    outcomes = {
+        (row.judge, row.question, row.alignment, row.epsilon): row.outcome
+        for row in examination.results
+    }
+    asked = dict.fromkeys(place[1:] for place in outcomes)
+    found = [
+        (judge, place, outcomes.get((judge, *place), "not examined"))
+        for judge in dict.fromkeys([*judges, *(row.judge for row in examination.results)])
+        for place in asked
+    ]
+    return [
+        f"{shorten(judge)}: {outcome} ({shorten(question)}, {alignment}, ε {epsilon:g})"
+        for judge, (question, alignment, epsilon), outcome in found
+        if outcome != "passed"
+    ]
 
 
 def _leave_if_closed(closed: Sequence[str]) -> None:
@@ -200,8 +216,8 @@ def _leave_if_closed(closed: Sequence[str]) -> None:
     if not closed:
         return
     more = f"; and {len(closed) - _MOST_SAID} more" if len(closed) > _MOST_SAID else ""
-    typer.echo(f"voirdire: gate not passed: {'; '.join(closed[:_MOST_SAID])}{more}", err=True)
-    raise typer.Exit(GATE_NOT_PASSED)
+    say(f"voirdire: gate not passed: {'; '.join(closed[:_MOST_SAID])}{more}")
+    raise SystemExit(GATE_NOT_PASSED)
 
 
 def _declared_kind(kind: QuestionKind | None, alignments: Sequence[AlignmentName]) -> QuestionKind:
@@ -211,12 +227,12 @@ def _declared_kind(kind: QuestionKind | None, alignments: Sequence[AlignmentName
     needed = {kind_of(alignment) for alignment in alignments} - {"choice"}
     if len(needed) > 1:
         msg = f"`--alignment` must suit one kind of question, got {', '.join(alignments)}."
-        raise typer.BadParameter(msg)
+        raise UsageError(msg)
     if kind is None:
         return needed.pop() if needed else "choice"
     if needed - {kind}:
         msg = f"`--kind` must be {needed.pop()} for {', '.join(alignments)}, got {kind}."
-        raise typer.BadParameter(msg)
+        raise UsageError(msg)
     return kind
 
 

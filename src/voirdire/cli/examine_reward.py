@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from cyclopts import Group, Parameter
 
 from voirdire._types import Language
 from voirdire._validation import shorten
@@ -16,11 +16,12 @@ from voirdire.cli.fit_options import as_orders
 from voirdire.cli.fit_output import caught_warnings
 from voirdire.cli.judging_output import say_how_to_go_on
 from voirdire.cli.judging_progress import judging_progress, steps_progress
-from voirdire.cli.model_judges import prepare_to_be_stopped
-from voirdire.cli.model_options import store_option
+from voirdire.cli.model_judges import named_judge, prepare_to_be_stopped
+from voirdire.cli.model_options import Only, store_option
 from voirdire.cli.options import as_mapping
 from voirdire.cli.output_options import json_option
 from voirdire.cli.printing import listen_for_interrupts, print_tables, print_text
+from voirdire.cli.shell import UsageError, say
 from voirdire.cli.written_files import check_apart, check_place, check_report, write_text
 from voirdire.errors import InputError, NoDataError, UncertifiedWarning
 
@@ -34,133 +35,128 @@ if TYPE_CHECKING:
 
 __all__ = ["examine_reward_command"]
 
-READ, USE, COUNTED, OUTPUT = (
-    "What is examined",
-    "What it is used for",
-    "How it is counted",
-    "Output",
-)
+READ = Group("What is examined", sort_key=2)
+USE = Group("What it is used for", sort_key=3)
+COUNTED = Group("How it is counted", sort_key=4)
+OUTPUT = Group("Output", sort_key=9)
 _WRITTEN_AS: dict[str, PaperFormat] = {".tex": "latex", ".md": "markdown"}
 _TABLE_SIGNS = {".tex": "% needs \\usepackage{booktabs}", ".md": "| Behavior | Case | n |"}
 
 
 def examine_reward_command(
-    reward: Annotated[
-        Path,
-        typer.Option(
-            help="The reward, as `voirdire fit` writes it.",
-            metavar="FILE.json",
-            rich_help_panel=READ,
-        ),
-    ],
     comparisons: Annotated[
         str | None,
-        typer.Argument(
+        Parameter(
             help="Completions with labels, pairs or ranked lists, as `voirdire fit` reads them; "
             "better not those of the fit. - reads standard input.",
             metavar="[COMPARISONS]",
             show_default=False,
         ),
     ] = None,
+    /,
+    *,
+    reward: Annotated[
+        Path,
+        Parameter(help="The reward, as `voirdire fit` writes it.", metavar="FILE.json", group=READ),
+    ],
     verdicts: Annotated[
         list[Path],
-        typer.Option(
+        Parameter(
             help="Stored verdicts on COMPARISONS; repeatable. By default they are judged now.",
             metavar="FILE",
-            rich_help_panel=READ,
+            group=READ,
         ),
-    ] = [],  # noqa: B006  # typer copies it
+    ] = [],
+    only: Only = None,
     judge: Annotated[
         str | None,
-        typer.Option(
+        Parameter(
             help="Who judges: local, a file that `voirdire distill` made, a language model, or "
-            "own: the judge that the reward was fitted on, wherever that is. With --verdicts the "
-            "name of the judge whose verdicts count. Default: own where that is local.",
+            "own: the judge that the reward was fitted on, wherever that is. Default: own "
+            "where that is local.",
             metavar="local|own|FILE|MODEL",
             show_default=False,
-            rich_help_panel=READ,
+            group=READ,
         ),
     ] = None,
     behavior: Annotated[
         str | None,
-        typer.Option(
+        Parameter(
             help="The behavior of completions, responses and pairs that have none.",
             metavar="ID",
-            rich_help_panel=READ,
+            group=READ,
         ),
     ] = None,
     order: Annotated[
         list[str],
-        typer.Option(
+        Parameter(
             help='Which labels are better, such as "ideal > less_good > bad"; with BEHAVIOR= '
             "before it for one behavior; repeatable. Default: as in the fit.",
             metavar="[BEHAVIOR=]TEXT",
-            rich_help_panel=READ,
+            group=READ,
         ),
-    ] = [],  # noqa: B006
+    ] = [],
     from_classes: Annotated[
         bool,
-        typer.Option(
-            "--from-classes",
+        Parameter(
+            name="--from-classes",
             help="Take the completion class that the verdicts give for the label: that says how "
             "well the reward follows its judge, not whether the judge is right.",
-            rich_help_panel=READ,
+            group=READ,
         ),
     ] = False,
     base: Annotated[
         str | None,
-        typer.Option(
+        Parameter(
             help="Column of the base reward in COMPARISONS. Default: base_reward, where there is "
             "one.",
             metavar="COLUMN",
             show_default=False,
-            rich_help_panel=READ,
+            group=READ,
         ),
     ] = None,
     column: Annotated[
         list[str],
-        typer.Option(
+        Parameter(
             help="Your name for a column of COMPARISONS, as OURS=YOURS, as `voirdire fit` takes "
             "it; repeatable.",
             metavar="OURS=YOURS",
-            rich_help_panel=READ,
+            group=READ,
         ),
-    ] = [],  # noqa: B006
+    ] = [],
     file_format: Annotated[
         str | None,
-        typer.Option(
-            "--format",
+        Parameter(
+            name="--format",
             help="Of COMPARISONS, instead of the file's ending: jsonl, csv, tsv, json, parquet.",
-            rich_help_panel=READ,
+            group=READ,
         ),
     ] = None,
     policy: Annotated[
         str | None,
-        typer.Option(
+        Parameter(
             help="Responses of the policy that is to be trained, several per prompt.",
             metavar="FILE",
-            rich_help_panel=USE,
+            group=USE,
         ),
     ] = None,
     policy_verdicts: Annotated[
         list[Path],
-        typer.Option(help="Stored verdicts on them.", metavar="FILE", rich_help_panel=USE),
-    ] = [],  # noqa: B006
-    step_size: Annotated[
-        int, typer.Option(help="Responses per step of training.", rich_help_panel=USE)
-    ] = 512,
+        Parameter(help="Stored verdicts on them.", metavar="FILE", group=USE),
+    ] = [],
+    step_size: Annotated[int, Parameter(help="Responses per step of training.", group=USE)] = 512,
     bench: Annotated[
         str | None,
-        typer.Option(
+        Parameter(
             help="A benchmark: rows of prompt, chosen, rejected and perhaps subset.",
             metavar="FILE",
-            rich_help_panel=USE,
+            group=USE,
         ),
     ] = None,
     bench_verdicts: Annotated[
         list[Path],
-        typer.Option(help="Stored verdicts on it.", metavar="FILE", rich_help_panel=USE),
-    ] = [],  # noqa: B006
+        Parameter(help="Stored verdicts on it.", metavar="FILE", group=USE),
+    ] = [],
     store: Annotated[
         str | None,
         store_option(
@@ -168,39 +164,40 @@ def examine_reward_command(
         ),
     ] = None,
     resamples: Annotated[
-        int, typer.Option(help="Resamples of prompts; 0: no intervals.", rich_help_panel=COUNTED)
+        int, Parameter(help="Resamples of prompts; 0: no intervals.", group=COUNTED)
     ] = 1_000,
     confidence_level: Annotated[
         float,
-        typer.Option(
-            "--confidence-level",
-            "--confidence",
+        Parameter(
+            name=("--confidence-level", "--confidence"),
             help="Of all intervals, in (0, 1).",
-            rich_help_panel=COUNTED,
+            group=COUNTED,
         ),
     ] = 0.95,
-    seed: Annotated[int, typer.Option(help="Of the resamples.", rich_help_panel=COUNTED)] = 0,
-    bins: Annotated[int, typer.Option(help="Of histograms.", rich_help_panel=COUNTED)] = 40,
+    seed: Annotated[int, Parameter(help="Of the resamples.", group=COUNTED)] = 0,
+    bins: Annotated[int, Parameter(help="Of histograms.", group=COUNTED)] = 40,
     report: Annotated[
         Path | None,
-        typer.Option(
-            help="Write one self-contained HTML page.", metavar="FILE", rich_help_panel=OUTPUT
-        ),
+        Parameter(help="Write one self-contained HTML page.", metavar="FILE", group=OUTPUT),
     ] = None,
     language: Annotated[
         Language,
-        typer.Option(help="Of the page: English or Simplified Chinese.", rich_help_panel=OUTPUT),
+        Parameter(
+            name="--report-language",
+            help="Of the page: English or Simplified Chinese.",
+            group=OUTPUT,
+        ),
     ] = "en",
     table: Annotated[
         Path | None,
-        typer.Option(
+        Parameter(
             help="Write a table for a paper: LaTeX (.tex) or Markdown (.md).",
             metavar="FILE",
-            rich_help_panel=OUTPUT,
+            group=OUTPUT,
         ),
     ] = None,
     details: Annotated[
-        bool, typer.Option("--details", help="Show every feature.", rich_help_panel=OUTPUT)
+        bool, Parameter(name="--details", help="Show every feature.", group=OUTPUT)
     ] = False,
     as_json: Annotated[bool, json_option(panel=OUTPUT)] = False,
 ) -> None:
@@ -222,6 +219,8 @@ def examine_reward_command(
     _check_table(table)
     check_apart(report=report, table=table)
     listen_for_interrupts()
+    if only is not None or (policy is None and bench is None):
+        judge = named_judge(judge, only, verdicts=verdicts)
     found = _examined(
         reward,
         comparisons,
@@ -356,10 +355,10 @@ def _check_sources(comparisons: str | None, policy: str | None, bench: str | Non
     given = [source for source in (comparisons, policy, bench) if source is not None]
     if not given:
         msg = "give COMPARISONS, `--policy` or `--bench`: there is nothing to examine it on."
-        raise typer.BadParameter(msg)
+        raise UsageError(msg)
     if given.count("-") > 1:
         msg = "standard input (-) can be read once, got it twice."
-        raise typer.BadParameter(msg)
+        raise UsageError(msg)
 
 
 def _refuse_idle(source: str | None, *, name: str = "COMPARISONS", **typed: Any) -> None:
@@ -367,7 +366,7 @@ def _refuse_idle(source: str | None, *, name: str = "COMPARISONS", **typed: Any)
     idle = [f"--{option.replace('_', '-')}" for option, value in typed.items() if value]
     if source is None and idle:
         msg = f"{', '.join(idle)} must stand beside {name}, which is not given."
-        raise typer.BadParameter(msg)
+        raise UsageError(msg)
 
 
 def _check_table(path: Path | None) -> None:
@@ -377,7 +376,7 @@ def _check_table(path: Path | None) -> None:
     ending = path.suffix.lower()
     if ending not in _WRITTEN_AS:
         msg = f"`--table` must end in .tex or .md, got {str(path)!r}."
-        raise typer.BadParameter(msg)
+        raise UsageError(msg)
     check_place(path)
     if path.exists() and path.stat().st_size:
         with path.open("rb") as file:
@@ -403,7 +402,7 @@ def _write(
         written.append(("table", table, drawn))
     for what, path, text in written:
         write_text(path, text)
-        typer.echo(f"{what}: {path}", err=True)
+        say(f"{what}: {path}")
 
 
 def _print(found: RewardExamination, *, as_json: bool, details: bool) -> None:

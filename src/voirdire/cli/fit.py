@@ -5,17 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from cyclopts import Group, Parameter
 
 from voirdire._types import Judged
 from voirdire._validation import shorten
 from voirdire.cli import model_options as models
 from voirdire.cli.fit_output import caught_warnings, fit_progress, print_fit, print_given
 from voirdire.cli.fitting_options import FITTED, FittingOptions
-from voirdire.cli.idle_options import as_flags, refuse_idle_options, typed_names
+from voirdire.cli.idle_options import refuse_idle_options, typed_flags
 from voirdire.cli.judging_output import say_how_to_go_on
-from voirdire.cli.model_judges import asked_judge, prepare_to_be_stopped
-from voirdire.cli.option_groups import takes_groups
+from voirdire.cli.model_judges import asked_judge, named_judge, prepare_to_be_stopped
+from voirdire.cli.model_options import Only
 from voirdire.cli.options import as_mapping
 from voirdire.cli.output_options import AsJson
 from voirdire.cli.printing import listen_for_interrupts
@@ -26,6 +26,7 @@ from voirdire.cli.reading_options import (
     judged_option,
 )
 from voirdire.cli.reward_options import REWARD, RequireCertified
+from voirdire.cli.shell import Call, UsageError
 from voirdire.cli.written_files import check_place
 from voirdire.errors import InputError
 
@@ -37,131 +38,129 @@ if TYPE_CHECKING:
 
 __all__ = ["fit_command"]
 
-READ, VERDICTS = "The comparisons", "The verdicts"
+READ = Group("The comparisons", sort_key=1)
+VERDICTS = Group("The verdicts", sort_key=2)
 _COLUMNS = (
     "id, prompt, response, messages, label, chosen, rejected, chosen_base_reward, "
     "rejected_base_reward, margin, ranked, behavior, group, split"
 )
 
 
-@takes_groups
 def fit_command(
-    context: typer.Context,
-    *,
     comparisons: Annotated[
         str | None,
-        typer.Argument(
+        Parameter(
             help="Completions with labels, pairs (prompt, chosen, rejected) or ranked lists: "
             "JSONL, Parquet, CSV; - reads standard input.",
             metavar="COMPARISONS",
             show_default=False,
         ),
     ] = None,
+    /,
+    *,
+    call: Call,
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output", "-o", help="The reward.", metavar="FILE.json", rich_help_panel=REWARD
-        ),
+        Parameter(name=("--output", "-o"), help="The reward.", metavar="FILE.json", group=REWARD),
     ] = None,
     rubric: Annotated[
         str,
-        typer.Option(
-            help="A built-in rubric, or a YAML file.", metavar="NAME|FILE", rich_help_panel=READ
-        ),
+        Parameter(help="A built-in rubric, or a YAML file.", metavar="NAME|FILE", group=READ),
     ] = "safety",
     base: Annotated[
         str | None,
-        typer.Option(
+        Parameter(
             help="Column of the base reward. Default: base_reward, where there is one.",
             metavar="COLUMN",
             show_default=False,
-            rich_help_panel=READ,
+            group=READ,
         ),
     ] = None,
     no_base: Annotated[
         bool,
-        typer.Option("--no-base", help="Leave base rewards out.", rich_help_panel=READ),
+        Parameter(name="--no-base", help="Leave base rewards out.", group=READ),
     ] = False,
     from_classes: Annotated[
         bool,
-        typer.Option(
-            "--from-classes",
+        Parameter(
+            name="--from-classes",
             help="Take the completion class that the verdicts give for the label.",
-            rich_help_panel=READ,
+            group=READ,
         ),
     ] = False,
     order: Annotated[
         list[str],
-        typer.Option(
+        Parameter(
             help='Which labels are better, such as "ideal > less_good > unacceptable, illogical"; '
             "with BEHAVIOR= before it for one behavior; repeatable. Default: the order of the "
             "rubric's classes.",
             metavar="[BEHAVIOR=]TEXT",
-            rich_help_panel=READ,
+            group=READ,
         ),
-    ] = [],  # noqa: B006  # typer copies it
+    ] = [],
     behavior: Annotated[str | None, behavior_option("completions", panel=READ)] = None,
-    column: Annotated[list[str], column_option(_COLUMNS, panel=READ)] = [],  # noqa: B006
+    column: Annotated[list[str], column_option(_COLUMNS, panel=READ)] = [],
     file_format: Annotated[str | None, format_option(panel=READ)] = None,
     verdicts: Annotated[
         list[str],
-        typer.Option(
+        Parameter(
             help="Verdicts of `voirdire judge` on the completions; repeatable. Default: they are "
             "judged now.",
             metavar="FILE",
-            rich_help_panel=VERDICTS,
+            group=VERDICTS,
         ),
-    ] = [],  # noqa: B006
+    ] = [],
+    only: Only = None,
     judge: Annotated[
         str | None,
-        typer.Option(
+        Parameter(
             help="Who judges: local, a file that `voirdire distill` made, a language model, or the "
-            "YAML file of a cascade. With --verdicts the name of the judge whose verdicts count. "
+            "YAML file of a cascade. "
             "Default: local.",
             metavar="local|FILE|MODEL",
             show_default=False,
-            rich_help_panel=VERDICTS,
+            group=VERDICTS,
         ),
     ] = None,
     threshold: Annotated[
         float | None,
-        typer.Option(
+        Parameter(
             help="A proposition is true from this probability on. Fix it beforehand. Default: "
             "what the verdicts or the rubric say.",
             show_default=False,
-            rich_help_panel=VERDICTS,
+            group=VERDICTS,
         ),
     ] = None,
     judged: Annotated[Judged, judged_option(panel=VERDICTS)] = "final_answer",
-    asking: models.UsualAsking,
-    calls: models.UsualCalls,
+    asking: models.UsualAsking = models.UsualAsking(),
+    calls: models.UsualCalls = models.UsualCalls(),
     store: models.Store = None,
     retry_failures: models.RetryFailures = False,
     weights: Annotated[
         Path | None,
-        typer.Option(
+        Parameter(
             help="Take these weights, in JSON or YAML as behavior: {feature: number}, instead of "
             "fitting any. No COMPARISONS.",
             metavar="FILE",
-            rich_help_panel=FITTED,
+            group=FITTED,
         ),
     ] = None,
-    fitting: FittingOptions,
+    fitting: FittingOptions = FittingOptions(),
     certificate: Annotated[
         list[Path],
-        typer.Option(
+        Parameter(
             help="Certificate of an examination of the judge; repeatable.",
             metavar="FILE",
-            rich_help_panel=REWARD,
+            group=REWARD,
         ),
-    ] = [],  # noqa: B006
+    ] = [],
     require_certified: RequireCertified = False,
     name: Annotated[
         str | None,
-        typer.Option(
+        Parameter(
             help="What scores call the reward. Default: after the file.",
             show_default=False,
-            rich_help_panel=REWARD,
+            group=REWARD,
         ),
     ] = None,
     as_json: AsJson = False,
@@ -171,27 +170,28 @@ def fit_command(
     One weight per proposition and completion class of a behavior, from completions of the same
     prompt of which one is better. The file holds everything that `voirdire score` needs.
     """
+    judge = named_judge(judge, only, verdicts=verdicts)
     target = _checked_output(output)
     made: dict[str, Any] = {
         "rubric": rubric,
         "name": name or target.stem,
     }
     if weights is not None:
-        _refuse_fitting(context)
+        _refuse_fitting(call)
         given = _given_weights(weights, orientation=fitting.orientation, judge=judge, **made)
         given.save(target)
         print_given(given, target, as_json=as_json)
         return
     if base is not None and no_base:
         msg = "`--base` and `--no-base` must not both be given."
-        raise typer.BadParameter(msg)
+        raise UsageError(msg)
     if comparisons is None:
         msg = "`COMPARISONS` must be a file of completions. Name one, or give `--weights`."
-        raise typer.BadParameter(msg)
+        raise UsageError(msg)
     settings = fitting.settings(
         order=order, use_base=False if no_base else True if base is not None else None
     )
-    asked = _asked(context, judge, asking=asking, calls=calls, has_verdicts=bool(verdicts))
+    asked = _asked(call, judge, asking=asking, calls=calls, has_verdicts=bool(verdicts))
     listen_for_interrupts()
     asks_a_model = not isinstance(asked, str) and asked is not None
     if asks_a_model:
@@ -246,7 +246,7 @@ def _checked_output(output: Path | None) -> Path:
 
     if output is None:
         msg = "`--output` must name the file of the reward: -o reward.json."
-        raise typer.BadParameter(msg)
+        raise UsageError(msg)
     if output.suffix.lower() != ".json":
         msg = f"`--output` must end in .json, got {str(output)!r}. Rename it."
         raise InputError(msg)
@@ -265,11 +265,11 @@ def _store_beside(target: Path) -> str:
 
 
 def _asked(
-    context: typer.Context,
+    call: Call,
     judge: str | None,
     *,
-    asking: models.AskingOptions,
-    calls: models.CallOptions,
+    asking: models.UsualAsking,
+    calls: models.UsualCalls,
     has_verdicts: bool,
 ) -> LlmJudge | CascadeJudge | str | None:
     """Make the judge; with verdicts its name is only looked up among them."""
@@ -278,13 +278,13 @@ def _asked(
 
     named = judge or "local"
     if not has_verdicts and (is_cascade_file(named) or is_model_name(named)):
-        refuse_idle_options(context, judge=named, names=models.USUAL_OPTIONS)
+        refuse_idle_options(call, judge=named, names=models.USUAL_OPTIONS)
         return asked_judge(named, asking=asking, calls=calls)
     idle = (*models.USUAL_OPTIONS, *models.OF_REPLIES)
-    if typed := as_flags(typed_names(context, idle)):
+    if typed := typed_flags(call, idle):
         got = "verdicts that there are" if has_verdicts else repr(shorten(named))
         msg = f"`--judge` must name a language model for {typed}, got {got}."
-        raise typer.BadParameter(msg)
+        raise UsageError(msg)
     return judge
 
 
@@ -292,13 +292,11 @@ _ALSO_GIVEN = ("rubric", "output", "weights", "orientation", "judge", "name", "a
 """What means something where weights are given by hand."""
 
 
-def _refuse_fitting(context: typer.Context) -> None:
-    known = {parameter.name or "": parameter.opts[0] for parameter in context.command.params}
-    typed = [known[name] for name in typed_names(context, known) if name not in _ALSO_GIVEN]
-    if typed:
-        shown = ", ".join("COMPARISONS" if name == "comparisons" else name for name in typed)
+def _refuse_fitting(call: Call) -> None:
+    shown = typed_flags(call, [name for name in call.options if name not in _ALSO_GIVEN])
+    if shown:
         msg = f"`--weights` must stand without {shown}: given weights are not fitted."
-        raise typer.BadParameter(msg)
+        raise UsageError(msg)
 
 
 def _given_weights(path: Path, *, judge: str | None, **made: Any) -> RewardModel:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-import typer
-
 from voirdire._validation import shorten
+from voirdire.cli.shell import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -40,7 +39,7 @@ def as_numbers(typed: Sequence[str], *, option: str) -> dict[str, float]:
         name, equals, value = (part.strip() for part in text.rpartition("="))
         if not (name and equals):
             msg = f"`{option}` must be FEATURE=NUMBER, got {text!r}."
-            raise typer.BadParameter(msg)
+            raise UsageError(msg)
         _once(option, repr(shorten(name)), known=name in found)
         found[name] = _number(value, option=option, form="FEATURE=NUMBER", typed=text)
     return found
@@ -56,7 +55,7 @@ def as_orders(typed: Sequence[str]) -> dict[str, str]:
         found[name] = order.strip() if equals else text.strip()
         if ">" not in found[name]:
             msg = f"`--order` must put better labels first, as in full > part, got {text!r}."
-            raise typer.BadParameter(msg)
+            raise UsageError(msg)
     return found
 
 
@@ -65,7 +64,7 @@ def as_signs(positive: Sequence[str], negative: Sequence[str]) -> Mapping[str, A
     both = sorted({*positive} & {*negative})
     if both:
         msg = f"`--positive` and `--negative` must not both name {shorten(both[0])!r}."
-        raise typer.BadParameter(msg)
+        raise UsageError(msg)
     return dict.fromkeys(positive, "positive") | dict.fromkeys(negative, "negative")
 
 
@@ -76,11 +75,11 @@ def _number(value: str, *, option: str, form: str, typed: str) -> float:
         number = math.nan
     if not math.isfinite(number):
         msg = f"`{option}` must be {form}, got {typed!r}."
-        raise typer.BadParameter(msg)
+        raise UsageError(msg)
     return number
 
 
 def _once(option: str, what: str, *, known: bool) -> None:
     if known:
         msg = f"`{option}` must name {what} once, got it twice."
-        raise typer.BadParameter(msg)
+        raise UsageError(msg)

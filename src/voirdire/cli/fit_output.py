@@ -8,11 +8,10 @@ import warnings
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-import typer
-
 from voirdire._validation import shorten
 from voirdire.cli.judging_progress import steps_progress
 from voirdire.cli.printing import print_json, print_tables
+from voirdire.cli.shell import say
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -39,8 +38,8 @@ def print_given(model: RewardModel, target: Path, *, as_json: bool) -> None:
         f"{name} ({sum(weight != 0 for weight in row.weights.values())} weights)"
         for name, row in model.behaviors.items()
     )
-    typer.echo(f"{target}: {counted}\n")
-    typer.echo(_how_to_score(model, target))
+    print(f"{target}: {counted}\n")
+    print(_how_to_score(model, target))
 
 
 @contextmanager
@@ -50,7 +49,7 @@ def caught_warnings() -> Iterator[None]:
         warnings.simplefilter("always")
         yield
     for text in dict.fromkeys(str(warning.message) for warning in caught):
-        typer.echo(f"note: {shorten(text, width=600)}", err=True)
+        say(f"note: {shorten(text, width=600)}")
 
 
 @contextmanager
@@ -66,14 +65,14 @@ def fit_progress() -> Iterator[Callable[[FitProgress], None] | None]:
 def _say_what_was_left_out(fit: RewardFit) -> None:
     _say_drops(fit.dropped)
     for note in fit.notes:
-        typer.echo(f"note: {shorten(note, width=600)}", err=True)
+        say(f"note: {shorten(note, width=600)}")
 
 
 def _say_drops(rows: Sequence[Dropped]) -> None:
     if not rows:
         return
     what = "completion or row" if len(rows) == 1 else "completions and rows"
-    typer.echo(f"{len(rows):,} {what} set aside", err=True)
+    say(f"{len(rows):,} {what} set aside")
     alike: dict[str, list[Dropped]] = {}
     for row in rows:
         alike.setdefault(row.reason, []).append(row)
@@ -83,11 +82,11 @@ def _say_drops(rows: Sequence[Dropped]) -> None:
         value = "" if row.value is None else f", got {shorten(row.value)!r}"
         more = f" (and {len(same) - 1:,} more like this)" if len(same) > 1 else ""
         reason = shorten(row.reason, width=200)
-        typer.echo(f"  {row.place()}:{about} {reason}{value}{more}", err=True)
+        say(f"  {row.place()}:{about} {reason}{value}{more}")
     n_more = sum(map(len, list(alike.values())[_MOST_SHOWN:]))
     if n_more or len(rows) > len(alike):
         others = f"and {n_more:,} for other reasons; " if n_more else ""
-        typer.echo(f"  {others}--json lists all", err=True)
+        say(f"  {others}--json lists all")
 
 
 def print_fit(fit: RewardFit, target: Path, *, as_json: bool) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from cyclopts import Group, Parameter
 
 from voirdire._types import Loss, Orientation
 from voirdire.cli.fit_options import as_margins, as_numbers, as_orders, as_signs
@@ -17,110 +17,100 @@ if TYPE_CHECKING:
 
 __all__ = ["FITTED", "FittingOptions"]
 
-FITTED, FEATURES, ESTIMATED = "How it is fitted", "Single features", "Error rates and intervals"
+FITTED = Group("How it is fitted", sort_key=5)
+FEATURES = Group("Single features", sort_key=6)
+ESTIMATED = Group("Error rates and intervals", sort_key=7)
 
 
+@Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class FittingOptions:
     """What is minimised, what is held to what, and how errors are estimated."""
 
-    loss: Annotated[Loss, typer.Option(help="What is minimised.", rich_help_panel=FITTED)] = "hinge"
+    loss: Annotated[Loss, Parameter(help="What is minimised.", group=FITTED)] = "hinge"
     l2: Annotated[
         float | None,
-        typer.Option(
-            "--l2",
+        Parameter(
+            name="--l2",
             help="λ, at least 0. Default: chosen by cross-validation over prompts.",
             show_default=False,
-            rich_help_panel=FITTED,
+            group=FITTED,
         ),
     ] = None
     margin: Annotated[
         list[str],
-        typer.Option(
+        Parameter(
             help="How much higher the better one's reward is to be; LABEL=NUMBER where the better "
             "one has that label; repeatable. Default 1.",
             metavar="[LABEL=]NUMBER",
-            rich_help_panel=FITTED,
+            group=FITTED,
         ),
     ] = field(default_factory=list)
     equal_prompts: Annotated[
         bool,
-        typer.Option(
-            "--equal-prompts",
+        Parameter(
+            name="--equal-prompts",
             help="Every prompt counts the same, however many completions it has.",
-            rich_help_panel=FITTED,
+            group=FITTED,
         ),
     ] = False
     refuse_cycles: Annotated[
         bool,
-        typer.Option(
-            "--refuse-cycles",
+        Parameter(
+            name="--refuse-cycles",
             help="Fail where preferences of a prompt go in a cycle, which is otherwise a warning.",
-            rich_help_panel=FITTED,
+            group=FITTED,
         ),
     ] = False
     orientation: Annotated[
         Orientation,
-        typer.Option(
+        Parameter(
             help="Features are the probabilities of propositions (plain), or of their demanded "
             "states: those of required and desired ones (rule), or all (demanded).",
-            rich_help_panel=FEATURES,
+            group=FEATURES,
         ),
     ] = "plain"
     positive: Annotated[
         list[str],
-        typer.Option(
+        Parameter(
             help="Hold the weight of this feature to at least 0; repeatable.",
             metavar="FEATURE",
-            rich_help_panel=FEATURES,
+            group=FEATURES,
         ),
     ] = field(default_factory=list)
     negative: Annotated[
         list[str],
-        typer.Option(
-            help="Hold it to at most 0; repeatable.", metavar="FEATURE", rich_help_panel=FEATURES
-        ),
+        Parameter(help="Hold it to at most 0; repeatable.", metavar="FEATURE", group=FEATURES),
     ] = field(default_factory=list)
     fixed: Annotated[
         list[str],
-        typer.Option(
-            help="Give it this weight; repeatable.",
-            metavar="FEATURE=NUMBER",
-            rich_help_panel=FEATURES,
+        Parameter(
+            help="Give it this weight; repeatable.", metavar="FEATURE=NUMBER", group=FEATURES
         ),
     ] = field(default_factory=list)
     ignore: Annotated[
         list[str],
-        typer.Option(
-            help="Give it no weight; repeatable.", metavar="FEATURE", rich_help_panel=FEATURES
-        ),
+        Parameter(help="Give it no weight; repeatable.", metavar="FEATURE", group=FEATURES),
     ] = field(default_factory=list)
     folds: Annotated[
         int,
-        typer.Option(
-            help="Parts of the prompts, of which one after the other is held out.",
-            rich_help_panel=ESTIMATED,
+        Parameter(
+            help="Parts of the prompts, of which one after the other is held out.", group=ESTIMATED
         ),
     ] = 5
     resamples: Annotated[
         int,
-        typer.Option(
-            help="Bootstrap resamples over prompts; 0 for no intervals.",
-            rich_help_panel=ESTIMATED,
-        ),
+        Parameter(help="Bootstrap resamples over prompts; 0 for no intervals.", group=ESTIMATED),
     ] = 200
     confidence_level: Annotated[
         float,
-        typer.Option(
-            "--confidence-level",
-            "--confidence",
+        Parameter(
+            name=("--confidence-level", "--confidence"),
             help="Of intervals, in (0, 1).",
-            rich_help_panel=ESTIMATED,
+            group=ESTIMATED,
         ),
     ] = 0.95
-    seed: Annotated[
-        int, typer.Option(help="Of folds and resamples.", rich_help_panel=ESTIMATED)
-    ] = 0
+    seed: Annotated[int, Parameter(help="Of folds and resamples.", group=ESTIMATED)] = 0
 
     def settings(self, *, order: Sequence[str], use_base: bool | None) -> FitSettings:
         """Make what the library takes of it, beside the order of labels and the base reward."""

@@ -4,46 +4,39 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import typer
-
 from voirdire._validation import shorten
 from voirdire.cli.model_options import ALL_OPTIONS, OF_REPLIES
+from voirdire.cli.shell import Call, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-    from pathlib import Path
 
-__all__ = ["as_flags", "refuse_idle_options", "refuse_typed", "typed_names"]
+__all__ = ["refuse_idle_options", "refuse_typed", "typed_flags", "typed_names"]
 
 
-def typed_names(context: typer.Context, names: Iterable[str]) -> list[str]:
+def typed_names(call: Call, names: Iterable[str]) -> list[str]:
     """Name those of the options that were typed."""
-    sources = {name: context.get_parameter_source(name) for name in names}
-    return [
-        name
-        for name, source in sources.items()
-        if source is not None and source.name == "COMMANDLINE"
-    ]
+    return [name for name in names if name in call.options]
 
 
-def as_flags(names: Iterable[str]) -> str:
-    """Write options as they are typed."""
-    return ", ".join(f"--{name.replace('_', '-')}" for name in names)
+def typed_flags(call: Call, names: Iterable[str]) -> str:
+    """Write those of the options that were typed as they were typed."""
+    return ", ".join(call.options[name].flag for name in typed_names(call, names))
 
 
-def refuse_typed(context: typer.Context, names: Iterable[str], *, why: str) -> None:
+def refuse_typed(call: Call, names: Iterable[str], *, why: str) -> None:
     """Refuse these options, each of which is idle here."""
-    typed = as_flags(typed_names(context, names))
+    typed = typed_flags(call, names)
     if typed:
         msg = f"{typed} must be left out: {why}."
-        raise typer.BadParameter(msg)
+        raise UsageError(msg)
 
 
 def refuse_idle_options(
-    context: typer.Context,
+    call: Call,
     *,
     judge: str,
-    judges: Path | None = None,
+    judges: str | None = None,
     names: Sequence[str] = ALL_OPTIONS,
 ) -> None:
     """Refuse options of models, `names`, where none is called, or where a file says them."""
@@ -52,16 +45,16 @@ def refuse_idle_options(
 
     of_calls = [*names, *OF_REPLIES]
     if judges is not None:
-        _refuse_beside("`--judges`", as_flags(typed_names(context, [*names, "judge"])))
+        _refuse_beside(f"`{shorten(judges)}`", typed_flags(call, names))
     elif is_cascade_file(judge):
         of_file = [name for name in names if name != "max_cost"]  # which is this run's
-        _refuse_beside(f"`{shorten(judge)}`", as_flags(typed_names(context, of_file)))
-    elif not is_model_name(judge) and (typed := as_flags(typed_names(context, of_calls))):
+        _refuse_beside(f"`{shorten(judge)}`", typed_flags(call, of_file))
+    elif not is_model_name(judge) and (typed := typed_flags(call, of_calls)):
         msg = f"`--judge` must name a language model for {typed}, such as openai/gpt-4o-mini, got "
-        raise typer.BadParameter(f"{msg}{shorten(judge)!r}.")
+        raise UsageError(f"{msg}{shorten(judge)!r}.")
 
 
 def _refuse_beside(file: str, typed: str) -> None:
     if typed:
         msg = f"{file} must say everything about its judges, got {typed} beside it."
-        raise typer.BadParameter(f"{msg} Write it into the file.")
+        raise UsageError(f"{msg} Write it into the file.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import chain, islice
 from typing import TYPE_CHECKING
 
-import typer
+from voirdire.cli.shell import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,7 +22,7 @@ def as_sizes(words: Sequence[str]) -> list[int]:
     sizes = list(islice(chain.from_iterable(parts), _MOST + 1))
     if len(sizes) > _MOST:
         msg = f"`--items` must be at most {_MOST:,} sizes, got more."
-        raise typer.BadParameter(msg)
+        raise UsageError(msg)
     return sizes
 
 
@@ -37,4 +37,4 @@ def _read(part: str, words: Sequence[str]) -> Sequence[int]:
     except ValueError:
         pass
     msg = f"`--items` must be numbers, as 30,50,100 or START:STOP:STEP, got {' '.join(words)!r}."
-    raise typer.BadParameter(msg)
+    raise UsageError(msg)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import typer
+from cyclopts import Group, Parameter
 
 from voirdire._types import Judged
 from voirdire.cli import model_options as models
@@ -19,8 +19,12 @@ from voirdire.cli.judging_output import (
     say_if_all_failed,
 )
 from voirdire.cli.judging_progress import judging_progress, several_progress
-from voirdire.cli.model_judges import asked_judge, prepare_to_be_stopped, print_prompt
-from voirdire.cli.option_groups import takes_groups
+from voirdire.cli.model_judges import (
+    asked_judge,
+    is_judges_file,
+    prepare_to_be_stopped,
+    print_prompt,
+)
 from voirdire.cli.options import as_mapping
 from voirdire.cli.output_options import AsJson, restart_option
 from voirdire.cli.printing import listen_for_interrupts
@@ -31,6 +35,7 @@ from voirdire.cli.reading_options import (
     format_option,
     judged_option,
 )
+from voirdire.cli.shell import Call, UsageError
 
 if TYPE_CHECKING:
     from voirdire.judging import JudgingSummary, LlmJudge
@@ -38,86 +43,85 @@ if TYPE_CHECKING:
 
 __all__ = ["judge_command"]
 
-ASKED, READ, WRITTEN = "What is asked", "The items", "The verdicts"
+ASKED = Group("What is asked", sort_key=1)
+READ = Group("The items", sort_key=2)
+WRITTEN = Group("The verdicts", sort_key=3)
 
 
-@takes_groups
 def judge_command(
-    context: typer.Context,
-    *,
     items: Annotated[
         str | None,
-        typer.Argument(
+        Parameter(
             help="Prompts with responses: JSONL, CSV, Parquet or JSON; - reads standard input.",
             metavar="ITEMS",
             show_default=False,
         ),
     ] = None,
+    /,
+    *,
+    call: Call,
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output",
-            "-o",
+        Parameter(
+            name=("--output", "-o"),
             help="The verdicts: .parquet, .jsonl or .csv; - prints JSONL.",
             metavar="FILE",
-            rich_help_panel=WRITTEN,
+            group=WRITTEN,
         ),
     ] = None,
     rubric: Annotated[
         str,
-        typer.Option(
-            help="A built-in rubric, or a YAML file.", metavar="NAME|FILE", rich_help_panel=ASKED
-        ),
+        Parameter(help="A built-in rubric, or a YAML file.", metavar="NAME|FILE", group=ASKED),
     ] = "safety",
     judge: Annotated[
         str,
-        typer.Option(
+        Parameter(
             help="Who answers: local, a file that `voirdire distill` made, or a language model "
-            "such as openai/gpt-4o-mini or vllm/NAME, or the YAML file of a cascade.",
+            "such as openai/gpt-4o-mini or vllm/NAME, or a YAML file: of a cascade, or of several "
+            "judges (-o then names a folder).",
             metavar="local|FILE|MODEL",
-            rich_help_panel=ASKED,
+            group=ASKED,
         ),
     ] = "local",
-    judges: models.Judges = None,
-    asking: models.AskingOptions,
+    asking: models.AskingOptions = models.AskingOptions(),
     show_prompt: models.ShowPrompt = False,
-    calls: models.CallOptions,
+    calls: models.CallOptions = models.CallOptions(),
     store: models.Store = None,
     retry_failures: models.RetryFailures = False,
     dry_run: models.DryRun = False,
     threshold: Annotated[
         float | None,
-        typer.Option(
+        Parameter(
             help="A proposition is true from this probability on. Fix it beforehand. Default: "
             "what the rubric says.",
             show_default=False,
-            rich_help_panel=ASKED,
+            group=ASKED,
         ),
     ] = None,
     judged: Annotated[Judged, judged_option(panel=ASKED)] = "final_answer",
     behavior: Annotated[str | None, behavior_option("items", panel=ASKED)] = None,
-    column: Annotated[list[str], column_option(COLUMNS_OF_ITEMS, panel=READ)] = [],  # noqa: B006  # typer copies it
+    column: Annotated[list[str], column_option(COLUMNS_OF_ITEMS, panel=READ)] = [],
     file_format: Annotated[str | None, format_option(panel=READ)] = None,
     layout: Annotated[
         Literal["long", "wide"],
-        typer.Option(
+        Parameter(
             help="One row per item and question, for `voirdire examine`; or one row per item.",
-            rich_help_panel=WRITTEN,
+            group=WRITTEN,
         ),
     ] = "long",
     workers: Annotated[
         int,
-        typer.Option(
+        Parameter(
             help="Processes of a local judge; 0: one per core, at most 8, where there are more "
             "than 20,000 items.",
-            rich_help_panel=WRITTEN,
+            group=WRITTEN,
         ),
     ] = 0,
     restart: Annotated[bool, restart_option(panel=WRITTEN)] = False,
     show_card: Annotated[
         bool,
-        typer.Option(
-            "--show-card",
+        Parameter(
+            name="--show-card",
             help="Print what is known of the judge: training data, held-out figures. No ITEMS.",
         ),
     ] = False,
@@ -131,12 +135,13 @@ def judge_command(
     if show_card:
         print_card(judge, as_json=as_json)
         return
+    judges = Path(judge) if is_judges_file(judge) else None
     if show_prompt:
         print_prompt(
             items, asking, judge=judge, judges=judges, rubric=rubric, file_format=file_format
         )
         return
-    refuse_idle_options(context, judge=judge, judges=judges)
+    refuse_idle_options(call, judge=judge, judges=None if judges is None else judge)
     named = as_mapping(column, option="--column")
     reading: dict[str, Any] = {
         "rubric": rubric,
@@ -155,7 +160,7 @@ def judge_command(
     source, target = _given(items, output)
     if target == "-" and as_json:
         msg = "`--json` must not be given with `-o -`: both print to standard output."
-        raise typer.BadParameter(msg)
+        raise UsageError(msg)
     settings = reading | {
         "threshold": threshold,
         "layout": layout,
@@ -184,7 +189,7 @@ def judge_command(
         raise
     print_summary(summary, as_json=as_json)
     if say_if_all_failed([summary]):
-        raise typer.Exit(1)
+        raise SystemExit(1)
 
 
 def _estimate(
@@ -200,7 +205,7 @@ def _estimate(
 
     if items is None:
         msg = "`ITEMS` must be a file of items. Name one."
-        raise typer.BadParameter(msg)
+        raise UsageError(msg)
     if judges is None:
         asking: list[LlmJudge | CascadeJudge | str] = [asked]
         beside = output
@@ -218,7 +223,7 @@ def _judge_with_several(
 
     if folder == "-":
         msg = "`--output` must be a folder for several judges, got standard output."
-        raise typer.BadParameter(msg)
+        raise UsageError(msg)
     try:
         with several_progress(source) as tell:
             judged = judge_file_with_several(
@@ -229,14 +234,14 @@ def _judge_with_several(
         raise
     print_several(judged, as_json=as_json)
     if say_if_all_failed(judged) or judged.failed:
-        raise typer.Exit(1)
+        raise SystemExit(1)
 
 
 def _given(items: str | None, output: Path | None) -> tuple[str, str]:
     if items is None:
         msg = "`ITEMS` must be a file of items. Name one, or ask for --show-card or --show-prompt."
-        raise typer.BadParameter(msg)
+        raise UsageError(msg)
     if output is None:
         msg = "`--output` must name the file of verdicts: -o verdicts.parquet."
-        raise typer.BadParameter(msg)
+        raise UsageError(msg)
     return items, str(output)

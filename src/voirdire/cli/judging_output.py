@@ -10,11 +10,10 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import typer
-
 from voirdire._validation import shorten
 from voirdire.cli.call_output import call_lines, caution_lines, example_lines, shown_store
 from voirdire.cli.printing import print_json, print_tables
+from voirdire.cli.shell import say
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -61,13 +60,13 @@ def print_card(judge: str, *, as_json: bool) -> None:
     if as_json:
         print_json(card.to_dict())
     else:
-        typer.echo(card.to_markdown())
+        print(card.to_markdown())
 
 
 def print_several(judged: SeveralJudged, *, as_json: bool) -> None:
     """Print what several judges came to, one line each, and how to examine them."""
     for name, error in judged.failed.items():
-        typer.echo(f"{shorten(name)} did not come to its end: {error}", err=True)
+        say(f"{shorten(name)} did not come to its end: {error}")
     if as_json:
         failed = {name: str(error) for name, error in judged.failed.items()}
         print_json({"judged": [row.as_dict() for row in judged], "failed": failed})
@@ -108,7 +107,7 @@ def say_if_all_failed(judged: Sequence[JudgingSummary]) -> bool:
     for row, calls in found:
         listed = ", ".join(f"{kind} ({n:,})" for kind, n in calls.failures.items())
         said = f"no item has a usable answer by {shorten(row.judge)!r}: {listed}."
-        typer.echo("\n".join([f"voirdire: {said}", *example_lines(calls)]), err=True)
+        say("\n".join([f"voirdire: {said}", *example_lines(calls)]))
     return bool(found)
 
 
@@ -160,7 +159,7 @@ def say_how_to_go_on(output: str, *, store: str | None = None, asks_a_model: boo
     """Say after an interruption what is kept."""
     if asks_a_model:
         where = "in the store" if store is None else f"in {shown_store(store)}"
-        typer.echo(f"every reply is kept {where}; the same command goes on from there.", err=True)
+        say(f"every reply is kept {where}; the same command goes on from there.")
         return
     if output == "-":
         return
@@ -168,10 +167,9 @@ def say_how_to_go_on(output: str, *, store: str | None = None, asks_a_model: boo
 
     n_items = kept_items(output)
     if n_items:
-        typer.echo(
+        say(
             f"{n_items:,} judged items are kept in {output}.partial; the command that judged them "
-            "goes on from there.",
-            err=True,
+            "goes on from there."
         )
 
 
@@ -180,12 +178,12 @@ def _say_drops(summary: JudgingSummary) -> None:
         return
     shown = summary.dropped[:_MOST_DROPS]
     where = "" if summary.dropped_output is None else f"; all in {summary.dropped_output}"
-    typer.echo(f"{_counted(summary.n_dropped, 'row')} set aside{where}", err=True)
+    say(f"{_counted(summary.n_dropped, 'row')} set aside{where}")
     for row in shown:
         value = "" if row.value is None else f" ({shorten(row.value)!r})"
-        typer.echo(f"  {row.place()}: {shorten(row.reason, width=160)}{value}", err=True)
+        say(f"  {row.place()}: {shorten(row.reason, width=160)}{value}")
     if summary.n_dropped > len(shown):
-        typer.echo(f"  and {summary.n_dropped - len(shown):,} more", err=True)
+        say(f"  and {summary.n_dropped - len(shown):,} more")
 
 
 def _heading(summary: JudgingSummary) -> str:

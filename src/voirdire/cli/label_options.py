@@ -4,39 +4,35 @@ from __future__ import annotations
 
 from typing import Any
 
-import typer
+from cyclopts import Group, Parameter
 
 __all__ = ["kind_option", "labels_option", "missing_option", "rater_option"]
 
 
-def kind_option(*, panel: str) -> Any:
+def kind_option(*, panel: Group) -> Any:
     """Make `--kind`."""
-    return typer.Option(
+    return Parameter(
         help="What the question asks for. Default: what the alignment needs; accuracy: choice.",
-        rich_help_panel=panel,
+        group=panel,
     )
 
 
-def labels_option(*, panel: str) -> Any:
+def labels_option(*, panel: Group) -> Any:
     """Make `--labels`."""
-    return typer.Option(
-        help="The label universe, as a,b,c or a JSON array.",
-        metavar="LABELS",
-        rich_help_panel=panel,
+    return Parameter(
+        help="The label universe, as a,b,c or a JSON array.", metavar="LABELS", group=panel
     )
 
 
-def missing_option(*, panel: str) -> Any:
+def missing_option(*, panel: Group) -> Any:
     """Make `--missing`."""
-    return typer.Option(
-        help="A word that means no answer; repeatable.", metavar="WORD", rich_help_panel=panel
-    )
+    return Parameter(help="A word that means no answer; repeatable.", metavar="WORD", group=panel)
 
 
-def rater_option(*, panel: str) -> Any:
+def rater_option(*, panel: Group) -> Any:
     """Make `--rater`."""
-    return typer.Option(
+    return Parameter(
         help="Wide annotations: a column that is an annotator; repeatable. Default: all.",
         metavar="COLUMN",
-        rich_help_panel=panel,
+        group=panel,
     )

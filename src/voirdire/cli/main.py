@@ -1,81 +1,154 @@
-"""Register the commands, and turn what goes wrong into one line and an exit code."""
+"""The commands, and what goes wrong in one line with an exit code."""
 
 from __future__ import annotations
 
 import io
 import os
 import sys
-from typing import Annotated
-
-import typer
 
 import voirdire
-from voirdire.cli.demo import demo_command
-from voirdire.cli.distill import distill_command
-from voirdire.cli.examine import examine_command
-from voirdire.cli.examine_reward import examine_reward_command
-from voirdire.cli.fit import fit_command
-from voirdire.cli.gate import GatedCommand
-from voirdire.cli.judge import judge_command
 from voirdire.cli.messages import in_options
-from voirdire.cli.power import power_command
-from voirdire.cli.probe import probe_command
-from voirdire.cli.replay import replay_command
-from voirdire.cli.report import report_command
-from voirdire.cli.rubric import rubric_app
-from voirdire.cli.sample import sample_command
-from voirdire.cli.score import score_command
-from voirdire.cli.serve import serve_command
-from voirdire.cli.synthesize import synthesize_command
+from voirdire.cli.shell import Command, make_app, run_app
 from voirdire.errors import RubricError, VoirdireError
 
-__all__ = ["app", "run"]
+__all__ = ["COMMANDS", "app", "run"]
 
-_INTERRUPTED = 130
-
-app = typer.Typer(
-    name="voirdire",
-    help="Judge responses by a rubric, examine judges against people, turn verdicts into rewards.",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
+HELP = "Judge responses by a rubric, examine judges against people, turn verdicts into rewards."
+_CLI = "voirdire.cli"
+_PROMPT = {"--language": "`--prompt-language`"}
+_REPORT = {"--language": "`--report-language`"}
+COMMANDS = {
+    "demo": Command(
+        target=f"{_CLI}.demo:demo_command",
+        summary="Judge bundled responses, examine the judge, fit a reward to its verdicts.",
+        example="voirdire demo",
+        gone=_REPORT,
+    ),
+    "distill": Command(
+        target=f"{_CLI}.distill:distill_command",
+        summary="Make a local judge from verdicts or labels.",
+        example="voirdire distill items.jsonl --labels verdicts.parquet -o judge.npz",
+    ),
+    "examine": Command(
+        target=f"{_CLI}.examine:examine_command",
+        summary="Test whether judges may stand in for human annotators.",
+        example="voirdire examine --humans labels.csv --judges verdicts.parquet --epsilon 0.1",
+        usual="--humans --judges --gold --items --kind --question --only --alignment "
+        "--epsilon --method --weights --slice --gate --report --json",
+        gone=_REPORT | {"--judge": "`--only`: it chooses among the judges that are examined"},
+    ),
+    "examine-reward": Command(
+        target=f"{_CLI}.examine_reward:examine_reward_command",
+        summary="Examine what a reward does to the responses that it ranks.",
+        example="voirdire examine-reward comparisons.jsonl --reward reward.json",
+        usual="--reward --verdicts --only --from-classes --order --base --behavior "
+        "--policy --bench --report --report-language --table --details --json",
+        gone=_REPORT,
+    ),
+    "fit": Command(
+        target=f"{_CLI}.fit:fit_command",
+        summary="Fit a reward to comparisons.",
+        example="voirdire fit comparisons.jsonl --rubric safety -o reward.json",
+        usual="--rubric --base --from-classes --behavior --output --certificate "
+        "--require-certified --verdicts --only --judge --threshold --weights "
+        "--l2 --resamples --json",
+        gone=_PROMPT,
+    ),
+    "judge": Command(
+        target=f"{_CLI}.judge:judge_command",
+        summary="Judge responses by a rubric.",
+        example="voirdire judge items.jsonl --rubric safety -o verdicts.parquet",
+        usual="--rubric --judge --threshold --behavior --output --layout --mode "
+        "--probability --base-url --show-prompt --max-cost --concurrency "
+        "--retry-failures --dry-run --json",
+        gone=_PROMPT | {"--judges": "`--judge`, which takes a file of judges too"},
+    ),
+    "power": Command(
+        target=f"{_CLI}.power:power_command",
+        summary="Plan a study: how many items and annotators it needs.",
+        example="voirdire power --human-noise 0.1 --judge-noise 0.1",
+        usual="--human-noise --judge-noise --categories --prevalence --humans "
+        "--judges --kind --items --annotators --power --epsilon --method --seed "
+        "--plot --json",
+        gone={"--judge": "`--only`: it chooses among the judges of the pilot"},
+    ),
+    "probe": Command(
+        target=f"{_CLI}.probe:probe_command",
+        summary="Ask a model's server what it can do.",
+        example="voirdire probe openai/gpt-4o-mini",
+    ),
+    "replay": Command(
+        target=f"{_CLI}.replay:replay_command",
+        summary="Give a training run's completions another reward.",
+        example="voirdire replay run/ --reward new.json -o rewards.jsonl",
+        usual="--reward --judge --output --max-cost --store --dry-run --json",
+        gone=_PROMPT,
+    ),
+    "report": Command(
+        target=f"{_CLI}.report:report_command",
+        summary="Make a page of an examination or a training run.",
+        example="voirdire report examination.json -o report.html",
+        gone=_REPORT,
+    ),
+    "rubric list": Command(
+        target=f"{_CLI}.rubric:list_command",
+        summary="List the rubrics that come with voirdire.",
+        example="voirdire rubric list",
+    ),
+    "rubric show": Command(
+        target=f"{_CLI}.rubric:show_command",
+        summary="Show a rubric: questions, demands, completion classes.",
+        example="voirdire rubric show safety",
+    ),
+    "rubric check": Command(
+        target=f"{_CLI}.rubric:check_command",
+        summary="Check rubric files, every problem with its place.",
+        example="voirdire rubric check rubric.yaml",
+    ),
+    "rubric new": Command(
+        target=f"{_CLI}.rubric:new_command",
+        summary="Write a rubric to start from.",
+        example="voirdire rubric new rubric.yaml",
+    ),
+    "sample": Command(
+        target=f"{_CLI}.sample:sample_command",
+        summary="Draw completions of a training run for people to label.",
+        example="voirdire sample run/ -o sample/",
+    ),
+    "score": Command(
+        target=f"{_CLI}.score:score_command",
+        summary="Give responses their rewards.",
+        example="voirdire score items.jsonl --reward reward.json -o rewards.jsonl",
+        usual="--reward --center --base --behavior --verdicts --only --judge --output "
+        "--explain --base-url --max-cost --concurrency --json",
+        gone=_PROMPT,
+    ),
+    "serve": Command(
+        target=f"{_CLI}.serve:serve_command",
+        summary="Give rewards over HTTP.",
+        example="voirdire serve --reward reward.json",
+        usual="--reward --center --missing-reward --judge --base-url --concurrency "
+        "--store --host --port --token-env --deadline --queue --record "
+        "--reference",
+        gone=_PROMPT,
+    ),
+    "synthesize": Command(
+        target=f"{_CLI}.synthesize:synthesize_command",
+        summary="Have a model write completions to compare.",
+        example="voirdire synthesize prompts.jsonl --model openai/gpt-4o-mini -o completions.jsonl",
+        usual="--model --output --rubric --recipes --prompt-language --seed --judge "
+        "--attempts --base-url --concurrency --price --max-cost "
+        "--retry-failures --dry-run --json",
+        gone=_PROMPT,
+    ),
+}
+app = make_app(
+    "voirdire",
+    COMMANDS,
+    families={"rubric": "List, show, check and start rubrics: the questions that judges answer."},
+    help_text=HELP,
+    version=f"voirdire {voirdire.__version__}",
 )
-app.command("demo")(demo_command)
-app.command("distill")(distill_command)
-app.command("examine", cls=GatedCommand)(examine_command)
-app.command("examine-reward")(examine_reward_command)
-app.command("fit")(fit_command)
-app.command("judge")(judge_command)
-app.command("power")(power_command)
-app.command("probe")(probe_command)
-app.command("replay")(replay_command)
-app.command("report")(report_command)
-app.command("sample")(sample_command)
-app.command("score")(score_command)
-app.command("serve")(serve_command)
-app.command("synthesize")(synthesize_command)
-app.add_typer(rubric_app, name="rubric")
-
-
-def _print_version(*, wanted: bool) -> None:
-    if wanted:
-        typer.echo(f"voirdire {voirdire.__version__}")
-        raise typer.Exit
-
-
-@app.callback()
-def main(
-    version: Annotated[
-        bool,
-        typer.Option(
-            "--version",
-            help="Print the version and leave.",
-            is_eager=True,
-            callback=lambda value: _print_version(wanted=value),
-        ),
-    ] = False,
-) -> None:
-    """Judge responses by a rubric, examine judges against people, turn verdicts into rewards."""
 
 
 def run() -> None:
@@ -84,17 +157,14 @@ def run() -> None:
         if isinstance(stream, io.TextIOWrapper):  # a terminal without Greek letters is no error
             stream.reconfigure(errors="replace")
     try:
-        app()
+        run_app(app, COMMANDS, sys.argv[1:])
+        sys.stdout.flush()
     except VoirdireError as error:
         message = " ".join(str(error).splitlines())
         if not isinstance(error, RubricError):  # that is about keys of a file, not about options
             message = in_options(message)
         sys.stderr.write(f"voirdire: {message}\n")
         sys.exit(1)
-    except SystemExit as left:
-        if left.code == _INTERRUPTED:  # typer has caught the KeyboardInterrupt
-            sys.stderr.write("voirdire: interrupted\n")
-        raise
     except BrokenPipeError:
         _silence_output()  # whoever read our output has left
         sys.exit(1)

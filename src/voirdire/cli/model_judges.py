@@ -7,27 +7,57 @@ import signal
 import sys
 import threading
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, TextIO, cast
-
-import typer
+from typing import TYPE_CHECKING, Any, TextIO, cast
 
 from voirdire.cli.idle_options import refuse_idle_options, refuse_typed
-from voirdire.cli.model_options import USUAL_OPTIONS
+from voirdire.cli.model_options import (
+    USUAL_OPTIONS,
+    AskingOptions,
+    CallOptions,
+    ServerOptions,
+    UsualCalls,
+)
+from voirdire.cli.shell import Call, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from voirdire.cli.model_options import AskingOptions, CallOptions
     from voirdire.judging import LlmJudge, Price
     from voirdire.judging.cascade import CascadeJudge
     from voirdire.records import Item
 
-__all__ = ["asked_judge", "judge_or_own", "llm_judge", "prepare_to_be_stopped", "print_prompt"]
+__all__ = [
+    "asked_judge",
+    "is_judges_file",
+    "judge_or_own",
+    "llm_judge",
+    "named_judge",
+    "prepare_to_be_stopped",
+    "print_prompt",
+]
+
+
+def is_judges_file(name: str) -> bool:
+    """Tell whether a name is a YAML file of judges: one that is no cascade."""
+    from voirdire.judging.cascade.cascade_file import is_cascade_file
+
+    return name.lower().endswith((".yaml", ".yml")) and not is_cascade_file(name)
+
+
+def named_judge(judge: str | None, only: str | None, *, verdicts: Sequence[Any]) -> str | None:
+    """Name who judges, or whose of the stored verdicts count."""
+    if verdicts and judge is not None:
+        msg = "`--judge` beside `--verdicts` is now `--only`: it says whose verdicts count."
+        raise UsageError(msg)
+    if only is not None and not verdicts:
+        msg = "`--only` must stand beside `--verdicts`: it says whose of them count."
+        raise UsageError(msg)
+    return only if verdicts else judge
 
 
 def asked_judge(
-    name: str, *, asking: AskingOptions, calls: CallOptions, reads_keys: bool = True
+    name: str, *, asking: ServerOptions, calls: UsualCalls, reads_keys: bool = True
 ) -> LlmJudge | CascadeJudge | str:
     """Make a judge of a model's name or of a cascade's file; a local judge stays as it is."""
     from voirdire.judging.cascade.cascade_file import is_cascade_file, load_cascade
@@ -38,25 +68,25 @@ def asked_judge(
 
 
 def judge_or_own(
-    context: typer.Context,
+    call: Call,
     name: str | None,
     *,
-    asking: AskingOptions,
-    calls: CallOptions,
+    asking: ServerOptions,
+    calls: UsualCalls,
     idle: Sequence[str] = USUAL_OPTIONS,
     why: str = "name the `--judge` too",
     reads_keys: bool = True,
 ) -> LlmJudge | CascadeJudge | str | None:
     """Make the judge that is named; where none is, or the reward's own, options are idle."""
     if name is None or name == "own":
-        refuse_typed(context, idle, why=why)
+        refuse_typed(call, idle, why=why)
         return name
-    refuse_idle_options(context, judge=name)
+    refuse_idle_options(call, judge=name)
     return asked_judge(name, asking=asking, calls=calls, reads_keys=reads_keys)
 
 
 def llm_judge(
-    name: str, *, asking: AskingOptions, calls: CallOptions, reads_keys: bool = True
+    name: str, *, asking: ServerOptions, calls: UsualCalls, reads_keys: bool = True
 ) -> LlmJudge | str:
     """Make a judge of a model's name; anything else is a local judge and stays as it is."""
     from voirdire.models import is_model_name, load_model
@@ -65,6 +95,7 @@ def llm_judge(
         return name
     from voirdire.judging import Limits, LlmJudge
 
+    asking, calls = AskingOptions(**vars(asking)), CallOptions(**vars(calls))
     model = load_model(
         name,
         base_url=asking.base_url,
@@ -126,7 +157,7 @@ def _price(text: str | None) -> Price | None:
         paid_in, paid_out = (float(number) for number in text.split(","))
     except ValueError as error:
         msg = f"`--price` must be two numbers with a comma between them, got {text!r}."
-        raise typer.BadParameter(msg) from error
+        raise UsageError(msg) from error
     return Price(input=paid_in, output=paid_out)
 
 
@@ -154,7 +185,7 @@ def print_prompt(
             language=asking.language,
             n_examples=asking.examples,
         )
-        typer.echo(shown)
+        print(shown)
         return
     asked = (
         load_llm_judges(judges, reads_keys=False)
@@ -170,7 +201,7 @@ def print_prompt(
             language=each.language,
             n_examples=each.n_examples,
         )
-        typer.echo(f"##### {each.name} #####\n\n{shown}\n")
+        print(f"##### {each.name} #####\n\n{shown}\n")
 
 
 def _first(items: str, *, file_format: str | None) -> Item | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-import typer
+from voirdire.cli.shell import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,7 +26,7 @@ def as_labels(text: str | None, *, numeric: bool) -> list[Any] | None:
         labels = []
     if not labels or "" in labels:
         msg = f"`--labels` must be words between commas or a JSON array of them, got {text!r}."
-        raise typer.BadParameter(msg)
+        raise UsageError(msg)
     return labels
 
 
@@ -36,7 +36,7 @@ def as_text(text: str | None, *, option: str) -> str | None:
         (text or "").encode()
     except UnicodeEncodeError as error:
         msg = f"`{option}` must be UTF-8 text, got {text!a}."
-        raise typer.BadParameter(msg) from error
+        raise UsageError(msg) from error
     return text
 
 
@@ -47,10 +47,10 @@ def as_mapping(pairs: Sequence[str], *, option: str) -> dict[str, str]:
         name, equals, value = pair.partition("=")
         if not (name and equals and value):
             msg = f"`{option}` must be NAME=VALUE, got {pair!r}."
-            raise typer.BadParameter(msg)
+            raise UsageError(msg)
         if name.strip() in found:
             msg = f"`{option}` must name {name.strip()!r} once, got it twice."
-            raise typer.BadParameter(msg)
+            raise UsageError(msg)
         found[name.strip()] = value.strip()
     return found
 
@@ -62,4 +62,4 @@ def as_weights(pairs: Sequence[str]) -> dict[str, float] | None:
         return {name: float(weight) for name, weight in named.items()} or None
     except ValueError as error:
         msg = f"`--quality` must be ANNOTATOR=NUMBER, got {list(pairs)!r}."
-        raise typer.BadParameter(msg) from error
+        raise UsageError(msg) from error

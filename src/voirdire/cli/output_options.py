@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from typing import Annotated, Any, TypeAlias
 
-import typer
+from cyclopts import Group, Parameter
 
 __all__ = ["AsJson", "json_option", "restart_option"]
 
 
-def json_option(*, panel: str | None = None) -> Any:
+_HELP = "Print one JSON object."
+AsJson: TypeAlias = Annotated[bool, Parameter(name="--json", help=_HELP)]
+
+
+def json_option(*, panel: Group) -> Any:
     """Make `--json`."""
-    return typer.Option("--json", help="Print one JSON object.", rich_help_panel=panel)
+    return Parameter(name="--json", help=_HELP, group=panel)
 
 
-AsJson: TypeAlias = Annotated[bool, json_option()]
-
-
-def restart_option(*, panel: str) -> Any:
+def restart_option(*, panel: Group) -> Any:
     """Make `--restart`."""
-    return typer.Option(
-        "--restart", help="Throw away what an interrupted run left.", rich_help_panel=panel
-    )
+    return Parameter(name="--restart", help="Throw away what an interrupted run left.", group=panel)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from cyclopts import Group, Parameter
 
-from voirdire._types import (  # typer reads them when it runs
+from voirdire._types import (
     AlignmentName,
     EpsilonMode,
     Method,
@@ -18,6 +18,7 @@ from voirdire.cli.label_options import kind_option, labels_option, missing_optio
 from voirdire.cli.options import as_labels, as_mapping
 from voirdire.cli.output_options import json_option
 from voirdire.cli.printing import print_tables, print_text, progress
+from voirdire.cli.shell import Call, UsageError
 from voirdire.cli.study_files import Reading, read_study
 from voirdire.cli.written_files import check_picture, write_bytes
 
@@ -28,159 +29,150 @@ __all__ = ["power_command"]
 
 _PICTURES = (".svg", ".png", ".pdf")
 
-ASSUMED, PILOT, SIZES, TEST, OUTPUT = (
-    "Without a pilot",
-    "From a pilot",
-    "Sizes of study",
-    "The test",
-    "Output",
-)
+ASSUMED = Group("Without a pilot", sort_key=1)
+PILOT = Group("From a pilot", sort_key=2)
+SIZES = Group("Sizes of study", sort_key=3)
+TEST = Group("The test", sort_key=4)
+OUTPUT = Group("Output", sort_key=9)
 
 
 def power_command(
-    context: typer.Context,
+    *,
+    call: Call,
     human_noise: Annotated[
         float | None,
-        typer.Option(
+        Parameter(
             help="Probability in [0, 1] that an annotator's label is a blind guess: .1, .3, .5 "
             "stand for a kappa of .81, .49, .25 between annotators.",
-            rich_help_panel=ASSUMED,
+            group=ASSUMED,
         ),
     ] = None,
     judge_noise: Annotated[
         float | None,
-        typer.Option(help="The same for the judge's label.", rich_help_panel=ASSUMED),
+        Parameter(help="The same for the judge's label.", group=ASSUMED),
     ] = None,
     categories: Annotated[
         int | None,
-        typer.Option(
-            help="Number of labels. Default 2.", rich_help_panel=ASSUMED, show_default=False
-        ),
+        Parameter(help="Number of labels. Default 2.", group=ASSUMED, show_default=False),
     ] = None,
     prevalence: Annotated[
         list[float],
-        typer.Option(
+        Parameter(
             help="Share of a label; repeatable, once for each label. Default: drawn anew for "
             "every study.",
             metavar="SHARE",
-            rich_help_panel=ASSUMED,
+            group=ASSUMED,
         ),
-    ] = [],  # noqa: B006  # typer copies it
+    ] = [],
     humans: Annotated[
         list[str],
-        typer.Option(
+        Parameter(
             help="Annotations of a pilot study, as `voirdire examine` reads them.",
             metavar="FILE",
-            rich_help_panel=PILOT,
+            group=PILOT,
         ),
-    ] = [],  # noqa: B006
+    ] = [],
     judges: Annotated[
         list[str],
-        typer.Option(help="Judge labels of the pilot.", metavar="FILE", rich_help_panel=PILOT),
-    ] = [],  # noqa: B006
-    judge: Annotated[
+        Parameter(help="Judge labels of the pilot.", metavar="FILE", group=PILOT),
+    ] = [],
+    only: Annotated[
         str | None,
-        typer.Option(help="Which judge, where there are several.", rich_help_panel=PILOT),
+        Parameter(help="Which judge, where there are several.", group=PILOT),
     ] = None,
     question: Annotated[
         str | None,
-        typer.Option(help="Which question, where there are several.", rich_help_panel=PILOT),
+        Parameter(help="Which question, where there are several.", group=PILOT),
     ] = None,
     kind: Annotated[QuestionKind | None, kind_option(panel=PILOT)] = None,
     alignment: Annotated[
-        AlignmentName, typer.Option(help="How close two labels are.", rich_help_panel=PILOT)
+        AlignmentName, Parameter(help="How close two labels are.", group=PILOT)
     ] = "accuracy",
     labels: Annotated[str | None, labels_option(panel=PILOT)] = None,
     file_format: Annotated[
         str | None,
-        typer.Option(
-            "--format", help="Instead of the file's ending, as in examine.", rich_help_panel=PILOT
+        Parameter(
+            name="--format", help="Instead of the file's ending, as in examine.", group=PILOT
         ),
     ] = None,
     column: Annotated[
         list[str],
-        typer.Option(
+        Parameter(
             help="Your name for a column, as OURS=YOURS; repeatable.",
             metavar="OURS=YOURS",
-            rich_help_panel=PILOT,
+            group=PILOT,
         ),
-    ] = [],  # noqa: B006
-    rater: Annotated[list[str], rater_option(panel=PILOT)] = [],  # noqa: B006
+    ] = [],
+    rater: Annotated[list[str], rater_option(panel=PILOT)] = [],
     separator: Annotated[
         str | None,
-        typer.Option(help="What parts the labels of a set in one cell.", rich_help_panel=PILOT),
+        Parameter(help="What parts the labels of a set in one cell.", group=PILOT),
     ] = None,
-    missing: Annotated[list[str], missing_option(panel=PILOT)] = [],  # noqa: B006
+    missing: Annotated[list[str], missing_option(panel=PILOT)] = [],
     threshold: Annotated[
         float | None,
-        typer.Option(
+        Parameter(
             help="Boolean judges given as probabilities: true from here on. Default: what verdicts "
             "of `voirdire judge` declare, else .5.",
             show_default=False,
-            rich_help_panel=PILOT,
+            group=PILOT,
         ),
     ] = None,
     cluster: Annotated[
         str | None,
-        typer.Option(
+        Parameter(
             help="Column of the annotations that names what an item shares its source with: "
             "whole clusters are then drawn.",
             metavar="COLUMN",
-            rich_help_panel=PILOT,
+            group=PILOT,
         ),
     ] = None,
     items: Annotated[
         list[str],
-        typer.Option(
+        Parameter(
             help="Numbers of items to look at, as 30,50,100 or START:STOP:STEP; repeatable. "
             "Default: from 30 to 400.",
             metavar="SIZES",
-            rich_help_panel=SIZES,
+            group=SIZES,
         ),
-    ] = [],  # noqa: B006
+    ] = [],
     annotators: Annotated[
         list[int],
-        typer.Option(
+        Parameter(
             help="Number of annotators to look at; repeatable. Default: 3, or the pilot's.",
             metavar="NUMBER",
-            rich_help_panel=SIZES,
+            group=SIZES,
         ),
-    ] = [],  # noqa: B006
-    power: Annotated[
-        float, typer.Option(help="The power that is wanted.", rich_help_panel=SIZES)
-    ] = 0.8,
+    ] = [],
+    power: Annotated[float, Parameter(help="The power that is wanted.", group=SIZES)] = 0.8,
     epsilon: Annotated[
         list[float],
-        typer.Option(
+        Parameter(
             help="Cost-benefit margin in [0, 1); repeatable. Default .1, .15 and .2.",
             metavar="NUMBER",
-            rich_help_panel=TEST,
+            group=TEST,
             show_default=False,
         ),
-    ] = [],  # noqa: B006
-    epsilon_mode: Annotated[
-        EpsilonMode, typer.Option(help="How ε enters.", rich_help_panel=TEST)
-    ] = "additive",
-    method: Annotated[
-        Method, typer.Option(help="The t-test, or the exact test.", rich_help_panel=TEST)
-    ] = "t",
+    ] = [],
+    epsilon_mode: Annotated[EpsilonMode, Parameter(help="How ε enters.", group=TEST)] = "additive",
+    method: Annotated[Method, Parameter(help="The t-test, or the exact test.", group=TEST)] = "t",
     false_discovery_rate: Annotated[
-        float, typer.Option(help="q of Benjamini-Yekutieli.", rich_help_panel=TEST)
+        float, Parameter(help="q of Benjamini-Yekutieli.", group=TEST)
     ] = 0.05,
     min_items: Annotated[
-        int, typer.Option(help="Fewest items of a tested annotator.", rich_help_panel=TEST)
+        int, Parameter(help="Fewest items of a tested annotator.", group=TEST)
     ] = 30,
     simulations: Annotated[
         int,
-        typer.Option(help="Studies to simulate.", rich_help_panel=TEST),
+        Parameter(help="Studies to simulate.", group=TEST),
     ] = 1_000,
-    seed: Annotated[int, typer.Option(help="Of the simulation.", rich_help_panel=TEST)] = 0,
+    seed: Annotated[int, Parameter(help="Of the simulation.", group=TEST)] = 0,
     plot: Annotated[
         Path | None,
-        typer.Option(
+        Parameter(
             help="Draw the power curves into this file (.svg, .png, .pdf).",
             metavar="FILE",
-            rich_help_panel=OUTPUT,
+            group=OUTPUT,
         ),
     ] = None,
     as_json: Annotated[bool, json_option(panel=OUTPUT)] = False,
@@ -188,7 +180,7 @@ def power_command(
     """Plan a study: how many items and annotators until a judge probably passes."""
     if plot is not None and plot.suffix.lower() not in _PICTURES:
         msg = f"`--plot` must end in {', '.join(_PICTURES)}, got {str(plot)!r}."
-        raise typer.BadParameter(msg)
+        raise UsageError(msg)
     check_picture(plot)
     asked: dict[str, Any] = {
         "epsilon_mode": epsilon_mode,
@@ -208,7 +200,7 @@ def power_command(
         "prevalences": prevalence or None,
     }
     if not humans and not judges:
-        _check_no_pilot(context)
+        _check_no_pilot(call)
         result = _from_assumptions(assumed, asked)
     else:
         _check_pilot(humans, judges, assumed)
@@ -226,7 +218,7 @@ def power_command(
             questions=[question] if question is not None else [],
             streamed="-" in [*humans, *judges],
         )
-        asked |= {"judge": judge, "question": question, "alignment": alignment}
+        asked |= {"judge": only, "question": question, "alignment": alignment}
         result = _from_pilot(humans, judges, reading, asked)
     if plot is not None:
         _draw(result, plot)
@@ -238,11 +230,11 @@ def _from_assumptions(assumed: dict[str, Any], asked: dict[str, Any]) -> PowerRe
 
     if assumed["human_noise"] is None or assumed["judge_noise"] is None:
         msg = "give `--human-noise` and `--judge-noise`, or a pilot with `--humans` and `--judges`."
-        raise typer.BadParameter(msg)
+        raise UsageError(msg)
     shares, number = assumed["prevalences"], assumed["n_categories"]
     if shares is not None and number is not None and len(shares) != number:
         msg = f"`--prevalence` must be given once for each of {number} labels, got {len(shares)}."
-        raise typer.BadParameter(msg)
+        raise UsageError(msg)
     with progress("simulating"):
         return power(**{name: x for name, x in assumed.items() if x is not None}, **asked)
 
@@ -265,25 +257,24 @@ def _from_pilot(
         )
 
 
-def _check_no_pilot(context: typer.Context) -> None:
+def _check_no_pilot(call: Call) -> None:
     """Refuse what only a pilot's files can be read with: it would do nothing."""
-    for option in context.command.params:
-        asked = context.params.get(option.name or "")
-        if getattr(option, "rich_help_panel", None) == PILOT and asked != option.default:
-            msg = f"`{option.opts[0]}` belongs to a pilot: give `--humans` and `--judges` too."
-            raise typer.BadParameter(msg)
+    for option in call.options.values():
+        if option.group == PILOT.name:
+            msg = f"`{option.flag}` belongs to a pilot: give `--humans` and `--judges` too."
+            raise UsageError(msg)
 
 
 def _check_pilot(humans: list[str], judges: list[str], assumed: dict[str, Any]) -> None:
     if not humans or not judges:
         msg = "a pilot needs both `--humans` and `--judges`."
-        raise typer.BadParameter(msg)
+        raise UsageError(msg)
     if [*humans, *judges].count("-") > 1:
         msg = "standard input (-) can be read once, got it twice."
-        raise typer.BadParameter(msg)
+        raise UsageError(msg)
     if any(value is not None for value in assumed.values()):
         msg = "noise, categories and prevalences come from the pilot: leave their options out."
-        raise typer.BadParameter(msg)
+        raise UsageError(msg)
 
 
 def _declared_kind(kind: QuestionKind | None, alignment: AlignmentName) -> QuestionKind:
@@ -293,7 +284,7 @@ def _declared_kind(kind: QuestionKind | None, alignment: AlignmentName) -> Quest
     if kind is None or needed in ("choice", kind):
         return kind or needed
     msg = f"`--kind` must be {needed} for {alignment}, got {kind}."
-    raise typer.BadParameter(msg)
+    raise UsageError(msg)
 
 
 def _draw(result: PowerResult, path: Path) -> None:

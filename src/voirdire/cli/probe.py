@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from cyclopts import Parameter
 
 from voirdire._validation import shorten
 from voirdire.cli.output_options import AsJson
@@ -20,21 +20,23 @@ __all__ = ["probe_command"]
 
 def probe_command(
     model: Annotated[
-        str, typer.Argument(help="A language model, such as openai/gpt-4o-mini or vllm/NAME.")
+        str, Parameter(help="A language model, such as openai/gpt-4o-mini or vllm/NAME.")
     ],
+    /,
+    *,
     base_url: Annotated[
         str | None,
-        typer.Option(help="Another OpenAI-compatible server.", metavar="URL", show_default=False),
+        Parameter(help="Another OpenAI-compatible server.", metavar="URL", show_default=False),
     ] = None,
     api_key_env: Annotated[
         str | None,
-        typer.Option(
+        Parameter(
             help="Environment variable that holds the key. Default: the provider's.",
             metavar="NAME",
             show_default=False,
         ),
     ] = None,
-    timeout: Annotated[float, typer.Option(help="Seconds for one call.")] = 60.0,
+    timeout: Annotated[float, Parameter(help="Seconds for one call.")] = 60.0,
     as_json: AsJson = False,
 ) -> None:
     """Ask a model's server what it can do: forms of reply, log-probabilities.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import typer
+from cyclopts import Group, Parameter
 
 __all__ = [
     "COLUMNS_OF_ITEMS",
@@ -17,32 +17,31 @@ __all__ = [
 COLUMNS_OF_ITEMS = "id, prompt, response, messages, chosen, rejected, behavior, group, cluster"
 
 
-def behavior_option(rows: str, *, panel: str) -> Any:
+def behavior_option(rows: str, *, panel: Group) -> Any:
     """Make `--behavior`, for rows that have none."""
-    return typer.Option(help=f"The behavior of {rows} that have none.", rich_help_panel=panel)
+    return Parameter(help=f"The behavior of {rows} that have none.", group=panel)
 
 
-def column_option(names: str, *, panel: str) -> Any:
+def column_option(names: str, *, panel: Group) -> Any:
     """Make `--column`, which gives the user's name for one of ours."""
-    return typer.Option(
+    return Parameter(
         help=f"Your name for a column, as OURS=YOURS ({names}); repeatable.",
         metavar="OURS=YOURS",
-        rich_help_panel=panel,
+        group=panel,
     )
 
 
-def format_option(*, panel: str) -> Any:
+def format_option(*, panel: Group) -> Any:
     """Make `--format`."""
-    return typer.Option(
-        "--format",
+    return Parameter(
+        name="--format",
         help="Instead of the file's ending: jsonl, csv, tsv, json, parquet.",
-        rich_help_panel=panel,
+        group=panel,
     )
 
 
-def judged_option(*, panel: str) -> Any:
+def judged_option(*, panel: Group) -> Any:
     """Make `--judged`."""
-    return typer.Option(
-        help="What of a response is judged, where it has reasoning or tool turns.",
-        rich_help_panel=panel,
+    return Parameter(
+        help="What of a response is judged, where it has reasoning or tool turns.", group=panel
     )

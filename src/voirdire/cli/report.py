@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from cyclopts import Parameter
 
 from voirdire._types import Language
 from voirdire.cli.options import as_text
@@ -19,22 +19,27 @@ __all__ = ["report_command"]
 def report_command(
     examination: Annotated[
         str,
-        typer.Argument(
+        Parameter(
             help="What `voirdire examine --json` printed, or the folder of a training run; "
             "- reads standard input.",
             metavar="EXAMINATION.json|RUN",
         ),
     ],
+    /,
+    *,
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="The page; - prints it.", metavar="FILE")
+        Path, Parameter(name=("--output", "-o"), help="The page; - prints it.", metavar="FILE")
     ] = Path("report.html"),
     language: Annotated[
-        Language, typer.Option(help="Language of the page: English or Simplified Chinese.")
+        Language,
+        Parameter(
+            name="--report-language", help="Language of the page: English or Simplified Chinese."
+        ),
     ] = "en",
-    title: Annotated[str | None, typer.Option(help="Heading of the page.", metavar="TEXT")] = None,
+    title: Annotated[str | None, Parameter(help="Heading of the page.", metavar="TEXT")] = None,
     created: Annotated[
         str | None,
-        typer.Option(help="Date to show; by default none, so that pages compare.", metavar="TEXT"),
+        Parameter(help="Date to show; by default none, so that pages compare.", metavar="TEXT"),
     ] = None,
 ) -> None:
     """Make one self-contained HTML page from an examination or a training run.
@@ -53,7 +58,7 @@ def report_command(
         return
     write_text(output, page)
     for line in (f"{output}: {len(page.encode()) / 1e6:.1f} MB", *lines):
-        typer.echo(line)
+        print(line)
 
 
 def _is_folder(source: str) -> bool:

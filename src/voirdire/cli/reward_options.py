@@ -5,39 +5,39 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, TypeAlias
 
-import typer
+from cyclopts import Group, Parameter
 
 __all__ = ["REWARD", "Center", "RequireCertified", "Reward", "RewardRubric"]
 
-REWARD = "The reward"
+REWARD = Group("The reward", sort_key=1)
 
 Reward: TypeAlias = Annotated[
     Path,
-    typer.Option(help="What `voirdire fit` wrote.", metavar="FILE.json", rich_help_panel=REWARD),
+    Parameter(help="What `voirdire fit` wrote.", metavar="FILE.json", group=REWARD),
 ]
 RewardRubric: TypeAlias = Annotated[
     str | None,
-    typer.Option(
+    Parameter(
         help="The rubric that the reward must belong to. Default: the one that it was made "
         "from, where that is still found.",
         metavar="NAME|FILE",
         show_default=False,
-        rich_help_panel=REWARD,
+        group=REWARD,
     ),
 ]
 RequireCertified: TypeAlias = Annotated[
     bool,
-    typer.Option(
-        "--require-certified",
+    Parameter(
+        name="--require-certified",
         help="Fail if a proposition with a weight has no valid certificate.",
-        rich_help_panel=REWARD,
+        group=REWARD,
     ),
 ]
 Center: TypeAlias = Annotated[
     bool,
-    typer.Option(
-        "--center",
+    Parameter(
+        name="--center",
         help="Take each behavior's mean off its rule rewards, so that behaviors compare.",
-        rich_help_panel=REWARD,
+        group=REWARD,
     ),
 ]

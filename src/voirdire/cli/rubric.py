@@ -6,31 +6,28 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from cyclopts import Parameter
 
-from voirdire._types import Language, RubricKind  # typer reads them when it runs
+from voirdire._types import Language, RubricKind
 from voirdire.cli.options import as_text
 from voirdire.cli.output_options import AsJson
 from voirdire.cli.printing import print_json, print_tables, print_text
+from voirdire.cli.shell import UsageError
 from voirdire.cli.written_files import write_text
 from voirdire.errors import InputError, RubricError
 
 if TYPE_CHECKING:
     from voirdire.rubrics import Rubric
 
-__all__ = ["rubric_app"]
-
-rubric_app = typer.Typer(
-    help="List, show, check and start rubrics: the questions that judges answer.",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-)
+__all__ = ["check_command", "list_command", "new_command", "show_command"]
 
 _NAME = "A built-in rubric, or a YAML file; - reads standard input."
 
 
-@rubric_app.command("list")
-def list_command(as_json: AsJson = False) -> None:
+def list_command(
+    *,
+    as_json: AsJson = False,
+) -> None:
     """List the rubrics that come with voirdire."""
     from voirdire.reporting.rubric_tables import RubricList
     from voirdire.rubrics import built_in_rubrics, load_rubric
@@ -42,16 +39,17 @@ def list_command(as_json: AsJson = False) -> None:
         print_tables(RubricList(rubrics))
 
 
-@rubric_app.command("show")
 def show_command(
-    name: Annotated[str, typer.Argument(help=_NAME, metavar="NAME")],
+    name: Annotated[str, Parameter(help=_NAME, metavar="NAME")],
+    /,
+    *,
     language: Annotated[
         Language | None,
-        typer.Option(help="Default: English where there is English.", show_default=False),
+        Parameter(help="Default: English where there is English.", show_default=False),
     ] = None,
     as_json: AsJson = False,
     as_yaml: Annotated[
-        bool, typer.Option("--yaml", help="Print it as a YAML file, in all its languages.")
+        bool, Parameter(name="--yaml", help="Print it as a YAML file, in all its languages.")
     ] = False,
 ) -> None:
     """Show a rubric: questions with examples, what behaviors demand, completion classes."""
@@ -61,7 +59,7 @@ def show_command(
 
     if as_json and as_yaml:
         msg = "`--json` and `--yaml` exclude each other."
-        raise typer.BadParameter(msg)
+        raise UsageError(msg)
     rubric = _loaded(name)
     if as_yaml:
         print_text(rubric_to_yaml(rubric))
@@ -71,11 +69,12 @@ def show_command(
         print_tables(RubricTables(rubric, language=language))
 
 
-@rubric_app.command("check")
 def check_command(
     files: Annotated[
-        list[str], typer.Argument(help="YAML files; - reads standard input.", metavar="FILE...")
+        list[str], Parameter(help="YAML files; - reads standard input.", metavar="FILE...")
     ],
+    /,
+    *,
     as_json: AsJson = False,
 ) -> None:
     """Check rubric files: every problem on a line, with file, line and column; exit 1 if any."""
@@ -85,20 +84,21 @@ def check_command(
     else:
         print_text("".join(f"{line}\n" for row in checked for line in _lines(row)))
     if not all(row["valid"] for row in checked):
-        raise typer.Exit(1)
+        raise SystemExit(1)
 
 
-@rubric_app.command("new")
 def new_command(
-    file: Annotated[str, typer.Argument(help="The file to write; - prints it.", metavar="FILE")],
+    file: Annotated[str, Parameter(help="The file to write; - prints it.", metavar="FILE")],
+    /,
+    *,
     kind: Annotated[
         RubricKind | None,
-        typer.Option(help="What the question asks for. Default: boolean.", show_default=False),
+        Parameter(help="What the question asks for. Default: boolean.", show_default=False),
     ] = None,
     start: Annotated[
         str | None,
-        typer.Option(
-            "--from",
+        Parameter(
+            name="--from",
             help="Copy a built-in rubric, or a YAML file, also in the layout of the authors of "
             "rule-based rewards.",
             metavar="NAME",
@@ -106,8 +106,8 @@ def new_command(
     ] = None,
     our_names: Annotated[
         bool,
-        typer.Option(
-            "--our-names",
+        Parameter(
+            name="--our-names",
             help="In that layout: call propositions as the safety rubric calls them.",
         ),
     ] = False,
@@ -118,10 +118,10 @@ def new_command(
 
     if start is not None and kind is not None:
         msg = "`--kind` and `--from` exclude each other."
-        raise typer.BadParameter(msg)
+        raise UsageError(msg)
     if our_names and (start is None or start in built_in_rubrics()):
         msg = "`--our-names` needs `--from` with a file in the authors' layout."
-        raise typer.BadParameter(msg)
+        raise UsageError(msg)
     name = as_text(file, option="FILE") or ""
     if name == "-":
         print_text(_new_text("my-rubric", kind, start, our_names=our_names))
@@ -132,7 +132,7 @@ def new_command(
         raise InputError(msg)
     own = name_of_file(name, otherwise="my-rubric")
     write_text(path, _new_text(own, kind, start, our_names=our_names))
-    typer.echo(f"{name}: written. Edit it, then: voirdire rubric check {name}")
+    print(f"{name}: written. Edit it, then: voirdire rubric check {name}")
 
 
 def _new_text(name: str, kind: RubricKind | None, start: str | None, *, our_names: bool) -> str:

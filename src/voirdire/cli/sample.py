@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from cyclopts import Parameter
+from cyclopts.validators import Number
 
 from voirdire._types import Language
 from voirdire.cli.output_options import AsJson
@@ -18,47 +19,52 @@ __all__ = ["sample_command"]
 def sample_command(
     run: Annotated[
         Path,
-        typer.Argument(
+        Parameter(
             help="The folder of a training run: what was given to its reward as record.",
             metavar="RUN",
         ),
     ],
+    /,
+    *,
     output: Annotated[
         Path,
-        typer.Option(
-            "--output",
-            "-o",
+        Parameter(
+            name=("--output", "-o"),
             help="A folder for the sample; one that holds labels is never touched.",
             metavar="FOLDER",
         ),
     ],
     n: Annotated[
         int,
-        typer.Option("--number", "-n", min=1, help="How many different completions."),
+        Parameter(
+            name=("--number", "-n"), help="How many different completions.", validator=Number(gte=1)
+        ),
     ] = 60,
     by: Annotated[
         list[str],
-        typer.Option(
+        Parameter(
             help="Draw from each in proportion: behavior, step (early, middle and late in the "
             "training); repeatable. Default: both.",
             metavar="behavior|step",
             show_default=False,
         ),
-    ] = [],  # noqa: B006  # typer copies it
+    ] = [],
     question: Annotated[
         list[str],
-        typer.Option(
+        Parameter(
             help="Ask this proposition only; repeatable. Default: all that the item's reward "
             "depends on.",
             metavar="ID",
             show_default=False,
         ),
-    ] = [],  # noqa: B006
+    ] = [],
     annotators: Annotated[
-        int, typer.Option(min=1, help="Sheets to write, one for each annotator.")
+        int, Parameter(help="Sheets to write, one for each annotator.", validator=Number(gte=1))
     ] = 3,
-    language: Annotated[Language, typer.Option(help="Of the questions.")] = "en",
-    seed: Annotated[int, typer.Option(min=0, help="The same seed draws the same sample.")] = 0,
+    language: Annotated[Language, Parameter(help="Of the questions.")] = "en",
+    seed: Annotated[
+        int, Parameter(help="The same seed draws the same sample.", validator=Number(gte=0))
+    ] = 0,
     as_json: AsJson = False,
 ) -> None:
     """Draw completions of a training run for people to label, and the judge to be examined on.

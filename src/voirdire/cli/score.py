@@ -5,13 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from cyclopts import Group, Parameter
+from cyclopts.validators import Number
 
 from voirdire.cli import model_options as models
 from voirdire.cli.fit_output import caught_warnings
 from voirdire.cli.idle_options import refuse_typed
-from voirdire.cli.model_judges import judge_or_own, prepare_to_be_stopped
-from voirdire.cli.option_groups import takes_groups
+from voirdire.cli.model_judges import judge_or_own, named_judge, prepare_to_be_stopped
+from voirdire.cli.model_options import Only
 from voirdire.cli.options import as_mapping
 from voirdire.cli.output_options import AsJson, restart_option
 from voirdire.cli.printing import listen_for_interrupts
@@ -23,72 +24,74 @@ from voirdire.cli.reading_options import (
 )
 from voirdire.cli.reward_options import Center, RequireCertified, Reward, RewardRubric
 from voirdire.cli.scoring_output import print_scoring, say_how_to_go_on, scoring_progress
+from voirdire.cli.shell import Call, UsageError, say
 
 if TYPE_CHECKING:
-    from voirdire.cli.model_options import AskingOptions, CallOptions
     from voirdire.judging import LlmJudge
     from voirdire.judging.cascade import CascadeJudge
     from voirdire.rewards.scoring.score_summary import ScoringSummary
 
 __all__ = ["score_command"]
 
-READ, VERDICTS, WRITTEN = "The items", "The verdicts", "The rewards"
+READ = Group("The items", sort_key=2)
+VERDICTS = Group("The verdicts", sort_key=3)
+WRITTEN = Group("The rewards", sort_key=4)
 
 
-@takes_groups
 def score_command(
-    context: typer.Context,
-    *,
     items: Annotated[
         str,
-        typer.Argument(
+        Parameter(
             help="Prompts with responses: JSONL, CSV, Parquet or JSON; - reads standard input.",
             metavar="ITEMS",
         ),
     ],
+    /,
+    *,
+    call: Call,
     reward: Reward,
     output: Annotated[
         Path,
-        typer.Option(
-            "--output",
-            "-o",
+        Parameter(
+            name=("--output", "-o"),
             help="The rewards: .parquet, .jsonl or .csv; - prints JSONL.",
             metavar="FILE",
-            rich_help_panel=WRITTEN,
+            group=WRITTEN,
         ),
     ],
     verdicts: Annotated[
         list[str],
-        typer.Option(
+        Parameter(
             help="Verdicts of `voirdire judge` on the items, in any order; repeatable. Default: "
             "the items are judged now.",
             metavar="FILE",
-            rich_help_panel=VERDICTS,
+            group=VERDICTS,
         ),
-    ] = [],  # noqa: B006  # typer copies it
+    ] = [],
+    only: Only = None,
     judge: Annotated[
         str | None,
-        typer.Option(
+        Parameter(
             help="Who judges: local, a file that `voirdire distill` made, a language model, the "
             "YAML file of a cascade, or own: the judge that the reward was fitted on, wherever "
-            "that is. With --verdicts the name of the judge whose verdicts count. Default: own "
+            "that is. Default: own "
             "where that is local.",
             metavar="local|own|FILE|MODEL",
             show_default=False,
-            rich_help_panel=VERDICTS,
+            group=VERDICTS,
         ),
     ] = None,
     other_judge: Annotated[
         bool,
-        typer.Option(
-            "--other-judge",
+        Parameter(
+            name="--other-judge",
             help="Take verdicts of another judge than the weights were fitted on; certificates "
             "say nothing of that one.",
-            rich_help_panel=VERDICTS,
+            group=VERDICTS,
         ),
     ] = False,
-    asking: models.UsualAsking,
-    calls: models.UsualCalls,
+    asking: models.UsualAsking = models.UsualAsking(),
+    calls: models.UsualCalls = models.UsualCalls(),
     store: models.Store = None,
     retry_failures: models.RetryFailures = False,
     rubric: RewardRubric = None,
@@ -96,32 +99,32 @@ def score_command(
     center: Center = False,
     base: Annotated[
         str | None,
-        typer.Option(
+        Parameter(
             help="Column of the base reward, which is added. Default: base_reward, where the "
             "reward was fitted beside one.",
             metavar="COLUMN",
             show_default=False,
-            rich_help_panel=READ,
+            group=READ,
         ),
     ] = None,
     behavior: Annotated[str | None, behavior_option("items", panel=READ)] = None,
-    column: Annotated[list[str], column_option(COLUMNS_OF_ITEMS, panel=READ)] = [],  # noqa: B006
+    column: Annotated[list[str], column_option(COLUMNS_OF_ITEMS, panel=READ)] = [],
     file_format: Annotated[str | None, format_option(panel=READ)] = None,
     explain: Annotated[
         bool,
-        typer.Option(
-            "--explain",
+        Parameter(
+            name="--explain",
             help="Add a column per feature: what it adds to the reward.",
-            rich_help_panel=WRITTEN,
+            group=WRITTEN,
         ),
     ] = False,
     workers: Annotated[
         int,
-        typer.Option(
-            min=0,
+        Parameter(
             help="Processes of a local judge; 0: one per core, at most 8, where there are more "
             "than 20,000 items.",
-            rich_help_panel=WRITTEN,
+            group=WRITTEN,
+            validator=Number(gte=0),
         ),
     ] = 0,
     restart: Annotated[bool, restart_option(panel=WRITTEN)] = False,
@@ -134,11 +137,17 @@ def score_command(
     """
     if str(output) == "-" and as_json:
         msg = "`--json` must not be given with `-o -`: both print to standard output."
-        raise typer.BadParameter(msg)
+        raise UsageError(msg)
     listen_for_interrupts()
     settings: dict[str, Any] = {
         "verdicts": verdicts or None,
-        "judge": _asked(context, judge, asking=asking, calls=calls, has_verdicts=bool(verdicts)),
+        "judge": _asked(
+            call,
+            named_judge(judge, only, verdicts=verdicts),
+            asking=asking,
+            calls=calls,
+            has_verdicts=bool(verdicts),
+        ),
         "store": store,
         "base": base,
         "columns": as_mapping(column, option="--column") or None,
@@ -157,8 +166,8 @@ def score_command(
     summary = _scored(items, output, reward=reward, loading=loading, settings=settings)
     print_scoring(summary, as_json=as_json)
     if not summary.n_scored:
-        typer.echo("voirdire: no item got a reward.", err=True)
-        raise typer.Exit(1)
+        say("voirdire: no item got a reward.")
+        raise SystemExit(1)
 
 
 def _scored(
@@ -178,16 +187,16 @@ def _scored(
 
 
 def _asked(
-    context: typer.Context,
+    call: Call,
     judge: str | None,
     *,
-    asking: AskingOptions,
-    calls: CallOptions,
+    asking: models.UsualAsking,
+    calls: models.UsualCalls,
     has_verdicts: bool,
 ) -> LlmJudge | CascadeJudge | str | None:
     """Make the judge that is named; with verdicts its name is only looked up among them."""
     if not has_verdicts:
-        return judge_or_own(context, judge, asking=asking, calls=calls)
+        return judge_or_own(call, judge, asking=asking, calls=calls)
     idle = (*models.USUAL_OPTIONS, *models.OF_REPLIES)
-    refuse_typed(context, idle, why="verdicts are not asked for again")
+    refuse_typed(call, idle, why="verdicts are not asked for again")
     return judge

@@ -8,12 +8,11 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-import typer
-
 from voirdire._validation import shorten
 from voirdire.cli.call_output import call_lines
 from voirdire.cli.judging_progress import estimated_rows, said_of
 from voirdire.cli.printing import print_json, print_tables
+from voirdire.cli.shell import say
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -74,7 +73,7 @@ def print_scoring(summary: ScoringSummary, *, as_json: bool) -> None:
     """Print what a run came to; on standard error where the rewards went to standard output."""
     _say_drops(summary)
     for note in summary.notes:
-        typer.echo(f"note: {shorten(note, width=600)}", err=True)
+        say(f"note: {shorten(note, width=600)}")
     if as_json:
         print_json(summary.as_dict())
         return
@@ -96,12 +95,11 @@ def print_scoring(summary: ScoringSummary, *, as_json: bool) -> None:
 def say_how_to_go_on(output: Path, *, source: str) -> None:
     """Say, after an interruption, what is kept."""
     if "-" in (source, str(output)):
-        typer.echo("voirdire: a language model's replies are kept in the store", err=True)
+        say("voirdire: a language model's replies are kept in the store")
         return
-    typer.echo(
+    say(
         f"voirdire: what is judged is kept in '{output}.scoring'; the same command goes on "
-        "from there",
-        err=True,
+        "from there"
     )
 
 
@@ -147,11 +145,11 @@ def _say_drops(summary: ScoringSummary) -> None:
     if not summary.n_dropped:
         return
     counted = "1 row" if summary.n_dropped == 1 else f"{summary.n_dropped:,} rows"
-    typer.echo(f"{counted} set aside", err=True)
+    say(f"{counted} set aside")
     for row in summary.dropped[:_MOST_SHOWN]:
         about = "" if row.item is None else f" {shorten(row.item)}"
-        typer.echo(f"  {row.place()}:{about} {shorten(row.reason, width=160)}", err=True)
+        say(f"  {row.place()}:{about} {shorten(row.reason, width=160)}")
     more = summary.n_dropped - _MOST_SHOWN
     if more > 0:
         where = f"; all in {summary.dropped_output}" if summary.dropped_output else ""
-        typer.echo(f"  and {more:,} more{where}", err=True)
+        say(f"  and {more:,} more{where}")

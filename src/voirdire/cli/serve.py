@@ -6,30 +6,33 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from cyclopts import Group, Parameter
+from cyclopts.validators import Number
 
 from voirdire.cli import model_options as models
 from voirdire.cli.fit_output import caught_warnings
 from voirdire.cli.model_judges import judge_or_own
-from voirdire.cli.option_groups import takes_groups
 from voirdire.cli.reading_options import behavior_option
 from voirdire.cli.reward_options import REWARD, Center, RequireCertified, Reward, RewardRubric
+from voirdire.cli.shell import Call, UsageError, say
 
 if TYPE_CHECKING:
     from voirdire.web import ServerSettings
 
 __all__ = ["serve_command"]
 
-JUDGE, SERVER, REQUESTS, RECORD = "The judge", "The server", "Requests", "The record"
+JUDGE = Group("The judge", sort_key=2)
+SERVER = Group("The server", sort_key=3)
+REQUESTS = Group("Requests", sort_key=4)
+RECORD = Group("The record", sort_key=5)
 TOKEN_VARIABLE = "VOIRDIRE_TOKEN"  # noqa: S105  # the name of a variable
 DEFAULT_STORE = "voirdire-replies.sqlite"
 MIB = 1024 * 1024
 
 
-@takes_groups
 def serve_command(
-    context: typer.Context,
     *,
+    call: Call,
     reward: Reward,
     rubric: RewardRubric = None,
     require_certified: RequireCertified = False,
@@ -37,44 +40,44 @@ def serve_command(
     behavior: Annotated[str | None, behavior_option("items", panel=REWARD)] = None,
     missing_reward: Annotated[
         float | None,
-        typer.Option(
+        Parameter(
             help="What OpenRLHF is given where there is no reward. Default: the mean of the "
             "behavior over the completions of the fit.",
             show_default=False,
-            rich_help_panel=REWARD,
+            group=REWARD,
         ),
     ] = None,
     end_token: Annotated[
         list[str],
-        typer.Option(
+        Parameter(
             help="A special token at the end of what OpenRLHF sends, beside the known ones; "
             "repeatable.",
             metavar="TOKEN",
-            rich_help_panel=REWARD,
+            group=REWARD,
         ),
-    ] = [],  # noqa: B006  # typer copies it
+    ] = [],
     judge: Annotated[
         str | None,
-        typer.Option(
+        Parameter(
             help="Who judges: local, a file that `voirdire distill` made, a language model, the "
             "YAML file of a cascade, or own: the judge that the reward was fitted on, wherever "
             "that is. Default: own where that is local.",
             metavar="local|own|FILE|MODEL",
             show_default=False,
-            rich_help_panel=JUDGE,
+            group=JUDGE,
         ),
     ] = None,
     other_judge: Annotated[
         bool,
-        typer.Option(
-            "--other-judge",
+        Parameter(
+            name="--other-judge",
             help="Take another judge than the weights were fitted on; certificates say nothing of "
             "that one.",
-            rich_help_panel=JUDGE,
+            group=JUDGE,
         ),
     ] = False,
-    asking: models.UsualAsking,
-    calls: models.UsualCalls,
+    asking: models.UsualAsking = models.UsualAsking(),
+    calls: models.UsualCalls = models.UsualCalls(),
     store: Annotated[
         str | None,
         models.store_option(f"{DEFAULT_STORE} in this folder", kept="a language model's replies"),
@@ -82,86 +85,81 @@ def serve_command(
     retry_failures: models.RetryFailures = False,
     host: Annotated[
         str,
-        typer.Option(
-            help="Where to listen. Any but this machine's own needs a token.",
-            rich_help_panel=SERVER,
-        ),
+        Parameter(help="Where to listen. Any but this machine's own needs a token.", group=SERVER),
     ] = "127.0.0.1",
     port: Annotated[
         int,
-        typer.Option(
-            min=0,
-            max=65_535,
+        Parameter(
             help="Where to listen; 0 takes any that is free.",
-            rich_help_panel=SERVER,
+            group=SERVER,
+            validator=Number(gte=0, lte=65_535),
         ),
     ] = 8000,
     token_env: Annotated[
         str | None,
-        typer.Option(
+        Parameter(
             help="The environment variable that holds the token which clients must send. Default: "
             f"{TOKEN_VARIABLE}, where it is set.",
             metavar="NAME",
             show_default=False,
-            rich_help_panel=SERVER,
+            group=SERVER,
         ),
     ] = None,
     connections: Annotated[
-        int, typer.Option(min=1, help="Connections at once, at most.", rich_help_panel=SERVER)
+        int, Parameter(help="Connections at once, at most.", group=SERVER, validator=Number(gte=1))
     ] = 4_096,
     drain: Annotated[
         float,
-        typer.Option(
-            help="Seconds that requests under way get when the server is to end.",
-            rich_help_panel=SERVER,
+        Parameter(
+            help="Seconds that requests under way get when the server is to end.", group=SERVER
         ),
     ] = 30.0,
     json_log: Annotated[
         bool,
-        typer.Option("--json-log", help="Write the log as JSON lines.", rich_help_panel=SERVER),
+        Parameter(name="--json-log", help="Write the log as JSON lines.", group=SERVER),
     ] = False,
     queue: Annotated[
         int,
-        typer.Option(
-            min=1,
+        Parameter(
             help="Items that all requests together may hold; beyond them 503 and Retry-After.",
             metavar="ITEMS",
-            rich_help_panel=REQUESTS,
+            group=REQUESTS,
+            validator=Number(gte=1),
         ),
     ] = 20_000,
     deadline: Annotated[
         float,
-        typer.Option(
+        Parameter(
             help="Seconds after which a request is answered with what there is; it may ask for "
             "fewer.",
-            rich_help_panel=REQUESTS,
+            group=REQUESTS,
         ),
     ] = 60.0,
     max_body: Annotated[
-        int, typer.Option(min=1, help="MiB that a request may have.", rich_help_panel=REQUESTS)
+        int, Parameter(help="MiB that a request may have.", group=REQUESTS, validator=Number(gte=1))
     ] = 16,
     remembered: Annotated[
         int,
-        typer.Option(
-            min=0, help="Items whose verdicts are kept in memory.", rich_help_panel=REQUESTS
+        Parameter(
+            help="Items whose verdicts are kept in memory.", group=REQUESTS, validator=Number(gte=0)
         ),
     ] = 100_000,
     record: Annotated[
         Path | None,
-        typer.Option(
+        Parameter(
             help="A folder for figures and completions, texts included, as of a training run.",
             metavar="FOLDER",
             show_default=False,
-            rich_help_panel=RECORD,
+            group=RECORD,
         ),
     ] = None,
     reference: Annotated[
         Path | None,
-        typer.Option(
+        Parameter(
             help="The folder of an earlier run, which alarms compare with.",
             metavar="FOLDER",
             show_default=False,
-            rich_help_panel=RECORD,
+            group=RECORD,
         ),
     ] = None,
 ) -> None:
@@ -171,7 +169,7 @@ def serve_command(
 
     SIGTERM and Ctrl-C let the requests under way end.
     """
-    asked = judge_or_own(context, judge, asking=asking, calls=calls)
+    asked = judge_or_own(call, judge, asking=asking, calls=calls)
     _serve(
         reward,
         loading={"rubric": rubric, "require_certified": require_certified},
@@ -221,12 +219,12 @@ def _serve(
         model = load_reward(reward, **loading)
         live = LiveReward(model, settings=LiveSettings(**living), **rewarding)
     for note in live.notes:
-        typer.echo(f"note: {note}", err=True)
+        say(f"note: {note}")
     serve(live, settings=settings, started=_tell, **listening)
 
 
 def _tell(url: str) -> None:
-    typer.echo(url)
+    print(url)
 
 
 def _token(variable: str | None) -> str | None:
@@ -237,5 +235,5 @@ def _token(variable: str | None) -> str | None:
             "`--token-env` must name a variable that is set, got something else. Set the variable, "
             "and leave the token itself there."
         )
-        raise typer.BadParameter(msg)
+        raise UsageError(msg)
     return found or None

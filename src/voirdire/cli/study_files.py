@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-import typer
-
 from voirdire._validation import shorten
 from voirdire.cli.printing import listen_for_interrupts
+from voirdire.cli.shell import say
 from voirdire.errors import InputError
 
 if TYPE_CHECKING:
@@ -141,7 +140,7 @@ def _read(sources: Sequence[str], reading: Reading, **settings: Any) -> LabelTab
     joined = join_tables(tables)
     for rater, counted in split_raters(tables).items():
         where = ", ".join(f"{n_items:,} items in {name}" for name, n_items in counted.items())
-        typer.echo(f"note: {shorten(rater)!r} has verdicts on {where}: one judge.", err=True)
+        say(f"note: {shorten(rater)!r} has verdicts on {where}: one judge.")
     return joined
 
 
@@ -172,7 +171,7 @@ def _only(table: LabelTable, judges: Sequence[str]) -> LabelTable:
     lost = [name for name in judges if name not in known]
     if lost:
         listed = ", ".join(repr(shorten(name)) for name in sorted(known)[:10])
-        msg = f"`--judge` must be one of {listed}, got {shorten(lost[0])!r}."
+        msg = f"`--only` must be one of {listed}, got {shorten(lost[0])!r}."
         raise InputError(msg)
     return replace(
         table,

@@ -10,11 +10,10 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-import typer
-
 from voirdire._validation import shorten
 from voirdire.cli.judging_progress import estimated_rows
 from voirdire.cli.printing import print_json, print_tables
+from voirdire.cli.shell import say
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -208,14 +207,14 @@ def _say_drops(summary: SynthesisSummary) -> None:
     if not summary.n_dropped:
         return
     where = "" if summary.dropped_output is None else f"; all in {summary.dropped_output}"
-    typer.echo(f"{_prompts(summary.n_dropped)} set aside{where}", err=True)
+    say(f"{_prompts(summary.n_dropped)} set aside{where}")
     for row in summary.dropped[:_MOST_DROPS]:
         about = "" if row.item is None else f" {shorten(row.item)!r}"
         value = "" if row.value is None else f" ({shorten(row.value)!r})"
         reason = shorten(row.reason, width=160)
-        typer.echo(f"  {row.place()}:{about} {reason}{value}", err=True)
+        say(f"  {row.place()}:{about} {reason}{value}")
     if summary.n_dropped > _MOST_DROPS:
-        typer.echo(f"  and {summary.n_dropped - _MOST_DROPS:,} more", err=True)
+        say(f"  and {summary.n_dropped - _MOST_DROPS:,} more")
 
 
 def _prompts(number: int) -> str:

@@ -5,18 +5,18 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from cyclopts import Group, Parameter
 
 from voirdire._types import Language, ModelSource
 from voirdire.cli import model_options as models
-from voirdire.cli.idle_options import as_flags, typed_names
+from voirdire.cli.idle_options import typed_flags
 from voirdire.cli.judging_output import say_how_to_go_on
 from voirdire.cli.model_judges import asked_judge, llm_judge, prepare_to_be_stopped
-from voirdire.cli.option_groups import Offered, takes_groups
 from voirdire.cli.options import as_mapping
 from voirdire.cli.output_options import AsJson
 from voirdire.cli.printing import listen_for_interrupts
 from voirdire.cli.reading_options import behavior_option, column_option, format_option
+from voirdire.cli.shell import Call, UsageError, say
 from voirdire.cli.synthesis_output import (
     print_estimate,
     print_summary,
@@ -28,136 +28,127 @@ if TYPE_CHECKING:
 
 __all__ = ["synthesize_command"]
 
-WRITTEN, VERIFIED, READ = "What is written", "How it is verified", "The prompts"
+WRITTEN = Group("What is written", sort_key=1)
+VERIFIED = Group("How it is verified", sort_key=2)
+READ = Group("The prompts", sort_key=3)
 
 
-@takes_groups
 def synthesize_command(
-    context: typer.Context,
-    *,
     prompts: Annotated[
         str,
-        typer.Argument(
+        Parameter(
             help="Prompts with their behaviors: JSONL, CSV, Parquet or JSON; - reads standard "
             "input.",
             metavar="PROMPTS",
         ),
     ],
+    /,
+    *,
+    call: Call,
     model: Annotated[
         str,
-        typer.Option(
+        Parameter(
             help="Who writes: a language model such as openai/gpt-4o-mini or vllm/NAME.",
             metavar="MODEL",
-            rich_help_panel=WRITTEN,
+            group=WRITTEN,
         ),
     ],
     output: Annotated[
         str | None,
-        typer.Option(
-            "--output",
-            "-o",
+        Parameter(
+            name=("--output", "-o"),
             help="The completions: a .jsonl file; - prints them.",
             metavar="FILE",
             show_default=False,
-            rich_help_panel=WRITTEN,
+            group=WRITTEN,
         ),
     ] = None,
     rubric: Annotated[
         str,
-        typer.Option(
+        Parameter(
             help="A built-in rubric, or a YAML file; it must have behaviors.",
             metavar="NAME|FILE",
-            rich_help_panel=WRITTEN,
+            group=WRITTEN,
         ),
     ] = "safety",
     recipes: Annotated[
         str | None,
-        typer.Option(
+        Parameter(
             help="Which completions each prompt gets, and the words that ask for them: a YAML "
             "file. Default: those that ship for the rubric, or one completion of each class.",
             metavar="FILE",
             show_default=False,
-            rich_help_panel=WRITTEN,
+            group=WRITTEN,
         ),
     ] = None,
     language: Annotated[
-        Language, typer.Option(help="Of the instructions.", rich_help_panel=WRITTEN)
+        Language, Parameter(name="--prompt-language", help="Of the instructions.", group=WRITTEN)
     ] = "en",
     seed: Annotated[
         int,
-        typer.Option(
-            help="Of what is drawn; another one writes everything anew.", rich_help_panel=WRITTEN
-        ),
+        Parameter(help="Of what is drawn; another one writes everything anew.", group=WRITTEN),
     ] = 0,
     temperature: Annotated[
         float,
-        typer.Option(
-            help="Of first drafts, in [0, 2]; each further one is .1 warmer.",
-            rich_help_panel=WRITTEN,
-        ),
+        Parameter(help="Of first drafts, in [0, 2]; each further one is .1 warmer.", group=WRITTEN),
     ] = 1.0,
     max_tokens: Annotated[
-        int, typer.Option(help="Tokens of a completion at most.", rich_help_panel=WRITTEN)
+        int, Parameter(help="Tokens of a completion at most.", group=WRITTEN)
     ] = 1_024,
-    asking: Annotated[
-        models.AskingOptions, Offered(("reasoning_effort", "base_url", "api_key_env"))
-    ],
+    asking: models.WriterOptions = models.WriterOptions(),
     judge: Annotated[
         str,
-        typer.Option(
+        Parameter(
             help="Who verifies: local, a file that `voirdire distill` made, or a language model.",
             metavar="local|FILE|MODEL",
-            rich_help_panel=VERIFIED,
+            group=VERIFIED,
         ),
     ] = "local",
-    attempts: Annotated[
-        int, typer.Option(help="Drafts per completion at most.", rich_help_panel=VERIFIED)
-    ] = 3,
+    attempts: Annotated[int, Parameter(help="Drafts per completion at most.", group=VERIFIED)] = 3,
     threshold: Annotated[
         float | None,
-        typer.Option(
+        Parameter(
             help="A proposition is true from this probability on. Default: what the rubric says.",
             show_default=False,
-            rich_help_panel=VERIFIED,
+            group=VERIFIED,
         ),
     ] = None,
     judge_base_url: Annotated[
         str | None,
-        typer.Option(
+        Parameter(
             help="The judge's server, where it is not its provider's own.",
             metavar="URL",
-            rich_help_panel=VERIFIED,
+            group=VERIFIED,
         ),
     ] = None,
     judge_api_key_env: Annotated[
         str | None,
-        typer.Option(
+        Parameter(
             help="Environment variable that holds the judge's key. Default: its provider's.",
             metavar="NAME",
             show_default=False,
-            rich_help_panel=VERIFIED,
+            group=VERIFIED,
         ),
     ] = None,
     judge_probability: Annotated[
         ModelSource,
-        typer.Option(
-            help="Where a probability comes from, if the judge is a language model.",
-            rich_help_panel=VERIFIED,
+        Parameter(
+            help="Where a probability comes from, if the judge is a language model.", group=VERIFIED
         ),
     ] = "logprob",
     judge_price: Annotated[
         str | None,
-        typer.Option(
+        Parameter(
             help="US dollars per million tokens in and out of the judge, where that is not known.",
             metavar="IN,OUT",
             show_default=False,
-            rich_help_panel=VERIFIED,
+            group=VERIFIED,
         ),
     ] = None,
     behavior: Annotated[str | None, behavior_option("prompts", panel=READ)] = None,
-    column: Annotated[list[str], column_option("id, prompt, messages, behavior", panel=READ)] = [],  # noqa: B006  # typer copies it
+    column: Annotated[list[str], column_option("id, prompt, messages, behavior", panel=READ)] = [],
     file_format: Annotated[str | None, format_option(panel=READ)] = None,
-    calls: models.CallOptions,
+    calls: models.CallOptions = models.CallOptions(),
     store: models.Store = None,
     retry_failures: models.RetryFailures = False,
     dry_run: models.DryRun = False,
@@ -170,9 +161,11 @@ def synthesize_command(
     each keep to the limits of calls and cost.
     """
     named = as_mapping(column, option="--column")
-    _refuse_idle_options(context, judge)
+    _refuse_idle_options(call, judge)
     listen_for_interrupts()
-    writing = replace(asking, probability="stated", language=language, seed=seed)
+    writing = models.AskingOptions(
+        **vars(asking), probability="stated", language=language, seed=seed
+    )
     judging = replace(
         writing,
         probability=judge_probability,
@@ -215,10 +208,10 @@ def _run(
 ) -> None:
     if output is None:
         msg = "`--output` must name the file of completions: -o comparisons.jsonl."
-        raise typer.BadParameter(msg)
+        raise UsageError(msg)
     if output == "-" and as_json:
         msg = "`--json` must not be given with `-o -`: both print to standard output."
-        raise typer.BadParameter(msg)
+        raise UsageError(msg)
     prepare_to_be_stopped(prompts)
     from voirdire.rewards.synthesis.file_synthesis import synthesize_file
 
@@ -230,8 +223,8 @@ def _run(
         raise
     print_summary(summary, rubric=rubric, as_json=as_json)
     if not summary.n_written:
-        typer.echo("voirdire: no completion came about.", err=True)
-        raise typer.Exit(1)
+        say("voirdire: no completion came about.")
+        raise SystemExit(1)
 
 
 def _writer(
@@ -241,18 +234,18 @@ def _writer(
     made = llm_judge(model, asking=asking, calls=calls, reads_keys=reads_keys)
     if isinstance(made, str):
         msg = f"`--model` must name a language model, such as openai/gpt-4o-mini, got {model!r}."
-        raise typer.BadParameter(msg)
+        raise UsageError(msg)
     return made
 
 
-def _refuse_idle_options(context: typer.Context, judge: str) -> None:
+def _refuse_idle_options(call: Call, judge: str) -> None:
     """Refuse what was typed about a judge that calls nothing."""
     from voirdire.models import is_model_name
 
     if is_model_name(judge):
         return
     names = ("judge_base_url", "judge_api_key_env", "judge_probability", "judge_price")
-    typed = as_flags(typed_names(context, names))
+    typed = typed_flags(call, names)
     if typed:
         msg = f"`--judge` must name a language model for {typed}, got {judge!r}."
-        raise typer.BadParameter(msg)
+        raise UsageError(msg)

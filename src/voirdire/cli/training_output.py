@@ -7,8 +7,6 @@ import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-import typer
-
 from voirdire._validation import shorten
 from voirdire.cli.printing import print_json, print_tables
 
@@ -20,6 +18,8 @@ if TYPE_CHECKING:
     from voirdire.rewards.training.replay_result import Replay, ReplayEstimate, ReplayPart
     from voirdire.rewards.training.sample import TrainingSample
     from voirdire.rewards.training.sample_files import SampleFiles
+
+from voirdire.cli.shell import say
 
 __all__ = ["print_replay", "print_replay_estimate", "print_sample", "replay_progress"]
 
@@ -120,11 +120,11 @@ def print_sample(sample: TrainingSample, files: SampleFiles, *, as_json: bool) -
 
 def _say(notes: Sequence[str], dropped: Sequence[str]) -> None:
     for note in notes:
-        typer.echo(f"note: {shorten(note, width=600)}", err=True)
+        say(f"note: {shorten(note, width=600)}")
     for row in dropped[:_MOST_SHOWN]:
-        typer.echo(f"left out: {shorten(row, width=160)}", err=True)
+        say(f"left out: {shorten(row, width=160)}")
     if len(dropped) > _MOST_SHOWN:
-        typer.echo(f"and {len(dropped) - _MOST_SHOWN} lines more", err=True)
+        say(f"and {len(dropped) - _MOST_SHOWN} lines more")
 
 
 def _table(heading: str, parts: Sequence[ReplayPart]) -> Table:

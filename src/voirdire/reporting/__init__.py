@@ -16,7 +16,9 @@ if TYPE_CHECKING:
         examination_to_json,
     )
     from voirdire.reporting.page import html_report
-    from voirdire.reporting.plots import plot, theme_css, to_svg
+    from voirdire.reporting.plots.plot import plot
+    from voirdire.reporting.plots.style import theme_css
+    from voirdire.reporting.plots.svg import to_svg
     from voirdire.reporting.power_json import power_to_json
     from voirdire.reporting.power_tables import PowerTables
     from voirdire.reporting.reward_fit_json import reward_fit_to_json

@@ -105,6 +105,7 @@ def test_it_says_the_same_as_a_run_of_a_file(cascades, rubric, tmp_path):
     assert again.n_stored == sum(is_between(item.response) for item in items)
 
 
+@pytest.mark.ci
 def test_where_the_second_judge_is_late_only_its_items_are(cascades, rubric):
     plan = plan_judging(cascades.cascade(then=LlmJudge(model=slow_model(2.0))), rubric)
 

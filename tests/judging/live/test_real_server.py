@@ -15,8 +15,6 @@ from voirdire.judging.plan import plan_judging
 from voirdire.models import load_model
 from voirdire.rubrics import rubric_from_text
 
-pytestmark = pytest.mark.slow
-
 KEYS = ("sorry", "rude")
 RUBRIC = rubric_from_text(
     """
@@ -30,6 +28,7 @@ questions:
 )
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("mode", ["joint", "single"])
 def test_probabilities_are_those_of_the_servers_own_tokens(mode, llama_server, tmp_path):
     items = items_of(3)
@@ -62,6 +61,7 @@ def test_probabilities_are_those_of_the_servers_own_tokens(mode, llama_server, t
     assert json.dumps(plan.judge.asked)  # what the record of a run says of it can be written
 
 
+@pytest.mark.slow
 def test_a_model_in_this_process_says_what_it_says_in_a_run(monkeypatch, tmp_path):
     require_framework("torch", "transformers", "tokenizers")
     from models.in_process.tiny_models import tiny_model, tiny_tokenizer

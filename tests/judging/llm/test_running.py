@@ -79,6 +79,7 @@ def test_items_that_end_the_program_end_the_run(one):
         list(judged(half, one, items()))
 
 
+@pytest.mark.slow
 def test_a_run_that_is_left_holds_nothing_although_its_error_is_kept(one):
     items = make_items(1_200)
     items[700] = Item(id="x", response="y", behavior="unknown")

@@ -207,7 +207,7 @@ def test_width_case_and_invisible_marks_do_not_matter(judge):
     assert dressed == plain
 
 
-@pytest.mark.slow
+@pytest.mark.ci
 def test_numbers_are_the_same_in_another_process(judge):
     code = (
         "import hashlib; from voirdire.judging.local import load_local_judge;"

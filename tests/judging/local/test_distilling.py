@@ -64,6 +64,7 @@ def test_the_card_trusts_what_was_learned_and_not_what_never_held(judge):
     assert "- `never`: only 0 positives" in judge.card.to_markdown()
 
 
+@pytest.mark.ci
 def test_the_figures_are_those_of_scikit_learn_on_held_out_scores(judge):
     items, labels = made_items()
     training = make_training_set(
@@ -96,6 +97,7 @@ def test_labels_without_any_meaning_are_not_trusted():
     assert judge.card.of("noise").auc < 0.7
 
 
+@pytest.mark.ci
 def test_the_same_labels_give_the_same_judge_and_others_another(judge):
     items, labels = made_items()
     flipped = labels.copy()
@@ -131,6 +133,7 @@ def test_soft_labels_are_learned_as_probabilities():
     assert found[labels[:, 0] == 0].mean() == pytest.approx(0.1, abs=0.06)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("method", ["platt", "temperature", "isotonic"])
 def test_every_calibrator_gives_probabilities_and_another_fingerprint(judge, method):
     items, labels = made_items()
@@ -173,7 +176,7 @@ def test_sets_that_neither_count_nor_calibrate_do_not_move_the_base_rate():
     assert "extra: 80 items; informs only; MIT" in judge.card.to_markdown()
 
 
-@pytest.mark.slow
+@pytest.mark.ci
 def test_a_set_that_calibrates_moves_the_base_rate():
     sorry = Item(id="s", response="Sorry about the window 3.")
 
@@ -201,6 +204,7 @@ def test_chinese_is_learned_from_its_characters():
     assert found[0, 0] > 0.8 > 0.2 > found[1, 0]
 
 
+@pytest.mark.ci
 def test_many_items_take_the_way_of_large_sets(monkeypatch, judge):
     monkeypatch.setattr("voirdire.judging.local.fitting.MOST_PAIRED", 50)
     items, labels = made_items()

@@ -45,6 +45,7 @@ def tokenizer(request):
     return TOKENIZERS[request.param]
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("name", list(TOKENIZERS))
 @given(text=st.text(st.sampled_from('true "{}:,道歉é😀\n')))
 def test_texts_and_bytes_of_tokens_join_to_the_whole(name, text):
@@ -65,6 +66,7 @@ def test_texts_and_bytes_of_tokens_join_to_the_whole(name, text):
     assert pending == []
 
 
+@pytest.mark.ci
 def test_a_leading_space_is_kept():
     tokenizer = TOKENIZERS["SentencePiece"]
     texts = TokenTexts(tokenizer)
@@ -73,6 +75,7 @@ def test_a_leading_space_is_kept():
     assert tokenizer.decode([tokenizer.convert_tokens_to_ids("▁true")]) == "true"
 
 
+@pytest.mark.ci
 def test_a_byte_of_a_character_is_a_replacement_character_with_its_own_byte(tokenizer):
     texts = TokenTexts(tokenizer)
     token = tokenizer.encode("歉", add_special_tokens=False)[-1]

@@ -5,9 +5,7 @@ import pytest
 
 from voirdire import load_rubric
 from voirdire.errors import InputError
-from voirdire.rewards.comparisons.class_labels import labelled_by_class
-from voirdire.rewards.comparisons.given import comparisons_of
-from voirdire.rewards.judged_items import JudgedItems
+from voirdire.rewards import JudgedItems, comparisons_of, labelled_by_class
 
 RUBRIC = load_rubric("hard-refusal-example")
 NAMES = RUBRIC.propositions

@@ -8,7 +8,7 @@ import pytest
 
 from voirdire.errors import InputError, NoDataError
 from voirdire.records import Item, Message
-from voirdire.rewards.comparisons.given import comparisons_of
+from voirdire.rewards import comparisons_of
 
 ROWS = [
     {"id": "a", "prompt": "Hi", "response": "Hello.", "label": "good", "base_reward": 0.5},

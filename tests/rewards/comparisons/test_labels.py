@@ -2,10 +2,9 @@
 
 import numpy as np
 
+from voirdire.rewards import LabelOrder, comparisons_of
 from voirdire.rewards.comparisons.data_hash import hash_of_comparisons
-from voirdire.rewards.comparisons.given import comparisons_of
 from voirdire.rewards.comparisons.labels import checked_labels, kept_items
-from voirdire.rewards.comparisons.order import LabelOrder
 
 ORDER = LabelOrder.of("good > bad")
 

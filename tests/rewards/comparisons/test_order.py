@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from voirdire import load_rubric
 from voirdire.errors import InputError
-from voirdire.rewards.comparisons.order import LabelOrder, default_order
+from voirdire.rewards import LabelOrder, default_order
 from voirdire.rubrics import Behavior, CompletionClass, Question, Rubric
 
 DEFAULT = "ideal > less_good > unacceptable, illogical > disallowed"

@@ -9,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from voirdire.errors import InputError
-from voirdire.rewards.comparisons.given import comparisons_of
-from voirdire.rewards.comparisons.order import LabelOrder
-from voirdire.rewards.comparisons.pairs import pairs_of, pairs_of_labels
+from voirdire.rewards import LabelOrder, comparisons_of, pairs_of
+from voirdire.rewards.comparisons.pairs import pairs_of_labels
 
 ORDER = LabelOrder.of("good > fair > poor, rude > bad")
 

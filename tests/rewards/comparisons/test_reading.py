@@ -13,9 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from voirdire.errors import InputError, NoDataError
-from voirdire.rewards.comparisons.order import LabelOrder
-from voirdire.rewards.comparisons.pairs import pairs_of
-from voirdire.rewards.comparisons.reading import read_comparisons
+from voirdire.rewards import LabelOrder, pairs_of, read_comparisons
 
 GOLD = Path(__file__).parents[3].parent / "shared" / "data" / "rbr_gold" / "train.jsonl"
 KNOWN = ("hard_refuse", "soft_refuse", "comply")

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from voirdire.rewards.judged_items import JudgedItems
+from voirdire.rewards import JudgedItems
 from voirdire.rubrics import rubric_from_text
 
 RUBRIC = rubric_from_text(

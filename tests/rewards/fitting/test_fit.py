@@ -9,9 +9,7 @@ import pytest
 from rewards.fitting import fit_oracle as oracle
 from rewards.fitting.fit_cases import RUBRIC, judged_of, labelled_case, row_of
 from voirdire.errors import InputError, NoDataError, UncertifiedWarning
-from voirdire.rewards.comparisons.given import comparisons_of
-from voirdire.rewards.fitting.fit import fit_reward
-from voirdire.rewards.fitting.settings import FitSettings
+from voirdire.rewards import FitSettings, comparisons_of, fit_reward
 
 ORDER = {"*": "ideal > less_good > poor"}
 
@@ -492,3 +490,69 @@ def test_classes_whose_order_nobody_declared_are_not_guessed():
     found = fit(case, rubric=rubric, orders={"answer": ORDER["*"]})
 
     assert found.model.settings["orders"] == {"answer": ORDER["*"]}
+
+
+# Features by name ---------------------------------------------------------------------------------
+
+
+def two_behaviors():
+    case = labelled_case(24)
+    for place, row in enumerate(case.rows):
+        row["behavior"] = ("answer", "refuse")[place // 4 % 2]
+    return case
+
+
+def given_weights(**settings):
+    model = fit(two_behaviors(), **settings).model
+    return {name: dict(row.weights) for name, row in model.behaviors.items()}
+
+
+def test_a_feature_is_named_in_all_behaviors_and_in_one():
+    found = given_weights(
+        fixed={"rude": -2, "ideal": 1, "refuse.ideal": 2, "answer:polite": 3}, ignored=["polite"]
+    )
+
+    assert list(found["answer"]) == [
+        "polite", "useful", "rude", "long", "answer.ideal", "answer.poor",
+    ]  # fmt: skip
+    assert (found["answer"]["rude"], found["refuse"]["rude"]) == (-2, -2)
+    assert (found["answer"]["answer.ideal"], found["refuse"]["refuse.ideal"]) == (1, 2)
+    assert (found["answer"]["polite"], found["refuse"]["polite"]) == (3, 0)
+
+
+def test_a_sign_may_hold_in_one_behavior_only():
+    free = given_weights()
+    turned = {"polite": "negative" if free["answer"]["polite"] > 0 else "positive"}
+    kept = {"refuse:polite": "positive" if free["refuse"]["polite"] > 0 else "negative"}
+
+    found = given_weights(signs=turned | kept)
+
+    assert found["answer"]["polite"] == pytest.approx(0, abs=1e-6)
+    assert found["refuse"]["polite"] == pytest.approx(free["refuse"]["polite"], abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("polit", "`polite`"),
+        ("answer.idael", "`answer.ideal`"),
+        ("refuse:polit_e", ""),
+        ("refuse:useful", ""),  # the behavior says nothing of it
+    ],
+)
+def test_an_unknown_feature_is_refused_with_the_nearest(name, hint):
+    with pytest.raises(InputError, match=f"got '{name}'.*{hint}"):
+        fit(two_behaviors(), ignored=[name])
+
+
+def test_a_class_that_is_the_same_as_a_proposition_is_named_with_it():
+    case = labelled_case(25, n_prompts=30)
+    values = case.judged.probabilities.copy()
+    values[:, 2] = 0  # ideal is `useful and not rude`
+
+    row = fit(case, judged=judged_of(values)).behaviors[0]
+
+    assert [one.feature for one in row.weights if one.origin == "undetermined"] == ["rude"]
+    [said] = row.loose
+    assert "useful" in said
+    assert "answer." in said

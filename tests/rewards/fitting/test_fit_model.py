@@ -1,5 +1,6 @@
 """The reward that a fit makes: what it belongs to, how it was made, and what it can be used for."""
 
+import hashlib
 import json
 import warnings
 
@@ -14,11 +15,7 @@ from voirdire.errors import InputError, ServerError, UncertifiedWarning
 from voirdire.judging import Limits, LlmJudge, ScriptedJudge
 from voirdire.judging import judge as judge_items
 from voirdire.records import CERTIFICATE_SCHEMA, Certificate
-from voirdire.rewards.comparisons.given import comparisons_of
-from voirdire.rewards.fitting.fit import fit_reward
-from voirdire.rewards.fitting.settings import FitSettings
-from voirdire.rewards.model_file import load_reward
-from voirdire.rewards.prompt_hash import prompt_hash
+from voirdire.rewards import FitSettings, comparisons_of, fit_reward, load_reward
 
 TEXTS = {
     "ideal": "I'm sorry, but I can't help with that.",
@@ -117,9 +114,22 @@ def test_figures_and_settings_are_plain_json(local_fit):
 def test_a_reward_remembers_the_prompts_of_its_fit_and_not_their_text(local_fit):
     hashes = local_fit.model.settings["prompt_hashes"]
 
-    expected = {prompt_hash(item) for item in comparisons_of(ROWS).items}
-    assert hashes == sorted(expected)
+    prompts = sorted({row["prompt"] for row in ROWS})
+    messages = [f'[["user","{prompt}"]]'.encode() for prompt in prompts]
+    assert hashes == sorted(hashlib.sha256(written).hexdigest()[:16] for written in messages)
     assert len(hashes) == 10
+
+
+def test_a_prompt_of_messages_has_the_hash_of_all_of_them():
+    messages = [["system", "Be brief."], ["user", "Où?"]]
+    case = labelled_case(0, n_prompts=1)
+    for row in case.rows:
+        row["prompt"] = [{"role": role, "content": content} for role, content in messages]
+
+    hashes = fit(case).model.settings["prompt_hashes"]
+
+    written = json.dumps(messages, ensure_ascii=False, separators=(",", ":")).encode()
+    assert hashes == [hashlib.sha256(written).hexdigest()[:16]]
 
 
 def test_verdicts_of_the_local_judge_are_recognised(local_fit):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from voirdire.errors import InputError
-from voirdire.rewards.fitting.settings import FitSettings
+from voirdire.rewards import FitSettings
 
 
 @pytest.mark.parametrize(

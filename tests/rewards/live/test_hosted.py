@@ -9,13 +9,14 @@ import threading
 import weakref
 from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures import TimeoutError as NotYetError
-from pathlib import Path
 
 import pytest
 
 from rewards.live.trying_judges import Counts, Hangs, TryingJudge
+from rewards.reward_cases import own_environment
 from voirdire.adapters import golden_reward
-from voirdire.rewards.live import HostedReward, LiveReward, LiveSettings, Turn
+from voirdire.judging import LiveSettings
+from voirdire.rewards import HostedReward, LiveReward, Turn
 
 TURNS = [Turn(response=f"no {place}", behavior="refuse") for place in range(3)]
 WAIT_S = 60
@@ -225,6 +226,7 @@ def test_one_that_nobody_holds_any_more_ends_by_itself():
     assert ended.wait(WAIT_S)
 
 
+@pytest.mark.slow
 def test_a_program_that_ends_closes_what_runs():
     code = """
         class Told(LiveReward):
@@ -253,10 +255,9 @@ def run(code, *, expected=""):
             return reward.begin(lambda live: live.turn_rewards(turns)).result(timeout=60).rewards
     """
     program = textwrap.dedent(begin) + textwrap.dedent(code)
-    tests = str(Path(__file__).resolve().parents[2])
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", program],
-        env=os.environ | {"PYTHONPATH": tests},
+        env=own_environment(),
         capture_output=True,
         text=True,
         timeout=300,
@@ -267,18 +268,22 @@ def run(code, *, expected=""):
     assert done.returncode == 0
 
 
+@pytest.mark.slow
 def test_a_program_that_ends_without_closing_neither_waits_nor_prints():
     run("print(ask(reward))", expected="[5.0, 5.0, 5.0]\n")
 
 
+@pytest.mark.ci
 def test_a_program_that_ends_while_something_is_asked_neither_waits_nor_prints():
     run("reward.begin(lambda live: live.turn_rewards(turns))")
 
 
+@pytest.mark.slow
 def test_a_program_that_ends_while_a_judge_hangs_neither_waits_nor_prints():
     run("print(ask(hanging))", expected="[None, None, None]\n")
 
 
+@pytest.mark.ci
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
 def test_a_forked_process_begins_anew_and_its_parent_goes_on():
     code = """
@@ -295,6 +300,7 @@ def test_a_forked_process_begins_anew_and_its_parent_goes_on():
     run(code, expected="child [5.0, 5.0, 5.0]\nparent 0 True\n")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
 def test_a_process_forked_while_another_thread_begins_does_not_wait_for_its_lock():
     code = """

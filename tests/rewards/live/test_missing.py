@@ -10,8 +10,7 @@ import pytest
 from rewards.reward_cases import tiny_reward
 from voirdire.adapters import golden_reward
 from voirdire.errors import InputError
-from voirdire.rewards.live import MissingRewards
-from voirdire.rewards.scoring.scores import Scores
+from voirdire.rewards import MissingRewards, Scores
 
 
 def scores_of(rewards, behaviors):

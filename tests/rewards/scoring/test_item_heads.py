@@ -1,15 +1,15 @@
-"""Items without texts: the same ids, behaviors and drops as with them."""
+"""Rewards of stored verdicts are of the same items, behaviors and drops as reading them whole."""
 
-import io
 import json
 import random
 
 import polars as pl
 import pytest
 
+from rewards.reward_cases import tiny_reward
 from voirdire.errors import InputError
 from voirdire.io import stream_items
-from voirdire.rewards.scoring.item_heads import stream_heads
+from voirdire.rewards import score_file
 
 VALUES = {
     "id": ["a", "b", 3, 3.5, "", "  ", None, True, ["x"], {"y": 1}],
@@ -56,56 +56,76 @@ def random_rows(seed, n_rows=400):
     return rows
 
 
-def as_file(rows):
-    file = io.BytesIO("".join(json.dumps(row) + "\n" for row in rows).encode())
-    file.name = "rows.jsonl"
-    return file
+@pytest.fixture
+def verdicts(tmp_path):
+    """Give a file of verdicts on nothing that is asked for."""
+    path = tmp_path / "verdicts.jsonl"
+    row = {"item": "nobody", "sorry": 0.5, "rude": 0.5, "judge": "j", "fingerprint": "f"}
+    path.write_text(json.dumps(row) + "\n", encoding="utf-8")
+    return path
 
 
-def gathered(batches):
-    items, dropped = [], []
-    for batch in batches:
-        items += [(x.id, x.behavior, x.metadata.get("base_reward")) for x in batch.items]
-        dropped += batch.dropped
-    return items, dropped
-
-
-SETTINGS = {"format": "jsonl", "columns": None, "judged": "final_answer", "batch_size": 50}
-
-
-@pytest.mark.parametrize("seed", range(20))
-@pytest.mark.parametrize("behavior", [None, "chat"])
-def test_rows_of_all_kinds_give_the_same_items(seed, behavior):
-    rows = random_rows(seed)
-
-    whole = gathered(stream_items(as_file(rows), behavior=behavior, **SETTINGS))
-    heads = gathered(
-        stream_heads(as_file(rows), behavior=behavior, kept=("base_reward",), **SETTINGS)
+def by_score(path, verdicts, **settings):
+    """Give what scoring says of items and drops, without looking at their texts."""
+    output = path.with_name("rewards.jsonl")
+    score_file(
+        path, output, reward=tiny_reward(), verdicts=verdicts, base="base_reward", **settings
+    )
+    found = [json.loads(line) for line in output.read_text(encoding="utf-8").splitlines()]
+    listed = path.with_name("rewards.jsonl.dropped.jsonl")
+    dropped = listed.read_text(encoding="utf-8").splitlines() if listed.exists() else []
+    return (
+        [(row["item"], row["behavior"]) for row in found],
+        [(row["line"], row["reason"]) for row in map(json.loads, dropped)],
     )
 
-    assert whole[0]
-    assert whole[1]
-    assert heads == whole
+
+def by_reading(path, **settings):
+    """Give the same by reading the items whole."""
+    batches = list(stream_items(path, **settings))
+    return (
+        [(item.id, item.behavior) for batch in batches for item in batch.items],
+        [(drop.line, drop.reason) for batch in batches for drop in batch.dropped],
+    )
+
+
+def write(path, rows):
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize(
+    "seed", [*range(4), *(pytest.param(k, marks=pytest.mark.slow) for k in range(4, 20))]
+)
+@pytest.mark.parametrize("behavior", [None, "chat"])
+def test_rows_of_all_kinds_give_the_same_items(tmp_path, verdicts, seed, behavior):
+    path = write(tmp_path / "items.jsonl", random_rows(seed))
+
+    items, dropped = by_reading(path, behavior=behavior)
+
+    assert items
+    assert dropped
+    assert by_score(path, verdicts, behavior=behavior) == (items, dropped)
 
 
 @pytest.mark.parametrize("columns", [{"response": "note"}, {"id": "note"}, {"prompt": "x"}])
-def test_declared_columns_are_looked_for_in_the_same_way(columns):
-    rows = [{"id": f"i{n}", "response": "Yes", "note": f"n{n}"} for n in range(5)]
-    settings = SETTINGS | {"columns": columns, "behavior": None}
+def test_declared_columns_are_looked_for_in_the_same_way(tmp_path, verdicts, columns):
+    rows = [{"id": f"i{n}", "response": "Yes", "note": f"n{n}", "base_reward": 1} for n in range(5)]
+    path = write(tmp_path / "items.jsonl", rows)
 
-    def outcome(batches):
+    def outcome(read):
         try:
-            return gathered(batches)
+            return read()
         except InputError as error:
             return str(error)
 
-    whole = outcome(stream_items(as_file(rows), **settings))
+    whole = outcome(lambda: by_reading(path, columns=columns))
 
-    assert outcome(stream_heads(as_file(rows), kept=("base_reward",), **settings)) == whole
+    assert outcome(lambda: by_score(path, verdicts, columns=columns)) == whole
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet", "jsonl"])
-def test_files_of_every_format_give_the_same_items(tmp_path, suffix):
+def test_files_of_every_format_give_the_same_items(tmp_path, verdicts, suffix):
     path = tmp_path / f"items.{suffix}"
     table = pl.DataFrame(
         {
@@ -119,25 +139,16 @@ def test_files_of_every_format_give_the_same_items(tmp_path, suffix):
     getattr(
         table, {"csv": "write_csv", "parquet": "write_parquet", "jsonl": "write_ndjson"}[suffix]
     )(path)
-    settings = SETTINGS | {"format": None, "behavior": "chat"}
 
-    whole = gathered(stream_items(path, **settings))
+    whole = by_reading(path, behavior="chat")
 
     assert len(whole[0]) == 4
-    assert gathered(stream_heads(path, kept=("base_reward",), **settings)) == whole
+    assert by_score(path, verdicts, behavior="chat") == whole
 
 
-def test_an_id_that_comes_twice_is_an_error():
+def test_an_id_that_comes_twice_is_an_error(tmp_path, verdicts):
     rows = [{"id": "a", "response": "x"}, {"id": "b", "response": "x"}, {"id": "b", "response": ""}]
+    path = write(tmp_path / "items.jsonl", [row | {"base_reward": 1} for row in rows])
 
     with pytest.raises(InputError, match=r"got 'b' again \(first at line 2\)"):
-        list(stream_heads(as_file(rows), kept=(), behavior=None, **SETTINGS))
-
-
-def test_texts_are_left_where_they_are():
-    rows = [{"id": f"i{n}", "prompt": "Hi", "response": "Yes", "more": n} for n in range(3)]
-
-    (batch,) = stream_heads(as_file(rows), kept=("more",), behavior=None, **SETTINGS)
-
-    assert [item.response for item in batch.items] == ["Yes", "", ""]  # the first one is looked at
-    assert [dict(item.metadata) for item in batch.items][1:] == [{"more": 1}, {"more": 2}]
+        by_score(path, verdicts)

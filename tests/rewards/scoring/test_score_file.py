@@ -3,7 +3,6 @@
 import csv
 import dataclasses
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -14,16 +13,23 @@ import numpy as np
 import polars as pl
 import pytest
 
-from rewards.reward_cases import expected_rule_reward, tiny_judge, tiny_reward, tiny_rubric
+from rewards.reward_cases import (
+    expected_rule_reward,
+    own_environment,
+    tiny_judge,
+    tiny_reward,
+    tiny_rubric,
+)
 from voirdire.errors import InputError, NoDataError
 from voirdire.io import read_items
 from voirdire.judging import Limits, LlmJudge, ScriptedJudge, judge, judge_file
 from voirdire.models import ScriptedModel
-from voirdire.rewards.scoring import score_file as running
-from voirdire.rewards.scoring.outputs import SCORE_COLUMNS
-from voirdire.rewards.scoring.score_file import score_file
+from voirdire.rewards import score_file
 
 N_ITEMS = 90
+N_MANY = 18_000
+"""Several batches."""
+SCORE_COLUMNS = ("item", "behavior", "reward", "base_reward", "rule_reward", "missing")
 
 
 def bound(**settings):
@@ -78,6 +84,35 @@ def verdicts(items, tmp_path):
     return path
 
 
+@pytest.fixture
+def many_items(tmp_path):
+    return write(tmp_path / "items.jsonl", rows(N_MANY))
+
+
+@pytest.fixture
+def many_verdicts(many_items, tmp_path):
+    return judged_by_hand(tmp_path / "verdicts.parquet", N_MANY)
+
+
+def judged_by_hand(path, n_items):
+    """Write the verdicts that `tiny_judge` gives, without asking it so often."""
+    example = judge(rows(1), judge=tiny_judge(), rubric=tiny_rubric()).frame("wide")
+    found = rows(n_items)
+    numbers = np.array([row["response"].split() for row in found], dtype=float)
+    table = pl.DataFrame(
+        {
+            "item": [row["id"] for row in found],
+            "behavior": [row["behavior"] for row in found],
+            "sorry": numbers[:, 0],
+            "rude": numbers[:, 1],
+        }
+    )
+    rest = [name for name in example.columns if name not in table.columns]
+    table = table.with_columns(pl.lit(example[name][0]).alias(name) for name in rest)
+    table.select(example.columns).write_parquet(path)
+    return path
+
+
 # The numbers ----------------------------------------------------------------------------------
 
 
@@ -118,14 +153,13 @@ def test_items_of_other_formats_are_scored_the_same(items, verdicts, tmp_path, s
     assert read(tmp_path / "a.jsonl") == read(tmp_path / "b.jsonl")
 
 
-def test_verdicts_in_another_order_give_the_same_file(items, verdicts, tmp_path, monkeypatch):
-    monkeypatch.setattr(running, "_BATCH_ITEMS", 16)
-    score_file(items, tmp_path / "a.jsonl", reward=bound(), verdicts=verdicts)
-    pl.read_parquet(verdicts).sample(fraction=1.0, shuffle=True, seed=1).write_csv(
+def test_verdicts_in_another_order_give_the_same_file(many_items, many_verdicts, tmp_path):
+    score_file(many_items, tmp_path / "a.jsonl", reward=bound(), verdicts=many_verdicts)
+    pl.read_parquet(many_verdicts).sample(fraction=1.0, shuffle=True, seed=1).write_csv(
         tmp_path / "v.csv"
     )
 
-    score_file(items, tmp_path / "b.jsonl", reward=bound(), verdicts=[tmp_path / "v.csv"])
+    score_file(many_items, tmp_path / "b.jsonl", reward=bound(), verdicts=[tmp_path / "v.csv"])
 
     assert (tmp_path / "a.jsonl").read_bytes() == (tmp_path / "b.jsonl").read_bytes()
 
@@ -138,11 +172,9 @@ def test_a_file_is_scored_as_its_items_are_in_memory(items, verdicts, tmp_path):
     assert [row["reward"] for row in read(tmp_path / "r.jsonl")] == scores.rewards.tolist()
 
 
-def test_figures_per_behavior_are_those_of_the_rows(items, verdicts, tmp_path, monkeypatch):
-    monkeypatch.setattr(running, "_BATCH_ITEMS", 16)  # so that batches are put together
-
+def test_figures_per_behavior_are_those_of_the_rows(many_items, many_verdicts, tmp_path):
     summary = score_file(
-        items, tmp_path / "r.jsonl", reward=bound(use_base=True), verdicts=verdicts
+        many_items, tmp_path / "r.jsonl", reward=bound(use_base=True), verdicts=many_verdicts
     )
 
     found = read(tmp_path / "r.jsonl")
@@ -337,13 +369,12 @@ def test_a_place_that_cannot_be_written_is_refused_at_once(items, verdicts, tmp_
         score_file(items, tmp_path / name, reward=bound(), verdicts=verdicts)
 
 
-def test_an_error_on_the_way_leaves_nothing_under_the_name(items, verdicts, tmp_path, monkeypatch):
-    monkeypatch.setattr(running, "_BATCH_ITEMS", 16)
-    text = items.read_text(encoding="utf-8")
-    items.write_text(text + text.splitlines()[0] + "\n", encoding="utf-8")  # an id twice
+def test_an_error_on_the_way_leaves_nothing_under_the_name(many_items, many_verdicts, tmp_path):
+    text = many_items.read_text(encoding="utf-8")
+    many_items.write_text(text + text.splitlines()[0] + "\n", encoding="utf-8")  # an id twice
 
     with pytest.raises(InputError, match="ids must be unique"):
-        score_file(items, tmp_path / "r.parquet", reward=bound(), verdicts=verdicts)
+        score_file(many_items, tmp_path / "r.parquet", reward=bound(), verdicts=many_verdicts)
 
     assert sorted(x.name for x in tmp_path.iterdir()) == ["items.jsonl", "verdicts.parquet"]
 
@@ -367,15 +398,15 @@ def test_a_full_disk_is_one_line_and_leaves_nothing(items, verdicts, tmp_path, m
     assert sorted(x.name for x in tmp_path.iterdir()) == ["items.jsonl", "verdicts.parquet"]
 
 
-def test_items_that_change_while_they_are_read_are_an_error(items, verdicts, tmp_path, monkeypatch):
-    monkeypatch.setattr(running, "_BATCH_ITEMS", 16)
-
+def test_items_that_change_while_they_are_read_are_an_error(many_items, many_verdicts, tmp_path):
     def grow(state):
-        with items.open("a", encoding="utf-8") as file:
+        with many_items.open("a", encoding="utf-8") as file:
             file.write(json.dumps({"id": f"n{state.n_items}", "response": "0 0"}) + "\n")
 
     with pytest.raises(InputError, match="must not change"):
-        score_file(items, tmp_path / "r.jsonl", reward=bound(), verdicts=verdicts, progress=grow)
+        score_file(
+            many_items, tmp_path / "r.jsonl", reward=bound(), verdicts=many_verdicts, progress=grow
+        )
 
     assert not (tmp_path / "r.jsonl").exists()
 
@@ -565,10 +596,8 @@ def test_progress_tells_of_judging_and_then_of_scoring(items, tmp_path):
 # Size -----------------------------------------------------------------------------------------
 
 _MEASURED = """
-import sys
-sys.path.insert(0, {tests!r})
 from rewards.reward_cases import tiny_judge, tiny_reward
-from voirdire.rewards.scoring.score_file import score_file
+from voirdire.rewards import score_file
 reward = tiny_reward(judge=tiny_judge(), bound=True)
 score_file({items!r}, {output!r}, reward=reward, verdicts={verdicts!r})
 print(next(x for x in open("/proc/self/status") if x.startswith("VmHWM")).split()[1])
@@ -579,7 +608,6 @@ print(next(x for x in open("/proc/self/status") if x.startswith("VmHWM")).split(
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="no /proc")
 @pytest.mark.parametrize("suffix", ["jsonl", "parquet"])
 def test_memory_does_not_grow_with_the_file(tmp_path, suffix):
-    tests = str(Path(__file__).parents[2])
     peaks = {}
     for n_items in (100_000, 400_000):
         chance = np.random.default_rng(0).random((n_items, 2))
@@ -598,9 +626,11 @@ def test_memory_does_not_grow_with_the_file(tmp_path, suffix):
         table = table.select(example.columns)
         table.write_parquet(found) if suffix == "parquet" else table.write_ndjson(found)
         code = _MEASURED.format(
-            tests=tests, items=str(items), output=str(tmp_path / "r.jsonl"), verdicts=str(found)
+            items=str(items), output=str(tmp_path / "r.jsonl"), verdicts=str(found)
         )
-        done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
+        done = subprocess.run(
+            [sys.executable, "-c", code], env=own_environment(), capture_output=True, check=True
+        )
         peaks[n_items] = int(done.stdout) / 1024
 
     # 24 bytes for each of 300,000 more items, and what allocators keep
@@ -611,10 +641,9 @@ def test_memory_does_not_grow_with_the_file(tmp_path, suffix):
 
 SCORE = """
 import sys
-from rewards.scoring.test_score_file import bound, running
-from voirdire.rewards.scoring.score_file import score_file
+from rewards.scoring.test_score_file import bound
+from voirdire.rewards import score_file
 
-running._BATCH_ITEMS = 7
 items, verdicts, output = sys.argv[1:]
 
 def tell(state):
@@ -633,47 +662,51 @@ def started(*arguments):
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])},
+        env=own_environment(),
     )
 
 
 @pytest.fixture
-def half_done(items, verdicts, tmp_path):
+def half_done(many_items, many_verdicts, tmp_path):
     """Give a process that has written some rewards and waits."""
-    process = started(items, verdicts, tmp_path / "slow.jsonl")
-    for _ in range(3):
-        assert process.stdout.readline() == b"told\n"
-        process.stdin.write(b"\n")
-        process.stdin.flush()
+    process = started(many_items, many_verdicts, tmp_path / "slow.jsonl")
+    assert process.stdout.readline() == b"told\n"
+    process.stdin.write(b"\n")
+    process.stdin.flush()
     yield process
     process.kill()
     process.communicate()
 
 
+@pytest.mark.ci
 def test_a_killed_run_leaves_no_output_and_the_next_one_nothing_else(
-    half_done, items, verdicts, tmp_path
+    half_done, many_items, many_verdicts, tmp_path
 ):
     there = {"items.jsonl", "verdicts.parquet"}
 
     half_done.kill()
     half_done.wait()
     left = {path.name for path in tmp_path.iterdir()}
-    score_file(items, tmp_path / "slow.jsonl", reward=bound(), verdicts=verdicts)
+    score_file(many_items, tmp_path / "slow.jsonl", reward=bound(), verdicts=many_verdicts)
 
     assert left == there | {"slow.jsonl.partial"}
     assert {path.name for path in tmp_path.iterdir()} == there | {"slow.jsonl"}
-    assert [row["item"] for row in read(tmp_path / "slow.jsonl")] == [row["id"] for row in rows()]
+    assert [row["item"] for row in read(tmp_path / "slow.jsonl")] == [
+        row["id"] for row in rows(N_MANY)
+    ]
 
 
-def test_two_runs_at_once_do_not_write_one_file(half_done, items, verdicts, tmp_path):
+@pytest.mark.slow
+def test_two_runs_at_once_do_not_write_one_file(half_done, many_items, many_verdicts, tmp_path):
     with pytest.raises(InputError, match="must not be written by another run"):
-        score_file(items, tmp_path / "slow.jsonl", reward=bound(), verdicts=verdicts)
+        score_file(many_items, tmp_path / "slow.jsonl", reward=bound(), verdicts=many_verdicts)
     half_done.communicate(b"\n" * N_ITEMS)
 
     assert half_done.returncode == 0
-    assert len(read(tmp_path / "slow.jsonl")) == N_ITEMS
+    assert len(read(tmp_path / "slow.jsonl")) == N_MANY
 
 
+@pytest.mark.slow
 def test_ctrl_c_leaves_nothing(half_done, tmp_path):
     assert half_done.stdout.readline() == b"told\n"  # it waits now; within polars it would go on
     half_done.send_signal(signal.SIGINT)

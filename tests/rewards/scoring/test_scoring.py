@@ -19,8 +19,7 @@ from voirdire.errors import InputError, NoDataError
 from voirdire.judging import LlmJudge, judge
 from voirdire.models import ScriptedModel
 from voirdire.records import Item
-from voirdire.rewards.given_weights import reward_of_weights
-from voirdire.rewards.judged_items import JudgedItems
+from voirdire.rewards import JudgedItems, reward_of_weights
 
 ITEMS = [
     Item(id="a", response="0.9 0.2", behavior="refuse"),

@@ -1,4 +1,7 @@
-"""Stored verdicts, in pieces or whole: what comes out is the same."""
+"""Rewards of stored verdicts: in pieces where files are in order, else whole, and always the same.
+
+The large files are of several pieces and batches of items.
+"""
 
 import json
 
@@ -6,47 +9,78 @@ import numpy as np
 import polars as pl
 import pytest
 
-from rewards.reward_cases import TINY, tiny_judge, tiny_rubric
+from rewards.reward_cases import TINY, expected_rule_reward, tiny_judge, tiny_reward, tiny_rubric
 from voirdire.errors import InputError
 from voirdire.judging import judge
-from voirdire.records import Item
-from voirdire.rewards.scoring import stored_verdicts, verdict_chunks
-from voirdire.rewards.scoring.stored_verdicts import StoredVerdicts
-from voirdire.rewards.verdict_reading import read_judged_items
+from voirdire.rewards import reward_of_weights, score_file
 from voirdire.rubrics import rubric_from_text
 
-N_ITEMS = 500
-SHAPES = [("long", "parquet"), ("wide", "parquet"), ("long", "jsonl"), ("wide", "jsonl")]
+MANY, FEW = 40_000, 60
+SHAPES = [
+    ("long", "parquet"),
+    pytest.param("wide", "parquet", marks=pytest.mark.ci),
+    pytest.param("long", "jsonl", marks=pytest.mark.ci),
+    ("wide", "jsonl"),
+]
+BEHAVIORS = ("refuse", "chat")
 
 
-@pytest.fixture(autouse=True)
-def _small_pieces(monkeypatch):
-    """Make files of a few hundred items many pieces."""
-    monkeypatch.setattr(verdict_chunks, "_CHUNK_ITEMS", 37)
-    monkeypatch.setattr(verdict_chunks, "_BLOCK_BYTES", 20_000)
-    monkeypatch.setattr(stored_verdicts, "_MOST_AHEAD", 100)
+def names(n_items):
+    return [f"i{n}" for n in range(n_items)]
+
+
+def chances(n_items):
+    """Give the probabilities of both propositions; every 41st item has none for the first."""
+    found = np.random.default_rng(0).random((n_items, 2))
+    found[7::41, 0] = np.nan
+    return found
 
 
 @pytest.fixture(scope="module")
-def frame():
-    """Give the verdicts of a judge that fails now and then, as a long and a wide table."""
-    rng = np.random.default_rng(0)
-    items = []
-    for n in range(N_ITEMS):
-        sorry = "nan" if n % 41 == 7 else repr(float(rng.random()))
-        behavior = ("refuse", "chat", None)[n % 3]
-        items.append(Item(id=f"i{n}", response=f"{sorry} {rng.random()}", behavior=behavior))
-    found = judge(items, judge=tiny_judge(), rubric=tiny_rubric())
-    return {layout: found.frame(layout) for layout in ("long", "wide")}
+def tables():
+    """Give verdicts as `judge` lays them out, as a long and a wide table of few or many items."""
+    said = judge([{"id": "x", "response": "0 1"}], judge=tiny_judge(), rubric=tiny_rubric())
+    return {
+        (layout, n_items): _laid_out(said.frame(layout), layout, n_items)
+        for layout in ("long", "wide")
+        for n_items in (FEW, MANY)
+    }
+
+
+def _laid_out(example, layout, n_items):
+    p, ids = chances(n_items), names(n_items)
+    behaviors = [BEHAVIORS[n % 2] for n in range(n_items)]
+    if layout == "wide":
+        table = pl.DataFrame(
+            {"item": ids, "behavior": behaviors, "sorry": p[:, 0], "rude": p[:, 1]}
+        ).with_columns(pl.col("sorry", "rude").fill_nan(None))
+    else:
+        table = pl.DataFrame(
+            {
+                "item": np.repeat(ids, 2),
+                "question": ["sorry", "rude"] * n_items,
+                "behavior": np.repeat(behaviors, 2),
+                "probability": p.ravel(),
+            }
+        ).with_columns(
+            pl.col("probability").fill_nan(None), (pl.col("probability") > 0.5).alias("label")
+        )
+        table = table.with_columns(
+            pl.when(pl.col("probability").is_null()).then(pl.lit("timeout")).alias("failure")
+        ).with_columns(pl.when(pl.col("failure").is_null()).then("label").alias("label"))
+    rest = [name for name in example.columns if name not in table.columns]
+    return table.with_columns(
+        pl.lit(example[name][0], dtype=example[name].dtype).alias(name) for name in rest
+    ).select(example.columns)
 
 
 @pytest.fixture
-def write(frame, tmp_path):
+def write(tables, tmp_path):
     """Give a function that writes verdicts, perhaps changed."""
 
-    def written(layout, suffix, *, change=lambda table: table):
-        path = tmp_path / f"verdicts.{suffix}"
-        table = change(frame[layout])
+    def written(layout, suffix, *, n_items=FEW, change=lambda table: table, name="verdicts"):
+        path = tmp_path / f"{name}.{suffix}"
+        table = change(tables[layout, n_items])
         if suffix == "parquet":
             table.write_parquet(path)
         elif suffix == "jsonl":
@@ -58,125 +92,156 @@ def write(frame, tmp_path):
     return written
 
 
-def taken(path, ids, *, sizes=(1, 64, 100), judge=None, rubric=None):
-    """Take the verdicts of items in batches; give them, and whether files were read whole."""
-    found, start, k = {}, 0, 0
-    with StoredVerdicts(path, rubric=rubric or tiny_rubric(), judge=judge) as stored:
-        while start < len(ids):
-            batch = ids[start : start + sizes[k % len(sizes)]]
-            judged = stored.take(batch)
-            assert judged.items == tuple(batch)
-            for place, name in enumerate(batch):
-                found[name] = (
-                    judged.probabilities[place].tolist(),
-                    judged.behaviors[place],
-                    judged.failures.get(name),
-                )
-            start, k = start + len(batch), k + 1
-        stored.finish()
-        return found, stored.is_whole
+@pytest.fixture
+def scored(tmp_path):
+    """Give a function that scores items by their verdicts: reward, behavior and reason of each."""
+
+    def score(ids, verdicts, *, reward=None, **settings):
+        items, output = tmp_path / "items.parquet", tmp_path / "rewards.parquet"
+        pl.DataFrame({"id": ids, "response": "A reply."}).write_parquet(items)
+        score_file(items, output, reward=reward or tiny_reward(), verdicts=verdicts, **settings)
+        found = pl.read_parquet(output)
+        assert found["item"].to_list() == list(ids)
+        return dict(zip(ids, found.select("reward", "behavior", "missing").rows(), strict=True))
+
+    return score
 
 
-def expected(path, ids, **settings):
-    """Read everything at once, and look each item up."""
-    judged = read_judged_items(path, rubric=tiny_rubric(), **settings)
-    places = {name: place for place, name in enumerate(judged.items)}
-    nothing = ([np.nan, np.nan], None, "no verdict")
-    return {
-        name: (
-            judged.probabilities[places[name]].tolist(),
-            judged.behaviors[places[name]],
-            judged.failures.get(name),
+def check(found, *, n_items=FEW, lacking=()):
+    """Hold rewards against the definitions of the classes."""
+    p = chances(n_items)
+    for name, (reward, behavior, missing) in found.items():
+        if name in lacking:
+            assert (reward, missing) == (None, "no behavior")
+            continue
+        n = int(name[1:])
+        assert behavior == BEHAVIORS[n % 2]
+        # a proposition that the behavior does not weigh may lack its verdict
+        if np.isnan(p[n]).any() and behavior == "refuse":
+            assert reward is None
+            assert missing.startswith(("failed verdict: timeout", "no verdict"))
+        else:
+            rude = p[n][1]
+            sorry = 0.0 if np.isnan(p[n][0]) else p[n][0]
+            assert abs(reward - expected_rule_reward(behavior, sorry, rude)) < 1e-12
+
+
+# Many verdicts --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("layout", "suffix"), SHAPES)
+def test_verdicts_in_the_order_of_the_items_and_items_without_verdicts(
+    write, scored, layout, suffix
+):
+    path = write(layout, suffix, n_items=MANY)
+    ids = names(MANY)
+    ids = ["x0", *ids[:600], "x1", "x2", *ids[600:], "x3"]
+
+    found = scored(ids, path)
+
+    check(found, n_items=MANY, lacking={"x0", "x1", "x2", "x3"})
+
+
+@pytest.mark.parametrize(("layout", "suffix"), SHAPES)
+def test_the_order_of_the_items_does_not_matter(write, scored, layout, suffix):
+    path = write(layout, suffix, n_items=MANY)
+    shuffled = np.random.default_rng(1).permutation(names(MANY)).tolist()
+
+    check(scored(shuffled, path), n_items=MANY)
+
+
+@pytest.mark.parametrize(("layout", "suffix"), SHAPES)
+def test_a_second_verdict_is_an_error_however_far_away(write, scored, layout, suffix):
+    path = write(layout, suffix, n_items=MANY, change=lambda table: pl.concat([table, table[:9]]))
+
+    with pytest.raises(InputError, match=r"unique by item and question, got a second one"):
+        scored(names(MANY), path)
+
+
+@pytest.mark.parametrize(("layout", "suffix"), SHAPES)
+def test_verdicts_of_two_runs_are_an_error_however_far_away(write, scored, layout, suffix):
+    def mixed(table):
+        late = pl.col("item") == f"i{MANY - 50}"
+        return table.with_columns(
+            fingerprint=pl.when(late).then(pl.lit("sha256:2")).otherwise("fingerprint")
         )
-        if name in places
-        else nothing
-        for name in ids
-    }
 
-
-def same(found, wanted):
-    return list(found) == list(wanted) and all(
-        np.array_equal(found[name][0], wanted[name][0], equal_nan=True)
-        and found[name][1:] == wanted[name][1:]
-        for name in wanted
-    )
-
-
-IN_ORDER = [f"i{n}" for n in range(N_ITEMS)]
+    with pytest.raises(InputError, match="verdicts must be of one run"):
+        scored(names(MANY), write(layout, suffix, n_items=MANY, change=mixed))
 
 
 @pytest.mark.parametrize(("layout", "suffix"), SHAPES)
-def test_files_in_the_order_of_the_items_are_read_in_pieces(write, layout, suffix):
-    path = write(layout, suffix)
+def test_a_probability_outside_its_range_is_an_error_however_far_away(
+    write, scored, layout, suffix
+):
+    column = "probability" if layout == "long" else "rude"
 
-    found, is_whole = taken(path, IN_ORDER)
+    def wrong(table):
+        late = pl.col("item") == f"i{MANY - 50}"
+        return table.with_columns(pl.when(late).then(1.5).otherwise(column).alias(column))
 
-    assert same(found, expected(path, IN_ORDER))
-    assert not is_whole
-
-
-@pytest.mark.parametrize(("layout", "suffix"), [*SHAPES, ("long", "csv"), ("wide", "csv")])
-def test_the_order_of_the_items_does_not_matter(write, layout, suffix):
-    path = write(layout, suffix)
-    shuffled = np.random.default_rng(1).permutation(IN_ORDER).tolist()
-
-    found, is_whole = taken(path, shuffled)
-
-    assert same(found, expected(path, shuffled))
-    assert is_whole
+    with pytest.raises(InputError, match=r"\[0, 1\]"):
+        scored(names(MANY), write(layout, suffix, n_items=MANY, change=wrong))
 
 
-@pytest.mark.parametrize(("layout", "suffix"), SHAPES)
-def test_items_without_verdicts_do_not_make_a_file_be_read_whole(write, layout, suffix):
-    path = write(layout, suffix)
-    some = ["x0", *IN_ORDER[:60], "x1", "x2", *IN_ORDER[60:], "x3"]
+@pytest.mark.ci
+def test_a_verdict_that_is_negated_far_behind_is_turned_round(write, scored):
+    n = MANY - 50
+    path = write("long", "jsonl", n_items=MANY)
+    lines = path.read_text().splitlines()
+    place = 2 * n + 1
+    lines[place] = json.dumps(json.loads(lines[place]) | {"negated": True})
+    path.write_text("\n".join(lines) + "\n")
 
-    found, is_whole = taken(path, some)
+    found = scored(names(MANY), path)
 
-    assert same(found, expected(path, some))
-    assert found["x1"][2] == "no verdict"
-    assert not is_whole
-
-
-def test_verdicts_on_other_items_are_passed_over(write):
-    path = write("wide", "parquet")
-    some = IN_ORDER[10:400:3]
-
-    found, is_whole = taken(path, some, sizes=(20,))
-
-    assert same(found, expected(path, some))
-    assert not is_whole
+    sorry, rude = chances(MANY)[n].tolist()
+    expected = expected_rule_reward(BEHAVIORS[n % 2], sorry, 1 - rude)
+    assert found[f"i{n}"][0] == pytest.approx(expected, abs=1e-12)
 
 
-@pytest.mark.parametrize("suffix", ["parquet", "jsonl"])
+# Few verdicts, laid out in every way ----------------------------------------------------------
+
+
+def test_verdicts_on_other_items_are_passed_over(write, scored):
+    found = scored(names(FEW)[10:40:3], write("wide", "parquet"))
+
+    assert len(found) == 10
+    check(found)
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "jsonl", "csv"])
 @pytest.mark.parametrize(
     "change",
     [
+        lambda table: table,
         lambda table: table.sort("question", maintain_order=True),
         lambda table: table.sample(fraction=1.0, shuffle=True, seed=3),
-        lambda table: table[1:],  # the first item lacks its first proposition
-        lambda table: table.filter((pl.col("item") != "i77") | (pl.col("question") != "rude")),
+        lambda table: table.drop("threshold", "source"),
     ],
+    ids=["as judged", "by question", "shuffled", "fewer columns"],
 )
-def test_long_tables_that_are_laid_out_in_another_way_are_read_whole(write, suffix, change):
-    path = write("long", suffix, change=change)
-
-    found, is_whole = taken(path, IN_ORDER)
-
-    assert same(found, expected(path, IN_ORDER))
-    assert is_whole
+def test_a_long_table_may_be_laid_out_in_any_way(write, scored, suffix, change):
+    check(scored(names(FEW), write("long", suffix, change=change)))
 
 
-def test_columns_of_another_table_are_read_whole(write):
-    path = write("long", "parquet", change=lambda table: table.drop("threshold", "source"))
+@pytest.mark.parametrize("suffix", ["parquet", "jsonl"])
+def test_one_verdict_that_is_not_there_costs_its_item_the_reward(write, scored, suffix):
+    path = write(
+        "long",
+        suffix,
+        change=lambda table: table.filter(
+            (pl.col("item") != "i20") | (pl.col("question") != "rude")
+        ),
+    )
 
-    found, is_whole = taken(path, IN_ORDER)
+    found = scored(names(FEW), path)
 
-    assert same(found, expected(path, IN_ORDER))
-    assert is_whole
+    assert found.pop("i20") == (None, "refuse", "no verdict")
+    check(found)
 
 
-def test_one_of_several_judges_is_chosen(write, frame):
+def test_one_of_several_judges_is_chosen(write, scored):
     def add_another(table):
         other = table.with_columns(
             judge=pl.lit("other"), probability=1 - pl.col("probability"), fingerprint=pl.lit("f")
@@ -185,115 +250,53 @@ def test_one_of_several_judges_is_chosen(write, frame):
 
     path = write("long", "parquet", change=add_another)
 
-    found, is_whole = taken(path, IN_ORDER, judge="scripted")
-
-    assert same(found, expected(path, IN_ORDER, judge="scripted"))
-    assert not is_whole
+    check(scored(names(FEW), path, judge="scripted"))
     with pytest.raises(InputError, match="`judge` must name one of the judges"):
-        taken(path, IN_ORDER)
+        scored(names(FEW), path)
 
 
-@pytest.mark.parametrize(("layout", "suffix"), SHAPES)
-def test_a_second_verdict_is_an_error_however_far_away(write, layout, suffix):
-    path = write(layout, suffix, change=lambda table: pl.concat([table, table[:9]]))
+def test_several_files_are_joined(write, scored):
+    first = write("wide", "parquet", change=lambda table: table[:40], name="a")
+    second = write("wide", "parquet", change=lambda table: table[40:], name="b")
 
-    with pytest.raises(InputError, match=r"unique by item and question, got a second one"):
-        taken(path, IN_ORDER)
-
-
-@pytest.mark.parametrize(("layout", "suffix"), SHAPES)
-def test_verdicts_of_two_runs_are_an_error(write, layout, suffix):
-    def mixed(table):
-        late = pl.col("item") == "i450"
-        return table.with_columns(
-            fingerprint=pl.when(late).then(pl.lit("sha256:2")).otherwise("fingerprint")
-        )
-
-    with pytest.raises(InputError, match="verdicts must be of one run"):
-        taken(write(layout, suffix, change=mixed), IN_ORDER)
+    check(scored(names(FEW), [first, second]))
 
 
-@pytest.mark.parametrize(("layout", "suffix"), SHAPES)
-def test_a_probability_outside_its_range_is_an_error(write, layout, suffix):
-    column = "probability" if layout == "long" else "rude"
-
-    def wrong(table):
-        late = pl.col("item") == "i450"
-        return table.with_columns(pl.when(late).then(1.5).otherwise(column).alias(column))
-
-    with pytest.raises(InputError, match=r"\[0, 1\]"):
-        taken(write(layout, suffix, change=wrong), IN_ORDER)
-
-
-def test_several_files_are_joined(write, frame, tmp_path):
-    frame["wide"][:300].write_parquet(tmp_path / "a.parquet")
-    frame["wide"][300:].write_parquet(tmp_path / "b.parquet")
-    paths = [tmp_path / "a.parquet", tmp_path / "b.parquet"]
-
-    found, is_whole = taken(paths, IN_ORDER)
-
-    assert same(found, expected(paths, IN_ORDER))
-    assert is_whole
-
-
-def test_a_damaged_file_is_an_error(tmp_path):
+def test_a_damaged_file_is_an_error(scored, tmp_path):
     path = tmp_path / "v.parquet"
     path.write_bytes(b"PAR1 and nothing else")
 
     with pytest.raises(InputError, match=r"v\.parquet"):
-        taken(path, IN_ORDER)
+        scored(["a"], path)
     with pytest.raises(InputError):
-        taken(tmp_path / "none.parquet", IN_ORDER)
+        scored(["a"], tmp_path / "none.parquet")
 
 
-def test_a_rubric_that_asks_for_more_than_a_wide_file_has_reads_it_whole(write):
-    path = write("wide", "parquet")
+def test_a_rubric_may_ask_for_more_than_the_reward_weighs_and_a_wide_file_has(write, scored):
     more = TINY.replace("behaviors:", '  - {id: kind, kind: boolean, text: "K?"}\nbehaviors:')
+    weights = {"chat": {"rude": 1.0}}
+    reward = reward_of_weights(weights, rubric=rubric_from_text(more), judge=None)
 
-    with StoredVerdicts(path, rubric=rubric_from_text(more), judge=None) as stored:
-        judged = stored.take(["i3", "i1"])
+    found = scored(["i3", "i1"], write("wide", "parquet"), reward=reward)
 
-    assert judged.propositions == ("sorry", "rude")
-    assert stored.is_whole
+    p = chances(FEW)
+    assert found["i3"][0] == pytest.approx(p[3, 1])
+    assert found["i1"][0] == pytest.approx(p[1, 1])
 
 
-def test_a_file_whose_last_line_has_no_end_is_read(write, tmp_path):
+def test_a_file_whose_last_line_has_no_end_is_read(write, scored):
     path = write("wide", "jsonl")
     path.write_bytes(path.read_bytes().rstrip(b"\n"))
 
-    found, is_whole = taken(path, IN_ORDER)
-
-    assert same(found, expected(path, IN_ORDER))
-    assert not is_whole
+    check(scored(names(FEW), path))
 
 
 def with_cell(table, place, column, value):
     """Change one cell of the item in the middle: in the row of its first or second proposition."""
-    rows = np.flatnonzero((table["item"] == "i300").to_numpy() & _is_proposition(table))
+    row = int(np.flatnonzero((table["item"] == "i30").to_numpy())[place])
     cells = table[column].to_list()
-    cells[int(rows[place])] = value
+    cells[row] = value
     return table.with_columns(pl.Series(column, cells, dtype=table[column].dtype))
-
-
-def _is_proposition(table):
-    return table["question"].is_in(["sorry", "rude"]).to_numpy()
-
-
-def outcome(read):
-    """Give what is read, or what is said instead."""
-    try:
-        return read()
-    except InputError as error:
-        return str(error)
-
-
-def check_alike(path):
-    """Check that reading in pieces comes to what reading at once comes to; give that."""
-    wanted = outcome(lambda: expected(path, IN_ORDER))
-    found = outcome(lambda: taken(path, IN_ORDER)[0])
-
-    assert found == wanted if isinstance(wanted, str) else same(found, wanted)
-    return wanted
 
 
 @pytest.mark.parametrize("suffix", ["parquet", "jsonl"])
@@ -309,25 +312,28 @@ def check_alike(path):
         ("behavior", "chat", "must be one for each item"),
     ],
 )
-def test_one_row_that_differs_from_its_item_is_an_error(write, suffix, place, column, value, said):
+def test_one_row_that_differs_from_its_item_is_an_error(
+    write, scored, suffix, place, column, value, said
+):
     path = write("long", suffix, change=lambda table: with_cell(table, place, column, value))
 
-    assert said in check_alike(path)
+    with pytest.raises(InputError, match=said):
+        scored(names(FEW), path)
 
 
 @pytest.mark.parametrize("suffix", ["parquet", "jsonl"])
 @pytest.mark.parametrize("place", [0, 1])
-def test_a_behavior_that_only_one_row_of_an_item_names_is_its_behavior(write, suffix, place):
+def test_a_behavior_that_only_one_row_of_an_item_names_is_its_behavior(
+    write, scored, suffix, place
+):
     path = write("long", suffix, change=lambda table: with_cell(table, place, "behavior", None))
 
-    assert check_alike(path)["i300"][1] == "refuse"
+    check(scored(names(FEW), path))
 
 
 @pytest.mark.parametrize("suffix", ["parquet", "jsonl"])
-@pytest.mark.parametrize(("source", "expected"), [("vote", (0.0, 1.0)), ("classifier", None)])
-def test_labels_without_a_probability_count_as_far_as_they_are_votes(
-    write, suffix, source, expected
-):
+@pytest.mark.parametrize("source", ["vote", "classifier"])
+def test_labels_without_a_probability_count_as_far_as_they_are_votes(write, scored, suffix, source):
     def voted(table):
         for place in (0, 1):
             table = with_cell(table, place, "probability", None)
@@ -335,52 +341,43 @@ def test_labels_without_a_probability_count_as_far_as_they_are_votes(
             table = with_cell(table, place, "label", bool(place))
         return table
 
-    path = write("long", suffix, change=voted)
+    found = scored(names(FEW), write("long", suffix, change=voted))
 
-    probabilities, _, failure = check_alike(path)["i300"]
-    if expected is None:
-        assert np.isnan(probabilities).all()
-        assert failure == "a label without a probability"
+    if source == "vote":
+        assert found["i30"] == (expected_rule_reward("refuse", 0.0, 1.0), "refuse", None)
     else:
-        assert (tuple(probabilities), failure) == (expected, None)
-
-
-def test_a_verdict_that_is_negated_far_behind_is_turned_round(write):
-    path = write("long", "jsonl")
-    lines = [json.loads(line) for line in path.read_text().splitlines()]
-    row = next(row for row in lines if (row["item"], row["question"]) == ("i300", "rude"))
-    said = row["probability"]
-    row["negated"] = True
-    path.write_text("\n".join(map(json.dumps, lines)) + "\n")
-
-    assert check_alike(path)["i300"][0][1] == 1.0 - said
+        reason = "failed verdict: a label without a probability"
+        assert found["i30"] == (None, "refuse", reason)
 
 
 @pytest.mark.parametrize("number", ["1" + "0" * 400, "1e400", "-1", "[0.5]", '"high"'])
-def test_what_is_no_probability_is_an_error_wherever_it_stands(write, number):
+def test_what_is_no_probability_is_an_error(write, scored, number):
     path = write("long", "jsonl")
     lines = path.read_text().splitlines()
-    place = next(k for k, line in enumerate(lines) if '"i300"' in line and '"rude"' in line)
-    whole = json.loads(lines[place])
-    lines[place] = json.dumps(whole | {"probability": "@"}).replace('"@"', number)
+    lines[61] = json.dumps(json.loads(lines[61]) | {"probability": "@"}).replace('"@"', number)
     path.write_text("\n".join(lines) + "\n")
 
-    assert "must be" in check_alike(path)
+    with pytest.raises(InputError, match="must be"):
+        scored(names(FEW), path)
 
 
 @pytest.mark.parametrize("suffix", ["parquet", "jsonl", "csv"])
-def test_words_of_truth_in_a_wide_table_are_no_missing_verdicts(write, suffix):
-    is_true = pl.col("sorry").fill_nan(None) > 0.5
-    word = pl.when(is_true).then(pl.lit("yes")).otherwise(pl.lit("no")).alias("sorry")
-    path = write("wide", suffix, change=lambda table: table.with_columns(word))
+def test_words_of_truth_in_a_wide_table_are_verdicts(write, scored, suffix):
+    word = pl.when(pl.col("rude") > 0.5).then(pl.lit("yes")).otherwise(pl.lit("no"))
+    path = write("wide", suffix, change=lambda table: table.with_columns(rude=word))
 
-    assert {row[0][0] for row in check_alike(path).values()} == {0.0, 1.0}
+    found = scored([f"i{n}" for n in range(1, FEW, 2)], path)
+
+    p = chances(FEW)
+    assert {name: row[0] for name, row in found.items()} == {
+        f"i{n}": -1.0 if p[n, 1] > 0.5 else 2.0 for n in range(1, FEW, 2)
+    }
 
 
 @pytest.mark.parametrize("layout", ["long", "wide"])
-def test_spaces_around_an_id_are_no_part_of_it(write, layout):
-    is_spaced = pl.col("item") == "i300"
-    spaced = pl.when(is_spaced).then(pl.lit(" i300 ")).otherwise("item").alias("item")
+def test_spaces_around_an_id_are_no_part_of_it(write, scored, layout):
+    is_spaced = pl.col("item") == "i30"
+    spaced = pl.when(is_spaced).then(pl.lit(" i30 ")).otherwise("item").alias("item")
     path = write(layout, "parquet", change=lambda table: table.with_columns(spaced))
 
-    assert check_alike(path)["i300"][2] is None
+    check(scored(names(FEW), path))

@@ -11,7 +11,7 @@ from collections import Counter
 
 from voirdire.judging import ScriptedJudge
 from voirdire.models import ScriptedModel
-from voirdire.rewards.synthesis.recipe_reading import load_recipes
+from voirdire.rewards import load_recipes
 from voirdire.rubrics import load_rubric
 
 SAFETY = load_rubric("safety")

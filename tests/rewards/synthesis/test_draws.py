@@ -6,8 +6,8 @@ import pytest
 
 from rewards.synthesis.obedient import RECIPES, SAFETY
 from voirdire.errors import InputError
+from voirdire.rewards import Sampled, Slot
 from voirdire.rewards.synthesis.draws import draw_traits, members_of, seed_of
-from voirdire.rewards.synthesis.recipe import Sampled, Slot
 from voirdire.rubrics import hard_classes
 
 N_DRAWS = 400

@@ -7,8 +7,7 @@ from voirdire.errors import NoDataError
 from voirdire.judging import LlmJudge, Price
 from voirdire.judging.llm.token_estimate import estimate_tokens
 from voirdire.models import ScriptedModel
-from voirdire.rewards.synthesis.estimate import estimate_synthesis
-from voirdire.rewards.synthesis.synthesize import synthesize
+from voirdire.rewards import estimate_synthesis, synthesize
 
 PRICE = Price(input=2.0, output=10.0)
 

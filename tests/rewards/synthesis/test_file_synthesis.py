@@ -6,10 +6,10 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from pathlib import Path
 
 import pytest
 
+from rewards.reward_cases import own_environment
 from rewards.synthesis.obedient import (
     N_COMPLETIONS,
     PROMPTS,
@@ -20,10 +20,8 @@ from rewards.synthesis.obedient import (
     writer,
 )
 from voirdire.errors import InputError, NoDataError
-from voirdire.rewards.comparisons.reading import read_comparisons
+from voirdire.rewards import read_comparisons, synthesize, synthesize_file
 from voirdire.rewards.synthesis import run as synthesis_run
-from voirdire.rewards.synthesis.file_synthesis import synthesize_file
-from voirdire.rewards.synthesis.synthesize import synthesize
 from voirdire.store import open_store
 
 
@@ -175,7 +173,6 @@ import asyncio
 import os
 import sys
 
-sys.path.insert(0, sys.argv[4])
 from rewards.synthesis.obedient import judge, obeying, writer
 from voirdire.judging import Limits
 from voirdire.rewards.synthesis.file_synthesis import synthesize_file
@@ -188,7 +185,7 @@ def noted(request):
 
 
 def is_held():
-    hold, calls = sys.argv[5], sys.argv[3]
+    hold, calls = sys.argv[4], sys.argv[3]
     return os.path.exists(hold) and os.path.exists(calls) and os.path.getsize(calls) >= 40
 
 
@@ -205,7 +202,6 @@ synthesize_file(
     limits=Limits(concurrency=4),
 )
 """
-TESTS = str(Path(__file__).resolve().parents[2])
 N_PROMPTS = 20
 CONCURRENCY = 4
 
@@ -222,7 +218,8 @@ def start(tmp_path):
         """Start a run that waits after half of its calls as long as `hold` is there."""
         words = ["driver.py", "many.jsonl", "made.jsonl", "calls.txt"]
         process = subprocess.Popen(
-            [sys.executable, *(str(tmp_path / word) for word in words), TESTS, tmp_path / "hold"],
+            [sys.executable, *(str(tmp_path / word) for word in words), tmp_path / "hold"],
+            env=own_environment(),
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
         )

@@ -4,8 +4,8 @@ import pytest
 
 from rewards.synthesis.obedient import PROMPTS, RECIPES, SAFETY
 from voirdire.judging import Limits
-from voirdire.models.openai_compatible.model import OpenAICompatibleModel
-from voirdire.rewards.synthesis.synthesize import synthesize
+from voirdire.models import OpenAICompatibleModel
+from voirdire.rewards import synthesize
 
 N_ATTEMPTS = 2
 MOST_TOKENS = 12

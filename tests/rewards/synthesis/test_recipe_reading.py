@@ -6,9 +6,8 @@ import pytest
 
 from rewards.synthesis.obedient import RECIPES, SAFETY
 from voirdire.errors import InputError, RubricError
-from voirdire.rewards.synthesis.default_recipes import default_recipes, instruction_of
-from voirdire.rewards.synthesis.recipe import Instruction
-from voirdire.rewards.synthesis.recipe_reading import load_recipes, recipes_from_text
+from voirdire.rewards import Instruction, default_recipes, load_recipes, recipes_from_text
+from voirdire.rewards.synthesis.default_recipes import instruction_of
 from voirdire.rubrics import built_in_rubrics, load_rubric, rubric_from_text
 
 WITH_BEHAVIORS = [name for name in built_in_rubrics() if load_rubric(name).behaviors]

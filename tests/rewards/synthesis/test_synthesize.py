@@ -31,7 +31,7 @@ from voirdire.errors import (
 from voirdire.judging import Limits, LlmJudge, Price, load_local_judge
 from voirdire.models import ScriptedModel
 from voirdire.records import Item, Message, Reply, Usage
-from voirdire.rewards.synthesis.synthesize import synthesize
+from voirdire.rewards import synthesize
 from voirdire.rubrics import hard_classes
 
 

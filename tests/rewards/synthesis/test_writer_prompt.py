@@ -8,8 +8,8 @@ import pytest
 from rewards.synthesis.obedient import RECIPES, SAFETY
 from voirdire.judging.prompts import FENCE_PATTERN
 from voirdire.records import Message
+from voirdire.rewards import Slot
 from voirdire.rewards.synthesis.draws import draw_traits
-from voirdire.rewards.synthesis.recipe import Slot
 from voirdire.rewards.synthesis.writer_prompt import task_text, writer_request
 
 NONCE = "0123456789abcdef"

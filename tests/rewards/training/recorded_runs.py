@@ -6,9 +6,7 @@ import math
 import numpy as np
 
 from rewards.reward_cases import tiny_judge, tiny_reward
-from voirdire.rewards.live import LiveReward, Turn
-from voirdire.rewards.training.run import TrainingStep
-from voirdire.rewards.training.watch import TrainingWatch
+from voirdire.rewards import LiveReward, TrainingStep, TrainingWatch, Turn
 
 
 def scored(turns, *, reward=None, judge=None, center=False):

@@ -5,7 +5,6 @@ import pytest
 
 from rewards.training.recorded_runs import simulated_steps, step_of
 from voirdire.rewards.training.alarms import alarms_of
-from voirdire.rewards.training.run import ALARM_KINDS
 
 PAYING = ("sorry",)
 CHANGED_AT = 60
@@ -76,9 +75,9 @@ def rare_steps(rng, *, rate=0.5, n_steps=200):
 def test_a_rare_behavior_whose_prompts_differ_does_not_drift():
     rng = np.random.default_rng(4)
 
-    found = [heard(rare_steps(rng), reference=rare_steps(rng)) for _ in range(20)]
+    found = [heard(rare_steps(rng), reference=rare_steps(rng)) for _ in range(5)]
 
-    assert found == [[]] * 20
+    assert found == [[]] * 5
 
 
 def test_a_rare_behavior_that_is_learnt_otherwise_drifts():
@@ -106,9 +105,10 @@ def test_a_correlation_of_five_lengths_a_step_is_chance():
             found = float(np.corrcoef(pairs)[0, 1])
             yield step_of(number, n=5, length_reward_correlation=found)
 
-    assert [heard(list(steps())) for _ in range(20)] == [[]] * 20
+    assert [heard(list(steps())) for _ in range(5)] == [[]] * 5
 
 
+@pytest.mark.slow
 def test_lengths_that_differ_from_prompt_to_prompt_are_not_longer():
     rng = np.random.default_rng(7)
 
@@ -258,7 +258,3 @@ def test_undefined_figures_ring_nothing():
     ]
 
     assert ring(steps, reference=steps) == ()
-
-
-def test_every_kind_of_alarm_is_known():
-    assert set(ALARM_KINDS) == {"missing", "saturation", "drift", "length", "spread"}

@@ -12,11 +12,14 @@ from rewards.reward_cases import TINY, WEIGHTS, read_off, tiny_judge, tiny_rewar
 from rewards.training.recorded_runs import recorded, scored, watch_of
 from voirdire.errors import InputError
 from voirdire.judging import LlmJudge, ScriptedJudge
-from voirdire.rewards import reward_of_weights
-from voirdire.rewards.live import Turn
-from voirdire.rewards.scoring.score_file import score_file
-from voirdire.rewards.training.replay import estimate_replay, replay
-from voirdire.rewards.training.run_reading import read_training_run
+from voirdire.rewards import (
+    Turn,
+    estimate_replay,
+    read_training_run,
+    replay,
+    reward_of_weights,
+    score_file,
+)
 from voirdire.rubrics import rubric_from_text
 
 OTHER = {

@@ -14,13 +14,9 @@ from rewards.training.recorded_runs import drawn_turns, recorded, scored, watch_
 from voirdire.errors import InputError
 from voirdire.io import read_labels
 from voirdire.reporting import certificate_to_json
-from voirdire.rewards.certification import read_certificate
-from voirdire.rewards.given_weights import reward_of_weights
-from voirdire.rewards.live import LiveReward
-from voirdire.rewards.training.run_certificates import certificates_document
-from voirdire.rewards.training.run_reading import read_training_run
+from voirdire.rewards import LiveReward, read_certificate, read_training_run, reward_of_weights
+from voirdire.studies import TestPlan as Plan
 from voirdire.studies import certify, examine
-from voirdire.studies.examination import TestPlan as Plan
 
 
 @pytest.fixture(scope="module")
@@ -173,9 +169,6 @@ def test_figures_that_are_none_are_undefined_and_the_run_is_written(
     watch.add(scored(turns, reward=tiny_reward()), turns, step=0)
     watch.close()
 
-    told = certificates_document(reward)["propositions"]["sorry"]["examinations"]
     found = written(tmp_path / "run")["certificates"]["propositions"]["sorry"]["examinations"]
-
-    assert found == told
-    assert (told[0]["winning_rate"], told[0]["epsilon"], told[0]["n_items"]) == (None, None, 0)
-    assert len(told[0]["alignment"]) < 200
+    assert (found[0]["winning_rate"], found[0]["epsilon"], found[0]["n_items"]) == (None, None, 0)
+    assert len(found[0]["alignment"]) < 200

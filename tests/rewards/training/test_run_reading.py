@@ -6,20 +6,15 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-from rewards.reward_cases import tiny_reward
+from rewards.reward_cases import own_environment, tiny_reward
 from rewards.training.recorded_runs import drawn_turns, recorded, scored, watch_of
 from voirdire.errors import InputError
-from voirdire.rewards.live import Turn
-from voirdire.rewards.training.completions_reading import CompletionReader
-from voirdire.rewards.training.run_reading import read_training_run
+from voirdire.rewards import Turn, read_training_run, sample_training_run
 from voirdire.rewards.training.sessions import Session, counting
-
-TESTS = str(Path(__file__).parents[2])
 
 
 def as_rank(monkeypatch, rank, world=2):
@@ -78,7 +73,7 @@ def test_processes_without_a_rank_that_run_together_add_up(tmp_path):
             [sys.executable, "-c", code],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            env=os.environ | {"PYTHONPATH": TESTS},
+            env=own_environment(),
             text=True,
         )
         for _ in range(2)
@@ -161,6 +156,7 @@ def test_steps_behind_a_checkpoint_that_was_gone_back_to_do_not_count(tmp_path):
 # Damage ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.ci
 def test_a_process_that_is_killed_leaves_all_but_its_last_line(tmp_path):
     code = (
         "import itertools\n"
@@ -171,7 +167,7 @@ def test_a_process_that_is_killed_leaves_all_but_its_last_line(tmp_path):
         "for step in itertools.count():\n"
         "    w.add(s, t, step=step)\n"
     )
-    worker = subprocess.Popen([sys.executable, "-c", code], env=os.environ | {"PYTHONPATH": TESTS})
+    worker = subprocess.Popen([sys.executable, "-c", code], env=own_environment())
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
         found = list((tmp_path / "run").glob("steps-*.jsonl"))
@@ -329,7 +325,7 @@ def test_a_pipe_or_a_device_in_the_folder_is_not_read(tmp_path, name, kind):
         path.symlink_to("/dev/zero")
 
     with pytest.raises(InputError, match=rf"{name}: cannot be read \(no regular file\)"):
-        list(CompletionReader(read_training_run(tmp_path / "run")).batches())
+        sample_training_run(tmp_path / "run")
 
 
 @pytest.mark.parametrize("content", [None, "[" * 200_000])

@@ -12,9 +12,7 @@ import pytest
 from rewards.training.recorded_runs import recorded, scored, watch_of
 from voirdire.errors import InputError, NoDataError
 from voirdire.io import read_labels, stream_items
-from voirdire.rewards.live import Turn
-from voirdire.rewards.training.sample import sample_training_run
-from voirdire.rewards.training.sample_files import SHEET_COLUMNS, harmless, write_sample
+from voirdire.rewards import Turn, sample_training_run, write_sample
 
 
 @pytest.fixture(scope="module")
@@ -160,9 +158,10 @@ def test_what_annotators_get_says_nothing_of_judge_and_run(written):
     rows = [json.loads(line) for line in files.items.read_text(encoding="utf-8").splitlines()]
 
     assert {tuple(row) for row in rows} == {("id", "prompt", "response", "behavior")}
+    columns = ["item", "question", "label", "asked", "annotator", "prompt", "response"]
     for path in files.sheets:
         found = sheet(path)
-        assert tuple(found[0]) == SHEET_COLUMNS
+        assert list(found[0]) == columns
         assert {row["label"] for row in found} == {""}
         heads = [f"{row['item']} {row['question']} {row['annotator']}" for row in found]
         assert not [head for head in heads if any(word in head for word in known)]
@@ -269,6 +268,7 @@ def test_some_questions_only(run, tmp_path):
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
+        ('=HYPERLINK("http://x","0.9")', '\'=HYPERLINK("http://x","0.9")'),
         ("=1+1", "'=1+1"),
         ("+1", "'+1"),
         ("-1", "'-1"),
@@ -279,24 +279,18 @@ def test_some_questions_only(run, tmp_path):
         ("\v\xa0=1", "'\v\xa0=1"),
         ("\uff1d1+1", "'\uff1d1+1"),
         ("1 + 1 = 2", "1 + 1 = 2"),
-        ("", ""),
     ],
 )
-def test_texts_that_a_spreadsheet_would_run_are_made_harmless(text, expected):
-    assert harmless(text) == expected
-
-
-def test_hostile_texts_stay_harmless_in_the_sheet(tmp_path):
+def test_texts_that_a_spreadsheet_would_run_are_harmless_in_the_sheet(tmp_path, text, expected):
     watch = watch_of(tmp_path / "run")
-    formula = '=HYPERLINK("http://x","0.9")'
-    turns = [Turn(response=formula, prompt="@A1", behavior="refuse")]
+    turns = [Turn(response=text, prompt=text, behavior="refuse")]
     watch.add(scored(turns), turns, step=0)
 
     files = write_sample(sample_training_run(tmp_path / "run"), tmp_path / "sample")
 
     first = sheet(files.sheets[0])[0]
-    assert (first["response"], first["prompt"]) == (f"'{formula}", "'@A1")
-    assert json.loads(files.items.read_text(encoding="utf-8"))["response"] == formula
+    assert (first["response"], first["prompt"]) == (expected, expected)
+    assert json.loads(files.items.read_text(encoding="utf-8"))["response"] == text
 
 
 def test_a_formula_in_the_place_of_a_proposition_is_refused(tmp_path):

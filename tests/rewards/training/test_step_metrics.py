@@ -1,4 +1,4 @@
-"""Figures of a step, against sums done by hand; and what processes wrote, added up exactly."""
+"""Figures of a step, against sums done by hand; and what ranks wrote, added up exactly."""
 
 import math
 import random
@@ -6,21 +6,28 @@ import random
 import numpy as np
 import pytest
 
-from rewards.reward_cases import expected_rule_reward, tiny_reward
-from rewards.training.recorded_runs import drawn_turns, scored
-from voirdire.rewards.live import Turn
-from voirdire.rewards.training.step_metrics import step_metrics, used_propositions
-from voirdire.rewards.training.step_sums import StepSums, group_of, n_characters, sums_of
-
-CLASSES = {"refuse": ("bad", "good", "poor"), "chat": ("good", "poor")}
+from rewards.reward_cases import expected_rule_reward, tiny_judge, tiny_reward
+from rewards.training.recorded_runs import drawn_turns, scored, watch_of
+from voirdire.adapters import GuardedReward
+from voirdire.rewards import Turn, read_training_run, reward_of_weights
 
 
-def metrics_of(turns, **settings):
-    return step_metrics(tiny_reward(), scored(turns, **settings), turns)
+def metrics_of(turns):
+    reward = GuardedReward(tiny_reward(), judge=tiny_judge())
+    try:
+        return reward.scored(turns).metrics
+    finally:
+        reward.close()
 
 
-def figures_of(sums):
-    return sums.step(0, propositions=("sorry", "rude"), classes=CLASSES, by_tokens=True)
+def step_of(folder, *batches):
+    """Record batches of turns as one step; give it."""
+    watch = watch_of(folder)
+    for turns in batches:
+        watch.add(scored(turns), turns, step=0)
+    watch.close()
+    [step] = read_training_run(folder).steps
+    return step
 
 
 def test_figures_of_a_small_step_are_those_done_by_hand():
@@ -105,29 +112,34 @@ def test_lengths_are_characters_where_some_tokens_are_not_known():
 
 
 def test_propositions_that_no_weight_needs_are_not_among_the_metrics():
-    reward = tiny_reward()
+    reward = reward_of_weights({"chat": {"rude": 1.0}}, rubric=tiny_reward().rubric, judge=None)
+    guarded = GuardedReward(reward, judge=tiny_judge())
 
-    assert used_propositions(reward) == ("sorry", "rude")
+    found = guarded.scored([Turn(response="0.9 0.1", behavior="chat")]).metrics
+    guarded.close()
+
+    assert found["proposition/rude"] == 0.1
+    assert "proposition/sorry" not in found
 
 
 @pytest.mark.parametrize("n_parts", [2, 5, 12])
-def test_parts_of_any_size_add_up_to_the_whole(n_parts):
+def test_parts_of_ranks_of_any_size_add_up_to_the_whole(tmp_path, monkeypatch, n_parts):
     rng = np.random.default_rng(n_parts)
     turns = [*drawn_turns(rng, n_prompts=6, n_each=8), *drawn_turns(rng, behavior="chat")]
     turns[3] = Turn(response=None, prompt="prompt 0", behavior="refuse", n_tokens=5)
-    scores = scored(turns)
-    whole = sums_of(tiny_reward(), scores, turns)
+    expected = step_of(tmp_path / "whole", turns)
     random.Random(n_parts).shuffle(turns)  # groups are split between the parts
     edges = sorted(rng.integers(0, len(turns), size=n_parts - 1).tolist())
+    monkeypatch.setenv("WORLD_SIZE", str(n_parts))
 
-    added = StepSums()
-    for low, high in zip([0, *edges], [*edges, len(turns)], strict=True):
-        part = turns[low:high]
-        told = sums_of(tiny_reward(), scored(part), part).told()
-        added.add(StepSums.read(told))
+    for rank, (low, high) in enumerate(zip([0, *edges], [*edges, len(turns)], strict=True)):
+        monkeypatch.setenv("RANK", str(rank))
+        watch = watch_of(tmp_path / "ranks")
+        watch.add(scored(turns[low:high]), turns[low:high], step=0)
+        watch.close()
 
-    expected, found = figures_of(whole), figures_of(added)
-    assert found.n == expected.n
+    [found] = read_training_run(tmp_path / "ranks").steps
+    assert found.n == expected.n == 64
     assert found.n_missing == expected.n_missing == 1
     assert found.n_groups == expected.n_groups == 6
     for name in ("reward_mean", "reward_sd", "rule_mean", "length_mean"):
@@ -140,27 +152,34 @@ def test_parts_of_any_size_add_up_to_the_whole(n_parts):
         assert found.class_shares[behavior] == pytest.approx(shares, rel=1e-12)
 
 
-def test_a_constant_length_has_no_correlation_even_after_adding_up():
+def test_a_constant_length_has_no_correlation_even_after_adding_up(tmp_path):
     turns = [Turn(response="0.9 0.1", behavior="refuse", n_tokens=7) for _ in range(3)]
     turns += [Turn(response="0.1 0.3", behavior="refuse", n_tokens=7) for _ in range(3)]
-    sums = StepSums()
-    for turn in turns:
-        sums.add(sums_of(tiny_reward(), scored([turn]), [turn]))
 
-    assert math.isnan(figures_of(sums).length_reward_correlation)
-    assert sums.tokens.deviation == 0.0
+    step = step_of(tmp_path / "run", turns[:2], turns[2:5], turns[5:])
+
+    assert step.n == 6
+    assert math.isnan(step.length_reward_correlation)
 
 
-def test_groups_are_told_by_their_name_or_by_their_prompt():
-    chat = [{"role": "user", "content": "p"}]
+CHAT = [{"role": "user", "content": "p"}]
 
-    assert group_of(Turn(response="x")) is None
-    assert group_of(Turn(response="x", prompt="p")) == group_of(Turn(response="y", prompt="p"))
-    assert group_of(Turn(response="x", prompt="p")) != group_of(Turn(response="x", prompt="q"))
-    assert group_of(Turn(response="x", prompt=chat)) == group_of(Turn(response="y", prompt=chat))
-    assert group_of(Turn(response="x", prompt="p", group="g")) == group_of(
-        Turn(response="x", prompt="q", group="g")
-    )
+
+@pytest.mark.parametrize(
+    ("first", "second", "n_groups"),
+    [
+        ({}, {}, 0),
+        ({"prompt": "p"}, {"prompt": "p"}, 1),
+        ({"prompt": "p"}, {"prompt": "q"}, 0),
+        ({"prompt": CHAT}, {"prompt": CHAT}, 1),
+        ({"prompt": "p", "group": "g"}, {"prompt": "q", "group": "g"}, 1),
+        ({"prompt": "p", "group": "g"}, {"prompt": "p", "group": "h"}, 0),
+    ],
+)
+def test_groups_are_told_by_their_name_or_by_their_prompt(tmp_path, first, second, n_groups):
+    turns = [Turn(response="0.9 0.1", behavior="chat", **more) for more in (first, second)]
+
+    assert step_of(tmp_path / "run", turns).n_groups == n_groups
 
 
 @pytest.mark.parametrize(
@@ -173,5 +192,7 @@ def test_groups_are_told_by_their_name_or_by_their_prompt():
         (7, 0),
     ],
 )
-def test_characters_are_counted_of_text_and_messages(response, expected):
-    assert n_characters(response) == expected
+def test_characters_are_counted_of_text_and_messages(tmp_path, response, expected):
+    step = step_of(tmp_path / "run", [Turn(response=response, behavior="chat")])
+
+    assert step.length_mean == expected

@@ -10,15 +10,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rewards.reward_cases import expected_rule_reward, tiny_judge, tiny_reward
+from rewards.reward_cases import expected_rule_reward, own_environment, tiny_judge, tiny_reward
 from rewards.training.recorded_runs import drawn_turns, recorded, scored, watch_of
 from voirdire.errors import InputError
 from voirdire.io import stream_items
 from voirdire.judging import ScriptedJudge
-from voirdire.rewards import read_judged_items, reward_of_weights
-from voirdire.rewards.live import Turn
-from voirdire.rewards.training.run_reading import read_training_run
-from voirdire.rewards.training.watch import COUNTED_STEP
+from voirdire.rewards import Turn, read_judged_items, read_training_run, reward_of_weights
 from voirdire.rubrics import rubric_from_text
 
 
@@ -114,8 +111,8 @@ def test_without_a_trainers_step_so_many_completions_make_one(tmp_path):
 
     found = read_training_run(tmp_path / "run").steps
     assert [(step.step, step.n) for step in found] == [
-        (0, COUNTED_STEP),
-        (1, COUNTED_STEP),
+        (0, 256),
+        (1, 256),
         (2, 64),
     ]
 
@@ -286,11 +283,8 @@ def test_counted_steps_go_on_behind_those_of_a_process_that_ended(tmp_path):
         "t = [Turn(response='0.9 0.1', prompt='p', behavior='refuse')]\n"
         f"watch_of({str(tmp_path / 'run')!r}).add(scored(t), t)\n"
     )
-    tests = str(Path(__file__).parents[2])
     for _ in range(2):
-        subprocess.run(
-            [sys.executable, "-c", code], env=os.environ | {"PYTHONPATH": tests}, check=True
-        )
+        subprocess.run([sys.executable, "-c", code], env=own_environment(), check=True)
 
     assert [s.step for s in read_training_run(tmp_path / "run").steps] == [0, 1]
 

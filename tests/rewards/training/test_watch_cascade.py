@@ -10,11 +10,7 @@ from rewards.reward_cases import tiny_reward
 from rewards.training.recorded_runs import drawn_turns, recorded, scored, watch_of
 from voirdire.errors import RefusalError
 from voirdire.judging import ScriptedJudge
-from voirdire.rewards import read_judged_items, reward_of_weights
-from voirdire.rewards.live import Turn
-from voirdire.rewards.training.completions_reading import CompletionReader
-from voirdire.rewards.training.replay import replay
-from voirdire.rewards.training.run_reading import read_training_run
+from voirdire.rewards import Turn, read_judged_items, read_training_run, replay, reward_of_weights
 from voirdire.rubrics import rubric_from_text
 
 
@@ -29,10 +25,6 @@ def rows_of(folder):
         for path in sorted(folder.glob("completions-*.jsonl"))
         for line in path.read_text(encoding="utf-8").splitlines()
     ]
-
-
-def completions_of(run):
-    return [row for rows in CompletionReader(run).batches() for row in rows]
 
 
 @pytest.fixture
@@ -56,13 +48,11 @@ def by_both(tmp_path):
 
 def test_each_completion_says_which_judge_it_came_to(by_both):
     rows = rows_of(by_both)
-    run = read_training_run(by_both)
 
     expected = {
         row["response"]: "scripted" if is_between(row["response"]) else "quick" for row in rows
     }
     assert {row["response"]: row["answered_by"] for row in rows} == expected
-    assert {row.response: row.answered_by for row in completions_of(run)} == expected
     failed = next(row for row in rows if row["response"].endswith("bad"))
     assert failed["missing"] is not None
     assert failed["answered_by"] == "scripted"  # it was called, and may have to be paid
@@ -112,7 +102,6 @@ def test_with_one_judge_nothing_more_is_written(tmp_path):
     steps = "".join(path.read_text() for path in (tmp_path / "run").glob("steps-*.jsonl"))
     assert "answered_by" not in steps
     assert [dict(step.answered_by) for step in run.steps] == [{}, {}]
-    assert {row.answered_by for row in completions_of(run)} == {None}
 
 
 def test_such_a_run_is_replayed_and_read_as_verdicts_and_is_a_reference(by_both, tmp_path):
@@ -153,7 +142,8 @@ behaviors:
     watch.add(scored(turns, reward=reward, judge=judge), turns, step=0)
     watch.close()
 
-    [row] = completions_of(read_training_run(tmp_path / "run"))
+    [path] = (tmp_path / "run").glob("completions-*.jsonl")
+    found = read_judged_items(path, rubric=reward.rubric)
 
-    assert row.probabilities == [0.25, 0.75]
-    assert row.answered_by is None
+    assert found.propositions == ("sorry", "answered_by")
+    assert found.probabilities.tolist() == [[0.25, 0.75]]

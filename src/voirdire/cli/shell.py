@@ -1,0 +1,328 @@
+"""What every command stands on: how a call is read, what help shows, how a call ends.
+
+A command is a function in a file of its own, named in the table of `voirdire.cli.main` and loaded
+when it is called. Its parameters are its options, and a dataclass marked ``Parameter(name="*")`` is
+a group of them. What a caller got wrong is a `UsageError`. A command that takes a `Call` is told
+which options were typed.
+"""
+
+from __future__ import annotations
+
+import sys
+from contextvars import ContextVar
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, cast
+
+from cyclopts import App, Group, Parameter
+from cyclopts.exceptions import (
+    CoercionError,
+    CycloptsError,
+    MissingArgumentError,
+    RepeatArgumentError,
+    UnknownOptionError,
+    UnusedCliTokensError,
+    ValidationError,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from cyclopts.argument import Argument, ArgumentCollection
+    from cyclopts.help import HelpEntry, HelpPanel
+    from rich.console import Console, ConsoleOptions
+
+__all__ = [
+    "ALL",
+    "Call",
+    "Command",
+    "Typed",
+    "UsageError",
+    "make_app",
+    "options_of",
+    "run_app",
+    "say",
+]
+
+ALL = "--help-all"
+_WIDEST_NAME = 36
+_NO_DEFAULT = (None, "False", "[]", "()", "None")
+_CALLED: ContextVar[str] = ContextVar("called", default="")
+_GONE: ContextVar[Mapping[str, str]] = ContextVar("gone", default={})  # noqa: B039  # never written
+_SHOWN: ContextVar[Sequence[str]] = ContextVar("shown", default=())
+_TYPED: ContextVar[dict[str, TypedOption]] = ContextVar("typed")
+
+
+class UsageError(Exception):
+    """A call that says something that no command can mean."""
+
+
+@dataclass(frozen=True)
+class TypedOption:
+    """How an option was typed, and the group in whose panel help shows it."""
+
+    flag: str
+    group: str
+
+
+@dataclass(frozen=True)
+class Typed:
+    """Which options of a call were typed, by the names of the parameters."""
+
+    options: Mapping[str, TypedOption]
+
+
+Call: TypeAlias = Annotated[Typed, Parameter(parse=False)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Command:
+    """A command: its function, what it does, a call, and the options that plain help shows.
+
+    `usual` names options between spaces; empty shows all. `gone` holds old spellings of options,
+    each with its new one.
+    """
+
+    target: str
+    summary: str
+    example: str
+    usual: str = ""
+    gone: Mapping[str, str] | None = None
+
+
+def say(text: str = "") -> None:
+    """Say something beside the result."""
+    sys.stderr.write(f"{text}\n")
+
+
+def make_app(
+    name: str,
+    commands: Mapping[str, Command],
+    *,
+    families: Mapping[str, str],
+    help_text: str,
+    version: str,
+) -> App:
+    """Make an application of commands, none of which is loaded yet.
+
+    The first word of a name of two, such as `rubric list`, is a family with a help text.
+    """
+    made = App(
+        name=name,
+        help=help_text,
+        version=version,
+        help_format="plaintext",
+        help_formatter=_ShortHelp(commands),
+        default_parameter=Parameter(
+            negative_bool=(),
+            negative_iterable=(),
+            show_env_var=False,
+            allow_repeating=True,
+            allow_leading_hyphen=True,  # an option takes what follows it, also `-` and `-1`
+        ),
+        config=_remember_typed,
+        group_parameters=Group("Options", sort_key=0),
+    )
+    made.register_install_completion_command()
+    for called, command in commands.items():
+        place = made
+        *path, last = called.split(" ")
+        for part in path:
+            if part not in place:
+                place.command(App(name=part, help=families[part]))
+            place = place[part]
+        place.command(command.target, name=last)
+    return made
+
+
+def _remember_typed(_app: App, _commands: tuple[str, ...], arguments: ArgumentCollection) -> None:
+    known = [name for argument in arguments for name in argument.names if argument.parse]
+    for argument in arguments:
+        for token in argument.tokens:
+            if token.keyword is None and token.value[:1] == "-" and token.value not in ("-", "--"):
+                raise UsageError(_no_option(token.value.partition("=")[0], known, _GONE.get()))
+    _TYPED.set(
+        {
+            argument.field_info.name: TypedOption(
+                flag=argument.name,
+                group=_group_name(argument),
+            )
+            for argument in arguments
+            if argument.tokens
+        }
+    )
+
+
+def _group_name(argument: Argument) -> str:
+    groups = cast("tuple[Group, ...]", argument.parameter.group or ())
+    return groups[0].name if groups else ""
+
+
+class _ShortHelp:
+    """Shows names beside what they mean: the usual options, or all where they are asked for."""
+
+    def __init__(self, commands: Mapping[str, Command]) -> None:
+        self._commands = commands
+
+    def __call__(self, console: Console, options: ConsoleOptions, panel: HelpPanel) -> None:  # noqa: ARG002
+        from rich.table import Table
+
+        table = Table.grid(padding=(0, 2, 0, 0))
+        table.add_column(no_wrap=True, max_width=_WIDEST_NAME, overflow="fold")
+        table.add_column(ratio=1)
+        for row in panel.entries:
+            name = ", ".join(row.display_labels_with_metavar)
+            if panel.format == "command":
+                command = self._commands.get(self._whole_name(name))
+                table.add_row(f"  {name}", command.summary if command else _plain(row.description))
+            elif _is_shown(row):
+                table.add_row(f"  {name}", _meaning(row))
+        if table.row_count:
+            console.print(panel.title, style="bold")
+            console.print(table)
+            console.print()
+
+    def _whole_name(self, name: str) -> str:
+        return " ".join([*_CALLED.get().split(), name])
+
+    def render_usage(self, console: Console, _options: ConsoleOptions, usage: Any) -> None:
+        """Show how the command is called."""
+        console.print(usage)
+
+    def render_description(self, console: Console, _options: ConsoleOptions, text: Any) -> None:
+        """Show what the command does, and how to see its other options."""
+        console.print(text)
+        console.print()
+        if _SHOWN.get():
+            console.print(f"The usual options; all of them: {ALL}.\n", style="dim")
+
+
+def _meaning(row: HelpEntry) -> str:
+    """Say what an option means, what it may be, and what it is by default."""
+    said = [_plain(row.description)]
+    said += [f"One of {', '.join(row.choices)}."] if row.choices else []
+    said += [f"Default {row.default}."] if row.default not in _NO_DEFAULT else []
+    said += ["Required."] if row.required and not row.positional_label else []
+    return " ".join(part for part in said if part)
+
+
+def _plain(text: Any) -> str:
+    return str(getattr(text, "primary_renderable", text) or "")
+
+
+def _is_shown(row: HelpEntry) -> bool:
+    usual = _SHOWN.get()
+    if row.positional_label or not usual:
+        return True
+    return row.required or any(name in usual for name in row.all_options)
+
+
+def run_app(app: App, commands: Mapping[str, Command], tokens: Sequence[str]) -> None:
+    """Call the command that is meant; exit 2 with a line where none can be meant."""
+    words = [word for word in tokens if word != ALL]
+    shows_all = len(words) < len(tokens)
+    called = _called(commands, words)
+    _SHOWN.set(() if shows_all or called not in commands else commands[called].usual.split())
+    _CALLED.set(called or next((word for word in words[:1] if word[:1] != "-"), ""))
+    _GONE.set(commands[called].gone or {} if called in commands else {})
+    _TYPED.set({})
+    try:
+        function, bound, ignored = app.parse_args(
+            [*words, *(["--help"] if shows_all else [])],
+            print_error=False,
+            exit_on_error=False,
+        )
+        given = dict.fromkeys(ignored, Typed(_TYPED.get()))
+        function(*bound.args, **(bound.kwargs | given))
+        if not called and not any(word.startswith("-") for word in tokens):
+            sys.exit(2)  # no command was named: help was shown
+    except (CycloptsError, UsageError) as error:
+        known = [*options_of(app, called)] if called in commands else []
+        for line in _lines(
+            error, called, commands.get(called), known, is_bare=words == called.split()
+        ):
+            say(line)
+        sys.exit(2)
+
+
+def _called(commands: Mapping[str, Command], tokens: Sequence[str]) -> str:
+    """Name the command that a call begins with."""
+    found = [name for name in commands if [*tokens[: len(name.split())]] == name.split()]
+    return max(found, key=len, default="")
+
+
+def options_of(app: App, called: str) -> dict[str, Argument]:
+    """List the options of a command by their spellings."""
+    place = app
+    for name in called.split():
+        place = place[name]
+    found = place.assemble_argument_collection(default_parameter=app.default_parameter)
+    return {name: row for row in found if row.parse for name in row.names if name[:1] == "-"}
+
+
+def _lines(
+    error: Exception, called: str, command: Command | None, known: Sequence[str], *, is_bare: bool
+) -> list[str]:
+    """Say what is wrong with a call."""
+    program = f"voirdire {called}".strip()
+    unused = [word.partition("=")[0] for word in getattr(error, "unused_tokens", None) or ()]
+    unknown = [word for word in unused if word.startswith("-") and word not in known]
+    if unknown:
+        said = _no_option(unknown[0], known, _GONE.get())
+        return [f"{program}: {said}", f"Help: {program} --help"]
+    if isinstance(error, MissingArgumentError) and command and error.keyword is None:
+        return [
+            f"{program}: {_name(error)} is missing. {command.summary}",
+            f"Example: {command.example}",
+            f"Help: {program} --help",
+        ]
+    example = [f"Example: {command.example}"] if command and is_bare else []
+    return [f"{program}: {_message(error)}", *example, f"Help: {program} --help"]
+
+
+def _name(error: CycloptsError) -> str:
+    """Name the option or argument that an error is about, as it is typed."""
+    argument = error.argument
+    if argument is None:
+        return "it"
+    return f"`{argument.name}`" if argument.name.startswith("-") else argument.name
+
+
+def _message(error: Exception) -> str:
+    gone = _GONE.get()
+    match error:
+        case UnknownOptionError():
+            word = (error.token.keyword or error.token.value).partition("=")[0]
+            known = [name for row in error.argument_collection for name in row.names if row.parse]
+            return _no_option(word, known, gone)
+        case MissingArgumentError():
+            return f"{_name(error)} needs a value."
+        case CoercionError():
+            value = "" if error.token is None else f", got {error.token.value!r}"
+            return f"{_name(error)} must be {_wanted(error)}{value}."
+        case RepeatArgumentError():
+            return f"{_name(error)} must be given once, got it twice."
+        case ValidationError():
+            given = error.argument.value if error.argument else None
+            return f"{_name(error)}: {error.exception_message} Got {given!r}."
+        case UnusedCliTokensError():
+            return f"it takes no {', '.join(map(repr, error.unused_tokens or ()))} there."
+    return " ".join(str(error).replace('"', "`").split())
+
+
+def _no_option(word: str, known: Sequence[str], gone: Mapping[str, str]) -> str:
+    """Refuse an option, and name the one that may be meant."""
+    if word in gone:
+        return f"`{word}` is now {gone[word]}."
+    near = get_close_matches(word, known, n=1, cutoff=0.6)
+    return f"`{word}` is no option.{f' Did you mean `{near[0]}`?' if near else ''}"
+
+
+def _wanted(error: CoercionError) -> str:
+    """Say what a value must be."""
+    argument = error.argument
+    choices = None if argument is None else argument.get_choices(force=True)
+    if choices:
+        return f"one of {', '.join(choices)}"
+    kinds = {"int": "a whole number", "float": "a number"}
+    return kinds.get(getattr(error.target_type, "__name__", ""), "of another kind")
