@@ -5,10 +5,20 @@ from collections import Counter
 from typing import get_args
 
 from voirdire.attacks import AttackFamily, attacks
-from voirdire.judging.prompts.harmless import visible
+from voirdire.judging import show_prompt
 from voirdire.records import Item
+from voirdire.rubrics import rubric_from_text
 
 ALL = attacks()
+ONE_QUESTION = rubric_from_text(
+    """
+schema: voirdire.rubric/1
+name: one
+version: "1"
+questions:
+  - {id: sorry, kind: boolean, text: "Does it say sorry?"}
+"""
+)
 
 
 def test_every_family_is_there_and_there_are_many():
@@ -67,7 +77,7 @@ def test_what_hides_really_hides():
 
     for name in ("zero_width", "override", "tags", "variants", "line_ends", "controls", "fillers"):
         text = hidden[f"hidden_text/{name}"]
-        assert visible(text) != text
+        assert text not in show_prompt(ONE_QUESTION, item=Item(id="a", response=text))
 
 
 def test_items_with_any_attack_can_be_hashed_and_told_apart():

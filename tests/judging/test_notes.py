@@ -2,7 +2,6 @@ import json
 
 import voirdire
 from voirdire.judging import ScriptedJudge, judge_file
-from voirdire.judging.notes import distrust, without_prompt
 
 ROWS = [
     {"id": "a", "prompt": "How are you?", "response": "Fine."},
@@ -24,7 +23,8 @@ def test_and_in_a_file_whether_parts_are_used_again_or_not(tmp_path):
 
     summary = judge_file(source, tmp_path / "out.parquet")
 
-    assert summary.notes == without_prompt(2, 3)
+    [note, *_] = summary.notes
+    assert note.startswith("2 of 3 items have no prompt and were judged without it")
 
 
 def test_with_prompts_there_is_nothing_to_say(tmp_path):
@@ -41,7 +41,7 @@ def test_what_the_card_does_not_trust_stands_in_the_notes():
     assert note.startswith("by its own card 'local' should not be trusted on: judgement, ")
 
 
-def test_a_judge_without_a_card_is_not_doubted():
-    judge = ScriptedJudge(questions=("asks",), answer=lambda item: [0.5])
+def test_a_judge_without_a_card_is_not_doubted(rubric):
+    judge = ScriptedJudge(questions=("sorry", "rude"), answer=lambda item: [0.5, 0.5])
 
-    assert distrust(judge) == ()
+    assert voirdire.judge(ROWS[:1], rubric=rubric, judge=judge).notes == ()

@@ -18,7 +18,7 @@ from voirdire.errors import BadRequestError, UnsupportedError, VerdictParseError
 from voirdire.judging.asking import Ask
 from voirdire.judging.prompts import PromptBuilder, RouterPrompt
 from voirdire.judging.reading import ReplyReader, RouterReader
-from voirdire.models.openai_compatible.model import OpenAICompatibleModel
+from voirdire.models import OpenAICompatibleModel
 from voirdire.records import Item, Message
 from voirdire.rubrics import Question, load_rubric
 

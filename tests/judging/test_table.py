@@ -8,9 +8,14 @@ import polars as pl
 import pytest
 
 import voirdire
-from voirdire.judging import ScriptedJudge, VerdictBatch, judge_items
-from voirdire.judging.table import LONG_COLUMNS, is_verdict_table, verdict_columns
+from voirdire.judging import ScriptedJudge, VerdictBatch, judge_file, judge_items
+from voirdire.judging.table import is_verdict_table
 from voirdire.records import Failure, Item
+
+LONG = ["item", "judge", "question", "label", "probability", "source", "threshold", "behavior"]
+LONG += ["failure", "fingerprint"]
+CLASSES = ["refuse.bad", "refuse.good", "refuse.poor", "chat.good", "chat.poor"]
+WIDE = ["item", "behavior", "sorry", "rude", *CLASSES, "judge", "fingerprint"]
 
 
 @pytest.fixture
@@ -21,7 +26,7 @@ def batch(items, judge, rubric):
 def test_an_items_propositions_come_first_and_then_its_classes(batch):
     frame = batch.to_frame()
 
-    assert frame.columns == list(LONG_COLUMNS)
+    assert frame.columns == LONG
     refuse, chat = ["refuse.bad", "refuse.good", "refuse.poor"], ["chat.good", "chat.poor"]
     assert frame.select("item", "question").rows() == [
         *(("a", name) for name in ["sorry", "rude", *refuse]),
@@ -105,10 +110,10 @@ def test_a_failure_that_the_class_does_not_hang_on_leaves_it_known(judge, rubric
     assert frame["failure"].to_list() == [None] * 3
 
 
-def test_wide_has_one_row_per_item_and_every_class_in_every_batch(batch, rubric):
+def test_wide_has_one_row_per_item_and_every_class_in_every_batch(batch):
     frame = batch.to_frame("wide")
 
-    assert tuple(frame.columns) == verdict_columns(rubric, "wide")
+    assert frame.columns == WIDE
     assert frame["item"].to_list() == ["a", "b", "c"]
     assert frame["behavior"].to_list() == ["refuse", "chat", None]
     assert frame["chat.good"].to_list() == [None, pytest.approx(1.0), pytest.approx(0.5)]
@@ -119,7 +124,7 @@ def test_a_batch_of_one_behavior_has_the_columns_of_all(items, judge, rubric):
 
     frame = batch.to_frame("wide")
 
-    assert tuple(frame.columns) == verdict_columns(rubric, "wide")
+    assert frame.columns == WIDE
     assert frame["chat.good"].to_list() == [None]
     assert frame.schema["chat.good"] == pl.Float64
 
@@ -158,20 +163,21 @@ def test_an_unknown_layout_is_refused(batch):
         batch.to_frame("broad")
 
 
-def test_tables_of_ours_are_told_by_their_columns(rubric):
-    assert is_verdict_table(LONG_COLUMNS) == "long"
-    assert is_verdict_table(verdict_columns(rubric, "wide")) == "wide"
+def test_tables_of_ours_are_told_by_their_columns():
+    assert is_verdict_table(tuple(LONG)) == "long"
+    assert is_verdict_table(tuple(WIDE)) == "wide"
     assert is_verdict_table(("item", "behavior")) is None
     assert is_verdict_table(("item", "judge", "label")) is None
 
 
-def test_a_question_with_the_name_of_a_column_needs_the_long_layout(rubric):
+def test_a_question_with_the_name_of_a_column_needs_the_long_layout(rubric, write_items, tmp_path):
     named = dataclasses.replace(
         rubric, questions=(dataclasses.replace(rubric.questions[0], id="judge"),), behaviors=()
     )
+    judge = ScriptedJudge(questions=("judge",), answer=lambda item: [0.5])
 
     with pytest.raises(voirdire.InputError, match=r"`layout` must be 'long'.*'judge'"):
-        verdict_columns(named, "wide")
+        judge_file(write_items(1), tmp_path / "o.csv", rubric=named, judge=judge, layout="wide")
 
 
 @pytest.mark.parametrize("text", ["1.5 0", "-0.1 0.3", "inf 0"])

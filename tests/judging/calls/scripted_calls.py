@@ -4,7 +4,8 @@ import asyncio
 import random
 
 from voirdire.errors import VerdictParseError
-from voirdire.judging.calls import Call, Caller, Limits, decode_attempt
+from voirdire.judging import Limits
+from voirdire.judging.calls import Call, Caller, decode_attempt
 from voirdire.models import Capabilities, ChatRequest
 from voirdire.records import Message, Reply
 

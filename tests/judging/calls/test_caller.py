@@ -13,7 +13,8 @@ from voirdire.errors import (
     RefusalError,
     UnsupportedError,
 )
-from voirdire.judging.calls import Caller, CallFailure, Limits, Outcome
+from voirdire.judging import Limits
+from voirdire.judging.calls import Caller, CallFailure, Outcome
 from voirdire.records import Failure, Reply, TokenStep, Usage
 
 

@@ -9,8 +9,9 @@ import pytest
 from clocks import put_forward, run_forward
 from servers.faulty import FINAL, TRANSIENT, UNREADABLE, mixed_faults
 from voirdire.errors import AccessError, ServerError, UnsupportedError
+from voirdire.judging import Limits
 from voirdire.judging.asking import Ask
-from voirdire.judging.calls import Call, Caller, Limits, decode_attempt
+from voirdire.judging.calls import Call, Caller, decode_attempt
 from voirdire.judging.prompts import PromptBuilder, new_nonce
 from voirdire.judging.reading import ReplyReader
 from voirdire.models import OpenAICompatibleModel

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from voirdire.errors import InputError
-from voirdire.judging.calls import Limits
+from voirdire.judging import Limits
 
 
 @pytest.mark.parametrize(

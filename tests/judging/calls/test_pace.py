@@ -2,7 +2,7 @@
 
 import pytest
 
-from voirdire.judging.calls import Limits
+from voirdire.judging import Limits
 from voirdire.judging.calls.pace import Pace
 from voirdire.records import Headroom
 

@@ -13,7 +13,8 @@ from voirdire.errors import (
     StoppedError,
     VoirdireError,
 )
-from voirdire.judging.calls import Caller, Limits
+from voirdire.judging import Limits
+from voirdire.judging.calls import Caller
 from voirdire.records import Reply, Usage
 
 

@@ -3,8 +3,7 @@
 import random
 
 from asked_models import Asked
-from voirdire.judging import Limits, LlmJudge, ScriptedJudge
-from voirdire.judging.cascade import CascadeJudge
+from voirdire.judging import CascadeJudge, Limits, LlmJudge, ScriptedJudge
 from voirdire.records import Item
 
 QUESTIONS = ("sorry", "rude")

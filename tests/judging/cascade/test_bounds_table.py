@@ -8,8 +8,7 @@ import pytest
 from judging.cascade.cascade_cases import made_items
 from voirdire.errors import InputError
 from voirdire.io import read_items, read_labels
-from voirdire.judging import judge
-from voirdire.judging.cascade import cascade_table
+from voirdire.judging import cascade_table, judge
 
 FIRST = pl.DataFrame(
     {

@@ -8,11 +8,10 @@ import pytest
 from asked_models import shown_item
 from judging.cascade.cascade_cases import first_says, is_between, made_items, then_says
 from voirdire.errors import AccessError, RefusalError
-from voirdire.judging import Limits, LlmJudge, ScriptedJudge
+from voirdire.judging import Limits, LiveSettings, LlmJudge, ScriptedJudge
 from voirdire.judging.live.answers import CLOSED, LATE, Asked
 from voirdire.judging.live.cascade_asker import CascadeAsker
 from voirdire.judging.live.live_judge import LiveJudge
-from voirdire.judging.live.settings import LiveSettings
 from voirdire.judging.plan import plan_judging
 from voirdire.models import ScriptedModel
 from voirdire.records import Item

@@ -18,7 +18,8 @@ from voirdire.judging.plan import plan_judging
 from voirdire.judging.verdict_files import layout_of_file
 from voirdire.models import ScriptedModel
 from voirdire.records import Item, Reply, Usage
-from voirdire.rewards.verdict_reading import judged_items, read_judged_items
+from voirdire.rewards import read_judged_items
+from voirdire.rewards.verdict_reading import judged_items
 from voirdire.rubrics import rubric_from_text
 from voirdire.store import open_store
 

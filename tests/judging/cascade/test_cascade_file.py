@@ -7,10 +7,7 @@ import pytest
 
 from judging_files import RUBRIC, make_items
 from voirdire.errors import InputError, RubricError
-from voirdire.judging import distill_judge, judge
-from voirdire.judging.cascade import load_cascade
-from voirdire.judging.cascade.cascade_file import is_cascade_file
-from voirdire.judging.plan import plan_judging
+from voirdire.judging import distill_judge, judge, load_cascade
 from voirdire.models import is_model_name
 from voirdire.records import Item
 from voirdire.rubrics import rubric_from_text
@@ -31,6 +28,7 @@ cascade:
     max_cost: 2.5
     price: {input: 1, output: 2}
 """
+ONE_ITEM = [Item(id="a", response="b")]
 KEY = "sk-0123456789abcdef0123456789"
 
 
@@ -63,18 +61,18 @@ def test_the_least_that_a_file_may_say(write):
 
     cascade = load_cascade(write(f"schema: voirdire.cascade/1\n{text}\n"))
 
-    plan = plan_judging(cascade, "safety")
-    assert plan.judge.name == "local+ollama/x"
-    assert set(plan.judge.bounds) == {(0.0, 1.0)}
+    assert (cascade.first, cascade.then.name) == ("local", "ollama/x")
+    assert cascade.unsure == (0.0, 1.0)
 
 
-def test_a_plan_takes_the_path_of_a_file(write):
-    path = write(WHOLE)
+def test_a_judge_may_be_the_path_of_a_file(write):
+    text = "cascade: {first: local, unsure: [0, 0], then: {model: ollama/x}}"
+    path = write(f"schema: voirdire.cascade/1\n{text}\n")
 
-    from_path, from_text = (plan_judging(given, "safety") for given in (path, str(path)))
+    found = [judge(ONE_ITEM, judge=given) for given in (path, str(path), load_cascade(path))]
 
-    assert from_path.fingerprint == from_text.fingerprint
-    assert from_path.fingerprint == plan_judging(load_cascade(path), "safety").fingerprint
+    assert [each.judge for each in found] == ["local+ollama/x"] * 3
+    assert len({each.fingerprint for each in found}) == 1
 
 
 def test_the_first_judge_lies_beside_the_file(tmp_path, write, monkeypatch):
@@ -131,7 +129,7 @@ def test_all_problems_are_said_at_once(write):
 def test_a_key_in_the_file_is_refused_and_never_repeated(write):
     for text in (f"{WHOLE}# {KEY}\n", WHOLE.replace("mode: single", f"api_key: {KEY}")):
         with pytest.raises(RubricError, match="a cascade's file must be without keys") as raised:
-            plan_judging(write(text), "safety")
+            judge(ONE_ITEM, judge=write(text))
 
         assert KEY not in str(raised.value)
         assert raised.value.__cause__ is None
@@ -140,17 +138,30 @@ def test_a_key_in_the_file_is_refused_and_never_repeated(write):
 def test_a_file_of_judges_is_no_cascade(write):
     path = write("schema: voirdire.judges/1\njudges: [{name: a, model: ollama/x}]\n")
 
-    assert not is_cascade_file(path)
     with pytest.raises(InputError, match=r"several judges goes to --judges.*voirdire\.cascade/1"):
-        plan_judging(path, "safety")
+        judge(ONE_ITEM, judge=path)
 
 
-def test_a_broken_cascade_is_still_known_for_one(write):
-    assert is_cascade_file(write("schema: voirdire.cascade/1\ncascade: [\n"))
-    assert is_cascade_file(write("{schema: voirdire.cascade/1, cascade: 3}\n"))
-    assert not is_cascade_file(write("cascade: 3\n", "cascade.txt"))
-    assert not is_cascade_file("none.yaml")
-    assert not is_cascade_file("local")
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("schema: voirdire.cascade/1\ncascade: [\n", "must be YAML"),
+        ("{schema: voirdire.cascade/1, cascade: 3}\n", "`cascade` must be a mapping, got the"),
+    ],
+)
+def test_a_broken_cascade_is_still_known_for_one(write, text, problem):
+    with pytest.raises(RubricError, match=problem):
+        judge(ONE_ITEM, judge=write(text))
+
+
+def test_what_is_not_called_yaml_is_no_cascade(write):
+    with pytest.raises(InputError, match="must be a local judge"):
+        judge(ONE_ITEM, judge=write("cascade: 3\n", "cascade.txt"))
+
+
+def test_a_file_that_is_not_there_is_no_cascade():
+    with pytest.raises(InputError, match=r"got 'none\.yaml', which is no file"):
+        judge(ONE_ITEM, judge="none.yaml")
 
 
 def test_a_model_does_not_come_first_in_a_file_either(write):

@@ -7,8 +7,7 @@ import pytest
 
 from asked_models import Asked
 from voirdire.errors import InputError
-from voirdire.judging import LlmJudge, ScriptedJudge, judge
-from voirdire.judging.cascade import CascadeJudge
+from voirdire.judging import CascadeJudge, LlmJudge, ScriptedJudge, judge
 from voirdire.judging.plan import plan_judging
 from voirdire.models import ScriptedModel
 from voirdire.records import Item

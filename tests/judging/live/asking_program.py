@@ -9,9 +9,8 @@ import json
 import sys
 
 from voirdire.io import read_items
-from voirdire.judging import Limits, LlmJudge
+from voirdire.judging import Limits, LiveSettings, LlmJudge
 from voirdire.judging.live.live_judge import LiveJudge
-from voirdire.judging.live.settings import LiveSettings
 from voirdire.judging.plan import plan_judging
 from voirdire.models import load_model
 

@@ -9,9 +9,8 @@ from contextlib import asynccontextmanager
 
 from asked_models import shown_item
 from voirdire.errors import ModelCallError
-from voirdire.judging import LlmJudge
+from voirdire.judging import LiveSettings, LlmJudge
 from voirdire.judging.live.live_judge import LiveJudge
-from voirdire.judging.live.settings import LiveSettings
 from voirdire.judging.plan import plan_judging
 from voirdire.models import ScriptedModel
 from voirdire.records import Item, Message

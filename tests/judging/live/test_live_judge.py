@@ -19,11 +19,10 @@ from judging.live.live_cases import (
     until,
 )
 from voirdire.errors import InputError, RefusalError
+from voirdire.judging import LiveSettings, ScriptedJudge
 from voirdire.judging.live.answers import CLOSED, LATE, TOO_MANY
 from voirdire.judging.live.live_judge import LiveJudge
-from voirdire.judging.live.settings import LiveSettings
 from voirdire.judging.plan import plan_judging
-from voirdire.judging.scripted import ScriptedJudge
 
 
 def in_process(answer=None, **settings):

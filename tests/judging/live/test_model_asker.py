@@ -22,10 +22,9 @@ from judging.live.live_cases import (
     until,
 )
 from voirdire.errors import InputError, ModelCallError, RefusalError
-from voirdire.judging import Limits, LlmJudge, judge_file, judge_items
+from voirdire.judging import Limits, LlmJudge, Price, judge_file, judge_items
 from voirdire.judging.live.live_judge import LiveJudge
 from voirdire.judging.llm.call_plan import item_key
-from voirdire.judging.llm.pricing import Price
 from voirdire.judging.plan import plan_judging
 from voirdire.models import ScriptedModel
 from voirdire.records import Item, Reply, Usage

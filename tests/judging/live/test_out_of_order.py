@@ -15,11 +15,10 @@ from clocks import put_forward, run_forward
 from judging.live.live_cases import KEYS, RUBRIC, Script, asked, items_of, living, plan_of, until
 from servers.faulty import FaultyServer
 from voirdire.errors import AccessError, RateLimitError, ServerError
-from voirdire.judging import Limits, LlmJudge
+from voirdire.judging import Limits, LlmJudge, Price
 from voirdire.judging.calls import tries
 from voirdire.judging.live import breaker
 from voirdire.judging.live.answers import CLOSED, LATE
-from voirdire.judging.llm.pricing import Price
 from voirdire.judging.plan import plan_judging
 from voirdire.models import OpenAICompatibleModel, ScriptedModel
 from voirdire.records import Reply, Usage

@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 
 from judging.live.live_cases import KEYS, RUBRIC, items_of, living, probability, until
-from voirdire.judging import judge_items
+from voirdire.judging import ScriptedJudge, judge_items
 from voirdire.judging.live.answers import CLOSED, LATE
 from voirdire.judging.plan import plan_judging
-from voirdire.judging.scripted import ScriptedJudge
 from voirdire.rubrics import load_rubric
 
 HANGS = "the judge is out of order: 3 calls of it hang"

@@ -8,9 +8,8 @@ import pytest
 from judging.llm.counted_runs import RUBRIC, expected_verdicts, number_of, probability, write_items
 from servers.faulty import FINAL, TRANSIENT, UNREADABLE
 from voirdire.errors import AccessError, CostLimitReachedError, ModelCallError, UnsupportedError
-from voirdire.judging import Limits, LlmJudge, judge_file
+from voirdire.judging import Limits, LlmJudge, Price, judge_file
 from voirdire.judging.calls import tries
-from voirdire.judging.llm.pricing import Price
 from voirdire.models import OpenAICompatibleModel
 from voirdire.rubrics import rubric_from_text
 

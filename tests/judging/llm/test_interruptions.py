@@ -99,8 +99,8 @@ def test_a_run_killed_at_twenty_moments_ends_as_one_that_never_was(runs):
 
 
 @pytest.mark.ci
-def test_a_run_killed_on_postgresql_goes_on_from_there(runs, postgres_place):
-    made = runs(300, store=postgres_place)
+def test_a_killed_run_goes_on_and_pays_for_nothing_twice(runs, store):
+    made = runs(300, store=store)
     made.server.delay_s = 0.005
 
     made.hold(150)

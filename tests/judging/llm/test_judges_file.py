@@ -1,9 +1,12 @@
 """Several judges in one file: what is read, what is refused, and that no key is ever repeated."""
 
+import contextlib
 import random
 import re
 import string
+import tempfile
 import traceback
+from pathlib import Path
 
 import pytest
 import yaml
@@ -11,9 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from voirdire.errors import InputError, RubricError
-from voirdire.judging.llm.judges_file import JudgeSpec, judges_from_text, load_judges
-from voirdire.judging.llm.pricing import Price
-from voirdire.judging.llm.several import load_llm_judges
+from voirdire.judging import JudgeSpec, Price, load_judges, load_llm_judges
 from voirdire.models import Capabilities
 
 TWELVE = """\
@@ -86,9 +87,17 @@ def one(lines):
     return f"{HEAD}  - name: j\n    model: openai/m\n    {lines}\n"
 
 
+def judges_of(text):
+    """Read the judges of a file in the folder where we are, so that its name is short."""
+    content = text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass")
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        Path("judges.yaml").write_bytes(content)
+        return load_judges("judges.yaml")
+
+
 def problems_of(text):
     with pytest.raises(RubricError) as caught:
-        judges_from_text(text, source="judges.yaml")
+        judges_of(text)
     return [str(problem) for problem in caught.value.problems]
 
 
@@ -96,7 +105,7 @@ def problems_of(text):
 
 
 def test_a_file_of_twelve_judges_is_read_in_its_order():
-    judges = judges_from_text(TWELVE)
+    judges = judges_of(TWELVE)
 
     assert [(row.name, row.model) for row in judges] == re.findall(
         r"- name: (\S+)\n    model: (\S+)", TWELVE
@@ -171,7 +180,7 @@ judges:
 
 
 def test_a_judge_says_nothing_where_the_file_does_not():
-    (judge,) = judges_from_text(f"{HEAD}  - {{name: j, model: openai/m}}\n")
+    (judge,) = judges_of(f"{HEAD}  - {{name: j, model: openai/m}}\n")
 
     assert judge == JudgeSpec(name="j", model="openai/m")
 
@@ -180,7 +189,7 @@ def test_a_judge_says_nothing_where_the_file_does_not():
 def test_defaults_may_be_empty(defaults):
     text = f"schema: voirdire.judges/1\n{defaults}judges: [{{name: j, model: openai/m}}]\n"
 
-    assert judges_from_text(text) == (JudgeSpec(name="j", model="openai/m"),)
+    assert judges_of(text) == (JudgeSpec(name="j", model="openai/m"),)
 
 
 def test_null_takes_a_default_back_and_mappings_are_taken_whole():
@@ -196,7 +205,7 @@ judges:
   - {name: b, temperature: null, extra: {top_k: 3}, capabilities: {forms: [text]}}
 """
 
-    first, second = judges_from_text(text)
+    first, second = judges_of(text)
 
     assert (first.temperature, first.extra) == (0.0, {"top_p": 0.9, "user": "u"})
     assert first.capabilities == Capabilities(top_logprobs=5)
@@ -457,7 +466,7 @@ PLACES = [
 
 def assert_is_kept_secret(key, text):
     with pytest.raises(RubricError, match="environment variable") as caught:
-        judges_from_text(text, source="judges.yaml")
+        judges_of(text)
     told = "".join(traceback.format_exception(caught.value)) + repr(caught.value)
     told += repr(caught.value.problems)
     assert key not in told
@@ -486,7 +495,7 @@ def test_the_place_of_a_variables_name_takes_no_other_word(word):
 @given(st.text(MIXED, min_size=8, max_size=80).filter(lambda word: not word.isupper()))
 def test_no_word_in_the_place_of_a_variables_name_is_repeated(word):
     with pytest.raises(RubricError, match="environment variable") as caught:
-        judges_from_text(one(f"api_key_env: '{word}'"))
+        judges_of(one(f"api_key_env: '{word}'"))
 
     assert repr(word) not in str(caught.value)
 
@@ -511,7 +520,7 @@ def test_every_key_in_a_file_is_placed():
     ],
 )
 def test_what_is_no_key_is_taken(lines):
-    assert len(judges_from_text(one(lines))) == 1
+    assert len(judges_of(one(lines))) == 1
 
 
 @pytest.mark.parametrize(
@@ -528,14 +537,14 @@ def test_what_is_no_key_is_taken(lines):
     ],
 )
 def test_names_of_models_are_no_keys(model):
-    (judge,) = judges_from_text(f"{HEAD}  - name: j\n    model: {model}\n")
+    (judge,) = judges_of(f"{HEAD}  - name: j\n    model: {model}\n")
 
     assert judge.model == model
 
 
 def judges_or_error(text):
     try:
-        return judges_from_text(text, source="judges.yaml"), None
+        return judges_of(text), None
     except RubricError as error:
         return (), error
 

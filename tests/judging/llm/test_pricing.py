@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from voirdire.errors import InputError
-from voirdire.judging.llm.pricing import Price, PriceTier, price_of
+from voirdire.judging import Price, price_of
+from voirdire.judging.llm.pricing import PriceTier
 from voirdire.records import Usage
 
 COUNTS = st.integers(0, 400_000)

@@ -144,9 +144,15 @@ def column(frame, question, name):
     return dict(part.select("item", name).rows())
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("language", ["en", "zh"])
-@pytest.mark.parametrize("mode", ["joint", "single"])
+@pytest.mark.parametrize(
+    ("mode", "language"),
+    [
+        pytest.param("joint", "en", marks=pytest.mark.ci),
+        pytest.param("joint", "zh", marks=pytest.mark.slow),
+        pytest.param("single", "en", marks=pytest.mark.slow),
+        pytest.param("single", "zh", marks=pytest.mark.slow),
+    ],
+)
 def test_log_probabilities_in_the_table_are_the_servers(judged, mode, language):
     frame, said, requests = judged(
         mode=mode, probability="logprob", language=language, order_check=0

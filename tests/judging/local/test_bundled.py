@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
 
-from voirdire.judging.local import LocalJudge, load_local_judge
-from voirdire.judging.local.cue_words_en import ENGLISH_CUES
+from voirdire.judging import LocalJudge, load_local_judge
 from voirdire.records import Item, Message
 from voirdire.rubrics import load_rubric
 
@@ -70,8 +69,6 @@ def test_no_sentence_of_the_training_data_is_in_the_package(shared_dir):
         text = json.loads(line)["completion"][-1]["content"]
         pieces = [text[place : place + 30] for place in range(0, len(text) - 30, 30)]
         assert not any(piece.encode() in content for piece in pieces)
-    # Cue words are named in the code, as our own hints; the weights know only their places.
-    assert ENGLISH_CUES["apology"].encode() not in content
 
 
 def test_the_mean_area_over_the_propositions_with_ten_positives_is_at_least_92(judge):
@@ -210,7 +207,7 @@ def test_width_case_and_invisible_marks_do_not_matter(judge):
 @pytest.mark.ci
 def test_numbers_are_the_same_in_another_process(judge):
     code = (
-        "import hashlib; from voirdire.judging.local import load_local_judge;"
+        "import hashlib; from voirdire.judging import load_local_judge;"
         "from voirdire.records import Item; judge = load_local_judge();"
         "p = judge.probabilities([Item(id='1', response='Sorry, 我们不能。')]);"
         "print(hashlib.sha256(p.tobytes()).hexdigest(), judge.fingerprint)"
@@ -226,7 +223,7 @@ def test_numbers_are_the_same_in_another_process(judge):
 @pytest.mark.ci
 def test_judging_needs_no_scikit_learn():
     code = (
-        "import sys; from voirdire.judging.local import load_local_judge;"
+        "import sys; from voirdire.judging import load_local_judge;"
         "from voirdire.records import Item;"
         "load_local_judge().probabilities([Item(id='1', response='Hello')]);"
         "assert 'sklearn' not in sys.modules, 'sklearn'"

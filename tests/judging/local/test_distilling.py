@@ -8,7 +8,7 @@ import pytest
 from sklearn.metrics import brier_score_loss, matthews_corrcoef, roc_auc_score
 
 from voirdire.errors import InputError
-from voirdire.judging.local import JudgeCard, TrainingData, distill_judge
+from voirdire.judging import JudgeCard, TrainingData, distill_judge
 from voirdire.judging.local.calibrating import held_out_probabilities
 from voirdire.judging.local.fitting import fit_weights
 from voirdire.judging.local.training_input import make_training_set

@@ -2,8 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from voirdire.judging.local.card import JudgeCard, TrainingData
-from voirdire.judging.local.figures import QuestionFigures
+from voirdire.judging import JudgeCard, QuestionFigures, TrainingData
 
 GOOD = QuestionFigures(
     question="apology",

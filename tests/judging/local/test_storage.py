@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from voirdire.errors import InputError
-from voirdire.judging.local import LocalJudge, distill_judge, load_local_judge
+from voirdire.judging import LocalJudge, distill_judge, load_local_judge
 from voirdire.records import Item
 from voirdire.stats.calibration import PlattCalibrator
 
