@@ -455,6 +455,7 @@ def test_a_record_that_cannot_be_written_does_not_stop_training(reward_with, tmp
     assert "no 0" not in log_text(caplog)
 
 
+@pytest.mark.ci
 def test_a_disk_that_is_full_does_not_stop_training(tmp_path):
     code = """
         import resource, signal, sys
@@ -488,6 +489,7 @@ def run(code, *arguments):
     )
 
 
+@pytest.mark.ci
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
 def test_a_forked_process_goes_on_with_a_record_of_its_own(tmp_path):
     code = """

@@ -118,6 +118,7 @@ def judged(call, *options, items="items.jsonl", output="out.parquet"):
     )
 
 
+@pytest.mark.ci
 def test_a_file_is_judged_by_both_and_examined_as_one(call, place, faulty_server):
     expected = expected_of(place)
     n_on = sum(goes_on for goes_on, _ in expected.values())

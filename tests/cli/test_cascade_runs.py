@@ -103,6 +103,7 @@ def change_cascade(folder, old, new):
     path.write_text(text.replace(old, new), encoding="utf-8")
 
 
+@pytest.mark.ci
 @COMMANDS
 def test_the_model_is_asked_about_what_goes_on_and_once(call, folder, faulty_server, words):
     expected = asked_about(folder, words)

@@ -29,6 +29,7 @@ def printed(reward, capsys, monkeypatch, width):
     return [" ".join(line.split()) for line in lines]
 
 
+@pytest.mark.ci
 def test_a_wide_terminal_shows_the_intervals_of_weights(reward, capsys, monkeypatch):
     lines = printed(reward, capsys, monkeypatch, 100)
 

@@ -88,6 +88,7 @@ def test_the_same_seed_makes_the_same_judge(call, given, tmp_path):
     assert (tmp_path / "made.npz").read_bytes() == bytes_of_first
 
 
+@pytest.mark.ci
 def test_the_calibrator_is_part_of_the_fingerprint(call, given):
     found = {
         call("distill", *given, "--json", "--calibrator", word).json["fingerprint"]
@@ -106,6 +107,7 @@ def test_one_question_without_a_rubric(call, given, tmp_path):
     assert done.json["judge"] == "curious"
 
 
+@pytest.mark.ci
 def test_verdicts_of_a_judge_teach_another(call, given, tmp_path, rows):
     call("distill", *given)
     verdicts = tmp_path / "verdicts.parquet"
@@ -285,6 +287,7 @@ def test_a_file_that_is_no_judge_is_not_replaced(call, given, tmp_path, assert_o
     assert (tmp_path / "made.npz").read_bytes() == b"PK my archive"
 
 
+@pytest.mark.ci
 def test_a_judge_is_replaced(call, given):
     call("distill", *given)
 

@@ -866,6 +866,7 @@ def test_details_name_every_annotator(call, files):
     assert len(re.findall(r"^(?:ann|bob|eve) ", done.out, re.M)) == 6
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(
     "name",
     [
@@ -913,6 +914,7 @@ def toxicity():
     ]
 
 
+@pytest.mark.ci
 def test_one_run_examines_judges_by_margins_by_alignments(call, toxicity):
     rows = call("examine", *toxicity, "--json").json["examinations"]
 
@@ -922,6 +924,7 @@ def test_one_run_examines_judges_by_margins_by_alignments(call, toxicity):
     assert {epsilon for _, _, epsilon in places} == set(EPSILONS)
 
 
+@pytest.mark.ci
 def test_one_run_prints_the_table_ranked_by_advantage(call, toxicity):
     rows = call("examine", *toxicity, "--json").json["examinations"]
 

@@ -144,6 +144,7 @@ def test_a_policy_and_a_benchmark_are_read_with_their_verdicts(command, given, a
     assert done.json["n_comparisons"] == 0
 
 
+@pytest.mark.ci
 def test_a_page_and_a_table_are_written(command, asked, tmp_path):
     page, table = tmp_path / "page.html", tmp_path / "table.tex"
 

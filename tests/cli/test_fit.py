@@ -276,6 +276,7 @@ def test_what_the_library_refuses_is_one_line(fit, assert_one_line, options, wor
     assert_one_line(fit(*options), words)
 
 
+@pytest.mark.ci
 def test_what_was_set_aside_is_said_once_for_each_reason(fit, comparisons):
     """Eleven rows of one kind must not hide the twelfth of another."""
     rows = [json.loads(line) for line in comparisons.read_text(encoding="utf-8").splitlines()]

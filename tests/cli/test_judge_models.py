@@ -268,6 +268,7 @@ def test_one_of_several_judges_without_any_answer_is_named(call, place, faulty_s
     assert "'good'" not in done.err
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("n_items", [1, 20])
 @pytest.mark.parametrize("output", ["out.parquet", "-"])
 def test_a_server_that_is_not_there_is_one_line_and_leaves_no_verdicts(

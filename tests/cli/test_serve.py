@@ -43,6 +43,7 @@ def folder(tmp_path_factory):
     return folder
 
 
+@pytest.mark.ci
 def test_rewards_are_those_of_score(call, folder, tmp_path):
     rows = make_items(20, seed=3)
     write_items(tmp_path / "items.jsonl", rows, behavior="refuse")
@@ -72,6 +73,7 @@ def test_rewards_are_those_of_score(call, folder, tmp_path):
     assert None not in expected
 
 
+@pytest.mark.ci
 def test_options_reach_the_server(folder, tmp_path):
     arguments = [
         *("--reward", folder / "reward.json", "--judge", folder / "tiny.npz", "--port", 0),

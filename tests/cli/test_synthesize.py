@@ -84,6 +84,7 @@ def synthesize(call, server, prompts):
     return called
 
 
+@pytest.mark.ci
 def test_completions_are_written_counted_and_the_next_command_is_named(
     synthesize, server, tmp_path
 ):
@@ -102,6 +103,7 @@ def test_completions_are_written_counted_and_the_next_command_is_named(
     assert f"rejected, with what was wrong: {output}.rejected.jsonl" in done.out
 
 
+@pytest.mark.ci
 def test_the_second_run_calls_nothing_and_its_json_has_every_count(synthesize, server, tmp_path):
     output = tmp_path / "made.jsonl"
     synthesize("-o", output, "--attempts", 1)
@@ -130,6 +132,7 @@ def test_a_dry_run_says_what_it_would_call_and_calls_nothing(synthesize, server,
     assert sorted(path.name for path in tmp_path.iterdir()) == ["prompts.jsonl"]
 
 
+@pytest.mark.ci
 def test_rows_go_to_standard_output_and_everything_else_does_not(synthesize, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
@@ -140,6 +143,7 @@ def test_rows_go_to_standard_output_and_everything_else_does_not(synthesize, tmp
     assert "completions for 3 prompts" in done.err
 
 
+@pytest.mark.ci
 def test_settings_reach_the_server(synthesize, server, tmp_path):
     synthesize(
         "-o", tmp_path / "made.jsonl", "--attempts", 1, "--temperature", 0.3,
@@ -180,6 +184,7 @@ def test_what_was_typed_wrong_is_a_usage_error(synthesize, options, message):
     assert message in " ".join(done.err.replace("│", " ").split())
 
 
+@pytest.mark.ci
 def test_a_run_in_which_nothing_comes_about_says_so_and_fails(synthesize, server, tmp_path):
     server.text = "Zzz."
     output = tmp_path / "made.jsonl"

@@ -316,6 +316,7 @@ async def _reset(request):
     return web.Response()
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(
     ("answer", "expected"),
     [

@@ -60,6 +60,7 @@ def test_every_winning_rate_is_whole_with_its_verdict(make_examination, shown, w
         assert f"{results[0].advantage_probability:.2f}" in line_of(text, judge)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("width", [30, 40, 60, 79])
 def test_a_narrow_terminal_gets_every_winning_rate_whole(make_examination, shown, width):
     examination = make_examination(epsilon=EPSILONS, failures=4, questions=("polite", "helpful"))

@@ -181,6 +181,7 @@ def test_a_strangers_reward_sends_nothing_anywhere(stranger, tmp_path, monkeypat
     assert not (tmp_path / "r.jsonl").exists()
 
 
+@pytest.mark.ci
 @pytest.mark.filterwarnings("ignore::voirdire.errors.UncertifiedWarning")
 def test_even_a_wish_sends_no_key_to_a_host_that_it_was_not_made_for(
     stranger, tmp_path, monkeypatch

@@ -40,6 +40,7 @@ SEPARATORS = [
 ]
 
 
+@pytest.mark.ci
 @given(aligned_studies(), epsilons(), st.data())
 def test_tables_give_what_dicts_give_on_sparse_labels(
     table, figures, assert_same, quietly, study_and_alignment, epsilon, data

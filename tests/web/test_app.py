@@ -58,6 +58,7 @@ def scores(safety_reward):
 # Rewards --------------------------------------------------------------------------------------
 
 
+@pytest.mark.ci
 def test_rewards_are_those_of_the_library(local, scores):
     expected, reward = scores
 

@@ -98,6 +98,7 @@ def test_loggers_are_as_they_were_afterwards():
     assert (logger.handlers, logger.propagate, logger.level, threading.excepthook) == before
 
 
+@pytest.mark.ci
 def test_a_log_that_nobody_reads_stops_nothing():
     """A pipe takes 64 KiB; whoever does not read it must not find the server waiting for it."""
     code = (
@@ -149,6 +150,7 @@ def is_noted(served):
     return "499" in served.log
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("as_json", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_no_failing_path_writes_a_word_of_a_request(as_json, tmp_path):
     record = tmp_path / "record"

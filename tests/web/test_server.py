@@ -53,6 +53,7 @@ def test_a_signal_ends_an_idle_server_with_success(number):
         assert "Traceback" not in server.log
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(
     "without",
     [(), pytest.param(("httptools", "uvloop"), marks=pytest.mark.slow)],
@@ -148,6 +149,7 @@ def test_the_second_signal_ends_at_once(tmp_path):
     assert isinstance(asking.answer, OSError)
 
 
+@pytest.mark.ci
 def test_a_full_queue_says_when_to_come_again(tmp_path):
     with odd(server={"queue": 3}) as server:
         asking = Asking(server, [hanging(tmp_path / "go"), REFUSE, REFUSE])

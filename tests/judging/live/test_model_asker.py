@@ -90,6 +90,7 @@ def test_verdicts_are_those_of_a_run(asking, n_calls, stored, tmp_path):
     assert script.n_calls == 2 * n_live
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("asking", ASKED, ids=str)
 def test_what_is_stored_is_read_and_nothing_is_called(asking, tmp_path):
     script = Script()

@@ -234,6 +234,7 @@ def test_judging_needs_no_scikit_learn():
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.ci
 def test_it_saves_and_loads_as_itself(judge, tmp_path):
     judge.save(tmp_path / "copy.npz")
 

@@ -42,6 +42,7 @@ def judge():
     return distill_judge(items, labels, questions=QUESTIONS, name="made")
 
 
+@pytest.mark.ci
 def test_a_judge_learns_what_the_texts_hold(judge):
     items, labels = made_items(n=60, seed=1)
 
@@ -111,6 +112,7 @@ def test_the_same_labels_give_the_same_judge_and_others_another(judge):
     assert other.fingerprint != judge.fingerprint
 
 
+@pytest.mark.ci
 def test_missing_labels_are_left_out_and_counted():
     items, labels = made_items()
     labels[::3, 0] = np.nan
@@ -162,6 +164,7 @@ def judge_with_extra_positives(*, calibrates):
     )
 
 
+@pytest.mark.ci
 def test_sets_that_neither_count_nor_calibrate_do_not_move_the_base_rate():
     judge = judge_with_extra_positives(calibrates=False)
 

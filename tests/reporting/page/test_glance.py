@@ -76,6 +76,7 @@ def test_sections_are_folded_where_questions_are_many(two_studies):
         assert "<details" not in section
 
 
+@pytest.mark.ci
 def test_items_of_two_studies_add_up_and_those_of_one_do_not(two_studies, page_text):
     def n_items(given):
         return int(re.search(r"examined against .*? on (\d+) items", page_text(given))[1])

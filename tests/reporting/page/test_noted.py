@@ -119,6 +119,7 @@ def test_a_warning_of_all_judges_names_none(read, make_row):
     )
 
 
+@pytest.mark.ci
 def test_a_warning_of_one_judge_at_one_margin_names_both(read, make_row):
     unstable = [caution("unstable", stability=0.4)]
     rows = [

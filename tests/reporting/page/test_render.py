@@ -225,6 +225,7 @@ def plain(full):
     return Page(html_report(full, title="x", created="x"))
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("name", HOSTILE)
 def test_names_are_only_ever_text(full, plain, name):
     def renamed(value):
@@ -437,6 +438,7 @@ def test_many_warnings_are_cut_and_counted(make_row, make_content, page_text):
     assert "The first 100 of 130 warnings are shown; the JSON has all 130 warnings." in text
 
 
+@pytest.mark.ci
 def test_figures_are_drawn_for_the_first_questions_only(make_row, make_content):
     page = html_report(make_content(*(make_row(question=f"q-{place}") for place in range(22))))
 
@@ -474,6 +476,7 @@ def test_several_things_to_do_are_a_list(make_row, make_content):
     assert re.search(r'<ul class="more"><li>Annotate more items.*</li><li>Clarify the inst', page)
 
 
+@pytest.mark.ci
 def test_only_none_is_zero_percent_and_only_all_is_a_hundred(make_row, make_content, page_text):
     written = {0.0: "0%", 0.004: "<1%", 0.01: "1%", 0.43: "43%", 0.99: "99%", 0.996: ">99%",
                1.0: "100%", None: "–"}  # fmt: skip

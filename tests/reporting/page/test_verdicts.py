@@ -335,6 +335,7 @@ def test_a_smallest_margin_without_evidence_is_no_pass(verdict_of, make_row):
     )
 
 
+@pytest.mark.ci
 def test_alternatives_are_joined_with_or(verdict_of, make_row):
     rows = [make_row(won=won, epsilon=e) for won, e in ((3, 0.1), (1, 0.2), (3, 0.3), (1, 0.4))]
 

@@ -53,6 +53,7 @@ def test_every_kind_draws_any_number_of_judges(make_study, kind, n_judges):
     assert figure.axes
 
 
+@pytest.mark.ci
 def test_the_results_of_alt_test_are_drawn_in_every_shape(results):
     one = results["good"][0]
     shapes = [one, [one], tuple(results["good"]), {"good": one}, results, one.as_dict()]
@@ -201,6 +202,7 @@ def test_a_name_of_a_million_characters_is_cut_first(make_study, written):
     assert sum(text.startswith("xxx") and text.endswith(("1", "2")) for text in texts) == 2
 
 
+@pytest.mark.ci
 def test_drawing_leaves_settings_and_warnings_alone(make_study, make_power):
     settings, filters = dict(mpl.rcParams), list(warnings.filters)
 

@@ -30,6 +30,7 @@ def contrast(one, other):
     return (high + 0.05) / (low + 0.05)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_element_stands_by_itself(make_study, kind):
     svg = to_svg(plot(make_study(), kind=kind), name="fig")

@@ -44,6 +44,7 @@ def test_four_threads_give_the_bytes_of_one_and_leave_no_trace(make_study, impat
     assert list(warnings.filters) == filters
 
 
+@pytest.mark.ci
 def test_pictures_may_be_saved_while_pages_are_drawn(make_study, make_power, impatient):
     study, power = make_study(), make_power()
 

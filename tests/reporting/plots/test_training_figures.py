@@ -319,6 +319,7 @@ def test_hostile_names_stay_text(kind):
     assert any("</svg><scr" in (each.text or "") for each in root.iter(f"{SVG}text"))
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(("language", "prefix"), [("en", LONG), ("zh", "请求得到专业的帮助")])
 def test_no_text_leaves_the_figure(kind, language, prefix):

@@ -144,6 +144,7 @@ def test_every_section_has_its_figure(content, rendered):
     assert page.count('class="plot reward_histograms"') == 3
 
 
+@pytest.mark.ci
 def test_the_level_of_intervals_is_that_of_the_examination(light, page_text):
     light["settings"]["confidence_level"] = 0.9
 

@@ -80,6 +80,7 @@ def test_where_nobody_knows_whether_prompts_were_used_it_is_said(judged, verdict
     assert "It is not known whether these prompts were used" in told
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(
     ("certified", "words"),
     [

@@ -133,6 +133,7 @@ def test_a_run_in_which_nothing_pays_has_nothing_to_vouch_for(page_text):
     assert "No valid certificate" not in text
 
 
+@pytest.mark.ci
 def test_undefined_figures_are_dashes(page_text):
     nothing = examination(winning_rate=math.nan, epsilon=0.2, n_items=0, n_annotators=1)
     run = run_with(("no_evidence",))

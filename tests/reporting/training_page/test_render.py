@@ -239,6 +239,7 @@ def test_without_completions_no_sample_is_promised(page_text):
     assert "The completions of this run were not written down" in text
 
 
+@pytest.mark.ci
 def test_many_steps_are_thinned_and_cut_and_it_is_said(page_text, seen):
     run = made_run(1_000, alarms=False)
 
@@ -346,6 +347,7 @@ def test_the_same_run_gives_the_same_bytes():
     assert first == training_report(made_run(4), language="zh")
 
 
+@pytest.mark.ci
 def test_titles_and_dates_are_shown(page_text):
     text = page_text(made_run(), title="My run", created="2026-03-04")
 

@@ -36,6 +36,7 @@ def error_rate_by_pairs(case, *, seed):
     return oracle.error_rate(gains)
 
 
+@pytest.mark.ci
 def test_a_reward_of_noise_is_a_coin_by_prompts_and_looks_good_by_pairs():
     by_prompts, by_pairs = [], []
     for seed in range(N_RUNS):

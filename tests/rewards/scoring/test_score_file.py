@@ -546,6 +546,7 @@ def test_failed_calls_leave_their_items_without_a_reward_and_say_why(items, tmp_
     assert summary.n_missing == 1
 
 
+@pytest.mark.ci
 def test_a_run_of_a_language_model_can_be_stopped_and_goes_on(items, tmp_path):
     calls, stopping = [], threading.Event()
 

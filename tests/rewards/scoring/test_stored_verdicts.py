@@ -142,6 +142,7 @@ def test_verdicts_in_the_order_of_the_items_and_items_without_verdicts(
     check(found, n_items=MANY, lacking={"x0", "x1", "x2", "x3"})
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(("layout", "suffix"), SHAPES)
 def test_the_order_of_the_items_does_not_matter(write, scored, layout, suffix):
     path = write(layout, suffix, n_items=MANY)
