@@ -69,6 +69,13 @@ def test_plain_help_shows_fifteen_options_at_most_and_how_to_see_the_others(call
     assert ("--help-all" in call(*command.split(), "--help").out) == (shown != listed)
 
 
+def test_help_shows_what_stands_in_brackets(call):
+    shown = " ".join(call("examine", "--help").out.split())
+
+    assert "--alignment NAME How close two labels are: accuracy, neg_rmse," in shown
+    assert "Cost-benefit margin in [0, 1); repeatable." in shown
+
+
 @pytest.mark.parametrize("command", sorted(COMMANDS))
 def test_the_usual_options_of_a_command_are_options_of_it(options_of, command):
     assert {*COMMANDS[command].usual.split()} <= {*options_of(command)}

@@ -24,8 +24,10 @@ class PlanOptions:
     alignment: Annotated[
         list[str],
         Parameter(
-            help="How close two labels are; repeatable.",
-            metavar=f"[{'|'.join(get_args(AlignmentName))}]",
+            help=f"How close two labels are: {', '.join(get_args(AlignmentName))}; repeatable. "
+            "Default accuracy.",
+            metavar="NAME",
+            show_default=False,
             group=TEST,
         ),
     ] = field(default_factory=lambda: ["accuracy"])

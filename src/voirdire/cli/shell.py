@@ -166,6 +166,7 @@ class _ShortHelp:
 
     def __call__(self, console: Console, options: ConsoleOptions, panel: HelpPanel) -> None:  # noqa: ARG002
         from rich.table import Table
+        from rich.text import Text
 
         table = Table.grid(padding=(0, 2, 0, 0))
         table.add_column(no_wrap=True, max_width=_WIDEST_NAME, overflow="fold")
@@ -176,7 +177,7 @@ class _ShortHelp:
                 command = self._commands.get(self._whole_name(name))
                 table.add_row(f"  {name}", command.summary if command else _plain(row.description))
             elif _is_shown(row):
-                table.add_row(f"  {name}", _meaning(row))
+                table.add_row(Text(f"  {name}"), Text(_meaning(row)))
         if table.row_count:
             console.print(panel.title, style="bold")
             console.print(table)
@@ -306,7 +307,12 @@ def _message(error: Exception) -> str:
             given = error.argument.value if error.argument else None
             return f"{_name(error)}: {error.exception_message} Got {given!r}."
         case UnusedCliTokensError():
-            return f"it takes no {', '.join(map(repr, error.unused_tokens or ()))} there."
+            said = f"it takes no {', '.join(map(repr, error.unused_tokens or ()))} there."
+            return (
+                f"{said} `--gate` is a flag: name judges with `--only`."
+                if "gate" in _TYPED.get()
+                else said
+            )
     return " ".join(str(error).replace('"', "`").split())
 
 
