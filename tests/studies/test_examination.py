@@ -98,13 +98,40 @@ def test_a_plan_is_plain_values():
     assert json.loads(json.dumps(settings)) == settings
 
 
-def test_a_plan_has_the_defaults_of_alt_test():
-    parameters = inspect.signature(voirdire.alt_test).parameters
+def test_a_plan_and_keywords_say_the_same():
+    humans = {name: {i: (i + k) % 3 == 0 for i in range(60)} for k, name in enumerate("abc")}
+    judge = {i: i % 3 == 0 for i in range(60)}
+    plan = Plan(epsilon=[0.1, 0.3], method="exact", n_resamples=0)
 
-    for field in dataclasses.fields(Plan):
-        if field.name != "epsilon_reason":  # says why; decides nothing
-            assert field.default == parameters[field.name].default, field.name
-    assert Plan().epsilon_reason is None
+    by_plan = voirdire.alt_test(judge, humans, plan=plan)
+    by_keywords = voirdire.alt_test(
+        judge, humans, epsilon=[0.1, 0.3], method="exact", n_resamples=0
+    )
+    over_plan = voirdire.alt_test(judge, humans, plan=plan, epsilon=0.3)
+
+    assert by_plan == by_keywords
+    assert over_plan == by_plan[1]
+    assert voirdire.alt_test(judge, humans, plan=Plan(epsilon=0.3)).epsilon == 0.3
+    with pytest.raises(TypeError, match="epsilonn"):
+        voirdire.alt_test(judge, humans, epsilonn=0.1)
+
+
+def test_a_plan_is_checked_where_it_is_made():
+    for name, value in {
+        "epsilon": 1.0,
+        "epsilon_mode": "both",
+        "method": "z",
+        "weights": "all",
+        "normalize": "log",
+        "min_items": 1,
+        "min_annotators": 0,
+        "false_discovery_rate": 5,
+        "n_resamples": -1,
+        "confidence_level": 95,
+        "seed": 0.5,
+    }.items():
+        with pytest.raises(InputError, match=f"`{name}` must be"):
+            Plan(**{name: value})
     with pytest.raises(dataclasses.FrozenInstanceError, match="epsilon"):
         Plan().epsilon = 0.3
 

@@ -19,7 +19,7 @@ from voirdire.cli.demo_reward import reward_responses
 from voirdire.cli.demo_reward_tables import print_reward, said_of_certificates
 from voirdire.cli.demo_tables import print_judged_responses
 from voirdire.cli.demo_texts import examine_texts
-from voirdire.cli.output_options import AsJson
+from voirdire.cli.options import AsJson, ReportLanguage
 from voirdire.cli.printing import (
     listen_for_interrupts,
     print_examination,
@@ -72,25 +72,23 @@ behavior are few: intervals are too narrow, and nobody should train with this re
 
 def demo_command(
     *,
-    output: Annotated[
-        Path, Parameter(name=("--output", "-o"), help="Folder for data and results.", metavar="DIR")
-    ] = Path("voirdire-demo"),
-    language: Annotated[
-        Language, Parameter(name="--report-language", help="Of the report.")
-    ] = "en",
-    browse: Annotated[
-        bool,
-        Parameter(
-            name="--open",
-            negative="--no-open",
-            help="Open the report in the browser, where there is a screen.",
-        ),
-    ] = True,
+    output: Annotated[Path, Parameter(name=("--output", "-o"), metavar="DIR")] = Path(
+        "voirdire-demo"
+    ),
+    language: ReportLanguage = "en",
+    browse: Annotated[bool, Parameter(name="--open", negative="--no-open")] = True,
     as_json: AsJson = False,
 ) -> None:
     """Judge bundled responses, examine the judge, fit a reward to its verdicts, and examine that.
 
     Eight simulated judges of short texts are examined beside it.
+
+    Parameters
+    ----------
+    output
+        Folder for data and results.
+    browse
+        Open the report in the browser, where there is a screen.
     """
     listen_for_interrupts()
     prepare_folder(output)

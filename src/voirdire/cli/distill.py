@@ -6,12 +6,11 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from cyclopts import Group, Parameter
+from cyclopts import Parameter
 
 from voirdire._validation import shorten
 from voirdire.cli.judging_progress import steps_progress
-from voirdire.cli.options import as_mapping
-from voirdire.cli.output_options import AsJson
+from voirdire.cli.options import AsJson, Columns, Format
 from voirdire.cli.printing import listen_for_interrupts, print_json
 from voirdire.cli.shell import UsageError, say
 from voirdire.cli.written_files import check_apart, check_card, check_place, write_text
@@ -25,90 +24,60 @@ if TYPE_CHECKING:
 
 __all__ = ["distill_command"]
 
-LEARNT = Group("What is learnt", sort_key=1)
-MADE = Group("How the judge is made", sort_key=2)
 _MOST_SHOWN = 5
 
 
 def distill_command(
-    items: Annotated[
-        str,
-        Parameter(help="Prompts with responses, as `voirdire judge` reads them.", metavar="ITEMS"),
-    ],
+    items: Annotated[str, Parameter(metavar="ITEMS")],
     /,
     *,
-    labels: Annotated[
-        list[Path],
-        Parameter(
-            help="Verdicts or annotations about these items; repeatable. Of several raters the "
-            "majority counts.",
-            metavar="FILE",
-            group=LEARNT,
-        ),
-    ],
-    output: Annotated[
-        Path,
-        Parameter(name=("--output", "-o"), help="The judge.", metavar="FILE.npz", group=MADE),
-    ],
-    rubric: Annotated[
-        str | None,
-        Parameter(
-            help="Learn the propositions of this rubric: a built-in one, or a YAML file.",
-            metavar="NAME|FILE",
-            group=LEARNT,
-        ),
-    ] = None,
-    question: Annotated[
-        list[str],
-        Parameter(help="Learn this question; repeatable.", metavar="ID", group=LEARNT),
-    ] = [],
-    column: Annotated[
-        list[str],
-        Parameter(
-            help="Your name for a column of ITEMS, as OURS=YOURS; repeatable.",
-            metavar="OURS=YOURS",
-            group=LEARNT,
-        ),
-    ] = [],
-    file_format: Annotated[
-        str | None,
-        Parameter(name="--format", help="Of ITEMS, instead of the file's ending.", group=LEARNT),
-    ] = None,
-    threshold: Annotated[
-        float | None,
-        Parameter(
-            help="Verdicts: true from this probability on. Default: what they declare.",
-            show_default=False,
-            group=LEARNT,
-        ),
-    ] = None,
-    card: Annotated[
-        Path | None,
-        Parameter(
-            help="Write the judge's card here too, as Markdown.", metavar="FILE.md", group=MADE
-        ),
-    ] = None,
-    calibrator: Annotated[
-        Literal["platt", "temperature", "isotonic"],
-        Parameter(help="How scores become probabilities.", group=MADE),
-    ] = "platt",
-    folds: Annotated[int, Parameter(help="Parts for held-out figures.", group=MADE)] = 5,
-    seed: Annotated[int, Parameter(help="Of the folds.", group=MADE)] = 0,
-    name: Annotated[
-        str | None,
-        Parameter(
-            help="What verdicts call the judge. Default: after the file.",
-            show_default=False,
-            group=MADE,
-        ),
-    ] = None,
+    labels: Annotated[list[Path], Parameter(metavar="FILE")],
+    output: Annotated[Path, Parameter(name=("--output", "-o"), metavar="FILE.npz")],
+    rubric: Annotated[str | None, Parameter(metavar="NAME|FILE")] = None,
+    questions: Annotated[list[str], Parameter(name="--question", metavar="ID")] = [],
+    columns: Columns = None,
+    format: Format = None,
+    threshold: float | None = None,
+    card: Annotated[Path | None, Parameter(metavar="FILE.md")] = None,
+    calibrator: Literal["platt", "temperature", "isotonic"] = "platt",
+    n_folds: int = 5,
+    seed: int = 0,
+    name: str | None = None,
     as_json: AsJson = False,
 ) -> None:
-    """Make a local judge from labelled responses, with a card that says how good it is."""
-    if rubric is None and not question:
+    """Make a local judge from labelled responses, with a card that says how good it is.
+
+    Parameters
+    ----------
+    items
+        Prompts with responses, as `voirdire judge` reads them.
+    labels
+        Verdicts or annotations about these items; repeatable. Of several raters the majority
+        counts.
+    output
+        The judge.
+    rubric
+        Learn the propositions of this rubric: a built-in one, or a YAML file.
+    questions
+        Learn this question; repeatable.
+    columns
+        Your name for a column of ITEMS, as OURS=YOURS; repeatable.
+    threshold
+        Verdicts: true from this probability on. Default: what they declare.
+    card
+        Write the judge's card here too, as Markdown.
+    calibrator
+        How scores become probabilities.
+    n_folds
+        Parts for held-out figures.
+    seed
+        Of the folds.
+    name
+        What verdicts call the judge. Default: after the file.
+    """
+    if rubric is None and not questions:
         msg = "`--rubric` must name a rubric, or `--question` a question to learn."
         raise UsageError(msg)
-    named = as_mapping(column, option="--column")
     _check_output(output)
     check_apart(output=output, card=card)
     check_card(card)
@@ -120,12 +89,12 @@ def distill_command(
             items,
             labels,
             rubric=rubric,
-            questions=question,
-            columns=named or None,
-            format=file_format,
+            questions=questions,
+            columns=columns,
+            format=format,
             threshold=threshold,
             calibrator=calibrator,
-            n_folds=folds,
+            n_folds=n_folds,
             seed=seed,
             name=name or output.stem,
             progress=tell,
@@ -141,7 +110,7 @@ def distill_command(
     n_questions = len(made.judge.questions)
     counted = "1 question" if n_questions == 1 else f"{n_questions} questions"
     print(f"{output}: learnt {counted} from {made.n_items:,} items\n")
-    is_whole = not made.left_out and not question
+    is_whole = not made.left_out and not questions
     print(_how_to_judge(output, rubric if is_whole else None))
 
 

@@ -8,18 +8,26 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from cyclopts import Group, Parameter
+from cyclopts import Parameter
 
 from voirdire._types import Language
 from voirdire._validation import shorten
-from voirdire.cli.fit_options import as_orders
 from voirdire.cli.fit_output import caught_warnings
 from voirdire.cli.judging_output import say_how_to_go_on
 from voirdire.cli.judging_progress import judging_progress, steps_progress
-from voirdire.cli.model_judges import named_judge, prepare_to_be_stopped
-from voirdire.cli.model_options import Only, store_option
-from voirdire.cli.options import as_mapping
-from voirdire.cli.output_options import json_option
+from voirdire.cli.model_judges import Only, named_judge, prepare_to_be_stopped, store_option
+from voirdire.cli.options import (
+    AsJson,
+    Base,
+    Behavior,
+    Columns,
+    Confidence,
+    File,
+    Format,
+    Orders,
+    ReportLanguage,
+    RewardFile,
+)
 from voirdire.cli.printing import listen_for_interrupts, print_tables, print_text
 from voirdire.cli.shell import UsageError, say
 from voirdire.cli.written_files import check_apart, check_place, check_report, write_text
@@ -35,215 +43,129 @@ if TYPE_CHECKING:
 
 __all__ = ["examine_reward_command"]
 
-READ = Group("What is examined", sort_key=2)
-USE = Group("What it is used for", sort_key=3)
-COUNTED = Group("How it is counted", sort_key=4)
-OUTPUT = Group("Output", sort_key=9)
 _WRITTEN_AS: dict[str, PaperFormat] = {".tex": "latex", ".md": "markdown"}
 _TABLE_SIGNS = {".tex": "% needs \\usepackage{booktabs}", ".md": "| Behavior | Case | n |"}
 
 
 def examine_reward_command(
-    comparisons: Annotated[
-        str | None,
-        Parameter(
-            help="Completions with labels, pairs or ranked lists, as `voirdire fit` reads them; "
-            "better not those of the fit. - reads standard input.",
-            metavar="[COMPARISONS]",
-            show_default=False,
-        ),
-    ] = None,
+    comparisons: Annotated[str | None, Parameter(metavar="[COMPARISONS]")] = None,
     /,
     *,
-    reward: Annotated[
-        Path,
-        Parameter(help="The reward, as `voirdire fit` writes it.", metavar="FILE.json", group=READ),
-    ],
-    verdicts: Annotated[
-        list[Path],
-        Parameter(
-            help="Stored verdicts on COMPARISONS; repeatable. By default they are judged now.",
-            metavar="FILE",
-            group=READ,
-        ),
-    ] = [],
+    reward: RewardFile,
+    verdicts: Annotated[list[Path], Parameter(metavar="FILE")] = [],
     only: Only = None,
-    judge: Annotated[
-        str | None,
-        Parameter(
-            help="Who judges: local, a file that `voirdire distill` made, a language model, or "
-            "own: the judge that the reward was fitted on, wherever that is. Default: own "
-            "where that is local.",
-            metavar="local|own|FILE|MODEL",
-            show_default=False,
-            group=READ,
-        ),
-    ] = None,
-    behavior: Annotated[
-        str | None,
-        Parameter(
-            help="The behavior of completions, responses and pairs that have none.",
-            metavar="ID",
-            group=READ,
-        ),
-    ] = None,
-    order: Annotated[
-        list[str],
-        Parameter(
-            help='Which labels are better, such as "ideal > less_good > bad"; with BEHAVIOR= '
-            "before it for one behavior; repeatable. Default: as in the fit.",
-            metavar="[BEHAVIOR=]TEXT",
-            group=READ,
-        ),
-    ] = [],
-    from_classes: Annotated[
-        bool,
-        Parameter(
-            name="--from-classes",
-            help="Take the completion class that the verdicts give for the label: that says how "
-            "well the reward follows its judge, not whether the judge is right.",
-            group=READ,
-        ),
-    ] = False,
-    base: Annotated[
-        str | None,
-        Parameter(
-            help="Column of the base reward in COMPARISONS. Default: base_reward, where there is "
-            "one.",
-            metavar="COLUMN",
-            show_default=False,
-            group=READ,
-        ),
-    ] = None,
-    column: Annotated[
-        list[str],
-        Parameter(
-            help="Your name for a column of COMPARISONS, as OURS=YOURS, as `voirdire fit` takes "
-            "it; repeatable.",
-            metavar="OURS=YOURS",
-            group=READ,
-        ),
-    ] = [],
-    file_format: Annotated[
-        str | None,
-        Parameter(
-            name="--format",
-            help="Of COMPARISONS, instead of the file's ending: jsonl, csv, tsv, json, parquet.",
-            group=READ,
-        ),
-    ] = None,
-    policy: Annotated[
-        str | None,
-        Parameter(
-            help="Responses of the policy that is to be trained, several per prompt.",
-            metavar="FILE",
-            group=USE,
-        ),
-    ] = None,
-    policy_verdicts: Annotated[
-        list[Path],
-        Parameter(help="Stored verdicts on them.", metavar="FILE", group=USE),
-    ] = [],
-    step_size: Annotated[int, Parameter(help="Responses per step of training.", group=USE)] = 512,
-    bench: Annotated[
-        str | None,
-        Parameter(
-            help="A benchmark: rows of prompt, chosen, rejected and perhaps subset.",
-            metavar="FILE",
-            group=USE,
-        ),
-    ] = None,
-    bench_verdicts: Annotated[
-        list[Path],
-        Parameter(help="Stored verdicts on it.", metavar="FILE", group=USE),
-    ] = [],
+    judge: Annotated[str | None, Parameter(metavar="local|own|FILE|MODEL")] = None,
+    behavior: Behavior = None,
+    orders: Orders = {},
+    from_classes: bool = False,
+    base: Base = None,
+    columns: Columns = None,
+    format: Format = None,
+    policy: File = None,
+    policy_verdicts: Annotated[list[Path], Parameter(metavar="FILE")] = [],
+    step_size: int = 512,
+    bench: File = None,
+    bench_verdicts: Annotated[list[Path], Parameter(metavar="FILE")] = [],
     store: Annotated[
         str | None,
         store_option(
             "voirdire-replies.sqlite beside the reward", kept="a language model's replies"
         ),
     ] = None,
-    resamples: Annotated[
-        int, Parameter(help="Resamples of prompts; 0: no intervals.", group=COUNTED)
-    ] = 1_000,
-    confidence_level: Annotated[
-        float,
-        Parameter(
-            name=("--confidence-level", "--confidence"),
-            help="Of all intervals, in (0, 1).",
-            group=COUNTED,
-        ),
-    ] = 0.95,
-    seed: Annotated[int, Parameter(help="Of the resamples.", group=COUNTED)] = 0,
-    bins: Annotated[int, Parameter(help="Of histograms.", group=COUNTED)] = 40,
-    report: Annotated[
-        Path | None,
-        Parameter(help="Write one self-contained HTML page.", metavar="FILE", group=OUTPUT),
-    ] = None,
-    language: Annotated[
-        Language,
-        Parameter(
-            name="--report-language",
-            help="Of the page: English or Simplified Chinese.",
-            group=OUTPUT,
-        ),
-    ] = "en",
-    table: Annotated[
-        Path | None,
-        Parameter(
-            help="Write a table for a paper: LaTeX (.tex) or Markdown (.md).",
-            metavar="FILE",
-            group=OUTPUT,
-        ),
-    ] = None,
-    details: Annotated[
-        bool, Parameter(name="--details", help="Show every feature.", group=OUTPUT)
-    ] = False,
-    as_json: Annotated[bool, json_option(panel=OUTPUT)] = False,
+    n_resamples: int = 1_000,
+    confidence_level: Confidence = 0.95,
+    seed: int = 0,
+    n_bins: int = 40,
+    report: Path | None = None,
+    language: ReportLanguage = "en",
+    table: Path | None = None,
+    details: bool = False,
+    as_json: AsJson = False,
 ) -> None:
-    """Examine a reward: error rates, what drives it, refusals, scales, and a policy's responses."""
+    """Examine a reward: error rates, what drives it, refusals, scales, and a policy's responses.
+
+    Parameters
+    ----------
+    comparisons
+        Completions with labels, pairs or ranked lists, as `voirdire fit` reads them; better not
+        those of the fit. - reads standard input.
+    verdicts
+        Stored verdicts on COMPARISONS; repeatable. By default they are judged now.
+    judge
+        Who judges: local, a file that `voirdire distill` made, a language model, or own: the judge
+        that the reward was fitted on, wherever that is. Default: own where that is local.
+    orders
+        Which labels are better, such as "ideal > less_good > bad"; with BEHAVIOR= before it for
+        one behavior; repeatable. Default: as in the fit.
+    from_classes
+        Take the completion class that the verdicts give for the label: that says how well the
+        reward follows its judge, not whether the judge is right.
+    base
+        Column of the base reward in COMPARISONS. Default: base_reward, where there is one.
+    columns
+        Your name for a column of COMPARISONS, as OURS=YOURS, as `voirdire fit` takes it;
+        repeatable.
+    policy
+        Responses of the policy that is to be trained, several per prompt.
+    policy_verdicts
+        Stored verdicts on them.
+    step_size
+        Responses per step of training.
+    bench
+        A benchmark: rows of prompt, chosen, rejected and perhaps subset.
+    bench_verdicts
+        Stored verdicts on it.
+    n_resamples
+        Resamples of prompts; 0: no intervals.
+    seed
+        Of the resamples.
+    n_bins
+        Of histograms.
+    report
+        Write one self-contained HTML page.
+    table
+        Write a table for a paper: LaTeX (.tex) or Markdown (.md).
+    details
+        Show every feature.
+    """
     _check_sources(comparisons, policy, bench)
     _refuse_idle(
         comparisons,
         verdicts=verdicts,
-        order=order,
+        order=orders,
         from_classes=from_classes,
         base=base,
-        column=column,
-        format=file_format,
+        column=columns,
+        format=format,
     )
     _refuse_idle(policy, name="--policy", policy_verdicts=policy_verdicts)
     _refuse_idle(bench, name="--bench", bench_verdicts=bench_verdicts)
-    named = as_mapping(column, option="--column")
     check_report(report)
     _check_table(table)
     check_apart(report=report, table=table)
     listen_for_interrupts()
     if only is not None or (policy is None and bench is None):
         judge = named_judge(judge, only, verdicts=verdicts)
+    named = {**(columns or {})} | ({} if base is None else {"base_reward": base})
     found = _examined(
         reward,
         comparisons,
-        reading={
-            "format": file_format,
-            "columns": (named | ({} if base is None else {"base_reward": base})) or None,
-            "behavior": behavior,
-        },
+        reading={"format": format, "columns": named or None, "behavior": behavior},
         from_classes=from_classes,
         verdicts=verdicts or None,
         judge=judge,
         behavior=behavior,
-        orders=as_orders(order),
+        orders=orders,
         policy=policy,
         policy_verdicts=policy_verdicts or None,
         step_size=step_size,
         bench=bench,
         bench_verdicts=bench_verdicts or None,
         store=store,
-        n_resamples=resamples,
+        n_resamples=n_resamples,
         confidence_level=confidence_level,
         seed=seed,
-        n_bins=bins,
+        n_bins=n_bins,
     )
     _write(found, report=report, language=language, table=table)
     _print(found, as_json=as_json, details=details)

@@ -2,33 +2,50 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 from cyclopts import Group, Parameter
 
-from voirdire._types import Judged
 from voirdire._validation import shorten
-from voirdire.cli import model_options as models
 from voirdire.cli.fit_output import caught_warnings, fit_progress, print_fit, print_given
-from voirdire.cli.fitting_options import FITTED, FittingOptions
-from voirdire.cli.idle_options import refuse_idle_options, typed_flags
 from voirdire.cli.judging_output import say_how_to_go_on
-from voirdire.cli.model_judges import asked_judge, named_judge, prepare_to_be_stopped
-from voirdire.cli.model_options import Only
-from voirdire.cli.options import as_mapping
-from voirdire.cli.output_options import AsJson
-from voirdire.cli.printing import listen_for_interrupts
-from voirdire.cli.reading_options import (
-    behavior_option,
-    column_option,
-    format_option,
-    judged_option,
+from voirdire.cli.model_judges import (
+    ASKING,
+    OF_REPLIES,
+    AskingOptions,
+    Only,
+    RetryFailures,
+    Store,
+    asked_judge,
+    named_judge,
+    prepare_to_be_stopped,
+    refuse_idle_options,
+    typed_flags,
 )
-from voirdire.cli.reward_options import REWARD, RequireCertified
+from voirdire.cli.option_groups import option_group, pairs_of, spelled
+from voirdire.cli.options import (
+    AsJson,
+    Base,
+    Behavior,
+    Columns,
+    Confidence,
+    File,
+    Files,
+    Format,
+    JudgedPart,
+    Orders,
+    Output,
+    RequireCertified,
+    RubricName,
+)
+from voirdire.cli.printing import listen_for_interrupts
 from voirdire.cli.shell import Call, UsageError
 from voirdire.cli.written_files import check_place
 from voirdire.errors import InputError
+from voirdire.judging import Asking
+from voirdire.rewards.fitting.settings import FitSettings, Sign
 
 if TYPE_CHECKING:
     from voirdire.judging import LlmJudge
@@ -36,149 +53,95 @@ if TYPE_CHECKING:
     from voirdire.rewards.fitting.result import RewardFit
     from voirdire.rewards.model import RewardModel
 
-__all__ = ["fit_command"]
+    FittingOptions: TypeAlias = FitSettings
+else:
+    FittingOptions = option_group(
+        FitSettings,
+        panel=Group("How it is fitted", sort_key=5),
+        without=("use_base",),
+        orders=Orders,
+        margins=spelled("--margin-of", pairs_of(float, named="LABEL")),
+        signs=spelled("--sign", pairs_of(Sign, named="FEATURE")),
+        fixed=pairs_of(float, named="FEATURE"),
+        ignored=spelled("--ignore", list[str], metavar="FEATURE"),
+        confidence_level=Confidence,
+    )
 
-READ = Group("The comparisons", sort_key=1)
-VERDICTS = Group("The verdicts", sort_key=2)
-_COLUMNS = (
-    "id, prompt, response, messages, label, chosen, rejected, chosen_base_reward, "
-    "rejected_base_reward, margin, ranked, behavior, group, split"
-)
+__all__ = ["fit_command"]
 
 
 def fit_command(
-    comparisons: Annotated[
-        str | None,
-        Parameter(
-            help="Completions with labels, pairs (prompt, chosen, rejected) or ranked lists: "
-            "JSONL, Parquet, CSV; - reads standard input.",
-            metavar="COMPARISONS",
-            show_default=False,
-        ),
-    ] = None,
+    comparisons: Annotated[str | None, Parameter(metavar="COMPARISONS")] = None,
     /,
     *,
     call: Call,
-    output: Annotated[
-        Path | None,
-        Parameter(name=("--output", "-o"), help="The reward.", metavar="FILE.json", group=REWARD),
-    ] = None,
-    rubric: Annotated[
-        str,
-        Parameter(help="A built-in rubric, or a YAML file.", metavar="NAME|FILE", group=READ),
-    ] = "safety",
-    base: Annotated[
-        str | None,
-        Parameter(
-            help="Column of the base reward. Default: base_reward, where there is one.",
-            metavar="COLUMN",
-            show_default=False,
-            group=READ,
-        ),
-    ] = None,
-    no_base: Annotated[
-        bool,
-        Parameter(name="--no-base", help="Leave base rewards out.", group=READ),
-    ] = False,
-    from_classes: Annotated[
-        bool,
-        Parameter(
-            name="--from-classes",
-            help="Take the completion class that the verdicts give for the label.",
-            group=READ,
-        ),
-    ] = False,
-    order: Annotated[
-        list[str],
-        Parameter(
-            help='Which labels are better, such as "ideal > less_good > unacceptable, illogical"; '
-            "with BEHAVIOR= before it for one behavior; repeatable. Default: the order of the "
-            "rubric's classes.",
-            metavar="[BEHAVIOR=]TEXT",
-            group=READ,
-        ),
-    ] = [],
-    behavior: Annotated[str | None, behavior_option("completions", panel=READ)] = None,
-    column: Annotated[list[str], column_option(_COLUMNS, panel=READ)] = [],
-    file_format: Annotated[str | None, format_option(panel=READ)] = None,
-    verdicts: Annotated[
-        list[str],
-        Parameter(
-            help="Verdicts of `voirdire judge` on the completions; repeatable. Default: they are "
-            "judged now.",
-            metavar="FILE",
-            group=VERDICTS,
-        ),
-    ] = [],
+    output: Output = None,
+    rubric: RubricName = "safety",
+    base: Base = None,
+    no_base: bool = False,
+    from_classes: bool = False,
+    behavior: Behavior = None,
+    columns: Columns = None,
+    format: Format = None,
+    verdicts: Files = [],
     only: Only = None,
-    judge: Annotated[
-        str | None,
-        Parameter(
-            help="Who judges: local, a file that `voirdire distill` made, a language model, or the "
-            "YAML file of a cascade. "
-            "Default: local.",
-            metavar="local|FILE|MODEL",
-            show_default=False,
-            group=VERDICTS,
-        ),
-    ] = None,
-    threshold: Annotated[
-        float | None,
-        Parameter(
-            help="A proposition is true from this probability on. Fix it beforehand. Default: "
-            "what the verdicts or the rubric say.",
-            show_default=False,
-            group=VERDICTS,
-        ),
-    ] = None,
-    judged: Annotated[Judged, judged_option(panel=VERDICTS)] = "final_answer",
-    asking: models.UsualAsking = models.UsualAsking(),
-    calls: models.UsualCalls = models.UsualCalls(),
-    store: models.Store = None,
-    retry_failures: models.RetryFailures = False,
-    weights: Annotated[
-        Path | None,
-        Parameter(
-            help="Take these weights, in JSON or YAML as behavior: {feature: number}, instead of "
-            "fitting any. No COMPARISONS.",
-            metavar="FILE",
-            group=FITTED,
-        ),
-    ] = None,
-    fitting: FittingOptions = FittingOptions(),
-    certificate: Annotated[
-        list[Path],
-        Parameter(
-            help="Certificate of an examination of the judge; repeatable.",
-            metavar="FILE",
-            group=REWARD,
-        ),
-    ] = [],
+    judge: Annotated[str | None, Parameter(metavar="local|FILE|MODEL")] = None,
+    threshold: float | None = None,
+    judged: JudgedPart = "final_answer",
+    asking: AskingOptions = Asking(),
+    store: Store = None,
+    retry_failures: RetryFailures = False,
+    weights: File = None,
+    fitting: FittingOptions = FitSettings(),
+    certificates: Annotated[list[Path], Parameter(name="--certificate", metavar="FILE")] = [],
     require_certified: RequireCertified = False,
-    name: Annotated[
-        str | None,
-        Parameter(
-            help="What scores call the reward. Default: after the file.",
-            show_default=False,
-            group=REWARD,
-        ),
-    ] = None,
+    name: str | None = None,
     as_json: AsJson = False,
 ) -> None:
     """Fit the weights of a reward to comparisons of completions.
 
     One weight per proposition and completion class of a behavior, from completions of the same
     prompt of which one is better. The file holds everything that `voirdire score` needs.
+
+    Parameters
+    ----------
+    comparisons
+        Completions with labels, pairs (prompt, chosen, rejected) or ranked lists: JSONL, Parquet,
+        CSV; - reads standard input.
+    output
+        The reward, a .json file.
+    base
+        Column of the base reward. Default: base_reward, where there is one.
+    no_base
+        Leave base rewards out.
+    from_classes
+        Take the completion class that the verdicts give for the label.
+    columns
+        Your name for a column, as OURS=YOURS (id, prompt, response, messages, label, chosen,
+        rejected, chosen_base_reward, rejected_base_reward, margin, ranked, behavior, group,
+        split); repeatable.
+    verdicts
+        Verdicts of `voirdire judge` on the completions; repeatable. Default: they are judged now.
+    judge
+        Who judges: local, a file that `voirdire distill` made, a language model, or the YAML file
+        of a cascade. Default: local.
+    threshold
+        A proposition is true from this probability on. Fix it beforehand. Default: what the
+        verdicts or the rubric say.
+    weights
+        Take these weights, in JSON or YAML as behavior: {feature: number}, instead of fitting any.
+        No COMPARISONS.
+    certificates
+        Certificate of an examination of the judge; repeatable.
+    name
+        What scores call the reward. Default: after the file.
     """
     judge = named_judge(judge, only, verdicts=verdicts)
     target = _checked_output(output)
-    made: dict[str, Any] = {
-        "rubric": rubric,
-        "name": name or target.stem,
-    }
+    made: dict[str, Any] = {"rubric": rubric, "name": name or target.stem}
     if weights is not None:
         _refuse_fitting(call)
-        given = _given_weights(weights, orientation=fitting.orientation, judge=judge, **made)
+        given = _given_weights(Path(weights), orientation=fitting.orientation, judge=judge, **made)
         given.save(target)
         print_given(given, target, as_json=as_json)
         return
@@ -188,31 +151,28 @@ def fit_command(
     if comparisons is None:
         msg = "`COMPARISONS` must be a file of completions. Name one, or give `--weights`."
         raise UsageError(msg)
-    settings = fitting.settings(
-        order=order, use_base=False if no_base else True if base is not None else None
-    )
-    asked = _asked(call, judge, asking=asking, calls=calls, has_verdicts=bool(verdicts))
+    asked = _asked(call, judge, asking, has_verdicts=bool(verdicts))
     listen_for_interrupts()
     asks_a_model = not isinstance(asked, str) and asked is not None
     if asks_a_model:
         prepare_to_be_stopped(comparisons)
         store = _store_beside(target) if store is None else store
-    named = as_mapping(column, option="--column")
     reading: dict[str, Any] = {
-        "format": file_format,
-        "columns": (named | ({} if base is None else {"base_reward": base})) or None,
+        "format": format,
+        "columns": ({**(columns or {})} | ({} if base is None else {"base_reward": base})) or None,
         "behavior": behavior,
         "judged": judged,
     }
+    use_base = False if no_base else None if base is None else True
     try:
         fit = _fitted(
             comparisons,
             reading=reading,
             judge=asked,
             verdicts=verdicts or None,
-            settings=settings,
+            settings=replace(fitting, use_base=use_base),
             from_classes=from_classes,
-            certificates=certificate,
+            certificates=certificates,
             require_certified=require_certified,
             store=store,
             retry_failures=retry_failures,
@@ -265,12 +225,7 @@ def _store_beside(target: Path) -> str:
 
 
 def _asked(
-    call: Call,
-    judge: str | None,
-    *,
-    asking: models.UsualAsking,
-    calls: models.UsualCalls,
-    has_verdicts: bool,
+    call: Call, judge: str | None, asking: Asking, *, has_verdicts: bool
 ) -> LlmJudge | CascadeJudge | str | None:
     """Make the judge; with verdicts its name is only looked up among them."""
     from voirdire.judging.cascade.cascade_file import is_cascade_file
@@ -278,10 +233,9 @@ def _asked(
 
     named = judge or "local"
     if not has_verdicts and (is_cascade_file(named) or is_model_name(named)):
-        refuse_idle_options(call, judge=named, names=models.USUAL_OPTIONS)
-        return asked_judge(named, asking=asking, calls=calls)
-    idle = (*models.USUAL_OPTIONS, *models.OF_REPLIES)
-    if typed := typed_flags(call, idle):
+        refuse_idle_options(call, judge=named)
+        return asked_judge(named, asking, call=call)
+    if typed := typed_flags(call, (*ASKING, *OF_REPLIES)):
         got = "verdicts that there are" if has_verdicts else repr(shorten(named))
         msg = f"`--judge` must name a language model for {typed}, got {got}."
         raise UsageError(msg)

@@ -5,11 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from cyclopts import Group, Parameter
+from cyclopts import Parameter
 
-from voirdire._types import Judged
-from voirdire.cli import model_options as models
-from voirdire.cli.idle_options import refuse_idle_options
 from voirdire.cli.judging_output import (
     print_card,
     print_estimate,
@@ -20,152 +17,120 @@ from voirdire.cli.judging_output import (
 )
 from voirdire.cli.judging_progress import judging_progress, several_progress
 from voirdire.cli.model_judges import (
+    AskingOptions,
+    DryRun,
+    RetryFailures,
+    Store,
     asked_judge,
     is_judges_file,
     prepare_to_be_stopped,
-    print_prompt,
+    refuse_idle_options,
 )
-from voirdire.cli.options import as_mapping
-from voirdire.cli.output_options import AsJson, restart_option
+from voirdire.cli.options import (
+    AsJson,
+    Behavior,
+    Columns,
+    Format,
+    JudgedPart,
+    Output,
+    Restart,
+    RubricName,
+    Workers,
+)
 from voirdire.cli.printing import listen_for_interrupts
-from voirdire.cli.reading_options import (
-    COLUMNS_OF_ITEMS,
-    behavior_option,
-    column_option,
-    format_option,
-    judged_option,
-)
 from voirdire.cli.shell import Call, UsageError
+from voirdire.judging import Asking
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from voirdire.judging import JudgingSummary, LlmJudge
     from voirdire.judging.cascade import CascadeJudge
+    from voirdire.records import Item
 
 __all__ = ["judge_command"]
 
-ASKED = Group("What is asked", sort_key=1)
-READ = Group("The items", sort_key=2)
-WRITTEN = Group("The verdicts", sort_key=3)
-
 
 def judge_command(
-    items: Annotated[
-        str | None,
-        Parameter(
-            help="Prompts with responses: JSONL, CSV, Parquet or JSON; - reads standard input.",
-            metavar="ITEMS",
-            show_default=False,
-        ),
-    ] = None,
+    items: Annotated[str | None, Parameter(metavar="ITEMS")] = None,
     /,
     *,
     call: Call,
-    output: Annotated[
-        Path | None,
-        Parameter(
-            name=("--output", "-o"),
-            help="The verdicts: .parquet, .jsonl or .csv; - prints JSONL.",
-            metavar="FILE",
-            group=WRITTEN,
-        ),
-    ] = None,
-    rubric: Annotated[
-        str,
-        Parameter(help="A built-in rubric, or a YAML file.", metavar="NAME|FILE", group=ASKED),
-    ] = "safety",
-    judge: Annotated[
-        str,
-        Parameter(
-            help="Who answers: local, a file that `voirdire distill` made, or a language model "
-            "such as openai/gpt-4o-mini or vllm/NAME, or a YAML file: of a cascade, or of several "
-            "judges (-o then names a folder).",
-            metavar="local|FILE|MODEL",
-            group=ASKED,
-        ),
-    ] = "local",
-    asking: models.AskingOptions = models.AskingOptions(),
-    show_prompt: models.ShowPrompt = False,
-    calls: models.CallOptions = models.CallOptions(),
-    store: models.Store = None,
-    retry_failures: models.RetryFailures = False,
-    dry_run: models.DryRun = False,
-    threshold: Annotated[
-        float | None,
-        Parameter(
-            help="A proposition is true from this probability on. Fix it beforehand. Default: "
-            "what the rubric says.",
-            show_default=False,
-            group=ASKED,
-        ),
-    ] = None,
-    judged: Annotated[Judged, judged_option(panel=ASKED)] = "final_answer",
-    behavior: Annotated[str | None, behavior_option("items", panel=ASKED)] = None,
-    column: Annotated[list[str], column_option(COLUMNS_OF_ITEMS, panel=READ)] = [],
-    file_format: Annotated[str | None, format_option(panel=READ)] = None,
-    layout: Annotated[
-        Literal["long", "wide"],
-        Parameter(
-            help="One row per item and question, for `voirdire examine`; or one row per item.",
-            group=WRITTEN,
-        ),
-    ] = "long",
-    workers: Annotated[
-        int,
-        Parameter(
-            help="Processes of a local judge; 0: one per core, at most 8, where there are more "
-            "than 20,000 items.",
-            group=WRITTEN,
-        ),
-    ] = 0,
-    restart: Annotated[bool, restart_option(panel=WRITTEN)] = False,
-    show_card: Annotated[
-        bool,
-        Parameter(
-            name="--show-card",
-            help="Print what is known of the judge: training data, held-out figures. No ITEMS.",
-        ),
-    ] = False,
+    output: Output = None,
+    rubric: RubricName = "safety",
+    judge: Annotated[str, Parameter(metavar="local|FILE|MODEL")] = "local",
+    asking: AskingOptions = Asking(),
+    show_prompt: bool = False,
+    store: Store = None,
+    retry_failures: RetryFailures = False,
+    dry_run: DryRun = False,
+    threshold: float | None = None,
+    judged: JudgedPart = "final_answer",
+    behavior: Behavior = None,
+    columns: Columns = None,
+    format: Format = None,
+    layout: Literal["long", "wide"] = "long",
+    workers: Workers = 0,
+    restart: Restart = False,
+    show_card: bool = False,
     as_json: AsJson = False,
 ) -> None:
     """Judge responses by a rubric: probabilities, labels and completion classes, to a file.
 
     A run that was interrupted goes on where it was when the same command is given again. Replies
     of a language model are kept, and never paid for twice.
+
+    Parameters
+    ----------
+    items
+        Prompts with responses: JSONL, CSV, Parquet or JSON; - reads standard input.
+    output
+        The verdicts: .parquet, .jsonl or .csv; - prints JSONL.
+    judge
+        Who answers: local, a file that `voirdire distill` made, or a language model such as
+        openai/gpt-4o-mini or vllm/NAME, or a YAML file: of a cascade, or of several judges (-o
+        then names a folder).
+    show_prompt
+        Print what the model is asked, about the first of ITEMS where there are some.
+    threshold
+        A proposition is true from this probability on. Fix it beforehand. Default: what the rubric
+        says.
+    columns
+        Your name for a column, as OURS=YOURS (id, prompt, response, messages, chosen, rejected,
+        behavior, group, cluster); repeatable.
+    layout
+        One row per item and question, for `voirdire examine`; or one row per item.
+    show_card
+        Print what is known of the judge: training data, held-out figures. No ITEMS.
     """
     if show_card:
         print_card(judge, as_json=as_json)
         return
     judges = Path(judge) if is_judges_file(judge) else None
     if show_prompt:
-        print_prompt(
-            items, asking, judge=judge, judges=judges, rubric=rubric, file_format=file_format
-        )
+        item = None if items is None else _first(items, format=format)
+        _print_prompt(item, asking, judge=judge, judges=judges, rubric=rubric)
         return
     refuse_idle_options(call, judge=judge, judges=None if judges is None else judge)
-    named = as_mapping(column, option="--column")
     reading: dict[str, Any] = {
         "rubric": rubric,
         "judged": judged,
         "behavior": behavior,
-        "columns": named or None,
-        "format": file_format,
+        "columns": columns,
+        "format": format,
         "store": store,
+        "retry_failures": retry_failures,
     }
     listen_for_interrupts()
-    asked = asked_judge(judge, asking=asking, calls=calls, reads_keys=not dry_run)
+    asked = asked_judge(judge, asking, call=call, reads_keys=not dry_run)
     if dry_run:
-        counted = reading | {"retry_failures": retry_failures}
-        _estimate(items, output, judges=judges, asked=asked, as_json=as_json, reading=counted)
+        _estimate(items, output, judges=judges, asked=asked, as_json=as_json, reading=reading)
         return
     source, target = _given(items, output)
     if target == "-" and as_json:
         msg = "`--json` must not be given with `-o -`: both print to standard output."
         raise UsageError(msg)
-    settings = reading | {
-        "threshold": threshold,
-        "layout": layout,
-        "retry_failures": retry_failures,
-    }
+    settings = reading | {"threshold": threshold, "layout": layout}
     if judges is not None or not isinstance(asked, str):
         prepare_to_be_stopped(source)
     if judges is not None:
@@ -245,3 +210,34 @@ def _given(items: str | None, output: Path | None) -> tuple[str, str]:
         msg = "`--output` must name the file of verdicts: -o verdicts.parquet."
         raise UsageError(msg)
     return items, str(output)
+
+
+def _print_prompt(
+    item: Item | None, asking: Asking, *, judge: str, judges: Path | None, rubric: str
+) -> None:
+    """Print what a model is asked, or that of a cascade, or each of several judges."""
+    from voirdire.judging import load_llm_judges, show_prompt
+    from voirdire.judging.cascade.cascade_file import is_cascade_file, load_cascade
+
+    asked: Sequence[Asking | LlmJudge] = [asking]
+    if judges is not None:
+        asked = load_llm_judges(judges, reads_keys=False)
+    elif is_cascade_file(judge):
+        asked = [load_cascade(judge, reads_keys=False).then]
+    for each in asked:
+        shown = show_prompt(
+            rubric,
+            item=item,
+            mode=each.mode,
+            probability=each.probability,
+            language=each.language,
+            n_examples=each.n_examples,
+        )
+        print(shown if isinstance(each, Asking) else f"##### {each.name} #####\n\n{shown}\n")
+
+
+def _first(items: str, *, format: str | None) -> Item | None:
+    from voirdire.io import stream_items
+
+    batches = stream_items(items, format=format)  # type: ignore[arg-type]  # checked there
+    return next((item for batch in batches for item in batch.items), None)

@@ -52,7 +52,11 @@ COMMANDS = {
         usual="--rubric --base --from-classes --behavior --output --certificate "
         "--require-certified --verdicts --only --judge --threshold --weights "
         "--l2 --resamples --json",
-        gone=_PROMPT,
+        gone=_PROMPT
+        | {
+            "--positive": "`--sign FEATURE=positive`",
+            "--negative": "`--sign FEATURE=negative`",
+        },
     ),
     "judge": Command(
         target=f"{_CLI}.judge:judge_command",

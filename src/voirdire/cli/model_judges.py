@@ -1,4 +1,4 @@
-"""Language models as judges, from options or from a file of judges."""
+"""Language models as judges: what is typed about them, and what is made of it."""
 
 from __future__ import annotations
 
@@ -6,35 +6,98 @@ import os
 import signal
 import sys
 import threading
+from dataclasses import fields
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, TextIO, cast
+from typing import TYPE_CHECKING, Annotated, Any, TextIO, TypeAlias, cast
 
-from voirdire.cli.idle_options import refuse_idle_options, refuse_typed
-from voirdire.cli.model_options import (
-    USUAL_OPTIONS,
-    AskingOptions,
-    CallOptions,
-    ServerOptions,
-    UsualCalls,
-)
+from cyclopts import Group, Parameter
+
+from voirdire._types import Language
+from voirdire._validation import shorten
+from voirdire.cli.option_groups import converted, option_group
 from voirdire.cli.shell import Call, UsageError
+from voirdire.judging import Asking, Price
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
+    from collections.abc import Iterable, Sequence
 
-    from voirdire.judging import LlmJudge, Price
+    from voirdire.judging import LlmJudge
     from voirdire.judging.cascade import CascadeJudge
-    from voirdire.records import Item
+
+    AskingOptions: TypeAlias = Asking
+    WriterOptions: TypeAlias = Asking
+else:
+    _MODELS = Group("Language models", sort_key=10)
+    _OWN = {
+        "language": Annotated[Language, Parameter(name="--prompt-language")],
+        "price": converted(lambda tokens: price_of_text(tokens[0].value), metavar="IN,OUT"),
+    }
+    AskingOptions = option_group(
+        Asking,
+        panel=_MODELS,
+        without=("order_check", "top_logprobs", "capabilities", "extra"),
+        **_OWN,
+    )
+    WriterOptions = option_group(
+        Asking,
+        panel=_MODELS,
+        only=(
+            *("base_url", "api_key_env", "reasoning_effort", "concurrency", "timeout_s", "price"),
+            *("max_cost", "requests_per_minute", "tokens_per_minute"),
+        ),
+        **_OWN,
+    )
 
 __all__ = [
+    "ASKING",
+    "OF_REPLIES",
+    "AskingOptions",
+    "DryRun",
+    "Only",
+    "RetryFailures",
+    "Store",
+    "WriterOptions",
     "asked_judge",
     "is_judges_file",
     "judge_or_own",
-    "llm_judge",
     "named_judge",
     "prepare_to_be_stopped",
-    "print_prompt",
+    "price_of_text",
+    "refuse_idle_options",
+    "refuse_typed",
+    "store_option",
+    "typed_flags",
+    "typed_names",
+]
+
+ASKING = tuple(row.name for row in fields(Asking))
+"""The settings that mean something for a language model only."""
+
+OF_REPLIES = ("store", "retry_failures")
+"""What concerns the replies that are kept."""
+
+
+def store_option(default: str, *, kept: str = "replies") -> Any:
+    """Make `--store`, whose help says where replies are kept where nobody says so."""
+    return Parameter(
+        help=f"Where {kept} are kept: a file, or postgresql://... Default: {default}.",
+        metavar="FILE|URL",
+    )
+
+
+Store: TypeAlias = Annotated[str | None, store_option("voirdire-replies.sqlite beside the output")]
+RetryFailures: TypeAlias = Annotated[
+    bool, Parameter(help="Call again where an earlier run failed.")
+]
+DryRun: TypeAlias = Annotated[
+    bool,
+    Parameter(help="Print how many calls and tokens it would take, and the price; call nothing."),
+]
+Only: TypeAlias = Annotated[
+    str | None,
+    Parameter(
+        help="Whose verdicts count, where `--verdicts` are of several judges.", metavar="JUDGE"
+    ),
 ]
 
 
@@ -57,23 +120,31 @@ def named_judge(judge: str | None, only: str | None, *, verdicts: Sequence[Any])
 
 
 def asked_judge(
-    name: str, *, asking: ServerOptions, calls: UsualCalls, reads_keys: bool = True
+    name: str,
+    asking: Asking,
+    *,
+    call: Call,
+    reads_keys: bool = True,
+    key: str = "api_key_env",
 ) -> LlmJudge | CascadeJudge | str:
     """Make a judge of a model's name or of a cascade's file; a local judge stays as it is."""
+    from voirdire.judging import load_llm_judge
     from voirdire.judging.cascade.cascade_file import is_cascade_file, load_cascade
+    from voirdire.models import is_model_name
 
     if is_cascade_file(name):
-        return load_cascade(name, reads_keys=reads_keys, max_cost=calls.max_cost)
-    return llm_judge(name, asking=asking, calls=calls, reads_keys=reads_keys)
+        return load_cascade(name, reads_keys=reads_keys, max_cost=asking.max_cost)
+    if not is_model_name(name):
+        return name
+    return load_llm_judge(name, asking, reads_keys=reads_keys, is_from_file=key in call.from_file)
 
 
 def judge_or_own(
     call: Call,
     name: str | None,
+    asking: Asking,
     *,
-    asking: ServerOptions,
-    calls: UsualCalls,
-    idle: Sequence[str] = USUAL_OPTIONS,
+    idle: Sequence[str] = ASKING,
     why: str = "name the `--judge` too",
     reads_keys: bool = True,
 ) -> LlmJudge | CascadeJudge | str | None:
@@ -82,50 +153,46 @@ def judge_or_own(
         refuse_typed(call, idle, why=why)
         return name
     refuse_idle_options(call, judge=name)
-    return asked_judge(name, asking=asking, calls=calls, reads_keys=reads_keys)
+    return asked_judge(name, asking, call=call, reads_keys=reads_keys)
 
 
-def llm_judge(
-    name: str, *, asking: ServerOptions, calls: UsualCalls, reads_keys: bool = True
-) -> LlmJudge | str:
-    """Make a judge of a model's name; anything else is a local judge and stays as it is."""
-    from voirdire.models import is_model_name, load_model
+def typed_names(call: Call, names: Iterable[str]) -> list[str]:
+    """Name those of the options that were typed."""
+    return [name for name in names if name in call.options]
 
-    if not is_model_name(name):
-        return name
-    from voirdire.judging import Limits, LlmJudge
 
-    asking, calls = AskingOptions(**vars(asking)), CallOptions(**vars(calls))
-    model = load_model(
-        name,
-        base_url=asking.base_url,
-        api_key_env=asking.api_key_env,
-        reasoning_effort=asking.reasoning_effort,
-        max_tokens=asking.max_tokens,
-        timeout_s=calls.timeout,
-        connections=max(calls.concurrency, 1),
-        reads_keys=reads_keys,
-    )
-    return LlmJudge(
-        model=model,
-        mode=asking.mode,
-        probability=asking.probability,
-        language=asking.language,
-        n_samples=asking.samples,
-        n_orders=asking.orders,
-        n_examples=asking.examples,
-        seed=asking.seed,
-        price=_price(calls.price),
-        temperature=asking.temperature,
-        route=asking.route,
-        limits=Limits(
-            concurrency=calls.concurrency,
-            requests_per_minute=calls.requests_per_minute,
-            tokens_per_minute=calls.tokens_per_minute,
-            timeout_s=calls.timeout,
-            max_cost=calls.max_cost,
-        ),
-    )
+def typed_flags(call: Call, names: Iterable[str]) -> str:
+    """Write those of the options that were typed as they were typed."""
+    return ", ".join(call.options[name] for name in typed_names(call, names))
+
+
+def refuse_typed(call: Call, names: Iterable[str], *, why: str) -> None:
+    """Refuse these options, each of which is idle here."""
+    typed = typed_flags(call, names)
+    if typed:
+        msg = f"{typed} must be left out: {why}."
+        raise UsageError(msg)
+
+
+def refuse_idle_options(call: Call, *, judge: str, judges: str | None = None) -> None:
+    """Refuse options of models where none is called, or where a file says them."""
+    from voirdire.judging.cascade.cascade_file import is_cascade_file
+    from voirdire.models import is_model_name
+
+    if judges is not None:
+        _refuse_beside(f"`{shorten(judges)}`", typed_flags(call, ASKING))
+    elif is_cascade_file(judge):
+        of_file = [name for name in ASKING if name != "max_cost"]  # which is this run's
+        _refuse_beside(f"`{shorten(judge)}`", typed_flags(call, of_file))
+    elif not is_model_name(judge) and (typed := typed_flags(call, [*ASKING, *OF_REPLIES])):
+        msg = f"`--judge` must name a language model for {typed}, such as openai/gpt-4o-mini, got "
+        raise UsageError(f"{msg}{shorten(judge)!r}.")
+
+
+def _refuse_beside(file: str, typed: str) -> None:
+    if typed:
+        msg = f"{file} must say everything about its judges, got {typed} beside it."
+        raise UsageError(f"{msg} Write it into the file.")
 
 
 def prepare_to_be_stopped(source: str) -> None:
@@ -148,66 +215,11 @@ def _read_input_apart() -> None:
     sys.stdin = cast("TextIO", SimpleNamespace(buffer=os.fdopen(number, "rb", closefd=False)))
 
 
-def _price(text: str | None) -> Price | None:
-    if text is None:
-        return None
-    from voirdire.judging import Price
-
+def price_of_text(text: str) -> Price:
+    """Read a price: US dollars per million tokens in and out."""
     try:
         paid_in, paid_out = (float(number) for number in text.split(","))
     except ValueError as error:
         msg = f"`--price` must be two numbers with a comma between them, got {text!r}."
         raise UsageError(msg) from error
     return Price(input=paid_in, output=paid_out)
-
-
-def print_prompt(
-    items: str | None,
-    asking: AskingOptions,
-    *,
-    judge: str,
-    judges: Path | None,
-    rubric: str,
-    file_format: str | None,
-) -> None:
-    """Print what a model is asked, or that of a cascade, or each of several judges."""
-    from voirdire.judging import load_llm_judges, show_prompt
-    from voirdire.judging.cascade.cascade_file import is_cascade_file, load_cascade
-
-    item = None if items is None else _first(items, file_format=file_format)
-    is_cascade = judges is None and is_cascade_file(judge)
-    if judges is None and not is_cascade:
-        shown = show_prompt(
-            rubric,
-            item=item,
-            mode=asking.mode,
-            probability=asking.probability,
-            language=asking.language,
-            n_examples=asking.examples,
-        )
-        print(shown)
-        return
-    asked = (
-        load_llm_judges(judges, reads_keys=False)
-        if judges is not None
-        else (load_cascade(judge, reads_keys=False).then,)
-    )
-    for each in asked:
-        shown = show_prompt(
-            rubric,
-            item=item,
-            mode=each.mode,
-            probability=each.probability,
-            language=each.language,
-            n_examples=each.n_examples,
-        )
-        print(f"##### {each.name} #####\n\n{shown}\n")
-
-
-def _first(items: str, *, file_format: str | None) -> Item | None:
-    from voirdire.io import stream_items
-
-    for batch in stream_items(items, format=file_format):  # type: ignore[arg-type]  # checked there
-        for item in batch.items:
-            return item
-    return None

@@ -1,65 +1,138 @@
-"""Turn what was typed into what the library takes."""
+"""Options that several commands share."""
 
 from __future__ import annotations
 
-import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
+from cyclopts import Parameter
+from cyclopts.validators import Number
+
+from voirdire._types import Judged, Language
+from voirdire._validation import shorten
+from voirdire.cli.option_groups import converted, pairs_of, spelled
 from voirdire.cli.shell import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
-__all__ = ["as_labels", "as_mapping", "as_text", "as_weights"]
+    Columns: TypeAlias = Mapping[str, str] | None
+    Orders: TypeAlias = Mapping[str, str]
+else:
+    Columns = spelled("--column", pairs_of(str, named="OURS"))
+    Orders = spelled(
+        "--order",
+        converted(
+            lambda tokens: _orders([token.value for token in tokens]),
+            is_repeated=True,
+            metavar="[BEHAVIOR=]TEXT",
+        ),
+    )
+
+__all__ = [
+    "COLUMNS_OF_ITEMS",
+    "AsJson",
+    "Base",
+    "Behavior",
+    "Center",
+    "Columns",
+    "Confidence",
+    "File",
+    "Files",
+    "Format",
+    "JudgedPart",
+    "Orders",
+    "OtherJudge",
+    "Output",
+    "ReportLanguage",
+    "RequireCertified",
+    "Restart",
+    "RewardFile",
+    "RewardRubric",
+    "RubricName",
+    "Workers",
+]
+
+File: TypeAlias = Annotated[str | None, Parameter(metavar="FILE")]
+Files: TypeAlias = Annotated[list[str], Parameter(metavar="FILE")]
+Output: TypeAlias = Annotated[Path | None, Parameter(name=("--output", "-o"), metavar="FILE")]
+AsJson: TypeAlias = Annotated[bool, Parameter(name="--json", help="Print one JSON object.")]
+Restart: TypeAlias = Annotated[bool, Parameter(help="Throw away what an interrupted run left.")]
+ReportLanguage: TypeAlias = Annotated[
+    Language,
+    Parameter(name="--report-language", help="Of the page: English or Simplified Chinese."),
+]
+Confidence: TypeAlias = Annotated[
+    float,
+    Parameter(name=("--confidence-level", "--confidence"), help="Of all intervals, in (0, 1)."),
+]
+RubricName: TypeAlias = Annotated[
+    str, Parameter(help="A built-in rubric, or a YAML file.", metavar="NAME|FILE")
+]
+
+COLUMNS_OF_ITEMS = "id, prompt, response, messages, chosen, rejected, behavior, group, cluster"
+Behavior: TypeAlias = Annotated[
+    str | None, Parameter(help="The behavior of what has none.", metavar="ID")
+]
+Format: TypeAlias = Annotated[
+    str | None,
+    Parameter(
+        name="--format", help="Instead of the file's ending: jsonl, csv, tsv, json, parquet."
+    ),
+]
+JudgedPart: TypeAlias = Annotated[
+    Judged,
+    Parameter(help="What of a response is judged, where it has reasoning or tool turns."),
+]
+Base: TypeAlias = Annotated[str | None, Parameter(metavar="COLUMN")]
+Workers: TypeAlias = Annotated[
+    int,
+    Parameter(
+        help="Processes of a local judge; 0: one per core, at most 8, where there are more than "
+        "20,000 items.",
+        validator=Number(gte=0),
+    ),
+]
+
+RewardFile: TypeAlias = Annotated[
+    Path, Parameter(help="The reward, as `voirdire fit` writes it.", metavar="FILE.json")
+]
+RewardRubric: TypeAlias = Annotated[
+    str | None,
+    Parameter(
+        help="The rubric that the reward must belong to. Default: the one that it was made from, "
+        "where that is still found.",
+        metavar="NAME|FILE",
+    ),
+]
+RequireCertified: TypeAlias = Annotated[
+    bool,
+    Parameter(help="Fail if a proposition with a weight has no valid certificate."),
+]
+Center: TypeAlias = Annotated[
+    bool,
+    Parameter(help="Take each behavior's mean off its rule rewards, so that behaviors compare."),
+]
+OtherJudge: TypeAlias = Annotated[
+    bool,
+    Parameter(
+        help="Take another judge than the weights were fitted on; certificates say nothing of "
+        "that one.",
+    ),
+]
 
 
-def as_labels(text: str | None, *, numeric: bool) -> list[Any] | None:
-    """Read a label universe: labels between commas, or a JSON array."""
-    if text is None:
-        return None
-    try:
-        found = json.loads(text) if text.lstrip().startswith("[") else text.split(",")
-        if any(label is None or isinstance(label, list | dict | bool) for label in found):
-            raise ValueError
-        labels = [float(label) if numeric else str(label).strip() for label in found]
-    except ValueError:
-        labels = []
-    if not labels or "" in labels:
-        msg = f"`--labels` must be words between commas or a JSON array of them, got {text!r}."
-        raise UsageError(msg)
-    return labels
-
-
-def as_text(text: str | None, *, option: str) -> str | None:
-    """Refuse text that is not valid UTF-8, which no file could hold."""
-    try:
-        (text or "").encode()
-    except UnicodeEncodeError as error:
-        msg = f"`{option}` must be UTF-8 text, got {text!a}."
-        raise UsageError(msg) from error
-    return text
-
-
-def as_mapping(pairs: Sequence[str], *, option: str) -> dict[str, str]:
-    """Read `NAME=VALUE` pairs."""
-    found = {}
-    for pair in pairs:
-        name, equals, value = pair.partition("=")
-        if not (name and equals and value):
-            msg = f"`{option}` must be NAME=VALUE, got {pair!r}."
+def _orders(typed: Sequence[str]) -> dict[str, str]:
+    """Read orders of labels, each for the behavior before it; text alone is for all behaviors."""
+    found: dict[str, str] = {}
+    for text in typed:
+        behavior, equals, order = text.partition("=")
+        name = behavior.strip() if equals else "*"
+        if name in found:
+            msg = f"`--order` must name {shorten(name)!r} once, got it twice."
             raise UsageError(msg)
-        if name.strip() in found:
-            msg = f"`{option}` must name {name.strip()!r} once, got it twice."
+        found[name] = order.strip() if equals else text.strip()
+        if ">" not in found[name]:
+            msg = f"`--order` must put better labels first, as in full > part, got {text!r}."
             raise UsageError(msg)
-        found[name.strip()] = value.strip()
     return found
-
-
-def as_weights(pairs: Sequence[str]) -> dict[str, float] | None:
-    """Read `ANNOTATOR=WEIGHT` pairs."""
-    named = as_mapping(pairs, option="--quality")
-    try:
-        return {name: float(weight) for name, weight in named.items()} or None
-    except ValueError as error:
-        msg = f"`--quality` must be ANNOTATOR=NUMBER, got {list(pairs)!r}."
-        raise UsageError(msg) from error

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from voirdire._validation import shorten
-from voirdire.cli.output_options import AsJson
+from voirdire.cli.options import AsJson
 from voirdire.cli.printing import print_json, print_tables
 
 if TYPE_CHECKING:
@@ -19,33 +19,32 @@ __all__ = ["probe_command"]
 
 
 def probe_command(
-    model: Annotated[
-        str, Parameter(help="A language model, such as openai/gpt-4o-mini or vllm/NAME.")
-    ],
+    model: str,
     /,
     *,
-    base_url: Annotated[
-        str | None,
-        Parameter(help="Another OpenAI-compatible server.", metavar="URL", show_default=False),
-    ] = None,
-    api_key_env: Annotated[
-        str | None,
-        Parameter(
-            help="Environment variable that holds the key. Default: the provider's.",
-            metavar="NAME",
-            show_default=False,
-        ),
-    ] = None,
-    timeout: Annotated[float, Parameter(help="Seconds for one call.")] = 60.0,
+    base_url: Annotated[str | None, Parameter(metavar="URL")] = None,
+    api_key_env: Annotated[str | None, Parameter(metavar="NAME")] = None,
+    timeout_s: float = 60.0,
     as_json: AsJson = False,
 ) -> None:
     """Ask a model's server what it can do: forms of reply, log-probabilities.
 
     A handful of short calls, of a few tokens each.
+
+    Parameters
+    ----------
+    model
+        A language model, such as openai/gpt-4o-mini or vllm/NAME.
+    base_url
+        Another OpenAI-compatible server.
+    api_key_env
+        Environment variable that holds the key. Default: the provider's.
+    timeout_s
+        Seconds for one call.
     """
     from voirdire.models import load_model, probe
 
-    asked = load_model(model, base_url=base_url, api_key_env=api_key_env, timeout_s=timeout)
+    asked = load_model(model, base_url=base_url, api_key_env=api_key_env, timeout_s=timeout_s)
 
     async def probed() -> ProbeReport:
         try:

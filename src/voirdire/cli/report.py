@@ -9,7 +9,8 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from voirdire._types import Language
-from voirdire.cli.options import as_text
+from voirdire.cli.option_groups import Text
+from voirdire.cli.options import ReportLanguage
 from voirdire.cli.printing import progress
 from voirdire.cli.written_files import check_report, write_text
 
@@ -17,42 +18,38 @@ __all__ = ["report_command"]
 
 
 def report_command(
-    examination: Annotated[
-        str,
-        Parameter(
-            help="What `voirdire examine --json` printed, or the folder of a training run; "
-            "- reads standard input.",
-            metavar="EXAMINATION.json|RUN",
-        ),
-    ],
+    examination: Annotated[str, Parameter(metavar="EXAMINATION.json|RUN")],
     /,
     *,
-    output: Annotated[
-        Path, Parameter(name=("--output", "-o"), help="The page; - prints it.", metavar="FILE")
-    ] = Path("report.html"),
-    language: Annotated[
-        Language,
-        Parameter(
-            name="--report-language", help="Language of the page: English or Simplified Chinese."
-        ),
-    ] = "en",
-    title: Annotated[str | None, Parameter(help="Heading of the page.", metavar="TEXT")] = None,
-    created: Annotated[
-        str | None,
-        Parameter(help="Date to show; by default none, so that pages compare.", metavar="TEXT"),
-    ] = None,
+    output: Annotated[Path, Parameter(name=("--output", "-o"), metavar="FILE")] = Path(
+        "report.html"
+    ),
+    language: ReportLanguage = "en",
+    title: Text = None,
+    created: Text = None,
 ) -> None:
     """Make one self-contained HTML page from an examination or a training run.
 
     For readers without a statistician; nothing on it is loaded from elsewhere.
+
+    Parameters
+    ----------
+    examination
+        What `voirdire examine --json` printed, or the folder of a training run; - reads standard
+        input.
+    output
+        The page; - prints it.
+    title
+        Heading of the page.
+    created
+        Date to show; by default none, so that pages compare.
     """
-    heading, date = as_text(title, option="--title"), as_text(created, option="--created")
     printed = str(output) == "-"
     if not printed:
         check_report(output, option="--output")
     with progress("writing"):
         make = _page_of_run if _is_folder(examination) else _page_of_examination
-        page, lines = make(examination, language=language, title=heading, created=date)
+        page, lines = make(examination, language=language, title=title, created=created)
     if printed:
         sys.stdout.buffer.write(page.encode())
         return

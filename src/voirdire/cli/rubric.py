@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from voirdire._types import Language, RubricKind
-from voirdire.cli.options import as_text
-from voirdire.cli.output_options import AsJson
+from voirdire.cli.option_groups import utf8
+from voirdire.cli.options import AsJson
 from voirdire.cli.printing import print_json, print_tables, print_text
 from voirdire.cli.shell import UsageError
 from voirdire.cli.written_files import write_text
@@ -21,13 +21,8 @@ if TYPE_CHECKING:
 
 __all__ = ["check_command", "list_command", "new_command", "show_command"]
 
-_NAME = "A built-in rubric, or a YAML file; - reads standard input."
 
-
-def list_command(
-    *,
-    as_json: AsJson = False,
-) -> None:
+def list_command(*, as_json: AsJson = False) -> None:
     """List the rubrics that come with voirdire."""
     from voirdire.reporting.rubric_tables import RubricList
     from voirdire.rubrics import built_in_rubrics, load_rubric
@@ -40,19 +35,24 @@ def list_command(
 
 
 def show_command(
-    name: Annotated[str, Parameter(help=_NAME, metavar="NAME")],
+    name: Annotated[str, Parameter(metavar="NAME")],
     /,
     *,
-    language: Annotated[
-        Language | None,
-        Parameter(help="Default: English where there is English.", show_default=False),
-    ] = None,
+    language: Language | None = None,
     as_json: AsJson = False,
-    as_yaml: Annotated[
-        bool, Parameter(name="--yaml", help="Print it as a YAML file, in all its languages.")
-    ] = False,
+    as_yaml: Annotated[bool, Parameter(name="--yaml")] = False,
 ) -> None:
-    """Show a rubric: questions with examples, what behaviors demand, completion classes."""
+    """Show a rubric: questions with examples, what behaviors demand, completion classes.
+
+    Parameters
+    ----------
+    name
+        A built-in rubric, or a YAML file; - reads standard input.
+    language
+        Default: English where there is English.
+    as_yaml
+        Print it as a YAML file, in all its languages.
+    """
     from voirdire.reporting.rubric_tables import RubricTables
     from voirdire.rubrics import rubric_to_yaml
     from voirdire.rubrics.rubric import rubric_document
@@ -70,14 +70,18 @@ def show_command(
 
 
 def check_command(
-    files: Annotated[
-        list[str], Parameter(help="YAML files; - reads standard input.", metavar="FILE...")
-    ],
+    files: Annotated[list[str], Parameter(metavar="FILE...")],
     /,
     *,
     as_json: AsJson = False,
 ) -> None:
-    """Check rubric files: every problem on a line, with file, line and column; exit 1 if any."""
+    """Check rubric files: every problem on a line, with file, line and column; exit 1 if any.
+
+    Parameters
+    ----------
+    files
+        YAML files; - reads standard input.
+    """
     checked = [_checked(file) for file in files]
     if as_json:
         print_json({"files": checked})
@@ -88,31 +92,27 @@ def check_command(
 
 
 def new_command(
-    file: Annotated[str, Parameter(help="The file to write; - prints it.", metavar="FILE")],
+    file: Annotated[str, Parameter(metavar="FILE", converter=lambda _kind, tokens: utf8(tokens))],
     /,
     *,
-    kind: Annotated[
-        RubricKind | None,
-        Parameter(help="What the question asks for. Default: boolean.", show_default=False),
-    ] = None,
-    start: Annotated[
-        str | None,
-        Parameter(
-            name="--from",
-            help="Copy a built-in rubric, or a YAML file, also in the layout of the authors of "
-            "rule-based rewards.",
-            metavar="NAME",
-        ),
-    ] = None,
-    our_names: Annotated[
-        bool,
-        Parameter(
-            name="--our-names",
-            help="In that layout: call propositions as the safety rubric calls them.",
-        ),
-    ] = False,
+    kind: RubricKind | None = None,
+    start: Annotated[str | None, Parameter(name="--from", metavar="NAME")] = None,
+    our_names: bool = False,
 ) -> None:
-    """Write a small commented rubric to edit, or a copy of another; no file is replaced."""
+    """Write a small commented rubric to edit, or a copy of another; no file is replaced.
+
+    Parameters
+    ----------
+    file
+        The file to write; - prints it.
+    kind
+        What the question asks for. Default: boolean.
+    start
+        Copy a built-in rubric, or a YAML file, also in the layout of the authors of rule-based
+        rewards.
+    our_names
+        In that layout: call propositions as the safety rubric calls them.
+    """
     from voirdire.rubrics import built_in_rubrics
     from voirdire.rubrics.rubric import name_of_file
 
@@ -122,17 +122,16 @@ def new_command(
     if our_names and (start is None or start in built_in_rubrics()):
         msg = "`--our-names` needs `--from` with a file in the authors' layout."
         raise UsageError(msg)
-    name = as_text(file, option="FILE") or ""
-    if name == "-":
+    if file == "-":
         print_text(_new_text("my-rubric", kind, start, our_names=our_names))
         return
-    path = Path(name)
+    path = Path(file)
     if path.exists() or path.is_symlink():
-        msg = f"`FILE` must not exist yet, got {name!r}. Name another."
+        msg = f"`FILE` must not exist yet, got {file!r}. Name another."
         raise InputError(msg)
-    own = name_of_file(name, otherwise="my-rubric")
+    own = name_of_file(file, otherwise="my-rubric")
     write_text(path, _new_text(own, kind, start, our_names=our_names))
-    print(f"{name}: written. Edit it, then: voirdire rubric check {name}")
+    print(f"{file}: written. Edit it, then: voirdire rubric check {file}")
 
 
 def _new_text(name: str, kind: RubricKind | None, start: str | None, *, our_names: bool) -> str:

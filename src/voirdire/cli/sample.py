@@ -9,7 +9,7 @@ from cyclopts import Parameter
 from cyclopts.validators import Number
 
 from voirdire._types import Language
-from voirdire.cli.output_options import AsJson
+from voirdire.cli.options import AsJson
 from voirdire.cli.printing import listen_for_interrupts, progress
 from voirdire.cli.training_output import print_sample
 
@@ -17,59 +17,41 @@ __all__ = ["sample_command"]
 
 
 def sample_command(
-    run: Annotated[
-        Path,
-        Parameter(
-            help="The folder of a training run: what was given to its reward as record.",
-            metavar="RUN",
-        ),
-    ],
+    run: Annotated[Path, Parameter(metavar="RUN")],
     /,
     *,
-    output: Annotated[
-        Path,
-        Parameter(
-            name=("--output", "-o"),
-            help="A folder for the sample; one that holds labels is never touched.",
-            metavar="FOLDER",
-        ),
-    ],
-    n: Annotated[
-        int,
-        Parameter(
-            name=("--number", "-n"), help="How many different completions.", validator=Number(gte=1)
-        ),
-    ] = 60,
-    by: Annotated[
-        list[str],
-        Parameter(
-            help="Draw from each in proportion: behavior, step (early, middle and late in the "
-            "training); repeatable. Default: both.",
-            metavar="behavior|step",
-            show_default=False,
-        ),
-    ] = [],
-    question: Annotated[
-        list[str],
-        Parameter(
-            help="Ask this proposition only; repeatable. Default: all that the item's reward "
-            "depends on.",
-            metavar="ID",
-            show_default=False,
-        ),
-    ] = [],
-    annotators: Annotated[
-        int, Parameter(help="Sheets to write, one for each annotator.", validator=Number(gte=1))
-    ] = 3,
-    language: Annotated[Language, Parameter(help="Of the questions.")] = "en",
-    seed: Annotated[
-        int, Parameter(help="The same seed draws the same sample.", validator=Number(gte=0))
-    ] = 0,
+    output: Annotated[Path, Parameter(name=("--output", "-o"), metavar="FOLDER")],
+    n: Annotated[int, Parameter(name=("--number", "-n"), validator=Number(gte=1))] = 60,
+    by: Annotated[list[str], Parameter(metavar="behavior|step")] = [],
+    questions: Annotated[list[str], Parameter(name="--question", metavar="ID")] = [],
+    n_annotators: Annotated[int, Parameter(validator=Number(gte=1))] = 3,
+    language: Language = "en",
+    seed: Annotated[int, Parameter(validator=Number(gte=0))] = 0,
     as_json: AsJson = False,
 ) -> None:
     """Draw completions of a training run for people to label, and the judge to be examined on.
 
     A judge that was examined on other texts may fail on those that a policy learns to write.
+
+    Parameters
+    ----------
+    run
+        The folder of a training run: what was given to its reward as record.
+    output
+        A folder for the sample; one that holds labels is never touched.
+    n
+        How many different completions.
+    by
+        Draw from each in proportion: behavior, step (early, middle and late in the training);
+        repeatable. Default: both.
+    questions
+        Ask this proposition only; repeatable. Default: all that the item's reward depends on.
+    n_annotators
+        Sheets to write, one for each annotator.
+    language
+        Of the questions.
+    seed
+        The same seed draws the same sample.
     """
     listen_for_interrupts()
     with progress("drawing a sample"):
@@ -79,6 +61,6 @@ def sample_command(
         strata = by or ["behavior", "step"]
         found = sample_training_run(run, n=n, by=strata, seed=seed)  # type: ignore[arg-type]  # checked there
         files = write_sample(
-            found, output, n_annotators=annotators, questions=question, language=language
+            found, output, n_annotators=n_annotators, questions=questions, language=language
         )
     print_sample(found, files, as_json=as_json)

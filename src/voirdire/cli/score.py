@@ -5,26 +5,40 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from cyclopts import Group, Parameter
-from cyclopts.validators import Number
+from cyclopts import Parameter
 
-from voirdire.cli import model_options as models
 from voirdire.cli.fit_output import caught_warnings
-from voirdire.cli.idle_options import refuse_typed
-from voirdire.cli.model_judges import judge_or_own, named_judge, prepare_to_be_stopped
-from voirdire.cli.model_options import Only
-from voirdire.cli.options import as_mapping
-from voirdire.cli.output_options import AsJson, restart_option
-from voirdire.cli.printing import listen_for_interrupts
-from voirdire.cli.reading_options import (
-    COLUMNS_OF_ITEMS,
-    behavior_option,
-    column_option,
-    format_option,
+from voirdire.cli.model_judges import (
+    ASKING,
+    OF_REPLIES,
+    AskingOptions,
+    Only,
+    RetryFailures,
+    Store,
+    judge_or_own,
+    named_judge,
+    prepare_to_be_stopped,
+    refuse_typed,
 )
-from voirdire.cli.reward_options import Center, RequireCertified, Reward, RewardRubric
+from voirdire.cli.options import (
+    AsJson,
+    Base,
+    Behavior,
+    Center,
+    Columns,
+    Files,
+    Format,
+    OtherJudge,
+    RequireCertified,
+    Restart,
+    RewardFile,
+    RewardRubric,
+    Workers,
+)
+from voirdire.cli.printing import listen_for_interrupts
 from voirdire.cli.scoring_output import print_scoring, say_how_to_go_on, scoring_progress
 from voirdire.cli.shell import Call, UsageError, say
+from voirdire.judging import Asking
 
 if TYPE_CHECKING:
     from voirdire.judging import LlmJudge
@@ -33,107 +47,59 @@ if TYPE_CHECKING:
 
 __all__ = ["score_command"]
 
-READ = Group("The items", sort_key=2)
-VERDICTS = Group("The verdicts", sort_key=3)
-WRITTEN = Group("The rewards", sort_key=4)
-
 
 def score_command(
-    items: Annotated[
-        str,
-        Parameter(
-            help="Prompts with responses: JSONL, CSV, Parquet or JSON; - reads standard input.",
-            metavar="ITEMS",
-        ),
-    ],
+    items: Annotated[str, Parameter(metavar="ITEMS")],
     /,
     *,
     call: Call,
-    reward: Reward,
-    output: Annotated[
-        Path,
-        Parameter(
-            name=("--output", "-o"),
-            help="The rewards: .parquet, .jsonl or .csv; - prints JSONL.",
-            metavar="FILE",
-            group=WRITTEN,
-        ),
-    ],
-    verdicts: Annotated[
-        list[str],
-        Parameter(
-            help="Verdicts of `voirdire judge` on the items, in any order; repeatable. Default: "
-            "the items are judged now.",
-            metavar="FILE",
-            group=VERDICTS,
-        ),
-    ] = [],
+    reward: RewardFile,
+    output: Annotated[Path, Parameter(name=("--output", "-o"), metavar="FILE")],
+    verdicts: Files = [],
     only: Only = None,
-    judge: Annotated[
-        str | None,
-        Parameter(
-            help="Who judges: local, a file that `voirdire distill` made, a language model, the "
-            "YAML file of a cascade, or own: the judge that the reward was fitted on, wherever "
-            "that is. Default: own "
-            "where that is local.",
-            metavar="local|own|FILE|MODEL",
-            show_default=False,
-            group=VERDICTS,
-        ),
-    ] = None,
-    other_judge: Annotated[
-        bool,
-        Parameter(
-            name="--other-judge",
-            help="Take verdicts of another judge than the weights were fitted on; certificates "
-            "say nothing of that one.",
-            group=VERDICTS,
-        ),
-    ] = False,
-    asking: models.UsualAsking = models.UsualAsking(),
-    calls: models.UsualCalls = models.UsualCalls(),
-    store: models.Store = None,
-    retry_failures: models.RetryFailures = False,
+    judge: Annotated[str | None, Parameter(metavar="local|own|FILE|MODEL")] = None,
+    other_judge: OtherJudge = False,
+    asking: AskingOptions = Asking(),
+    store: Store = None,
+    retry_failures: RetryFailures = False,
     rubric: RewardRubric = None,
     require_certified: RequireCertified = False,
     center: Center = False,
-    base: Annotated[
-        str | None,
-        Parameter(
-            help="Column of the base reward, which is added. Default: base_reward, where the "
-            "reward was fitted beside one.",
-            metavar="COLUMN",
-            show_default=False,
-            group=READ,
-        ),
-    ] = None,
-    behavior: Annotated[str | None, behavior_option("items", panel=READ)] = None,
-    column: Annotated[list[str], column_option(COLUMNS_OF_ITEMS, panel=READ)] = [],
-    file_format: Annotated[str | None, format_option(panel=READ)] = None,
-    explain: Annotated[
-        bool,
-        Parameter(
-            name="--explain",
-            help="Add a column per feature: what it adds to the reward.",
-            group=WRITTEN,
-        ),
-    ] = False,
-    workers: Annotated[
-        int,
-        Parameter(
-            help="Processes of a local judge; 0: one per core, at most 8, where there are more "
-            "than 20,000 items.",
-            group=WRITTEN,
-            validator=Number(gte=0),
-        ),
-    ] = 0,
-    restart: Annotated[bool, restart_option(panel=WRITTEN)] = False,
+    base: Base = None,
+    behavior: Behavior = None,
+    columns: Columns = None,
+    format: Format = None,
+    explain: bool = False,
+    workers: Workers = 0,
+    restart: Restart = False,
     as_json: AsJson = False,
 ) -> None:
     """Give responses their rewards: base reward plus weighted verdicts, to a file.
 
     An item without a reward says why; it never gets 0. A run that judges and was interrupted goes
     on where it was when the same command is given again.
+
+    Parameters
+    ----------
+    items
+        Prompts with responses: JSONL, CSV, Parquet or JSON; - reads standard input.
+    output
+        The rewards: .parquet, .jsonl or .csv; - prints JSONL.
+    verdicts
+        Verdicts of `voirdire judge` on the items, in any order; repeatable. Default: the items are
+        judged now.
+    judge
+        Who judges: local, a file that `voirdire distill` made, a language model, the YAML file of
+        a cascade, or own: the judge that the reward was fitted on, wherever that is. Default: own
+        where that is local.
+    base
+        Column of the base reward, which is added. Default: base_reward, where the reward was
+        fitted beside one.
+    columns
+        Your name for a column, as OURS=YOURS (id, prompt, response, messages, chosen, rejected,
+        behavior, group, cluster); repeatable.
+    explain
+        Add a column per feature: what it adds to the reward.
     """
     if str(output) == "-" and as_json:
         msg = "`--json` must not be given with `-o -`: both print to standard output."
@@ -145,13 +111,12 @@ def score_command(
             call,
             named_judge(judge, only, verdicts=verdicts),
             asking=asking,
-            calls=calls,
             has_verdicts=bool(verdicts),
         ),
         "store": store,
         "base": base,
-        "columns": as_mapping(column, option="--column") or None,
-        "format": file_format,
+        "columns": columns,
+        "format": format,
         "behavior": behavior,
         "explain": explain,
         "center": center,
@@ -187,16 +152,10 @@ def _scored(
 
 
 def _asked(
-    call: Call,
-    judge: str | None,
-    *,
-    asking: models.UsualAsking,
-    calls: models.UsualCalls,
-    has_verdicts: bool,
+    call: Call, judge: str | None, *, asking: Asking, has_verdicts: bool
 ) -> LlmJudge | CascadeJudge | str | None:
     """Make the judge that is named; with verdicts its name is only looked up among them."""
     if not has_verdicts:
-        return judge_or_own(call, judge, asking=asking, calls=calls)
-    idle = (*models.USUAL_OPTIONS, *models.OF_REPLIES)
-    refuse_typed(call, idle, why="verdicts are not asked for again")
+        return judge_or_own(call, judge, asking)
+    refuse_typed(call, (*ASKING, *OF_REPLIES), why="verdicts are not asked for again")
     return judge

@@ -9,10 +9,11 @@ which options were typed.
 from __future__ import annotations
 
 import sys
+from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 from cyclopts import App, Group, Parameter
 from cyclopts.exceptions import (
@@ -25,8 +26,10 @@ from cyclopts.exceptions import (
     ValidationError,
 )
 
+from voirdire.errors import VoirdireError
+
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from cyclopts.argument import Argument, ArgumentCollection
     from cyclopts.help import HelpEntry, HelpPanel
@@ -38,6 +41,7 @@ __all__ = [
     "Command",
     "Typed",
     "UsageError",
+    "as_option",
     "make_app",
     "options_of",
     "run_app",
@@ -45,12 +49,18 @@ __all__ = [
 ]
 
 ALL = "--help-all"
+SETTINGS = "--settings"
+_DONE = (None, 0, 3)
 _WIDEST_NAME = 36
-_NO_DEFAULT = (None, "False", "[]", "()", "None")
-_CALLED: ContextVar[str] = ContextVar("called", default="")
-_GONE: ContextVar[Mapping[str, str]] = ContextVar("gone", default={})  # noqa: B039  # never written
-_SHOWN: ContextVar[Sequence[str]] = ContextVar("shown", default=())
-_TYPED: ContextVar[dict[str, TypedOption]] = ContextVar("typed")
+_KINDS = {
+    "CHOICE": "WORD",
+    "FLOAT": "NUMBER",
+    "INT": "NUMBER",
+    "PATH": "FILE",
+    "STR": "TEXT",
+    "STR|PATH": "FOLDER",
+}
+_NO_DEFAULT = (None, "False", "[]", "()", "{}", "None")
 
 
 class UsageError(Exception):
@@ -58,21 +68,32 @@ class UsageError(Exception):
 
 
 @dataclass(frozen=True)
-class TypedOption:
-    """How an option was typed, and the group in whose panel help shows it."""
-
-    flag: str
-    group: str
-
-
-@dataclass(frozen=True)
 class Typed:
-    """Which options of a call were typed, by the names of the parameters."""
+    """How the options of a call were typed, by the names of their parameters.
 
-    options: Mapping[str, TypedOption]
+    `from_file` names those that a settings file gave.
+    """
+
+    options: Mapping[str, str]
+    from_file: frozenset[str] = frozenset()
 
 
 Call: TypeAlias = Annotated[Typed, Parameter(parse=False)]
+
+
+@dataclass(kw_only=True)
+class _State:
+    """What is known of the call that is being read."""
+
+    called: str = ""
+    gone: Mapping[str, str] = field(default_factory=dict)
+    shown: Sequence[str] = ()
+    settings: str | None = None
+    typed: Typed = Typed({})
+    arguments: ArgumentCollection | None = None
+
+
+_STATE: ContextVar[_State] = ContextVar("state")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,6 +140,7 @@ def make_app(
             show_env_var=False,
             allow_repeating=True,
             allow_leading_hyphen=True,  # an option takes what follows it, also `-` and `-1`
+            name_transform=_spelling,
         ),
         config=_remember_typed,
         group_parameters=Group("Options", sort_key=0),
@@ -140,22 +162,36 @@ def _remember_typed(_app: App, _commands: tuple[str, ...], arguments: ArgumentCo
     for argument in arguments:
         for token in argument.tokens:
             if token.keyword is None and token.value[:1] == "-" and token.value not in ("-", "--"):
-                raise UsageError(_no_option(token.value.partition("=")[0], known, _GONE.get()))
-    _TYPED.set(
-        {
-            argument.field_info.name: TypedOption(
-                flag=argument.name,
-                group=_group_name(argument),
-            )
-            for argument in arguments
-            if argument.tokens
-        }
+                raise UsageError(
+                    _no_option(token.value.partition("=")[0], known, _STATE.get().gone)
+                )
+    state = _STATE.get()
+    filled: frozenset[str] = frozenset()
+    if state.settings is not None:
+        from voirdire.cli.settings_file import fill_from_file
+
+        filled = fill_from_file(state.settings, state.called, arguments)
+    typed = {row.field_info.name: row.name for row in arguments if row.tokens}
+    state.typed = Typed(typed, from_file=filled)
+    state.arguments = arguments
+
+
+def _spelling(field: str) -> str:
+    """Spell a field as an option: without the n of a count and the unit of a time."""
+    return field.removeprefix("n_").removesuffix("_s").replace("_", "-")
+
+
+def as_option(name: str) -> str | None:
+    """Give the option of the called command that a message of the library calls by a name."""
+    arguments = _STATE.get().arguments or ()
+    return next(
+        (
+            row.name
+            for row in arguments
+            if row.field_info.name == name and row.parse and row.name.startswith("--")
+        ),
+        None,
     )
-
-
-def _group_name(argument: Argument) -> str:
-    groups = cast("tuple[Group, ...]", argument.parameter.group or ())
-    return groups[0].name if groups else ""
 
 
 class _ShortHelp:
@@ -172,7 +208,7 @@ class _ShortHelp:
         table.add_column(no_wrap=True, max_width=_WIDEST_NAME, overflow="fold")
         table.add_column(ratio=1)
         for row in panel.entries:
-            name = ", ".join(row.display_labels_with_metavar)
+            name = ", ".join(map(_plain_kind, row.display_labels_with_metavar))
             if panel.format == "command":
                 command = self._commands.get(self._whole_name(name))
                 table.add_row(f"  {name}", command.summary if command else _plain(row.description))
@@ -184,7 +220,7 @@ class _ShortHelp:
             console.print()
 
     def _whole_name(self, name: str) -> str:
-        return " ".join([*_CALLED.get().split(), name])
+        return " ".join([*_STATE.get().called.split(), name])
 
     def render_usage(self, console: Console, _options: ConsoleOptions, usage: Any) -> None:
         """Show how the command is called."""
@@ -194,25 +230,34 @@ class _ShortHelp:
         """Show what the command does, and how to see its other options."""
         console.print(text)
         console.print()
-        if _SHOWN.get():
-            console.print(f"The usual options; all of them: {ALL}.\n", style="dim")
+        if _STATE.get().shown:
+            said = f"The usual options; all of them: {ALL}. From a YAML file: {SETTINGS} FILE."
+            console.print(f"{said}\n", style="dim")
 
 
 def _meaning(row: HelpEntry) -> str:
     """Say what an option means, what it may be, and what it is by default."""
     said = [_plain(row.description)]
     said += [f"One of {', '.join(row.choices)}."] if row.choices else []
-    said += [f"Default {row.default}."] if row.default not in _NO_DEFAULT else []
+    default = (row.default or "").strip("[]").replace("'", "")
+    said += [f"Default {default}."] if row.default not in _NO_DEFAULT else []
     said += ["Required."] if row.required and not row.positional_label else []
     return " ".join(part for part in said if part)
 
 
+def _plain_kind(label: str) -> str:
+    """Name the kind of a value in the words of people."""
+    name, space, kind = label.rpartition(" ")
+    kind = kind.removesuffix("...") if space else kind
+    return f"{name}{space}{_KINDS.get(kind, kind) if space else kind}"
+
+
 def _plain(text: Any) -> str:
-    return str(getattr(text, "primary_renderable", text) or "")
+    return " ".join(str(getattr(text, "primary_renderable", text) or "").split())
 
 
 def _is_shown(row: HelpEntry) -> bool:
-    usual = _SHOWN.get()
+    usual = _STATE.get().shown
     if row.positional_label or not usual:
         return True
     return row.required or any(name in usual for name in row.all_options)
@@ -223,27 +268,65 @@ def run_app(app: App, commands: Mapping[str, Command], tokens: Sequence[str]) ->
     words = [word for word in tokens if word != ALL]
     shows_all = len(words) < len(tokens)
     called = _called(commands, words)
-    _SHOWN.set(() if shows_all or called not in commands else commands[called].usual.split())
-    _CALLED.set(called or next((word for word in words[:1] if word[:1] != "-"), ""))
-    _GONE.set(commands[called].gone or {} if called in commands else {})
-    _TYPED.set({})
+    command = commands.get(called)
+    state = _State(
+        called=called or next((word for word in words[:1] if word[:1] != "-"), ""),
+        gone=(command.gone or {}) if command else {},
+        shown=command.usual.split() if command and not shows_all else (),
+    )
+    _STATE.set(state)
     try:
+        words, state.settings = _without_settings(words)
         function, bound, ignored = app.parse_args(
             [*words, *(["--help"] if shows_all else [])],
             print_error=False,
             exit_on_error=False,
         )
-        given = dict.fromkeys(ignored, Typed(_TYPED.get()))
-        function(*bound.args, **(bound.kwargs | given))
+        given = {"call": state.typed} if "call" in ignored else {}
+        with _keeping_settings(called):
+            function(*bound.args, **(bound.kwargs | given))
         if not called and not any(word.startswith("-") for word in tokens):
             sys.exit(2)  # no command was named: help was shown
     except (CycloptsError, UsageError) as error:
-        known = [*options_of(app, called)] if called in commands else []
-        for line in _lines(
-            error, called, commands.get(called), known, is_bare=words == called.split()
-        ):
+        if isinstance(error.__cause__, VoirdireError):  # a settings record refused its values
+            raise error.__cause__ from None
+        known = [*options_of(app, called)] if command else []
+        for line in _lines(error, called, command, known, is_bare=words == called.split()):
             say(line)
         sys.exit(2)
+
+
+def _without_settings(words: Sequence[str]) -> tuple[list[str], str | None]:
+    """Take out the settings file, which is read before the options that it gives."""
+    found = [place for place, word in enumerate(words) if word.partition("=")[0] == SETTINGS]
+    if not found:
+        return [*words], None
+    place = found[-1]
+    if "=" in words[place]:
+        return [*words[:place], *words[place + 1 :]], words[place].partition("=")[2]
+    if place + 1 == len(words):
+        msg = f"`{SETTINGS}` needs a file."
+        raise UsageError(msg)
+    return [*words[:place], *words[place + 2 :]], words[place + 1]
+
+
+@contextmanager
+def _keeping_settings(called: str) -> Iterator[None]:
+    """Write the settings of a run beside its output, where it came to its end."""
+    code: object = 0
+    try:
+        yield
+    except SystemExit as left:
+        code = left.code
+        raise
+    finally:
+        arguments = _STATE.get().arguments
+        is_done = sys.exc_info()[0] in (None, SystemExit) and code in _DONE
+        if arguments is not None and is_done:
+            from voirdire.cli.settings_file import write_settings
+
+            if note := write_settings(called, arguments):
+                say(f"note: {note}")
 
 
 def _called(commands: Mapping[str, Command], tokens: Sequence[str]) -> str:
@@ -269,7 +352,7 @@ def _lines(
     unused = [word.partition("=")[0] for word in getattr(error, "unused_tokens", None) or ()]
     unknown = [word for word in unused if word.startswith("-") and word not in known]
     if unknown:
-        said = _no_option(unknown[0], known, _GONE.get())
+        said = _no_option(unknown[0], known, _STATE.get().gone)
         return [f"{program}: {said}", f"Help: {program} --help"]
     if isinstance(error, MissingArgumentError) and command and error.keyword is None:
         return [
@@ -290,7 +373,7 @@ def _name(error: CycloptsError) -> str:
 
 
 def _message(error: Exception) -> str:
-    gone = _GONE.get()
+    gone = _STATE.get().gone
     match error:
         case UnknownOptionError():
             word = (error.token.keyword or error.token.value).partition("=")[0]
@@ -300,7 +383,9 @@ def _message(error: Exception) -> str:
             return f"{_name(error)} needs a value."
         case CoercionError():
             value = "" if error.token is None else f", got {error.token.value!r}"
-            return f"{_name(error)} must be {_wanted(error)}{value}."
+            source = "" if error.token is None else error.token.source
+            place = "" if source in ("", "cli") else f"{source}: "
+            return f"{place}{_name(error)} must be {_wanted(error)}{value}."
         case RepeatArgumentError():
             return f"{_name(error)} must be given once, got it twice."
         case ValidationError():
@@ -310,7 +395,7 @@ def _message(error: Exception) -> str:
             said = f"it takes no {', '.join(map(repr, error.unused_tokens or ()))} there."
             return (
                 f"{said} `--gate` is a flag: name judges with `--only`."
-                if "gate" in _TYPED.get()
+                if "gate" in _STATE.get().typed.options
                 else said
             )
     return " ".join(str(error).replace('"', "`").split())

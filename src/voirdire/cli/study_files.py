@@ -1,45 +1,39 @@
-"""Read the files of a study as they were named on the command line."""
+"""Files of labels: how they are typed, and how those of a study are read."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from cyclopts import Group
 
 from voirdire._validation import shorten
+from voirdire.cli.option_groups import Labels, option_group, pairs_of, spelled
 from voirdire.cli.printing import listen_for_interrupts
-from voirdire.cli.shell import say
+from voirdire.cli.shell import UsageError, say
 from voirdire.errors import InputError
+from voirdire.io import Reading
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     import polars as pl
 
-    from voirdire._types import QuestionKind
+    from voirdire._types import AlignmentName
     from voirdire.io import LabelTable
 
-__all__ = ["Reading", "Study", "read_items", "read_study"]
+    ReadingOptions: TypeAlias = Reading
+else:
+    ReadingOptions = option_group(
+        Reading,
+        panel=Group("How labels are read", sort_key=2),
+        labels=Labels,
+        columns=spelled("--column", pairs_of(str, named="OURS")),
+        raters=spelled("--rater", list[str] | None, metavar="COLUMN"),
+        missing=spelled("--missing", list[str], metavar="WORD"),
+    )
 
-
-@dataclass(frozen=True, kw_only=True)
-class Reading:
-    """How files are read; see the options of `voirdire examine`."""
-
-    kind: QuestionKind
-    file_format: str | None
-    columns: Mapping[str, str]
-    raters: Sequence[str]
-    labels: list[Any] | None
-    separator: str | None
-    missing: Sequence[str]
-    threshold: float | None
-    cluster: str | None
-    questions: Sequence[str]
-    streamed: bool = False
-
-    def format_of(self, source: str) -> str | None:
-        """Return the declared format: of standard input where that is read, else of every file."""
-        return self.file_format if source == "-" or not self.streamed else None
+__all__ = ["ReadingOptions", "Study", "declare_kind", "read_items", "read_study"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,43 +50,58 @@ class Study:
         return _raters(self.judges)
 
 
+def declare_kind(reading: Reading, alignments: Sequence[AlignmentName]) -> Reading:
+    """Take the kind that was declared, or the one kind that the alignments declare together."""
+    from voirdire.studies.examination import kind_of
+
+    needed = {kind_of(alignment) for alignment in alignments} - {"choice"}
+    if len(needed) > 1:
+        msg = f"`--alignment` must suit one kind of question, got {', '.join(alignments)}."
+        raise UsageError(msg)
+    if reading.kind is None:
+        return replace(reading, kind=needed.pop() if needed else "choice")
+    if needed - {reading.kind}:
+        msg = f"`--kind` must be {needed.pop()} for {', '.join(alignments)}, got {reading.kind}."
+        raise UsageError(msg)
+    return reading
+
+
 def read_study(
     humans: Sequence[str],
     judges: Sequence[str],
-    gold: str | None,
+    gold: str | None = None,
     *,
     reading: Reading,
-    only: Sequence[str],
+    questions: Sequence[str] = (),
+    only: Sequence[str] = (),
 ) -> Study:
     """Read annotations, judges (or only some of them) and gold labels."""
     from voirdire.io.folders import files_of
 
     listen_for_interrupts()
     files = [str(file) for source in judges for file in files_of(source)]
-    clusters = {"cluster": reading.cluster} if reading.cluster else {}
+    as_judges = replace(
+        reading, columns=_columns(reading, rater="judge"), raters=None, cluster=None
+    )
+    as_gold = replace(
+        as_judges,
+        columns={ours: name for ours, name in (as_judges.columns or {}).items() if ours != "rater"},
+        threshold=None,
+    )
+    as_humans = replace(reading, columns=_columns(reading, rater="annotator"), threshold=None)
+    streams = "-" in [*humans, *judges, gold]
     return Study(
-        humans=_read(
-            humans,
-            reading,
-            role="annotator",
-            columns=_columns(reading, rater="annotator") | clusters,
-            raters=reading.raters or None,
-        ),
-        judges=_only(
-            _read(
-                files,
-                reading,
-                role="judge",
-                columns=_columns(reading, rater="judge"),
-                threshold=reading.threshold,
-            ),
-            only,
-        ),
-        gold=_read_gold(gold, reading) if gold else None,
+        humans=_read(humans, as_humans, questions, streams=streams, role="annotator"),
+        judges=_only(_read(files, as_judges, questions, streams=streams, role="judge"), only),
+        gold=None
+        if gold is None
+        else _read([gold], as_gold, questions, streams=streams, role="judge", rater_name="gold"),
     )
 
 
-def read_items(items: str | None, reading: Reading, slices: Sequence[str]) -> pl.DataFrame | None:
+def read_items(
+    items: str | None, reading: Reading, slices: Sequence[str], *, streams: bool
+) -> pl.DataFrame | None:
     """Read what is known about the items, if anything; of the columns only those to slice by."""
     if items is None:
         return None
@@ -100,34 +109,33 @@ def read_items(items: str | None, reading: Reading, slices: Sequence[str]) -> pl
 
     return read_metadata(
         items,
-        item=reading.columns.get("item"),
+        item=(reading.columns or {}).get("item"),
         columns=slices or None,
-        format=reading.format_of(items),  # type: ignore[arg-type]  # checked where it is read
+        format=reading.format if items == "-" or not streams else None,
     )
 
 
-def _read_gold(gold: str, reading: Reading) -> LabelTable:
-    columns = _columns(reading, rater="judge")
-    columns.pop("rater", None)
-    return _read([gold], reading, role="judge", rater_name="gold", columns=columns)
+def _read(
+    sources: Sequence[str],
+    reading: Reading,
+    asked: Sequence[str],
+    *,
+    streams: bool,
+    **settings: Any,
+) -> LabelTable:
+    """Read files under each other, each question by itself: others may be of another kind.
 
-
-def _read(sources: Sequence[str], reading: Reading, **settings: Any) -> LabelTable:
-    """Read files under each other, each question by itself: others may be of another kind."""
+    A declared format is that of standard input where that is read, else of every file.
+    """
     from voirdire.io import join_tables, read_labels
     from voirdire.io.provenance import split_raters
 
-    settings["columns"] = settings.get("columns") or None
-    one_pass = len(reading.questions) > 1 and "-" in sources  # a stream is read only once
-    questions = () if one_pass else reading.questions
+    one_pass = len(asked) > 1 and "-" in sources  # a stream is read only once
+    questions = () if one_pass else asked
     tables = [
         read_labels(
             source,
-            kind=reading.kind,
-            format=reading.format_of(source),  # type: ignore[arg-type]  # checked where it is read
-            labels=reading.labels,
-            separator=reading.separator,
-            missing=reading.missing,
+            reading=reading if source == "-" or not streams else replace(reading, format=None),
             question=question,
             **settings,
         )
@@ -156,7 +164,7 @@ def _check_apart(tables: Sequence[LabelTable], questions: Sequence[str]) -> None
 def _columns(reading: Reading, *, rater: str) -> dict[str, str]:
     """Take the user's names for columns, as far as they concern a file of one role."""
     other = {"annotator": "judge", "judge": "annotator"}[rater]
-    named = {ours: yours for ours, yours in reading.columns.items() if ours != other}
+    named = {ours: yours for ours, yours in (reading.columns or {}).items() if ours != other}
     return {"rater" if ours == rater else ours: yours for ours, yours in named.items()}
 
 

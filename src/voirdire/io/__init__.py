@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from voirdire.io.items.streaming import read_items, stream_items
     from voirdire.io.metadata import metadata_from_frame, read_metadata
     from voirdire.io.reading import read_labels
-    from voirdire.io.request import FileFormat, Role
+    from voirdire.io.request import FileFormat, Reading, Role
     from voirdire.io.table import LabelTable, join_tables
 
 __all__ = [
@@ -27,6 +27,7 @@ __all__ = [
     "ItemFormat",
     "ItemTable",
     "LabelTable",
+    "Reading",
     "Role",
     "items_from_frame",
     "join_tables",
@@ -45,6 +46,7 @@ _HOMES = {
     "ItemFormat": "items.declared",
     "ItemTable": "items.batches",
     "LabelTable": "table",
+    "Reading": "request",
     "Role": "request",
     "items_from_frame": "items.item_frames",
     "join_tables": "table",

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from voirdire._validation import check_choice
 from voirdire.io.assembly import assemble
 from voirdire.io.delimited import read_delimited
 from voirdire.io.json_shapes import read_json, read_jsonl
 from voirdire.io.parquet import read_parquet
-from voirdire.io.request import FileFormat, Request, Role
+from voirdire.io.request import Reading, Request, Role
 from voirdire.io.sources import format_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from voirdire._types import QuestionKind
     from voirdire.io.raw import RawTable
     from voirdire.io.sources import Source
     from voirdire.io.table import LabelTable
@@ -28,16 +25,10 @@ def read_labels(
     source: Source,
     *,
     role: Role,
-    kind: QuestionKind,
-    format: FileFormat | None = None,  # noqa: A002  # the word people use for it
-    columns: Mapping[str, str] | None = None,
-    raters: Sequence[str] | None = None,
-    labels: Sequence[str] | Sequence[float] | None = None,
-    separator: str | None = None,
-    threshold: float | None = None,
-    missing: Sequence[str] = (),
+    reading: Reading | None = None,
     question: str | None = None,
     rater_name: str | None = None,
+    **settings: Any,
 ) -> LabelTable:
     r"""Read the labels of annotators or judges from a file.
 
@@ -54,34 +45,17 @@ def read_labels(
         A path, ``"-"`` for standard input, or an open binary file.
     role : {"annotator", "judge"}
         Whose labels these are.
-    kind : {"boolean", "choice", "multilabel", "scale", "text"}
-        What the question asks for.
-    format : str, optional
-        One of ``csv``, ``tsv``, ``jsonl``, ``json``, ``parquet``, ``alttest``,
-        ``label-studio``, ``argilla``, ``rbr-gold``: how the file is written. By default the ending
-        of its name says (``.csv``, ``.tsv``, ``.jsonl``, ``.ndjson``, ``.json``, ``.parquet``),
-        JSONL for a stream; the shape of a JSON file is told by its top level, that of JSONL by its
-        first row.
-    columns : mapping of str to str, optional
-        Our names to the file's, for `item`, `rater`, `label`, `question`, `cluster`, `failure` and
-        `probability`.
-    raters : sequence of str, optional
-        The raters' columns of a wide table; by default every column but those above.
-    labels : sequence of str or float, optional
-        The declared labels; any other is unknown. By default every label is accepted.
-    separator : str, optional
-        What parts the labels of a set in a text cell. Without it such a cell is a JSON array.
-    threshold : float, optional
-        In [0, 1]. A judge's `probability` of a boolean question makes the label true from here on.
-        By default 0.5; but a table with columns `label`, `probability` and `threshold`, as
-        `voirdire judge` writes it, says which threshold its labels were made with, and they stand.
-    missing : sequence of str, optional
-        Further words that mean "no answer", to the letter.
+    reading : Reading, optional
+        What the question asks for, and how the file says it.
     question : str, optional
         Keep this question only. Names the question of a table that has no `question` column.
     rater_name : str, optional
         Who labelled a file that holds one rater without a name; by default a judge is called
         after the file.
+    **settings
+        Fields of `Reading`, each of which counts before that of `reading`: `kind`, which must be
+        declared, `labels`, `threshold`, `format`, `columns`, `raters`, `separator`, `missing` and
+        `cluster`.
 
     Returns
     -------
@@ -98,6 +72,12 @@ def read_labels(
 
     Notes
     -----
+    Where no `format` is declared the ending of the name says it (``.csv``, ``.tsv``, ``.jsonl``,
+    ``.ndjson``, ``.json``, ``.parquet``), JSONL for a stream; the shape of a JSON file is told by
+    its top level, that of JSONL by its first row. A table with columns `label`, `probability` and
+    `threshold`, as `voirdire judge` writes it, says which threshold its labels were made with;
+    they stand unless another is declared.
+
     Annotators: no label (null, NaN, blank text, a word of `missing`), "can't tell" (unless it is a
     declared label) and unknown labels are set aside. An empty cell of a wide table is no label
     and is not listed.
@@ -124,26 +104,19 @@ def read_labels(
     >>> [(drop.line, drop.reason[:13]) for drop in table.dropped]
     [(3, "can't tell"), (4, 'unknown label')]
     """
+    read = replace(reading or Reading(), **settings)
     request = Request(
         role=role,
-        kind=kind,
-        columns=columns,
-        raters=raters,
-        labels=labels,
-        separator=separator,
-        threshold=threshold,
-        missing=missing,
         question=question,
         rater_name=rater_name,
         default_rater=_stem(source),
+        **{row.name: getattr(read, row.name) for row in fields(Reading)},
     )
-    if format is not None:
-        check_choice("format", format, FileFormat)
-    table = _opened(source, declared=format, request=request)
-    return assemble(table, request)
+    return assemble(_opened(source, request), request)
 
 
-def _opened(source: Source, *, declared: FileFormat | None, request: Request) -> RawTable:
+def _opened(source: Source, request: Request) -> RawTable:
+    declared = request.format
     chosen = declared or format_of(source)
     if chosen in ("csv", "tsv"):
         return read_delimited(source, separator="," if chosen == "csv" else "\t")

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from voirdire._types import QuestionKind
 from voirdire._validation import check_choice
 from voirdire.errors import InputError
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-__all__ = ["DEFAULT_QUESTION", "FileFormat", "Request", "Role"]
+__all__ = ["DEFAULT_QUESTION", "FileFormat", "Reading", "Request", "Role"]
 
 Role: TypeAlias = Literal["annotator", "judge"]
 """Whose labels a file holds."""
@@ -45,24 +43,55 @@ _CONCEPTS = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Request:
-    """The declared reading of a table; see `voirdire.io.read_labels` for each field."""
+class Reading:
+    """How files of labels are read: what the question asks for, and how the files say it.
 
-    role: Role
-    kind: QuestionKind
+    Attributes
+    ----------
+    kind : {"boolean", "choice", "multilabel", "scale", "text"} or None
+        What the question asks for. By default what the alignment needs; accuracy: choice.
+    labels : sequence of str or float, or None
+        The label universe, as a,b,c or a JSON array; any other label is unknown. By default every
+        label is accepted.
+    threshold : float or None
+        Boolean judges given as probabilities: true from here on, in [0, 1]. Fix it beforehand. By
+        default what verdicts of `voirdire judge` declare, else .5.
+    format : str or None
+        How the files are written; by default as the endings of their names say.
+    columns : mapping of str to str, or None
+        Your name for a column, as OURS=YOURS: item, annotator, judge, label, question, cluster,
+        failure, probability; repeatable.
+    raters : sequence of str, or None
+        Wide annotations: a column that is an annotator; repeatable. By default every column that
+        is nothing else.
+    separator : str or None
+        What parts the labels of a set in one text cell, such as |. By default a JSON array.
+    missing : sequence of str
+        A word that means no answer, to the letter; repeatable.
+    cluster : str or None
+        Column of the annotations that names what an item shares its source with.
+
+    Raises
+    ------
+    InputError
+        If one of them breaks its rule.
+    """
+
+    kind: QuestionKind | None = None
+    labels: Sequence[str] | Sequence[float] | None = None
+    threshold: float | None = None
+    format: FileFormat | None = None
     columns: Mapping[str, str] | None = None
     raters: Sequence[str] | None = None
-    labels: Sequence[str] | Sequence[float] | None = None
     separator: str | None = None
-    threshold: float | None = None
     missing: Sequence[str] = ()
-    question: str | None = None
-    rater_name: str | None = None
-    default_rater: str = "judge"
+    cluster: str | None = None
 
     def __post_init__(self) -> None:
-        check_choice("role", self.role, Role)
-        check_choice("kind", self.kind, QuestionKind)
+        if self.kind is not None:
+            check_choice("kind", self.kind, QuestionKind)
+        if self.format is not None:
+            check_choice("format", self.format, FileFormat)
         if self.threshold is not None and not 0 <= self.threshold <= 1:
             message = f"`threshold` must be in [0, 1], got {self.threshold!r}. Write 50% as 0.5."
             raise InputError(message)
@@ -72,7 +101,25 @@ class Request:
         for name, words in (("raters", self.raters), ("missing", self.missing)):
             _check_words(name, words)
         _check_labels(self.labels, kind=self.kind)
+        if self.kind == "scale" and self.labels is not None:
+            object.__setattr__(self, "labels", [float(label) for label in self.labels])
         _check_columns(self.columns)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request(Reading):
+    """The reading of one file: whose labels, and which of them."""
+
+    role: Role
+    kind: QuestionKind
+    question: str | None = None
+    rater_name: str | None = None
+    default_rater: str = "judge"
+
+    def __post_init__(self) -> None:
+        check_choice("role", self.role, Role)
+        check_choice("kind", self.kind, QuestionKind)
+        super().__post_init__()
 
     @property
     def cut(self) -> float:
@@ -86,10 +133,10 @@ class Request:
 
     def column_named(self, concept: str) -> str | None:
         """Give the caller's own name for the column of a concept, None where there is none."""
-        for ours, theirs in (self.columns or {}).items():
-            if _CONCEPTS[ours] == concept:
-                return theirs
-        return None
+        if concept == "cluster" and self.cluster is not None:
+            return self.cluster
+        named = (self.columns or {}).items()
+        return next((yours for ours, yours in named if _CONCEPTS[ours] == concept), None)
 
 
 def _check_words(name: str, words: Sequence[str] | None) -> None:
@@ -106,7 +153,7 @@ def _check_words(name: str, words: Sequence[str] | None) -> None:
         raise InputError(message)
 
 
-def _check_labels(labels: Sequence[object] | None, *, kind: QuestionKind) -> None:
+def _check_labels(labels: Sequence[object] | None, *, kind: QuestionKind | None) -> None:
     if labels is None:
         return
     if isinstance(labels, str) or len(labels) == 0:

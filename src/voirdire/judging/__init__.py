@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from voirdire.judging.live.answers import LiveState
     from voirdire.judging.live.settings import LiveSettings
     from voirdire.judging.llm import LlmJudge
+    from voirdire.judging.llm.asking import Asking, load_llm_judge
     from voirdire.judging.llm.estimate import RunEstimate, estimate_run
     from voirdire.judging.llm.judges_file import JudgeSpec, load_judges
     from voirdire.judging.llm.pricing import Price, price_of
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AnswerSummary",
+    "Asking",
     "BehaviorClasses",
     "CallDetails",
     "CallProgress",
@@ -83,6 +85,7 @@ __all__ = [
     "kept_items",
     "load_cascade",
     "load_judges",
+    "load_llm_judge",
     "load_llm_judges",
     "load_local_judge",
     "price_of",
@@ -91,6 +94,7 @@ __all__ = [
 
 _HOMES = {
     "AnswerSummary": "call_summary",
+    "Asking": "llm.asking",
     "BehaviorClasses": "batch",
     "CallDetails": "batch",
     "CallProgress": "file_run",
@@ -130,6 +134,7 @@ _HOMES = {
     "kept_items": "work_folder",
     "load_cascade": "cascade",
     "load_judges": "llm.judges_file",
+    "load_llm_judge": "llm.asking",
     "load_llm_judges": "llm.several",
     "load_local_judge": "local",
     "price_of": "llm.pricing",

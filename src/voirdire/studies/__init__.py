@@ -12,10 +12,10 @@ from voirdire import _lazy
 if TYPE_CHECKING:
     from voirdire.studies.certificate import certify, result_as_dict
     from voirdire.studies.diagnosis import Diagnosis, diagnose
-    from voirdire.studies.examination import TestPlan
     from voirdire.studies.findings import LabelShare, QuestionFindings
     from voirdire.studies.one_question import alt_test, outperforms_humans
     from voirdire.studies.pilot import power_from_pilot
+    from voirdire.studies.plan import TestPlan
     from voirdire.studies.pooling import PooledQuestion, PooledResult, pool_questions
     from voirdire.studies.reward.examine import examine_reward
     from voirdire.studies.reward.result import (
@@ -87,7 +87,7 @@ _HOME = {
     "RewardNote": "reward.result",
     "RouterCheck": "reward.result",
     "Signal": "reward.result",
-    "TestPlan": "examination",
+    "TestPlan": "plan",
     "alt_test": "one_question",
     "certify": "certificate",
     "diagnose": "diagnosis",

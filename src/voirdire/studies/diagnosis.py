@@ -13,7 +13,8 @@ from voirdire.stats.diagnosis.panel_items import panel_items
 from voirdire.stats.diagnosis.slices import compare_slices
 from voirdire.stats.preparation import prepare
 from voirdire.studies.confusion_tables import ConfusionTable, confusion_tables, label_namer
-from voirdire.studies.examination import TestPlan, comparison_settings
+from voirdire.studies.examination import comparison_settings
+from voirdire.studies.plan import TestPlan
 from voirdire.studies.slice_columns import SkippedColumn, Slicing, slice_items
 
 if TYPE_CHECKING:

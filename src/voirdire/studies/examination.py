@@ -2,31 +2,31 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from voirdire import stats
 from voirdire._types import AlignmentName, QuestionKind
-from voirdire._validation import check_choice, check_epsilons, shorten
+from voirdire._validation import check_choice, shorten
 from voirdire.errors import InputError
 from voirdire.records import Dropped
 from voirdire.stats.alignment import SET_ALIGNMENTS
 from voirdire.studies.label_words import LabelReader
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
-    from voirdire._types import EpsilonMode, Method, Normalization, WeightScheme
+    from voirdire._types import Normalization
     from voirdire.stats import AltTestResult
     from voirdire.stats.alignment import VectorizedScore
     from voirdire.studies.label_matrix import LabelMatrix
+    from voirdire.studies.plan import TestPlan
 
 __all__ = [
-    "TestPlan",
     "check_alignment",
     "comparison_settings",
     "examine_matrix",
@@ -39,44 +39,6 @@ _FEWEST_TO_COMPARE = 3
 _MOST_LABELS_LISTED = 100
 _MANY_STRANGE = 0.1
 UNIVERSE_ALIGNMENTS = ("jaccard_macro", "jaccard_slots", "hamming")
-
-
-@dataclass(frozen=True, kw_only=True)
-class TestPlan:
-    """What was fixed before the labels were looked at.
-
-    The attributes are those of `voirdire.alt_test`, and `epsilon_reason`: why this ε was fixed in
-    advance, for the report and the certificate.
-    """
-
-    epsilon: float | Sequence[float] = 0.2
-    epsilon_reason: str | None = None
-    epsilon_mode: EpsilonMode = "additive"
-    method: Method = "t"
-    weights: WeightScheme | None = None
-    quality: Mapping[Any, float] | None = None
-    expert: str | None = None
-    normalize: Normalization | None = None
-    similarity: VectorizedScore | None = None
-    min_items: int = 30
-    min_annotators: int = 2
-    false_discovery_rate: float = 0.05
-    controls: bool = True
-    n_resamples: int = 1_000
-    confidence_level: float = 0.95
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", check_epsilons(self.epsilon))
-
-    def as_settings(self) -> dict[str, Any]:
-        """Return the plan as plain values, for results and certificates."""
-        plain = {each.name: getattr(self, each.name) for each in fields(self)}
-        weights = self.quality
-        plain["quality"] = None if weights is None else {str(x): w for x, w in weights.items()}
-        plain["similarity"] = getattr(self.similarity, "__name__", None)
-        plain["epsilon"] = list(check_epsilons(self.epsilon))
-        return plain
 
 
 def check_alignment(alignment: AlignmentName | VectorizedScore) -> str:

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from voirdire.stats import JudgeDifference, PanelAgreement
     from voirdire.stats.agreement.panel_agreement import PanelLevel
     from voirdire.studies.diagnosis import Diagnosis
-    from voirdire.studies.examination import TestPlan
     from voirdire.studies.label_matrix import LabelMatrix
+    from voirdire.studies.plan import TestPlan
 
 __all__ = ["LabelShare", "QuestionFindings", "find_around"]
 

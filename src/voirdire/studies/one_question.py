@@ -6,17 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack, overload
 
-from voirdire._validation import shorten
+from voirdire._validation import check_epsilons, shorten
 from voirdire.errors import InputError
-from voirdire.studies.examination import (
-    TestPlan,
-    check_alignment,
-    examine_matrix,
-    kind_of,
-    make_reader,
-)
+from voirdire.studies.examination import check_alignment, examine_matrix, kind_of, make_reader
 from voirdire.studies.from_frames import InMemory, holds_frames, read_frames
 from voirdire.studies.from_mappings import matrix_from_mappings
+from voirdire.studies.plan import TestPlan
 
 if TYPE_CHECKING:
     from voirdire._types import (
@@ -37,19 +32,21 @@ DEFAULT_JUDGE = "judge"
 
 
 class _Settings(TypedDict, total=False):
-    """Every setting but ε, for type checkers."""
+    """Every keyword but ε, for type checkers: what is compared, and the fields of `TestPlan`."""
 
     alignment: AlignmentName | VectorizedScore
-    epsilon_mode: EpsilonMode
-    method: Method
     kind: QuestionKind | None
     labels: Sequence[Any] | None
+    gold: Any
+    clusters: Mapping[Any, Any] | None
+    question: str
+    plan: TestPlan | None
+    epsilon_mode: EpsilonMode
+    method: Method
     weights: WeightScheme | None
     quality: Mapping[Any, float] | None
     expert: str | None
-    gold: Any
     normalize: Normalization | None
-    clusters: Mapping[Any, Any] | None
     similarity: VectorizedScore | None
     min_items: int
     min_annotators: int
@@ -58,7 +55,6 @@ class _Settings(TypedDict, total=False):
     n_resamples: int
     confidence_level: float
     seed: int
-    question: str
 
 
 @overload
@@ -83,26 +79,13 @@ def alt_test(
     *,
     judges: Any = None,
     alignment: AlignmentName | VectorizedScore = "accuracy",
-    epsilon: float | Sequence[float] = 0.2,
-    epsilon_mode: EpsilonMode = "additive",
-    method: Method = "t",
     kind: QuestionKind | None = None,
     labels: Sequence[Any] | None = None,
-    weights: WeightScheme | None = None,
-    quality: Mapping[Any, float] | None = None,
-    expert: str | None = None,
     gold: Any = None,
-    normalize: Normalization | None = None,
     clusters: Mapping[Any, Any] | None = None,
-    similarity: VectorizedScore | None = None,
-    min_items: int = 30,
-    min_annotators: int = 2,
-    false_discovery_rate: float = 0.05,
-    controls: bool = True,
-    n_resamples: int = 1_000,
-    confidence_level: float = 0.95,
-    seed: int = 0,
     question: str = "label",
+    plan: TestPlan | None = None,
+    **settings: Any,
 ) -> Any:
     """Examine whether a judge may replace human annotators.
 
@@ -127,13 +110,6 @@ def alt_test(
         How close two labels are: ``"accuracy"``, ``"neg_rmse"`` (numbers), ``"similarity"``
         (texts), ``"jaccard"``, ``"jaccard_macro"``, ``"jaccard_slots"``, ``"hamming"`` (sets), or
         a function of two arrays of labels that returns the score of each pair.
-    epsilon : float or sequence of float, optional
-        Cost-benefit margin, fractions in [0, 1), fixed in advance. Guidance: .2 for experts, .15
-        for skilled annotators, .1 for crowd workers.
-    epsilon_mode : {"additive", "multiplicative"}, optional
-        Whether the annotator's advantage is reduced by ε or by the share ε of itself.
-    method : {"t", "exact"}, optional
-        The t-test, or the exact test, which holds its size where ties are many.
     kind : {"boolean", "choice", "multilabel", "scale", "text"}, optional
         Declares how labels are read: ``"choice"`` reads numbers as text, ``"scale"`` text as
         numbers, ``"boolean"`` words such as yes and no as truth values. By default labels are
@@ -141,44 +117,25 @@ def alt_test(
     labels : sequence, optional
         The label universe. An annotator's label outside it is dropped and listed; a judge's is a
         failure. Without it the universe is the union over annotators and judges.
-    weights : {"imbalance"}, optional
-        Inverse probability weights, for skewed labels.
-    quality : mapping of str to float, optional
-        Positive weight of every annotator, in the alignment and in ω.
-    expert : str, optional
-        The annotator who stands for "the others" of everyone else.
     gold : mapping or data frame, optional
         Gold labels ``{item: label}`` that do so; see `outperforms_humans`.
-    normalize : {"zscore", "rank"}, optional
-        For ``"neg_rmse"``: rescale each rater's labels first.
     clusters : mapping, optional
         ``{item: cluster}`` for items that share a source; errors become cluster-robust.
-    similarity : callable, optional
-        For ``"similarity"``: a function of two arrays of texts; by default the cosine of
-        character 1-to-3-grams.
-    min_items : int, optional
-        Fewest items for an annotator to be tested; at least 2.
-    min_annotators : int, optional
-        Fewest annotators for an item to take part; at least 2.
-    false_discovery_rate : float, optional
-        q of Benjamini-Yekutieli over annotators, in (0, 1).
-    controls : bool, optional
-        Whether to examine constant, random and majority-vote judges beside.
-    n_resamples : int, optional
-        Bootstrap resamples of items (or clusters) behind `uncertainty`: the interval of ρ and
-        how often the judge passes; at least 100, or 0 for none.
-    confidence_level : float, optional
-        Nominal coverage of that interval, in (0, 1).
-    seed : int, optional
-        Of the random control and of the resamples.
     question : str, optional
         Name of the question, for the results.
+    plan : TestPlan, optional
+        Margins, method, weights and sizes of the test.
+    **settings
+        Fields of `TestPlan`, each of which counts before that of `plan`: `epsilon` (.2),
+        `epsilon_mode`, `method`, `weights`, `quality`, `expert`, `normalize`, `similarity`,
+        `min_items` (30), `min_annotators`, `false_discovery_rate`, `controls`, `n_resamples`,
+        `confidence_level`, `seed`. See `voirdire.studies.TestPlan`.
 
     Returns
     -------
     AltTestResult, list of AltTestResult, or dict of either
-        One result; with a sequence of ε a list, one result per ε in order; with `judges` a dict
-        of these by judge.
+        One result; with a sequence of ε, or a `plan` of several, a list, one result per ε in
+        order; with `judges` a dict of these by judge.
 
     Raises
     ------
@@ -220,23 +177,7 @@ def alt_test(
     >>> result.winning_rate, result.advantage_probability, result.outcome
     (1.0, 1.0, 'passed')
     """
-    plan = TestPlan(
-        epsilon=epsilon,
-        epsilon_mode=epsilon_mode,
-        method=method,
-        weights=weights,
-        quality=quality,
-        expert=expert,
-        normalize=normalize,
-        similarity=similarity,
-        min_items=min_items,
-        min_annotators=min_annotators,
-        false_discovery_rate=false_discovery_rate,
-        controls=controls,
-        n_resamples=n_resamples,
-        confidence_level=confidence_level,
-        seed=seed,
-    )
+    plan = replace(plan or TestPlan(), **settings)
     check_alignment(alignment)
     _check_given(judge, judges, humans)
     matrix = _align(
@@ -249,7 +190,12 @@ def alt_test(
         clusters=clusters,
     )
     results = examine_matrix(matrix, plan, alignment=alignment, question=question)
-    return _shaped(results, several=judges is not None, one_epsilon=not _is_sequence(epsilon))
+    is_one = (
+        not _is_sequence(settings["epsilon"])
+        if "epsilon" in settings
+        else len(check_epsilons(plan.epsilon)) == 1
+    )
+    return _shaped(results, several=judges is not None, one_epsilon=is_one)
 
 
 def outperforms_humans(judge: Any, humans: Any, *, gold: Any, **settings: Any) -> AltTestResult:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -12,11 +12,12 @@ from voirdire._validation import shorten
 from voirdire.errors import InputError, NoDataError
 from voirdire.records import Dropped
 from voirdire.stats.display import html_table, summary_rows, text_table
-from voirdire.studies.examination import TestPlan, check_alignment, examine_matrix, kind_of
+from voirdire.studies.examination import check_alignment, examine_matrix, kind_of
 from voirdire.studies.findings import QuestionFindings, find_around
 from voirdire.studies.from_tables import matrix_from_tables
 from voirdire.studies.given_labels import kind_of_given, take_labels
 from voirdire.studies.given_verdicts import given_verdicts, kind_of_verdicts, verdict_frame
+from voirdire.studies.plan import TestPlan
 from voirdire.studies.pooling import PooledResult, pool_questions
 
 if TYPE_CHECKING:
@@ -94,6 +95,7 @@ def examine(
     metadata: pl.DataFrame | None = None,
     slices: Sequence[str] | None = None,
     around: bool = True,
+    **settings: Any,
 ) -> Examination:
     """Examine the judges of a study against its annotators.
 
@@ -128,6 +130,8 @@ def examine(
         Which of these columns; by default all.
     around : bool, optional
         Whether to find what stands around the test too, in `Examination.questions`.
+    **settings
+        Fields of `TestPlan`, such as ``epsilon=0.1``, each of which counts before that of `plan`.
 
     Returns
     -------
@@ -150,7 +154,7 @@ def examine(
     >>> [(row.judge, row.winning_rate) for row in found.results]
     [('mine', 1.0), ('yours', 0.0)]
     """
-    plan = plan or TestPlan()
+    plan = replace(plan or TestPlan(), **settings)
     alignments = _distinct("alignments", alignments)
     if questions is not None:
         questions = _distinct("questions", questions)

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from voirdire._validation import check_count
 from voirdire.errors import InputError
 from voirdire.judging.live.settings import check_seconds
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 __all__ = ["ServerSettings"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, get_args
 from urllib.parse import urlsplit
 
@@ -19,6 +19,7 @@ from voirdire._types import (  # pydantic reads the annotations
 )
 from voirdire._validation import shorten
 from voirdire.documents import Filled, Form, Name, document_from_text, read_document, rule_error
+from voirdire.judging.llm.asking import Asking
 from voirdire.judging.llm.key_material import keys_in, without_key_fields
 from voirdire.judging.llm.pricing import Price
 from voirdire.models import Capabilities
@@ -201,8 +202,8 @@ _OWN_KEYS = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class JudgeSpec:
-    """What a file says of one judge; None where it says nothing.
+class JudgeSpec(Asking):
+    """What a file says of one judge: its name, its model, and the fields of `Asking`.
 
     Attributes
     ----------
@@ -210,65 +211,10 @@ class JudgeSpec:
         What verdicts call it, unique in the file.
     model : str
         As `voirdire.models.load_model` takes it, such as ``"openai/o3-mini"``.
-    base_url : str or None
-        The server, where it is not the provider's own.
-    api_key_env : str or None
-        The environment variable that holds the key.
-    reasoning_effort : str or None
-        A word that the provider knows, such as ``"low"``.
-    temperature : float or None
-        In [0, 2].
-    max_tokens : int or None
-        Tokens of a reply at most.
-    mode : {"joint", "single"} or None
-        All questions in one call per item, or a call for each.
-    probability : {"logprob", "stated", "vote"} or None
-        Where the probabilities of propositions come from.
-    language : {"en", "zh"} or None
-        Of instructions and questions.
-    n_samples, n_orders, order_check, n_examples, top_logprobs, seed : int or None
-        As in `LlmJudge`.
-    route : bool or None
-        As in `LlmJudge`.
-    concurrency, requests_per_minute, tokens_per_minute : int or None
-        Limits of its calls.
-    timeout_s : float or None
-        Seconds that a call may take.
-    max_cost : float or None
-        US dollars at which it stops.
-    price : Price or None
-        What its tokens cost, where the file declares it.
-    capabilities : Capabilities or None
-        What its server can do, where the file declares it.
-    extra : mapping of str to object
-        Further fields of every request, as JSON values.
     """
 
     name: str
     model: str
-    base_url: str | None = None
-    api_key_env: str | None = None
-    reasoning_effort: str | None = None
-    temperature: float | None = None
-    max_tokens: int | None = None
-    mode: Mode | None = None
-    probability: ModelSource | None = None
-    language: Language | None = None
-    n_samples: int | None = None
-    n_orders: int | None = None
-    order_check: int | None = None
-    n_examples: int | None = None
-    route: bool | None = None
-    top_logprobs: int | None = None
-    seed: int | None = None
-    concurrency: int | None = None
-    requests_per_minute: int | None = None
-    tokens_per_minute: int | None = None
-    timeout_s: float | None = None
-    max_cost: float | None = None
-    price: Price | None = None
-    capabilities: Capabilities | None = None
-    extra: Mapping[str, Any] = field(default_factory=dict)
 
 
 def load_judges(path: str | Path) -> tuple[JudgeSpec, ...]:

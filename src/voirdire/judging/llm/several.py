@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from voirdire.errors import InputError, VoirdireError
-from voirdire.judging.calls.limits import Limits
 from voirdire.judging.file_judging import judge_file
-from voirdire.judging.llm.judge import LlmJudge
+from voirdire.judging.llm.asking import load_llm_judge
 from voirdire.judging.llm.judges_file import load_judges
 from voirdire.judging.llm.stopping import Stopping
 from voirdire.judging.plan import plan_judging
@@ -21,27 +20,13 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
     from voirdire.judging.file_run import JudgingProgress
+    from voirdire.judging.llm.judge import LlmJudge
     from voirdire.judging.llm.judges_file import JudgeSpec
     from voirdire.judging.summary import JudgingSummary
 
 __all__ = ["SeveralJudged", "judge_file_with_several", "judge_of_spec", "load_llm_judges"]
 
 _LOOK_S = 0.25
-_ASKED = (
-    "mode",
-    "probability",
-    "language",
-    "n_samples",
-    "n_orders",
-    "order_check",
-    "n_examples",
-    "route",
-    "top_logprobs",
-    "seed",
-    "temperature",
-    "price",
-)
-_LIMITS = ("concurrency", "requests_per_minute", "tokens_per_minute", "timeout_s", "max_cost")
 _NOT_IN_NAMES = re.compile(r"[^\w.@+-]+")
 
 
@@ -170,31 +155,9 @@ def judge_file_with_several(
 
 def judge_of_spec(spec: JudgeSpec, *, reads_keys: bool) -> LlmJudge:
     """Make a judge of what a file says of it."""
-    from voirdire.models import load_model
-    from voirdire.models.key_permission import check_key_of_file
-
-    if reads_keys:
-        check_key_of_file(spec.api_key_env, model=spec.model, base_url=spec.base_url)
-    limits = Limits(**_said(spec, _LIMITS))
-    model = load_model(
-        spec.model,
-        base_url=spec.base_url,
-        api_key_env=spec.api_key_env,
-        reasoning_effort=spec.reasoning_effort,
-        max_tokens=spec.max_tokens,
-        extra=dict(spec.extra) or None,
-        capabilities=spec.capabilities,
-        timeout_s=limits.timeout_s,
-        connections=limits.concurrency,
-        reads_keys=reads_keys,
+    return load_llm_judge(
+        spec.model, spec, name=spec.name, reads_keys=reads_keys, is_from_file=True
     )
-    return LlmJudge(model=model, name=spec.name, limits=limits, **_said(spec, _ASKED))
-
-
-def _said(spec: JudgeSpec, names: Sequence[str]) -> dict[str, Any]:
-    """Take what the file says; the rest is left to the defaults."""
-    values = {name: getattr(spec, name) for name in names}
-    return {name: value for name, value in values.items() if value is not None}
 
 
 def _outputs(judges: Sequence[LlmJudge], folder: Path, *, suffix: str) -> dict[str, Path]:

@@ -1,0 +1,180 @@
+"""Settings records as groups of options: a field is declared once, in its record.
+
+The names of options follow from those of fields: ``n_samples`` is ``--samples``, ``timeout_s`` is
+``--timeout``. Their help is what the record's docstring says of them.
+"""
+
+from __future__ import annotations
+
+import json
+import types
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Literal,
+    TypeAlias,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
+
+from cyclopts import Group, Parameter
+
+from voirdire._validation import shorten
+from voirdire.cli.shell import UsageError
+
+__all__ = ["Labels", "Numbers", "Text", "converted", "option_group", "pairs_of", "spelled", "utf8"]
+
+R = TypeVar("R")
+
+
+def option_group(
+    record: type[R],
+    *,
+    panel: Group,
+    only: Sequence[str] = (),
+    without: Sequence[str] = (),
+    **own: Any,
+) -> type[R]:
+    """Make the fields of a settings record options in a panel of their own.
+
+    `only` names the fields that are options, `without` those that are none; `own` gives a field
+    another type or spelling, as ``Annotated[kind, Parameter(...)]``.
+    """
+    hints = get_type_hints(record, include_extras=True)
+    annotations = {}
+    for row in fields(record):  # type: ignore[arg-type]  # a dataclass
+        is_option = row.name in (only or hints) and row.name not in without
+        typed = typed_as(own.get(row.name, hints[row.name]))
+        shown = Parameter(group=panel) if is_option else Parameter(parse=False)
+        annotations[row.name] = Annotated[typed, shown]
+
+    def make(_cls: type, **given: Any) -> R:
+        return record(**given)
+
+    contents = {"__annotations__": annotations, "__new__": make, "__module__": __name__}
+    group: type[R] = type(record.__name__, (record,), contents)
+    return Parameter(name="*")(group)
+
+
+def typed_as(hint: Any) -> Any:
+    """Give the kind in which a field is typed: repeated for a sequence, in pairs for a mapping."""
+    if get_origin(hint) is Annotated:
+        return hint
+    kinds = get_args(hint) if get_origin(hint) in (Union, types.UnionType) else (hint,)
+    for kind in kinds:
+        if get_origin(kind) in (Sequence, tuple):
+            several: Any = list.__class_getitem__(get_args(kind)[0])
+            return Numbers if float in kinds else several | None
+        if get_origin(kind) is Mapping:
+            return pairs_of(get_args(kind)[1])
+    return hint
+
+
+def converted(
+    read: Callable[[Sequence[Any]], Any], *, is_repeated: bool = False, metavar: str = "NUMBER"
+) -> Any:
+    """Give the kind of an option that a function reads from its tokens."""
+    parameter = Parameter(
+        converter=lambda _kind, tokens: read(tokens),
+        n_tokens=-1 if is_repeated else 1,
+        accepts_keys=False,
+        metavar=metavar,
+    )
+    return Annotated[Any, parameter]  # which no library checks again
+
+
+def spelled(name: str, kind: Any, *, metavar: str | None = None) -> Any:
+    """Give an option a spelling of its own."""
+    return Annotated[kind, Parameter(name=name, metavar=metavar)]
+
+
+def pairs_of(kind: Any, *, named: str = "NAME") -> Any:
+    """Give the kind of an option that is typed as NAME=VALUE, once for each name."""
+    value = {float: "NUMBER"}.get(kind, "VALUE")
+    if get_origin(kind) is Literal:
+        value = "|".join(get_args(kind))
+
+    def read(tokens: Sequence[Any]) -> dict[str, Any]:
+        option = called(tokens[0])
+        found: dict[str, Any] = {}
+        for token in tokens:
+            name, text = _parted(token.value, option=option, form=f"{named}={value}")
+            if name in found:
+                msg = f"{option} must name {shorten(name)!r} once, got it twice."
+                raise UsageError(msg)
+            found[name] = _number(text, option=option) if kind is float else text
+        return found
+
+    return converted(read, is_repeated=True, metavar=f"{named}={value}")
+
+
+def called(token: Any) -> str:
+    """Name the option of a token, after the place in a settings file that it comes from."""
+    place = "" if token.source in ("", "cli") else f"{token.source}: "
+    return f"{place}`{token.keyword or 'text'}`"
+
+
+def _parted(pair: str, *, option: str, form: str) -> tuple[str, str]:
+    """Part a pair at its last sign where a number follows, for a name may hold one."""
+    part = str.rpartition if form.endswith("NUMBER") else str.partition
+    name, equals, value = (each.strip() for each in part(pair, "="))
+    if not (name and equals and value):
+        msg = f"{option} must be {form}, got {pair!r}."
+        raise UsageError(msg)
+    return name, value
+
+
+def _number(text: str, *, option: str) -> float:
+    try:
+        return float(text)
+    except ValueError as error:
+        msg = f"{option} must be a number, got {text!r}."
+        raise UsageError(msg) from error
+
+
+def _numbers(tokens: Sequence[Any]) -> list[float]:
+    return [_number(token.value, option=called(token)) for token in tokens]
+
+
+def _labels(tokens: Sequence[Any]) -> list[str]:
+    """Read a label universe: labels between commas, or a JSON array."""
+    text = tokens[0].value
+    try:
+        found = json.loads(text) if text.lstrip().startswith("[") else text.split(",")
+    except ValueError:
+        found = []
+    is_right = found and not any(
+        label in (None, "") or isinstance(label, list | dict | bool) for label in found
+    )
+    labels = [str(label).strip() for label in found] if is_right else [""]
+    if "" in labels:
+        msg = f"{called(tokens[0])} must be words between commas or a JSON array of them, got {text!r}."
+        raise UsageError(msg)
+    return labels
+
+
+def utf8(tokens: Sequence[Any]) -> str:
+    """Refuse text that is not valid UTF-8, which no file could hold."""
+    text = str(tokens[0].value)
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        msg = f"{called(tokens[0])} must be UTF-8 text, got {text!a}."
+        raise UsageError(msg) from error
+    return text
+
+
+if TYPE_CHECKING:
+    Labels: TypeAlias = list[str] | None
+    Numbers: TypeAlias = list[float]
+    Text: TypeAlias = str | None
+else:
+    Labels = converted(_labels, metavar="LABELS")
+    Numbers = converted(_numbers, is_repeated=True)
+    Text = converted(utf8, metavar="TEXT")
