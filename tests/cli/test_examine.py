@@ -356,7 +356,6 @@ def test_nothing_on_standard_input_is_our_error(call, files, assert_one_line):
         (["--column", "item=text"], ["column `text` must exist"]),
         (["--column", "colour=text"], ["'colour'"]),
         (["--rater", "zoe"], ["column `zoe` must exist"]),
-        (["--format", "excel"], ["`--format` must be one of"]),
         (["--normalize", "zscore"], ["`--normalize` must be None unless"]),
         (["--method", "exact", "--weights", "imbalance"], ["`--method` must be 't' with weights"]),
         (["--gold", "none.csv"], ["none.csv"]),
@@ -736,6 +735,7 @@ def test_the_certificate_is_written_whole(call, files, tmp_path):
         "humans.csv",
         "judges.csv",
         "record.json",
+        "record.json.settings.yaml",
     ]
 
 

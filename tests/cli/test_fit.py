@@ -81,16 +81,30 @@ def fit(call, comparisons, verdicts, tmp_path):
 
 def test_a_fit_gives_the_figures_of_the_library(fit, comparisons, verdicts, tmp_path):
     done = fit(
-        *("--margin", 0.5, "--margin", "ideal=2", "--l2", 0.05, "--loss", "logistic"),
-        *("--orientation", "demanded", "--positive", "apology", "--negative", "judgement"),
+        *("--margin", 0.5, "--margin-of", "ideal=2", "--l2", 0.05, "--loss", "logistic"),
+        *(
+            "--orientation",
+            "demanded",
+            "--sign",
+            "apology=positive",
+            "--sign",
+            "judgement=negative",
+        ),
         *("--fixed", "hard_refuse:disclaimer=1", "--json"),
     )
     assert done.code == 1  # hard_refuse says nothing of disclaimers
     assert "got 'hard_refuse:disclaimer'" in done.err
 
     done = fit(
-        *("--margin", 0.5, "--margin", "ideal=2", "--l2", 0.05, "--loss", "logistic"),
-        *("--orientation", "demanded", "--positive", "apology", "--negative", "judgement"),
+        *("--margin", 0.5, "--margin-of", "ideal=2", "--l2", 0.05, "--loss", "logistic"),
+        *(
+            "--orientation",
+            "demanded",
+            "--sign",
+            "apology=positive",
+            "--sign",
+            "judgement=negative",
+        ),
         *("--fixed", "hard_refuse:third_person=1", "--ignore", "unacceptable", "--folds", 3),
         *("--order", "ideal > less_good > disallowed", "--equal-prompts", "--seed", 5),
         *("--resamples", 60, "--confidence", 0.9, "--name", "mine", "--json"),
@@ -236,10 +250,12 @@ def test_a_reward_is_replaced_by_a_reward(fit):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["--margin", "ideal=much"], "must be NUMBER or LABEL=NUMBER, got 'ideal=much'"),
-        (["--margin", "1", "--margin", "2"], "once, got it twice"),
+        (["--margin", "ideal=much"], "For one label: `--margin-of LABEL=NUMBER`"),
+        (["--margin", "1", "--margin", "2"], "`--margin` must be one number"),
+        (["--margin-of", "a=1", "--margin-of", "a=2"], "must name 'a' once"),
         (["--fixed", "apology"], "must be FEATURE=NUMBER, got 'apology'"),
-        (["--positive", "apology", "--negative", "apology"], "must not both name 'apology'"),
+        (["--positive", "apology"], "`--positive` is now `--sign FEATURE=positive`"),
+        (["--sign", "apology=positive", "--sign", "apology=negative"], "'apology' once"),
         (["--order", "a > b", "--order", "b > a"], "must name '*' once"),
         (["--order", "bad < good"], "must put better labels first, as in full > part"),
         (["--order", "comply=ideal"], "must put better labels first"),
@@ -329,9 +345,8 @@ def test_a_number_is_finite(fit, value):
     for option, typed in (("--fixed", f"apology={value}"), ("--margin", value)):
         done = fit(option, typed)
 
-        assert done.code == 2
-        assert f"`{option}` must be" in done.err
-        assert f"got '{typed}'" in " ".join(done.err.split())
+        assert done.code == 1
+        assert "must be a finite number" in done.err
 
 
 def test_a_behavior_that_the_rubric_lacks_is_refused_before_anything_is_read(

@@ -72,8 +72,10 @@ def test_plain_help_shows_fifteen_options_at_most_and_how_to_see_the_others(call
 def test_help_shows_what_stands_in_brackets(call):
     shown = " ".join(call("examine", "--help").out.split())
 
-    assert "--alignment NAME How close two labels are: accuracy, neg_rmse," in shown
-    assert "Cost-benefit margin in [0, 1); repeatable." in shown
+    assert (
+        "--alignment WORD How close two labels are; repeatable. One of accuracy, neg_rmse," in shown
+    )
+    assert "Cost-benefit margin ε in [0, 1), or several;" in shown
 
 
 @pytest.mark.parametrize("command", sorted(COMMANDS))

@@ -1,44 +1,32 @@
 """Errors of the library in the words of the command line."""
 
-import re
-
 import pytest
-
-from voirdire.cli.messages import in_options
 
 
 @pytest.mark.parametrize(
-    ("library", "typed"),
+    ("typed", "message"),
     [
-        ("`epsilon` must be a number, got 'x'.", "`--epsilon` must be a number, got 'x'."),
-        ("`min_items` must be at least 2.", "`--min-items` must be at least 2."),
-        ("`clusters` must name", "`--cluster` must name"),
-        ("h.csv: column `label` must exist", "h.csv: column `label` must exist"),
-        ("h.csv: column `quality` must exist", "h.csv: column `quality` must exist"),
-        ('Name it with columns={"item": ...}.', "Name it with --column item=YOURS."),
-        ("wide table with raters=[...]", "wide table with --rater COLUMN"),
-        ("or use method='exact'", "or use --method 'exact'"),
-        ("Declare kind='multilabel'.", "Declare --kind 'multilabel'."),
-        ("nothing of ours", "nothing of ours"),
-        (
-            "`source` must be a file that exists, got 'a.jsonl'.",
-            "what is read must be a file that exists, got 'a.jsonl'.",
-        ),
+        (("--min-items", 1), "`--min-items` must be a whole number of at least 2, got 1."),
+        (("--resamples", 7), "`--resamples` must be 0 or at least 100, got 7."),
+        (("--expert", "zoe"), "`--expert` must be one of the annotators"),
+        (("--quality", "ann=1"), "`--quality` must name every annotator"),
+        (("--column", "item=text"), "Correct `--column`."),
+        (("--rater", "ann"), "Correct `--rater`."),
+        (("--kind", "scale", "--labels", "a,b"), "--kind 'choice'"),
+        (("--humans", "none.csv"), "what is read must be a file that exists, got"),
     ],
 )
-def test_arguments_become_options(library, typed):
-    assert in_options(library) == typed
+def test_arguments_become_options(call, files, typed, message):
+    done = call("examine", *files, *typed)
+
+    assert done.code == 1
+    assert message in done.err
 
 
-ARGUMENTS = """
-alignment clusters columns epsilon epsilon_mode expert false_discovery_rate format gold humans
-judges kind labels method min_annotators min_items missing normalize quality raters seed separator
-threshold weights
-"""
+def test_a_column_of_a_file_stays_as_it_is(call, files, tmp_path):
+    (tmp_path / "h.csv").write_text("item,annotator\n1,ann\n")
 
+    done = call("examine", *files, "--humans", tmp_path / "h.csv")
 
-@pytest.mark.parametrize("argument", re.findall(r"\w+", ARGUMENTS))
-def test_every_option_that_is_named_exists(options_of, argument):
-    named = in_options(f"`{argument}` must")
-
-    assert named.split()[0].strip("`") in options_of("examine")
+    assert "column `label`" in done.err
+    assert "--label" not in done.err

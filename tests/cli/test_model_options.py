@@ -1,37 +1,35 @@
 """The options of language models: those of every command, all made use of, refused where idle."""
 
-from dataclasses import fields, replace
+from dataclasses import replace
 
 import pytest
 
-from voirdire.cli.model_judges import llm_judge
-from voirdire.cli.model_options import ALL_OPTIONS, OF_REPLIES, AskingOptions, CallOptions
 from voirdire.errors import InputError
+from voirdire.judging import Asking, Price, load_llm_judge
 
-# of every option another value than it has by default
+# of every setting another value than it has by default
 TYPED = {
-    "mode": "single",
-    "probability": "stated",
-    "language": "zh",
-    "samples": 7,
-    "orders": 2,
-    "examples": 1,
-    "seed": 4,
-    "temperature": 0.5,
-    "reasoning_effort": "low",
-    "max_tokens": 99,
-    "base_url": "http://127.0.0.1:1/v1",
-    "api_key_env": "VOIRDIRE_NO_SUCH_KEY",
-    "route": True,
-    "concurrency": 3,
-    "requests_per_minute": 60,
-    "tokens_per_minute": 999,
-    "timeout": 7.0,
-    "price": "1,2",
-    "max_cost": 5.0,
+    "mode": ("single", "single"),
+    "probability": ("stated", "stated"),
+    "language": ("zh", "zh"),
+    "base_url": ("http://127.0.0.1:1/v1", "http://127.0.0.1:1/v1"),
+    "api_key_env": ("VOIRDIRE_NO_SUCH_KEY", "VOIRDIRE_NO_SUCH_KEY"),
+    "concurrency": (3, 3),
+    "timeout_s": (7.0, 7.0),
+    "price": ("1,2", Price(input=1, output=2)),
+    "max_cost": (5.0, 5.0),
+    "n_samples": (7, 7),
+    "n_orders": (2, 2),
+    "n_examples": (1, 1),
+    "seed": (4, 4),
+    "temperature": (0.5, 0.5),
+    "reasoning_effort": ("low", "low"),
+    "max_tokens": (99, 99),
+    "requests_per_minute": (60, 60),
+    "tokens_per_minute": (999, 999),
 }
 USUAL = ("mode", "probability", "language", "base_url", "api_key_env")
-USUAL += ("concurrency", "timeout", "price", "max_cost")
+USUAL += ("concurrency", "timeout_s", "price", "max_cost")
 # what a command needs so that its options are looked at at all; none of these files is there
 CALLED = {
     "fit": ("comparisons.jsonl", "-o", "reward.json"),
@@ -39,24 +37,18 @@ CALLED = {
     "score": ("items.jsonl", "--reward", "reward.json", "-o", "rewards.jsonl"),
     "serve": ("--reward", "reward.json"),
 }
-FLAGS = {option: f"--{option.replace('_', '-')}" for option in USUAL}
+FLAGS = {name: f"--{name.removesuffix('_s').replace('_', '-')}" for name in USUAL}
 FLAGS["language"] = "--prompt-language"
-ALL_TYPED = [word for option, flag in FLAGS.items() for word in (flag, TYPED[option])]
+ALL_TYPED = [word for name, flag in FLAGS.items() for word in (flag, TYPED[name][0])]
 NAMED = ", ".join(FLAGS.values())
 LOCAL_JUDGE = {name: (*words, "--judge", "local") for name, words in CALLED.items()}
 LOCAL_JUDGE["judge"] = ("items.jsonl", "-o", "verdicts.csv")
 
 
-def look(option):
-    """Say how an option of a command is declared, as far as a user can tell."""
-    parameter = option.parameter
-    return parameter.help, parameter.group[0].name, parameter.metavar, parameter.show_default
-
-
-def made(asking, calls):
-    """Say everything of the judge that comes of options; an error, where none does."""
+def made(asking):
+    """Say everything of the judge that comes of settings; an error, where none does."""
     try:
-        judge = llm_judge("vllm/tiny", asking=asking, calls=calls)
+        judge = load_llm_judge("vllm/tiny", asking)
     except InputError as error:
         return str(error)
     return f"{judge!r} {judge.model.settings}"
@@ -67,25 +59,20 @@ def said(done):
     return " ".join(done.err.split())
 
 
-@pytest.mark.parametrize("option", ALL_OPTIONS)
-def test_every_option_makes_another_judge(option):
-    asking, calls = AskingOptions(), CallOptions()
-    group = asking if option in {field.name for field in fields(asking)} else calls
-    changed = replace(group, **{option: TYPED[option]})
+@pytest.mark.parametrize("name", TYPED)
+def test_every_setting_makes_another_judge(name):
+    other = replace(Asking(), **{name: TYPED[name][1]})
 
-    other = made(changed, calls) if group is asking else made(asking, changed)
-
-    assert getattr(group, option) != TYPED[option]
-    assert other != made(asking, calls)
+    assert getattr(Asking(), name) != TYPED[name][1]
+    assert made(other) != made(Asking())
 
 
-@pytest.mark.parametrize("command", sorted(CALLED))
-def test_an_option_is_the_same_in_every_command(options_of, command):
-    found, judge = options_of(command), options_of("judge")
+@pytest.mark.parametrize("command", ["judge", *sorted(CALLED)])
+def test_a_command_that_asks_offers_the_usual_settings_and_judge_all(options_of, command):
+    offered = {each.field_info.name for each in options_of(command).values()}
 
-    for flag in FLAGS.values():
-        assert look(found[flag]) == look(judge[flag])
-        assert found[flag].field_info.default == judge[flag].field_info.default
+    assert {*USUAL, "store", "retry_failures"} <= offered
+    assert ({*TYPED, "route"} <= offered) is (command == "judge")
 
 
 @pytest.mark.parametrize(
@@ -97,19 +84,11 @@ def test_an_option_is_the_same_in_every_command(options_of, command):
         ("serve", "in this folder"),
     ],
 )
-def test_every_store_is_offered_alike_and_says_where_it_is_by_default(options_of, command, place):
-    text, *others = look(options_of(command)["--store"])
+def test_every_store_says_where_it_is_by_default(options_of, command, place):
+    text = options_of(command)["--store"].parameter.help
 
     assert text.endswith(f" replies are kept: a file, or postgresql://... Default: "
                          f"voirdire-replies.sqlite {place}.")  # fmt: skip
-    assert others == ["Calls to language models", "FILE|URL", False]
-
-
-def test_the_judge_command_offers_every_option_of_models(options_of):
-    offered = {each.field_info.name for each in options_of("judge").values()}
-
-    assert {*ALL_OPTIONS, *OF_REPLIES} <= offered
-    assert set(TYPED) == set(ALL_OPTIONS)
 
 
 @pytest.mark.parametrize("command", sorted(LOCAL_JUDGE))

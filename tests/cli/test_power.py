@@ -223,7 +223,7 @@ def test_a_picture_is_replaced(call, tmp_path, name, old):
 
     assert (done.code, done.err) == (0, "")
     assert path.read_bytes() != old
-    assert list(tmp_path.iterdir()) == [path]
+    assert {*tmp_path.iterdir()} == {path, tmp_path / f"{name}.settings.yaml"}
 
 
 @pytest.mark.parametrize("name", ["p.svg", "p.png", "p.pdf"])

@@ -240,7 +240,7 @@ def test_what_is_no_reward_is_one_line(call, items, tmp_path, assert_one_line):
         (("-o", "r.csv", "--mode", "single"), "--mode must be left out"),
         (("-o", "r.csv", "--max-cost", "1", "--verdicts", "v.csv"), "--max-cost must be left out"),
         (("-o", "r.csv", "--judge", "local", "--base-url", "http://x"), "language model"),
-        (("-o", "r.csv", "--column", "id"), "NAME=VALUE"),
+        (("-o", "r.csv", "--column", "id"), "OURS=VALUE"),
         ((), "output"),
     ],
 )

@@ -132,7 +132,7 @@ def test_another_host_needs_a_token(call, folder):
         (("--deadline", "0"), 1, "`--deadline` must be a finite number of seconds above 0"),
         (("--drain", "-1"), 1, "`--drain` must be a finite number of seconds above 0"),
         (("--port", "70000"), 2, "--port"),
-        (("--queue", "0"), 2, "--queue"),
+        (("--queue", "0"), 1, "`--queue` must be a whole number of at least 1"),
         (("--token-env", "NO_SUCH_TOKEN"), 2, "`--token-env` must name a variable that is set"),
         (("--reference", "run"), 1, "`--reference` must be left out without `--record`"),
         (("--behavior", "dance"), 1, "`--behavior` must be one that reward"),

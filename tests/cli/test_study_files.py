@@ -7,33 +7,24 @@ from dataclasses import replace
 
 import pytest
 
-from voirdire.cli.study_files import Reading, read_study
+from voirdire.cli.study_files import read_study
 from voirdire.errors import InputError
+from voirdire.io import Reading
 
-PLAIN = Reading(
-    kind="choice",
-    file_format=None,
-    columns={},
-    raters=(),
-    labels=None,
-    separator=None,
-    missing=(),
-    threshold=0.5,
-    cluster=None,
-    questions=(),
-)
+PLAIN = Reading(kind="choice", threshold=0.5)
 
 
 @pytest.fixture
 def read(files):
     """Read the study's files, or others, as the options say."""
 
-    def read_files(*, humans=None, judges=None, gold=None, only=(), **options):
+    def read_files(*, humans=None, judges=None, gold=None, only=(), questions=(), **options):
         return read_study(
             humans or [str(files[1])],
             judges or [str(files[3])],
             gold,
             reading=replace(PLAIN, **options),
+            questions=questions,
             only=only,
         )
 

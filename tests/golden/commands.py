@@ -273,13 +273,13 @@ FIT = [
     ),
     Run(
         "fit_constraints",
-        f"fit {FITTED} {ORDERS} --l2 .01 --positive sorry --negative rude --fixed asks=.25"
-        " --no-base --resamples 0 -o made.json --json",
+        f"fit {FITTED} {ORDERS} --l2 .01 --sign sorry=positive --sign rude=negative"
+        " --fixed asks=.25 --no-base --resamples 0 -o made.json --json",
         fits=True,
     ),
     Run(
         "fit_margins",
-        f"fit {FITTED} {ORDERS} --l2 .01 --margin good=2 --margin .5 --equal-prompts"
+        f"fit {FITTED} {ORDERS} --l2 .01 --margin-of good=2 --margin .5 --equal-prompts"
         " --orientation rule --resamples 0 -o made.json --json",
         fits=True,
     ),

@@ -25,8 +25,8 @@ from voirdire.io import read_labels
         ({"kind": "scale", "labels": [True]}, r"must be finite numbers .* got True"),
         ({"columns": {"text": "x"}}, r"`columns` must map our names .* got the key 'text'"),
         (
-            {"columns": {"rater": "x", "judge": "y"}},
-            r"`columns` must name each column once, got 'rater' and 'judge'",
+            {"columns": {"rater": "x", "annotator": "y"}},
+            r"`columns` must name each column once, got 'rater' and 'annotator'",
         ),
     ],
 )

@@ -1,7 +1,6 @@
 """The plan that is fixed beforehand, and one aligned matrix examined under it."""
 
 import dataclasses
-import inspect
 import json
 
 import numpy as np

@@ -72,7 +72,7 @@ behavior are few: intervals are too narrow, and nobody should train with this re
 
 def demo_command(
     *,
-    output: Annotated[Path, Parameter(name=("--output", "-o"), metavar="DIR")] = Path(
+    folder: Annotated[Path, Parameter(name=("--output", "-o"), metavar="DIR")] = Path(
         "voirdire-demo"
     ),
     language: ReportLanguage = "en",
@@ -85,29 +85,29 @@ def demo_command(
 
     Parameters
     ----------
-    output
+    folder
         Folder for data and results.
     browse
         Open the report in the browser, where there is a screen.
     """
     listen_for_interrupts()
-    prepare_folder(output)
+    prepare_folder(folder)
     with progress("judging"):
-        judged = judge_responses(output)
+        judged = judge_responses(folder)
     with progress("fitting a reward"):
-        reward = reward_responses(output)
+        reward = reward_responses(folder)
     with progress("examining"):
-        parts = examine_texts(output)
+        parts = examine_texts(folder)
         whole = _together([*parts, judged.examination])
-        content = _written(output, whole)
+        content = _written(folder, whole)
     with progress("writing the report"):
-        _write_report(output / REPORT, content, reward, language=language)
+        _write_report(folder / REPORT, content, reward, language=language)
     if as_json:
         _print_json(content, reward)
         return
-    _print_all(output, judged, reward, parts)
+    _print_all(folder, judged, reward, parts)
     if browse:
-        _open_page(output / REPORT)
+        _open_page(folder / REPORT)
 
 
 def _written(output: Path, whole: Examination) -> str:

@@ -12,19 +12,19 @@ from voirdire._validation import shorten
 from voirdire.cli.fit_output import caught_warnings, fit_progress, print_fit, print_given
 from voirdire.cli.judging_output import say_how_to_go_on
 from voirdire.cli.model_judges import (
-    ASKING,
     OF_REPLIES,
-    AskingOptions,
+    USUAL,
     Only,
     RetryFailures,
     Store,
+    UsualAskingOptions,
     asked_judge,
     named_judge,
     prepare_to_be_stopped,
     refuse_idle_options,
     typed_flags,
 )
-from voirdire.cli.option_groups import option_group, pairs_of, spelled
+from voirdire.cli.option_groups import converted, number_of, option_group, pairs_of, spelled
 from voirdire.cli.options import (
     AsJson,
     Base,
@@ -48,6 +48,8 @@ from voirdire.judging import Asking
 from voirdire.rewards.fitting.settings import FitSettings, Sign
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from voirdire.judging import LlmJudge
     from voirdire.judging.cascade import CascadeJudge
     from voirdire.rewards.fitting.result import RewardFit
@@ -55,11 +57,20 @@ if TYPE_CHECKING:
 
     FittingOptions: TypeAlias = FitSettings
 else:
+
+    def _margin(tokens: Sequence[Any]) -> float:
+        """Read the one margin; an earlier version took those of labels here too."""
+        if len(tokens) > 1 or "=" in tokens[0].value:
+            msg = "`--margin` must be one number. For one label: `--margin-of LABEL=NUMBER`."
+            raise UsageError(msg)
+        return number_of(tokens[0])
+
     FittingOptions = option_group(
         FitSettings,
         panel=Group("How it is fitted", sort_key=5),
         without=("use_base",),
         orders=Orders,
+        margin=converted(_margin, is_repeated=True),
         margins=spelled("--margin-of", pairs_of(float, named="LABEL")),
         signs=spelled("--sign", pairs_of(Sign, named="FEATURE")),
         fixed=pairs_of(float, named="FEATURE"),
@@ -88,7 +99,7 @@ def fit_command(
     judge: Annotated[str | None, Parameter(metavar="local|FILE|MODEL")] = None,
     threshold: float | None = None,
     judged: JudgedPart = "final_answer",
-    asking: AskingOptions = Asking(),
+    asking: UsualAskingOptions = Asking(),
     store: Store = None,
     retry_failures: RetryFailures = False,
     weights: File = None,
@@ -235,7 +246,7 @@ def _asked(
     if not has_verdicts and (is_cascade_file(named) or is_model_name(named)):
         refuse_idle_options(call, judge=named)
         return asked_judge(named, asking, call=call)
-    if typed := typed_flags(call, (*ASKING, *OF_REPLIES)):
+    if typed := typed_flags(call, (*USUAL, *OF_REPLIES)):
         got = "verdicts that there are" if has_verdicts else repr(shorten(named))
         msg = f"`--judge` must name a language model for {typed}, got {got}."
         raise UsageError(msg)

@@ -17,6 +17,7 @@ from voirdire.cli.judging_output import (
 )
 from voirdire.cli.judging_progress import judging_progress, several_progress
 from voirdire.cli.model_judges import (
+    ASKING,
     AskingOptions,
     DryRun,
     RetryFailures,
@@ -111,7 +112,7 @@ def judge_command(
         item = None if items is None else _first(items, format=format)
         _print_prompt(item, asking, judge=judge, judges=judges, rubric=rubric)
         return
-    refuse_idle_options(call, judge=judge, judges=None if judges is None else judge)
+    refuse_idle_options(call, judge=judge, judges=None if judges is None else judge, names=ASKING)
     reading: dict[str, Any] = {
         "rubric": rubric,
         "judged": judged,

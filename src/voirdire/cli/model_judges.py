@@ -18,6 +18,13 @@ from voirdire.cli.option_groups import converted, option_group
 from voirdire.cli.shell import Call, UsageError
 from voirdire.judging import Asking, Price
 
+ASKING = tuple(row.name for row in fields(Asking))
+USUAL = (
+    *("mode", "probability", "language", "base_url", "api_key_env"),
+    *("concurrency", "timeout_s", "price", "max_cost"),
+)
+"""What every command offers that may ask a language model; a file of judges says the rest."""
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
@@ -25,6 +32,7 @@ if TYPE_CHECKING:
     from voirdire.judging.cascade import CascadeJudge
 
     AskingOptions: TypeAlias = Asking
+    UsualAskingOptions: TypeAlias = Asking
     WriterOptions: TypeAlias = Asking
 else:
     _MODELS = Group("Language models", sort_key=10)
@@ -38,6 +46,7 @@ else:
         without=("order_check", "top_logprobs", "capabilities", "extra"),
         **_OWN,
     )
+    UsualAskingOptions = option_group(Asking, panel=_MODELS, only=USUAL, **_OWN)
     WriterOptions = option_group(
         Asking,
         panel=_MODELS,
@@ -51,11 +60,13 @@ else:
 __all__ = [
     "ASKING",
     "OF_REPLIES",
+    "USUAL",
     "AskingOptions",
     "DryRun",
     "Only",
     "RetryFailures",
     "Store",
+    "UsualAskingOptions",
     "WriterOptions",
     "asked_judge",
     "is_judges_file",
@@ -69,9 +80,6 @@ __all__ = [
     "typed_flags",
     "typed_names",
 ]
-
-ASKING = tuple(row.name for row in fields(Asking))
-"""The settings that mean something for a language model only."""
 
 OF_REPLIES = ("store", "retry_failures")
 """What concerns the replies that are kept."""
@@ -144,7 +152,7 @@ def judge_or_own(
     name: str | None,
     asking: Asking,
     *,
-    idle: Sequence[str] = ASKING,
+    idle: Sequence[str] = USUAL,
     why: str = "name the `--judge` too",
     reads_keys: bool = True,
 ) -> LlmJudge | CascadeJudge | str | None:
@@ -174,17 +182,19 @@ def refuse_typed(call: Call, names: Iterable[str], *, why: str) -> None:
         raise UsageError(msg)
 
 
-def refuse_idle_options(call: Call, *, judge: str, judges: str | None = None) -> None:
+def refuse_idle_options(
+    call: Call, *, judge: str, judges: str | None = None, names: Sequence[str] = USUAL
+) -> None:
     """Refuse options of models where none is called, or where a file says them."""
     from voirdire.judging.cascade.cascade_file import is_cascade_file
     from voirdire.models import is_model_name
 
     if judges is not None:
-        _refuse_beside(f"`{shorten(judges)}`", typed_flags(call, ASKING))
+        _refuse_beside(f"`{shorten(judges)}`", typed_flags(call, names))
     elif is_cascade_file(judge):
-        of_file = [name for name in ASKING if name != "max_cost"]  # which is this run's
+        of_file = [name for name in names if name != "max_cost"]  # which is this run's
         _refuse_beside(f"`{shorten(judge)}`", typed_flags(call, of_file))
-    elif not is_model_name(judge) and (typed := typed_flags(call, [*ASKING, *OF_REPLIES])):
+    elif not is_model_name(judge) and (typed := typed_flags(call, [*names, *OF_REPLIES])):
         msg = f"`--judge` must name a language model for {typed}, such as openai/gpt-4o-mini, got "
         raise UsageError(f"{msg}{shorten(judge)!r}.")
 

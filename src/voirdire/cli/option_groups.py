@@ -28,7 +28,17 @@ from cyclopts import Group, Parameter
 from voirdire._validation import shorten
 from voirdire.cli.shell import UsageError
 
-__all__ = ["Labels", "Numbers", "Text", "converted", "option_group", "pairs_of", "spelled", "utf8"]
+__all__ = [
+    "Labels",
+    "Numbers",
+    "Text",
+    "converted",
+    "number_of",
+    "option_group",
+    "pairs_of",
+    "spelled",
+    "utf8",
+]
 
 R = TypeVar("R")
 
@@ -57,9 +67,21 @@ def option_group(
     def make(_cls: type, **given: Any) -> R:
         return record(**given)
 
-    contents = {"__annotations__": annotations, "__new__": make, "__module__": __name__}
+    contents = {
+        "__annotations__": annotations,
+        "__get_pydantic_core_schema__": classmethod(_unchecked),
+        "__module__": __name__,
+        "__new__": make,
+    }
     group: type[R] = type(record.__name__, (record,), contents)
     return Parameter(name="*")(group)
+
+
+def _unchecked(_cls: type, _source: Any, _handler: Any) -> Any:
+    """Keep pydantic from checking what the record checks."""
+    from pydantic_core import core_schema
+
+    return core_schema.any_schema()
 
 
 def typed_as(hint: Any) -> Any:
@@ -108,7 +130,7 @@ def pairs_of(kind: Any, *, named: str = "NAME") -> Any:
             if name in found:
                 msg = f"{option} must name {shorten(name)!r} once, got it twice."
                 raise UsageError(msg)
-            found[name] = _number(text, option=option) if kind is float else text
+            found[name] = number_of(token, text) if kind is float else text
         return found
 
     return converted(read, is_repeated=True, metavar=f"{named}={value}")
@@ -130,16 +152,17 @@ def _parted(pair: str, *, option: str, form: str) -> tuple[str, str]:
     return name, value
 
 
-def _number(text: str, *, option: str) -> float:
+def number_of(token: Any, text: str | None = None) -> float:
+    """Read the number of a token, or of a part of it."""
     try:
-        return float(text)
+        return float(token.value if text is None else text)
     except ValueError as error:
-        msg = f"{option} must be a number, got {text!r}."
+        msg = f"{called(token)} must be a number, got {text or token.value!r}."
         raise UsageError(msg) from error
 
 
 def _numbers(tokens: Sequence[Any]) -> list[float]:
-    return [_number(token.value, option=called(token)) for token in tokens]
+    return [number_of(token) for token in tokens]
 
 
 def _labels(tokens: Sequence[Any]) -> list[str]:
@@ -154,7 +177,8 @@ def _labels(tokens: Sequence[Any]) -> list[str]:
     )
     labels = [str(label).strip() for label in found] if is_right else [""]
     if "" in labels:
-        msg = f"{called(tokens[0])} must be words between commas or a JSON array of them, got {text!r}."
+        rule = "be words between commas or a JSON array of them"
+        msg = f"{called(tokens[0])} must {rule}, got {text!r}."
         raise UsageError(msg)
     return labels
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 from cyclopts import Group, Parameter
 
 from voirdire._types import AlignmentName
-from voirdire.cli.model_judges import typed_flags
 from voirdire.cli.option_groups import Numbers, option_group
 from voirdire.cli.options import AsJson, Files
 from voirdire.cli.printing import print_tables, print_text, progress
@@ -124,8 +123,8 @@ def power_command(
         "prevalences": prevalences or None,
     }
     if not humans and not judges:
-        if typed := typed_flags(call, _OF_PILOT):
-            msg = f"{typed} must stand beside a pilot: give `--humans` and `--judges` too."
+        for flag in [call.options[name] for name in _OF_PILOT if name in call.options]:
+            msg = f"`{flag}` belongs to a pilot: give `--humans` and `--judges` too."
             raise UsageError(msg)
         result = _from_assumptions(assumed, asked)
     else:

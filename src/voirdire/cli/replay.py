@@ -9,11 +9,11 @@ from cyclopts import Parameter
 
 from voirdire.cli.fit_output import caught_warnings
 from voirdire.cli.model_judges import (
-    ASKING,
     OF_REPLIES,
-    AskingOptions,
+    USUAL,
     DryRun,
     RetryFailures,
+    UsualAskingOptions,
     judge_or_own,
     prepare_to_be_stopped,
     store_option,
@@ -41,7 +41,7 @@ def replay_command(
     judge: Annotated[str | None, Parameter(metavar="local|own|FILE|MODEL")] = None,
     other_judge: OtherJudge = False,
     dry_run: DryRun = False,
-    asking: AskingOptions = Asking(),
+    asking: UsualAskingOptions = Asking(),
     store: Annotated[
         str | None, store_option("voirdire-replies.sqlite in the run's folder")
     ] = None,
@@ -95,7 +95,7 @@ def _asked(
         call,
         judge,
         asking,
-        idle=(*ASKING, *(() if judge == "own" else OF_REPLIES)),
+        idle=(*USUAL, *(() if judge == "own" else OF_REPLIES)),
         why=f"{why}. Name a `--judge`",
         reads_keys=reads_keys,
     )

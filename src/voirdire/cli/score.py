@@ -9,12 +9,12 @@ from cyclopts import Parameter
 
 from voirdire.cli.fit_output import caught_warnings
 from voirdire.cli.model_judges import (
-    ASKING,
     OF_REPLIES,
-    AskingOptions,
+    USUAL,
     Only,
     RetryFailures,
     Store,
+    UsualAskingOptions,
     judge_or_own,
     named_judge,
     prepare_to_be_stopped,
@@ -59,7 +59,7 @@ def score_command(
     only: Only = None,
     judge: Annotated[str | None, Parameter(metavar="local|own|FILE|MODEL")] = None,
     other_judge: OtherJudge = False,
-    asking: AskingOptions = Asking(),
+    asking: UsualAskingOptions = Asking(),
     store: Store = None,
     retry_failures: RetryFailures = False,
     rubric: RewardRubric = None,
@@ -157,5 +157,5 @@ def _asked(
     """Make the judge that is named; with verdicts its name is only looked up among them."""
     if not has_verdicts:
         return judge_or_own(call, judge, asking)
-    refuse_typed(call, (*ASKING, *OF_REPLIES), why="verdicts are not asked for again")
+    refuse_typed(call, (*USUAL, *OF_REPLIES), why="verdicts are not asked for again")
     return judge

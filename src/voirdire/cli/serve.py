@@ -10,7 +10,7 @@ from cyclopts import Group, Parameter
 from cyclopts.validators import Number
 
 from voirdire.cli.fit_output import caught_warnings
-from voirdire.cli.model_judges import AskingOptions, judge_or_own, store_option
+from voirdire.cli.model_judges import UsualAskingOptions, judge_or_own, store_option
 from voirdire.cli.option_groups import option_group, spelled
 from voirdire.cli.options import Center, OtherJudge, RequireCertified, RewardFile, RewardRubric
 from voirdire.cli.shell import Call, UsageError, say
@@ -65,7 +65,7 @@ def serve_command(
     center: Center = False,
     judge: Annotated[str | None, Parameter(metavar="local|own|FILE|MODEL")] = None,
     other_judge: OtherJudge = False,
-    asking: AskingOptions = Asking(),
+    asking: UsualAskingOptions = Asking(),
     store: Annotated[
         str | None,
         store_option(f"{DEFAULT_STORE} in this folder", kept="a language model's replies"),

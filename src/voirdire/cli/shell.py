@@ -184,14 +184,10 @@ def _spelling(field: str) -> str:
 def as_option(name: str) -> str | None:
     """Give the option of the called command that a message of the library calls by a name."""
     arguments = _STATE.get().arguments or ()
-    return next(
-        (
-            row.name
-            for row in arguments
-            if row.field_info.name == name and row.parse and row.name.startswith("--")
-        ),
-        None,
-    )
+    options = [row for row in arguments if row.parse and row.name.startswith("--")]
+    by_field = {row.field_info.name: row.name for row in options}
+    flag = f"--{_spelling(name)}"
+    return by_field.get(name) or (flag if flag in by_field.values() else None)
 
 
 class _ShortHelp:

@@ -33,6 +33,7 @@ else:
         missing=spelled("--missing", list[str], metavar="WORD"),
     )
 
+_RATERS = ("rater", "annotator", "judge")
 __all__ = ["ReadingOptions", "Study", "declare_kind", "read_items", "read_study"]
 
 
@@ -80,15 +81,10 @@ def read_study(
 
     listen_for_interrupts()
     files = [str(file) for source in judges for file in files_of(source)]
-    as_judges = replace(
-        reading, columns=_columns(reading, rater="judge"), raters=None, cluster=None
-    )
-    as_gold = replace(
-        as_judges,
-        columns={ours: name for ours, name in (as_judges.columns or {}).items() if ours != "rater"},
-        threshold=None,
-    )
-    as_humans = replace(reading, columns=_columns(reading, rater="annotator"), threshold=None)
+    as_humans = replace(reading, threshold=None)
+    as_judges = replace(reading, raters=None, cluster=None)
+    unnamed = {ours: x for ours, x in (reading.columns or {}).items() if ours not in _RATERS}
+    as_gold = replace(as_judges, columns=unnamed, threshold=None)
     streams = "-" in [*humans, *judges, gold]
     return Study(
         humans=_read(humans, as_humans, questions, streams=streams, role="annotator"),
@@ -159,13 +155,6 @@ def _check_apart(tables: Sequence[LabelTable], questions: Sequence[str]) -> None
         if first.equals(second):
             msg = "`--question` must be given once for files without a column `question`."
             raise InputError(msg)
-
-
-def _columns(reading: Reading, *, rater: str) -> dict[str, str]:
-    """Take the user's names for columns, as far as they concern a file of one role."""
-    other = {"annotator": "judge", "judge": "annotator"}[rater]
-    named = {ours: yours for ours, yours in (reading.columns or {}).items() if ours != other}
-    return {"rater" if ours == rater else ours: yours for ours, yours in named.items()}
 
 
 def _raters(table: LabelTable) -> list[str]:

@@ -120,6 +120,10 @@ class Request(Reading):
         check_choice("role", self.role, Role)
         check_choice("kind", self.kind, QuestionKind)
         super().__post_init__()
+        other = {"annotator": "judge", "judge": "annotator"}[self.role]
+        columns = {ours: yours for ours, yours in (self.columns or {}).items() if ours != other}
+        _check_named_once(columns)
+        object.__setattr__(self, "columns", columns)
 
     @property
     def cut(self) -> float:
@@ -181,7 +185,6 @@ def _check_number(label: object) -> None:
 
 
 def _check_columns(columns: Mapping[str, str] | None) -> None:
-    seen: dict[str, str] = {}
     for ours in columns or {}:
         if ours not in _CONCEPTS:
             options = ", ".join(repr(name) for name in _CONCEPTS)
@@ -190,6 +193,11 @@ def _check_columns(columns: Mapping[str, str] | None) -> None:
                 f"Use one of {options}."
             )
             raise InputError(message)
+
+
+def _check_named_once(columns: Mapping[str, str]) -> None:
+    seen: dict[str, str] = {}
+    for ours in columns:
         first = seen.setdefault(_CONCEPTS[ours], ours)
         if first != ours:
             message = (

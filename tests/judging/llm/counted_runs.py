@@ -138,7 +138,7 @@ class Runs(Programs):
     def start_several(self, *, program=PROGRAM):
         """Start a program with the judges that were written."""
         return self._start(
-            *("--judges", self.folder / "judges.yaml"),
+            *("--judge", self.folder / "judges.yaml"),
             *("--store", self.store, "-o", self.folder / "several"),
             program=program,
         )

@@ -161,6 +161,5 @@ def load_llm_judge(
 
 
 def _shared_fields(asking: Asking, record: type) -> dict[str, Any]:
-    return {
-        row.name: getattr(asking, row.name) for row in fields(record) if hasattr(asking, row.name)
-    }
+    shared = {row.name for row in fields(Asking)} & {row.name for row in fields(record)}
+    return {name: getattr(asking, name) for name in shared}

@@ -1,0 +1,157 @@
+"""A settings record is a group of options; what is typed becomes what the record holds."""
+
+import inspect
+import re
+from dataclasses import fields
+
+import pytest
+
+from voirdire.io import Reading
+from voirdire.judging import Asking, LiveSettings
+from voirdire.rewards import FitSettings
+from voirdire.studies import TestPlan as Plan
+from voirdire.web import ServerSettings
+
+RECORDS = {
+    "examine": {Reading: (), Plan: ("similarity", "controls")},
+    "fit": {FitSettings: ("use_base",)},
+    "judge": {Asking: ("order_check", "top_logprobs", "capabilities", "extra")},
+    "serve": {
+        ServerSettings: ("token", "head_s", "body_s", "hosts"),
+        LiveSettings: ("most_waiting", "batch_size", "rest_s"),
+    },
+}
+OWN_HELP = {"confidence_level", "max_body", "retry_failures"}
+
+
+def described(record):
+    """Give what the docstring of a record says of its fields."""
+    said = {}
+    for line in inspect.cleandoc(record.__doc__).split("\n"):
+        if line == "Raises":
+            break
+        if found := re.match(r"(\w+) : ", line):
+            said[found[1]] = []
+        elif said and line.startswith("    "):
+            said[[*said][-1]].append(line.strip())
+    return {name: " ".join(lines) for name, lines in said.items()}
+
+
+@pytest.mark.parametrize(
+    ("command", "record"), [(name, record) for name, all_of in RECORDS.items() for record in all_of]
+)
+def test_every_field_of_a_record_is_an_option_with_its_help_and_default(
+    call, options_of, command, record
+):
+    hidden = RECORDS[command][record]
+    shown = " ".join(call(command, "--help-all").out.split())
+    options = {row.field_info.name: row for row in options_of(command).values()}
+    said = described(record)
+
+    assert not {*hidden} & {*options} - {"token"}  # which the command reads from a variable
+    for row in fields(record):
+        if row.name in hidden:
+            continue
+        default = options[row.name].field_info.default
+        assert default in (row.default, {}), row.name
+        assert row.name in OWN_HELP or said[row.name] in shown, row.name
+
+
+@pytest.mark.parametrize(
+    ("kind", "typed", "known"),
+    [
+        ("choice", "yes,no", True),
+        ("choice", " yes , no ", True),
+        ("choice", '["yes", "no"]', True),
+        ("choice", "yes", False),
+        ("scale", "1,2,3", None),
+    ],
+)
+def test_labels_stand_between_commas_or_in_a_json_array(call, files, kind, typed, known):
+    done = call("examine", *files, "--kind", kind, "--labels", typed, "--json", "--resamples", 0)
+
+    if known is None:  # words are no numbers
+        assert done.code == 1
+    else:
+        assert any("unknown label" in row["reason"] for row in done.json["dropped"]) is not known
+
+
+@pytest.mark.parametrize(
+    "typed",
+    ['["a"', "[1, ]", "", " ", ",", "a,,b", "a,b,", "[null]", '[["a"], "b"]', '[{"a": 1}]', "[]"],
+)
+def test_labels_that_are_neither_are_a_usage_error(call, files, typed):
+    done = call("examine", *files, "--labels", typed)
+
+    assert (done.code, done.out) == (2, "")
+    assert "`--labels` must be words between commas or a JSON array of them, got" in done.err
+
+
+@pytest.mark.parametrize(
+    ("typed", "message"),
+    [
+        (("--column", "item"), "`--column` must be OURS=VALUE, got 'item'"),
+        (("--column", "=id"), "`--column` must be OURS=VALUE, got '=id'"),
+        (("--column", "item="), "`--column` must be OURS=VALUE, got 'item='"),
+        (("--column", "item=a", "--column", "item=b"), "`--column` must name 'item' once"),
+        (("--quality", "ann=much"), "`--quality` must be a number, got 'much'"),
+        (("--quality", "ann=1", "--quality", "ann=1"), "`--quality` must name 'ann' once"),
+        (("--epsilon", "a fifth"), "`--epsilon` must be a number, got 'a fifth'"),
+        (("--epsilon-reason", "\udcff"), "`--epsilon-reason` must be UTF-8 text, got"),
+        (("--format", "excel"), "`--format` must be one of csv, tsv,"),
+        (("--min-items", "many"), "`--min-items` must be a whole number, got 'many'"),
+    ],
+)
+def test_what_cannot_be_meant_is_a_usage_error(call, files, typed, message):
+    done = call("examine", *files, *typed)
+
+    assert (done.code, done.out) == (2, "")
+    assert message in done.err
+
+
+@pytest.mark.parametrize(
+    ("typed", "message"),
+    [
+        (("--epsilon", "1"), "`--epsilon` must be in the interval [0, 1), got 1.0."),
+        (("--confidence-level", "95"), "Write 95% as 0.95."),
+        (("--min-items", "1"), "`--min-items` must be a whole number of at least 2, got 1."),
+        (("--threshold", "50", "--kind", "boolean"), "`--threshold` must be in [0, 1], got 50.0."),
+        (("--column", "thing=x"), "`--column` must map our names to the table's"),
+    ],
+)
+def test_what_a_record_refuses_is_our_error_before_a_file_is_read(call, typed, message):
+    done = call("examine", "--humans", "none.csv", "--judges", "none.csv", *typed)
+
+    assert (done.code, done.out) == (1, "")
+    assert message in done.err
+
+
+@pytest.mark.parametrize(
+    ("typed", "sizes"),
+    [
+        (["50"], [50]),
+        (["30", "100"], [30, 100]),
+        (["30,50, 100"], [30, 50, 100]),
+        (["30:60:10"], [30, 40, 50, 60]),
+        (["30:65:10", "200"], [30, 40, 50, 60, 200]),
+        (["30:40:10,100"], [30, 40, 100]),
+    ],
+)
+def test_sizes_of_a_study_are_numbers_lists_and_grids(call, typed, sizes):
+    noise = ("--human-noise", 0.1, "--judge-noise", 0.1, "--simulations", 50, "--json")
+    items = [word for size in typed for word in ("--items", size)]
+
+    done = call("power", *noise, *items, "--epsilon", 0.2)
+
+    assert sorted({row["n_items"] for row in done.json["rows"]}) == sizes
+
+
+@pytest.mark.parametrize(
+    "typed",
+    ["x", "30:60", "60:30:10", "30:60:0", "30:60:-1", "", "1.5", "3,", "30,2:1" + "0" * 20 + ":1"],
+)
+def test_other_sizes_are_refused_with_the_forms_that_are_read(call, typed):
+    done = call("power", "--human-noise", 0.1, "--judge-noise", 0.1, "--items", typed)
+
+    assert done.code == 2
+    assert re.search(r"`--items` must be (numbers, as 30,50,100 or START|at most 1,000)", done.err)
