@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Unpack
 
 from voirdire.io.assembly import assemble
 from voirdire.io.delimited import read_delimited
 from voirdire.io.json_shapes import read_json, read_jsonl
 from voirdire.io.parquet import read_parquet
-from voirdire.io.request import Reading, Request, Role
+from voirdire.io.request import Reading, ReadingFields, Request, Role
 from voirdire.io.sources import format_of
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def read_labels(
     reading: Reading | None = None,
     question: str | None = None,
     rater_name: str | None = None,
-    **settings: Any,
+    **settings: Unpack[ReadingFields],
 ) -> LabelTable:
     r"""Read the labels of annotators or judges from a file.
 

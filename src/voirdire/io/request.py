@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, TypedDict
 
 from voirdire._types import QuestionKind
 from voirdire._validation import check_choice
 from voirdire.errors import InputError
 
-__all__ = ["DEFAULT_QUESTION", "FileFormat", "Reading", "Request", "Role"]
+__all__ = ["DEFAULT_QUESTION", "FileFormat", "Reading", "ReadingFields", "Request", "Role"]
 
 Role: TypeAlias = Literal["annotator", "judge"]
 """Whose labels a file holds."""
@@ -104,6 +104,20 @@ class Reading:
         if self.kind == "scale" and self.labels is not None:
             object.__setattr__(self, "labels", [float(label) for label in self.labels])
         _check_columns(self.columns)
+
+
+class ReadingFields(TypedDict, total=False):
+    """The fields of `Reading` as keywords, for type checkers."""
+
+    kind: QuestionKind | None
+    labels: Sequence[str] | Sequence[float] | None
+    threshold: float | None
+    format: FileFormat | None
+    columns: Mapping[str, str] | None
+    raters: Sequence[str] | None
+    separator: str | None
+    missing: Sequence[str]
+    cluster: str | None
 
 
 @dataclass(frozen=True, kw_only=True)

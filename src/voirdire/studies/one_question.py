@@ -4,23 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack, overload
+from typing import TYPE_CHECKING, Any, Unpack, overload
 
 from voirdire._validation import check_epsilons, shorten
 from voirdire.errors import InputError
 from voirdire.studies.examination import check_alignment, examine_matrix, kind_of, make_reader
 from voirdire.studies.from_frames import InMemory, holds_frames, read_frames
 from voirdire.studies.from_mappings import matrix_from_mappings
-from voirdire.studies.plan import TestPlan
+from voirdire.studies.plan import PlanFields, TestPlan
 
 if TYPE_CHECKING:
     from voirdire._types import (
         AlignmentName,
-        EpsilonMode,
-        Method,
-        Normalization,
         QuestionKind,
-        WeightScheme,
     )
     from voirdire.stats import AltTestResult
     from voirdire.stats.alignment import VectorizedScore
@@ -31,8 +27,8 @@ __all__ = ["alt_test", "outperforms_humans"]
 DEFAULT_JUDGE = "judge"
 
 
-class _Settings(TypedDict, total=False):
-    """Every keyword but ε, for type checkers: what is compared, and the fields of `TestPlan`."""
+class _Settings(PlanFields, total=False):
+    """Every keyword but ε, for type checkers."""
 
     alignment: AlignmentName | VectorizedScore
     kind: QuestionKind | None
@@ -41,20 +37,6 @@ class _Settings(TypedDict, total=False):
     clusters: Mapping[Any, Any] | None
     question: str
     plan: TestPlan | None
-    epsilon_mode: EpsilonMode
-    method: Method
-    weights: WeightScheme | None
-    quality: Mapping[Any, float] | None
-    expert: str | None
-    normalize: Normalization | None
-    similarity: VectorizedScore | None
-    min_items: int
-    min_annotators: int
-    false_discovery_rate: float
-    controls: bool
-    n_resamples: int
-    confidence_level: float
-    seed: int
 
 
 @overload

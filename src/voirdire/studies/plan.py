@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, TypedDict
 
 from voirdire._types import EpsilonMode, Method, Normalization, WeightScheme
 from voirdire._validation import check_choice, check_count, check_epsilons, check_fraction
 
-__all__ = ["TestPlan"]
+__all__ = ["PlanFields", "TestPlan"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,3 +101,23 @@ class TestPlan:
         plain["similarity"] = getattr(self.similarity, "__name__", None)
         plain["epsilon"] = list(check_epsilons(self.epsilon))
         return plain
+
+
+class PlanFields(TypedDict, total=False):
+    """The fields of `TestPlan` as keywords, for type checkers; but ε."""
+
+    epsilon_reason: str | None
+    epsilon_mode: EpsilonMode
+    method: Method
+    weights: WeightScheme | None
+    quality: Mapping[Any, float] | None
+    expert: str | None
+    normalize: Normalization | None
+    similarity: Callable[..., Any] | None
+    min_items: int
+    min_annotators: int
+    false_discovery_rate: float
+    controls: bool
+    n_resamples: int
+    confidence_level: float
+    seed: int

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from voirdire._validation import shorten
 from voirdire.errors import InputError, NoDataError
@@ -17,7 +17,7 @@ from voirdire.studies.findings import QuestionFindings, find_around
 from voirdire.studies.from_tables import matrix_from_tables
 from voirdire.studies.given_labels import kind_of_given, take_labels
 from voirdire.studies.given_verdicts import given_verdicts, kind_of_verdicts, verdict_frame
-from voirdire.studies.plan import TestPlan
+from voirdire.studies.plan import PlanFields, TestPlan
 from voirdire.studies.pooling import PooledResult, pool_questions
 
 if TYPE_CHECKING:
@@ -81,6 +81,10 @@ class Examination:
         return tuple(dict.fromkeys(row.judge for row in self.results))
 
 
+class _Epsilon(PlanFields, total=False):
+    epsilon: float | Sequence[float]
+
+
 def examine(
     humans: Any,
     judges: Any,
@@ -95,7 +99,7 @@ def examine(
     metadata: pl.DataFrame | None = None,
     slices: Sequence[str] | None = None,
     around: bool = True,
-    **settings: Any,
+    **settings: Unpack[_Epsilon],
 ) -> Examination:
     """Examine the judges of a study against its annotators.
 
