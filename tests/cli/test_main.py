@@ -116,6 +116,31 @@ def test_every_option_of_the_first_version_is_there_or_leads_to_its_new_place(op
     assert gone <= {*moved}
 
 
+def test_every_old_spelling_on_the_page_is_refused_with_the_new_one(call):
+    page = (ROOT / "docs" / "reference" / "old-options.md").read_text(encoding="utf-8")
+    rows = re.findall(
+        r"^\| (?:`([\w-]+)`|all) \| `([^`]+)`(.*?) \| `(--[\w-]+)", page, re.MULTILINE
+    )
+
+    assert len(rows) > 15
+    for command, old, beside, new in rows:
+        verdicts = ["--verdicts", "v.csv"] if "--verdicts" in beside else []
+        needed = {
+            "examine-reward": ["c.jsonl", "--reward", "r.json"],
+            "fit": ["c.jsonl", "-o", "r.json"],
+            "score": ["i.jsonl", "--reward", "r.json", "-o", "o.csv"],
+        }.get(command, [])
+        option, _, value = old.partition(" ")
+        if option == "--gate":
+            needed = ["--humans", "h.csv", "--judges", "j.csv"]
+
+        typed = [option, *([] if option == "--show-completion" else [value or "zh"])]
+        done = call(*filter(None, [command]), *needed, *verdicts, *typed)
+
+        assert done.code == 2, (command, old)
+        assert new in done.err, (command, old, done.err)
+
+
 @pytest.mark.parametrize("command", ["distill", "fit", "judge", "power"])
 def test_a_bare_call_gets_an_example(call, command):
     done = call(command)

@@ -51,6 +51,7 @@ __all__ = [
 ALL = "--help-all"
 SETTINGS = "--settings"
 _DONE = (None, 0, 3)
+_GONE = {"--show-completion": "`--install-completion`, which installs it for your shell"}
 _WIDEST_NAME = 36
 _KINDS = {
     "CHOICE": "WORD",
@@ -93,7 +94,7 @@ class _State:
     arguments: ArgumentCollection | None = None
 
 
-_STATE: ContextVar[_State] = ContextVar("state")
+_STATE: ContextVar[_State] = ContextVar("state", default=_State())  # noqa: B039  # none runs
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -267,7 +268,7 @@ def run_app(app: App, commands: Mapping[str, Command], tokens: Sequence[str]) ->
     command = commands.get(called)
     state = _State(
         called=called or next((word for word in words[:1] if word[:1] != "-"), ""),
-        gone=(command.gone or {}) if command else {},
+        gone=(command.gone or {}) if command else _GONE,
         shown=command.usual.split() if command and not shows_all else (),
     )
     _STATE.set(state)

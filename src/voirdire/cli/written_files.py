@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-import tempfile
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from voirdire.documents import write_whole
 from voirdire.errors import InputError
 from voirdire.records import CERTIFICATE_SCHEMA
 
@@ -124,31 +123,9 @@ def write_text(path: Path, text: str) -> None:
 
 def write_bytes(path: Path, content: bytes) -> None:
     """Write a file whole or not at all; a link is followed, and the mode of a file is kept."""
-    temporary = None
     try:
         _check_regular(path)
-        target = path.resolve()
-        handle, name = tempfile.mkstemp(
-            dir=target.parent, prefix=f".{target.name[:80]}.", suffix=".partial"
-        )
-        temporary = Path(name)
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-        temporary.chmod(_mode(target))
-        temporary.replace(target)
+        write_whole(path, content)
     except OSError as error:
         msg = f"{path}: cannot be written ({error.strerror}). Name a file that can be."
         raise InputError(msg) from error
-    finally:
-        if temporary is not None:
-            with suppress(OSError):
-                temporary.unlink()
-
-
-def _mode(target: Path) -> int:
-    """Mode of the file that is replaced, or of a new one."""
-    with suppress(OSError):
-        return target.stat().st_mode & 0o777
-    mask = os.umask(0)
-    os.umask(mask)
-    return 0o666 & ~mask

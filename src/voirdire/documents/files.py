@@ -82,8 +82,11 @@ def read_small(path: str | Path, *, most_bytes: int) -> bytes:
         return _read_with_patience(file.fileno(), n_bytes=most_bytes + 1)
 
 
-def write_whole(path: str | Path, data: bytes) -> None:
-    """Write a file whole or not at all, whatever happens; a link is followed, the mode kept."""
+def write_whole(path: str | Path, data: bytes, *, mode: int | None = None) -> None:
+    """Write a file whole or not at all, whatever happens; a link is followed, the mode kept.
+
+    `mode` is that of the file, where it is not to be the one of the file that is replaced.
+    """
     target = Path(path).resolve()
     handle, name = tempfile.mkstemp(
         dir=target.parent, prefix=f".{target.name[:80]}.", suffix=".partial"
@@ -94,7 +97,7 @@ def write_whole(path: str | Path, data: bytes) -> None:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        unfinished.chmod(_mode(target))
+        unfinished.chmod(_mode(target) if mode is None else mode)
         unfinished.replace(target)
     except BaseException:
         with suppress(OSError):

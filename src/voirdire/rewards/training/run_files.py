@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import os
 import sys
-import tempfile
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from voirdire._validation import shorten
+from voirdire.documents import write_whole
 from voirdire.errors import InputError
 from voirdire.judging.fingerprint import hash_of
 from voirdire.rewards.training.lines import opened_file
@@ -20,6 +19,8 @@ from voirdire.rewards.training.step_metrics import asked_of, class_names, used_p
 from voirdire.rubrics.rubric import question_document
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from voirdire.rewards.model import RewardModel
     from voirdire.rubrics import Rubric
 
@@ -170,14 +171,8 @@ def read_json(path: Path) -> Any:
 def write_document(folder: Path, name: str, content: Any) -> None:
     """Write a JSON file of the run whole or not at all; an `OSError` where the disk refuses."""
     text = json.dumps(content, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
-    handle, temporary = tempfile.mkstemp(dir=folder, prefix=f".{name}.")  # for its owner only
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(text.encode("utf-8", "backslashreplace"))
-        Path(temporary).replace(folder / name)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    data = text.encode("utf-8", "backslashreplace")
+    write_whole(folder / name, data, mode=0o600)  # for its owner only
 
 
 def is_part_of_run(path: Path, folder: Path) -> bool:
