@@ -136,16 +136,17 @@ def test_prompts_of_the_fit_make_the_weightiest_note(examine, random_rows, rewar
     assert examine(rows).is_held_out
 
 
-def test_only_the_test_split_is_examined_where_there_is_one(examine):
+def test_only_the_test_split_is_examined_where_there_is_one(examine, propositions):
     rows = [
         *_group("a", ("ideal", SORRY), ("unacceptable", RUDE), more={"split": "train"}),
         *_group("b", ("ideal", SORRY), ("disallowed", HELPS), more={"split": "test"}),
     ]
 
-    found = examine(rows)
+    found, of_test_alone = examine(rows), examine(rows[2:], judged=judged_of(rows, propositions))
 
     assert (found.n_items, found.n_prompts, found.n_comparisons) == (2, 1, 1)
     assert "train_left_out" in _codes(found)
+    assert "train_left_out" not in _codes(of_test_alone)
 
 
 def test_completions_without_labels_are_labelled_by_class_and_the_note_says_so(examine):
