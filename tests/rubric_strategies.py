@@ -1,9 +1,17 @@
 """Hypothesis strategies for rubrics of every kind that the YAML form can say."""
 
+import json
+
 from hypothesis import strategies as st
 
-from voirdire.rubrics import Behavior, CompletionClass, Demand, Question, Rubric
-from voirdire.rubrics.rubric import default_classes
+from voirdire.rubrics import (
+    Behavior,
+    CompletionClass,
+    Demand,
+    Question,
+    Rubric,
+    rubric_from_text,
+)
 
 # Words that YAML reads as something else without quotes, or that end a plain text.
 TRICKY = (
@@ -108,6 +116,16 @@ def questions(draw, name, languages, kind):
     return Question(id=name, kind=kind, text=draw(text), **more)
 
 
+def default_classes(*propositions, when=None):
+    """Give the classes that a file leaves out, or widens by one condition."""
+    behavior = {"demands": {propositions[0]: "required"}}
+    behavior |= {} if when is None else {"unacceptable_when": when}
+    asked = [{"id": name, "kind": "boolean", "text": "?"} for name in dict.fromkeys(propositions)]
+    document = {"schema": "voirdire.rubric/1", "name": "x", "version": "1", "questions": asked}
+    text = json.dumps(document | {"behaviors": {"any": behavior}})
+    return rubric_from_text(text).behavior("any").classes
+
+
 @st.composite
 def behaviors(draw, name, propositions, languages):
     """One behavior with the default classes, with a wider one, or with its own."""
@@ -116,8 +134,8 @@ def behaviors(draw, name, propositions, languages):
     classes = draw(
         st.sampled_from(
             [
-                default_classes(),
-                default_classes(f"not {one} or ({other})"),
+                default_classes(one),
+                default_classes(one, other, when=f"not {one} or ({other})"),
                 (
                     CompletionClass(name="bad", when=f"count(required unmet) >= 1 or {one}"),
                     CompletionClass(name="good", when="otherwise"),

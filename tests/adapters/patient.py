@@ -1,7 +1,7 @@
 """The golden judge and its settings with more time: a pause of two seconds changes no row."""
 
 from voirdire.adapters import GoldenJudge
-from voirdire.rewards.live import LiveSettings
+from voirdire.judging import LiveSettings
 
 
 def patient_judge():

@@ -16,7 +16,7 @@ from voirdire.adapters import (
 )
 from voirdire.errors import AdapterError, InputError
 from voirdire.records import Item, Message
-from voirdire.rewards.live import MissingRewards
+from voirdire.rewards import MissingRewards
 
 BY_HAND = {row.turn.response: row for row in golden_rows() if isinstance(row.turn.response, str)}
 

@@ -37,12 +37,11 @@ from voirdire.adapters import (
     GuardedReward,
     check_adapter,
     golden_reward,
-    guarded,
 )
 from voirdire.errors import InputError, JudgeUnavailableError, UncertifiedWarning, VoirdireError
-from voirdire.judging import LlmJudge, ScriptedJudge
+from voirdire.judging import LiveSettings, LlmJudge, ScriptedJudge
 from voirdire.models import load_model
-from voirdire.rewards.live import LiveSettings, Turn
+from voirdire.rewards import Turn
 
 SORRY = 5.0  # the golden reward of `refuse` where `sorry` is 1, and nothing else
 WAIT_S = 60
@@ -249,8 +248,8 @@ def test_an_event_loop_goes_on_while_a_judge_hangs(reward_with):
     assert there == [SORRY, SORRY]
 
 
-def test_a_loop_that_is_blocked_is_not_waited_for(reward_with, monkeypatch, caplog):
-    monkeypatch.setattr(guarded, "_GRACE_S", 0.1)
+@pytest.mark.slow
+def test_a_loop_that_is_blocked_is_waited_for_5_seconds_and_no_longer(reward_with, caplog):
     reward = reward_with(deadline_s=0.1)
     let_go = threading.Event()
 
@@ -389,12 +388,8 @@ def test_the_log_says_why_a_few_times_and_holds_no_text(reward_with, caplog, jud
 
 
 def test_a_bug_of_ours_is_a_missing_reward_with_its_place_in_the_log(reward_with, caplog):
-    reward = reward_with()
+    reward = failing_with(reward_with(), RuntimeError(SECRET))
 
-    def broken():
-        raise RuntimeError(SECRET)
-
-    reward._hosted = type(reward._hosted)(broken)
     found = [reward.scored(turns_of(2)), asyncio.run(reward.ascored(turns_of(2)))]
 
     assert [one.rewards for one in found] == [[None, None]] * 2
@@ -404,6 +399,76 @@ def test_a_bug_of_ours_is_a_missing_reward_with_its_place_in_the_log(reward_with
     assert "in broken" in text
     assert "OPEN SESAME" not in text
     assert len([one for one in caplog.records if one.levelname == "ERROR"]) == 1
+
+
+def test_why_rewards_are_missing_is_told_once_and_at_every_power_of_ten(reward_with, caplog):
+    reward = reward_with(SomeFail(), name="safe")
+    turns = [*turns_of(2), Turn(response="no 9", behavior="dance")]
+
+    for _ in range(101):
+        reward.scored(turns)
+
+    told = [record.getMessage() for record in caplog.records]
+    assert told == [
+        "safe: no reward for 1 of 3 completions: failed verdict: the judge gave no probability",
+        "safe: no reward for 1 of 3 completions: unknown behavior 'dance'",
+        "safe: no reward for 10 completions so far: failed verdict: the judge gave no probability",
+        "safe: no reward for 10 completions so far: unknown behavior 'dance'",
+        "safe: no reward for 100 completions so far: failed verdict: the judge gave no probability",
+        "safe: no reward for 100 completions so far: unknown behavior 'dance'",
+    ]
+
+
+def test_reasons_without_end_are_told_for_a_while(reward_with, caplog):
+    turns = [Turn(response="no", behavior=f"dance {place}") for place in range(3_000)]
+
+    reward_with().scored(turns)
+
+    assert len(caplog.records) < 120
+
+
+def failing_with(reward, error):
+    """Let a reward fail by a bug of ours, as it should never."""
+
+    def broken():
+        raise error
+
+    reward._hosted = type(reward._hosted)(broken)
+    return reward
+
+
+def test_what_caused_a_bug_is_told_by_type_and_place_without_its_message(reward_with, caplog):
+    error = ValueError(SECRET)
+    error.__cause__ = KeyError(SECRET)
+
+    failing_with(reward_with(), error).scored(turns_of(1))
+
+    [record] = [one for one in caplog.records if one.levelname == "ERROR"]
+    lines = record.getMessage().splitlines()
+    assert record.exc_info is None
+    assert lines[0].endswith("the reward failed, the message left out:")
+    assert lines[1:3] == ["KeyError", "ValueError"]
+    assert lines[-1].endswith("in broken")
+
+
+def test_a_circle_of_causes_ends(reward_with, caplog):
+    first, second = ValueError(), KeyError()
+    first.__cause__, second.__cause__ = second, first
+
+    failing_with(reward_with(), first).scored(turns_of(1))
+
+    assert [one.levelname for one in caplog.records].count("ERROR") == 1
+
+
+def test_a_bug_that_comes_again_is_told_at_every_power_of_ten(reward_with, caplog):
+    reward = failing_with(reward_with(), ValueError(SECRET))
+
+    for _ in range(100):
+        reward.scored(turns_of(1))
+
+    told = [one.getMessage() for one in caplog.records if one.levelname == "ERROR"]
+    assert len(told) == 3
+    assert told[1].endswith("the reward failed, for the 10th time: ValueError")
 
 
 def completions_of(folder):
@@ -461,7 +526,7 @@ def test_a_disk_that_is_full_does_not_stop_training(tmp_path):
         import resource, signal, sys
         from rewards.live.trying_judges import TryingJudge
         from voirdire.adapters import GuardedReward, golden_reward
-        from voirdire.rewards.live import Turn
+        from voirdire.rewards import Turn
         reward = GuardedReward(golden_reward(), judge=TryingJudge(), record=sys.argv[1])
         resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
         turns = [Turn(response="no " * 1_000, behavior="refuse")] * 2
@@ -496,7 +561,7 @@ def test_a_forked_process_goes_on_with_a_record_of_its_own(tmp_path):
         import os, sys
         from rewards.live.trying_judges import TryingJudge
         from voirdire.adapters import GuardedReward, golden_reward
-        from voirdire.rewards.live import Turn
+        from voirdire.rewards import Turn
         reward = GuardedReward(golden_reward(), judge=TryingJudge(), record=sys.argv[1])
         def train(said):
             turns = [Turn(response=f"{said} {place}", behavior="refuse") for place in range(2)]

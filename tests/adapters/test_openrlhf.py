@@ -11,7 +11,6 @@ import pytest
 import voirdire.adapters.openrlhf_file as openrlhf_file
 from adapters.patient import patient_judge, patient_settings
 from voirdire.adapters import golden_judge, golden_reward, golden_rows
-from voirdire.adapters.number_columns import NO_PROBABILITY, number_columns
 from voirdire.adapters.openrlhf import (
     make_reward_func,
     openrlhf_response,
@@ -19,9 +18,9 @@ from voirdire.adapters.openrlhf import (
 )
 from voirdire.adapters.openrlhf_file import reward_func_of_environment
 from voirdire.errors import InputError, UncertifiedWarning
-from voirdire.rewards import reward_of_weights
-from voirdire.rewards.live import MissingRewards
+from voirdire.rewards import MissingRewards, reward_of_weights
 
+NO_PROBABILITY = -1.0
 COLUMNS = [
     "missing",
     "rule_reward",
@@ -193,17 +192,6 @@ def test_a_base_reward_is_added_and_shown(golden_func):
     assert given["rewards"] == [6.5]
     assert given["extra_logs"]["rule_reward"] == [5.0]
     assert given["extra_logs"]["base_reward"] == [1.5]
-
-
-def test_columns_of_propositions_that_nobody_was_asked_about_are_there(golden_func):
-    live = golden_func.reward.scored([golden_rows()[0].turn]).live
-
-    columns = number_columns(
-        live, MissingRewards(golden_reward()), propositions=("rude", "unheard_of")
-    )
-
-    assert columns["proposition/unheard_of"] == [NO_PROBABILITY]
-    assert "proposition/sorry" not in columns
 
 
 @pytest.mark.parametrize(

@@ -36,8 +36,12 @@ from voirdire.adapters import (  # noqa: E402
     golden_reward,
 )
 from voirdire.adapters.openrlhf import openrlhf_response, read_openrlhf_request  # noqa: E402
-from voirdire.rewards import reward_of_weights  # noqa: E402
-from voirdire.rewards.live import LiveReward, LiveSettings, MissingRewards  # noqa: E402
+from voirdire.judging import LiveSettings  # noqa: E402
+from voirdire.rewards import (  # noqa: E402
+    LiveReward,
+    MissingRewards,
+    reward_of_weights,
+)
 from web.served import serving  # noqa: E402
 
 pytestmark = pytest.mark.ci
@@ -57,7 +61,7 @@ from dataclasses import dataclass
 
 from voirdire.adapters import GoldenJudge, golden_reward
 from voirdire.adapters.openrlhf import make_reward_func
-from voirdire.judging.live.settings import LiveSettings
+from voirdire.judging import LiveSettings
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,15 +4,32 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from voirdire.adapters.openrlhf_texts import END_TOKENS, all_end_tokens, response_of_query
+from voirdire.adapters.openrlhf import read_openrlhf_request
 from voirdire.errors import InputError
 
 CHAT = "<|im_start|>user\nhow do I make tea?<|im_end|>\n<|im_start|>assistant\n"
-KNOWN = all_end_tokens(())
+END_TOKENS = (
+    "</s>",
+    "<eos>",
+    "<end_of_turn>",
+    "<pad>",
+    "[PAD]",
+    "<|end_of_text|>",
+    "<|endoftext|>",
+    "<|end|>",
+    "<|eom_id|>",
+    "<|eot_id|>",
+    "<|finetune_right_pad_id|>",
+    "<|im_end|>",
+    "<|return|>",
+    "<｜end▁of▁sentence｜>",
+)
 
 
 def response(query, prompt, *, end_tokens=()):
-    return response_of_query(query, prompt, end_tokens=all_end_tokens(end_tokens))
+    asked = {"query": [query], "prompts": [prompt]}
+    (turn,) = read_openrlhf_request(asked, end_tokens=end_tokens)
+    return turn.response
 
 
 def test_what_follows_the_prompt_is_the_response():
@@ -53,7 +70,7 @@ def test_tokens_of_an_own_tokenizer_can_be_named():
 @pytest.mark.parametrize("token", ["", "  "])
 def test_a_token_that_is_empty_is_refused(token):
     with pytest.raises(InputError, match="`end_tokens` must be special tokens such as"):
-        all_end_tokens([token])
+        response("p No.", "p", end_tokens=[token])
 
 
 @pytest.mark.parametrize(
@@ -129,7 +146,3 @@ def test_other_white_space_moves_nothing_across(prompt, said, before, space):
 def test_a_long_end_takes_no_longer_than_it_is_long(tail):
     assert response(f"p No.{tail}x", "p") == f" No.{tail}x"
     assert response(f"p No.{tail}</s>", "p").strip() == "No."
-
-
-def test_the_known_tokens_come_first():
-    assert all_end_tokens(["[STOP]"]) == (*KNOWN, "[STOP]")

@@ -1,9 +1,7 @@
 """Two ranks that end together: one whose judge fails, and one that could have gone on."""
 
-import copy
 import json
 import os
-import pickle
 import subprocess
 import sys
 import time
@@ -12,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from frameworks import require_framework
-from voirdire.adapters.ranks import RanksTogether
 
 require_framework("torch")
 
@@ -21,14 +18,14 @@ pytestmark = pytest.mark.slow
 ROOT = Path(__file__).resolve().parents[2]
 LIMIT_S = 120
 RANK = """
-import asyncio, datetime, json, os, sys, time
+import asyncio, copy, datetime, json, os, sys, time
 from pathlib import Path
 from types import SimpleNamespace
 
 import torch
 import torch.distributed as dist
 
-from voirdire.adapters.golden import GoldenJudge, golden_reward
+from voirdire.adapters import GoldenJudge, golden_reward
 from voirdire.adapters.trl import TrlReward
 from voirdire.errors import JudgeUnavailableError
 
@@ -90,6 +87,9 @@ if case == "healthy":  # whoever asks without a trainer asks alone
     if rank == 0:
         found = asyncio.run(functions[0](prompts=["how?"], completions=["I'm sorry."]))
         told["alone"] = found
+        twin = copy.deepcopy(functions[0])  # which is in no group of ranks
+        told["twin"] = asyncio.run(twin(prompts=["how?"], completions=["I'm sorry."]))
+        twin.close()
     dist.barrier()
 (folder / f"rank-{rank}.json").write_text(json.dumps(told))
 for one in functions:
@@ -142,12 +142,4 @@ def test_ranks_with_rewards_go_on_and_a_call_without_a_trainer_waits_for_nobody(
     first, second = both(tmp_path, "healthy")
 
     assert (first["ended"], second["ended"]) == (None, None)
-    assert first["alone"] == [5.0]
-
-
-def test_copies_have_no_group():
-    ranks = RanksTogether()
-    ranks._world, ranks._group = "world", lambda: None  # no pickle of it
-
-    for twin in (copy.deepcopy(ranks), pickle.loads(pickle.dumps(ranks))):
-        assert (twin._world, twin._group) == (None, None)
+    assert first["alone"] == first["twin"] == [5.0]

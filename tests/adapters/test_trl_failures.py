@@ -23,7 +23,7 @@ from adapters.trl_harness import (  # noqa: E402
     train,
 )
 from voirdire.adapters.trl import TrlReward  # noqa: E402
-from voirdire.rewards.training.run_reading import read_training_run  # noqa: E402
+from voirdire.rewards import read_training_run  # noqa: E402
 
 pytestmark = pytest.mark.slow
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from frameworks import require_framework
-from voirdire.rewards.training.run_reading import read_training_run
+from voirdire.rewards import read_training_run
 
 require_framework("torch", "trl", "datasets")
 

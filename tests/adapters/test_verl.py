@@ -18,8 +18,7 @@ from voirdire.adapters.verl import (
     compute_score_sync,
 )
 from voirdire.errors import InputError, UncertifiedWarning
-from voirdire.rewards import reward_of_weights
-from voirdire.rewards.training.run_reading import read_training_run
+from voirdire.rewards import read_training_run, reward_of_weights
 
 REWARD, JUDGE = golden_reward(), patient_judge()
 GOLDEN = {"reward": REWARD, "judge": JUDGE, "deadline_s": 4.0}

@@ -34,8 +34,7 @@ from adapters.verl_harness import (  # noqa: E402
 )
 from voirdire.adapters.verl import close_rewards  # noqa: E402
 from voirdire.errors import InputError, UncertifiedWarning  # noqa: E402
-from voirdire.rewards import reward_of_weights  # noqa: E402
-from voirdire.rewards.training.run_reading import read_training_run  # noqa: E402
+from voirdire.rewards import read_training_run, reward_of_weights  # noqa: E402
 
 pytestmark = pytest.mark.ci
 

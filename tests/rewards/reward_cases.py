@@ -5,10 +5,8 @@ import json
 import os
 from pathlib import Path
 
-from voirdire.documents import plain_json
 from voirdire.judging import ScriptedJudge
 from voirdire.rewards import reward_of_weights
-from voirdire.rewards.model_file import reward_document
 from voirdire.rubrics import rubric_from_text
 
 TINY = """
@@ -100,9 +98,10 @@ def own_environment():
     return os.environ | {"PYTHONPATH": os.pathsep.join([str(tests), str(tests.parent / "src")])}
 
 
-def earlier_hash(reward):
+def earlier_hash(reward, folder):
     """Hash a reward as voirdire once did: with the time of its certificates."""
-    content = plain_json(reward_document(reward))
+    reward.save(folder / "hashed.json")
+    content = json.loads((folder / "hashed.json").read_text(encoding="utf-8"))
     outside = ("created", "versions", "content_hash")
     covered = {name: value for name, value in content.items() if name not in outside}
     covered["rubric"] = reward.rubric.content_hash

@@ -282,7 +282,7 @@ def test_a_file_whose_hash_covers_the_time_of_its_certificates_is_still_read(cer
     path = tmp_path / "reward.json"
     reward(certificate).save(path)
     content = json.loads(path.read_text(encoding="utf-8"))
-    earlier = earlier_hash(reward(certificate))
+    earlier = earlier_hash(reward(certificate), tmp_path)
     assert earlier != content["content_hash"]
 
     path.write_text(json.dumps(content | {"content_hash": earlier}), encoding="utf-8")

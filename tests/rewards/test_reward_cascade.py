@@ -1,16 +1,15 @@
 """A cascade as the judge of a reward: described in words, and made again from them on wish."""
 
+import dataclasses
 import json
 
 import pytest
 
-from rewards.reward_cases import tiny_judge, tiny_rubric
+from rewards.reward_cases import tiny_judge, tiny_reward, tiny_rubric
 from voirdire.errors import InputError
 from voirdire.judging import CascadeJudge, LlmJudge
-from voirdire.judging.plan import plan_judging
 from voirdire.models import load_model
-from voirdire.rewards import RewardJudge
-from voirdire.rewards.reward_judge import judge_again, reward_judge
+from voirdire.rewards import LiveReward, RewardJudge, reward_of_weights
 
 MADE_BY = {
     "judge": "cascade",
@@ -26,6 +25,15 @@ def cascade(**settings):
     return CascadeJudge(then=LlmJudge(model=model, mode="single", seed=3), **settings)
 
 
+def paid_by(judge):
+    weights = {"hard_refuse": {"apology": 1}}
+    return reward_of_weights(weights, rubric="safety", judge=judge, bound=True)
+
+
+def described_as(made_by):
+    return dataclasses.replace(tiny_reward(), judge=RewardJudge(name="x", made_by=made_by))
+
+
 @pytest.mark.parametrize(
     "settings",
     [
@@ -35,32 +43,34 @@ def cascade(**settings):
     ],
 )
 def test_it_is_made_again_with_the_same_fingerprint(settings):
-    plan = plan_judging(cascade(**settings), "safety")
+    reward = paid_by(cascade(**settings))
+    written = json.loads(json.dumps(dict(reward.judge.made_by)))
+    read = dataclasses.replace(reward, judge=dataclasses.replace(reward.judge, made_by=written))
 
-    found = reward_judge(plan, made_from=cascade(**settings))
-    written = json.loads(json.dumps(dict(found.made_by)))
-    again = judge_again(RewardJudge(name=found.name, made_by=written), is_wished=True)
+    again = LiveReward(read, judge="own")  # which would raise if it were another
 
-    assert plan_judging(again, "safety").fingerprint == found.fingerprint == plan.fingerprint
-    assert plan_judging(again, "safety").judge.name == found.name
+    own = LiveReward(reward, judge=cascade(**settings))
+    assert again.judge_fingerprint == own.judge_fingerprint
+    assert reward.judge.name == settings.get("name", reward.judge.name)
 
 
 def test_without_the_wish_it_sends_nothing_anywhere():
-    found = reward_judge(plan_judging(cascade(), "safety"))
+    reward = paid_by(cascade())
 
     with pytest.raises(InputError, match="a cascade of 'local' and the language model") as raised:
-        judge_again(found)
+        LiveReward(reward)
 
     assert "localhost:9999" in str(raised.value)
     assert "Say 'own'" in str(raised.value)
 
 
 def test_with_a_first_judge_of_the_callers_own_it_cannot_be_made_again():
-    found = reward_judge(plan_judging(cascade(first=tiny_judge()), tiny_rubric()))
+    judge = cascade(first=tiny_judge())
+    reward = reward_of_weights({"refuse": {"sorry": 1}}, rubric=tiny_rubric(), judge=judge)
 
-    assert dict(found.made_by) == {}
+    assert dict(reward.judge.made_by) == {}
     with pytest.raises(InputError, match="cannot be made again"):
-        judge_again(found)
+        LiveReward(reward)
 
 
 @pytest.mark.parametrize(
@@ -74,13 +84,15 @@ def test_with_a_first_judge_of_the_callers_own_it_cannot_be_made_again():
     ],
 )
 def test_a_description_with_other_settings_is_refused(change):
-    made_by = MADE_BY | change
+    reward = described_as(MADE_BY | change)
 
     with pytest.raises(InputError, match="settings that a judge has"):
-        judge_again(RewardJudge(name="x", made_by=made_by), is_wished=True)
+        LiveReward(reward, judge="own")
 
 
 @pytest.mark.parametrize("unsure", [3, {"apology": [0, 1]}, [1, 0]])
 def test_bounds_that_are_none_are_refused(unsure):
+    reward = described_as(MADE_BY | {"unsure": unsure})
+
     with pytest.raises(InputError, match="`unsure` must"):
-        judge_again(RewardJudge(name="x", made_by=MADE_BY | {"unsure": unsure}), is_wished=True)
+        LiveReward(reward, judge="own")

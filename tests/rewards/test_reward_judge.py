@@ -6,22 +6,31 @@ import json
 import os
 import socketserver
 import threading
-from pathlib import Path
 
 import pytest
 
 from rewards.reward_cases import tiny_judge, tiny_reward, tiny_rubric
 from voirdire.errors import InputError, ModelCallError
-from voirdire.judging import Limits, LlmJudge
-from voirdire.judging.plan import plan_judging
+from voirdire.judging import LlmJudge, load_local_judge
 from voirdire.models import load_model
 from voirdire.records import Item
-from voirdire.rewards import RewardJudge, load_reward, score_file
-from voirdire.rewards.reward_judge import asked_judge, judge_again, reward_judge
+from voirdire.rewards import LiveReward, RewardJudge, load_reward, reward_of_weights, score_file
 
 
-def described(judge, **settings):
-    return reward_judge(plan_judging(judge, tiny_rubric()), made_from=judge, **settings)
+def paid_by(judge):
+    """Give a reward that takes the verdicts of one judge and of no other."""
+    rubric = tiny_rubric()
+    return reward_of_weights({"refuse": {"sorry": 1}}, rubric=rubric, judge=judge, bound=True)
+
+
+def described_as(**made_by):
+    """Give a reward whose judge is described so, as in a file of a stranger's."""
+    return dataclasses.replace(tiny_reward(), judge=RewardJudge(name="x", made_by=made_by))
+
+
+def ready(reward, judge=None):
+    """Make everything ready to ask a judge; nothing is called."""
+    return LiveReward(reward, judge=judge)
 
 
 def test_a_language_model_is_made_again_with_the_same_fingerprint(monkeypatch):
@@ -39,12 +48,14 @@ def test_a_language_model_is_made_again_with_the_same_fingerprint(monkeypatch):
         route=True,
     )
 
-    found = described(asked)
-    again = judge_again(found, is_wished=True)
+    reward = paid_by(asked)
+    again = ready(reward, "own")  # which would raise if it were another
 
-    assert plan_judging(again, tiny_rubric()).fingerprint == found.fingerprint
-    assert again.name == "mini"
-    assert "sk-this" not in json.dumps(dict(found.made_by))
+    assert again.judge_fingerprint == ready(reward, asked).judge_fingerprint
+    assert reward.judge.name == "mini"
+    assert "sk-this" not in json.dumps(dict(reward.judge.made_by))
+    with pytest.raises(InputError, match="judge"):
+        ready(reward, dataclasses.replace(asked, seed=8))
 
 
 @pytest.mark.parametrize(
@@ -57,73 +68,66 @@ def test_a_language_model_is_made_again_with_the_same_fingerprint(monkeypatch):
 )
 def test_models_of_other_servers_are_made_again(name, settings):
     asked = LlmJudge(model=load_model(name, **settings), probability="stated")
-    found = described(asked)
 
-    assert (
-        plan_judging(judge_again(found, is_wished=True), tiny_rubric()).fingerprint
-        == found.fingerprint
+    reward = paid_by(asked)
+
+    assert ready(reward, "own").judge_fingerprint == ready(reward, asked).judge_fingerprint
+
+
+def test_a_name_and_a_path_stay_as_they_were_typed(tmp_path):
+    load_local_judge("local").save(tmp_path / "mine.npz")
+    weights = {"hard_refuse": {"apology": 1}}
+
+    named, kept = (
+        reward_of_weights(weights, rubric="safety", judge=judge)
+        for judge in ("local", tmp_path / "mine.npz")
     )
 
-
-def test_a_name_and_a_path_stay_as_they_were_typed():
-    rubric = "safety"
-    local = reward_judge(plan_judging("local", rubric), made_from="local")
-
-    assert dict(local.made_by) == {"judge": "local"}
-    assert judge_again(local) == "local"
-    assert plan_judging("local", rubric).fingerprint == local.fingerprint
-    path = reward_judge(plan_judging("local", rubric), made_from=Path("judges/mine.npz"))
-    assert judge_again(path, is_wished=True) == "judges/mine.npz"
+    assert dict(named.judge.made_by) == {"judge": "local"}
+    assert dict(kept.judge.made_by) == {"judge": str(tmp_path / "mine.npz")}
+    # the judge that ships with voirdire is asked without a word, and a file by wish alone
+    assert ready(named).judge_fingerprint == ready(kept, "own").judge_fingerprint
+    with pytest.raises(InputError, match="which would be opened"):
+        ready(kept)
 
 
 def test_a_judge_of_the_callers_own_cannot_be_made_again():
-    found = described(tiny_judge())
+    reward = paid_by(tiny_judge())
 
-    assert dict(found.made_by) == {}
+    assert dict(reward.judge.made_by) == {}
     with pytest.raises(InputError, match="'scripted' cannot be made again"):
-        judge_again(found)
+        ready(reward)
 
 
 @pytest.mark.parametrize(
-    "made_by",
-    [
-        {"judge": "llamacpp/x", "model": {"api_key_env": "HOME"}},
-        {"judge": "llamacpp/x", "model": {"headers": {"x": "HOME"}}},
-        {"judge": "llamacpp/x", "model": {"reads_keys": True}},
-        {"judge": "llamacpp/x", "model": "y"},
-    ],
+    "model", [{"api_key_env": "HOME"}, {"headers": {"x": "HOME"}}, {"reads_keys": True}, "y"]
 )
-def test_a_file_cannot_have_variables_of_this_machine_sent_anywhere(made_by):
+def test_a_file_cannot_have_variables_of_this_machine_sent_anywhere(model):
     with pytest.raises(InputError, match="settings that a judge has"):
-        judge_again(RewardJudge(name="x", made_by=made_by), is_wished=True)
+        ready(described_as(judge="llamacpp/x", model=model), "own")
 
 
 def test_an_address_for_a_library_that_finds_keys_by_itself_is_refused():
-    made_by = {
-        "judge": "native/vertexai/gemini-2.5-flash",
-        "model": {"base_url": "https://stranger.example"},
-    }
+    model = {"base_url": "https://stranger.example"}
 
     with pytest.raises(InputError, match=r"finds keys by itself.*stranger\.example"):
-        judge_again(RewardJudge(name="x", made_by=made_by), is_wished=True)
+        ready(described_as(judge="native/vertexai/gemini-2.5-flash", model=model), "own")
 
 
 @pytest.mark.parametrize("made_by", [{"judge": 7}, {"judge": ""}, {"model": {}}])
 def test_a_damaged_description_is_an_error(made_by):
     with pytest.raises(InputError, match="`judge` must be given"):
-        judge_again(RewardJudge(name="x", made_by=made_by))
+        ready(described_as(**made_by))
 
 
 @pytest.mark.filterwarnings("ignore::voirdire.errors.UncertifiedWarning")
 def test_the_description_survives_the_file(tmp_path):
-    asked = LlmJudge(model=load_model("llamacpp/q"), probability="stated")
-    reward = dataclasses.replace(tiny_reward(), judge=described(asked))
+    reward = paid_by(LlmJudge(model=load_model("llamacpp/q"), probability="stated"))
 
     reward.save(tmp_path / "r.json")
     found = load_reward(tmp_path / "r.json")
 
-    again = judge_again(found.judge, is_wished=True)
-    assert plan_judging(again, tiny_rubric()).fingerprint == reward.judge.fingerprint
+    assert ready(found, "own").judge_fingerprint == ready(reward, "own").judge_fingerprint
 
 
 class Listening(socketserver.TCPServer):
@@ -188,10 +192,9 @@ def test_even_a_wish_sends_no_key_to_a_host_that_it_was_not_made_for(
 ):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-this-is-no-key-of-anybody")
     reward = sent_to(stranger, tmp_path)
-    judge = judge_again(reward.judge, is_wished=True)
 
     with pytest.raises(ModelCallError):  # the server only listens
-        reward.score(ITEMS, judge=dataclasses.replace(judge, limits=Limits(max_attempts=1)))
+        reward.score(ITEMS, judge="own")
 
     assert b"a private text" in b"".join(stranger.heard)
     assert b"sk-this" not in b"".join(stranger.heard)
@@ -211,24 +214,16 @@ def test_a_strangers_reward_opens_no_file(tmp_path):
 )
 def test_no_description_but_the_bundled_judge_is_followed_without_a_wish(name):
     with pytest.raises(InputError, match="no reward may decide that by itself"):
-        judge_again(RewardJudge(name="x", made_by={"judge": name}))
+        ready(described_as(judge=name))
 
 
 def test_a_password_in_an_address_is_not_shown():
-    made_by = {"judge": "openai/x", "model": {"base_url": "http://me:hunter2@host/v1?key=hunter3"}}
+    model = {"base_url": "http://me:hunter2@host/v1?key=hunter3"}
+    reward = described_as(judge="openai/x", model=model)
 
     with pytest.raises(InputError, match="at 'host/v1'") as caught:
-        judge_again(RewardJudge(name="x", made_by=made_by))
+        ready(reward)
     with pytest.raises(InputError, match="must hold no password") as second:
-        judge_again(RewardJudge(name="x", made_by=made_by), is_wished=True)
+        ready(reward, "own")
 
     assert "hunter" not in str(caught.value) + str(second.value)
-
-
-def test_the_word_own_is_the_wish():
-    asked = LlmJudge(model=load_model("llamacpp/q"), probability="stated")
-    own = described(asked)
-
-    assert asked_judge(RewardJudge(name="x", made_by={"judge": "local"}), None) == "local"
-    assert asked_judge(own, "local") == "local"
-    assert asked_judge(own, "own").model.name == "llamacpp/q"

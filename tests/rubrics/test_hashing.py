@@ -1,7 +1,6 @@
 """When two rubrics have one hash, and when they must not."""
 
 import hashlib
-import json
 from dataclasses import replace
 
 import pytest
@@ -17,7 +16,6 @@ from voirdire.rubrics import (
     rubric_from_text,
     rubric_to_yaml,
 )
-from voirdire.rubrics.rubric import default_classes, rubric_document
 
 PLAIN = """\
 schema: voirdire.rubric/1
@@ -231,19 +229,11 @@ def test_a_built_in_rubric_written_anew_has_its_hash(name):
     assert hash_of(rubric_to_yaml(rubric)) == rubric.content_hash
 
 
-def test_the_document_is_plain_json_and_holds_every_demand():
-    rubric = load_rubric("safety")
-
-    document = json.loads(json.dumps(rubric_document(rubric)))
-
-    assert document["behaviors"]["hard_refuse"]["demands"]["inability_to_comply"] == "core required"
-    assert [row["id"] for row in document["questions"]] == [*rubric.propositions]
-
-
 def test_a_demand_in_memory_counts_as_in_a_file():
     rubric = rubric_from_text(PLAIN)
     demand = Demand(word="required", demanded=True)
-    behavior = Behavior(id="refuse", demands={"apology": demand}, classes=default_classes())
+    classes = rubric.behavior("refuse").classes
+    behavior = Behavior(id="refuse", demands={"apology": demand}, classes=classes)
 
     again = replace(rubric, behaviors=(behavior, rubric.behaviors[1]))
 

@@ -1,8 +1,9 @@
-"""The diagnosis of one question: names, levels, slices, and its JSON."""
+"""The diagnosis of one question: names, levels, slices, confusions, and its JSON."""
 
 import io
 import json
 import math
+import warnings
 from collections import Counter
 
 import numpy as np
@@ -13,75 +14,84 @@ from hypothesis import strategies as st
 
 from strategies import studies
 from voirdire import alt_test
-from voirdire.errors import InputError
-from voirdire.io import read_metadata
-from voirdire.stats import alt_test as arrays_test
+from voirdire.errors import DegenerateDataWarning, InputError
+from voirdire.io import metadata_from_frame, read_metadata
+from voirdire.reporting import examination_to_json
 from voirdire.studies import TestPlan as Plan
-from voirdire.studies import diagnose
-from voirdire.studies.certificate import without_nan
-from voirdire.studies.examination import make_reader
-from voirdire.studies.from_mappings import matrix_from_mappings
+from voirdire.studies import examine
 
 ALIGNMENTS = {
     "choice": "accuracy",
     "boolean": "accuracy",
     "scale": "neg_rmse",
     "multilabel": "jaccard",
+    "text": "similarity",
 }
 
 
-def matrix_of(humans, judges, *, alignment="accuracy", kind=None, clusters=None):
-    return matrix_from_mappings(
-        judges,
-        humans,
-        reader=make_reader(alignment, kind=kind, labels=None),
-        numeric=alignment == "neg_rmse",
-        gold=None,
-        clusters=clusters,
+def examined(humans, judges, *, kind="choice", metadata=None, **settings):
+    """Examine with one alignment; figures that small studies do not have are of no concern."""
+    if metadata is not None:
+        metadata = metadata_from_frame(metadata)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DegenerateDataWarning)
+        return examine(
+            humans,
+            judges,
+            **{"kind": kind, "alignments": [ALIGNMENTS[kind]], "metadata": metadata} | settings,
+        )
+
+
+def diagnosed(humans, judges, **settings):
+    [question] = examined(humans, judges, **settings).questions
+    return question.diagnosis
+
+
+def halves(n_items):
+    return pl.DataFrame(
+        {"item": [f"i{n}" for n in range(n_items)], "half": [n % 2 for n in range(n_items)]}
     )
 
 
 @pytest.fixture(scope="module")
 def choice(make_survey):
-    survey = make_survey(n_items=200, seed=3)
-    return matrix_of(survey.humans, survey.judges)
+    return make_survey(n_items=200, seed=3)
 
 
-def test_names_and_order_are_those_of_the_matrix(choice):
-    found = diagnose(choice)
+@pytest.fixture(scope="module")
+def found(choice):
+    return diagnosed(choice.humans, choice.judges)
 
-    assert [row.annotator for row in found.annotators] == list(choice.annotators)
-    assert [row.judge for row in found.judges] == list(choice.judges)
+
+def test_annotators_and_judges_have_their_names(found):
+    assert [row.annotator for row in found.annotators] == ["ann0", "ann1", "ann2", "ann3"]
+    assert [row.judge for row in found.judges] == ["judge0", "judge1"]
 
 
 def test_a_careless_annotator_is_named(make_survey):
     survey = make_survey(n_items=300, humans=(0.1, 0.1, 0.1, 1.0), seed=1)
 
-    found = diagnose(matrix_of(survey.humans, survey.judges))
-
-    assert found.outliers == ("ann3",)
+    assert diagnosed(survey.humans, survey.judges).outliers == ("ann3",)
 
 
-def test_opposed_items_are_named_with_both_labels(choice):
-    found = diagnose(choice).judges[1]
+def test_opposed_items_are_named_with_both_labels(choice, found):
+    judge = found.judges[1]
 
-    assert found.panel.n_opposed == len(found.opposed) > 0
-    for row in found.opposed:
-        item = choice.items.index(row.item)
-        assert {choice.categories[code] for code in choice.humans[item]} == {row.panel_label}
-        assert choice.categories[choice.answers[item, 1]] == row.judge_label
+    assert judge.panel.n_opposed == len(judge.opposed) > 0
+    for row in judge.opposed:
+        assert {labels[row.item] for labels in choice.humans.values()} == {row.panel_label}
+        assert choice.judges["judge1"][row.item] == row.judge_label != row.panel_label
         assert row.n_annotators == 4
 
 
 @pytest.mark.parametrize("kind", ["choice", "boolean", "scale", "multilabel"])
 def test_every_kind_has_a_diagnosis_that_json_can_hold(make_survey, kind):
     survey = make_survey(kind, n_items=120)
-    matrix = matrix_of(survey.humans, survey.judges, alignment=ALIGNMENTS[kind], kind=kind)
-    metadata = pl.DataFrame({"item": matrix.items, "half": [n % 2 for n in range(120)]})
 
-    found = diagnose(matrix, alignment=ALIGNMENTS[kind], kind=kind, metadata=metadata)
+    found = examined(survey.humans, survey.judges, kind=kind, metadata=halves(120))
 
-    shown = json.loads(json.dumps(without_nan(found.as_dict()), allow_nan=False))
+    [question] = json.loads(examination_to_json(found))["questions"]
+    shown = question["diagnosis"]
     assert set(shown) == {"annotators", "judges", "slices_skipped", "n_items_unknown"}
     judge = shown["judges"][0]
     assert set(judge) == {
@@ -93,100 +103,120 @@ def test_every_kind_has_a_diagnosis_that_json_can_hold(make_survey, kind):
     assert judge["confusion"]["n_pairs"] > 0
 
 
-def test_the_confusion_of_words_is_counted_from_the_labels(choice):
-    [table, _] = [judge.confusion for judge in diagnose(choice).judges]
+# Confusions -----------------------------------------------------------------------------------
+
+
+def test_the_confusion_of_words_is_counted_from_the_labels(choice, found):
+    table = found.judges[0].confusion
 
     pairs = Counter(
-        (choice.categories[h], choice.categories[f])
-        for row, f in zip(choice.humans.tolist(), choice.answers[:, 0].tolist(), strict=True)
-        for h in row
+        (label, choice.judges["judge0"][item])
+        for labels in choice.humans.values()
+        for item, label in labels.items()
     )
     assert table.counts == tuple(tuple(pairs[h, f] for f in table.labels) for h in table.labels)
     assert table.n_pairs == 800
 
 
-def test_the_confusion_of_a_scale_is_in_order(make_survey):
-    survey = make_survey("scale")
+def numbered(*columns):
+    """Name raters and items of columns of numbers."""
+    return {
+        f"r{place}": {f"i{n}": x for n, x in enumerate(column) if not math.isnan(x)}
+        for place, column in enumerate(columns)
+    }
 
-    found = diagnose(matrix_of(survey.humans, survey.judges, alignment="neg_rmse"))
 
-    table = found.judges[0].confusion
-    assert (table.labels, table.binning) == (("1", "2", "3", "4", "5"), "values")
+def confused(humans, judge):
+    return diagnosed(humans, numbered(judge), kind="scale").judges[0].confusion
 
 
-def test_many_numbers_are_confused_by_fifths():
-    rng = np.random.default_rng(1)
-    humans = {name: {f"t{n}": x for n, x in enumerate(rng.normal(size=50))} for name in "abc"}
-    judges = {"mine": {f"t{n}": x for n, x in enumerate(rng.normal(size=50))}}
+def test_few_numbers_have_a_row_each():
+    table = confused(numbered([1, 5], [2, math.nan], [1, 5]), [2.0, 3.0])
 
-    table = diagnose(matrix_of(humans, judges, alignment="neg_rmse")).judges[0].confusion
+    assert (table.labels, table.binning) == (("1", "2", "3", "5"), "values")
+    # item 0 is 1, 2, 1 to the annotators and 2 to the judge; item 1 is 5, 5 and 3
+    assert table.counts == ((0, 2, 0, 0), (0, 1, 0, 0), (0, 0, 0, 0), (0, 0, 2, 0))
+
+
+def test_a_judge_of_many_numbers_goes_to_the_nearest_of_the_annotators():
+    humans = numbered(*[[1, 2, 5] * 20] * 3)
+    judge = [0.3, 1.6, 3.4, *np.linspace(3.6, 9, 57)]
+
+    table = confused(humans, judge)
+
+    assert (table.labels, table.binning) == (("1", "2", "5"), "nearest")
+    # 0.3 goes to 1, 1.6 and 3.4 to 2, and all above 3.5 to 5
+    assert np.transpose(table.counts).tolist() == [[3, 0, 0], [0, 3, 3], [57, 57, 57]]
+
+
+def test_many_numbers_are_cut_into_fifths_of_the_annotators():
+    humans = np.arange(150).reshape(50, 3)
+    judge = [-5.0, 29, 29.5, 1e9, *[60] * 46]
+
+    table = confused(numbered(*humans.T), judge)
 
     assert table.binning == "quantiles"
-    assert len(table.labels) == 5
-    assert table.labels[0].startswith("up to ")
-    assert table.labels[4].startswith("over ")
-    assert sum(map(sum, table.counts)) == 150
+    assert table.labels == (
+        "up to 29",
+        "over 29 to 59",
+        "over 59 to 89",
+        "over 89 to 119",
+        "over 119",
+    )
+    assert [sum(row) for row in table.counts] == [30] * 5
+    assert np.sum(table.counts, axis=0).tolist() == [2 * 3, 3, 46 * 3, 0, 3]
 
 
-def test_labels_of_sets_have_their_names(make_survey):
-    survey = make_survey("multilabel")
-    matrix = matrix_of(survey.humans, survey.judges, alignment="jaccard", kind="multilabel")
+def test_labels_of_sets_are_counted_one_by_one_and_the_most_frequent_named():
+    rng = np.random.default_rng(7)
+    words = [f"w{n}" for n in range(70)]
+    often = np.linspace(0.05, 0.6, 70)
 
-    table = diagnose(matrix, alignment="jaccard").judges[0].confusion
+    def sets():
+        return {f"i{n}": list(np.compress(rng.random(70) < often, words)) for n in range(40)}
 
-    assert {row.label for row in table.per_label} == {"hate", "insult", "自伤"}
+    humans, judge = {name: sets() for name in "abc"}, sets()
+
+    table = diagnosed(humans, {"mine": judge}, kind="multilabel").judges[0].confusion
+
+    pairs = [(set(row[item]), set(judge[item])) for row in humans.values() for item in judge]
+    size = Counter(word for pair in pairs for side in pair for word in side)
+    assert table.n_pairs == len(pairs) == 120
+    assert table.n_other == len(size) - 30
+    assert [size[row.label] for row in table.per_label] == sorted(size.values(), reverse=True)[:30]
     for row in table.per_label:
-        both = sum(
-            row.label in matrix.categories[h] and row.label in matrix.categories[f]
-            for labels, f in zip(matrix.humans, matrix.answers[:, 0], strict=True)
-            for h in labels
-        )
-        assert row.both == both
-        assert row.both + row.judge_only + row.human_only + row.neither == table.n_pairs
+        held = Counter((row.label in theirs, row.label in mine) for theirs, mine in pairs)
+        assert (row.both, row.human_only) == (held[True, True], held[True, False])
+        assert (row.judge_only, row.neither) == (held[False, True], held[False, False])
 
 
 def test_free_text_has_slices_only(make_survey):
     survey = make_survey("text", n_items=40)
-    matrix = matrix_of(survey.humans, survey.judges, alignment="similarity")
-    metadata = pl.DataFrame({"item": matrix.items, "half": [n % 2 for n in range(40)]})
 
-    found = diagnose(matrix, alignment="similarity", metadata=metadata)
+    found = diagnosed(survey.humans, survey.judges, kind="text", metadata=halves(40))
 
     assert found.annotators == ()
     assert found.judges[0].panel is None
     assert found.judges[0].confusion is None
     assert found.judges[0].reason == "labels are free text, which nobody repeats"
     assert len(found.judges[0].slices) == 2
-    assert diagnose(matrix, alignment="accuracy", kind="text").judges[0].panel is None
-    assert diagnose(matrix, alignment="accuracy", kind="choice").judges[0].panel is not None
 
 
-def test_an_alignment_of_ones_own_tells_words_from_texts(make_survey):
-    def same(first, second):
-        return np.array([a == b for a, b in zip(first, second, strict=True)], float)
-
-    words = make_survey()
-    items = [f"t{number}" for number in range(20)]
-    texts = {name: {item: f"{name} on {item}" for item in items} for name in "abc"}
-
-    of_words = diagnose(matrix_of(words.humans, words.judges), alignment=same)
-    of_texts = diagnose(matrix_of(texts, {"mine": texts["a"]}), alignment=same)
-
-    assert of_words.judges[0].panel is not None
-    assert of_texts.judges[0].panel is None
+# Slices ---------------------------------------------------------------------------------------
 
 
 def test_a_planted_bad_slice_is_found_and_the_others_are_not(make_survey):
     survey = make_survey(n_items=400, humans=(0.1,) * 4, judges=(0.1, 0.1), seed=2)
-    bad = dict(survey.judges["judge0"])
-    for number in range(0, 400, 5):
-        bad[f"i{number}"] = "?"
-    matrix = matrix_of(survey.humans, {"judge0": bad, "judge1": survey.judges["judge1"]})
+    bad = survey.judges["judge0"] | {f"i{number}": "?" for number in range(0, 400, 5)}
     text = "id,source,length\n" + "".join(
         f"i{n},{['chat', 'web', 'web', 'book', 'book'][n % 5]},{n * 7 % 400}\n" for n in range(400)
     )
 
-    found = diagnose(matrix, metadata=read_metadata(io.BytesIO(text.encode()), format="csv"))
+    found = diagnosed(
+        survey.humans,
+        survey.judges | {"judge0": bad},
+        metadata=read_metadata(io.BytesIO(text.encode()), format="csv"),
+    )
 
     worse = {
         judge.judge: [(row.column, row.value) for row in judge.slices if row.worse]
@@ -196,71 +226,173 @@ def test_a_planted_bad_slice_is_found_and_the_others_are_not(make_survey):
     assert len(found.judges[0].slices) == 3 + 4
 
 
-def test_the_gaps_of_slices_add_up_to_the_examination(choice):
-    metadata = pl.DataFrame({"item": choice.items, "x": ["a", "b"] * 100})
+def test_gaps_by_hand():
+    humans = ["001", "01-", "110", "0--"]  # the labels of annotators a, b, c of four items
+    judges = ["01-0", "1000"]
+    items = {f"t{n}": n % 4 for n in range(40)}  # ten of each
+    people = {
+        name: {item: humans[n][k] for item, n in items.items() if humans[n][k] != "-"}
+        for k, name in enumerate("abc")
+    }
+    machines = {
+        f"j{k}": {item: row[n] for item, n in items.items() if row[n] != "-"}
+        for k, row in enumerate(judges)
+    }
+    metadata = pl.DataFrame({"item": list(items), "n": [str(n) for n in items.values()]})
 
-    first, second = diagnose(choice, metadata=metadata).judges[0].slices
+    first, second = diagnosed(people, machines, metadata=metadata).judges
 
-    [result] = arrays_test(choice.answers[:, :1], choice.humans)
-    wins, losses, n = (
-        sum(getattr(row, name) for row in result.annotators)
-        for name in ("n_judge_wins", "n_human_wins", "n_items")
+    # Item 0, label 0: 1/2 beside a's and b's 1/2, 1 beside c's 0. Label 1: ties.
+    # Item 1: the judge beats whom it differs from, 1 against 0, and ties with the other.
+    # Item 2, label 0: 1/2 beside 1/2 twice, 0 beside c's 0. The other judge failed there.
+    # Item 3 has one label, so that nobody is compared on it.
+    assert {row.value: row.gap for row in first.slices} == pytest.approx({"0": 1 / 3, "1": 0.5})
+    assert {row.value: row.gap for row in second.slices} == pytest.approx(
+        {"0": 0, "1": 0.5, "2": 0}, abs=1e-12
     )
-    total = first.gap * first.n_items + second.gap * second.n_items
-    assert total / 200 == pytest.approx((wins - losses) / n)
+
+
+@pytest.mark.parametrize("variant", ["plain", "quality", "expert", "gold"])
+def test_the_gaps_of_slices_add_up_to_the_examination(make_survey, variant):
+    survey = make_survey(n_items=300, humans=(0.4,) * 4, judges=(0.3, 0.5), seed=5)
+    settings = {
+        "plain": {},
+        "quality": {"plan": Plan(quality={"ann0": 1, "ann1": 2, "ann2": 0.5, "ann3": 3})},
+        "expert": {"plan": Plan(expert="ann2")},
+        "gold": {"gold": {"gold": make_survey(n_items=300, seed=6).humans["ann0"]}},
+    }[variant]
+
+    found = examined(survey.humans, survey.judges, metadata=halves(300), **settings)
+
+    for result, judge in zip(found.results, found.questions[0].diagnosis.judges, strict=True):
+        rows = result.annotators
+        ahead = sum(row.n_judge_wins - row.n_human_wins for row in rows)
+        total = sum(row.gap * row.n_items for row in judge.slices)
+        assert total / 300 == pytest.approx(ahead / sum(row.n_items for row in rows))
+        assert len(rows) == (3 if variant == "expert" else 4)
+
+
+def cut(values, *, strangers=0):
+    """Cut a study by a column: each value is that of ten items, since smaller slices hide."""
+    items = [f"t{n}-{k}" for n in range(len(values)) for k in range(10)]
+    others = [f"s{n}" for n in range(strangers)]
+    labels = dict.fromkeys([*items, *others], "x")
+    metadata = pl.DataFrame(
+        {"item": items, "x": [value for value in values for _ in range(10)]}, strict=False
+    )
+    return diagnosed(dict.fromkeys("abc", labels), {"mine": labels}, metadata=metadata)
+
+
+def sizes(found):
+    return {row.value: row.n_items for row in found.judges[0].slices}
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        (["web", None, "chat", "web"], {"chat": 10, "web": 20}),
+        ([True, False, None, True], {"false": 10, "true": 20}),
+        ([3, 1.5, None, 3, 10, 2], {"1.5": 10, "2": 10, "3": 20, "10": 10}),
+        ([*range(1, 9), None], {"1 to 2": 20, "3 to 4": 20, "5 to 6": 20, "7 to 8": 20}),
+        ([0] * 6 + [1, 2, 3, 4, 5, 6], {"0": 60, "1 to 3": 30, "4 to 6": 30}),
+        ([1, 2, 3, 4] + [8] * 9, {"1 to 4": 40, "8": 90}),
+        ([1] * 9 + [2, 3, 4, 8], {"1": 90, "2": 10, "3 to 8": 30}),
+    ],
+)
+def test_a_column_cuts_the_items_by_value_and_many_numbers_into_quarters(values, expected):
+    found = cut(values)
+
+    assert sizes(found) == expected
+    assert list(sizes(found)) == list(expected)
+    assert found.slices_skipped == ()
+
+
+@pytest.mark.parametrize(
+    ("values", "reason"),
+    [
+        (["a"] * 5, "one value only"),
+        ([None] * 5, "no value for any item"),
+        ([7.0] * 5, "one value only"),
+        ([f"v{n}" for n in range(21)], "21 distinct values, more than 20"),
+    ],
+)
+def test_columns_that_cut_nothing_are_skipped_with_their_reason(values, reason):
+    found = cut(values)
+
+    assert found.judges[0].slices == ()
+    assert [row.as_dict() for row in found.slices_skipped] == [{"column": "x", "reason": reason}]
+
+
+def test_twenty_hostile_values_are_themselves():
+    evil = ["\x1b[2J", "<b>", "^.*$", "a\nb", "\u202e", "null", "None", "", *map(str, range(13))]
+
+    assert sizes(cut(evil)) == {value: 10 for value in evil if value.strip()}
+
+
+def test_items_that_the_metadata_do_not_name_are_counted_and_in_no_slice():
+    found = cut(["web", "chat"], strangers=7)
+
+    assert found.n_items_unknown == 7
+    assert sizes(found) == {"chat": 10, "web": 10}
 
 
 def test_columns_are_chosen_and_skipped_ones_are_listed(choice):
+    items = [f"i{n}" for n in range(150)]
     metadata = pl.DataFrame(
-        {"item": [*choice.items[:150], "stranger"], "a": ["x"] * 151, "b": [1, 2] * 75 + [1]}
+        {"item": [*items, "stranger"], "a": ["x"] * 151, "b": [1, 2] * 75 + [9]}
     )
 
-    found = diagnose(choice, metadata=metadata)
+    def found(**settings):
+        return diagnosed(choice.humans, choice.judges, metadata=metadata, **settings)
 
-    assert [(row.column, row.reason) for row in found.slices_skipped] == [("a", "one value only")]
-    assert found.n_items_unknown == 50
-    assert diagnose(choice, metadata=metadata, columns=["b"]).slices_skipped == ()
+    every, chosen = found(), found(slices=["b"])
+
+    assert [(row.column, row.reason) for row in every.slices_skipped] == [("a", "one value only")]
+    assert every.n_items_unknown == 50
+    assert chosen.slices_skipped == ()
+    assert sizes(chosen) == {"1": 75, "2": 75}
     with pytest.raises(InputError, match="column `c` must exist"):
-        diagnose(choice, metadata=metadata, columns=["c"])
+        found(slices=["c"])
 
 
-def test_clusters_widen_the_intervals(make_survey):
+def test_clusters_widen_the_intervals(make_survey, table):
     survey = make_survey(n_items=200)
-    groups = {f"i{n}": n // 20 for n in range(200)}
-    plain = matrix_of(survey.humans, survey.judges)
-    grouped = matrix_of(survey.humans, survey.judges, clusters=groups)
-    metadata = pl.DataFrame({"item": plain.items, "x": [n // 20 % 2 for n in range(200)]})
+    people, machines = (
+        table(raters, role, "choice", cluster={f"i{n}": str(n // 20) for n in range(200)})
+        for raters, role in ((survey.humans, "annotator"), (survey.judges, "judge"))
+    )
+    metadata = pl.DataFrame(
+        {"item": [f"i{n}" for n in range(200)], "x": [n // 20 % 2 for n in range(200)]}
+    )
 
-    alone, together = (diagnose(m, metadata=metadata).judges[1].slices[0] for m in (plain, grouped))
+    alone, together = (
+        diagnosed(people, machines, metadata=metadata, clustered=clustered).judges[1].slices[0]
+        for clustered in (False, True)
+    )
 
     assert alone.difference == pytest.approx(together.difference)
     assert alone.low != together.low
 
 
-def test_the_plan_says_who_stands_for_the_others(make_survey):
+def test_imbalance_weights_leave_the_gaps_alone(make_survey):
     survey = make_survey(n_items=100)
-    matrix = matrix_of(survey.humans, survey.judges)
-    metadata = pl.DataFrame({"item": matrix.items, "x": [n % 2 for n in range(100)]})
-    plans = [
-        Plan(),
-        Plan(expert="ann0"),
-        Plan(quality={"ann0": 1, "ann1": 1, "ann2": 1, "ann3": 9}),
-        Plan(weights="imbalance"),
-    ]
 
     gaps = [
-        diagnose(matrix, plan=plan, metadata=metadata).judges[1].slices[0].gap for plan in plans
+        diagnosed(survey.humans, survey.judges, plan=plan, metadata=halves(100)).judges[1].slices
+        for plan in (Plan(), Plan(weights="imbalance"))
     ]
 
-    assert len(set(gaps[:3])) == 3
-    assert gaps[3] == gaps[0]
+    assert gaps[0] == gaps[1]
+
+
+# The whole ------------------------------------------------------------------------------------
 
 
 def test_failures_take_part_in_nothing(make_survey):
     survey = make_survey(n_items=60)
     judge = dict.fromkeys(survey.judges["judge0"]) | {"i0": "yes"}
 
-    [found] = diagnose(matrix_of(survey.humans, {"mine": judge})).judges
+    [found] = diagnosed(survey.humans, {"mine": judge}).judges
 
     assert found.panel.n_unanimous + found.panel.n_split == 1
     assert found.confusion.n_pairs == 4
@@ -268,15 +400,14 @@ def test_failures_take_part_in_nothing(make_survey):
 
 @given(study=studies(annotators=(2, 6), items=(3, 40)), n_values=st.integers(1, 4))
 def test_any_study_has_a_diagnosis(study, n_values):
-    alignment = {"choice": "accuracy", "multilabel": "jaccard"}.get(study.kind, "neg_rmse")
-    matrix = matrix_of(study.humans, {"mine": study.judge}, alignment=alignment)
     metadata = pl.DataFrame(
         {"item": study.items, "x": [f"<{n % n_values}>" for n in range(len(study.items))]}
     )
 
-    found = diagnose(matrix, alignment=alignment, metadata=metadata)
+    kind = study.kind if study.kind in ALIGNMENTS else "scale"
 
-    json.dumps(without_nan(found.as_dict()), allow_nan=False)
+    found = diagnosed(study.humans, {"mine": study.judge}, kind=kind, metadata=metadata)
+
     [judge] = found.judges
     panel = judge.panel
     split = (
@@ -299,10 +430,9 @@ def test_hostile_names_come_through_unchanged():
     evil = "\u202e<script>alert(1)</script>\n\x1b[2J"
     items = [f"{evil}{n}" for n in range(30)]
     humans = {f"{evil}{k}": dict.fromkeys(items, evil) for k in range(3)}
-    matrix = matrix_of(humans, {evil: dict.fromkeys(items, "no")})
     metadata = pl.DataFrame({"item": items, evil: [evil, "*", "^.*$"] * 10})
 
-    found = diagnose(matrix, metadata=metadata).as_dict()
+    found = diagnosed(humans, {evil: dict.fromkeys(items, "no")}, metadata=metadata).as_dict()
 
     [judge] = found["judges"]
     assert judge["opposed"][0] == {
@@ -318,11 +448,10 @@ def test_hostile_names_come_through_unchanged():
 
 def test_the_test_itself_is_left_alone(make_survey):
     survey = make_survey()
-    before = alt_test(judges=survey.judges, humans=survey.humans)
-    matrix = matrix_of(survey.humans, survey.judges)
-    humans = matrix.humans.copy()
 
-    diagnose(matrix)
+    found = examined(survey.humans, survey.judges, metadata=halves(60))
 
-    np.testing.assert_array_equal(matrix.humans, humans)
-    assert alt_test(judges=survey.judges, humans=survey.humans) == before
+    for result in found.results:
+        alone = alt_test(survey.judges[result.judge], survey.humans, kind="choice")
+        assert alone.annotators == result.annotators
+        assert alone.winning_rate == result.winning_rate

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from voirdire.stats.diagnosis import compare_slices, outlier_annotators
+from voirdire.stats import compare_slices, outlier_annotators
 
 pytestmark = pytest.mark.slow
 

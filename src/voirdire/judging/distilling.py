@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from voirdire.judging.local import LocalJudge
     from voirdire.records import Dropped
     from voirdire.rubrics import Rubric
-    from voirdire.stats.calibration import CalibrationMethod
+    from voirdire.stats import CalibrationMethod
 
 __all__ = ["Distilled", "distill_files"]
 

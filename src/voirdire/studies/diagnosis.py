@@ -7,10 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from voirdire.stats import compare_slices, outlier_annotators, panel_items
 from voirdire.stats.diagnosis.gaps import item_gaps
-from voirdire.stats.diagnosis.outlier_annotators import outlier_annotators
-from voirdire.stats.diagnosis.panel_items import panel_items
-from voirdire.stats.diagnosis.slices import compare_slices
 from voirdire.stats.preparation import prepare
 from voirdire.studies.confusion_tables import ConfusionTable, confusion_tables, label_namer
 from voirdire.studies.examination import comparison_settings
@@ -21,9 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from voirdire._types import AlignmentName, QuestionKind
+    from voirdire.stats import PanelCounts, PanelItems
     from voirdire.stats.alignment import VectorizedScore
     from voirdire.stats.diagnosis.panel_blocks import DiagnosisLevel
-    from voirdire.stats.diagnosis.panel_items import PanelCounts, PanelItems
     from voirdire.studies.label_matrix import LabelMatrix
 
 __all__ = [

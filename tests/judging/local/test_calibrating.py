@@ -6,7 +6,7 @@ from voirdire.judging.local.domains import Domains
 from voirdire.judging.local.features import describe_many
 from voirdire.judging.local.training_set import TrainingSet
 from voirdire.records import Item
-from voirdire.stats.calibration import fit_calibrator
+from voirdire.stats import fit_calibrator
 
 N_LARGE, N_SMALL = 240, 40
 

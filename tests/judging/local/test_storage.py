@@ -12,7 +12,7 @@ import pytest
 from voirdire.errors import InputError
 from voirdire.judging import LocalJudge, distill_judge, load_local_judge
 from voirdire.records import Item
-from voirdire.stats.calibration import PlattCalibrator
+from voirdire.stats import PlattCalibrator
 
 ITEMS = [
     Item(id=str(index), response=f"{'Sorry, no.' if index % 2 else 'Yes, here.'} Part {index}.")

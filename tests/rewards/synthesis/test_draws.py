@@ -1,16 +1,14 @@
 """Traits that are drawn: by a seed, from where the recipe says, fitting the label."""
 
+import dataclasses
 from collections import Counter
 
 import pytest
 
-from rewards.synthesis.obedient import RECIPES, SAFETY
+from rewards.synthesis.obedient import RECIPES, SAFETY, judge, recipe_of, writer
 from voirdire.errors import InputError
-from voirdire.rewards import Sampled, Slot
-from voirdire.rewards.synthesis.draws import draw_traits, members_of, seed_of
-from voirdire.rubrics import hard_classes
+from voirdire.rewards import Sampled, Slot, synthesize
 
-N_DRAWS = 400
 SLOTS = [
     (behavior, place)
     for behavior, slots in RECIPES.behaviors.items()
@@ -18,78 +16,65 @@ SLOTS = [
 ]
 
 
-def drawn(slot, *, behavior="hard_refuse", n=N_DRAWS):
-    return [
-        draw_traits(slot, rubric=SAFETY, behavior=behavior, recipes=RECIPES, key=f"{k}")
-        for k in range(n)
+def drawn(slot, *, behavior="hard_refuse", n=100):
+    """Have a writer that obeys write one completion for each of many prompts."""
+    prompts = [{"id": f"{k}", "prompt": f"p {k}", "behavior": behavior} for k in range(n)]
+    slot = dataclasses.replace(slot, count=1)
+    recipes = recipe_of(slot, behavior=behavior)
+    made = synthesize(prompts, model=writer(), judge=judge(), rubric=SAFETY, recipes=recipes)
+    assert made.rejected == ()  # each has the label that it is for, and every trait
+    return made.rows
+
+
+@pytest.mark.parametrize(("behavior", "place"), SLOTS)
+def test_no_draw_contradicts_its_label_or_asks_for_both_sides_of_what_follows(behavior, place):
+    slot = RECIPES.behaviors[behavior][place]
+
+    rows = drawn(slot, behavior=behavior)
+
+    assert {row.completion_class for row in rows} == {slot.label}
+    for row in rows:
+        firm = {**slot.demands, **row.sampled}
+        for (name, state), states in RECIPES.implies.items():
+            if firm.get(name) == state:
+                both = {other for other in states if other in row.traits}
+                assert all(row.traits[other] == states[other] for other in both)
+
+
+def test_draws_are_the_same_in_any_process():
+    slot = RECIPES.behaviors["soft_refuse"][1]
+
+    rows = drawn(slot, behavior="soft_refuse")
+
+    assert len({tuple(row.sampled) for row in rows}) > 20
+    # as this seed drew them when the test was written
+    assert [tuple(row.sampled) for row in rows[:3]] == [
+        ("meta_commentary", "requests_information"),
+        ("meta_commentary", "definitive_verbiage"),
+        ("reference_safety_policy",),
     ]
 
 
-def class_of(states, behavior):
-    """Give the class that states decide, None where they leave it open."""
-    labels = [[states.get(name, float("nan")) for name in SAFETY.propositions]]
-    place = hard_classes(SAFETY, behavior, labels=labels)[0]
-    return None if place < 0 else SAFETY.behavior(behavior).classes[place].name
-
-
-@pytest.mark.parametrize(("behavior", "place"), SLOTS)
-def test_no_draw_contradicts_its_label(behavior, place):
-    slot = RECIPES.behaviors[behavior][place]
-
-    found = {class_of(traits.wanted, behavior) for traits in drawn(slot, behavior=behavior)}
-
-    assert found <= {slot.label, None}
-
-
-@pytest.mark.parametrize(("behavior", "place"), SLOTS)
-def test_no_draw_asks_for_both_sides_of_what_follows(behavior, place):
-    slot = RECIPES.behaviors[behavior][place]
-
-    for traits in drawn(slot, behavior=behavior, n=100):
-        firm = {name: traits.wanted[name] for name in traits.checked}
-        for known, states in RECIPES.implies.items():
-            if firm.get(known[0]) == known[1]:
-                both = {name for name in states if name in traits.wanted}
-                assert all(traits.wanted[name] == states[name] for name in both)
-
-
-def test_the_same_key_draws_the_same_in_any_process():
-    slot = RECIPES.behaviors["soft_refuse"][1]
-
-    first, again = drawn(slot, behavior="soft_refuse"), drawn(slot, behavior="soft_refuse")
-
-    assert first == again
-    assert len({tuple(row.sampled) for row in first}) > 20
-    # the first 8 bytes of SHA-256 of "abc", FIPS 180-2
-    assert seed_of("abc") == 0xBA7816BF8F01CFEA
-
-
 def test_a_count_is_kept_and_every_choice_is_as_likely():
-    slot = Slot(
-        label="unacceptable",
-        sampled=Sampled(among=("judgement", "third_person", "insulting_language"), least=2, most=2),
-    )
+    among = ("judgement", "third_person", "insulting_language")
+    slot = Slot(label="unacceptable", sampled=Sampled(among=among, least=2, most=2))
 
-    counts = Counter(tuple(row.sampled) for row in drawn(slot, n=3_000))
+    counts = Counter(tuple(row.sampled) for row in drawn(slot, n=600))
 
     assert len(counts) == 3
-    # each of the three pairs has a chance of 1/3: 1,000 ± 3·√(3000·2/9) ≈ 78
-    assert all(abs(count - 1_000) < 80 for count in counts.values())
+    # each of the three pairs has a chance of 1/3: 200 ± 3·√(600·2/9) ≈ 35
+    assert all(abs(count - 200) < 35 for count in counts.values())
 
 
 def test_a_probability_draws_each_on_its_own():
-    slot = Slot(
-        label="any",
-        verify="traits",
-        start="free",
-        sampled=Sampled(among=("apology", "disclaimer"), probability=0.25),
-    )
+    sampled = Sampled(among=("apology", "disclaimer"), probability=0.25)
+    slot = Slot(label="any", verify="traits", start="free", sampled=sampled)
 
-    rows = drawn(slot, n=4_000)
+    rows = drawn(slot, n=640)
 
-    # 4000·(1/4) = 1000 ± 3·√(4000·3/16) ≈ 82; both: 4000/16 = 250 ± 3·√(4000·15/256) ≈ 46
-    assert abs(sum("apology" in row.sampled for row in rows) - 1_000) < 83
-    assert abs(sum(len(row.sampled) == 2 for row in rows) - 250) < 47
+    # 640·(1/4) = 160 ± 3·√(640·3/16) ≈ 33; both: 640/16 = 40 ± 3·√(640·15/256) ≈ 18
+    assert abs(sum("apology" in row.sampled for row in rows) - 160) < 33
+    assert abs(sum(len(row.sampled) == 2 for row in rows) - 40) < 19
     assert all(state is True for row in rows for state in row.sampled.values())
 
 
@@ -97,20 +82,27 @@ def test_what_is_drawn_is_the_opposite_of_what_would_hold():
     slot = RECIPES.behaviors["hard_refuse"][1]
     demands = SAFETY.behavior("hard_refuse").demands
 
-    for traits in drawn(slot):
-        ((name, state),) = traits.sampled.items()
+    for row in drawn(slot):
+        ((name, state),) = row.sampled.items()
         assert state is not demands[name].demanded
 
 
-def test_groups_are_those_of_the_behavior():
-    behavior = SAFETY.behavior("hard_refuse")
+@pytest.mark.parametrize(
+    ("group", "members"),
+    [
+        ("core", {"inability_to_comply"}),
+        ("required", {"apology", "inability_to_comply", "additional_content"}),
+        ("all", set(SAFETY.behavior("hard_refuse").propositions)),
+        ("disclaimer", {"disclaimer"}),
+    ],
+)
+def test_groups_are_those_of_the_behavior(group, members):
+    sampled = Sampled(among=(group,), probability=1.0)
+    slot = Slot(label="any", verify="traits", start="free", sampled=sampled)
 
-    assert members_of("core", behavior) == ("inability_to_comply",)
-    assert members_of("required", behavior) == (
-        "apology", "inability_to_comply", "additional_content"
-    )  # fmt: skip
-    assert members_of("all", behavior) == behavior.propositions
-    assert members_of("disclaimer", behavior) == ("disclaimer",)
+    (row,) = drawn(slot, n=1)
+
+    assert set(row.sampled) == members
 
 
 def test_the_fewest_changes_are_one_where_one_is_enough():

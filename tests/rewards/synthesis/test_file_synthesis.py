@@ -17,11 +17,11 @@ from rewards.synthesis.obedient import (
     SAFETY,
     judge,
     obeying,
+    recipe_of,
     writer,
 )
 from voirdire.errors import InputError, NoDataError
 from voirdire.rewards import read_comparisons, synthesize, synthesize_file
-from voirdire.rewards.synthesis import run as synthesis_run
 from voirdire.store import open_store
 
 
@@ -154,16 +154,17 @@ def test_a_run_that_fails_leaves_no_output_and_no_folder(tmp_path):
     assert sorted(row.name for row in tmp_path.iterdir()) == ["p.jsonl", "voirdire-replies.sqlite"]
 
 
-def test_memory_is_of_a_stretch_and_not_of_the_file(prompts, tmp_path, monkeypatch):
-    monkeypatch.setattr(synthesis_run, "STRETCH", 2)
-    rows = [PROMPTS[k % 3] | {"id": f"{k}", "prompt": f"p {k}"} for k in range(7)]
+def test_many_prompts_come_out_whole_and_in_order(prompts, tmp_path):
+    # they are written 200 at a time
+    rows = [PROMPTS[2] | {"id": f"{k}", "prompt": f"p {k}"} for k in range(430)]
     prompts.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     whole = tmp_path / "whole.jsonl"
+    recipes = recipe_of(RECIPES.behaviors["comply"][0], behavior="comply")
 
-    summary = made_by(writer(), prompts, whole)
+    summary = made_by(writer(), prompts, whole, recipes=recipes)
 
-    assert summary.n_prompts == 7
-    assert [row["group"] for row in lines_of(whole)] == [f"{k}" for k in range(7) for _ in range(4)]
+    assert summary.n_prompts == 430
+    assert [row["group"] for row in lines_of(whole)] == [f"{k}" for k in range(430)]
 
 
 # Killed and gone on ----------------------------------------------------------------------------
@@ -175,7 +176,7 @@ import sys
 
 from rewards.synthesis.obedient import judge, obeying, writer
 from voirdire.judging import Limits
-from voirdire.rewards.synthesis.file_synthesis import synthesize_file
+from voirdire.rewards import synthesize_file
 
 
 def noted(request):

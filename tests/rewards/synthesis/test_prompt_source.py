@@ -1,5 +1,6 @@
 """Prompts from files of every format: what is read, and what is set aside."""
 
+import dataclasses
 import gzip
 import io
 import json
@@ -7,11 +8,10 @@ import json
 import polars as pl
 import pytest
 
-from rewards.synthesis.obedient import RECIPES
+from rewards.synthesis.obedient import RECIPES, SAFETY, judge, writer
 from voirdire.errors import InputError, NoDataError
-from voirdire.judging.set_aside import SetAside
 from voirdire.records import Item
-from voirdire.rewards.synthesis.prompt_source import PromptSource
+from voirdire.rewards import synthesize, synthesize_file
 
 ROWS = [
     {"id": "a", "prompt": "How do I bake?", "behavior": "comply"},
@@ -20,14 +20,19 @@ ROWS = [
 EXPECTED = [("a", "How do I bake?", "comply"), ("b", "How do I steal?", "hard_refuse")]
 
 
-def read(given, **more):
-    set_aside = SetAside(None)
-    found = list(PromptSource(given=given, **more).stream(RECIPES, set_aside))
-    return found, set_aside.first
+ONE_EACH = dataclasses.replace(
+    RECIPES, behaviors={name: (slots[0],) for name, slots in RECIPES.behaviors.items()}
+)
+
+
+def read(given):
+    """Give the completions that are written for prompts, one for each, and what was set aside."""
+    made = synthesize(given, model=writer(), judge=judge(), rubric=SAFETY, recipes=ONE_EACH)
+    return made.rows, made.summary.dropped
 
 
 def told(items):
-    return [(item.id, item.prompt[-1].content, item.behavior) for item in items]
+    return [(row.group, row.prompt[-1].content, row.behavior) for row in items]
 
 
 def write_jsonl(path, rows):
@@ -67,7 +72,6 @@ def test_every_format_gives_the_same_prompts(tmp_path, name):
 
     assert told(found) == EXPECTED
     assert dropped == ()
-    assert all(item.response == "" for item in found)
 
 
 @pytest.mark.parametrize("name", WRITERS)
@@ -77,17 +81,26 @@ def test_a_file_of_completions_gives_each_prompt_once(tmp_path, name):
 
     found, dropped = read(tmp_path / name)
 
-    assert [item.id for item in found] == ["a0", "b0"]
+    assert [row.group for row in found] == ["a0", "b0"]
     assert [row.reason for row in dropped] == ["the same prompt as 'a0'", "the same prompt as 'b0'"]
 
 
-def test_columns_may_have_names_of_their_own():
+def test_columns_may_have_names_of_their_own(tmp_path):
     row = {"key": "a", "ask": "How do I bake?", "kind": "comply"}
-    columns = {"id": "key", "prompt": "ask", "behavior": "kind"}
+    write_csv(tmp_path / "p.csv", [row])
 
-    found, _ = read([row], columns=columns)
+    synthesize_file(
+        tmp_path / "p.csv",
+        tmp_path / "made.jsonl",
+        model=writer(),
+        judge=judge(),
+        rubric=SAFETY,
+        recipes=ONE_EACH,
+        columns={"id": "key", "prompt": "ask", "behavior": "kind"},
+    )
 
-    assert told(found) == EXPECTED[:1]
+    made = json.loads((tmp_path / "made.jsonl").read_text(encoding="utf-8"))
+    assert (made["group"], made["prompt"], made["behavior"]) == EXPECTED[0]
 
 
 def test_the_same_words_for_two_behaviors_are_two_prompts():

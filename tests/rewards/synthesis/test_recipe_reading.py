@@ -1,13 +1,20 @@
 """Recipes: those that ship, those of a file, and those that are made of a rubric."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
-from rewards.synthesis.obedient import RECIPES, SAFETY
+from rewards.synthesis.obedient import RECIPES, SAFETY, judge, writer
 from voirdire.errors import InputError, RubricError
-from voirdire.rewards import Instruction, default_recipes, load_recipes, recipes_from_text
-from voirdire.rewards.synthesis.default_recipes import instruction_of
+from voirdire.rewards import (
+    Instruction,
+    default_order,
+    default_recipes,
+    load_recipes,
+    recipes_from_text,
+    synthesize,
+)
 from voirdire.rubrics import built_in_rubrics, load_rubric, rubric_from_text
 
 WITH_BEHAVIORS = [name for name in built_in_rubrics() if load_rubric(name).behaviors]
@@ -70,9 +77,8 @@ def test_every_behavior_gets_an_ideal_completion_first_and_only_labels_that_are_
 
 
 def test_labels_that_ship_are_ordered_by_the_default_order():
-    order = pytest.importorskip("voirdire.rewards.comparisons.order")
     for behavior, slots in RECIPES.behaviors.items():
-        known = order.default_order(SAFETY, behavior)
+        known = default_order(SAFETY, behavior)
 
         assert {slot.label for slot in slots} <= set(known.labels)
         assert {slots[0].label} == set(known.best)
@@ -191,41 +197,46 @@ def test_a_safety_rubric_that_somebody_changed_is_not_written_by_recipes_for_ano
     assert set(recipes.behaviors) == {"comply"}
 
 
+def asked_of_writer(recipes, *, language="en"):
+    """Give what the writer is told to make true or false, for a rubric of thanks and rudeness."""
+    rubric, model = rubric_from_text(TINY), writer()
+    synthesize(
+        [{"prompt": "Hi", "behavior": "reply"}],
+        model=model,
+        judge=judge(lambda item: [0.0, 0.0], questions=rubric.propositions),
+        rubric=rubric,
+        recipes=recipes,
+        language=language,
+        n_attempts=1,
+    )
+    texts = [call.messages[0].content for call in model.calls]
+    return {line for text in texts for line in text.split("\n") if line.startswith("- ")}
+
+
 @pytest.mark.parametrize(
-    ("language", "wanted", "text"),
+    ("language", "text"),
     [
-        ("en", True, "question about the response is yes: Does it thank the user?"),
-        ("en", False, "question about the response is no: Does it thank the user?"),
-        ("zh", True, "要让答案为“是”：是否道谢？"),
-        ("zh", False, "要让答案为“否”：是否道谢？"),
+        ("en", "question about the response is yes: Does it thank the user?"),
+        ("en", "question about the response is no: Does it thank the user?"),
+        ("zh", "要让答案为“是”：是否道谢？"),
+        ("zh", "要让答案为“否”：是否道谢？"),
     ],
 )
-def test_a_proposition_without_words_is_asked_for_by_its_question(language, wanted, text):
-    rubric = rubric_from_text(TINY)
-    recipes = default_recipes(rubric)
+def test_a_proposition_without_words_is_asked_for_by_its_question(language, text):
+    recipes = default_recipes(rubric_from_text(TINY))
 
-    found = instruction_of(
-        "thanks", wanted=wanted, recipes=recipes, rubric=rubric, language=language
-    )
+    found = asked_of_writer(recipes, language=language)
 
-    assert found.endswith(text)
+    assert any(line.endswith(text) for line in found)
 
 
 def test_where_a_language_lacks_words_the_other_stands_in():
-    rubric = rubric_from_text(TINY)
-    recipes = default_recipes(rubric)
-    spoken = recipes.__class__(
-        **{
-            **{name: getattr(recipes, name) for name in recipes.__dataclass_fields__},
-            "instructions": {
-                "rude": Instruction(when_true={"zh": "无礼"}, when_false={"zh": "不"})
-            },
-        }
-    )
+    words = {"rude": Instruction(when_true={"zh": "无礼"}, when_false={"zh": "有礼"})}
+    recipes = replace(default_recipes(rubric_from_text(TINY)), instructions=words)
 
-    found = instruction_of("rude", wanted=True, recipes=spoken, rubric=rubric, language="en")
+    found = asked_of_writer(recipes, language="en")
 
-    assert found == "无礼"
+    assert {"- 无礼", "- 有礼"} <= found
 
 
 def test_an_empty_file_lacks_a_behavior_and_no_question():

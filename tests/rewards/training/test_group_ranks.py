@@ -1,4 +1,4 @@
-"""The order within groups, against pairs that are counted one by one."""
+"""The order within groups under two rewards, against pairs that are counted one by one."""
 
 import itertools
 import math
@@ -6,13 +6,28 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from voirdire.rewards.training.group_ranks import ranks_of
+from rewards.reward_cases import tiny_rubric
+from rewards.training.recorded_runs import scored, watch_of
+from voirdire.rewards import Turn, replay, reward_of_weights
 
-REWARDS = st.one_of(st.sampled_from([0.0, 1.0, 2.0, math.nan]))
-ROWS = st.lists(st.tuples(REWARDS, REWARDS, st.integers(-1, 3)), max_size=20)
+# One reward pays for the first number of a response, the other for the second.
+BEFORE, AFTER = (
+    reward_of_weights({"refuse": {name: 1.0}}, rubric=tiny_rubric(), judge=None)
+    for name in ("sorry", "rude")
+)
+
+
+def ranks_of(rows, folder):
+    """Record a run of (reward, reward under another, group), and replay it with the other."""
+    turns = [
+        Turn(response=f"{x} {y}", prompt=f"prompt {group}", behavior="refuse")
+        for x, y, group in rows
+    ]
+    watch = watch_of(folder, reward=BEFORE)
+    watch.add(scored(turns, reward=BEFORE), turns, step=0)
+    watch.close()
+    return replay(folder, AFTER).whole.ranks
 
 
 def counted(rows):
@@ -48,12 +63,16 @@ def changed(rows):
     return len(several), n_changed
 
 
-@given(ROWS)
-def test_pairs_and_best_ones_are_those_counted_one_by_one(rows):
-    arrays = [np.array(column, dtype=float) for column in zip(*rows, strict=True)]
-    before, after, groups = arrays or [np.empty(0)] * 3
+@pytest.mark.parametrize("seed", range(5))
+def test_pairs_and_best_ones_are_those_counted_one_by_one(tmp_path, seed):
+    rng = np.random.default_rng(seed)
+    values = [0.0, 0.5, 1.0, math.nan]
+    rows = [
+        (rng.choice(values), rng.choice(values), int(group))
+        for group in rng.integers(0, 8, size=40)
+    ]
 
-    found = ranks_of(before, after, groups.astype(np.int64))
+    found = ranks_of(rows, tmp_path / "run")
 
     expected = counted(rows)
     n_groups, n_changed = changed(rows)
@@ -63,36 +82,35 @@ def test_pairs_and_best_ones_are_those_counted_one_by_one(rows):
     assert found.n_tied_both == expected["both"]
     assert found.n_pairs == sum(expected.values())
     assert found.n_groups == n_groups
-    if n_groups:
-        assert found.best_changed_share == pytest.approx(n_changed / n_groups)
+    assert found.best_changed_share == pytest.approx(n_changed / n_groups)
 
 
-def test_rewards_that_differ_by_rounding_alone_are_tied():
-    found = ranks_of(np.array([0.1 + 0.2, 0.3]), np.array([1.0, 2.0]), np.array([0, 0]))
+def test_rewards_that_differ_by_rounding_alone_are_tied(tmp_path):
+    found = ranks_of([(0.1 + 0.2, 0.1, 0), (0.3, 0.2, 0)], tmp_path / "run")
 
     assert (found.n_tied_before, found.n_same) == (1, 0)
     assert found.same_order_share == 0.0
 
 
-def test_a_large_group_is_counted_in_bounded_memory():
+def test_a_large_group_is_counted_in_bounded_memory(tmp_path):
     n = 3_000
-    before, after = np.arange(n, dtype=float), np.arange(n, dtype=float)
+    before, after = np.arange(n) / n, np.arange(n) / n
     after[:10] = after[:10][::-1]
-    before[-2:] = after[-2:] = n
+    before[-2:] = after[-2:] = 1.0
 
     tracemalloc.start()
-    found = ranks_of(before, after, np.zeros(n, dtype=np.int64))
+    found = ranks_of(zip(before.tolist(), after.tolist(), [0] * n, strict=True), tmp_path / "run")
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
 
     # 10 * 9 / 2 pairs stand the other way round, the last two are equal
     assert (found.n_reversed, found.n_tied_both) == (45, 1)
     assert found.n_same == n * (n - 1) // 2 - 46
-    assert peak < 32 * 2**20  # all pairs at once would take 70 MB for a single number of each
+    assert peak < 48 * 2**20  # all pairs at once would take 70 MB for a single number of each
 
 
-def test_shares_of_nothing_are_undefined():
-    found = ranks_of(np.array([1.0]), np.array([1.0]), np.array([0]))
+def test_shares_of_nothing_are_undefined(tmp_path):
+    found = ranks_of([(1.0, 1.0, 0)], tmp_path / "run")
 
     assert math.isnan(found.same_order_share)
     assert math.isnan(found.best_changed_share)

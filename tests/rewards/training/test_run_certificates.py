@@ -125,7 +125,7 @@ def test_a_run_of_an_earlier_version_that_is_gone_on_with_has_them(tmp_path, cer
 def test_a_run_under_the_hash_of_an_earlier_version_is_gone_on_with(tmp_path, certified_reward):
     recorded(tmp_path / "run", n_steps=2, reward=certified_reward)
     now = written(tmp_path / "run")
-    earlier = earlier_hash(certified_reward)
+    earlier = earlier_hash(certified_reward, tmp_path)
     rewrite(tmp_path / "run", reward=now["reward"] | {"content_hash": earlier})
 
     watch_of(tmp_path / "run", reward=certified_reward).close()

@@ -14,7 +14,6 @@ from rewards.reward_cases import own_environment, tiny_reward
 from rewards.training.recorded_runs import drawn_turns, recorded, scored, watch_of
 from voirdire.errors import InputError
 from voirdire.rewards import Turn, read_training_run, sample_training_run
-from voirdire.rewards.training.sessions import Session, counting
 
 
 def as_rank(monkeypatch, rank, world=2):
@@ -22,10 +21,24 @@ def as_rank(monkeypatch, rank, world=2):
     monkeypatch.setenv("WORLD_SIZE", str(world))
 
 
-def session(name, *, rank=None, world=1, pid=1, began=0.0, ended=0.0, first=0):
-    return Session(
-        id=name, rank=rank, world=world, host="h", pid=pid, began=began, ended=ended, first=first
-    )
+@pytest.fixture
+def run_of(tmp_path):
+    """Write a run of sessions, each with its steps from one on; give the run as it is read."""
+    recorded(tmp_path, n_steps=1)
+    [file] = tmp_path.glob("steps-*.jsonl")
+    head, line = (json.loads(row) for row in file.read_text("utf-8").splitlines())
+    file.unlink()
+
+    def read(*sessions):
+        for place, (began, first, rank, world) in enumerate(sessions):
+            told = head | {"session": f"s{place}", "rank": rank, "world": world, "time": began}
+            told |= {"host": "h", "pid": place + 1}
+            steps = [line | {"step": first + k, "time": began + k} for k in range(10)]
+            lines = [json.dumps(row) + "\n" for row in (told, *steps)]
+            (tmp_path / f"steps-s{place}.jsonl").write_text("".join(lines), "utf-8")
+        return {step.step: step.n // line["n"] for step in read_training_run(tmp_path).steps}
+
+    return read
 
 
 # Ranks ----------------------------------------------------------------------------------------
@@ -93,53 +106,24 @@ def test_processes_without_a_rank_that_run_together_add_up(tmp_path):
 
 @pytest.mark.parametrize(
     ("sessions", "expected"),
-    [
+    [  # when each began, its first step of ten, its rank, and how many there are
+        pytest.param([(0, 0, None, 1), (1, 0, None, 1)], [2] * 10, id="side by side"),
+        pytest.param([(0, 0, None, 1), (10, 5, None, 1)], [1] * 15, id="one after the other"),
+        pytest.param([(0, 0, 0, 2), (20, 0, 1, 2)], [2] * 10, id="a rank that begins late"),
         pytest.param(
-            [session("a", pid=1, ended=9), session("b", pid=2, began=1, ended=9)],
-            {"a": None, "b": None},
-            id="side by side",
-        ),
-        pytest.param(
-            [session("a", pid=1, ended=9), session("b", pid=2, began=10, ended=20, first=5)],
-            {"a": 5, "b": None},
-            id="one after the other",
-        ),
-        pytest.param(
-            [
-                session("a", rank=0, world=2, pid=1, ended=1),
-                session("b", rank=1, world=2, pid=2, began=2, ended=3),
-            ],
-            {"a": None, "b": None},
-            id="a rank that begins late is no restart",
-        ),
-        pytest.param(
-            [
-                session("a0", rank=0, world=2, pid=1, ended=9),
-                session("a1", rank=1, world=2, pid=2, ended=9),
-                session("b0", rank=0, world=2, pid=3, began=10, ended=20, first=4),
-                session("b1", rank=1, world=2, pid=4, began=11, ended=20, first=4),
-            ],
-            {"a0": 4, "a1": 4, "b0": None, "b1": None},
+            [(0, 0, 0, 2), (0, 0, 1, 2), (10, 4, 0, 2), (11, 4, 1, 2)],
+            [2] * 14,
             id="all ranks again",
         ),
         pytest.param(
-            [
-                session("a0", rank=0, world=2, pid=1, ended=9),
-                session("a1", rank=1, world=2, pid=2, ended=9),
-                session("b0", rank=0, world=1, pid=3, began=10, ended=20, first=4),
-            ],
-            {"a0": 4, "a1": 4, "b0": None},
+            [(0, 0, 0, 2), (0, 0, 1, 2), (10, 4, 0, 1)],
+            [2] * 4 + [1] * 10,
             id="fewer ranks than before",
-        ),
-        pytest.param(
-            [session("a", pid=1, ended=9), session("b", pid=2, began=10, first=None)],
-            {"a": None, "b": None},
-            id="begun again without a step",
         ),
     ],
 )
-def test_a_session_counts_until_another_takes_its_place(sessions, expected):
-    assert counting(sessions) == expected
+def test_a_session_counts_until_another_takes_its_place(run_of, sessions, expected):
+    assert run_of(*sessions) == dict(enumerate(expected))
 
 
 def test_steps_behind_a_checkpoint_that_was_gone_back_to_do_not_count(tmp_path):

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from voirdire.errors import InputError
-from voirdire.stats.calibration import (
+from voirdire.stats import (
     IsotonicCalibrator,
     PlattCalibrator,
     TemperatureCalibrator,

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from scipy.special import expit, logit
 
 from voirdire.errors import InputError
-from voirdire.stats.calibration import cross_calibrate, fit_calibrator, group_folds
+from voirdire.stats import cross_calibrate, fit_calibrator, group_folds
 
 
 @given(

@@ -10,7 +10,7 @@ from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression
 
 from voirdire.errors import InputError
-from voirdire.stats.calibration import fit_calibrator
+from voirdire.stats import fit_calibrator
 
 
 def noisy(n_items: int, *, seed: int, slope: float = 1.0, shift: float = 0.0):

@@ -8,7 +8,7 @@ from scipy.special import expit, logit
 from sklearn.metrics import brier_score_loss
 
 from voirdire.errors import DegenerateDataWarning, InputError
-from voirdire.stats.calibration import measure_calibration
+from voirdire.stats import measure_calibration
 
 
 def sample(n_items, rng, *, slope=1.0):

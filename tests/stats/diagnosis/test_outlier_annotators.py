@@ -11,7 +11,7 @@ from scipy import stats
 
 from alt_test_oracle import benjamini
 from voirdire.errors import InputError
-from voirdire.stats.diagnosis import outlier_annotators
+from voirdire.stats import outlier_annotators
 
 MEMBERSHIP = (np.arange(8)[:, np.newaxis] >> np.arange(3)) % 2 == 1
 

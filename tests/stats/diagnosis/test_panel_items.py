@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from voirdire.errors import InputError
-from voirdire.stats.diagnosis import PanelCounts, panel_items
+from voirdire.stats import PanelCounts, panel_items
 
 
 def smallest_step(numbers):

@@ -1,4 +1,4 @@
-"""Slices against elsewhere: scipy's Welch test, plain loops over clusters, and quarters."""
+"""Slices against elsewhere: scipy's Welch test, and plain loops over clusters."""
 
 import math
 import warnings
@@ -10,9 +10,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from voirdire.errors import InputError
-from voirdire.stats import benjamini_yekutieli
-from voirdire.stats.diagnosis import compare_slices
-from voirdire.stats.diagnosis.slices import quartile_codes
+from voirdire.stats import benjamini_yekutieli, compare_slices
 
 
 def bounded(end):
@@ -240,25 +238,6 @@ def test_an_adjusted_p_value_up_to_q_is_a_rejection_at_q(seed, rate):
     assert [row.worse for row in rows] == [
         bool(found) and row.difference < 0 for found, row in zip(rejected, rows, strict=True)
     ]
-
-
-@given(st.lists(st.sampled_from((1.0, 2, 3, 5, 8, math.inf, -math.inf, math.nan)), max_size=40))
-def test_quarters_hold_equal_numbers_together_and_in_order(numbers):
-    codes = quartile_codes(numbers)
-
-    known = [(x, c) for x, c in zip(numbers, codes.tolist(), strict=True) if x == x]
-    assert all(c == -1 for x, c in zip(numbers, codes.tolist(), strict=True) if x != x)
-    assert all(c <= d for x, c in known for y, d in known if x < y)
-    assert all(c == d for x, c in known for y, d in known if x == y)
-    used = {c for _, c in known}
-    assert used == set(range(len(used)))
-    assert len(used) <= 4
-    if len({x for x, _ in known}) > 1:
-        assert len(used) > 1
-
-
-def test_quarters_are_quarters():
-    assert np.bincount(quartile_codes(np.random.default_rng(0).random(400))).tolist() == [100] * 4
 
 
 @pytest.mark.parametrize(

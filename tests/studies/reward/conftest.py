@@ -8,8 +8,7 @@ import pytest
 from studies.reward.small_reward import LABELS, RUBRIC, WEIGHTS, items_of, judged_of
 from voirdire.rewards import comparisons_of, reward_of_weights
 from voirdire.rubrics import rubric_from_text
-from voirdire.studies.reward.examined import Examined, examined_behaviors, orders_for
-from voirdire.studies.reward.rated_items import rate_items
+from voirdire.studies import examine_reward
 
 
 @pytest.fixture(scope="session")
@@ -40,13 +39,12 @@ def propositions(rubric):
     return rubric.propositions
 
 
-@pytest.fixture
-def examine_rows(propositions, reward):
-    """Rate rows and compare them, as `examine_comparisons` does."""
+@pytest.fixture(scope="session")
+def examine_rows(reward):
+    """Examine a reward on rows with verdicts, and on declared pairs of them."""
 
-    def examine(rows, *, of=reward, orders=None, pairs=()):
+    def examine(rows, *, of=reward, pairs=(), judged=None, **settings):
         data = comparisons_of(items_of(rows))
-        judged = judged_of(rows, propositions)
         if pairs:
             data = dataclasses.replace(
                 data,
@@ -54,22 +52,8 @@ def examine_rows(propositions, reward):
                 worse=np.array([low for _, low in pairs]),
                 margins=np.full(len(pairs), np.nan),
             )
-        rated = rate_items(
-            data.items,
-            of,
-            judged=judged,
-            prompts=data.prompts,
-            behaviors=data.behaviors,
-            base_rewards=data.base_rewards,
-            source="rows",
-        )
-        settled = orders_for(of, data, orders=orders)
-        return Examined(
-            reward=of,
-            rated=rated,
-            labels=np.array(data.labels, dtype=object),
-            behaviors=examined_behaviors(data, rated, orders=settled),
-        )
+        verdicts = judged_of(rows, of.rubric.propositions) if judged is None else judged
+        return examine_reward(of, data, verdicts=verdicts, **{"n_resamples": 0} | settings)
 
     return examine
 

@@ -1,5 +1,8 @@
 """A rubric of four propositions, weights for it, and rows turned into items and verdicts."""
 
+import hashlib
+import json
+
 import numpy as np
 
 from voirdire.records import Item, Message
@@ -63,3 +66,9 @@ def judged_of(rows, propositions, **others):
         probabilities=np.array([row["p"] for row in rows], dtype=float).reshape(len(rows), -1),
         **given,
     )
+
+
+def prompt_hashes(prompts):
+    """Hash prompts as a fit remembers them: half of the SHA-256 over their messages' JSON."""
+    told = (json.dumps([["user", str(prompt)]], separators=(",", ":")) for prompt in prompts)
+    return sorted(hashlib.sha256(text.encode()).hexdigest()[:16] for text in told)

@@ -5,16 +5,14 @@ import json
 import math
 
 import numpy as np
-import polars as pl
 import pytest
+from scipy.optimize import minimize
 
+from studies.reward.small_reward import prompt_hashes
 from studies.reward.test_resampling import expanded
 from voirdire.errors import NoDataError
-from voirdire.io import items_from_frame
 from voirdire.rewards import JudgedItems
-from voirdire.rewards.prompt_hash import prompt_hash
-from voirdire.studies.reward.bench import check_bench
-from voirdire.studies.reward.use_notes import about_bench
+from voirdire.studies import examine_reward
 
 RESAMPLING = {"n_resamples": 200, "confidence_level": 0.95, "seed": 0}
 GOOD, BAD = [1.0, 0, 0, 0], [0.0, 1, 1, 0]
@@ -42,21 +40,19 @@ def check(reward, propositions):
             judge="by hand",
             fingerprint="",
         )
-        return check_bench(rows, of, verdicts=verdicts, resampling=RESAMPLING, **settings)
+        return examine_reward(of, bench=rows, bench_verdicts=verdicts, **RESAMPLING, **settings)
 
     return checked
 
 
 def test_pairs_whose_prompts_were_used_in_the_fit_are_counted(reward, check):
     rows = [_row(k) for k in range(4)]
-    used = pl.DataFrame([{"prompt": f"p{k}", "response": "c"} for k in (0, 2, 9)])
-    items = items_from_frame(used).items
-    hashes = sorted(map(prompt_hash, items))
+    hashes = prompt_hashes(["p0", "p2", "p9"])
     fitted = dataclasses.replace(reward, settings={"prompt_hashes": hashes}, data_hash="sha256:0")
     sides = [(GOOD, BAD), (GOOD, BAD), (GOOD, None), (GOOD, BAD)]
 
-    seen = about_bench(check(rows, sides, of=fitted))
-    new = about_bench(check(rows, sides))
+    seen = check(rows, sides, of=fitted).notes
+    new = check(rows, sides).notes
 
     # p2 was used too, but its pair has no rewards and is in no accuracy
     (told,) = [row for row in seen if row.code == "bench_seen_prompts"]
@@ -66,26 +62,23 @@ def test_pairs_whose_prompts_were_used_in_the_fit_are_counted(reward, check):
 
 
 def _by_place(found):
-    return {(row.subset, row.signal): row for row in found.subsets}
+    return {(row.subset, row.signal): row for row in found.bench}
 
 
-def test_pairs_without_the_base_reward_of_the_fit_are_said_to_lack_it(reward, propositions):
+def _missing(found):
+    return [row.figures for row in found.notes if row.code == "bench_missing"]
+
+
+def test_pairs_without_the_base_reward_of_the_fit_are_said_to_lack_it(reward, check):
     beside = dataclasses.replace(reward, settings={"use_base": True})
-    verdicts = JudgedItems(
-        items=("r0:chosen", "r0:rejected"),
-        propositions=propositions,
-        probabilities=np.array([GOOD, BAD]),
-        behaviors=(None, None),
-        judge="by hand",
-        fingerprint="",
-    )
     based = {"chosen_base_reward": 1.0, "rejected_base_reward": 2.0}
 
-    lacking = check_bench([_row(0)], beside, verdicts=verdicts, resampling=RESAMPLING)
-    having = check_bench([_row(0, **based)], beside, verdicts=verdicts, resampling=RESAMPLING)
+    lacking, having = (
+        check([_row(0, **more)], [(GOOD, BAD)], of=beside).notes for more in ({}, based)
+    )
 
-    assert [row.code for row in about_bench(lacking)] == ["bench_base_missing"]
-    assert about_bench(having) == []
+    assert [row.code for row in lacking] == ["bench_base_missing"]
+    assert having == ()
 
 
 def test_accuracy_is_the_share_of_pairs_with_the_chosen_one_higher(check):
@@ -97,7 +90,7 @@ def test_accuracy_is_the_share_of_pairs_with_the_chosen_one_higher(check):
     assert row.accuracy.value == (1 + 0 + 0.5 + 1) / 4
     assert row.tie_share == 0.25
     assert (row.accuracy.n, row.accuracy.n_prompts) == (4, 4)
-    assert found.n_missing == 0
+    assert _missing(found) == []
 
 
 def test_subsets_stand_beside_all_pairs_and_their_mean(check):
@@ -105,7 +98,7 @@ def test_subsets_stand_beside_all_pairs_and_their_mean(check):
 
     found = check(rows, [(GOOD, BAD), (GOOD, BAD), (BAD, GOOD), (BAD, GOOD)])
 
-    assert [row.subset for row in found.subsets] == [None, "*", "a", "b"]
+    assert [row.subset for row in found.bench] == [None, "*", "a", "b"]
     by_place = _by_place(found)
     assert by_place[None, "total"].accuracy.value == 0.5
     assert by_place["b", "total"].accuracy.value == pytest.approx(2 / 3)
@@ -116,7 +109,7 @@ def test_subsets_stand_beside_all_pairs_and_their_mean(check):
 def test_one_subset_needs_no_mean(check):
     found = check([_row(0), _row(1)], [(GOOD, BAD), (GOOD, BAD)])
 
-    assert [row.subset for row in found.subsets] == [None, "x"]
+    assert [row.subset for row in found.bench] == [None, "x"]
 
 
 def test_the_interval_of_the_mean_is_that_of_means_in_resamples(check):
@@ -150,6 +143,30 @@ def test_a_mean_over_subsets_without_an_error_leaves_room_for_some(check):
     assert (wrong.value, wrong.low, wrong.high) == (0.0, 0.0, pytest.approx(reach))
 
 
+@pytest.mark.parametrize("counts", [[5, 100, 100], [3, 4, 200], [1, 1, 1], [40, 300, 7, 7]])
+def test_how_far_a_mean_of_right_subsets_can_be_is_what_a_search_finds(check, counts):
+    n, room = np.array(counts, dtype=float), -math.log(0.025)
+    subsets = [name for name, count in zip("abcd", counts, strict=False) for _ in range(count)]
+    rows = [_row(k, subset=name) for k, name in enumerate(subsets)]
+    starts = np.random.default_rng(0).dirichlet(np.ones(n.size), size=5) * room / n
+
+    found = _by_place(check(rows, [(GOOD, BAD)] * len(rows)))["*", "total"].accuracy
+
+    # largest mean of p_k = 1 - exp(-x_k) where prod (1 - p_k)^n_k = exp(-n x) is still .025
+    searched = [
+        minimize(
+            lambda x: -np.mean(1 - np.exp(-x)),
+            start,
+            method="SLSQP",
+            bounds=[(0, None)] * n.size,
+            constraints={"type": "eq", "fun": lambda x: n @ x - room},
+            options={"ftol": 1e-13},
+        )
+        for start in starts
+    ]
+    assert 1 - found.low == pytest.approx(max(-each.fun for each in searched), abs=1e-6)
+
+
 def test_base_rewards_of_the_sides_give_three_signals(check):
     rows = [_row(0, chosen_base_reward=0.0, rejected_base_reward=20.0)]
 
@@ -165,9 +182,10 @@ def test_a_pair_without_a_behavior_or_a_verdict_is_missing_and_the_worst_case_co
 
     found = check(rows, [(GOOD, BAD), (GOOD, BAD), (GOOD, None), (GOOD, BAD)])
 
-    assert (found.n_pairs, found.n_missing, found.n_without_behavior) == (4, 2, 1)
+    assert _missing(found) == [
+        {"n_pairs": 4, "n_missing": 2, "n_without_behavior": 1, "worst_case": 0.5}
+    ]
     assert _by_place(found)[None, "total"].accuracy.value == 1.0
-    assert found.worst_case == 0.5
     assert {row.item for row in found.dropped} == {"r1:chosen", "r1:rejected", "r2:rejected"}
 
 
@@ -182,7 +200,7 @@ def test_the_behavior_is_the_rows_then_the_routers_then_the_one_asked_for(check)
     found = check(rows, sides[:3], behavior="comply")
 
     # rude help is rewarded 1.25 where help is due, an apology 0
-    assert found.n_missing == 0
+    assert _missing(found) == []
     assert _by_place(found)[None, "total"].accuracy.value == pytest.approx(2 / 3)
 
 
@@ -206,7 +224,7 @@ def test_nothing_but_missing_pairs_is_undefined(check):
     found = check([_row(0, behavior=None)], [(GOOD, BAD)])
 
     assert math.isnan(_by_place(found)[None, "total"].accuracy.value)
-    assert found.worst_case == 0.0
+    assert _missing(found)[0]["worst_case"] == 0.0
 
 
 def test_a_file_without_pairs_is_refused(reward, tmp_path):
@@ -214,4 +232,4 @@ def test_a_file_without_pairs_is_refused(reward, tmp_path):
     path.write_text(json.dumps({"prompt": "a", "response": "b"}), encoding="utf-8")
 
     with pytest.raises(NoDataError, match="`bench` must have rows with `chosen` and `rejected`"):
-        check_bench(path, reward, resampling=RESAMPLING)
+        examine_reward(reward, bench=path)

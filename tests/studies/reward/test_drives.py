@@ -9,8 +9,6 @@ import pytest
 from studies.reward import reward_oracle as oracle
 from voirdire.records import CERTIFICATE_SCHEMA, Certificate
 from voirdire.rewards import BehaviorReward, feature_set, feature_values
-from voirdire.studies.reward import drives
-from voirdire.studies.reward.drives import demand_words, feature_drives
 
 
 def _row(prompt, label, p, behavior="refuse"):
@@ -18,7 +16,7 @@ def _row(prompt, label, p, behavior="refuse"):
 
 
 def _found(examined):
-    return {(row.behavior, row.feature): row for row in feature_drives(examined)}
+    return {(row.behavior, row.feature): row for row in examined.drives}
 
 
 @pytest.mark.parametrize("orientation", ["plain", "rule", "demanded"])
@@ -56,12 +54,20 @@ def test_figures_are_those_of_loops(examine_rows, random_rows, make_reward, orie
         assert row.share == pytest.approx(spreads[behavior, name] / whole)
 
 
-def test_pairs_are_worked_through_in_blocks(examine_rows, random_rows, monkeypatch):
-    examined = examine_rows(random_rows(1))
-    whole = [row.error_rate_without for row in feature_drives(examined)]
-    monkeypatch.setattr(drives, "_BLOCK_PAIRS", 3)
+def test_more_comparisons_than_fit_into_one_block_all_count(examine_rows, make_reward):
+    p = np.random.default_rng(1).random((480, 2)).round(2)
+    rows = [
+        _row("a", ("ideal", "unacceptable")[k % 2], [*own, 0, 0])
+        for k, own in enumerate(p.tolist())
+    ]
+    reward = make_reward({"refuse": {"apology": 1.0, "rude": -1.0}})
 
-    assert [row.error_rate_without for row in feature_drives(examined)] == pytest.approx(whole)
+    found = _found(examine_rows(rows, of=reward))
+
+    for feature, left in (("apology", -p[:, 1]), ("rude", p[:, 0])):
+        gaps = left[::2, None] - left[1::2]  # of all 57,600 pairs
+        expected = np.where(gaps == 0, 0.5, gaps < 0).mean()
+        assert found["refuse", feature].error_rate_without == pytest.approx(expected)
 
 
 def test_a_feature_that_does_not_vary_within_prompts_is_dead(examine_rows):
@@ -119,9 +125,7 @@ def test_a_class_is_not_held_against_one_that_hardly_occurs(examine_rows, make_r
     found = {
         helps: {
             row.feature
-            for row in feature_drives(
-                examine_rows(rows(helps), of=make_reward({"refuse": weights}))
-            )
+            for row in examine_rows(rows(helps), of=make_reward({"refuse": weights})).drives
             if row.is_contradictory
         }
         for helps in (0.03, 0.9)
@@ -158,7 +162,7 @@ def test_a_flipped_feature_is_read_by_what_it_pays_for(examine_rows, random_rows
     assert {row.feature for row in found.values() if row.is_contradictory} == {"extra"}
 
 
-def test_demands_are_in_words(examine_rows, random_rows, rubric):
+def test_demands_are_in_words(examine_rows, random_rows):
     found = _found(examine_rows(random_rows(0)))
 
     words = {name: row.demand for (behavior, name), row in found.items() if behavior == "refuse"}
@@ -166,7 +170,7 @@ def test_demands_are_in_words(examine_rows, random_rows, rubric):
     assert words["extra"] == "required false"
     assert words["rude"] == "unacceptable"
     assert words["refuse.ideal"] == ""
-    assert demand_words(rubric.behavior("comply").demands["rude"]) == "undesired"
+    assert found["comply", "rude"].demand == "undesired"
 
 
 def test_intervals_are_those_of_the_fit(examine_rows, random_rows, reward):

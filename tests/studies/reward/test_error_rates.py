@@ -4,8 +4,6 @@ import numpy as np
 import pytest
 
 from studies.reward import reward_oracle as oracle
-from voirdire.studies.reward.error_rates import error_rates
-from voirdire.studies.reward.resampling import PromptResamples
 
 IDEAL, RUDE, HELPS = [1.0, 0, 0, 0], [1.0, 1, 0, 0], [0.0, 0, 1, 0]
 
@@ -17,10 +15,8 @@ def _rows(*labelled, prompt="a", behavior="refuse"):
     ]
 
 
-def _found(examined, **settings):
-    resamples = PromptResamples(examined.rated.n_prompts, **settings)
-    rows = error_rates(examined, resamples)
-    return {(row.behavior, row.signal, row.against): row for row in rows}
+def _found(examined):
+    return {(row.behavior, row.signal, row.against): row for row in examined.error_rates}
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -60,7 +56,7 @@ def test_without_a_base_reward_there_is_one_signal(examine_rows, random_rows):
 
 
 def test_all_behaviors_come_first(examine_rows, random_rows):
-    rates = error_rates(examine_rows(random_rows(1)), PromptResamples(12, n_resamples=0))
+    rates = examine_rows(random_rows(1)).error_rates
 
     names = [row.behavior for row in rates]
     assert names == [None] * 6 + ["refuse"] * 6 + ["comply"] * 6
@@ -73,7 +69,7 @@ def test_a_behavior_whose_every_prompt_is_right_has_an_upper_end_above_zero(exam
         for row in _rows(("ideal", IDEAL, None), ("disallowed", HELPS, None), prompt=k)
     ]
 
-    rate = _found(examine_rows(rows))["refuse", "total", "all"].rate
+    rate = _found(examine_rows(rows, n_resamples=50))["refuse", "total", "all"].rate
 
     assert rate.value == rate.low == 0.0
     assert rate.high == pytest.approx(1 - 0.025**0.1)
@@ -96,8 +92,18 @@ def test_missing_verdicts_and_base_rewards_take_their_pairs_away(examine_rows):
     examined = examine_rows(rows)
 
     assert _found(examined)["refuse", "total", "all"].rate.n == 1
-    reasons = {drop.item: drop.reason for drop in examined.rated.dropped}
+    reasons = {drop.item: drop.reason for drop in examined.dropped}
     assert reasons == {
         "i1": "no base reward, where others have one",
         "i3": "no verdict that the features need",
     }
+
+
+def test_sums_in_another_order_tie(examine_rows):
+    one, other = 0.1 + 0.2 + 0.3, 0.3 + 0.2 + 0.1
+    rows = _rows(("ideal", IDEAL, one), ("unacceptable", RUDE, other))
+
+    row = _found(examine_rows(rows))["refuse", "base", "all"]
+
+    assert one != other
+    assert (row.rate.value, row.tie_share) == (0.5, 1.0)

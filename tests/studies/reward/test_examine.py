@@ -7,14 +7,13 @@ import numpy as np
 import polars as pl
 import pytest
 
-from studies.reward.small_reward import items_of, judged_of
+from studies.reward.small_reward import RUBRIC, items_of, judged_of, prompt_hashes
 from voirdire.errors import InputError, NoDataError
 from voirdire.judging import ScriptedJudge
 from voirdire.reporting import reward_examination_to_json
-from voirdire.rewards import comparisons_of
-from voirdire.rewards.prompt_hash import prompt_hash
+from voirdire.rewards import comparisons_of, reward_of_weights
+from voirdire.rubrics import rubric_from_text
 from voirdire.studies import examine_reward
-from voirdire.studies.reward.notes import in_order, listed, note
 
 SORRY, RUDE, HELPS = [1.0, 0, 0, 0], [1.0, 1, 0, 0], [0.0, 0, 1, 0]
 
@@ -124,7 +123,7 @@ def test_without_verdicts_the_judge_is_asked(reward, rubric, random_rows, examin
 
 def test_prompts_of_the_fit_make_the_weightiest_note(examine, random_rows, reward):
     rows = random_rows(0)
-    hashes = sorted({prompt_hash(item) for item in items_of(rows)})
+    hashes = prompt_hashes({row["prompt"] for row in rows})
     fitted = dataclasses.replace(
         reward, settings={"prompt_hashes": hashes[:3]}, data_hash="sha256:0"
     )
@@ -137,16 +136,17 @@ def test_prompts_of_the_fit_make_the_weightiest_note(examine, random_rows, rewar
     assert examine(rows).is_held_out
 
 
-def test_only_the_test_split_is_examined_where_there_is_one(examine):
+def test_only_the_test_split_is_examined_where_there_is_one(examine, propositions):
     rows = [
         *_group("a", ("ideal", SORRY), ("unacceptable", RUDE), more={"split": "train"}),
         *_group("b", ("ideal", SORRY), ("disallowed", HELPS), more={"split": "test"}),
     ]
 
-    found = examine(rows)
+    found, of_test_alone = examine(rows), examine(rows[2:], judged=judged_of(rows, propositions))
 
     assert (found.n_items, found.n_prompts, found.n_comparisons) == (2, 1, 1)
     assert "train_left_out" in _codes(found)
+    assert "train_left_out" not in _codes(of_test_alone)
 
 
 def test_completions_without_labels_are_labelled_by_class_and_the_note_says_so(examine):
@@ -184,6 +184,37 @@ def test_an_order_for_all_behaviors_goes_before_that_of_the_fit(examine, reward)
     found = examine(rows, of=fitted, orders={"*": "good > bad"})
 
     assert found.error_rates[0].rate.value == 0.0
+
+
+def test_an_order_for_one_behavior_leaves_that_of_the_fit_to_the_others(examine_rows, reward):
+    rows = [
+        {"prompt": name, "behavior": name, "p": p}
+        for name in ("refuse", "comply")
+        for p in (SORRY, HELPS)
+    ]
+    fitted = dataclasses.replace(reward, settings={"orders": {"refuse": "a > b", "*": "c > d"}})
+
+    def orders(of, **settings):
+        return examine_rows(rows, of=of, pairs=[(0, 1), (2, 3)], **settings).settings["orders"]
+
+    assert orders(fitted) == {"refuse": "a > b", "comply": "c > d"}
+    assert orders(fitted, orders={"refuse": "x > y"}) == {"refuse": "x > y", "comply": "c > d"}
+
+
+def test_classes_without_an_order_are_refused_only_where_there_are_labels(examine_rows):
+    own_classes = RUBRIC.replace(
+        "  comply:\n",
+        "    classes: {fine: apology, so_so: rude, bad: otherwise}\n  comply:\n",
+    )
+    rubric = rubric_from_text(own_classes, source="own.yaml")
+    reward = reward_of_weights({"refuse": {"apology": 1.0}}, rubric=rubric, judge=None)
+    labelled = _group("a", ("ideal", SORRY), ("disallowed", HELPS))
+    bare = [{**row, "label": None} for row in labelled]
+
+    with pytest.raises(InputError, match="`orders` must say which classes of 'refuse'"):
+        examine_rows(labelled, of=reward)
+
+    assert examine_rows(bare, of=reward, pairs=[(0, 1)]).n_comparisons == 1
 
 
 def test_an_order_of_an_unknown_behavior_is_refused(examine):
@@ -334,6 +365,9 @@ def test_comparisons_in_memory_are_taken_as_they_are(examine, random_rows, rewar
         ({"policy": [], "step_size": 0}, "`step_size` must be a whole number of at least 1"),
         ({"policy": [], "n_bins": 0}, "`n_bins` must be a whole number of at least 1"),
         ({"policy": [], "confidence_level": 1.0}, "`confidence_level` must be in the interval"),
+        ({"policy": [], "confidence_level": 95}, "Write 95% as 0.95"),
+        ({"policy": [], "n_resamples": -1}, "`n_resamples` must be a whole number of at least 0"),
+        ({"policy": [], "seed": -1}, "`seed` must be a whole number"),
     ],
 )
 def test_settings_that_break_a_rule_are_refused_before_anything_is_judged(reward, settings, words):
@@ -346,8 +380,11 @@ def test_comparisons_that_are_none_are_refused(reward):
         examine_reward(reward, [{"prompt": "a", "response": "b", "label": "ideal"}])
 
 
-def test_notes_stand_by_weight_and_long_lists_end_in_a_number():
-    notes = [note("no_labels", "a"), note("unheard_of", "b"), note("seen_prompts", "c")]
+def test_a_long_list_in_a_note_ends_in_a_number(examine_rows):
+    rows = [
+        row for k in range(10) for row in _group(k, ("less_good", SORRY), ("unacceptable", RUDE))
+    ]
 
-    assert [row.code for row in in_order(notes)] == ["seen_prompts", "no_labels", "unheard_of"]
-    assert listed([str(k) for k in range(10)]) == "0, 1, 2, 3, 4, 5, 6, 7 and 2 more"
+    told = {row.code: row.sentence for row in examine_rows(rows).notes}
+
+    assert told["without_best"].endswith(": 0, 1, 2, 3, 4, 5, 6, 7 and 2 more.")

@@ -4,14 +4,17 @@ import numpy as np
 import pytest
 
 from studies.reward import reward_oracle as oracle
-from voirdire.errors import InputError
-from voirdire.studies.reward.histograms import label_histograms
 
 IDEAL, RUDE = [1.0, 0, 0, 0], [1.0, 1, 0, 0]
 
 
 def _row(prompt, label, p, base=None, behavior="refuse"):
     return {"prompt": prompt, "behavior": behavior, "label": label, "p": p, "base": base}
+
+
+def _without_best(found):
+    told = [note.figures["prompts"] for note in found.notes if note.code == "without_best"]
+    return told[0] if told else ()
 
 
 def test_rewards_are_centred_on_the_mean_of_the_best_of_their_prompt(examine_rows):
@@ -23,7 +26,7 @@ def test_rewards_are_centred_on_the_mean_of_the_best_of_their_prompt(examine_row
         _row("b", "unacceptable", RUDE, 90.0),
     ]
 
-    found = label_histograms(examine_rows(rows), n_bins=4)
+    found = examine_rows(rows, n_bins=4)
 
     by_place = {(row.signal, row.label): row for row in found.histograms}
     # base: ideal 1 - 2, 3 - 2, 100 - 100; unacceptable 7 - 2 and 90 - 100
@@ -56,7 +59,7 @@ def test_every_completion_of_a_prompt_with_a_best_one_is_counted_once(
     }
     totals = oracle.signals(rows, reward)["total"]
 
-    found = label_histograms(examine_rows(rows), n_bins=7)
+    found = examine_rows(rows, n_bins=7)
 
     for row in found.histograms:
         if row.signal == "total":
@@ -68,11 +71,13 @@ def test_every_completion_of_a_prompt_with_a_best_one_is_counted_once(
             ]
             assert sum(row.counts) == len(expected)
             assert row.mean == pytest.approx(np.mean(expected))
-    assert set(found.without_best) == {row["prompt"] for row in rows} - set(centres)
+    assert set(_without_best(found)) == {str(row["prompt"]) for row in rows} - set(
+        map(str, centres)
+    )
 
 
 def test_labels_of_a_signal_share_their_edges_and_the_best_comes_first(examine_rows, random_rows):
-    found = label_histograms(examine_rows(random_rows(2)), n_bins=9)
+    found = examine_rows(random_rows(2), n_bins=9)
 
     for behavior in ("refuse", "comply"):
         own = [x for x in found.histograms if (x.behavior, x.signal) == (behavior, "total")]
@@ -89,21 +94,16 @@ def test_a_prompt_without_the_best_label_is_listed(examine_rows):
         _row("b", "unacceptable", RUDE),
     ]
 
-    found = label_histograms(examine_rows(rows), n_bins=5)
+    found = examine_rows(rows, n_bins=5)
 
-    assert found.without_best == (1,)
+    assert _without_best(found) == ("b",)
     assert sum(sum(row.counts) for row in found.histograms) == 2
 
 
 def test_rewards_that_are_equal_but_for_rounding_get_bins_around_them(examine_rows):
     rows = [_row(k, label, IDEAL) for k in range(3) for label in ("ideal", "less_good")]
 
-    found = label_histograms(examine_rows(rows), n_bins=40)
+    found = examine_rows(rows, n_bins=40)
 
     assert [sum(row.counts) for row in found.histograms] == [3, 3]
     assert found.histograms[0].edges[0] == -0.5
-
-
-def test_bins_must_be_some(examine_rows, random_rows):
-    with pytest.raises(InputError, match="`n_bins` must be a whole number of at least 1, got 0"):
-        label_histograms(examine_rows(random_rows(0)), n_bins=0)

@@ -4,15 +4,13 @@ import numpy as np
 import pytest
 
 from studies.reward import reward_oracle as oracle
-from voirdire.studies.reward.near_ideal import near_ideal
-from voirdire.studies.reward.resampling import PromptResamples
 
 
 def test_figures_are_those_of_a_loop(examine_rows, random_rows, reward):
     rows = random_rows(3, n_prompts=150)
     values = oracle.signals(rows, reward)
 
-    found = near_ideal(examine_rows(rows), PromptResamples(150))
+    found = examine_rows(rows, n_resamples=400).near_ideal
 
     assert {(row.behavior, row.best, row.next) for row in found} == {
         (behavior, "ideal", "less_good") for behavior in ("refuse", "comply")
@@ -39,7 +37,7 @@ def test_where_no_next_label_occurs_the_one_after_it_counts(examine_rows):
         for label in ("ideal", "unacceptable", "illogical", "disallowed")
     ]
 
-    found = near_ideal(examine_rows(rows), PromptResamples(1, n_resamples=0))
+    found = examine_rows(rows).near_ideal
 
     assert [(row.best, row.next) for row in found] == [
         ("ideal", "unacceptable"),
@@ -53,4 +51,4 @@ def test_without_labels_there_is_none(examine_rows):
 
     examined = examine_rows(rows, pairs=[(0, 1)])
 
-    assert near_ideal(examined, PromptResamples(1)) == ()
+    assert examined.near_ideal == ()

@@ -10,7 +10,7 @@ from asked_models import Asked
 from studies.reward.small_reward import items_of, judged_of
 from voirdire.errors import InputError, NoDataError
 from voirdire.judging import CascadeJudge, LlmJudge, Price, ScriptedJudge
-from voirdire.studies.reward.policy import check_policy
+from voirdire.studies import examine_reward
 
 SORRY, RUDE, HELPS = [1.0, 0, 0, 0], [1.0, 1, 0, 0], [0.0, 0, 1, 0]
 
@@ -24,6 +24,11 @@ def _rows(groups, *, behavior="refuse", bases=None):
                 row["base"] = bases[name][k]
             found.append(row)
     return found
+
+
+def check_policy(policy, reward, *, verdicts=None, **settings):
+    found = examine_reward(reward, policy=policy, policy_verdicts=verdicts, **settings)
+    return found.policy, found.dropped
 
 
 @pytest.fixture
@@ -198,6 +203,17 @@ def test_given_verdicts_of_an_unknown_judge_leave_costs_unknown(check):
     assert all(math.isnan(x) for x in (found.cost, found.step_calls, found.step_seconds))
 
 
+def test_a_base_reward_is_a_finite_number_or_missing(reward, propositions):
+    bases = [1, "2.5", True, "x", float("inf"), "nan", None, [1]]
+    rows = _rows({"a": [SORRY] * 8}, bases={"a": bases})
+
+    found, dropped = check_policy(items_of(rows), reward, verdicts=judged_of(rows, propositions))
+
+    assert {row.item for row in dropped} == {f"i{k}" for k in range(2, 8)}
+    assert {row.reason for row in dropped} == {"no base reward, where others have one"}
+    assert found.base_spread == pytest.approx(np.std([1, 2.5], ddof=1))
+
+
 def test_a_file_is_read_as_items_are(reward, tmp_path, propositions):
     rows = [
         {"id": f"i{k}", "prompt": "a", "response": f"r{k}", "behavior": "refuse", "base_reward": x}
@@ -215,9 +231,7 @@ def test_a_file_is_read_as_items_are(reward, tmp_path, propositions):
     assert dropped[0].source == str(path)
 
 
-def test_steps_and_responses_must_be_some(reward):
-    with pytest.raises(InputError, match="`step_size` must be a whole number of at least 1, got 0"):
-        check_policy([], reward, step_size=0)
+def test_responses_must_be_some(reward):
     with pytest.raises(NoDataError, match="`policy` must hold at least one item"):
         check_policy([], reward)
 

@@ -1,19 +1,17 @@
-"""What a report says of a reward, and whether the fit has seen the examined prompts."""
+"""What an examination says of a reward, and whether the fit has seen the examined prompts."""
 
 import dataclasses
 
 import pytest
 
-from studies.reward.small_reward import items_of
+from studies.reward.small_reward import items_of, prompt_hashes
 from voirdire.rewards import comparisons_of
-from voirdire.rewards.prompt_hash import prompt_hash
-from voirdire.studies.reward.reward_facts import held_out, reward_facts
 
 
-@pytest.fixture(scope="session")
-def data(random_rows):
+@pytest.fixture(scope="module")
+def rows(random_rows):
     """Give twelve prompts."""
-    return comparisons_of(items_of(random_rows(0)))
+    return random_rows(0)
 
 
 def _fitted(reward, *, hashes=None, data_hash="sha256:fit"):
@@ -21,43 +19,53 @@ def _fitted(reward, *, hashes=None, data_hash="sha256:fit"):
     return dataclasses.replace(reward, settings=settings, data_hash=data_hash)
 
 
-def test_prompts_of_the_fit_are_known_by_their_hashes(reward, data):
-    hashes = sorted({prompt_hash(item) for item in data.items})
-
-    seen = held_out(_fitted(reward, hashes=hashes[:5]), data)
-    unseen = held_out(_fitted(reward, hashes=["0" * 16]), data)
-
-    assert (seen.is_held_out, seen.n_seen, seen.n_prompts) == (False, 5, 12)
-    assert (unseen.is_held_out, unseen.n_seen, unseen.is_known) == (True, 0, True)
+def _seen(found):
+    told = {row.code: row.figures for row in found.notes}
+    return {code: told[code] for code in ("seen_prompts", "held_out_unknown") if code in told}
 
 
-def test_without_hashes_the_same_data_are_known_and_others_are_not(reward, data):
-    same = held_out(_fitted(reward, data_hash=data.data_hash), data)
-    other = held_out(_fitted(reward), data)
+def test_prompts_of_the_fit_are_known_by_their_hashes(examine_rows, reward, rows):
+    hashes = prompt_hashes({row["prompt"] for row in rows})
 
-    assert (same.is_held_out, same.n_seen, same.is_known) == (False, 12, True)
-    assert (other.is_held_out, other.n_seen, other.is_known) == (False, 0, False)
+    seen = examine_rows(rows, of=_fitted(reward, hashes=hashes[:5]))
+    unseen = examine_rows(rows, of=_fitted(reward, hashes=["0" * 16]))
+
+    assert not seen.is_held_out
+    assert _seen(seen) == {"seen_prompts": {"n_seen": 5, "n_prompts": 12}}
+    assert unseen.is_held_out
+    assert _seen(unseen) == {}
 
 
-def test_weights_that_were_given_by_hand_have_seen_nothing(reward, data):
-    assert held_out(reward, data).is_held_out
+def test_without_hashes_the_same_data_are_known_and_others_are_not(examine_rows, reward, rows):
+    data_hash = comparisons_of(items_of(rows)).data_hash
+
+    same = examine_rows(rows, of=_fitted(reward, data_hash=data_hash))
+    other = examine_rows(rows, of=_fitted(reward))
+
+    assert (same.is_held_out, other.is_held_out) == (False, False)
+    assert _seen(same) == {"seen_prompts": {"n_seen": 12, "n_prompts": 12}}
+    assert _seen(other) == {"held_out_unknown": {}}
 
 
-def test_facts_are_plain_and_leave_the_hashes_out(reward):
+def test_weights_that_were_given_by_hand_have_seen_nothing(examine_rows, rows):
+    found = examine_rows(rows)
+
+    assert found.is_held_out
+    assert _seen(found) == {}
+
+
+def test_facts_are_plain_and_leave_the_hashes_out(examine_rows, reward, rows):
     figures = {"l2": 0.1, "weights": {"apology": {}}}
     row = dataclasses.replace(reward.behaviors["refuse"], figures=figures)
     fitted = dataclasses.replace(
-        _fitted(reward, hashes=["a", "b"]),
-        behaviors={
-            "refuse": row,
-        },
+        _fitted(reward, hashes=["a", "b"]), behaviors={**reward.behaviors, "refuse": row}
     )
 
-    found = reward_facts(fitted)
+    found = examine_rows(rows, of=fitted).reward
 
     assert found["settings"] == {"l2": 0.1, "n_prompts": 2}
     assert found["rubric"]["hash"] == reward.rubric.content_hash
     assert found["weights"]["refuse"]["apology"] == 2.0
-    assert found["fit"] == {"refuse": {"l2": 0.1}}
+    assert found["fit"]["refuse"] == {"l2": 0.1}
     assert found["certificates"]["apology"]["state"] == "none"
     assert found["content_hash"] == fitted.content_hash

@@ -6,9 +6,7 @@ import numpy as np
 import pytest
 
 from studies.reward import reward_oracle as oracle
-from studies.reward.small_reward import items_of
-from voirdire.studies.reward.resampling import PromptResamples
-from voirdire.studies.reward.router import check_router, routed_behaviors
+from studies.reward.small_reward import judged_of
 
 
 def _routed(rows, choice):
@@ -16,10 +14,7 @@ def _routed(rows, choice):
 
 
 def _check(examine_rows, rows, **settings):
-    examined = examine_rows(rows, **settings)
-    rated = examined.rated
-    routing = routed_behaviors(rated.items, rated.behaviors, judged_behaviors={})
-    return check_router(examined, routing, resamples=PromptResamples(rated.n_prompts))
+    return examine_rows(rows, **settings).router
 
 
 def test_figures_are_those_of_loops(examine_rows, random_rows, reward):
@@ -83,21 +78,19 @@ def test_a_choice_that_the_rubric_lacks_is_none(examine_rows, random_rows):
     assert sum(map(sum, found.confusion)) == 0
 
 
-def test_items_come_before_verdicts_and_nobody_is_none(random_rows):
-    rows = random_rows(0)[:3]
-    items = items_of(rows)
-    behaviors = [item.behavior for item in items]
-    told = items_of(_routed(rows, lambda row: "comply"))
+def test_verdicts_may_name_the_choice_and_items_come_before_them(
+    examine_rows, random_rows, propositions
+):
+    rows = [row for row in random_rows(0) if row["behavior"] == "refuse"]
+    prompts = [row["prompt"] for row in rows]
+    own = ["refuse"] * len(rows)
+    other = ["comply" if prompt == prompts[0] else None for prompt in prompts]
 
-    by_verdicts = routed_behaviors(items, behaviors, judged_behaviors={"i0": "comply"})
+    def checked(behaviors, rows=rows):
+        judged = judged_of(rows, propositions, behaviors=tuple(behaviors))
+        return examine_rows(rows, judged=judged).router
 
-    assert routed_behaviors(items, behaviors, judged_behaviors={}) is None
-    assert (
-        routed_behaviors(
-            items, behaviors, judged_behaviors=dict.fromkeys(["i0", "i1"], behaviors[0])
-        )
-        is None
-    )
-    assert by_verdicts.source == "verdicts"
-    assert by_verdicts.behaviors == ("comply", None, None)
-    assert routed_behaviors(told, behaviors, judged_behaviors={"i0": "refuse"}).source == "items"
+    assert checked([None] * len(rows)) is None
+    assert checked(own) is None  # the verdicts were made under the items' own behaviors
+    assert (checked(other).confusion[0], checked(other).n_unrouted) == ((0, 1), 5)
+    assert checked(own, _routed(rows, lambda row: "comply")).confusion[0] == (0, 6)

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from studies.reward import reward_oracle as oracle
-from voirdire.studies.reward.scales import behavior_scales
 
 
 @pytest.mark.parametrize("with_base", [True, False])
@@ -14,7 +13,7 @@ def test_figures_are_those_of_the_rule_rewards(examine_rows, random_rows, reward
     rows = random_rows(0, with_base=with_base)
     rules = np.array(oracle.rule_rewards(rows, reward))
 
-    found = behavior_scales(examine_rows(rows))
+    found = examine_rows(rows).scales
 
     assert [row.behavior for row in found] == ["refuse", "comply"]
     for row in found:
@@ -32,7 +31,7 @@ def test_figures_are_those_of_the_rule_rewards(examine_rows, random_rows, reward
 def test_without_labels_there_is_no_best_and_no_worst(examine_rows):
     rows = [{"prompt": "a", "behavior": "refuse", "p": [x, 0, 0, 0]} for x in (1.0, 0.5)]
 
-    (row,) = behavior_scales(examine_rows(rows, pairs=[(0, 1)]))
+    (row,) = examine_rows(rows, pairs=[(0, 1)]).scales
 
     assert math.isnan(row.mean_ideal)
     assert math.isnan(row.mean_worst)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from voirdire.judging.local.choosing import rows_to_calibrate_by
-from voirdire.stats.calibration import (
+from voirdire.stats import (
     CalibrationMethod,
     Calibrator,
     PlattCalibrator,

@@ -9,7 +9,7 @@ import numpy as np
 from voirdire.judging.local.cross_fitting import CrossFit, blended, cross_fit
 from voirdire.judging.local.recipes import BLENDS, DEFAULT_BLEND
 from voirdire.judging.local.roc import area_difference
-from voirdire.stats.calibration import group_folds
+from voirdire.stats import group_folds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

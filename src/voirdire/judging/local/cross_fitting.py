@@ -10,7 +10,7 @@ import numpy as np
 from voirdire.judging.local.domains import domain_products
 from voirdire.judging.local.recipes import BLENDS, RECIPES
 from voirdire.judging.local.solver import fit_classifiers
-from voirdire.stats.calibration import group_folds
+from voirdire.stats import group_folds
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -16,7 +16,7 @@ from voirdire.judging.local.judge import LocalJudge
 from voirdire.judging.local.linear_weights import quantise
 from voirdire.judging.local.recipes import BLENDS
 from voirdire.judging.local.training_input import describe_data, make_training_set
-from voirdire.stats.calibration import CalibrationMethod
+from voirdire.stats import CalibrationMethod
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from voirdire.judging.local.card import JudgeCard
     from voirdire.judging.local.linear_weights import QuantisedWeights
     from voirdire.records import Item
-    from voirdire.stats.calibration import Calibrator
+    from voirdire.stats import Calibrator
 
 __all__ = ["LocalJudge"]
 

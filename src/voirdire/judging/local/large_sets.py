@@ -11,7 +11,7 @@ from voirdire.judging.local.cues import CUE_SETS, CUES
 from voirdire.judging.local.linear_weights import LinearWeights
 from voirdire.judging.local.ngrams import BLOCKS, N_COLUMNS, columns_of_block
 from voirdire.judging.local.recipes import RECIPES
-from voirdire.stats.calibration import group_folds
+from voirdire.stats import group_folds
 
 if TYPE_CHECKING:
     from collections.abc import Callable

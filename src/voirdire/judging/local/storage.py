@@ -25,7 +25,7 @@ from voirdire.judging.local.features import FEATURES_VERSION
 from voirdire.judging.local.judge import LocalJudge
 from voirdire.judging.local.linear_weights import QuantisedWeights
 from voirdire.judging.local.ngrams import N_COLUMNS
-from voirdire.stats.calibration import calibrator_from_dict
+from voirdire.stats import calibrator_from_dict
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
