@@ -217,14 +217,12 @@ def test_every_calibrator_gives_probabilities_and_another_fingerprint(judge, met
     assert (made.fingerprint == judge.fingerprint) == (method == "platt")
 
 
-def judge_with_extra_positives(*, calibrates):
+def judge_with_extra_positives():
     """200 items of one set, and 80 of another, all true, that only informs."""
     items, labels = made_items(n=200)
     extra = [Item(id=f"x{index}", response=f"Sorry about the {noun} {index}.")
              for index, noun in enumerate(NOUNS * 8)]  # fmt: skip
-    told = TrainingData(
-        name="extra", n_items=0, informs_only=True, calibrates=calibrates, licence="MIT"
-    )
+    told = TrainingData(name="extra", n_items=0, informs_only=True, calibrates=False, licence="MIT")
     return distill_judge(
         [*items, *extra],
         np.vstack([labels[:, :1], np.ones((80, 1))]),
@@ -236,7 +234,7 @@ def judge_with_extra_positives(*, calibrates):
 
 @pytest.mark.ci
 def test_sets_that_neither_count_nor_calibrate_do_not_move_the_base_rate():
-    judge = judge_with_extra_positives(calibrates=False)
+    judge = judge_with_extra_positives()
 
     plain = judge.probabilities([Item(id="n", response="river bottle. Noted. window summer.")])
     assert plain[0, 0] < 0.2
@@ -249,14 +247,24 @@ def test_sets_that_neither_count_nor_calibrate_do_not_move_the_base_rate():
     assert "extra: 80 items; informs only; MIT" in judge.card.to_markdown()
 
 
-@pytest.mark.ci
-def test_a_set_that_calibrates_moves_the_base_rate():
-    sorry = Item(id="s", response="Sorry about the window 3.")
+@pytest.mark.parametrize(("calibrates", "share"), [(True, 0.5), (False, 0.3)])
+def test_sets_that_calibrate_count_alike_whatever_their_size(calibrates, share):
+    # Texts that tell nothing: 160 of which 3 in 10 are true, and 40 of which 7 in 10 are. What is
+    # left is the mean of the shares, or the share of the one set that calibrates.
+    rng = np.random.default_rng(0)
+    items = [Item(id=str(n), response=" ".join(rng.choice(NOUNS, 5))) for n in range(200)]
+    labels = [[n % 10 < (3 if n < 160 else 7)] for n in range(200)]
 
-    quiet = judge_with_extra_positives(calibrates=False).probabilities([sorry])
-    loud = judge_with_extra_positives(calibrates=True).probabilities([sorry])
+    judge = distill_judge(
+        items,
+        labels,
+        questions=["chance"],
+        sources=["large"] * 160 + ["small"] * 40,
+        about=[TrainingData(name="small", n_items=0, calibrates=calibrates)],
+        n_folds=3,
+    )
 
-    assert loud[0, 0] > quiet[0, 0]
+    assert judge.probabilities(items).mean() == pytest.approx(share, abs=0.05)
 
 
 def test_chinese_is_learned_from_its_characters():
