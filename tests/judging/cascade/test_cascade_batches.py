@@ -213,14 +213,14 @@ def test_where_everything_goes_on_it_is_the_second_judge(cascades, rubric):
 
 def test_a_call_that_fails_is_a_failure_and_not_the_first_judges_answer(cascades, rubric):
     cascades.says = lambda response: RefusalError("no")
-    items = [Item(id="a", response="0.5 0.5 a"), Item(id="b", response="0.0 1.0 b")]
+    items = [Item(id="b", response="0.0 1.0 b"), Item(id="a", response="0.5 0.5 a")]
 
     frame = judge(items, rubric=rubric, judge=cascades.cascade()).frame()
 
     asked = frame.filter(pl.col("source") != "derived")
-    assert asked["probability"].to_list() == [None, None, 0.0, 1.0]
-    assert [why is None for why in asked["failure"]] == [False, False, True, True]
-    assert asked["source"].to_list() == ["logprob", "logprob", "classifier", "classifier"]
+    assert asked["probability"].to_list() == [0.0, 1.0, None, None]
+    assert [why is None for why in asked["failure"]] == [True, True, False, False]
+    assert asked["source"].to_list() == ["classifier", "classifier", "logprob", "logprob"]
 
 
 def test_what_the_first_judge_raises_ends_the_run_as_it_is(cascades, rubric):

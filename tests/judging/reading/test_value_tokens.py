@@ -340,7 +340,7 @@ def test_characters_divided_among_tokens_and_special_tokens_around_do_not_matter
     half, more = step("\ufffd"), step("\ufffd\ufffd")
 
     found = beside_a_text(
-        '{"x": "很好", "a": true}',
+        '{"x": "很很很很很很很很好", "a": true}',
         [
             step('{"x"'),
             step(': "'),
@@ -351,7 +351,7 @@ def test_characters_divided_among_tokens_and_special_tokens_around_do_not_matter
             value,
             step("}<|end|>"),
         ],
-        [step('<s>{"x": "很好", "a":'), value, step("}")],
+        [step('<s>{"x": "很很很很很很很很好", "a":'), value, step("}")],
     )
     written = beside_a_text(
         '{"x": "\ufffd", "a": true}', [step('{"x": "\ufffd", "a":'), value, step("}")]
