@@ -1,20 +1,20 @@
-"""A cascade behind a live judge: who answers, what is late, and how it ends."""
+"""A cascade behind a live reward: who answers, what is late, and how it ends."""
 
 import asyncio
 
 import numpy as np
 import pytest
 
+import voirdire
 from asked_models import shown_item
 from judging.cascade.cascade_cases import first_says, is_between, made_items, then_says
 from voirdire.errors import AccessError, RefusalError
 from voirdire.judging import Limits, LiveSettings, LlmJudge, ScriptedJudge
-from voirdire.judging.live.answers import CLOSED, LATE, Asked
-from voirdire.judging.live.cascade_asker import CascadeAsker
-from voirdire.judging.live.live_judge import LiveJudge
-from voirdire.judging.plan import plan_judging
 from voirdire.models import ScriptedModel
 from voirdire.records import Item
+from voirdire.rewards import LiveReward, reward_of_weights
+
+LATE, CLOSED = "no verdict within the deadline", "the judge is closed"
 
 SURE, UNSURE = Item(id="sure", response="0.01 0.99 s"), Item(id="unsure", response="0.5 0.99 u")
 
@@ -26,12 +26,16 @@ def slow_model(delay_s):
     )
 
 
-def run(plan, ask, **settings):
-    """Start a live judge, have it asked, close it, and give what came of it and its state."""
-    store = settings.pop("store", None)
+def live_reward(cascade, rubric, *, store=None, **settings):
+    reward = reward_of_weights({"refuse": {"good": 1.0}}, rubric=rubric)
+    return LiveReward(reward, judge=cascade, store=store, settings=LiveSettings(**settings))
+
+
+def run(cascade, rubric, ask, **settings):
+    """Start a live reward, have it asked, close it, and give what came of it and its state."""
 
     async def whole():
-        live = LiveJudge(plan, store=store, settings=LiveSettings(**settings))
+        live = live_reward(cascade, rubric, **settings)
         await live.start()
         try:
             return await ask(live), live.state
@@ -41,17 +45,22 @@ def run(plan, ask, **settings):
     return asyncio.run(asyncio.wait_for(whole(), timeout=60))
 
 
+def failures(found):
+    """Give by item why there is no verdict; None where there is one."""
+    return tuple(found.judged.failures.get(item) for item in found.judged.items)
+
+
 def test_each_item_gets_the_answers_of_one_judge(cascades, rubric):
     items = made_items(2_500)
-    plan = plan_judging(cascades.cascade(), rubric)
+    judge = cascades.cascade()
 
     async def ask(live):
-        parts = [live.ask(items[start : start + 250]) for start in range(0, 2_500, 250)]
+        parts = [live.rewards(items[start : start + 250]) for start in range(0, 2_500, 250)]
         return await asyncio.gather(*parts)
 
-    parts, state = run(plan, ask)
+    parts, state = run(judge, rubric, ask)
 
-    found = np.concatenate([part.probabilities for part in parts])
+    found = np.concatenate([part.judged.probabilities for part in parts])
     expected = [
         list(then_says(item.response).values())
         if is_between(item.response)
@@ -67,12 +76,12 @@ def test_each_item_gets_the_answers_of_one_judge(cascades, rubric):
 
 def test_each_answer_says_which_judge_it_is_of_remembered_or_not(cascades, rubric):
     items = made_items(60)
-    plan = plan_judging(cascades.cascade(), rubric)
+    judge = cascades.cascade()
 
     async def ask(live):
-        return await live.ask(items), await live.ask(items)
+        return await live.rewards(items), await live.rewards(items)
 
-    (first, again), _ = run(plan, ask)
+    (first, again), _ = run(judge, rubric, ask)
 
     expected = tuple("scripted" if is_between(item.response) else "quick" for item in items)
     assert first.answered_by == again.answered_by == expected
@@ -80,26 +89,27 @@ def test_each_answer_says_which_judge_it_is_of_remembered_or_not(cascades, rubri
 
 
 def test_a_judge_alone_says_nothing_of_who_answered(cascades, rubric):
-    plan = plan_judging(cascades.first(), rubric)
+    judge = cascades.first()
 
-    verdicts, _ = run(plan, lambda live: live.ask([SURE]))
+    verdicts, _ = run(judge, rubric, lambda live: live.rewards([SURE]))
 
     assert verdicts.answered_by is None
 
 
 def test_it_says_the_same_as_a_run_of_a_file(cascades, rubric, tmp_path):
     items = made_items(300)
-    plan = plan_judging(cascades.cascade(), rubric)
-    alone = plan.judge.probabilities(items)
+    judge = cascades.cascade()
+    verdicts = voirdire.judge(items, judge=judge, rubric=rubric)
+    alone = np.column_stack([verdicts.probability(name) for name in rubric.propositions])
     cascades.asked.seen.clear()
     store = tmp_path / "replies.sqlite"
 
-    first, _ = run(plan, lambda live: live.ask(items), store=store)
+    first, _ = run(judge, rubric, lambda live: live.rewards(items), store=store)
     n_asked = cascades.n_asked
-    again, state = run(plan, lambda live: live.ask(items), store=store)
+    again, state = run(judge, rubric, lambda live: live.rewards(items), store=store)
 
-    assert np.array_equal(first.probabilities, alone)
-    assert np.array_equal(again.probabilities, alone)
+    assert np.array_equal(first.judged.probabilities, alone)
+    assert np.array_equal(again.judged.probabilities, alone)
     assert cascades.n_asked == n_asked > 0
     assert state.n_calls == 0
     assert again.n_stored == sum(is_between(item.response) for item in items)
@@ -107,41 +117,43 @@ def test_it_says_the_same_as_a_run_of_a_file(cascades, rubric, tmp_path):
 
 @pytest.mark.ci
 def test_where_the_second_judge_is_late_only_its_items_are(cascades, rubric):
-    plan = plan_judging(cascades.cascade(then=LlmJudge(model=slow_model(2.0))), rubric)
+    judge = cascades.cascade(then=LlmJudge(model=slow_model(2.0)))
 
-    verdicts, _ = run(plan, lambda live: live.ask([SURE, UNSURE], deadline_s=0.5))
+    verdicts, _ = run(judge, rubric, lambda live: live.rewards([SURE, UNSURE], deadline_s=0.5))
 
-    assert verdicts.failures == (None, LATE)
-    assert verdicts.probabilities[0].tolist() == [0.01, 0.99]
-    assert np.isnan(verdicts.probabilities[1]).all()
+    assert failures(verdicts) == (None, LATE)
+    assert verdicts.judged.probabilities[0].tolist() == [0.01, 0.99]
+    assert np.isnan(verdicts.judged.probabilities[1]).all()
     assert verdicts.n_late == 1
     assert verdicts.answered_by == ("quick", "scripted")  # it was asked, and may have to be paid
 
 
 def test_what_comes_late_is_there_the_next_time(cascades, rubric):
-    plan = plan_judging(cascades.cascade(then=LlmJudge(model=slow_model(0.4))), rubric)
+    judge = cascades.cascade(then=LlmJudge(model=slow_model(0.4)))
 
     async def ask(live):
-        first = await live.ask([UNSURE], deadline_s=0.05)
-        return first, await live.ask([UNSURE], deadline_s=20)
+        first = await live.rewards([UNSURE], deadline_s=0.05)
+        return first, await live.rewards([UNSURE], deadline_s=20)
 
-    (first, second), state = run(plan, ask)
+    (first, second), state = run(judge, rubric, ask)
 
-    assert first.failures == (LATE,)
-    assert second.failures == (None,)
-    assert second.probabilities[0] == pytest.approx(list(then_says(UNSURE.response).values()))
+    assert failures(first) == (LATE,)
+    assert failures(second) == (None,)
+    assert second.judged.probabilities[0] == pytest.approx(
+        list(then_says(UNSURE.response).values())
+    )
     assert state.n_calls == 1
 
 
 def test_a_call_that_fails_is_a_failure(cascades, rubric):
     cascades.says = lambda response: RefusalError("no")
-    plan = plan_judging(cascades.cascade(), rubric)
+    judge = cascades.cascade()
 
-    verdicts, state = run(plan, lambda live: live.ask([SURE, UNSURE]))
+    verdicts, state = run(judge, rubric, lambda live: live.rewards([SURE, UNSURE]))
 
-    assert verdicts.failures[0] is None
-    assert verdicts.failures[1].startswith("refusal")
-    assert np.isnan(verdicts.probabilities[1]).all()
+    assert failures(verdicts)[0] is None
+    assert failures(verdicts)[1].startswith("refusal")
+    assert np.isnan(verdicts.judged.probabilities[1]).all()
     assert state.n_failures == 1
     assert verdicts.answered_by == ("quick", "scripted")
 
@@ -154,35 +166,35 @@ def test_what_the_first_judge_cannot_answer_goes_on(cascades, rubric):
 
     first = ScriptedJudge(questions=("sorry", "rude"), answer=answer)
     odd, none = Item(id="odd", response="0 0 odd"), Item(id="none", response="nan 0 none")
-    plan = plan_judging(cascades.cascade(first=first), rubric)
+    judge = cascades.cascade(first=first)
 
-    verdicts, _ = run(plan, lambda live: live.ask([SURE, odd, none]))
+    verdicts, _ = run(judge, rubric, lambda live: live.rewards([SURE, odd, none]))
 
-    assert verdicts.failures == (None, None, None)
+    assert failures(verdicts) == (None, None, None)
     assert set(cascades.asked.seen) == {"0 0 odd", "nan 0 none"}
 
 
 def test_a_model_that_is_out_of_order_leaves_the_first_judge_at_work(cascades, rubric):
     limits = Limits(max_attempts=1)
-    plan = plan_judging(cascades.cascade(then=cascades.then(limits=limits)), rubric)
+    judge = cascades.cascade(then=cascades.then(limits=limits))
     cascades.says = lambda response: {"unknown": 1.0}  # raises: what it must answer is missing
 
     async def ask(live):
-        await live.ask([UNSURE])
-        return await live.ask([SURE])
+        await live.rewards([UNSURE])
+        return await live.rewards([SURE])
 
-    verdicts, _ = run(plan, ask)
+    verdicts, _ = run(judge, rubric, ask)
 
-    assert verdicts.failures == (None,)
+    assert failures(verdicts) == (None,)
 
 
 def test_while_a_trial_is_under_way_the_first_judge_and_the_store_answer(
     cascades, rubric, tmp_path
 ):
     stored, unstored, sure = UNSURE, Item(id="new", response="0.5 0.5 n"), SURE
-    plan = plan_judging(cascades.cascade(), rubric)
+    judge = cascades.cascade()
     store = tmp_path / "replies.sqlite"
-    run(plan, lambda live: live.ask([stored]), store=store)
+    run(judge, rubric, lambda live: live.rewards([stored]), store=store)
     asked = Item(id="trial", response="0.5 0.5 t")
 
     async def whole():
@@ -202,29 +214,28 @@ def test_while_a_trial_is_under_way_the_first_judge_and_the_store_answer(
 
         is_broken = True
         cascade = cascades.cascade(then=LlmJudge(model=Waiting(answer), order_check=0))
-        settings = LiveSettings(rest_s=0.01, remembered=0)
-        live = LiveJudge(plan_judging(cascade, rubric), store=store, settings=settings)
+        live = live_reward(cascade, rubric, store=store, rest_s=0.01, remembered=0)
         await live.start()
         try:
-            await live.ask([Item(id="first", response="0.5 0.5 f")])
+            await live.rewards([Item(id="first", response="0.5 0.5 f")])
             is_broken = False
             async with asyncio.timeout(60):
                 while live.state.is_broken:  # noqa: ASYNC110  # it has no event to wait for
                     await asyncio.sleep(0.002)
-                trial = asyncio.create_task(live.ask([asked]))
+                trial = asyncio.create_task(live.rewards([asked]))
                 await is_called.wait()
-                meanwhile = await live.ask([stored, unstored, sure])
+                meanwhile = await live.rewards([stored, unstored, sure])
             may_end.set()
-            return meanwhile, await trial, await live.ask([unstored])
+            return meanwhile, await trial, await live.rewards([unstored])
         finally:
             await live.close(drain_s=10)
 
     meanwhile, trial, after = asyncio.run(whole())
 
-    assert meanwhile.failures == (None, "the judge is out of order: AccessError", None)
+    assert failures(meanwhile) == (None, "the judge is out of order: AccessError", None)
     assert meanwhile.answered_by == ("scripted", "scripted", "quick")
     assert meanwhile.n_stored == 1
-    assert trial.failures == after.failures == (None,)
+    assert failures(trial) == failures(after) == (None,)
 
 
 def test_the_end_answers_everybody(cascades, rubric):
@@ -236,34 +247,28 @@ def test_the_end_answers_everybody(cascades, rubric):
                 is_called.set()
                 await asyncio.sleep(3_600)
 
-        model = Endless(str)
-        live = LiveJudge(plan_judging(cascades.cascade(then=LlmJudge(model=model)), rubric))
+        live = live_reward(cascades.cascade(then=LlmJudge(model=Endless(str))), rubric)
         await live.start()
-        asking = asyncio.ensure_future(live.ask([SURE, UNSURE]))
+        asking = asyncio.ensure_future(live.rewards([SURE, UNSURE]))
         await is_called.wait()
         await live.close(drain_s=0.1)
         return await asking
 
     verdicts = asyncio.run(asyncio.wait_for(whole(), timeout=50))
 
-    assert verdicts.failures == (None, CLOSED)
+    assert failures(verdicts) == (None, CLOSED)
     assert verdicts.answered_by == ("quick", "scripted")
 
 
 def test_a_closed_one_refuses_and_waits_for_nothing(cascades, rubric):
-    plan = plan_judging(cascades.cascade(), rubric)
-
     async def whole():
-        asker = CascadeAsker(plan.judge, store=None, settings=LiveSettings())
-        await asker.start()
-        await asker.close(drain_s=1)
-        loop = asyncio.get_running_loop()
-        asked = [Asked(item.content_hash(), item, loop.create_future()) for item in (SURE, UNSURE)]
-        asker.submit(asked)
-        return [await asyncio.wait_for(each.future, timeout=5) for each in asked], asker.state
+        live = live_reward(cascades.cascade(), rubric)
+        await live.start()
+        await live.close(drain_s=1)
+        return await asyncio.wait_for(live.rewards([SURE, UNSURE]), timeout=5), live.state
 
-    answers, state = asyncio.run(whole())
+    found, state = asyncio.run(whole())
 
-    assert [answer.failure for answer in answers] == [CLOSED, CLOSED]
+    assert failures(found) == (CLOSED, CLOSED)
     assert cascades.n_asked == 0
     assert state.n_waiting == 0

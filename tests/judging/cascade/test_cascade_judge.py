@@ -2,18 +2,21 @@
 
 import re
 
-import numpy as np
 import pytest
 
 from asked_models import Asked
 from voirdire.errors import InputError
 from voirdire.judging import CascadeJudge, LlmJudge, ScriptedJudge, judge
-from voirdire.judging.plan import plan_judging
 from voirdire.models import ScriptedModel
 from voirdire.records import Item
 from voirdire.rubrics import rubric_from_text
 
 NAN = float("nan")
+ITEM = Item(id="a", response="0.01 0.99 a")
+
+
+def verdicts_of(cascade, rubric):
+    return judge([ITEM], rubric=rubric, judge=cascade)
 
 
 @pytest.mark.parametrize(
@@ -35,7 +38,7 @@ def test_bounds_that_are_none_are_refused(cascades, unsure, message):
 
 
 def test_a_language_model_does_not_come_first(cascades):
-    for first in ("openai/gpt-4o-mini", cascades.then(), 3):
+    for first in ("openai/gpt-4o-mini", cascades.then(), cascades.cascade(), 3):
         with pytest.raises(InputError, match="`first` must be 'local', a file"):
             cascades.cascade(first=first)
 
@@ -59,14 +62,14 @@ def test_propositions_are_names(cascades, propositions):
 )
 def test_a_proposition_that_the_rubric_lacks_is_refused(cascades, rubric, settings):
     with pytest.raises(InputError, match="must name propositions of rubric 'tiny', got 'sorree'"):
-        plan_judging(cascades.cascade(**settings), rubric)
+        verdicts_of(cascades.cascade(**settings), rubric)
 
 
 def test_the_first_judge_must_answer_every_proposition(cascades, rubric):
     first = ScriptedJudge(questions=("sorry",), answer=lambda item: [0.5], name="half")
 
     with pytest.raises(InputError, match="got 'half' without 'rude'"):
-        plan_judging(cascades.cascade(first=first), rubric)
+        verdicts_of(cascades.cascade(first=first), rubric)
 
 
 def test_a_question_that_is_not_boolean_is_refused(cascades):
@@ -77,7 +80,7 @@ def test_a_question_that_is_not_boolean_is_refused(cascades):
     )
 
     with pytest.raises(InputError, match="boolean questions only for a cascade, got 'kinds'"):
-        plan_judging(cascades.cascade(), rubric)
+        verdicts_of(cascades.cascade(), rubric)
 
 
 def test_the_fingerprint_holds_both_judges_and_the_bounds(cascades, rubric):
@@ -91,11 +94,10 @@ def test_the_fingerprint_holds_both_judges_and_the_bounds(cascades, rubric):
         cascades.cascade({"default": (0.05, 0.95), "sorry": (0.2, 0.8)}),
     ]
 
-    plans = [plan_judging(made, rubric) for made in makers]
-    pure = [plan_judging(made, rubric) for made in (cascades.first(), cascades.then())]
+    made = [verdicts_of(cascade, rubric) for cascade in makers]
+    pure = [verdicts_of(one, rubric) for one in (cascades.first(), cascades.then())]
 
-    assert len({plan.judge.fingerprint for plan in [*plans, *pure]}) == len(makers) + 2
-    assert len({plan.fingerprint for plan in [*plans, *pure]}) == len(makers) + 2
+    assert len({verdicts.fingerprint for verdicts in [*made, *pure]}) == len(makers) + 2
 
 
 def test_the_same_bounds_in_other_words_are_the_same_judge(cascades, rubric):
@@ -108,12 +110,12 @@ def test_the_same_bounds_in_other_words_are_the_same_judge(cascades, rubric):
         cascades.cascade((0, 1), name="another"),
     ]
 
-    assert len({plan_judging(made, rubric).judge.fingerprint for made in makers}) == 1
+    assert len({verdicts_of(made, rubric).fingerprint for made in makers}) == 1
 
 
 def test_it_is_called_as_both_judges_unless_it_has_a_name(cascades, rubric):
-    assert plan_judging(cascades.cascade(), rubric).judge.name == "quick+scripted"
-    assert plan_judging(cascades.cascade(name="mine"), rubric).judge.name == "mine"
+    assert verdicts_of(cascades.cascade(), rubric).judge == "quick+scripted"
+    assert verdicts_of(cascades.cascade(name="mine"), rubric).judge == "mine"
 
 
 def test_a_first_judge_that_is_no_file_is_named(tmp_path, rubric):
@@ -122,16 +124,7 @@ def test_a_first_judge_that_is_no_file_is_named(tmp_path, rubric):
     )
 
     with pytest.raises(InputError, match=r"`first` must be 'local' or a file.*none\.npz"):
-        plan_judging(cascade, rubric)
-
-
-def test_a_cascade_does_not_begin_with_what_asks_a_model(cascades, rubric):
-    model = plan_judging(cascades.then(), rubric).judge
-    cascade = plan_judging(cascades.cascade(), rubric).judge
-
-    for first in (model, cascade):
-        with pytest.raises(InputError, match="`first` must be a judge in process"):
-            plan_judging(cascades.cascade(first=first), rubric)
+        verdicts_of(cascade, rubric)
 
 
 def test_bounds_are_open_and_a_missing_answer_goes_on_whichever_it_is(cascades, rubric):
@@ -153,17 +146,6 @@ def test_bounds_are_open_and_a_missing_answer_goes_on_whichever_it_is(cascades, 
 
     assert all_count == {"inside", "named", "none"}
     assert one_counts == {"named", "none"}
-
-
-def test_called_like_a_function_it_answers_the_same(cascades, rubric):
-    items = [Item(id=str(n), response=f"{n / 20} 0.01 x") for n in range(20)]
-    bound = plan_judging(cascades.cascade(), rubric).judge
-
-    alone = bound.probabilities(items)
-
-    verdicts = judge(items, rubric=rubric, judge=cascades.cascade())
-    assert np.array_equal(alone[:, 0], verdicts.probability("sorry"))
-    assert np.array_equal(alone[:, 1], verdicts.probability("rude"))
 
 
 def test_what_the_card_of_the_first_judge_says_is_told():

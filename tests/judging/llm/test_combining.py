@@ -1,195 +1,216 @@
 """Several replies about one item: means, votes, pairs in both orders, and what is missing."""
 
 import itertools
+import json
 import math
+import random
+from collections import Counter
 from fractions import Fraction
-from types import SimpleNamespace
 
+import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from voirdire.judging.asking import Answers
-from voirdire.judging.calls.call import Outcome
-from voirdire.judging.llm.combining import combine
-from voirdire.records import Failure
+from asked_models import shown_item
+from judging.given_replies import OneForm, answers_of, rubric_of
+from voirdire.errors import ModelCallError, RefusalError
+from voirdire.judging import Limits, LlmJudge, judge_items
+from voirdire.records import Failure, Item, Reply, TokenChoice, TokenStep
 from voirdire.rubrics import Question
 
+LABELS = {"x": {}, "y": {}, "z": {}}
 KINDS = {
-    "boolean": Question(id="q", kind="boolean", text={"en": "?"}),
-    "choice": Question(id="q", kind="choice", text={"en": "?"}, labels={"x": {}, "y": {}, "z": {}}),
-    "multilabel": Question(
-        id="q", kind="multilabel", text={"en": "?"}, labels={"x": {}, "y": {}, "z": {}}
-    ),
-    "scale": Question(id="q", kind="scale", text={"en": "?"}, minimum=1, maximum=5),
-    "text": Question(id="q", kind="text", text={"en": "?"}),
-    "pairwise": Question(
-        id="q", kind="pairwise", text={"en": "?"}, labels={"A": {}, "B": {}, "tie": {}}
-    ),
+    "boolean": {},
+    "choice": {"labels": LABELS},
+    "multilabel": {"labels": LABELS},
+    "scale": {"minimum": 1, "maximum": 5},
+    "text": {},
+    "pairwise": {},
 }
-ONE = SimpleNamespace(places=(0,))
+NO = RefusalError("no")
+OTHERS = tuple(Question(id=name, kind="boolean", text={"en": "?"}) for name in ("r", "s", "t"))
 
 
-def outcomes(values, *, masses=None):
-    masses = [None] * len(values) if masses is None else masses
-    return [
-        Outcome(failure=value)
-        if isinstance(value, Failure)
-        else Outcome(value=Answers((value,), None if mass is None else (mass,)), form="json_schema")
-        for value, mass in zip(values, masses, strict=True)
+def question(kind):
+    return Question(id="q", kind=kind, text={"en": "?"}, **KINDS[kind])
+
+
+def combined(rows, *questions, **settings):
+    """Judge an item per row, each of whose calls gets the next reply of the row.
+
+    A reply is a mapping of answers, a whole `Reply`, or an error.
+    """
+    n_asked = Counter()
+
+    def reply(request):
+        shown = shown_item(request)
+        row = int(shown.get("response", shown.get("response_a")))
+        n_asked[row] += 1
+        said = rows[row][n_asked[row] - 1]
+        return said if isinstance(said, ModelCallError | Reply) else json.dumps(said)
+
+    judge = LlmJudge(
+        model=OneForm(reply),
+        order_check=0,
+        limits=Limits(concurrency=1, max_attempts=1),
+        **{"probability": "stated", "n_orders": len(rows[0])} | settings,
+    )
+    items = [Item(id=str(row), response=str(row), other=str(row)) for row in range(len(rows))]
+    (batch,) = judge_items(items, judge, rubric=rubric_of(*questions))
+    assert n_asked == {row: len(replies) for row, replies in enumerate(rows)}
+    return batch
+
+
+def voted(kind, *rows):
+    """Give what samples come to; a row holds the samples of one item."""
+    replies = [
+        [value if isinstance(value, ModelCallError) else {"q": value} for value in row]
+        for row in rows
     ]
+    batch = combined(
+        replies, question(kind), probability="vote", n_samples=len(rows[0]), n_orders=1
+    )
+    assert np.isnan(batch.details.shift).all()
+    return [found["q"] for found in answers_of(batch)]
 
 
-def combined(kind, values, *, votes=False, masses=None):
-    return combine(
-        outcomes(values, masses=masses),
-        specs=[ONE] * len(values),
-        questions=[KINDS[kind]],
-        votes=votes,
+def test_orders_of_a_proposition_are_averaged_and_their_range_is_the_shift():
+    rng = random.Random(0)
+    rows = [[rng.randint(0, 64) for _ in range(5)] for _ in range(30)]
+    rest = {"r": 0.5, "s": 0.0, "t": 1.0}
+
+    batch = combined(
+        [[{"q": n / 64} | rest for n in row] for row in rows], question("boolean"), *OTHERS
     )
 
-
-@given(st.lists(st.integers(0, 64), min_size=2, max_size=7))
-def test_orders_of_a_proposition_are_averaged_and_their_range_is_the_shift(numerators):
-    values = [n / 64 for n in numerators]
-
-    found = combined("boolean", values)
-
-    mean = Fraction(sum(numerators), 64 * len(numerators))
-    assert found.values[0] == pytest.approx(float(mean), abs=1e-15)
-    assert found.shift[0] == pytest.approx((max(numerators) - min(numerators)) / 64, abs=1e-15)
-    assert found.failures == ()
-
-
-@given(st.lists(st.booleans(), min_size=2, max_size=9))
-def test_votes_on_a_proposition_are_the_share_of_yes_and_have_no_shift(samples):
-    found = combined("boolean", [float(sample) for sample in samples], votes=True)
-
-    assert found.values[0] == float(Fraction(sum(samples), len(samples)))
-    assert found.shift is None
-
-
-@pytest.mark.parametrize(
-    ("first", "swapped", "expected"),
-    [
-        (one, other, one if one == other else "tie")
-        for one, other in itertools.product(["A", "B", "tie"], repeat=2)
-    ],
-)
-def test_a_pair_is_won_only_where_both_orders_say_so(first, swapped, expected):
-    found = combined("pairwise", [first, swapped])
-
-    assert found.values == (expected,)
-    assert found.shift == (float(first != swapped),)
-
-
-def test_a_pair_with_one_failed_order_fails():
-    found = combined("pairwise", ["A", Failure(reason="timeout")])
-
-    assert found.values == (None,)
-    assert found.failures == ((0, Failure(reason="timeout")),)
-
-
-@pytest.mark.parametrize("n_failed", [0, 1, 2, 3, 4, 5])
-def test_samples_may_fail_as_long_as_more_than_half_are_there(n_failed):
-    values = [Failure(reason="refusal by the judge")] * n_failed + [1.0] * (5 - n_failed)
-
-    found = combined("boolean", values, votes=True)
-
-    assert (found.values == (1.0,)) == (n_failed <= 2)
-    assert bool(found.failures) == (n_failed > 2)
-
-
-def test_an_order_that_failed_is_not_left_out_in_silence():
-    found = combined("boolean", [0.9, Failure(reason="timeout")])
-
-    assert found.values == (None,)
-    assert found.failures[0][1].reason == "timeout"
-
-
-def test_a_choice_is_the_plurality_and_a_tie_is_a_failure():
-    clear = combined("choice", ["x", "y", "x"], votes=True)
-    tied = combined("choice", ["x", "y"], votes=True)
-
-    assert clear.values == ("x",)
-    assert tied.values == (None,)
-    assert "tied" in tied.failures[0][1].reason
-
-
-@given(
-    st.lists(
-        st.sets(st.sampled_from("xyz")).map(lambda found: tuple(sorted(found))),
-        min_size=2,
-        max_size=6,
-    )
-)
-def test_a_label_of_a_set_is_taken_where_more_than_half_name_it(samples):
-    found = combined("multilabel", samples, votes=True)
-
-    expected = tuple(
-        label
-        for label in "xyz"
-        if Fraction(sum(label in sample for sample in samples), len(samples)) > Fraction(1, 2)
-    )
-    assert found.values == (expected,)
-
-
-def test_scales_take_the_middle_of_whole_numbers_and_the_mean_of_others():
-    whole = combined("scale", [1.0, 2.0, 5.0], votes=True)
-    even = combined("scale", [1.0, 2.0], votes=True)
-    broken = combined("scale", [1.0, 2.5], votes=True)
-
-    assert whole.values == (2.0,)
-    assert even.values == (1.0,)  # the lower of two middles, so that it is a point of the scale
-    assert broken.values == (1.75,)
-
-
-def test_a_text_is_the_first_sample():
-    assert combined("text", ["one", "two", "two"], votes=True).values == ("one",)
-
-
-def test_missing_mass_is_averaged_over_the_replies_that_have_it():
-    found = combined("boolean", [0.5, 0.7], masses=[0.1, 0.3])
-
-    assert found.missing_mass[0] == pytest.approx(0.2)
-
-
-def test_missing_mass_is_not_a_number_where_no_reply_has_it():
-    assert combined("boolean", [0.5, 0.7]).missing_mass is None
+    means = [float(Fraction(sum(row), 64 * 5)) for row in rows]
+    assert batch.probabilities[:, 0] == pytest.approx(means, abs=1e-15)
+    assert batch.details.shift[:, 0] == pytest.approx([(max(r) - min(r)) / 64 for r in rows])
+    assert (batch.probabilities[:, 1:] == [0.5, 0.0, 1.0]).all()
+    assert (batch.details.shift[:, 1:] == 0).all()
+    assert batch.failures == {}
 
 
 def test_answers_find_their_places_whatever_the_order_they_were_asked_in():
-    questions = [
-        Question(id=name, kind="boolean", text={"en": "?"}) for name in ("first", "second", "third")
+    names = ("q", "r", "s")
+    said = [
+        {"q": 0.1, "r": 0.2, "s": 0.3},
+        {"s": 0.5, "q": 0.3, "r": 0.4},
+        {"r": 0.6, "s": 0.7, "q": 0.2},
     ]
-    given_order = Outcome(value=Answers((0.1, 0.2, 0.3)), form="json_schema")
-    shuffled = Outcome(value=Answers((0.5, 0.3, 0.4)), form="text", attempts=2)
 
-    found = combine(
-        [given_order, shuffled],
-        specs=[SimpleNamespace(places=(0, 1, 2)), SimpleNamespace(places=(2, 0, 1))],
-        questions=questions,
-        votes=False,
+    batch = combined([said], question("boolean"), *OTHERS[:2])
+
+    means = [sum(row[name] for row in said) / 3 for name in names]
+    assert batch.probabilities[0] == pytest.approx(means)
+    assert batch.details.shift[0] == pytest.approx([0.2, 0.4, 0.4])
+    assert batch.details.attempts.tolist() == [3]
+
+
+def test_votes_on_a_proposition_are_the_share_of_yes_and_have_no_shift():
+    rows = list(itertools.product([True, False], repeat=5))
+
+    assert voted("boolean", *rows) == [float(Fraction(sum(row), 5)) for row in rows]
+
+
+def test_a_pair_is_won_only_where_both_orders_say_so():
+    cases = list(itertools.product(["A", "B", "tie"], repeat=2))
+    turned = {"A": "B", "B": "A", "tie": "tie"}  # the second time the pair is shown turned round
+    rows = [[{"q": one}, {"q": turned[other]}] for one, other in cases]
+
+    batch = combined(rows, question("pairwise"), n_orders=1)
+
+    assert batch.details.labels["q"] == tuple(
+        one if one == other else "tie" for one, other in cases
     )
+    assert batch.details.label_shift["q"].tolist() == [float(one != other) for one, other in cases]
 
-    # the second reply says third .5, first .3, second .4
-    assert found.values == pytest.approx((0.2, 0.3, 0.4))
-    assert found.shift == pytest.approx((0.2, 0.2, 0.2))
-    assert found.form == "text"
-    assert found.attempts == 3
+
+def test_an_order_that_failed_is_not_left_out_in_silence():
+    pair = combined([[{"q": "A"}, NO]], question("pairwise"), n_orders=1)
+    boolean = combined([[{"q": 0.9, "r": 1}, NO]], question("boolean"), OTHERS[0])
+
+    for batch in (pair, boolean):
+        assert answers_of(batch)[0]["q"].reason.startswith("refusal by the judge")
+
+
+def test_samples_may_fail_as_long_as_more_than_half_are_there():
+    rows = [[NO] * n_failed + [True] * (5 - n_failed) for n_failed in range(6)]
+
+    found = voted("boolean", *rows)
+
+    assert found[:3] == [1.0] * 3
+    assert all(isinstance(answer, Failure) for answer in found[3:])
+
+
+def test_a_choice_is_the_plurality_and_a_tie_is_a_failure():
+    clear, tied = voted("choice", ["x", "y", "x", "z"], ["x", "y", "y", "x"])
+
+    assert clear == "x"
+    assert tied == Failure(reason="the samples are tied")
+
+
+def test_a_label_of_a_set_is_taken_where_more_than_half_name_it():
+    rng = random.Random(0)
+    rows = [[rng.sample("xyz", rng.randint(0, 3)) for _ in range(4)] for _ in range(30)]
+
+    assert voted("multilabel", *rows) == [
+        tuple(
+            label
+            for label in "xyz"
+            if Fraction(sum(label in sample for sample in row), 4) > Fraction(1, 2)
+        )
+        for row in rows
+    ]
+
+
+def test_scales_take_the_middle_of_whole_numbers_and_the_mean_of_others():
+    degree = Question(id="q", kind="scale", text={"en": "?"}, minimum=0.5, maximum=5)
+    replies = [[{"q": value} for value in row] for row in ([1.0, 2.0], [1.0, 2.5])]
+
+    whole = voted("scale", [1, 2, 5, 5, 5], [1, 2, 2, 5, 1])
+    middle = voted("scale", [1, 2])
+    broken = combined(replies, degree, probability="vote", n_samples=2, n_orders=1)
+
+    assert whole == [5.0, 2.0]
+    assert middle == [1.0]  # the lower of two middles, so that it is a point of the scale
+    assert broken.details.labels["q"] == (1.0, 1.75)
+
+
+def test_a_text_is_the_first_sample():
+    assert voted("text", ["one", "two", "two"]) == ["one"]
+
+
+def test_missing_mass_is_averaged_over_the_replies():
+    def reply(p, mass, *, names):
+        steps = []
+        for name in names:
+            top = [
+                TokenChoice(word, math.log(part * (1 - mass)))
+                for word, part in (("true", p), ("false", 1 - p))
+            ]
+            key = f'{"," if steps else "{"}"{name}":'
+            steps += [TokenStep(key, 0.0), TokenStep("true", top[0].logprob, tuple(top))]
+        steps.append(TokenStep("}", 0.0))
+        return Reply(text="".join(step.token for step in steps), steps=tuple(steps))
+
+    rows = [[reply(0.5, 0.1, names="qr"), reply(0.7, 0.3, names="rq")]]
+
+    batch = combined(rows, question("boolean"), OTHERS[0], probability="logprob")
+
+    assert batch.probabilities[0] == pytest.approx([0.6, 0.6])
+    assert batch.details.missing_mass[0] == pytest.approx([0.2, 0.2])
+
+
+def test_missing_mass_is_not_a_number_where_no_log_probabilities_were_read():
+    batch = combined([[{"q": 0.5}]], question("boolean"))
+
+    assert np.isnan(batch.details.missing_mass).all()
 
 
 def test_single_calls_about_different_questions_are_put_together_and_fail_alone():
-    questions = [KINDS["boolean"], Question(id="r", kind="boolean", text={"en": "?"})]
+    batch = combined([[{"q": 0.25}, NO]], question("boolean"), OTHERS[0], mode="single", n_orders=1)
 
-    found = combine(
-        [*outcomes([0.25]), *outcomes([Failure(reason="timeout")])],
-        specs=[SimpleNamespace(places=(0,)), SimpleNamespace(places=(1,))],
-        questions=questions,
-        votes=False,
-    )
-
-    assert found.values == (0.25, None)
-    assert found.failures == ((1, Failure(reason="timeout")),)
-    assert found.shift is None
-    assert not math.isnan(found.values[0])
+    (found,) = answers_of(batch)
+    assert found["q"] == 0.25
+    assert found["r"].reason.startswith("refusal by the judge")
+    assert np.isnan(batch.details.shift).all()

@@ -1,6 +1,7 @@
 """What tokens cost: declared, listed by an installed package, nothing, or nobody knows."""
 
 import socket
+from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
 
@@ -13,7 +14,6 @@ from hypothesis import strategies as st
 
 from voirdire.errors import InputError
 from voirdire.judging import Price, price_of
-from voirdire.judging.llm.pricing import PriceTier
 from voirdire.records import Usage
 
 COUNTS = st.integers(0, 400_000)
@@ -82,6 +82,7 @@ def test_a_long_prompt_is_dearer_from_the_same_token_on_as_in_the_list(beyond):
     assert cost == pytest.approx(by_the_list("google", "gemini-2.5-pro", usage), rel=1e-12)
 
 
+@pytest.mark.ci
 def test_every_model_of_the_list_is_priced_as_the_list_does_or_not_at_all():
     usage = Usage(prompt_tokens=300_000, completion_tokens=2_000, cached_tokens=100_000)
     ours = {"google": "gemini", "aws": "native/bedrock", "x-ai": "xai"}
@@ -126,14 +127,12 @@ def test_no_more_tokens_are_cached_than_there_are():
 
 
 def test_the_last_tier_that_a_prompt_exceeds_holds_for_all_of_its_tokens():
-    price = Price(
-        input=1.0,
-        output=10.0,
-        tiers=(
-            PriceTier(above=100, input=2.0, cached_input=2.0, output=20.0),
-            PriceTier(above=200, input=3.0, cached_input=0.0, output=30.0),
-        ),
+    (listed,) = price_of("gemini/gemini-2.5-pro").tiers
+    tiers = (
+        replace(listed, above=100, input=2.0, cached_input=2.0, output=20.0),
+        replace(listed, above=200, input=3.0, cached_input=0.0, output=30.0),
     )
+    price = Price(input=1.0, output=10.0, tiers=tiers)
 
     def cost(prompt, cached=0):
         usage = Usage(prompt_tokens=prompt, completion_tokens=1, cached_tokens=cached)

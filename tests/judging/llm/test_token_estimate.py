@@ -1,12 +1,12 @@
-"""An estimate of tokens against what four tokenizers counted, and against its own rules."""
+"""An estimate of the tokens of a run against what four tokenizers counted."""
 
-import tracemalloc
+import json
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from voirdire.judging.llm.token_estimate import estimate_tokens
+from judging.given_replies import OneForm, rubric_of
+from voirdire.judging import LlmJudge, estimate_run
+from voirdire.rubrics import Question
 
 ENGLISH = """\
 I'm sorry, but I can't help you take the lock off a bicycle that isn't yours. Even one that has \
@@ -70,23 +70,33 @@ COUNTED = {
 }
 
 
+@pytest.fixture
+def tokens_of(tmp_path):
+    """Count what a response adds to the prompt of its item."""
+    apology = Question(id="apology", kind="boolean", text={"en": "Is it sorry?"})
+    judge = LlmJudge(model=OneForm(lambda request: ""), order_check=0)
+
+    def prompt_tokens(response):
+        path = tmp_path / "items.jsonl"
+        path.write_text(json.dumps({"id": "a", "response": response}) + "\n")
+        return estimate_run(path, judge=judge, rubric=rubric_of(apology)).prompt_tokens
+
+    return lambda text: prompt_tokens(text) - prompt_tokens("")
+
+
 @pytest.mark.parametrize(
     ("text", "name", "off"),
-    [
-        (ENGLISH, "english", 0.06),
-        (PYTHON, "python", 0.10),
-        (JSON, "json", 0.15),
-    ],
+    [(ENGLISH, "english", 0.06), (PYTHON, "python", 0.10), (JSON, "json", 0.15)],
 )
-def test_english_and_code_are_estimated_closely_for_every_tokenizer(text, name, off):
-    estimate = estimate_tokens(text)
+def test_english_and_code_are_estimated_closely_for_every_tokenizer(tokens_of, text, name, off):
+    estimate = tokens_of(text * 20) / 20
 
     for tokenizer, counted in COUNTED[name].items():
         assert estimate == pytest.approx(counted, rel=off), tokenizer
 
 
-def test_chinese_is_estimated_in_the_midst_of_tokenizers_that_differ():
-    estimate = estimate_tokens(CHINESE)
+def test_chinese_is_estimated_in_the_midst_of_tokenizers_that_differ(tokens_of):
+    estimate = tokens_of(CHINESE)
 
     counted = COUNTED["chinese"]
     assert max(counted.values()) > 1.5 * min(counted.values())
@@ -97,89 +107,14 @@ def test_chinese_is_estimated_in_the_midst_of_tokenizers_that_differ():
 
 @pytest.mark.parametrize(
     ("text", "counted"),
-    [
-        ("", 0),
-        ("a", 1),
-        (" ", 1),
-        ("\n", 1),
-        ("Hello, world!", 4),
-        ("The cat sat on the mat.", 7),
-    ],
+    [("", 0), ("a", 1), ("Hello, world!", 4), ("The cat sat on the mat.", 7), ("Привет, мир", 5)],
 )
-def test_short_texts_are_estimated_to_a_token(text, counted):
-    estimate = estimate_tokens(text)
-
-    assert abs(estimate - counted) <= 1
-    assert (estimate == 0) == (text == "")
-
-
-def kind_of(character):
-    """Tell the kind of a character from its code point, one by one and without a table."""
-    point = ord(character)
-    if point > 0xFFFF:
-        return "picture"
-    if character == " ":
-        return "space"
-    if point < 0x20:
-        return "break"
-    if point < 0x7F:
-        if character.isalpha():
-            return "upper" if character.isupper() else "lower"
-        return "digit" if character.isdigit() else "mark"
-    for first, last, kind in (
-        (0xC0, 0x24F, "letter"), (0x370, 0x6FF, "letter"), (0x1E00, 0x1FFF, "letter"),
-        (0x2010, 0x2027, "stop"), (0x3000, 0x303F, "stop"), (0xFF00, 0xFFEF, "stop"),
-        (0x3041, 0x30FF, "syllable"), (0xAC00, 0xD7A3, "syllable"), (0x3400, 0x9FFF, "ideograph"),
-    ):  # fmt: skip
-        if first <= point <= last:
-            return kind
-    return "other"
-
-
-def by_the_rules(text):
-    """Add up the rules character by character."""
-    letters, tokens, before = ("lower", "upper", "letter"), 0.0, "break"
-    for kind in map(kind_of, text):
-        if kind in letters:
-            tokens += 0.33 if kind == "letter" else 0.07
-            tokens += 0.72 if before not in letters else 0
-        tokens += 2.1 if (before, kind) == ("lower", "upper") else 0
-        tokens += 0.14 if (before, kind) == ("upper", "upper") else 0
-        tokens += 0.78 if kind == "mark" and before != "mark" else 0
-        tokens += 0.36 if kind == "break" else 0
-        tokens += 1.04 if kind == "break" and before != "break" else 0
-        tokens += 0.07 if kind == before == "space" else 0
-        tokens += {
-            "digit": 0.92, "ideograph": 0.88, "syllable": 0.75, "picture": 2.2, "other": 0.75,
-        }.get(kind, 0)  # fmt: skip
-        before = kind
-    return tokens
-
-
-ANY_TEXT = st.text(st.characters() | st.sampled_from("aB1 \n,猫。あ한é🙂\ud800"), max_size=200)
-
-
-@given(ANY_TEXT)
-def test_the_count_is_what_the_rules_add_up_to(text):
-    estimate = estimate_tokens(text)
-
-    assert abs(estimate - max(by_the_rules(text), len(text[:1]))) < 0.51
-
-
-@given(ANY_TEXT, ANY_TEXT)
-def test_a_longer_text_has_no_fewer_tokens(first, second):
-    assert estimate_tokens(first + second) >= estimate_tokens(first)
+def test_short_texts_are_estimated_to_a_token(tokens_of, text, counted):
+    assert abs(tokens_of(text) - counted) <= 1
 
 
 @pytest.mark.parametrize("text", [ENGLISH, CHINESE])
-def test_a_huge_text_has_as_many_tokens_as_its_parts_and_takes_little_memory(text):
-    n_copies = 3_000_000 // len(text)
-    huge = text * n_copies
+def test_a_huge_text_has_as_many_tokens_as_its_parts(tokens_of, text):
+    n_copies = 2_000_000 // len(text)
 
-    tracemalloc.start()
-    estimate = estimate_tokens(huge)
-    _, most = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-
-    assert estimate == pytest.approx(n_copies * by_the_rules(text), rel=0.01)
-    assert most < 64 << 20  # of 3 million characters at 4 bytes, 8 for their kinds and pairs
+    assert tokens_of(text * n_copies) == pytest.approx(n_copies * tokens_of(text), rel=0.01)

@@ -9,9 +9,6 @@ from sklearn.metrics import brier_score_loss, matthews_corrcoef, roc_auc_score
 
 from voirdire.errors import InputError
 from voirdire.judging import JudgeCard, TrainingData, distill_judge
-from voirdire.judging.local.calibrating import held_out_probabilities
-from voirdire.judging.local.fitting import fit_weights
-from voirdire.judging.local.training_input import make_training_set
 from voirdire.records import Item, Message
 
 NOUNS = [
@@ -36,10 +33,13 @@ def made_items(n=120, seed=0):
     return items, np.array(labels, dtype=float)
 
 
+def made_judge(items, labels, **settings):
+    return distill_judge(items, labels, questions=QUESTIONS, name="made", n_folds=3, **settings)
+
+
 @pytest.fixture(scope="module")
 def judge():
-    items, labels = made_items()
-    return distill_judge(items, labels, questions=QUESTIONS, name="made")
+    return made_judge(*made_items(n=60))
 
 
 @pytest.mark.ci
@@ -66,26 +66,97 @@ def test_the_card_trusts_what_was_learned_and_not_what_never_held(judge):
 
 
 @pytest.mark.ci
-def test_the_figures_are_those_of_scikit_learn_on_held_out_scores(judge):
-    items, labels = made_items()
-    training = make_training_set(
-        items, labels, questions=QUESTIONS, groups=None, weights=None, sources=None, about=()
-    )
-    scores = fit_weights(training, n_folds=5, seed=0, progress=None).scores
-    held_out = held_out_probabilities(scores, training, method="platt", n_folds=5, seed=2)
+def test_figures_of_a_small_set_are_those_of_items_that_it_never_saw():
+    check_figures(n_items=240, tolerance=0.1)
 
-    for column, question in enumerate(QUESTIONS[:2]):
-        truth, p = labels[:, column] > 0, held_out[:, column]
-        figures = judge.card.of(question)
-        said = p >= 0.5
-        assert figures.auc == pytest.approx(roc_auc_score(truth, scores[:, column]), abs=1e-4)
-        assert figures.mcc == pytest.approx(matthews_corrcoef(truth, said), abs=1e-4)
-        assert figures.brier == pytest.approx(brier_score_loss(truth, p), abs=1e-4)
-        assert figures.sensitivity == pytest.approx(said[truth].mean(), abs=1e-4)
-        assert figures.specificity == pytest.approx((~said[~truth]).mean(), abs=1e-4)
-        assert figures.accuracy == pytest.approx((said == truth).mean(), abs=1e-4)
-        assert figures.baseline_brier == pytest.approx(truth.mean() * (1 - truth.mean()), abs=1e-4)
-        assert (figures.n_items, figures.n_positives) == (120, int(truth.sum()))
+
+@pytest.mark.ci
+def test_figures_of_a_large_set_are_those_of_items_that_it_never_saw():
+    check_figures(n_items=4_001, tolerance=0.05)
+
+
+@pytest.mark.slow
+def test_figures_of_a_set_in_between_are_those_of_items_that_it_never_saw():
+    check_figures(n_items=2_501, tolerance=0.05)
+
+
+def check_figures(*, n_items, tolerance):
+    """Compare the card with scikit-learn on fresh items of the same kind; a fifth are mislabelled.
+
+    Below 2,501 items features are chosen; above 4,000 the fit is of another kind.
+    """
+    items, labels = mislabelled(n_items, seed=0)
+    fresh, truths = mislabelled(3_000, seed=1)
+
+    judge = distill_judge(items, labels, questions=("apology", "asks"))
+
+    for column, question in enumerate(judge.questions):
+        truth, figures = truths[:, column] > 0, judge.card.of(question)
+        p = judge.probabilities(fresh)[:, column]
+        said, share = p >= 0.5, labels[:, column].mean()
+        found = [figures.auc, figures.mcc, figures.brier, figures.accuracy]
+        assert found == pytest.approx(
+            [
+                roc_auc_score(truth, p),
+                matthews_corrcoef(truth, said),
+                brier_score_loss(truth, p),
+                (said == truth).mean(),
+            ],
+            abs=tolerance,
+        )
+        assert figures.auc_low < figures.auc < figures.auc_high
+        assert figures.sensitivity == pytest.approx(said[truth].mean(), abs=tolerance)
+        assert figures.specificity == pytest.approx((~said[~truth]).mean(), abs=tolerance)
+        # what follows from the labels alone, and from the other figures
+        assert (figures.n_items, figures.n_positives) == (n_items, labels[:, column].sum())
+        assert figures.baseline_brier == pytest.approx(share * (1 - share), abs=1e-4)
+        assert figures.baseline_accuracy == pytest.approx(max(share, 1 - share), abs=1e-4)
+        assert figures.accuracy == pytest.approx(
+            share * figures.sensitivity + (1 - share) * figures.specificity, abs=1e-3
+        )
+    is_chosen = n_items <= 2_500
+    assert (set(judge.card.features.values()) != {"all"}) == is_chosen
+
+
+def mislabelled(n_items, *, seed):
+    items, labels = made_items(n_items, seed=seed)
+    wrong = np.random.default_rng(100 + seed).random((n_items, 2)) < 0.2
+    return items, np.where(wrong, 1 - labels[:, :2], labels[:, :2])
+
+
+CUED = ("repeats", "early", "asks_often", "lists", "calls", "empty")
+
+
+def cued_items(n_items=240):
+    """Make items whose labels follow from form, place and overlap, and not from single words."""
+    rng = np.random.default_rng(0)
+    items, labels = [], []
+    for index in range(n_items):
+        repeats, early, often, lists, calls = rng.random(5) < 0.4
+        names = ["".join(rng.choice(list("bdfgklmnprstaeiou"), 8)) for _ in range(6)]
+        filler = [str(noun) for noun in rng.choice(NOUNS, 50)]
+        filler.insert(2 if early else 47, "sorry")
+        parts = [" ".join(filler), *(names[:3] if repeats else names[3:])]
+        parts += ["really?"] * (5 if often else 1)
+        lines = "\n".join(f"- {noun}" for noun in rng.choice(NOUNS, 4)) if lists else "- end"
+        number = str(rng.integers(10_000, 99_999) if calls else rng.integers(10, 99))
+        text = f"{' '.join(parts)} {number}\n{lines}"
+        empty = rng.random() < 0.15
+        prompt = (Message(role="user", content=" ".join(names[:3])),)
+        items.append(Item(id=str(index), prompt=prompt, response="" if empty else text))
+        told = [row and not empty for row in (repeats, early, often, lists, calls)]
+        labels.append([*told, empty])
+    return items, np.array(labels, dtype=float)
+
+
+@pytest.mark.ci
+def test_form_place_and_overlap_are_learned_where_no_word_tells():
+    items, labels = cued_items()
+
+    judge = distill_judge(items, labels, questions=CUED, n_folds=3)
+
+    assert judge.card.trusted == CUED
+    assert {name: judge.card.of(name).auc > 0.9 for name in CUED} == dict.fromkeys(CUED, True)
 
 
 def test_labels_without_any_meaning_are_not_trusted():
@@ -100,12 +171,11 @@ def test_labels_without_any_meaning_are_not_trusted():
 
 @pytest.mark.ci
 def test_the_same_labels_give_the_same_judge_and_others_another(judge):
-    items, labels = made_items()
+    items, labels = made_items(n=60)
     flipped = labels.copy()
     flipped[0, 0] = 1 - flipped[0, 0]
 
-    again = distill_judge(items, labels, questions=QUESTIONS, name="made")
-    other = distill_judge(items, flipped, questions=QUESTIONS, name="made")
+    again, other = made_judge(items, labels), made_judge(items, flipped)
 
     assert again.fingerprint == judge.fingerprint
     assert again.card == judge.card
@@ -138,23 +208,21 @@ def test_soft_labels_are_learned_as_probabilities():
 @pytest.mark.ci
 @pytest.mark.parametrize("method", ["platt", "temperature", "isotonic"])
 def test_every_calibrator_gives_probabilities_and_another_fingerprint(judge, method):
-    items, labels = made_items()
+    items, labels = made_items(n=60)
 
-    made = distill_judge(items, labels, questions=QUESTIONS, calibrator=method, name="made")
+    made = made_judge(items, labels, calibrator=method)
 
     found = made.probabilities(items)
     assert ((found >= 0) & (found <= 1)).all()
     assert (made.fingerprint == judge.fingerprint) == (method == "platt")
 
 
-def judge_with_extra_positives(*, calibrates):
+def judge_with_extra_positives():
     """200 items of one set, and 80 of another, all true, that only informs."""
     items, labels = made_items(n=200)
     extra = [Item(id=f"x{index}", response=f"Sorry about the {noun} {index}.")
              for index, noun in enumerate(NOUNS * 8)]  # fmt: skip
-    told = TrainingData(
-        name="extra", n_items=0, informs_only=True, calibrates=calibrates, licence="MIT"
-    )
+    told = TrainingData(name="extra", n_items=0, informs_only=True, calibrates=False, licence="MIT")
     return distill_judge(
         [*items, *extra],
         np.vstack([labels[:, :1], np.ones((80, 1))]),
@@ -166,7 +234,7 @@ def judge_with_extra_positives(*, calibrates):
 
 @pytest.mark.ci
 def test_sets_that_neither_count_nor_calibrate_do_not_move_the_base_rate():
-    judge = judge_with_extra_positives(calibrates=False)
+    judge = judge_with_extra_positives()
 
     plain = judge.probabilities([Item(id="n", response="river bottle. Noted. window summer.")])
     assert plain[0, 0] < 0.2
@@ -179,14 +247,24 @@ def test_sets_that_neither_count_nor_calibrate_do_not_move_the_base_rate():
     assert "extra: 80 items; informs only; MIT" in judge.card.to_markdown()
 
 
-@pytest.mark.ci
-def test_a_set_that_calibrates_moves_the_base_rate():
-    sorry = Item(id="s", response="Sorry about the window 3.")
+@pytest.mark.parametrize(("calibrates", "share"), [(True, 0.5), (False, 0.3)])
+def test_sets_that_calibrate_count_alike_whatever_their_size(calibrates, share):
+    # Texts that tell nothing: 160 of which 3 in 10 are true, and 40 of which 7 in 10 are. What is
+    # left is the mean of the shares, or the share of the one set that calibrates.
+    rng = np.random.default_rng(0)
+    items = [Item(id=str(n), response=" ".join(rng.choice(NOUNS, 5))) for n in range(200)]
+    labels = [[n % 10 < (3 if n < 160 else 7)] for n in range(200)]
 
-    quiet = judge_with_extra_positives(calibrates=False).probabilities([sorry])
-    loud = judge_with_extra_positives(calibrates=True).probabilities([sorry])
+    judge = distill_judge(
+        items,
+        labels,
+        questions=["chance"],
+        sources=["large"] * 160 + ["small"] * 40,
+        about=[TrainingData(name="small", n_items=0, calibrates=calibrates)],
+        n_folds=3,
+    )
 
-    assert loud[0, 0] > quiet[0, 0]
+    assert judge.probabilities(items).mean() == pytest.approx(share, abs=0.05)
 
 
 def test_chinese_is_learned_from_its_characters():
@@ -205,30 +283,6 @@ def test_chinese_is_learned_from_its_characters():
     found = judge.probabilities([Item(id="a", response="夏天河流，万分惭愧。"),
                                  Item(id="b", response="夏天河流，已经记下。")])  # fmt: skip
     assert found[0, 0] > 0.8 > 0.2 > found[1, 0]
-
-
-@pytest.mark.ci
-def test_many_items_take_the_way_of_large_sets(monkeypatch, judge):
-    monkeypatch.setattr("voirdire.judging.local.fitting.MOST_PAIRED", 50)
-    items, labels = made_items()
-    labels[:5, 0] = 0.7  # Five soft labels, true or not: at most 5 of 46 positives look wrong.
-
-    large = distill_judge(items, labels, questions=QUESTIONS)
-
-    assert large.card.of("apology").auc > 0.9
-    found = large.probabilities(items)
-    assert ((found[5:, :2] >= 0.5) == labels[5:, :2]).mean() > 0.95
-    assert large.card.untrusted == ("never",)
-
-
-def test_beyond_a_number_of_items_nothing_is_chosen(monkeypatch):
-    monkeypatch.setattr("voirdire.judging.local.fitting.MOST_CHOOSING", 50)
-    items, labels = made_items()
-
-    judge = distill_judge(items, labels, questions=QUESTIONS)
-
-    assert set(judge.card.features.values()) == {"all"}
-    assert judge.card.of("apology").auc > 0.95
 
 
 def test_progress_counts_the_folds():

@@ -8,7 +8,7 @@ from voirdire.judging.local.domains import Domains, domain_products
 from voirdire.judging.local.features import describe_many
 from voirdire.judging.local.linear_weights import fold_classifiers, quantise
 from voirdire.judging.local.ngrams import N_COLUMNS
-from voirdire.judging.local.recipes import BLENDS, RECIPES, feature_products
+from voirdire.judging.local.recipes import RECIPES, feature_products
 from voirdire.judging.local.solver import fit_classifiers
 from voirdire.judging.local.training_set import TrainingSet, is_chinese
 from voirdire.records import Item
@@ -117,7 +117,3 @@ def test_rounding_to_a_byte_moves_a_weight_by_half_a_step_at_most():
     assert (np.abs(table - weights.ngrams)[kept] <= 0.51 * rounded.scales).all()
     assert not table[~kept].any()
     assert (np.diff(rounded.columns) > 0).all()
-
-
-def test_blends_are_made_of_known_recipes():
-    assert {name for recipes in BLENDS.values() for name in recipes} == set(RECIPES)

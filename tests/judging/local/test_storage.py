@@ -12,7 +12,6 @@ import pytest
 from voirdire.errors import InputError
 from voirdire.judging import LocalJudge, distill_judge, load_local_judge
 from voirdire.records import Item
-from voirdire.stats import PlattCalibrator
 
 ITEMS = [
     Item(id=str(index), response=f"{'Sorry, no.' if index % 2 else 'Yes, here.'} Part {index}.")
@@ -90,17 +89,17 @@ def test_any_changed_weight_changes_the_fingerprint(judge, name):
     assert changed.fingerprint != judge.fingerprint
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"calibrators": (PlattCalibrator(slope=1.0, intercept=0.25),)},
+def test_calibrator_name_and_questions_are_in_the_fingerprint(judge):
+    (calibrator,) = judge.calibrators
+    changes = [
+        {"calibrators": (replace(calibrator, intercept=calibrator.intercept + 0.25),)},
         {"name": "other"},
         {"questions": ("regret",)},
-    ],
-    ids=["calibrator", "name", "question"],
-)
-def test_calibrator_name_and_questions_are_in_the_fingerprint(judge, change):
-    assert replace(judge, **change).fingerprint != judge.fingerprint
+    ]
+
+    prints = {replace(judge, **change).fingerprint for change in changes}
+
+    assert len(prints | {judge.fingerprint}) == 4
 
 
 def test_a_weight_that_was_changed_in_the_file_is_noticed(saved):

@@ -1,16 +1,18 @@
-"""Asks of every kind, and a reader of fences that shares no code with the builder."""
+"""Questions of every kind, what is sent about them, and a reader of fences of our own."""
 
 import json
+import re
 
-from voirdire.judging.asking import Ask
-from voirdire.rubrics import Behavior, Question, Rubric, load_rubric
+from judging.given_replies import OneForm, rubric_of
+from voirdire.judging import Limits, LlmJudge, judge_items, show_prompt
+from voirdire.rubrics import Behavior, CompletionClass, Question, load_rubric
 
 SAFETY = load_rubric("safety")
 PAIRWISE = load_rubric("pairwise").questions
 LANGUAGES = ("en", "zh")
 FORMS = ("json_schema", "json_object", "text")
 SOURCES = ("logprob", "stated", "vote")
-NONCE = "3f9a0c51d2e87b64"
+NONCE = "0" * 16  # in a prompt that is shown to people
 
 MIXED = (
     Question(
@@ -50,22 +52,41 @@ MIXED = (
     Question(id="why", kind="text", text={"en": "Why?", "zh": "为什么？"}),
 )
 BETTER = Question(id="better", kind="pairwise", text={"en": "Which one?", "zh": "哪一条？"})
-ROUTED = Rubric(
-    name="routed",
-    version="1",
-    questions=MIXED[:1],
-    behaviors=(
-        Behavior(
-            id="refuse", description={"en": "Say no.", "zh": "拒绝。"}, demands={}, classes=()
-        ),
-        Behavior(id="comply", demands={}, classes=()),
+ANY_CLASS = CompletionClass(name="any", when="otherwise")
+BEHAVIORS = (
+    Behavior(
+        id="refuse",
+        description={"en": "Say no.", "zh": "拒绝。"},
+        demands={},
+        classes=(ANY_CLASS,),
     ),
+    Behavior(id="comply", demands={}, classes=(ANY_CLASS,)),
 )
 
 
-def ask_of(*questions, **settings):
-    """Ask `questions`, or all of `MIXED`."""
-    return Ask(questions=questions or MIXED, **settings)
+def shown(*questions, item=None, **settings):
+    """Give what people are shown of a prompt: the system's text, the user's, and the schema."""
+    text = show_prompt(rubric_of(*questions), item=item, **({"n_examples": 9} | settings))
+    parts = re.fullmatch(
+        r"=== system ===\n(.*?)\n\n=== user ===\n(.*?)\n"
+        r"(?:\n=== JSON Schema of the reply ===\n(.*)\n)?",
+        text,
+        re.DOTALL,
+    )
+    return parts[1], parts[2], parts[3] and json.loads(parts[3])
+
+
+def requests_about(items, *questions, behaviors=(), form="json_schema", **settings):
+    """Give what a model is sent about items, in their order."""
+    model = OneForm(lambda request: "no reply", form=form)
+    settings = {"n_examples": 9, "order_check": 0, "n_samples": 2} | settings
+    judge = LlmJudge(model=model, limits=Limits(concurrency=1, max_attempts=1), **settings)
+    list(judge_items(items, judge, rubric=rubric_of(*questions, behaviors=behaviors)))
+    return model.requests
+
+
+def nonce_of(request):
+    return re.search("^-----BEGIN ITEM (.*)-----$", request.messages[1].content, re.MULTILINE)[1]
 
 
 def parted(content, nonce):

@@ -1,24 +1,24 @@
 """No attack changes the structure of a prompt."""
 
-import itertools
-
 import jinja2
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from judging.prompts.prompt_asks import (
+    BEHAVIORS,
     FORMS,
     LANGUAGES,
     MIXED,
     NONCE,
     PAIRWISE,
-    SAFETY,
-    ask_of,
+    nonce_of,
     parted,
+    requests_about,
+    shown,
 )
 from voirdire.attacks import attacked, attacks
-from voirdire.judging.prompts import PromptBuilder, RouterPrompt
 from voirdire.records import Item, Message
 
 ALL = {attack.id: attack for attack in attacks()}
@@ -30,12 +30,10 @@ PLAIN = Item(
     other="Or like that.",
 )
 ASKS = [
-    *(ask_of(language=language) for language in LANGUAGES),
-    *(ask_of(MIXED[0], mode="single", language=language) for language in LANGUAGES),
-    *(ask_of(*PAIRWISE, language=language, swapped=language == "zh") for language in LANGUAGES),
+    (questions, {"mode": mode, "language": language})
+    for language in LANGUAGES
+    for mode, questions in (("joint", MIXED), ("single", MIXED[:1]), ("joint", PAIRWISE))
 ]
-BUILDERS = [PromptBuilder(ask) for ask in ASKS]
-ROUTERS = [RouterPrompt(SAFETY, language) for language in LANGUAGES]
 # How six families put a conversation into text, cut down to what marks a message.
 TEMPLATES = {
     "chatml": (
@@ -91,58 +89,66 @@ def in_every_place(text):
     ]
 
 
-def told(item):
-    """Say what is shown of an item, by a rule of our own."""
-    conversation = [{"role": row.role, "content": row.content} for row in item.prompt]
-    return conversation, item.response, item.other
-
-
-def check(builder, item, form):
+def check(items, questions, **settings):
     """Compare with the prompt of a harmless item: only the decoded item may differ."""
-    expected = builder.request(PLAIN, nonce=NONCE, form=form)
-    conversation, response, other = told(item)
+    is_pair = questions[0].kind == "pairwise"
+    expected, *_ = requests_about([PLAIN], *questions, **settings)
+    outside = parted(expected.messages[1].content, nonce_of(expected))
+    distinct = {(row.prompt, row.response, row.other): row for row in items}.values()
 
-    request = builder.request(item, nonce=NONCE, form=form)
+    requests = requests_about(distinct, *questions, **settings)
 
-    assert len(request.messages) == 2
-    assert request.messages[0] is expected.messages[0]
-    assert request.messages[1].role == "user"
-    content = request.messages[1].content
-    opening, document, closing = parted(content, NONCE)
-    outside = parted(expected.messages[1].content, NONCE)
-    assert (opening, closing) == (outside[0], outside[2])
-    assert document["conversation"] == conversation
-    shown = [document[key] for key in document if key != "conversation"]
-    if builder.ask.questions[0].kind == "pairwise":
-        assert shown == ([other, response] if builder.ask.swapped else [response, other])
-    else:
-        assert shown == [response]
-    assert not set(content) & set("<>")
-    assert (request.schema, request.prefill, request.max_tokens) == (
-        expected.schema,
-        expected.prefill,
-        expected.max_tokens,
-    )
+    pairs = [
+        (item, swapped) for item in distinct for swapped in ((False, True) if is_pair else (False,))
+    ]
+    for (item, swapped), request in zip(pairs, requests, strict=True):
+        system, user = request.messages
+        opening, document, closing = parted(user.content, nonce_of(request))
+        assert (system, user.role) == (expected.messages[0], "user"), item.id
+        assert (opening, closing) == (outside[0], outside[2]), item.id
+        conversation = [{"role": row.role, "content": row.content} for row in item.prompt]
+        assert document.pop("conversation") == conversation, item.id
+        both = [item.other, item.response] if swapped else [item.response, item.other]
+        assert list(document.values()) == (both if is_pair else [item.response]), item.id
+        assert not set(user.content) & set("<>"), item.id
+        assert (request.schema, request.prefill, request.max_tokens) == (
+            expected.schema,
+            expected.prefill,
+            expected.max_tokens,
+        )
 
 
-@pytest.mark.parametrize("name", SMALL)
-def test_an_attack_stays_in_its_string(name):
-    for builder, form in itertools.product(BUILDERS, FORMS):
-        for item in [*in_every_place(ALL[name].response), attacked(PLAIN, ALL[name])]:
-            check(builder, item, form)
+@pytest.mark.parametrize(("questions", "settings"), ASKS)
+def test_an_attack_stays_in_its_string(questions, settings):
+    items = [
+        msgspec.structs.replace(item, id=f"{name}/{item.id}")
+        for name in SMALL
+        for item in [*in_every_place(ALL[name].response), attacked(PLAIN, ALL[name])]
+    ]
+
+    for form in FORMS:
+        check(items, questions, form=form, **settings)
 
 
 @pytest.mark.parametrize("name", sorted(ALL.keys() - set(SMALL)))
 def test_a_megabyte_stays_in_its_string(name):
-    for builder in BUILDERS:
-        check(builder, attacked(PLAIN, ALL[name]), "json_schema")
+    for questions, settings in ASKS[:3]:
+        check([attacked(PLAIN, ALL[name])], questions, **settings)
 
 
-@given(st.text(st.characters(exclude_categories=["Cs"])), st.sampled_from(FORMS))
-def test_any_text_stays_in_its_string(text, form):
-    for builder in BUILDERS:
-        for item in in_every_place(text):
-            check(builder, item, form)
+@given(
+    st.lists(st.text(st.characters(exclude_categories=["Cs"])), min_size=1, max_size=10),
+    st.sampled_from(ASKS),
+)
+def test_any_text_stays_in_its_string(texts, asked):
+    items = [
+        msgspec.structs.replace(item, id=f"{n}/{item.id}")
+        for n, text in enumerate(texts)
+        for item in in_every_place(text)
+    ]
+
+    questions, settings = asked
+    check(items, questions, **settings)
 
 
 @given(
@@ -160,12 +166,8 @@ def test_any_text_stays_in_its_string(text, form):
 def test_not_even_the_code_itself_forges_a_line(parts):
     text = "".join(parts)
 
-    for builder in BUILDERS:
-        content = (
-            builder.request(Item(id="x", response=text, other=text), nonce=NONCE, form="text")
-            .messages[1]
-            .content
-        )
+    for questions, settings in ASKS:
+        _, content, _ = shown(*questions, item=Item(id="x", response=text, other=text), **settings)
 
         lines = content.splitlines()
         assert lines == content.split("\n")
@@ -173,18 +175,25 @@ def test_not_even_the_code_itself_forges_a_line(parts):
             assert lines.count(f"-----{mark} ITEM {NONCE}-----") == 1
 
 
-@pytest.mark.parametrize("name", SMALL)
-def test_a_router_is_not_broken_either(name):
-    item = Item(
-        id="x", prompt=(Message(role="user", content=ALL[name].response),), response="unseen"
-    )
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_router_is_not_broken_either(language):
+    items = [
+        Item(id=name, prompt=(Message(role="user", content=ALL[name].response),), response="unseen")
+        for name in SMALL
+    ]
 
-    for router in ROUTERS:
-        content = router.request(item, nonce=NONCE, form="text").messages[1].content
+    requests = requests_about(items, MIXED[0], behaviors=BEHAVIORS, route=True, language=language)
 
-        _, document, _ = parted(content, NONCE)
-        assert document == {"conversation": [{"role": "user", "content": ALL[name].response}]}
-        assert not set(content) & set("<>")
+    contents = {
+        nonce_of(row): row.messages[1].content for row in requests if "behavior" in row.prefill
+    }
+    documents = [parted(content, nonce)[1] for nonce, content in contents.items()]
+    texts = {item.prompt[0].content for item in items}
+    assert len(documents) == len(texts)
+    for document in documents:
+        ((message,),) = document.values()
+        assert message["content"] in texts
+    assert not any(set(content) & set("<>") for content in contents.values())
 
 
 @pytest.mark.parametrize("family", sorted(TEMPLATES))
@@ -193,11 +202,10 @@ def test_chat_templates_see_the_same_messages_whatever_the_response(family):
     template = jinja2.Template(source)
 
     def counts(item):
-        for builder in BUILDERS:
-            request = builder.request(item, nonce=NONCE, form="text")
-            text = template.render(
-                messages=[{"role": row.role, "content": row.content} for row in request.messages]
-            )
+        for questions, settings in ASKS:
+            system, user, _ = shown(*questions, item=item, **settings)
+            rows = [{"role": "system", "content": system}, {"role": "user", "content": user}]
+            text = template.render(messages=rows)
             yield {mark: text.count(mark) for mark in marks}
 
     expected = list(counts(PLAIN))

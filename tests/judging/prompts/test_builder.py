@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from judging.given_replies import OneForm, rubric_of
 from judging.prompts.prompt_asks import (
     FORMS,
     LANGUAGES,
@@ -18,85 +19,104 @@ from judging.prompts.prompt_asks import (
     PAIRWISE,
     SAFETY,
     SOURCES,
-    ask_of,
+    nonce_of,
     parted,
+    requests_about,
+    shown,
 )
 from rubric_strategies import rubrics
 from voirdire.errors import InputError
-from voirdire.judging.asking import Ask
-from voirdire.judging.prompts import PromptBuilder, new_nonce
-from voirdire.judging.prompts.harmless import json_text
+from voirdire.judging import LlmJudge, judge_items, show_prompt
 from voirdire.records import Item, Message
 
 ITEM = Item(
     id="a",
     prompt=(Message(role="user", content="How do I do it?"),),
     response="I'm sorry, I can't.",
-    behavior="hard_refuse",
 )
 PAIR = Item(id="p", prompt=ITEM.prompt, response="first", other="second")
-ASKS = [
-    ask_of(*questions, mode=mode, language=language, probability=source)
-    for language, source in itertools.product(LANGUAGES, SOURCES)
-    for mode, questions in [
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize(
+    ("mode", "questions"),
+    [
         ("joint", MIXED),
         ("joint", SAFETY.questions),
+        ("joint", PAIRWISE),
+        ("single", PAIRWISE),
         *(("single", (row,)) for row in MIXED),
-    ]
-]
+    ],
+)
+def test_what_is_shown_is_what_is_sent(mode, questions, form):
+    for language, source in itertools.product(LANGUAGES, SOURCES):
+        settings = {"mode": mode, "language": language, "probability": source}
+
+        request = requests_about([PAIR], *questions, form=form, **settings)[0]
+        system, user, schema = shown(*questions, item=PAIR, form=form, **settings)
+
+        assert [message.role for message in request.messages] == ["system", "user"]
+        assert request.messages[0].content == system
+        assert request.messages[1].content.replace(nonce_of(request), NONCE) == user
+        assert (json.loads(request.schema) if request.schema else None) == schema
+        assert (schema is None) == (form == "text")
 
 
-def request_of(ask, item=ITEM, **settings):
-    settings = {"nonce": NONCE, "form": "json_schema"} | settings
-    return PromptBuilder(ask).request(item, **settings)
+def test_an_item_is_json_between_two_lines():
+    conversation = (
+        Message(role="system", content="Be brief."),
+        Message(role="user", content='Say "hi"\n</s>'),
+    )
+    item = Item(id="a", prompt=conversation, response="hi")
+
+    _, user, _ = shown(*MIXED, item=item)
+
+    assert (
+        f"\n-----BEGIN ITEM {NONCE}-----\n"
+        '{"conversation": [\n'
+        '{"role": "system", "content": "Be brief."},\n'
+        '{"role": "user", "content": "Say \\"hi\\"\\n\\u003c/s\\u003e"}\n'
+        "],\n"
+        '"response": "hi"}\n'
+        f"-----END ITEM {NONCE}-----\n"
+    ) in user
 
 
-@pytest.mark.parametrize("ask", ASKS)
-def test_a_request_is_one_system_message_and_one_user_message_with_the_item(ask):
-    request = request_of(ask)
+def test_an_empty_conversation_and_an_empty_response_are_shown():
+    _, user, _ = shown(*MIXED, item=Item(id="a", response=""))
 
-    assert [message.role for message in request.messages] == ["system", "user"]
-    _, document, _ = parted(request.messages[1].content, NONCE)
-    assert document == {
-        "conversation": [{"role": "user", "content": "How do I do it?"}],
-        "response": "I'm sorry, I can't.",
-    }
+    assert parted(user, NONCE)[1] == {"conversation": [], "response": ""}
 
 
-def test_the_system_message_is_the_same_object_for_all_items_and_holds_no_nonce():
-    builder = PromptBuilder(ask_of())
+def test_nonces_are_sixty_four_bits_and_never_the_same():
+    items = [Item(id=f"i{n}", response=str(n)) for n in range(500)]
 
-    requests = [
-        builder.request(msgspec.structs.replace(ITEM, response=text), nonce=new_nonce(), form=form)
-        for text, form in [("one", "json_schema"), ("two", "json_object"), ("three", "text")]
-    ]
+    nonces = [nonce_of(request) for request in requests_about(items, *MIXED)]
 
-    contents = [request.messages[0].content for request in requests]
-    assert contents[0] is contents[1] is contents[2]
-    assert NONCE not in contents[0]
+    assert len(set(nonces)) == len(nonces) == 500
+    assert all(re.fullmatch("[0-9a-f]{16}", nonce) for nonce in nonces)
 
 
-def test_joint_questions_come_before_the_item():
-    system, user = request_of(ask_of()).messages
+def test_the_calls_about_one_item_begin_alike_as_far_as_they_can():
+    # Servers keep the beginning of a prompt: joint, across items; single, across questions.
+    items = [ITEM, msgspec.structs.replace(ITEM, response="another")]
 
-    for row in MIXED:
-        assert row.text["en"] in system.content
-        assert row.text["en"] not in user.content
+    joint = requests_about(items, *MIXED)
+    single = requests_about(items[:1], *MIXED, mode="single")
 
-
-def test_a_single_question_comes_after_the_item_and_what_is_before_it_never_changes():
-    requests = [request_of(ask_of(row, mode="single")) for row in MIXED]
-
-    assert len({request.messages[0].content for request in requests}) == 1
-    parts = [parted(request.messages[1].content, NONCE) for request in requests]
+    assert joint[0].messages[0] == joint[1].messages[0]
+    assert len({request.messages[0].content for request in single}) == 1
+    parts = [parted(row.messages[1].content, nonce_of(single[0])) for row in single]
     assert len({opening for opening, _, _ in parts}) == 1
     for row, (_, _, closing) in zip(MIXED, parts, strict=True):
         assert row.text["en"] in closing
+        assert row.text["en"] in joint[0].messages[0].content
+        assert row.text["en"] not in joint[0].messages[1].content
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_a_question_is_shown_with_its_examples_labels_and_levels(language):
-    content = request_of(ask_of(language=language)).messages[0].content
+    content, _, _ = shown(*MIXED, language=language)
 
     yes, no = ("Yes: ", "No: ") if language == "en" else ("是：", "否：")
     lines = content.split("\n")
@@ -125,64 +145,50 @@ def test_what_is_missing_in_a_language_is_said_in_the_other(language, other):
         no_examples={},
     )
 
-    content = request_of(ask_of(question, language=language)).messages[0].content
+    content, _, _ = shown(question, language=language)
 
     assert question.text[other] in content
     assert json.dumps(question.yes_examples[other][0], ensure_ascii=False) in content
 
 
-@pytest.mark.parametrize("ask", [ask_of(), ask_of(*SAFETY.questions)])
-@pytest.mark.parametrize("form", FORMS)
-def test_the_prompt_names_the_keys_in_order_and_json_whatever_the_form(ask, form):
-    request = request_of(ask, form=form)
+@pytest.mark.parametrize("questions", [MIXED, SAFETY.questions])
+def test_the_prompt_names_the_keys_in_order_and_json(questions):
+    content, _, _ = shown(*questions)
 
+    keys = [row.id for row in questions]
     outline = next(
         line
-        for line in request.messages[0].content.split("\n")
-        if re.match(rf'{{?"{ask.questions[0].id}"[:,] ', line) and ask.questions[-1].id in line
+        for line in content.split("\n")
+        if re.match(rf'{{?"{keys[0]}"[:,] ', line) and keys[-1] in line
     )
-    keys = [row.id for row in ask.questions]
     assert [key for key in re.findall(r'"(\w+)"', outline) if key in keys] == keys
-    assert "one JSON object and nothing else: no explanation, no code fence" in (
-        request.messages[0].content
-    )
-
-
-def test_the_schema_is_sent_unless_the_form_is_text():
-    builder = PromptBuilder(ask_of())
-
-    schemas = {form: builder.request(ITEM, nonce=NONCE, form=form).schema for form in FORMS}
-
-    assert schemas == {"json_schema": builder.schema, "json_object": builder.schema, "text": b""}
+    assert "one JSON object and nothing else: no explanation, no code fence" in content
 
 
 def test_the_reply_begins_with_the_first_key():
-    assert request_of(ask_of(MIXED[0], mode="single")).prefill == '{"apology":'
-    assert request_of(ask_of(*SAFETY.questions)).prefill == '{"judgement":'
+    (single,) = requests_about([ITEM], MIXED[0], mode="single")
+    (joint,) = requests_about([ITEM], *SAFETY.questions)
+
+    assert (single.prefill, joint.prefill) == ('{"apology":', '{"judgement":')
 
 
 def test_settings_are_passed_on():
-    request = request_of(ask_of(), top_logprobs=5, temperature=0.3, seed=7, max_tokens=99)
+    (asked,) = requests_about([ITEM], *MIXED, top_logprobs=5, temperature=0.3)
+    votes = requests_about([ITEM], *MIXED, probability="vote", seed=7)
 
-    settings = (request.top_logprobs, request.temperature, request.seed, request.max_tokens)
-    assert settings == (5, 0.3, 7, 99)
-
-
-def test_the_reply_is_bounded_unless_no_bound_is_wanted():
-    builder = PromptBuilder(ask_of())
-
-    assert builder.request(ITEM, nonce=NONCE, form="text").max_tokens == builder.max_tokens
-    assert builder.request(ITEM, nonce=NONCE, form="text", max_tokens=None).max_tokens is None
+    assert (asked.top_logprobs, asked.temperature, asked.seed) == (5, 0.3, None)
+    assert [(row.top_logprobs, row.temperature, row.seed) for row in votes] == [
+        (None, 1.0, 7),
+        (None, 1.0, 8),
+    ]
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_stated_probabilities_are_asked_for_as_numbers_and_others_as_truth_values(language):
-    asked = {
-        source: request_of(ask_of(MIXED[0], language=language, probability=source))
-        for source in SOURCES
+    contents = {
+        source: shown(MIXED[0], language=language, probability=source)[0] for source in SOURCES
     }
 
-    contents = {source: request.messages[0].content for source, request in asked.items()}
     assert contents["logprob"] == contents["vote"]
     assert '{"apology": true | false}' in contents["vote"]
     assert "true | false" not in contents["stated"]
@@ -190,28 +196,26 @@ def test_stated_probabilities_are_asked_for_as_numbers_and_others_as_truth_value
 
 
 @pytest.mark.parametrize("mode", ["joint", "single"])
-@pytest.mark.parametrize("swapped", [False, True])
-def test_a_pair_is_shown_as_asked(mode, swapped):
-    ask = ask_of(*PAIRWISE, mode=mode, swapped=swapped)
+def test_a_pair_is_shown_in_both_orders(mode):
+    requests = requests_about([PAIR], *PAIRWISE, mode=mode)
 
-    _, document, _ = parted(request_of(ask, PAIR).messages[1].content, NONCE)
+    documents = [parted(row.messages[1].content, nonce_of(row))[1] for row in requests]
+    assert [(row["response_a"], row["response_b"]) for row in documents] == [
+        ("first", "second"),
+        ("second", "first"),
+    ]
+    assert all("response" not in row for row in documents)
 
-    order = ("second", "first") if swapped else ("first", "second")
-    assert (document["response_a"], document["response_b"]) == order
-    assert "response" not in document
 
+def test_other_questions_see_the_first_response_only():
+    _, user, _ = shown(*MIXED, item=PAIR)
 
-def test_swapping_a_pair_is_the_same_as_exchanging_its_responses():
-    exchanged = msgspec.structs.replace(PAIR, response=PAIR.other, other=PAIR.response)
-
-    assert request_of(ask_of(*PAIRWISE, swapped=True), PAIR) == request_of(
-        ask_of(*PAIRWISE), exchanged
-    )
+    assert parted(user, NONCE)[1].keys() == {"conversation", "response"}
 
 
 def test_a_pairwise_question_needs_a_pair():
-    with pytest.raises(InputError, match="must have a second response"):
-        request_of(ask_of(*PAIRWISE))
+    with pytest.raises(InputError, match=r"must have a second response .* got item 'a' with one"):
+        requests_about([ITEM], *PAIRWISE)
 
 
 def test_neither_behavior_nor_id_nor_metadata_is_shown():
@@ -219,51 +223,67 @@ def test_neither_behavior_nor_id_nor_metadata_is_shown():
         ITEM, id="secret-id", behavior="secret-b", metadata={"label": "secret-m"}, group="secret-g"
     )
 
-    request = request_of(ask_of(), item)
+    assert not any("secret" in part for part in shown(*MIXED, item=item)[:2])
 
-    assert not any("secret" in message.content for message in request.messages)
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("questions", [MIXED, PAIRWISE])
+def test_a_stand_in_takes_the_place_of_an_item(language, questions):
+    _, user, _ = shown(*questions, language=language)
+
+    assert ("what the user wrote" if language == "en" else "用户写的内容") in user
 
 
 @pytest.mark.parametrize(
-    ("ask", "message"),
+    ("questions", "message"),
     [
-        (Ask(questions=()), "at least one question, got 0"),
-        (Ask(questions=MIXED, mode="single"), "one question in single mode, got 6"),
-        (Ask(questions=(MIXED[0], MIXED[0])), "name each question once, got 'apology' again"),
-        (Ask(questions=(MIXED[0], *PAIRWISE)), "pairwise questions alone, .* got 1 of 2"),
+        ((), "must ask something, got 'asked' without questions"),
+        ((MIXED[0], *PAIRWISE), "must ask pairwise questions alone"),
     ],
 )
-def test_an_ask_that_makes_no_sense_is_refused(ask, message):
+def test_a_rubric_that_cannot_be_asked_is_refused(questions, message):
+    model = OneForm(lambda request: "{}")
+
     with pytest.raises(InputError, match=message):
-        PromptBuilder(ask)
+        list(judge_items([PAIR], LlmJudge(model=model), rubric=rubric_of(*questions)))
+
+    assert model.requests == []
 
 
 def test_whatever_is_sent_besides_the_item_is_in_the_fingerprint():
-    questions = (MIXED[0], MIXED[1])
-    asks = [
-        Ask(questions=questions),
-        Ask(questions=questions[::-1]),
-        Ask(questions=questions, probability="stated"),
-        Ask(questions=questions, language="zh"),
-        Ask(questions=questions[:1]),
-        Ask(questions=questions[:1], mode="single"),
-        Ask(questions=(replace(MIXED[0], no_examples={}), MIXED[1])),
+    plain = {"questions": MIXED[:2]}
+    judges = [
+        plain,
+        {"questions": MIXED[1::-1]},
+        plain | {"probability": "stated"},
+        plain | {"language": "zh"},
+        {"questions": MIXED[:1]},
+        {"questions": MIXED[:1], "mode": "single"},
+        plain | {"n_examples": 1},
+        {"questions": (replace(MIXED[0], no_examples={}), MIXED[1])},
     ]
 
-    prints = [PromptBuilder(ask).fingerprint for ask in asks]
+    def fingerprint(questions, **settings):
+        judge = LlmJudge(model=OneForm(lambda request: ""), **settings)
+        return next(judge_items([ITEM], judge, rubric=rubric_of(*questions))).fingerprint
 
-    assert len(set(prints)) == len(asks)
-    assert prints == [PromptBuilder(ask).fingerprint for ask in asks]
+    prints = [fingerprint(**judge) for judge in judges]
+    assert len(set(prints)) == len(judges)
+    assert prints == [fingerprint(**judge) for judge in judges]
 
 
 @given(rubrics(), st.sampled_from(LANGUAGES), st.sampled_from(SOURCES), st.data())
 def test_any_rubric_can_be_asked(rubric, language, source, data):
     row = data.draw(st.sampled_from(rubric.questions))
-    ask = Ask(questions=(row,), mode="single", language=language, probability=source)
 
-    request = request_of(ask, PAIR)
+    _, user, _ = shown(row, item=PAIR, mode="single", language=language, probability=source)
 
-    _, _, closing = parted(request.messages[1].content, NONCE)
+    _, _, closing = parted(user, NONCE)
     assert json.dumps(row.id) in closing
     if row.kind != "pairwise":
-        assert all(json_text(label) in closing for label in row.labels)
+        written = {json.loads(text) for text in re.findall(r'"(?:[^"\\\n]|\\.)*"', closing)}
+        assert set(row.labels) <= written
+
+
+def test_a_prompt_of_a_built_in_rubric_is_found_by_its_name():
+    assert show_prompt("safety") == show_prompt(SAFETY)

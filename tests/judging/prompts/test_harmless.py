@@ -7,7 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from voirdire.judging.prompts.harmless import json_text, quoted, visible
+from judging.prompts.prompt_asks import MIXED, NONCE, shown
+from voirdire.records import Item
+from voirdire.rubrics import Question
 
 ANY_TEXT = st.text(st.characters(exclude_categories=()), max_size=300)
 # Special tokens of chat templates, as their models' cards and tokenizer files spell them.
@@ -62,6 +64,21 @@ SPECIAL_TOKENS = (
 )
 
 
+def quoted(text):
+    """Give a response as the prompt has it: a JSON string on the last line of its fence."""
+    _, user, _ = shown(MIXED[0], item=Item(id="a", response=text))
+    _, written = user.split('\n"response": ')
+    return written.partition(f"}}\n-----END ITEM {NONCE}-----\n")[0]
+
+
+def question_shown(text, label="x"):
+    """Give the lines of a prompt that show a question, from its words on."""
+    asked = Question(id="q", kind="choice", text={"en": text}, labels={label: {}, "other": {}})
+    lines = shown(asked)[0].split("\n")
+    place = next(k for k, line in enumerate(lines) if line.startswith('1. "q": '))
+    return lines[place:]
+
+
 def paired(text):
     """Join the halves of surrogate pairs, as JSON does."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
@@ -78,11 +95,6 @@ def test_any_text_decodes_to_itself(text):
     assert json.loads(written) == paired(text)
     assert written[0] == written[-1] == '"'
     assert not set(written) & set("<>\r\n\t")
-
-
-@given(ANY_TEXT)
-def test_what_the_author_wrote_decodes_to_itself(text):
-    assert json.loads(json_text(text)) == paired(text)
 
 
 def test_no_control_format_private_or_line_ending_character_is_left_in_all_of_unicode():
@@ -103,7 +115,7 @@ def test_no_control_format_private_or_line_ending_character_is_left_in_all_of_un
 def test_normalization_brings_no_angle_bracket_back():
     characters = "".join(assigned_characters())
 
-    for form in ("NFC", "NFD", "NFKC", "NFKD"):
+    for form in ("NFKC", "NFKD"):  # the other two change less
         assert not set(unicodedata.normalize(form, quoted(characters))) & set("<>")
 
 
@@ -129,15 +141,15 @@ def test_characters_without_a_shape_are_written_out(name):
     assert quoted(f"a{character}b").isascii()
 
 
-@pytest.mark.parametrize("token", SPECIAL_TOKENS)
 @pytest.mark.parametrize("around", ["{}", "x{}y", "句{}子", "\\{}\\", '"{}"', "{0}{0}"])
-def test_no_special_token_survives(token, around):
-    text = around.format(token)
+def test_no_special_token_survives(around):
+    for token in SPECIAL_TOKENS:
+        text = around.format(token)
 
-    written = quoted(text)
+        written = quoted(text)
 
-    assert token not in written
-    assert json.loads(written) == text
+        assert token not in written
+        assert json.loads(written) == text
 
 
 @pytest.mark.parametrize(
@@ -153,12 +165,12 @@ def test_ordinary_text_stays_readable(text):
     assert quoted(text) == f'"{text}"'
 
 
-@pytest.mark.parametrize("code", [*range(32), 127])
-def test_controls_are_written_out_in_plain_english_too(code):
-    written = quoted(f"a{chr(code)}b")
+def test_controls_are_written_out_in_plain_english_too():
+    for code in [*range(32), 127]:
+        written = quoted(f"a{chr(code)}b")
 
-    assert written.isprintable()
-    assert json.loads(written) == f"a{chr(code)}b"
+        assert written.isprintable()
+        assert json.loads(written) == f"a{chr(code)}b"
 
 
 def test_one_emoji_selector_is_ordinary_and_a_row_of_them_is_not():
@@ -172,11 +184,13 @@ def test_characters_above_the_first_plane_become_pairs():
     assert quoted("\U000e0041") == r'"\udb40\udc41"'
 
 
-def test_json_text_keeps_brackets_of_the_author():
-    assert json_text('<b>"x"</b>\u200b [INST]') == r'"<b>\"x\"</b>\u200b [INST]"'
+def test_a_label_keeps_its_brackets_and_shows_what_hides():
+    first, *_ = question_shown("?", '<b>"x"</b>\u200b [INST]')
+
+    assert r'"<b>\"x\"</b>\u200b [INST]"' in first
 
 
-def test_visible_text_keeps_its_lines_and_shows_what_hides():
-    assert visible("one\r\ntwo\u2028three\tfour\u202e <five>") == (
-        "one\ntwo\nthree\tfour\\u202e <five>"
-    )
+def test_words_of_a_question_keep_their_lines_and_show_what_hides():
+    _, *lines = question_shown("one\r\ntwo\u2028three\tfour\u202e <five>")
+
+    assert lines[:3] == ["one", "two", "three\tfour\\u202e <five>"]

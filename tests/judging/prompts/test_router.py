@@ -4,11 +4,18 @@ import json
 
 import pytest
 
-from judging.prompts.prompt_asks import FORMS, LANGUAGES, NONCE, SAFETY, parted
+from judging.prompts.prompt_asks import (
+    BEHAVIORS,
+    FORMS,
+    LANGUAGES,
+    MIXED,
+    SAFETY,
+    nonce_of,
+    parted,
+    requests_about,
+)
 from voirdire.errors import InputError
-from voirdire.judging.prompts import RouterPrompt
 from voirdire.records import Item, Message
-from voirdire.rubrics import load_rubric
 
 ITEM = Item(
     id="a",
@@ -21,13 +28,20 @@ ITEM = Item(
 )
 
 
+def routing(items=(ITEM,), **settings):
+    """Give the requests that ask for a behavior."""
+    asked = {"behaviors": SAFETY.behaviors} | settings
+    requests = requests_about(items, *SAFETY.questions, route=True, **asked)
+    return [row for row in requests if row.prefill == '{"behavior":']
+
+
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("form", FORMS)
 def test_the_conversation_is_shown_and_the_response_is_not(language, form):
-    request = RouterPrompt(SAFETY, language).request(ITEM, nonce=NONCE, form=form)
+    (request,) = routing(language=language, form=form)
 
     assert [message.role for message in request.messages] == ["system", "user"]
-    _, document, _ = parted(request.messages[1].content, NONCE)
+    _, document, _ = parted(request.messages[1].content, nonce_of(request))
     assert document == {
         "conversation": [
             {"role": message.role, "content": message.content} for message in ITEM.prompt
@@ -39,20 +53,16 @@ def test_the_conversation_is_shown_and_the_response_is_not(language, form):
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_every_behavior_is_named_and_described(language):
-    router = RouterPrompt(SAFETY, language)
+    (request,) = routing(language=language)
 
-    content = router.request(ITEM, nonce=NONCE, form="text").messages[0].content
-
-    assert router.behaviors == ("hard_refuse", "soft_refuse", "comply")
     for row in SAFETY.behaviors:
-        assert f'"{row.id}"' in content
-        assert row.description[language] in content
+        assert f'"{row.id}"' in request.messages[0].content
+        assert row.description[language] in request.messages[0].content
 
 
 def test_the_reply_is_one_of_the_behaviors():
-    router = RouterPrompt(SAFETY)
-
-    request = router.request(ITEM, nonce=NONCE, form="json_schema", top_logprobs=3, seed=1)
+    (request,) = routing()
+    (in_words,) = routing(form="text")
 
     assert json.loads(request.schema) == {
         "type": "object",
@@ -62,21 +72,20 @@ def test_the_reply_is_one_of_the_behaviors():
         "required": ["behavior"],
         "additionalProperties": False,
     }
-    assert request.prefill == '{"behavior":'
-    assert (request.top_logprobs, request.seed, request.max_tokens) == (3, 1, router.max_tokens)
-    assert router.request(ITEM, nonce=NONCE, form="text").schema == b""
-
-
-def test_descriptions_and_language_are_in_the_fingerprint():
-    assert RouterPrompt(SAFETY).fingerprint != RouterPrompt(SAFETY, "zh").fingerprint
-    assert RouterPrompt(SAFETY).fingerprint == RouterPrompt(load_rubric("safety")).fingerprint
+    assert in_words.schema == b""
+    assert 16 < request.max_tokens < 100
 
 
 def test_a_rubric_without_behaviors_has_nothing_to_choose():
-    with pytest.raises(InputError, match=r"`rubric` must have behaviors .* 'pairwise' without any"):
-        RouterPrompt(load_rubric("pairwise"))
+    for behaviors in ((), BEHAVIORS[:1]):
+        with pytest.raises(InputError, match=r"`route` must be false .* nothing to choose from"):
+            requests_about([ITEM], *MIXED, behaviors=behaviors, route=True)
 
 
-def test_an_item_without_a_prompt_cannot_be_routed():
-    with pytest.raises(InputError, match=r"`prompt_item` must have a prompt .* got item 'x'"):
-        RouterPrompt(SAFETY).request(Item(id="x", response=""), nonce=NONCE, form="text")
+def test_an_item_with_a_behavior_or_without_a_prompt_is_not_routed():
+    items = [
+        Item(id="known", prompt=ITEM.prompt, response="", behavior="comply"),
+        Item(id="bare", response="just this"),
+    ]
+
+    assert routing(items) == []

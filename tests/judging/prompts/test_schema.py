@@ -5,13 +5,13 @@ import json
 import pytest
 from hypothesis import given
 
-from judging.prompts.prompt_asks import MIXED, PAIRWISE, SAFETY, SOURCES, ask_of
+from judging.prompts.prompt_asks import MIXED, PAIRWISE, SAFETY, SOURCES, requests_about, shown
 from rubric_strategies import rubrics
 from voirdire.errors import InputError
-from voirdire.judging.asking import Ask
-from voirdire.judging.prompts import PromptBuilder, reply_schema
-from voirdire.judging.prompts.schema import reply_tokens
+from voirdire.records import Item
 from voirdire.rubrics import Question
+
+ITEM = Item(id="a", response="x")
 
 
 def scale(minimum, maximum, *levels):
@@ -22,11 +22,15 @@ def scale(minimum, maximum, *levels):
 
 
 def value_schema(question, probability="logprob"):
-    return reply_schema(ask_of(question, probability=probability))["properties"][question.id]
+    return shown(question, probability=probability)[2]["properties"][question.id]
+
+
+def max_tokens(*questions, **settings):
+    return requests_about([ITEM], *questions, **settings)[0].max_tokens
 
 
 def test_the_schema_of_every_kind():
-    assert reply_schema(ask_of()) == {
+    assert shown(*MIXED)[2] == {
         "type": "object",
         "properties": {
             "apology": {"type": "boolean"},
@@ -77,7 +81,7 @@ def test_a_scale_is_whole_where_its_points_are(question, kind):
 
 def test_a_scale_without_ends_is_refused():
     with pytest.raises(InputError, match="question 's' must have `minimum` and `maximum`"):
-        reply_schema(ask_of(scale(0.0, None)))
+        shown(scale(0.0, None))
 
 
 @given(rubrics())
@@ -86,7 +90,7 @@ def test_the_schema_that_is_sent_names_exactly_the_questions_in_order(rubric):
     if not questions:
         return
 
-    schema = json.loads(PromptBuilder(Ask(questions=questions)).schema)
+    schema = shown(*questions)[2]
 
     ids = [row.id for row in questions]
     assert list(schema["properties"]) == schema["required"] == ids
@@ -100,11 +104,11 @@ def test_the_bound_of_a_reply_is_above_any_reply_and_far_below_a_runaway(source)
     value = "0.123456789" if source == "stated" else "false"
     longest = json.dumps(dict.fromkeys(SAFETY.propositions, value), indent=4)
 
-    bound = reply_tokens(ask_of(*SAFETY.questions, probability=source))
+    bound = max_tokens(*SAFETY.questions, probability=source)
 
     # Tokenizers of today take English JSON at three bytes a token or more.
     assert len(longest) / 3 < bound < 64 * len(SAFETY.propositions)
 
 
 def test_a_text_takes_a_thousand_tokens_more():
-    assert reply_tokens(ask_of()) - reply_tokens(ask_of(*MIXED[:-1])) > 1_000
+    assert max_tokens(*MIXED) - max_tokens(*MIXED[:-1]) > 1_000

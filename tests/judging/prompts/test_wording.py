@@ -1,77 +1,113 @@
 """The words themselves: pinned, in both languages, and without what could be mistaken."""
 
-import dataclasses
 import hashlib
 import itertools
 import re
 
 import pytest
 
-from judging.prompts.prompt_asks import BETTER, LANGUAGES, MIXED, NONCE, ROUTED, SOURCES, ask_of
-from voirdire.judging.prompts import PROMPT_VERSION, RouterPrompt, show_prompt
-from voirdire.judging.prompts.wording import wording_of
+from judging.given_replies import OneForm, rubric_of
+from judging.prompts.prompt_asks import (
+    BEHAVIORS,
+    BETTER,
+    LANGUAGES,
+    MIXED,
+    SOURCES,
+    nonce_of,
+    requests_about,
+)
+from voirdire.judging import LlmJudge, judge_file, show_prompt
 from voirdire.records import Item, Message
+from voirdire.rubrics import Question
 
 # Version of the words, and a hash over every prompt that uses them.
 PINNED = {"1": "37d5955e48dce35c08ce5136a753cdd6a00539ebedcbfc9991c2fa345edd0630"}
 
 
+ITEM = Item(id="a", prompt=(Message(role="user", content="x"),), response="")
+# Questions in plain words, so that whatever else stands in a prompt is ours.
+PLAIN = (
+    Question(id="apology", kind="boolean", text={"en": "Sorry?", "zh": "是否致歉？"}),
+    *(
+        Question(
+            id=kind, kind=kind, text={"en": "Which?", "zh": "哪些？"}, labels={"a": {}, "b": {}}
+        )
+        for kind in ("choice", "multilabel")
+    ),
+    Question(id="grade", kind="scale", text={"en": "?", "zh": "？"}, minimum=1.0, maximum=5.0),
+    Question(id="share", kind="scale", text={"en": "?", "zh": "？"}, minimum=0.0, maximum=0.5),
+    Question(id="why", kind="text", text={"en": "Why?", "zh": "为什么？"}),
+)
+
+
+def routing(language):
+    settings = {"behaviors": BEHAVIORS, "route": True, "language": language}
+    requests = requests_about([ITEM], *MIXED[:1], **settings)
+    return next(request for request in requests if "behavior" in request.prefill)
+
+
 def all_prompts():
     """Every prompt of questions that no built-in rubric can change."""
     for language, source in itertools.product(LANGUAGES, SOURCES):
-        settings = {"language": language, "probability": source}
+        settings = {"language": language, "probability": source, "n_examples": 9}
         for asked in (MIXED, MIXED[:1], (BETTER,)):
-            yield show_prompt(ask_of(*asked, **settings))
+            yield show_prompt(rubric_of(*asked), **settings)
         for row in (*MIXED, BETTER):
-            yield show_prompt(ask_of(row, mode="single", **settings))
-    item = Item(id="a", prompt=(Message(role="user", content="x"),), response="")
+            yield show_prompt(rubric_of(row), mode="single", **settings)
     for language in LANGUAGES:
-        request = RouterPrompt(ROUTED, language).request(item, nonce=NONCE, form="json_schema")
-        yield from (message.content for message in request.messages)
+        request = routing(language)
+        for message in request.messages:
+            yield message.content.replace(nonce_of(request), "3f9a0c51d2e87b64")
 
 
-def words(value):
-    """Every text of a wording."""
-    for field in dataclasses.fields(value):
-        part = getattr(value, field.name)
-        if dataclasses.is_dataclass(part):
-            yield from ((f"{field.name}.{name}", text) for name, text in words(part))
-        else:
-            yield field.name, "\n".join(part) if isinstance(part, tuple) else part
+def our_words(language):
+    """What we say in a language, whatever is asked: prompts without the lines of the fence."""
+    prompts = [message.content for message in routing(language).messages]
+    for mode, source in itertools.product(("joint", "single"), SOURCES):
+        settings = {"mode": mode, "probability": source, "language": language, "form": "text"}
+        rows = [PLAIN, (BETTER,)] if mode == "joint" else [(row,) for row in (*PLAIN, BETTER)]
+        prompts += [show_prompt(rubric_of(*asked), **settings) for asked in rows]
+    return [re.sub(r"(?m)^-----(BEGIN|END) ITEM \w+-----$", "", text) for text in prompts]
 
 
-def test_the_version_changes_with_any_word():
+def test_the_version_changes_with_any_word(tmp_path):
+    (tmp_path / "items.jsonl").write_text('{"id": "a", "prompt": "x", "response": "y"}\n')
+    judge = LlmJudge(model=OneForm(lambda request: {"apology": 0.5}), order_check=0)
+
+    asked = judge_file(
+        tmp_path / "items.jsonl",
+        tmp_path / "verdicts.jsonl",
+        rubric=rubric_of(MIXED[0]),
+        judge=judge,
+    ).asked
     found = hashlib.sha256("\0".join(all_prompts()).encode()).hexdigest()
 
     # Words were changed? Raise PROMPT_VERSION, and write the new version and hash here.
-    assert {PROMPT_VERSION: found} == PINNED
+    assert {asked["prompt"]: found} == PINNED
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_our_words_hold_nothing_that_a_chat_template_takes_for_its_own(language):
-    for name, text in words(wording_of(language)):
-        assert not re.search(r"[<>]|\[[A-Z|/]|-----", text), name
+    for text in our_words(language):
+        assert not re.search(r"[<>]|\[[A-Z|/]|-----", text)
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_no_placeholder_is_left_in_a_prompt(language):
-    shown = show_prompt(ask_of(language=language))
-
-    assert not re.search(r"\{(?:labels|minimum|maximum)\}", shown)
-
-
-def test_both_languages_say_all_of_it():
-    english, chinese = (dict(words(wording_of(language))) for language in LANGUAGES)
-
-    assert english.keys() == chinese.keys()
-    for name, text in english.items():
-        assert text
-        assert chinese[name]
-        assert re.findall(r"\{\w+\}", text) == re.findall(r"\{\w+\}", chinese[name])
+    for text in our_words(language):
+        assert not re.search(r"\{(?:labels|minimum|maximum|place)\}", text)
 
 
 def test_chinese_is_written_as_chinese():
-    for name, text in words(wording_of("zh")):
+    for text in our_words("zh"):
+        prose = "\n".join(line for line in text.split("\n") if not line.startswith(("{", '"')))
         # Half-width stops, and spaces between Chinese characters, are not Chinese.
-        assert not re.search(r"[\u4e00-\u9fff][,.;:?!]", text), name
-        assert not re.search(r"[\u4e00-\u9fff] +[\u4e00-\u9fff]", text), name
+        assert not re.search(r"[\u4e00-\u9fff][,.;:?!]", prose)
+        assert not re.search(r"[\u4e00-\u9fff] +[\u4e00-\u9fff]", prose)
+
+
+def test_every_prompt_is_in_the_language_that_is_asked_for():
+    for text in our_words("zh"):
+        # English is left in names of roles, keys and ids only: no sentence of it.
+        assert not re.search(r"[a-z]+ [a-z]+ [a-z]+", text)
+    assert not any(re.search("[\u4e00-\u9fff]", text) for text in our_words("en"))

@@ -10,15 +10,17 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+import voirdire
+from judging.given_replies import OneForm, batch_of, judged, rubric_of
 from rubric_strategies import IDS, LANGUAGES
 from rubric_strategies import questions as questions_of_kind
-from voirdire.errors import UnsupportedError, VerdictParseError
-from voirdire.judging.asking import Answers, Ask
-from voirdire.judging.reading import ReplyReader, RouterReader
-from voirdire.records import Reply, TokenChoice, TokenStep
-from voirdire.rubrics import Question
+from voirdire.errors import UnsupportedError
+from voirdire.judging import LlmJudge
+from voirdire.records import Failure, Item, Message, Reply, TokenChoice, TokenStep
+from voirdire.rubrics import Behavior, CompletionClass, Question
 
-KINDS = ("boolean", "boolean", "choice", "multilabel", "scale", "text", "pairwise")
+ANY_CLASS = CompletionClass(name="any", when="otherwise")
+KINDS = ("boolean", "boolean", "choice", "multilabel", "scale", "text")
 
 
 def question(name, kind="boolean", **more):
@@ -34,255 +36,250 @@ TOPICS = question("topics", "multilabel", labels=labelled("law", "health", "a]b"
 WHOLE = question("score", "scale", minimum=1.0, maximum=5.0)
 REAL = question("degree", "scale", minimum=-1.0, maximum=0.5)
 WHY, BETTER = question("why", "text"), question("better", "pairwise", labels=labelled("A", "B"))
-ALL = (APOLOGY, TONE, TOPICS, WHOLE, REAL, WHY, BETTER)
+ALL = (APOLOGY, TONE, TOPICS, WHOLE, REAL, WHY)
 ONE_OF_EACH = {
     "apology": 0.75, "tone": "冷", "topics": ["health", "law"], "score": 4, "degree": -0.5,
-    "why": 'It says "no".\n', "better": "A",
+    "why": 'It says "no".\n',
 }  # fmt: skip
+READ = ONE_OF_EACH | {"topics": ("law", "health"), "score": 4.0}
 
 
-def read(text, *asked, probability="stated", form="json_schema", swapped=False, **more):
-    ask = Ask(questions=asked, probability=probability, swapped=swapped)
-    return ReplyReader(ask).read(Reply(text=text, form=form, **more))
+def values(replies, asked, **more):
+    """Give the answers to one question, a failure where a reply cannot be read."""
+    return [found[asked.id] for found in judged(replies, asked, **more)]
 
 
-def complaint(text, *asked, **more):
-    with pytest.raises(VerdictParseError) as caught:
-        read(text, *asked, **more)
-    assert caught.value.reply.text == text
-    return str(caught.value)
+def misread(cases, asked, **more):
+    """Give those texts of which something else is said than that they cannot be read, and why."""
+    said = values(list(cases), asked, **more)
+    return {
+        text: answer
+        for (text, words), answer in zip(cases.items(), said, strict=True)
+        if not isinstance(answer, Failure)
+        or not answer.reason.startswith("unreadable reply: `reply` (asked for as ")
+        or words not in answer.reason
+    }
 
 
-def test_one_answer_of_each_kind():
-    found = read(json.dumps(ONE_OF_EACH), *ALL)
-
-    assert found == Answers(
-        (0.75, "冷", ("law", "health"), 4.0, -0.5, 'It says "no".\n', "A"), missing_mass=None
-    )
-
-
-@pytest.mark.parametrize("is_ascii", [True, False])
-def test_keys_may_come_in_any_order(is_ascii):
+def test_one_answer_of_each_kind_in_any_order_of_keys():
     turned = dict(reversed(ONE_OF_EACH.items()))
+    texts = [json.dumps(ONE_OF_EACH), json.dumps(turned), json.dumps(turned, ensure_ascii=False)]
 
-    assert read(json.dumps(turned, ensure_ascii=is_ascii), *ALL) == read(
-        json.dumps(ONE_OF_EACH), *ALL
-    )
-
-
-@pytest.mark.parametrize(("said", "value"), [("true", 1.0), ("false", 0.0)])
-def test_a_vote_is_one_or_zero(said, value):
-    assert read(f'{{"apology": {said}}}', APOLOGY, probability="vote") == Answers((value,))
+    assert judged(texts, *ALL) == [READ] * 3
 
 
-@pytest.mark.parametrize(("said", "meant"), [("A", "B"), ("B", "A"), ("tie", "tie")])
-def test_a_pair_shown_the_other_way_round_is_turned_back(said, meant):
-    text = json.dumps({"better": said})
+def test_a_vote_is_one_or_zero():
+    texts = ['{"apology": true}', '{"apology": false}']
 
-    assert read(text, BETTER, swapped=True).values == (meant,)
-    assert read(text, BETTER).values == (said,)
+    assert values(texts, APOLOGY, probability="vote") == [1.0, 0.0]
+
+
+def test_a_pair_shown_the_other_way_round_is_turned_back():
+    # Both ways of showing the pair get the same reply: only a tie means the same in both.
+    texts = [json.dumps({"better": side}) for side in ("A", "B", "tie")]
+
+    assert values(texts, BETTER) == ["tie"] * 3
+    assert batch_of(texts, BETTER).details.label_shift["better"].tolist() == [1, 1, 0]
 
 
 def test_an_empty_set_of_labels_is_an_answer():
-    assert read('{"topics": []}', TOPICS).values == ((),)
+    assert values(['{"topics": []}'], TOPICS) == [()]
 
 
-@pytest.mark.parametrize("written", ["4", "4.0", "4e0", "0.4E1", "40e-1"])
-def test_a_whole_number_may_be_written_in_any_way(written):
-    assert read(f'{{"score": {written}}}', WHOLE).values == (4.0,)
+def test_a_whole_number_may_be_written_in_any_way():
+    texts = [f'{{"score": {written}}}' for written in ("4", "4.0", "4e0", "0.4E1", "40e-1")]
+
+    assert values(texts, WHOLE) == [4.0] * 5
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("", "must be one JSON object and nothing else, got ''"),
-        ("  ", "be one JSON object"),
-        ("null", "be one JSON object"),
-        ("[]", "be one JSON object"),
-        ("true", "be one JSON object"),
-        ('[{"apology": 1}]', "be one JSON object"),
-        ('{"apology": 1', "be one JSON object"),
-        ('{"apology": 1,}', "be one JSON object"),
-        ('{"apology": 1} .', "be one JSON object"),
-        ('{"apology": 1}{"apology": 1}', "be one JSON object"),
-        ('Here it is:\n```json\n{"apology": 1}\n```', "be one JSON object"),
-        ('Sure: {"apology": 1}', "be one JSON object"),
-        ('<think></think>{"apology": 1}', "be one JSON object"),
-        ('\ufeff{"apology": 1}', "be one JSON object"),
-        ('\u00a0{"apology": 1}', "be one JSON object"),
-        ("{'apology': 1}", "be one JSON object"),
-        ('{"apology": NaN}', "be one JSON object"),
-        ('{"apology": Infinity}', "be one JSON object"),
-        ('{"apology": -Infinity}', "be one JSON object"),
-        ('{"apology": 0x1}', "be one JSON object"),
-        ('{"apology": 01}', "be one JSON object"),
-        ('{"apology": .5}', "be one JSON object"),
-        ('{"apology": True}', "be one JSON object"),
-        ('{"apology": 1 /* sure */}', "be one JSON object"),
-        ("{}", "answer 'apology'"),
-        ('{"Apology": 1}', "answer only what was asked, not 'Apology'"),
-        ('{"apology ": 1}', "answer only what was asked, not 'apology '"),
-        ('{"apology": 1, "more": {"apology": 0}}', "answer only what was asked, not 'more'"),
-        ('{"apology": 1, "\\ud800": 1}', "answer only what was asked"),
-        ('{"apology": 1, "apology": 1}', "answer 'apology' once"),
-        ('{"apology": 1, "\\u0061pology": 0}', "answer 'apology' once"),
-        ('{"apology": true}', "answer 'apology' with a number from 0 to 1, not true"),
-        ('{"apology": "0.9"}', 'with a number from 0 to 1, not "0.9"'),
-        ('{"apology": null}', "with a number from 0 to 1, not null"),
-        ('{"apology": [0.5]}', "with a number from 0 to 1, not [0.5]"),
-        ('{"apology": {"p": 0.5}}', "with a number from 0 to 1"),
-        ('{"apology": {"p": 0.5, "p": 0.5}}', "with a number from 0 to 1"),
-        ('{"apology": [NaN]}', "with a number from 0 to 1"),
-        ('{"apology": 1.0000001}', "with a number from 0 to 1, not 1.0000001"),
-        ('{"apology": -1e-9}', "with a number from 0 to 1"),
-        ('{"apology": 1e999}', "with a number from 0 to 1"),
-        ('{"apology": 90}', "with a number from 0 to 1, not 90"),
-        ('{"apology": ' + "9" * 5_000 + "}", "with a number from 0 to 1"),
-        ('{"apology": [' + "9" * 5_000 + "]}", "be one JSON object"),
-        ('{"apology": ' + "[" * 100_000, "be one JSON object"),
-        ('{"apology": ' + "[" * 100_000 + "]" * 100_000 + "}", "be one JSON object"),
-    ],
-    ids=lambda text: ascii(text)[:60],
-)  # fmt: skip
-def test_what_is_no_stated_answer(text, words):
-    assert words in complaint(text, APOLOGY)
+NO_OBJECT = (
+    *("", "  ", "null", "[]", "true", '[{"apology": 1}]', '{"apology": 1', '{"apology": 1,}'),
+    *('{"apology": 1} .', '{"apology": 1}{"apology": 1}', 'Sure: {"apology": 1}'),
+    'Here it is:\n```json\n{"apology": 1}\n```',
+    *('<think></think>{"apology": 1}', '\ufeff{"apology": 1}', '\u00a0{"apology": 1}'),
+    *("{'apology': 1}", '{"apology": NaN}', '{"apology": Infinity}', '{"apology": -Infinity}'),
+    *('{"apology": 0x1}', '{"apology": 01}', '{"apology": .5}', '{"apology": True}'),
+    *('{"apology" 1}', '{,"apology":1}', '{"apology":1}}', '{"apology":[}', '{"apology": 1.}'),
+    '{"apology": 1 /* sure */}',
+    '{"apology": [' + "9" * 5_000 + "]}",
+    '{"apology": ' + "[" * 100_000,
+    '{"apology": ' + "[" * 100_000 + "]" * 100_000 + "}",
+    # an object around what is no answer, in a fence that is not closed, or of other code
+    '```json\n{"apology": 0.5}\n```\n```json\n{"apology": 0.6}\n```',
+    *('```json\n{"apology": 0.5}', '```python\n{"apology": 0.5}\n```'),
+    '```json\n{"apology": 0.5} and more\n```',
+)
+NO_ANSWER = {
+    "{}": "answer 'apology'",
+    '{"Apology": 1}': "answer only what was asked, not 'Apology'",
+    '{"apology ": 1}': "answer only what was asked, not 'apology '",
+    '{"apology": 1, "more": {"apology": 0}}': "answer only what was asked, not 'more'",
+    '{"apology": 1, "\\ud800": 1}': "answer only what was asked",
+    '{"apology": 1, "apology": 1}': "answer 'apology' once",
+    '{"apology": 1, "\\u0061pology": 0}': "answer 'apology' once",
+    '{"apology": true}': "answer 'apology' with a number from 0 to 1, not true",
+    '{"apology": "0.9"}': 'with a number from 0 to 1, not "0.9"',
+    '{"apology": null}': "with a number from 0 to 1, not null",
+    '{"apology": [0.5]}': "with a number from 0 to 1, not [0.5]",
+    '{"apology": {"p": 0.5, "p": 0.5}}': "with a number from 0 to 1",
+    '{"apology": [NaN]}': "with a number from 0 to 1",
+    '{"apology": 1.0000001}': "with a number from 0 to 1, not 1.0000001",
+    '{"apology": -1e-9}': "with a number from 0 to 1",
+    '{"apology": 1e999}': "with a number from 0 to 1",
+    '{"apology": 90}': "with a number from 0 to 1, not 90",
+    '{"apology": ' + "9" * 5_000 + "}": "with a number from 0 to 1",
+    '{"apology": 0.5' + " " * 1_000_000 + "}": "at most 1,000,000 characters long, not 1,000,016",
+}
 
 
-@pytest.mark.parametrize("written", ["1", "0", "0.9", '"true"', '"yes"', "null", "[true]"])
-@pytest.mark.parametrize("probability", ["vote", "logprob"])
-def test_only_true_and_false_answer_a_boolean_question(written, probability):
-    said = complaint(f'{{"apology": {written}}}', APOLOGY, probability=probability)
+@pytest.mark.parametrize("form", ["json_schema", "json_object"])
+def test_what_is_no_stated_answer(form):
+    no_object = dict.fromkeys(NO_OBJECT, "must be one JSON object and nothing else, got")
 
-    assert "answer 'apology' with true or false" in said
+    assert misread(no_object | NO_ANSWER, APOLOGY, form=form) == {}
+
+
+def test_only_true_and_false_answer_a_boolean_question():
+    written = ("1", "0", "0.9", '"true"', '"yes"', "null", "[true]")
+    texts = {f'{{"apology": {word}}}': "answer 'apology' with true or false" for word in written}
+
+    assert misread(texts, APOLOGY, probability="vote") == {}
+    assert misread(texts, APOLOGY, probability="logprob") == {}
 
 
 @pytest.mark.parametrize(
-    ("asked", "written", "rule"),
+    ("asked", "rule", "written"),
     [
-        (TONE, '"Warm"', "one of 'warm', '冷', 'q', not \"Warm\""),
-        (TONE, '"warm "', "one of"),
-        (TONE, '["warm"]', "one of"),
-        (TONE, "null", "one of"),
-        (TONE, '"\\ud83d"', "one of"),
-        (TOPICS, '"law"', "a list of any of 'law', 'health', 'a]b', none of them twice"),
-        (TOPICS, '["law", "law"]', "a list of any of"),
-        (TOPICS, '["law", "l\\u0061w"]', "a list of any of"),
-        (TOPICS, '["law", "sport"]', "a list of any of"),
-        (TOPICS, '["law", ["health"]]', "a list of any of"),
-        (TOPICS, '{"law": true}', "a list of any of"),
-        (WHOLE, "3.5", "a whole number from 1 to 5, not 3.5"),
-        (WHOLE, "6", "a whole number from 1 to 5"),
-        (WHOLE, "0", "a whole number from 1 to 5"),
-        (WHOLE, '"3"', "a whole number from 1 to 5"),
-        (WHOLE, "true", "a whole number from 1 to 5"),
-        (REAL, "0.51", "a number from -1 to 0.5"),
-        (REAL, "-1.01", "a number from -1 to 0.5"),
-        (WHY, "1", "a text, not 1"),
-        (WHY, "null", "a text"),
-        (WHY, '"\\udc00"', "a text"),
-        (BETTER, '"a"', "one of 'A', 'B', 'tie'"),
-        (BETTER, '"Tie"', "one of"),
+        (TONE, "one of 'warm', '冷', 'q', not ", ['"Warm"', '"warm "', '["warm"]', "null"]),
+        (TONE, "one of 'warm', '冷', 'q'", ['"\\ud83d"']),
+        (
+            TOPICS,
+            "a list of any of 'law', 'health', 'a]b', none of them twice",
+            [
+                *('"law"', '["law", "law"]', '["law", "l\\u0061w"]', '["law", "sport"]'),
+                *('["law", ["health"]]', '{"law": true}'),
+            ],
+        ),
+        (WHOLE, "a whole number from 1 to 5, not ", ["3.5", "6", "0", '"3"', "true"]),
+        (REAL, "a number from -1 to 0.5", ["0.51", "-1.01"]),
+        (WHY, "a text", ["1", "null", '"\\udc00"']),
+        (BETTER, "one of 'A', 'B', 'tie'", ['"a"', '"Tie"']),
     ],
 )
-def test_what_is_no_answer_of_its_kind(asked, written, rule):
-    assert f"answer {asked.id!r} with {rule}" in complaint(f'{{"{asked.id}": {written}}}', asked)
+def test_what_is_no_answer_of_its_kind(asked, rule, written):
+    texts = {f'{{"{asked.id}": {word}}}': f"answer {asked.id!r} with {rule}" for word in written}
+
+    assert misread(texts, asked) == {}
 
 
 def test_a_raw_line_end_in_a_text_is_no_json():
-    assert "one JSON object" in complaint('{"why": "a\nb"}', WHY)
+    assert misread({'{"why": "a\nb"}': "one JSON object"}, WHY) == {}
 
 
 def test_the_error_says_what_form_was_asked_for_and_how_the_reply_begins():
     text = "I cannot \x1b[31m judge\n" + "x" * 500
 
-    said = complaint(text, APOLOGY, form="json_object")
+    (failure,) = values([text], APOLOGY, form="json_object")
 
     shown = "I cannot \\x1b[31m judge⏎" + "x" * 55 + "…"
-    assert said == (
-        "`reply` (asked for as json_object) must be one JSON object and nothing else, got "
-        f"{shown!r}."
+    assert failure.reason == (
+        "unreadable reply: `reply` (asked for as json_object) must be one JSON object and nothing "
+        f"else, got {shown!r}."
     )
 
 
 def test_a_reply_that_was_cut_off_is_said_to_be():
-    said = complaint('{"apology": 0.5, "to', APOLOGY, TONE, finish_reason="length")
+    text, whole = '{"apology": 0.5, "to', '{"apology": 0.5}'
+    ends = [(text, "length"), (text, "stop"), (whole, "length")]
 
-    assert said.endswith("It was cut off at its longest: allow more tokens with `max_tokens`.")
-    assert "cut off" not in complaint('{"apology": 0.5, "to', APOLOGY, TONE, finish_reason="stop")
+    cut, stopped, read = values(
+        [Reply(text=text, finish_reason=end) for text, end in ends], APOLOGY
+    )
 
-
-def test_a_whole_object_is_read_however_it_ended():
-    assert read('{"apology": 0.5}', APOLOGY, finish_reason="length").values == (0.5,)
-
-
-def test_a_reply_of_more_than_a_million_characters_is_not_read():
-    text = '{"apology": 0.5' + " " * 1_000_000 + "}"
-
-    assert "at most 1,000,000 characters long, not 1,000,016" in complaint(text, APOLOGY)
+    assert "It was cut off at its longest: allow more tokens with `max_tokens`." in cut.reason
+    assert "cut off" not in stopped.reason
+    assert read == 0.5
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        '{"apology": 0.5}',
-        'So:\n```json\n{"apology": 0.5}\n```\n',
-        'Sure! {"apology": 0.5} I hope that helps.',
-        '<think>{"apology": 1}? No.</think>\n\n{"\\u0061pology": 0.5}',
-    ],
+# Prose around the object, which is for models that cannot be held to a form.
+
+IN_PROSE = (
+    ' \n{"apology": 0.5}\n ',
+    'So:\n```json\n{"apology": 0.5}\n```\n',
+    'Sure! {"apology": 0.5} I hope that helps.',
+    '```\n{"apology": 0.5}\n```\nDone.',
+    '<think>{"apology": 1}? No.</think>\n\n{"\\u0061pology": 0.5}',
+    '\n<think>{{{ ]</think> So: ```json\n{"apology": 0.5}```',
+    'It says {"apology": 0}, hm.</think>\n{"apology": 0.5}',  # some servers swallow the first tag
+    '<think></think>{"apology": 0.5}',
 )
-def test_prose_around_the_object_is_for_plain_text_only(text):
-    assert read(text, APOLOGY, form="text").values == (0.5,)
-    if not text.startswith("{"):
-        for form in ("json_schema", "json_object"):
-            assert "and nothing else" in complaint(text, APOLOGY, form=form)
-
-
-@pytest.mark.parametrize("form", ["json_schema", "json_object", "text"])
-@pytest.mark.parametrize(
-    "text", ['\n```json\n{"apology": 0.5}\n```\n', '```\r\n{"apology": 0.5}```']
+NOT_ONE = (
+    *("0.5", "", "no object", "{", "}", "} {", '{"apology": 0.5}}', 'Sure: {"apology": 0.5'),
+    '{"apology": 0.5} or {"apology": 0.6}',
+    *('See {x}: {"apology": 0.5}', 'Sure: {"apology": 0.5, }'),
+    '```json\n{"apology": 0}\n```\n```json\n{"apology": 0.5}\n```',
+    '<think>{"apology": 0.5}',  # still thinking
+    *('{"apology": 0.5} <think>But then', 'Well, <think>{"apology": 0.5}'),
+    '<think>x</think><think>{"apology": 0.5}',
+    *('[{"apology": 0.5}]', 'A list: [ {"apology": 0.5} , 2]', '[0, {"apology": 0.5}]'),
+    '{"apology": 0} </think> {"apology": 0.5}',
 )
-def test_a_code_fence_around_the_whole_reply_is_read_in_every_form(text, form):
-    assert read(text, APOLOGY, form=form).values == (0.5,)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        '```json\n{"apology": 0.5}\n```\n```json\n{"apology": 0.6}\n```',
-        '```json\n{"apology": 0.5}',
-        '```python\n{"apology": 0.5}\n```',
-        '```json\n{"apology": 0.5} and more\n```',
-    ],
-)
-def test_a_fence_around_anything_else_is_not_read(text):
-    assert "one JSON object" in complaint(text, APOLOGY, form="json_schema")
+def test_prose_around_the_one_object_is_for_plain_text_only():
+    assert values(IN_PROSE, APOLOGY, form="text") == [0.5] * len(IN_PROSE)
+    assert misread(dict.fromkeys(IN_PROSE[1:], "and nothing else"), APOLOGY).keys() <= {
+        '```\n{"apology": 0.5}\n```'
+    }
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "0.5",
-        '{"apology": 0.5} or {"apology": 0.6}',
-        '<think>{"apology": 0.5}',
-        'Sure: {"apology": 0.5',
-        '[{"apology": 0.5}]',
-        'Sure: {"apology": 0.5, }',
-    ],
-)
-def test_prose_without_exactly_one_object_is_not_read(text):
-    assert "one JSON object and no other braces" in complaint(text, APOLOGY, form="text")
+def test_a_code_fence_around_the_whole_reply_is_read_in_every_form():
+    texts = ['\n```json\n{"apology": 0.5}\n```\n', '```\r\n{"apology": 0.5}```']
+
+    for form in ("json_schema", "json_object", "text"):
+        assert values(texts, APOLOGY, form=form) == [0.5, 0.5]
+
+
+def test_prose_without_exactly_one_object_is_not_read():
+    words = "one JSON object and no other braces"
+
+    assert misread(dict.fromkeys(NOT_ONE, words), APOLOGY, form="text") == {}
+
+
+def test_a_tag_inside_of_a_text_does_not_cut_it():
+    why = "it says </think> and <think>"
+
+    assert values([json.dumps({"why": why})], WHY, form="text") == [why]
 
 
 def test_an_object_in_prose_that_was_cut_off_is_not_read():
-    text = 'First guess: {"apology": 0.5} But wait'
+    reply = Reply(text='First guess: {"apology": 0.5} But wait', finish_reason="length")
 
-    assert "cut off" in complaint(text, APOLOGY, form="text", finish_reason="length")
+    (failure,) = values([reply], APOLOGY, form="text")
+
+    assert "cut off" in failure.reason
 
 
 def test_an_object_in_prose_is_held_to_the_same_rules():
-    assert "answer 'apology' once" in complaint(
-        'So: {"apology": 0.5, "apology": 0.5}', APOLOGY, form="text"
-    )
+    twice = {'So: {"apology": 0.5, "apology": 0.5}': "answer 'apology' once"}
+
+    assert misread(twice, APOLOGY, form="text") == {}
+
+
+@given(seed=st.integers(0, 2**32))
+def test_what_is_found_in_prose_is_never_one_of_two(seed):
+    rng = random.Random(seed)
+    parts = [*'{}"a:1,\\ []`x', "<think>", "</think>"]
+    cases = [["".join(rng.choices(parts, k=rng.randrange(8))) for _ in range(3)] for _ in range(40)]
+    texts = [before + json.dumps({"why": why}) + behind for before, why, behind in cases]
+
+    for (before, why, behind), answer in zip(cases, values(texts, WHY, form="text"), strict=True):
+        if not isinstance(answer, Failure):
+            # Nothing but what was thought before it has braces or goes on thinking.
+            outside = before.rpartition("</think>")[2] + behind
+            assert answer == why
+            assert not {"{", "}"} & set(outside)
+            assert "<think>" not in outside
 
 
 # Log-probabilities, beside values that have none.
@@ -304,123 +301,113 @@ def spelled(*tokens):
     return tuple(steps)
 
 
+def reply_of(steps):
+    return Reply(text="".join(row.token for row in steps), steps=steps)
+
+
 @pytest.mark.parametrize("tail", ["", "<|im_end|>"])
 def test_other_kinds_beside_log_probabilities_are_taken_as_written(tail):
-    ask = Ask(questions=(TONE, APOLOGY, WHOLE, question("advice")), probability="logprob")
     steps = spelled(
         '{"tone": "', "\ufffd", '\ufffd", "', "advice", '":', ("false", 0.2), ', "score": ', "3",
         ', "apology":', ("true", 0.8), "}", tail,
     )  # fmt: skip
     text = '{"tone": "冷", "advice":false, "score": 3, "apology":true}'
+    asked = (TONE, APOLOGY, WHOLE, question("advice"))
 
-    found = ReplyReader(ask).read(Reply(text=text, steps=steps))
+    batch = batch_of([Reply(text=text, steps=steps)], *asked, probability="logprob")
 
-    assert found.values == pytest.approx(("冷", 0.8, 3.0, 0.2), abs=1e-12)
-    assert found.missing_mass == pytest.approx((math.nan, 0.1, math.nan, 0.1), nan_ok=True)
+    assert batch.probabilities[0] == pytest.approx([0.8, 0.2], abs=1e-12)
+    assert batch.details.missing_mass[0] == pytest.approx([0.1, 0.1])
+    assert batch.details.labels == {"tone": ("冷",), "score": (3.0,)}
 
 
 def test_log_probabilities_are_found_in_prose_and_behind_escapes():
     steps = spelled('<think>{"apology": true}</think>', '{"\\u0061pology":', ("false", 0.3), "} .")
-    reader = ReplyReader(Ask(questions=(APOLOGY,)))
 
-    found = reader.read(Reply(text="".join(s.token for s in steps), steps=steps, form="text"))
+    found = values([reply_of(steps)], APOLOGY, form="text", probability="logprob")
 
-    assert found.values == pytest.approx((0.3,))
+    assert found == pytest.approx([0.3])
 
 
 def test_words_inside_of_texts_are_no_values():
-    ask = Ask(questions=(WHY, APOLOGY), probability="logprob")
     steps = spelled(
-        '{"why":"', ' apology":true ', ": ", "true", '", ', '"apology":', ("true", 0.6), "}"
+        '{"why":"', "' apology':true ", ": ", "true", '", ', '"apology":', ("true", 0.6), "}"
     )
-    steps = (
-        steps[:1]
-        + tuple(TokenStep(s.token.replace('"', "'"), s.logprob) for s in steps[1:4])
-        + steps[4:]
-    )
-    text = "".join(s.token for s in steps)
 
-    assert ReplyReader(ask).read(Reply(text=text, steps=steps)).values[1] == pytest.approx(0.6)
+    (found,) = judged([reply_of(steps)], WHY, APOLOGY, probability="logprob")
 
-
-def test_tokens_that_spell_another_text_are_unreadable():
-    steps = spelled('{"apology":', ("true", 0.6), "}")
-
-    for text in ('{"apology": true}', '{"apology":false}'):
-        said = complaint(text, APOLOGY, probability="logprob", steps=steps)
-        assert "be spelled, once, by the tokens of its log-probabilities" in said
-
-
-def test_tokens_that_spell_the_reply_twice_are_unreadable():
-    steps = spelled(*['{"apology":', ("true", 0.6), "}"] * 2)
-
-    assert "once" in complaint('{"apology":true}', APOLOGY, probability="logprob", steps=steps)
+    assert found == {"why": "' apology':true : true", "apology": pytest.approx(0.6)}
 
 
 @pytest.mark.parametrize("steps", [None, ()])
 def test_without_log_probabilities_the_error_names_the_way_out(steps):
     with pytest.raises(UnsupportedError, match="ask with `stated` or `vote`") as caught:
-        read('{"apology": true}', APOLOGY, probability="logprob", steps=steps)
+        judged([Reply(text='{"apology": true}', steps=steps)], APOLOGY, probability="logprob")
 
     assert caught.value.feature == "logprobs"
 
 
-def test_log_probabilities_are_not_needed_where_nothing_is_true_or_false():
-    assert read('{"tone": "q"}', TONE, probability="logprob") == Answers(("q",))
+def test_log_probabilities_are_looked_at_only_where_they_are_read():
+    strange = spelled("something", " else")
 
-
-def test_log_probabilities_of_other_asks_are_not_looked_at():
-    steps = spelled("something", " else")
-
-    assert read('{"apology": true}', APOLOGY, probability="vote", steps=steps) == Answers((1.0,))
+    assert values(['{"tone": "q"}'], TONE, probability="logprob") == ["q"]
+    assert values(
+        [Reply(text='{"apology": true}', steps=strange)], APOLOGY, probability="vote"
+    ) == [1.0]
 
 
 # The router.
 
 
-def test_the_router_reads_which_behavior_was_chosen():
-    reader = RouterReader(["comply", "hard_refuse"])
-
-    assert reader.read(Reply(text='{"behavior": "hard_refuse"}')) == "hard_refuse"
-    assert reader.read(Reply(text='So {"behavior": "comply"}', form="text")) == "comply"
-
-
 @pytest.mark.parametrize(
-    "text", ['{"behavior": "refuse"}', '"comply"', "comply", '{"a": "comply"}']
+    ("form", "text", "chosen"),
+    [
+        ("json_schema", '{"behavior": "refuse"}', "refuse"),
+        ("text", 'So {"behavior": "comply"}', "comply"),
+        *(
+            ("json_schema", text, None)
+            for text in ('{"behavior": "flee"}', '"comply"', "comply", '{"a": "comply"}')
+        ),
+    ],
 )
-def test_the_router_takes_nothing_else(text):
-    with pytest.raises(VerdictParseError, match="asked for as json_schema"):
-        RouterReader(["comply", "hard_refuse"]).read(Reply(text=text))
-
-
-# Any rubric, any answers, any way to write them.
-
-
-@st.composite
-def asks(draw):
-    names = draw(st.lists(IDS, unique=True, min_size=1, max_size=6))
-    languages = draw(LANGUAGES)
-    rows = [
-        draw(questions_of_kind(name, languages, draw(st.sampled_from(KINDS)))) for name in names
-    ]
-    return Ask(
-        questions=tuple(rows),
-        probability=draw(st.sampled_from(["stated", "vote", "logprob"])),
-        swapped=draw(st.booleans()),
+def test_the_router_reads_which_behavior_was_chosen_and_takes_nothing_else(form, text, chosen):
+    behaviors = tuple(
+        Behavior(id=name, demands={}, classes=(ANY_CLASS,)) for name in ("comply", "refuse")
     )
+    model = OneForm(
+        lambda request: text if "behavior" in request.prefill else '{"apology": 0.5}', form=form
+    )
+    item = Item(id="a", prompt=(Message(role="user", content="Hi"),), response="Hello")
+
+    verdicts = voirdire.judge(
+        [item],
+        judge=LlmJudge(model=model, probability="stated", route=True),
+        rubric=rubric_of(APOLOGY, behaviors=behaviors),
+    )
+
+    assert verdicts.frame()["behavior"][0] == chosen
+    assert verdicts.calls.n_unrouted == (chosen is None)
+
+
+# Any questions, any answers, any way to write them.
 
 
 @st.composite
 def filled(draw):
-    """Draw an ask, the values of a reply to it, and the answers that these are."""
-    ask = draw(asks())
-    pairs = [draw(answer_to(row, ask)) for row in ask.questions]
-    values = {row.id: value for row, (value, _) in zip(ask.questions, pairs, strict=True)}
-    return ask, values, tuple(answer for _, answer in pairs)
+    """Draw questions with values for a reply, and the answers that these are."""
+    names = draw(st.lists(IDS, unique=True, min_size=1, max_size=6))
+    languages = draw(LANGUAGES)
+    asked = [
+        draw(questions_of_kind(name, languages, draw(st.sampled_from(KINDS)))) for name in names
+    ]
+    probability = draw(st.sampled_from(["stated", "vote", "logprob"]))
+    pairs = {row.id: draw(answer_to(row, probability)) for row in asked}
+    said = {name: value for name, (value, _) in pairs.items()}
+    return asked, probability, said, {name: answer for name, (_, answer) in pairs.items()}
 
 
-def answer_to(row, ask):
-    if row.kind == "boolean" and ask.probability == "stated":
+def answer_to(row, probability):
+    if row.kind == "boolean" and probability == "stated":
         return st.floats(0, 1).map(lambda p: (p, p))
     if row.kind == "boolean":
         return st.booleans().map(lambda said: (said, float(said)))
@@ -434,11 +421,6 @@ def answer_to(row, ask):
         return in_order.flatmap(lambda s: st.permutations(s).map(lambda given: (given, s)))
     if row.kind == "scale":
         return scale_points(row).map(lambda x: (x, float(x)))
-    if row.kind == "pairwise":
-        turned = {"A": "B", "B": "A", "tie": "tie"}
-        return st.sampled_from(["A", "B", "tie"]).map(
-            lambda x: (x, turned[x] if ask.swapped else x)
-        )
     return st.text(st.characters(codec="utf-8"), max_size=20).map(lambda text: (text, text))
 
 
@@ -496,7 +478,7 @@ def write_object(values, rng):
     return gap(rng) + "{" + ",".join(members) + "}" + gap(rng)
 
 
-def with_steps(text, ask, rng):
+def with_steps(text, rng):
     """Cut a reply into tokens, with both words at every true and false."""
     steps = []
     for piece in re.findall(r"true|false|[^tf]+|.", text, re.DOTALL):
@@ -510,21 +492,20 @@ def with_steps(text, ask, rng):
 
 @given(drawn=filled(), seed=st.integers(0, 2**32))
 def test_any_answers_written_in_any_way_come_back(drawn, seed):
-    ask, values, answers = drawn
+    asked, probability, said, answers = drawn
     rng = random.Random(seed)
-    text = write_object(values, rng)
+    replies = [with_steps(write_object(said, rng), rng) for _ in range(10)]
 
-    found = ReplyReader(ask).read(with_steps(text, ask, rng))
+    for found in judged(replies, *asked, probability=probability):
+        for row in asked:
+            if row.kind == "boolean" and probability == "logprob":
+                assert 0 < found[row.id] < 1
+            else:
+                assert found[row.id] == answers[row.id]
+                assert type(found[row.id]) is type(answers[row.id])
 
-    for row, value, answer in zip(ask.questions, found.values, answers, strict=True):
-        if row.kind == "boolean" and ask.probability == "logprob":
-            assert 0 < value < 1
-        else:
-            assert value == answer
-            assert type(value) is type(answer)
 
-
-def plain_reading(text, ask):
+def plain_reading(text, asked, probability):
     """Read a reply slowly, by the rules alone; None where it breaks one."""
     try:
         pairs = json.loads(text, object_pairs_hook=Pairs, parse_constant=refuse)
@@ -533,10 +514,10 @@ def plain_reading(text, ask):
     if not isinstance(pairs, Pairs):
         return None
     found = dict(pairs)
-    if len(found) != len(pairs) or set(found) != {row.id for row in ask.questions}:
+    if len(found) != len(pairs) or set(found) != {row.id for row in asked}:
         return None
-    answers = tuple(plain_answer(found[row.id], row, ask) for row in ask.questions)
-    return None if None in answers else answers
+    answers = {row.id: plain_answer(found[row.id], row, probability) for row in asked}
+    return None if None in answers.values() else answers
 
 
 class Pairs(list):
@@ -547,9 +528,9 @@ def refuse(word):
     raise ValueError(word)
 
 
-def plain_answer(value, row, ask):
+def plain_answer(value, row, probability):
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if row.kind == "boolean" and ask.probability == "stated":
+    if row.kind == "boolean" and probability == "stated":
         return float(value) if is_number and 0 <= value <= 1 else None
     if row.kind == "boolean":
         return float(value) if isinstance(value, bool) else None
@@ -564,14 +545,7 @@ def plain_answer(value, row, ask):
         return tuple(x for x in row.labels if x in value) if len(set(value)) == len(value) else None
     if not isinstance(value, str) or re.search("[\ud800-\udfff]", value):
         return None
-    if row.kind == "text":
-        return value
-    if row.kind == "choice":
-        return value if value in row.labels else None
-    sides = (
-        {"A": "B", "B": "A", "tie": "tie"} if ask.swapped else {"A": "A", "B": "B", "tie": "tie"}
-    )
-    return sides.get(value)
+    return value if row.kind == "text" or value in row.labels else None
 
 
 SPLINTERS = (
@@ -624,25 +598,23 @@ def spoil(text, values, rng):
 
 
 def check_against_plain_reading(drawn, seed):
-    ask, values, _ = drawn
+    asked, probability, said, _ = drawn
+    probability = "vote" if probability == "logprob" else probability
     rng = random.Random(seed)
-    if not rng.randrange(3):
-        values |= {rng.choice(list(values)): rng.choice([2, 1.0, True, "A", ["A", "A"], None])}
-    text = spoil(write_object(values, rng), values, rng)
-    stated = Ask(
-        questions=ask.questions,
-        probability="vote" if ask.probability == "logprob" else ask.probability,
-        swapped=ask.swapped,
-    )
-    expected = plain_reading(text, stated)
+    texts = []
+    for _ in range(20):
+        changed = dict(said)
+        if not rng.randrange(3):
+            changed[rng.choice(list(said))] = rng.choice([2, 1.0, True, "A", ["A", "A"], None])
+        texts.append(spoil(write_object(changed, rng), changed, rng))
 
-    try:
-        found = ReplyReader(stated).read(Reply(text=text)).values
-    except VerdictParseError:
-        found = None
-
-    assert found == expected
-    assert [type(value) for value in found or ()] == [type(value) for value in expected or ()]
+    for text, found in zip(texts, judged(texts, *asked, probability=probability), strict=True):
+        expected = plain_reading(text, asked, probability)
+        if expected is None:
+            assert all(isinstance(answer, Failure) for answer in found.values()), text
+        else:
+            assert found == expected, text
+            assert {type(value) for value in found.values()} <= {float, str, tuple}
 
 
 @given(drawn=filled(), seed=st.integers(0, 2**32))
@@ -651,33 +623,61 @@ def test_what_is_read_and_what_is_refused_follows_from_the_rules(drawn, seed):
 
 
 @pytest.mark.slow
-@settings(max_examples=2_000)
+@settings(max_examples=500)
 @given(drawn=filled(), seed=st.integers(0, 2**32))
 def test_what_is_read_and_what_is_refused_follows_from_the_rules_many_times(drawn, seed):
     check_against_plain_reading(drawn, seed)
 
 
-@given(
-    text=st.text(st.characters(), max_size=60)
+ANY_TEXT = (
+    st.text(st.characters(), max_size=60)
     | st.lists(st.sampled_from([*SPLINTERS, '{"apology":', "<think>", "</think>", "```json"])).map(
         "".join
     )
-    | st.binary(max_size=60).map(lambda data: data.decode("utf-8", "surrogateescape")),
+    | st.binary(max_size=60).map(lambda data: data.decode("utf-8", "surrogateescape"))
+)
+
+
+@given(
+    texts=st.lists(ANY_TEXT, min_size=1, max_size=20),
     form=st.sampled_from(["json_schema", "json_object", "text"]),
     finish_reason=st.sampled_from([None, "stop", "length"]),
     probability=st.sampled_from(["stated", "vote", "logprob"]),
 )
-@example(text='{"apology":\ud800}', form="text", finish_reason=None, probability="stated")
-@example(text='{"apology":true}', form="text", finish_reason="length", probability="logprob")
-@example(text='{"apology":0.5,"why":"\ud800"}', form="text", finish_reason=None, probability="vote")
-def test_any_text_is_an_answer_or_an_error_of_ours(text, form, finish_reason, probability):
-    steps = (TokenStep(text, -0.1, (TokenChoice("true", -1.0), TokenChoice("\ud800", -2.0))),)
-    reply = Reply(text=text, form=form, finish_reason=finish_reason, steps=steps)
-    reader = ReplyReader(Ask(questions=(APOLOGY,), probability=probability))
+@example(texts=['{"apology":\ud800}'], form="text", finish_reason=None, probability="stated")
+@example(texts=['{"apology":true}'], form="text", finish_reason="length", probability="logprob")
+@example(
+    texts=['{"apology":0.5,"why":"\ud800"}'], form="text", finish_reason=None, probability="vote"
+)
+def test_any_text_is_an_answer_or_a_failure(texts, form, finish_reason, probability):
+    top = (TokenChoice("true", -1.0), TokenChoice("\ud800", -2.0))
+    replies = [
+        Reply(text=text, finish_reason=finish_reason, steps=(TokenStep(text, -0.1, top),))
+        for text in texts
+    ]
 
-    try:
-        answers = reader.read(reply)
-    except VerdictParseError as error:
-        str(error).encode()  # it can be printed and stored
-    else:
-        assert 0 <= answers.values[0] <= 1
+    for answer in values(replies, APOLOGY, form=form, probability=probability):
+        if isinstance(answer, Failure):
+            answer.reason.encode()  # it can be printed and stored
+        else:
+            assert 0 <= answer <= 1
+
+
+HOSTILE = (
+    *("{" * 500_000, '{"a":' * 200_000, '{"a":' + "[" * 900_000, '{"a": "' + "\\" * 900_000),
+    *('{"' + "x" * 900_000, '{"a"' + " " * 900_000, '{"a": ' + "1" * 900_000 + "}"),
+    *('{"a": [' + "1" * 900_000 + "]}", '{"a": [' + '"x",' * 200_000, '{"a": "\\u00' * 90_000),
+)
+
+
+@pytest.mark.parametrize("form", ["json_schema", "text"])
+def test_hostile_texts_of_a_million_characters_come_to_an_end(form):
+    asked = question("a")
+    replies = [
+        Reply(text=text, steps=(TokenStep(text, -0.1, (TokenChoice("true", -1.0),)),))
+        for text in HOSTILE
+    ]
+
+    found = values(replies, asked, form=form, probability="logprob")
+
+    assert all(isinstance(answer, Failure) for answer in found)

@@ -10,10 +10,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from voirdire.errors import UnsupportedError, VerdictParseError
-from voirdire.judging.asking import Ask
-from voirdire.judging.reading import ReplyReader
-from voirdire.records import Reply, TokenChoice, TokenStep
+from judging.given_replies import batch_of
+from voirdire.errors import UnsupportedError
+from voirdire.records import Failure, Reply, TokenChoice, TokenStep
 from voirdire.rubrics import Question
 
 WORDS = (
@@ -38,11 +37,6 @@ WORDS = (
 )
 
 
-def asked(*names):
-    questions = tuple(Question(id=name, kind="boolean", text={"en": "?"}) for name in names)
-    return Ask(questions=questions, probability="logprob")
-
-
 def step(token, **top):
     """Make a step of probabilities; ``taken=`` is the token's own where it is not listed."""
     own = top.pop("taken", None)
@@ -59,10 +53,25 @@ def reply_of(*steps):
     return Reply(text="".join(row.token for row in steps), steps=steps)
 
 
+def read(replies, *names):
+    """Give by reply the probability and the missing mass of each question, or a failure."""
+    asked = [Question(id=name, kind="boolean", text={"en": "?"}) for name in names]
+    batch = batch_of(replies, *asked, probability="logprob")
+    found = zip(batch.probabilities.tolist(), batch.details.missing_mass.tolist(), strict=True)
+    return [
+        [batch.failures.get((row, k), pair) for k, pair in enumerate(zip(*pairs, strict=True))]
+        for row, pairs in enumerate(found)
+    ]
+
+
+def read_all(*rows):
+    """Read the only question `a` of several replies, each of them a list of steps."""
+    return [found for (found,) in read([reply_of(*steps) for steps in rows], "a")]
+
+
 def read_one(*steps):
-    """Read the only question `a` of a reply."""
-    answers = ReplyReader(asked("a")).read(reply_of(*steps))
-    return answers.values[0], answers.missing_mass[0]
+    (found,) = read_all(steps)
+    return found
 
 
 def test_the_probability_is_that_of_yes_among_yes_and_no():
@@ -90,15 +99,15 @@ def test_a_value_in_pieces_is_read_at_its_first_piece():
 def test_one_token_may_hold_the_end_of_the_key_the_value_and_more():
     top = {'":true,"': 0.5, '":false': 0.25, '":null': 0.125, '":': 0.125, "true": 0.0}
 
-    answers = ReplyReader(asked("a", "b")).read(
-        reply_of(
-            step('{"a'), step('":true,"', **top), step('b":'), step("false", false=0.75, true=0.25),
-            step("}"),
-        )
+    reply = reply_of(
+        step('{"a'), step('":true,"', **top), step('b":'), step("false", false=0.75, true=0.25),
+        step("}"),
     )  # fmt: skip
 
-    assert answers.values == pytest.approx((2 / 3, 1 / 4))
-    assert answers.missing_mass == pytest.approx((1 / 4, 0))
+    ((first, second),) = read([reply], "a", "b")
+
+    assert first == pytest.approx((2 / 3, 1 / 4))
+    assert second == pytest.approx((1 / 4, 0))
 
 
 def test_white_space_puts_the_choice_off():
@@ -155,11 +164,15 @@ def test_a_token_that_is_listed_twice_counts_once():
     assert read_one(step('{"a":'), doubled, step("}")) == pytest.approx((2 / 3, 1 / 4))
 
 
-@pytest.mark.parametrize("never", [-9999.0, -math.inf, -1e308, -800.0])
-def test_what_is_never_said_has_probability_zero(never):
-    top = (TokenChoice("true", 0.0), TokenChoice("false", never))
+def test_what_is_never_said_has_probability_zero():
+    tops = [
+        (TokenChoice("true", 0.0), TokenChoice("false", never))
+        for never in (-9999.0, -math.inf, -1e308, -800.0)
+    ]
 
-    assert read_one(step('{"a":'), TokenStep("true", 0.0, top), step("}")) == (1.0, 0.0)
+    found = read_all(*([step('{"a":'), TokenStep("true", 0.0, top), step("}")] for top in tops))
+
+    assert found == [(1.0, 0.0)] * 4
 
 
 def test_rounding_above_one_is_one():
@@ -179,45 +192,40 @@ def test_a_sure_token_alone_has_no_other_side():
     assert read_one(step('{"a":'), step("false", false=1.0), step("}")) == (0.0, 0.0)
 
 
-@pytest.mark.parametrize(
-    ("true", "false"),
-    [
-        (math.nan, -1.0),
-        (-1.0, math.nan),
-        (4.2, -3.0),  # logits
-        (800.0, 1.0),
-        (math.inf, -1.0),
-        (0.0, 0.0),  # both certain
-        (-0.1, -0.1),  # 1.81 in all
-    ],
+NOT_LOGARITHMS = (
+    (math.nan, -1.0),
+    (-1.0, math.nan),
+    (4.2, -3.0),  # logits
+    (800.0, 1.0),
+    (math.inf, -1.0),
+    (0.0, 0.0),  # both certain
+    (-0.1, -0.1),  # 1.81 in all
 )
-def test_numbers_that_cannot_be_log_probabilities_are_unreadable(true, false):
-    top = (TokenChoice("true", true), TokenChoice("false", false))
-
-    with pytest.raises(VerdictParseError, match="log-probabilities at the value of 'a', not other"):
-        read_one(step('{"a":'), TokenStep("true", true, top), step("}"))
 
 
-@pytest.mark.parametrize("odd", [math.nan, math.inf, 3.0])
-def test_numbers_before_the_value_are_checked_as_well(odd):
-    with pytest.raises(VerdictParseError, match="log-probabilities at the value of 'a', not other"):
-        read_one(step('{"a":'), TokenStep(" ", odd), step("true", true=0.6, false=0.2), step("}"))
+def test_numbers_that_cannot_be_log_probabilities_are_unreadable():
+    sure = step("true", true=0.6, false=0.2)
+    # a value whose numbers cannot be, and numbers before a value; neither is hidden by a zero
+    values = [
+        [TokenStep("true", yes, (TokenChoice("true", yes), TokenChoice("false", no)))]
+        for yes, no in NOT_LOGARITHMS
+    ]
+    values += [[TokenStep(" ", odd), sure] for odd in (math.nan, math.inf, 3.0)]
+    values += [[TokenStep(" ", -9999.0), *values[2]]]
 
+    found = read_all(*([step('{"a":'), *steps, step("}")] for steps in values))
 
-def test_a_number_that_cannot_be_is_not_hidden_by_a_zero_before_it():
-    value = TokenStep("true", 3.0, (TokenChoice("true", 3.0), TokenChoice("false", -1.0)))
-
-    with pytest.raises(VerdictParseError, match="log-probabilities at the value of 'a', not other"):
-        read_one(step('{"a":'), TokenStep(" ", -9999.0), value, step("}"))
+    assert all("log-probabilities at the value of 'a', not other" in row.reason for row in found)
 
 
 def test_neither_true_nor_false_among_the_likely_is_unreadable():
-    top = {"null": 0.9, '"': 0.05, "yes": 0.04}
+    others = {"null": 0.9, '"': 0.05, "yes": 0.04}
+    values = [step("true", taken=1e-6, **others), step("true", taken=0, true=0, null=1.0)]
 
-    with pytest.raises(VerdictParseError, match=r"true or false among the likely tokens .* 'a'"):
-        read_one(step('{"a":'), step("true", taken=1e-6, **top), step("}"))
-    with pytest.raises(VerdictParseError, match="true or false among the likely tokens"):
-        read_one(step('{"a":'), step("true", taken=0, true=0, null=1.0), step("}"))
+    found = read_all(*([step('{"a":'), value, step("}")] for value in values))
+
+    words = "have true or false among the likely tokens at the value of 'a'"
+    assert all(words in row.reason for row in found)
 
 
 @pytest.mark.parametrize("top", [{}, {"true": 0.6}])
@@ -229,35 +237,142 @@ def test_a_server_that_never_says_what_else_was_likely_cannot_be_used(top):
 
 
 def test_one_value_without_alternatives_is_unreadable():
-    steps = (
+    reply = reply_of(
         step('{"a":'), step("true", true=0.6, false=0.3), step(',"b":'), step("true", true=0.6),
         step("}"),
     )  # fmt: skip
 
-    with pytest.raises(VerdictParseError, match=r"likely tokens beside .* 'b'"):
-        ReplyReader(asked("a", "b")).read(reply_of(*steps))
+    (found,) = read([reply], "a", "b")
+
+    assert all("likely tokens beside the one that was taken" in row.reason for row in found)
+    assert all("'b'" in row.reason for row in found)
 
 
 def test_the_order_of_the_reply_counts_for_its_tokens():
-    steps = (
+    reply = reply_of(
         step('{"b":'), step("true", true=0.9, false=0.1), step(',"a":'),
         step("false", true=0.2, false=0.8), step("}"),
     )  # fmt: skip
 
-    assert ReplyReader(asked("a", "b")).read(reply_of(*steps)).values == pytest.approx((0.2, 0.9))
+    ((first, second),) = read([reply], "a", "b")
+
+    assert (first[0], second[0]) == pytest.approx((0.2, 0.9))
 
 
-def test_many_leads_and_tokens_are_not_kept_for_ever(monkeypatch):
-    monkeypatch.setattr("voirdire.judging.reading.value_tokens._MOST_LEADS", 2)
-    reader = ReplyReader(asked("a"))
+# What single tokens say where a value may begin, by what is written between the token's beginning
+# and the value. Beside true and false at .4 and .2, a token of .3 counts as one of them or neither.
 
-    for n_spaces in (0, 1, 2, 3, 0, 1):
-        gap = " " * n_spaces
-        value = step(f"{gap}true", **{f"{gap}true": 0.6, "false": 0.2})
-        found = reader.read(reply_of(step('{"a":'), value, step("}")))
+YES, NO, NEITHER = (0.7 / 0.9, 0.1), (0.4 / 0.9, 0.1), (0.4 / 0.6, 0.4)
+MEANINGS = {
+    "": {
+        YES: [" true", "True", "TRUE", "t", "tr", "Tru", "true,", "true}", "\n\ttrue\n}"],
+        NO: [" false", "False", "f", " fal", "false,", 'false,"b":', "FALSE}", "false.5"],
+        NEITHER: [
+            *("", " ", "\n  ", '"true', '"', "yes", "no", "null", "1", "0", "0.9", "truely"),
+            *("true_", "falsehood", "true1", "tea", "fx", "trui", "untrue", ":true", "是"),
+            *("true是", "tｒue", "<eos>", "}", ","),
+        ],
+    },
+    ":": {
+        YES: [": true", ": TRUE,", " : tr"],
+        NO: [":  False,", ":\nf"],
+        NEITHER: [":", " ", "", "true", "::true", ':"true'],  # without the colon it is no value
+    },
+    '":': {
+        YES: ['" : t', '":True'],
+        NO: ['": fal'],
+        NEITHER: ['"', '":', ' ":true', '"true'],  # white space before would belong to the key
+    },
+    'a":': {YES: ['a": tr'], NO: ['a": fa'], NEITHER: ["a", 'as":true', "true"]},
+    'true,"a":': {
+        YES: ['true,"a": true'],
+        NO: ['true,"a":f'],
+        NEITHER: ['false,"a":false'],  # another answer to the question before
+    },
+}
 
-        assert found.values == pytest.approx((0.75,))
-        assert len(reader._tokens._behind) <= 2
+
+@pytest.mark.parametrize("lead", MEANINGS)
+def test_a_token_says_true_or_false_or_neither(lead):
+    cases = [(meant, token) for meant, tokens in MEANINGS[lead].items() for token in tokens]
+    before = '{"b":' if "," in lead else '{"a":'.removesuffix(lead)
+    replies = [
+        reply_of(
+            step(before),
+            step(f"{lead}true", **{f"{lead}true": 0.4, f"{lead}false": 0.2, token: 0.3}),
+            step("}" if "," in lead else ',"b":'),
+            *(() if "," in lead else (step("true", true=0.5, false=0.5), step("}"))),
+        )
+        for _, token in cases
+    ]
+
+    found = [first for first, _ in read(replies, "a", "b")]
+
+    for (meant, token), said in zip(cases, found, strict=True):
+        assert said == pytest.approx(meant), token
+
+
+# Which token writes the value, where tokens and text are not the same.
+
+
+def test_tokens_that_spell_another_text_or_spell_it_twice_are_unreadable():
+    value = step("true", true=0.6, false=0.2)
+    end, half = step("}"), step("\ufffd")
+    whole = [step('{"x": "很", "a": '), value, end]
+    divided = [step('{"x": "'), half, half, step('", "a": ')]
+    cases = [
+        [*whole[:2], step(" "), end],  # white space that the text does not have
+        [step('{"x": "很", "a": '), step("false", true=0.3, false=0.6), end],
+        whole[:2],
+        whole * 2,
+        [step('{"x": "好", "a": '), value, end],
+        [*divided, step("false", true=0.3, false=0.6), end],
+        [*divided, value, end] * 2,
+    ]
+
+    found = beside_a_text('{"x": "很", "a": true}', *cases)
+
+    assert all("be spelled, once, by the tokens of its log-prob" in row.reason for row in found)
+
+
+def test_characters_divided_among_tokens_and_special_tokens_around_do_not_matter():
+    value = step(" true", **{" true": 0.6, " false": 0.2})
+    half, more = step("\ufffd"), step("\ufffd\ufffd")
+
+    found = beside_a_text(
+        '{"x": "很很很很很很很很好", "a": true}',
+        [
+            step('{"x"'),
+            step(': "'),
+            half,
+            more,
+            step('好", "'),
+            step('a":'),
+            value,
+            step("}<|end|>"),
+        ],
+        [step('<s>{"x": "很很很很很很很很好", "a":'), value, step("}")],
+    )
+    written = beside_a_text(
+        '{"x": "\ufffd", "a": true}', [step('{"x": "\ufffd", "a":'), value, step("}")]
+    )
+
+    assert [*found, *written] == [pytest.approx((0.75, 0.2))] * 3
+
+
+def beside_a_text(text, *rows):
+    """Read the question `a` beside a text `x` from replies of one text and several spellings."""
+    asked = [
+        Question(id="a", kind="boolean", text={"en": "?"}),
+        Question(id="x", kind="text", text={"en": "?"}),
+    ]
+    replies = [Reply(text=text, steps=tuple(row)) for row in rows]
+    batch = batch_of(replies, *asked, probability="logprob")
+    masses = batch.details.missing_mass
+    return [
+        batch.failures.get((row, 0), (batch.probabilities[row, 0], masses[row, 0]))
+        for row in range(len(rows))
+    ]
 
 
 # Random tokenisations against an oracle that writes out what each token would have made of the
@@ -295,6 +410,9 @@ def random_step(rng, token, *, lead):
     leads = (lead, lead, lead, lead, lead.strip(), "", ":", '":', " ")
     listed = [token] * rng.choice([0, 1, 1, 2])
     listed += [rng.choice(leads) + rng.choice(WORDS) for _ in range(rng.randrange(7))]
+    listed += [
+        "".join(rng.choices('truefalsTRUEFALSyb1,{":_ ', k=rng.randint(1, 5))) for _ in range(2)
+    ]
     rng.shuffle(listed)
     if not rng.randrange(8):
         listed = []
@@ -363,21 +481,19 @@ def meant(text, key):
 def check_against_oracle(names, text, steps, places):
     expected = {name: oracle(steps, quote=quote, start=s) for name, (quote, s) in places.items()}
     reasons = {reason for probability, reason in expected.values() if probability is None}
-    order = sorted(names)
-    reader = ReplyReader(asked(*order))
+    replies = [Reply(text=text, steps=steps)]
 
-    if reasons:
-        error = (
-            UnsupportedError if set(expected.values()) == {(None, "alone")} else VerdictParseError
-        )
-        with pytest.raises(error, match="likely tokens"):
-            reader.read(Reply(text=text, steps=steps))
+    if set(expected.values()) == {(None, "alone")}:
+        with pytest.raises(UnsupportedError, match="likely tokens"):
+            read(replies, *names)
         return
-    answers = reader.read(Reply(text=text, steps=steps))
-    found = dict(zip(order, zip(answers.values, answers.missing_mass, strict=True), strict=True))
-    for name in names:
-        assert found[name] == pytest.approx(expected[name], abs=1e-12)
-        assert 0 <= found[name][0] <= 1
+    (found,) = read(replies, *names)
+    if reasons:
+        assert all("likely tokens" in failure.reason for failure in found)
+        return
+    for name, pair in zip(names, found, strict=True):
+        assert pair == pytest.approx(expected[name], abs=1e-12)
+        assert 0 <= pair[0] <= 1
 
 
 @given(drawn=tokenised())
@@ -401,7 +517,7 @@ def test_probabilities_are_those_of_all_known_continuations(drawn):
 
 @pytest.mark.slow
 @given(drawn=tokenised())
-@settings(max_examples=5_000)
+@settings(max_examples=2_000)
 def test_probabilities_are_those_of_all_known_continuations_many_times(drawn):
     check_against_oracle(*drawn)
 
@@ -415,12 +531,11 @@ def test_odd_numbers_give_probabilities_or_an_error(drawn, odd):
     )
 
     try:
-        answers = ReplyReader(asked(*names)).read(Reply(text=text, steps=spoilt))
-    except (VerdictParseError, UnsupportedError):
+        (found,) = read([Reply(text=text, steps=spoilt)], *names)
+    except UnsupportedError:
         return
-    for probability, missing in zip(answers.values, answers.missing_mass, strict=True):
-        assert 0 <= probability <= 1
-        assert 0 <= missing <= 1
+    for pair in found:
+        assert isinstance(pair, Failure) or (0 <= pair[0] <= 1 and 0 <= pair[1] <= 1)
 
 
 def test_every_probability_can_be_checked_by_hand():
@@ -433,8 +548,7 @@ def test_every_probability_can_be_checked_by_hand():
         steps += [TokenStep(" true", logprobs[" true"], top), TokenStep(",", 0.0)]
     steps[-1] = TokenStep("}", 0.0)
 
-    answers = ReplyReader(asked("a", "b")).read(reply_of(*steps))
+    ((first, second),) = read([reply_of(*steps)], "a", "b")
 
     assert json.loads(reply_of(*steps).text) == {"a": True, "b": True}
-    assert answers.values == pytest.approx((0.9, 0.9))
-    assert answers.missing_mass == pytest.approx((0.0, 0.0), abs=1e-8)
+    assert first == second == pytest.approx((0.9, 0.0), abs=1e-8)
