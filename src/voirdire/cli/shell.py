@@ -225,7 +225,7 @@ class _ShortHelp:
 
     def render_description(self, console: Console, _options: ConsoleOptions, text: Any) -> None:
         """Show what the command does, and how to see its other options."""
-        console.print(text)
+        console.print(_paragraphs(text))
         console.print()
         if _STATE.get().shown:
             said = f"The usual options; all of them: {ALL}. From a YAML file: {SETTINGS} FILE."
@@ -247,6 +247,12 @@ def _plain_kind(label: str) -> str:
     name, space, kind = label.rpartition(" ")
     kind = kind.removesuffix("...") if space else kind
     return f"{name}{space}{_KINDS.get(kind, kind) if space else kind}"
+
+
+def _paragraphs(text: Any) -> str:
+    """Set a description anew, without the line ends of its source."""
+    said = str(getattr(text, "primary_renderable", text) or "").strip()
+    return "\n\n".join(" ".join(part.split()) for part in said.split("\n\n"))
 
 
 def _plain(text: Any) -> str:
