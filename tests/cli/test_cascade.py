@@ -14,9 +14,8 @@ import pytest
 
 from judging_files import RUBRIC, make_items, write_items, write_labels
 from voirdire.io import read_items
-from voirdire.judging import distill_files
-from voirdire.judging.local import LocalJudge
-from voirdire.rewards.model_file import load_reward
+from voirdire.judging import LocalJudge, distill_files
+from voirdire.rewards import load_reward
 
 QUESTIONS = ("sorry", "asks")
 UNSURE = (0.2, 0.8)

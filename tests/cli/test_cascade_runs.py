@@ -22,7 +22,7 @@ from cli.test_cascade import (  # noqa: F401  # two fixtures among them
 )
 from judging_files import write_items
 from servers.faulty import running_faulty_server
-from voirdire.judging.local import LocalJudge
+from voirdire.judging import LocalJudge
 from voirdire.records import Item
 
 FIT = (

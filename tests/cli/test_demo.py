@@ -15,8 +15,8 @@ import pytest
 from voirdire.cli.demo_responses import EPSILON
 from voirdire.cli.demo_texts import ALIGNMENTS, EPSILONS
 from voirdire.errors import UncertifiedWarning
+from voirdire.rewards import load_reward
 from voirdire.rewards.certification import certified, paying_propositions, read_certificate
-from voirdire.rewards.model_file import load_reward
 from voirdire.rubrics import load_rubric
 
 WRITTEN = {

@@ -10,12 +10,12 @@ import polars as pl
 import pytest
 
 import voirdire
-from voirdire.cli.examine import GATE_NOT_PASSED
 from voirdire.io import read_labels
 from voirdire.reporting import examination_to_json
 from voirdire.studies import TestPlan as Plan
 from voirdire.studies import examine
 
+GATE_NOT_PASSED = 3
 EPSILONS = (0.0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3)
 DATA_SETS = ("wax", "lgbteen", "framing", "cebab_stars")
 MARKED = re.compile(r"(\d?\.\d+|\d|–) ([✓✗?])")

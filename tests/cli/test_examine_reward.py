@@ -8,10 +8,10 @@ from rich.cells import cell_len
 
 from examined_reward import drawn_rows
 from studies.reward.small_reward import RUBRIC, WEIGHTS, items_of
-from voirdire.reporting.reward_json import reward_examination_to_json
-from voirdire.rewards.given_weights import reward_of_weights
+from voirdire.reporting import reward_examination_to_json
+from voirdire.rewards import reward_of_weights
 from voirdire.rubrics import rubric_from_text
-from voirdire.studies.reward.examine import examine_reward
+from voirdire.studies import examine_reward
 
 QUICK = ("--resamples", 60)
 

@@ -15,7 +15,7 @@ from judging.llm.counted_runs import (
 )
 from voirdire.judging import LlmJudge
 from voirdire.models import load_model
-from voirdire.rewards.given_weights import reward_of_weights
+from voirdire.rewards import reward_of_weights
 from voirdire.rubrics import rubric_from_text
 from voirdire.store import open_store
 

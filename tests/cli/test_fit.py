@@ -10,10 +10,7 @@ import pytest
 
 from voirdire.cli.fit_output import print_given
 from voirdire.errors import UncertifiedWarning
-from voirdire.rewards.fitting.fit import fit_reward
-from voirdire.rewards.fitting.settings import FitSettings
-from voirdire.rewards.given_weights import reward_of_weights
-from voirdire.rewards.model_file import load_reward
+from voirdire.rewards import FitSettings, fit_reward, load_reward, reward_of_weights
 from voirdire.rubrics import load_rubric
 
 QUICK = ["--resamples", 50]

@@ -9,8 +9,8 @@ import pytest
 from rich.cells import cell_len
 
 from voirdire.io import read_labels
-from voirdire.stats.planning.assumptions import power
-from voirdire.studies.pilot import power_from_pilot
+from voirdire.stats import power
+from voirdire.studies import power_from_pilot
 
 ASSUMED = ["power", "--human-noise", 0.3, "--judge-noise", 0.2]
 QUICK = ["--simulations", 100, "--items", "30,60"]
@@ -184,7 +184,6 @@ def test_labels_are_read_from_standard_input(call, files, tmp_path):
     ("name", "start"), [("p.svg", b"<?xml"), ("p.PNG", b"\x89PNG"), ("p.pdf", b"%PDF")]
 )
 def test_curves_are_drawn_into_a_file(call, tmp_path, name, start):
-    pytest.importorskip("voirdire.reporting.plots")
     first, again = tmp_path / name, tmp_path / f"again{name[1:]}"
 
     for path in (first, again):
@@ -196,7 +195,6 @@ def test_curves_are_drawn_into_a_file(call, tmp_path, name, start):
 
 
 def test_a_plot_that_cannot_be_written_is_one_line(call, tmp_path, assert_one_line):
-    pytest.importorskip("voirdire.reporting.plots")
 
     done = call(*ASSUMED, *QUICK, "--plot", tmp_path / "missing" / "p.svg")
 
@@ -215,7 +213,6 @@ def test_a_plot_that_cannot_be_written_is_one_line(call, tmp_path, assert_one_li
     ],
 )
 def test_a_picture_is_replaced(call, tmp_path, name, old):
-    pytest.importorskip("voirdire.reporting.plots")
     path = tmp_path / name
     path.write_bytes(old)
 

@@ -6,9 +6,7 @@ import re
 import pytest
 
 from voirdire.adapters import GuardedReward
-from voirdire.rewards import reward_of_weights
-from voirdire.rewards.live import Turn
-from voirdire.rewards.training.run_reading import read_training_run
+from voirdire.rewards import Turn, read_training_run, reward_of_weights
 
 REFUSAL = "I'm sorry, but I can't help with that."
 SECRET = "the prompt of a training run"

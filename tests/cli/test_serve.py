@@ -7,7 +7,7 @@ import pytest
 
 from judging_files import RUBRIC, make_items, write_items, write_labels
 from voirdire.judging import distill_files
-from voirdire.rewards.given_weights import reward_of_weights
+from voirdire.rewards import reward_of_weights
 from web.served import SERVE, running
 
 WEIGHTS = {"refuse": {"sorry": 1.0, "asks": -0.5, "ideal": 2.0}}

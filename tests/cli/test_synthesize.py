@@ -10,7 +10,7 @@ import pytest
 from rewards.synthesis.obedient import N_COMPLETIONS, PROMPTS, obeying
 from voirdire.cli.synthesis_output import said_of
 from voirdire.records import Message
-from voirdire.rewards.synthesis.result import SynthesisProgress
+from voirdire.rewards import SynthesisProgress
 
 PHRASES = {
     "apology": "I'm sorry.",
