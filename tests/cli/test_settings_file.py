@@ -90,16 +90,16 @@ def test_a_value_of_another_kind_is_refused_with_the_line_of_the_file(call, file
     assert "study.yaml:1: `--method` must be one of t, exact, got 'z'." in wrong_word.err
 
 
-def test_passwords_are_left_out_of_what_a_run_leaves(call, tmp_path):
-    (tmp_path / "items.csv").write_text("id,prompt,response\n1,hi,I can't help\n")
-    store = f"postgresql://ada:{PASSWORD}@127.0.0.1:1/x"
+@pytest.mark.parametrize(
+    "secret", [f"postgresql://ada:{PASSWORD}@127.0.0.1:1/x", f"http://h/v1?api_key={PASSWORD}"]
+)
+def test_what_holds_a_password_is_left_out_of_what_a_run_leaves(call, files, tmp_path, secret):
+    call("examine", *files, "--certificate", tmp_path / "c.json", "--epsilon-reason", secret)
 
-    call("judge", tmp_path / "items.csv", "-o", tmp_path / "v.csv", "--threshold", 0.4)
-    call("serve", "--reward", "none.json", "--store", store)
-    (left,) = tmp_path.glob("*.settings.yaml")
+    left = (tmp_path / "c.json.settings.yaml").read_text(encoding="utf-8")
 
-    assert yaml.safe_load(left.read_text())["threshold"] == 0.4
-    assert yaml.safe_load(left.read_text())["items"].endswith("items.csv")
+    assert PASSWORD not in left
+    assert "epsilon_reason: left out, for it holds a password or a key" in left
 
 
 def test_a_key_for_a_strangers_address_is_refused_where_a_file_names_it(

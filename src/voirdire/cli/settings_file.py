@@ -31,7 +31,9 @@ _SIGN = "# Settings of a run of voirdire"
 _ABOUT = ("command", "voirdire")
 _OUTPUTS = ("output", "certificate", "report", "table", "plot", "record")
 _NOTHING_WRITTEN = ("dry_run", "show_prompt", "show_card")
-_PASSWORD = re.compile(r"://[^/\s]*@")
+_SECRET = re.compile(
+    r"://[^/\s]*@|[?&][^=&]*(?:key|token|secret|password|sig)[^=&]*=", re.IGNORECASE
+)
 
 
 def fill_from_file(path: str, called: str, arguments: ArgumentCollection) -> frozenset[str]:
@@ -115,7 +117,7 @@ def settings_text(called: str, arguments: ArgumentCollection, *, file: str) -> s
             typed[name] = bool(row.tokens[-1].implicit_value)
             continue
         texts = [token.value for token in row.tokens]
-        if any(_PASSWORD.search(text) or any(keys_in(text)) for text in texts):
+        if any(_SECRET.search(text) or any(keys_in(text)) for text in texts):
             remarks.append(f"#   {name}: left out, for it holds a password or a key")
             continue
         values = [_number_or_text(text) for text in texts]

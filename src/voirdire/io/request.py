@@ -65,8 +65,8 @@ class Reading:
         Wide annotations: a column that is an annotator; repeatable. By default every column that
         is nothing else.
     separator : str or None
-        What parts the labels of a set in one text cell, as the bar in a|b. By default such a cell is
-        a JSON array.
+        What parts the labels of a set in one text cell, as the bar in a|b. By default such a cell
+        is a JSON array.
     missing : sequence of str
         A word that means no answer, to the letter; repeatable.
     cluster : str or None
