@@ -96,7 +96,9 @@ def test_parameters_have_the_names_of_the_dialect(body):
 @pytest.mark.parametrize(
     ("of_request", "of_model", "expected"), [(0.0, 0.7, 0.0), (None, 0.7, 0.7), (0.5, None, 0.5)]
 )
-def test_the_temperature_of_a_request_goes_before_that_of_the_model(body, of_request, of_model, expected):
+def test_the_temperature_of_a_request_goes_before_that_of_the_model(
+    body, of_request, of_model, expected
+):
     sent = body(asked(temperature=of_request), temperature=of_model)
 
     assert sent["temperature"] == expected
