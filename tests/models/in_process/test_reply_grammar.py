@@ -1,5 +1,6 @@
+"""What a reply may look like under its schema: a model that wishes for something gets no other."""
+
 import json
-import re
 
 import pytest
 from hypothesis import given
@@ -8,11 +9,11 @@ from hypothesis import strategies as st
 from frameworks import require_framework
 from voirdire.errors import UnsupportedError
 
-require_framework("regex")
+require_framework("torch", "transformers", "tokenizers")
 
-from voirdire.models.in_process.object_end import ObjectEnd  # noqa: E402
-from voirdire.models.in_process.reply_grammar import ReplyGrammar  # noqa: E402
+from models.in_process.tiny_models import Speaker, tiny_tokenizer  # noqa: E402
 
+pytestmark = pytest.mark.ci
 LABELS = ["low", 'a "b"', "高", "lower"]
 FORMS = {
     "ok": {"type": "boolean"},
@@ -26,8 +27,14 @@ FORMS = {
 }
 
 
-def grammar(**forms):
-    return ReplyGrammar(json.dumps({"type": "object", "properties": forms}).encode())
+@pytest.fixture(scope="module")
+def speaker():
+    return Speaker(tiny_tokenizer())
+
+
+def under(forms):
+    schema = json.dumps({"type": "object", "properties": forms}).encode()
+    return {"form": "json_schema", "schema": schema}
 
 
 VALUES = st.fixed_dictionaries(
@@ -39,19 +46,19 @@ VALUES = st.fixed_dictionaries(
         "x": st.integers(5, 90).map(lambda n: n / 10),
         "kind": st.sampled_from(LABELS),
         "tags": st.lists(st.sampled_from(LABELS), unique=True),
-        "why": st.text(st.characters(exclude_categories=["Cc", "Cs"])),
+        "why": st.text(st.characters(exclude_categories=["Cc", "Cs"]), max_size=20),
     }
 )
 
 
-@given(VALUES, st.sampled_from([(",", ":"), (", ", ": ")]))
-def test_every_answer_is_complete_and_each_of_its_beginnings_open(values, separators):
+@given(values=VALUES, separators=st.sampled_from([(",", ":"), (", ", ": ")]))
+def test_every_answer_can_be_said_to_its_end(speaker, values, separators):
     ordered = {name: values[name] for name in FORMS}
-    whole = json.dumps(ordered, ensure_ascii=False, separators=separators).encode()
-    wanted = grammar(**FORMS)
+    whole = json.dumps(ordered, ensure_ascii=False, separators=separators)
 
-    assert wanted.state(whole) == "complete"
-    assert {wanted.state(whole[:n]) for n in range(len(whole))} == {"open"}
+    reply = speaker.say([*speaker.ids(whole), *speaker.ids(" more")], **under(FORMS))
+
+    assert (reply.text, reply.finish_reason) == (whole, "stop")
 
 
 @pytest.mark.parametrize(
@@ -63,14 +70,15 @@ def test_every_answer_is_complete_and_each_of_its_beginnings_open(values, separa
         '{"ok":1',
         '{"ok":True',
         '{"ok":  ',
-        '{"ok":true}}',
         '{"ok":true,"ok"',
         '{"ok":null',
         "\n",
     ],
 )
-def test_what_leads_to_no_answer_is_impossible(text):
-    assert grammar(ok={"type": "boolean"}).state(text.encode()) == "impossible"
+def test_what_leads_to_no_answer_is_not_said(speaker, text):
+    reply = speaker.say(speaker.ids(text), **under({"ok": FORMS["ok"]}))
+
+    assert not reply.text.startswith(text)
 
 
 @pytest.mark.parametrize(
@@ -78,7 +86,7 @@ def test_what_leads_to_no_answer_is_impossible(text):
     [
         ("p", "1.5"),
         ("p", "2"),
-        ("p", "-0"),
+        ("p", "-"),
         ("n", "13"),
         ("n", "1."),
         ("n", "-3"),
@@ -88,23 +96,35 @@ def test_what_leads_to_no_answer_is_impossible(text):
         ("tags", '["low","low","low","low","l'),
         ("why", '"\n'),
         ("why", '"\\x'),
-        ("why", b'"\xff'),
-        ("why", b'"\xed\xa0'),
     ],
 )
-def test_values_outside_of_their_form_are_impossible(name, value):
-    value = value if isinstance(value, bytes) else value.encode()
+def test_values_outside_of_their_form_are_not_said(speaker, name, value):
+    before = f'{{"{name}":'
 
-    assert (
-        grammar(**{name: FORMS[name]}).state(b'{"%b":%b' % (name.encode(), value)) == "impossible"
+    reply = speaker.say(speaker.ids(value), prefill=before, **under({name: FORMS[name]}))
+
+    assert reply.usage.completion_tokens == len(speaker.ids(value))
+    assert not reply.text.startswith(before + value)
+
+
+@pytest.mark.parametrize("value", [b"\xff", b"\xed\xa0"])
+def test_bytes_that_are_no_text_are_not_said(speaker, value):
+    wish = [*speaker.ids(value), *speaker.ids('a"}')]
+
+    reply = speaker.say(wish, prefill='{"why":"', **under({"why": FORMS["why"]}))
+
+    assert "\ufffd" not in reply.text
+
+
+def test_a_string_may_have_a_longest_length(speaker):
+    schema = under({"why": {"type": "string", "maxLength": 3}})
+
+    fine, long = (
+        speaker.say(speaker.ids(text), **schema) for text in ('{"why":"ab高"}', '{"why":"abcd"}')
     )
 
-
-def test_a_string_may_have_a_longest_length():
-    short = grammar(why={"type": "string", "maxLength": 3})
-
-    assert short.state('{"why":"ab高"}'.encode()) == "complete"
-    assert short.state(b'{"why":"abcd') == "impossible"
+    assert fine.text == '{"why":"ab高"}'
+    assert long.text == '{"why":"abc"}'
 
 
 @pytest.mark.parametrize(
@@ -117,44 +137,35 @@ def test_a_string_may_have_a_longest_length():
         {"properties": {"a": {}}},
     ],
 )
-def test_a_schema_that_is_not_known_is_not_supported(schema):
+def test_a_schema_that_is_not_known_is_not_supported(speaker, schema):
     with pytest.raises(UnsupportedError, match="Ask for the form 'text'") as raised:
-        ReplyGrammar(json.dumps(schema).encode())
+        speaker.say([0], form="json_schema", schema=json.dumps(schema).encode())
 
     assert raised.value.feature == "json_schema"
 
 
+KEYS = st.text(st.sampled_from('{}"\\ab '), max_size=9)
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(st.sampled_from('{}"\\ab ')),
-    lambda inner: (
-        st.lists(inner, max_size=3)
-        | st.dictionaries(st.text(st.sampled_from('{}"\\ab ')), inner, max_size=3)
-    ),
+    st.none() | st.booleans() | st.integers(-99, 99) | KEYS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=3),
+    max_leaves=6,
 )
 
 
 @given(
-    st.dictionaries(st.text(st.sampled_from('{}"\\ab ')), JSON), st.sampled_from(["", 'so "}": '])
+    value=st.dictionaries(KEYS, JSON, max_size=4),
+    before=st.sampled_from(["", 'so "}": ']),
 )
-def test_an_object_ends_with_its_own_brace(value, before):
+def test_a_free_reply_ends_with_the_brace_of_its_first_object(speaker, value, before):
     text = before + json.dumps(value)
-    end = ObjectEnd()
+    tokens = [token for character in text + "} more" for token in speaker.ids(character)]
 
-    reached = [end.reached(character) for character in text]
+    reply = speaker.say(tokens)
 
-    assert reached == [False] * (len(text) - 1) + [True]
-
-
-@given(st.dictionaries(st.text(), st.text(), min_size=1), st.randoms())
-def test_where_it_is_cut_makes_no_difference(value, random):
-    text = json.dumps(value)
-    cuts = sorted(random.sample(range(len(text)), k=min(5, len(text))))
-    pieces = [text[a:b] for a, b in zip([0, *cuts], [*cuts, len(text)], strict=True)]
-    end = ObjectEnd()
-
-    assert [end.reached(piece) for piece in pieces] == [False] * (len(pieces) - 1) + [True]
+    assert (reply.text, reply.finish_reason) == (text, "stop")
 
 
-def test_prose_alone_has_no_object():
-    assert re.search("[{]", "no object") is None
-    assert not ObjectEnd().reached("no object")
+def test_prose_alone_has_no_end_but_its_length(speaker):
+    reply = speaker.say(speaker.ids("no object"))
+
+    assert (reply.text, reply.finish_reason) == ("no object", "length")

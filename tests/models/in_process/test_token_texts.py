@@ -1,16 +1,19 @@
+"""The text that a token adds to a reply, for both families of tokenizers."""
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from frameworks import require_framework
 
-require_framework("transformers", "tokenizers")
+require_framework("torch", "transformers", "tokenizers")
 
 import transformers  # noqa: E402
 from tokenizers import Tokenizer, decoders, models, normalizers  # noqa: E402
 
-from models.in_process.tiny_models import tiny_tokenizer  # noqa: E402
-from voirdire.models.in_process.token_texts import TokenTexts  # noqa: E402
+from models.in_process.tiny_models import TEMPLATE, Speaker, tiny_tokenizer  # noqa: E402
+
+pytestmark = pytest.mark.ci
 
 
 def sentencepiece_tokenizer():
@@ -34,52 +37,63 @@ def sentencepiece_tokenizer():
             decoders.Strip(" ", 1, 0),
         ]
     )
-    return transformers.PreTrainedTokenizerFast(tokenizer_object=tokenizer, unk_token="<unk>")
+    fast = transformers.PreTrainedTokenizerFast(tokenizer_object=tokenizer, unk_token="<unk>")
+    fast.chat_template = TEMPLATE
+    return fast
 
 
-TOKENIZERS = {"byte-level": tiny_tokenizer(), "SentencePiece": sentencepiece_tokenizer()}
+@pytest.fixture(scope="module")
+def speakers():
+    return {
+        "byte-level": Speaker(tiny_tokenizer()),
+        "SentencePiece": Speaker(sentencepiece_tokenizer()),
+    }
 
 
-@pytest.fixture(params=list(TOKENIZERS))
-def tokenizer(request):
-    return TOKENIZERS[request.param]
+@pytest.mark.parametrize("name", ["byte-level", "SentencePiece"])
+@given(text=st.text(st.sampled_from('true ":,道歉é😀\n'), min_size=1))
+def test_texts_of_tokens_join_to_the_whole(speakers, name, text):
+    speaker = speakers[name]
 
-
-@pytest.mark.ci
-@pytest.mark.parametrize("name", list(TOKENIZERS))
-@given(text=st.text(st.sampled_from('true "{}:,道歉é😀\n')))
-def test_texts_and_bytes_of_tokens_join_to_the_whole(name, text):
-    tokenizer = TOKENIZERS[name]
-    texts = TokenTexts(tokenizer)
-    ids = tokenizer.encode(text, add_special_tokens=False)
-
-    pending, parts = [], []
-    for token in ids:
-        added = texts.after(pending, token)
-        pending = [*pending, token] if added is None else []
-        parts.append(added or "")
+    reply = speaker.say(speaker.ids(text), top_logprobs=0)
 
     # A SentencePiece tokenizer puts a space before a text, which is no part of it.
-    whole = text if name == "byte-level" or not text else f" {text}"
-    assert "".join(parts) == whole
-    assert b"".join(texts.data(token) for token in ids) == whole.encode()
-    assert pending == []
+    whole = text if name == "byte-level" else f" {text}"
+    assert "".join(step.token for step in reply.steps) == reply.text == whole
 
 
-@pytest.mark.ci
-def test_a_leading_space_is_kept():
-    tokenizer = TOKENIZERS["SentencePiece"]
-    texts = TokenTexts(tokenizer)
+def test_a_leading_space_is_kept(speakers):
+    speaker = speakers["SentencePiece"]
+    token = speaker.tokenizer.convert_tokens_to_ids("▁true")
 
-    assert texts.alone(tokenizer.convert_tokens_to_ids("▁true")) == " true"
-    assert tokenizer.decode([tokenizer.convert_tokens_to_ids("▁true")]) == "true"
+    (step,) = speaker.say([token], top_logprobs=1).steps
+
+    assert (step.token, step.top[0].token) == (" true", " true")
+    assert speaker.tokenizer.decode([token]) == "true"
 
 
-@pytest.mark.ci
-def test_a_byte_of_a_character_is_a_replacement_character_with_its_own_byte(tokenizer):
-    texts = TokenTexts(tokenizer)
-    token = tokenizer.encode("歉", add_special_tokens=False)[-1]
+@pytest.mark.parametrize("name", ["byte-level", "SentencePiece"])
+def test_a_character_is_the_text_of_the_token_that_completes_it(speakers, name):
+    speaker = speakers[name]
+    tokens = speaker.ids("歉")[-3:]
 
-    assert texts.alone(token) == "\ufffd"
-    assert texts.data(token) == "歉".encode()[-1:]
-    assert texts.after([], token) is None
+    steps = speaker.say(tokens, top_logprobs=1).steps
+
+    assert [step.token for step in steps] == ["", "", "歉"]
+    assert [step.top[0].token for step in steps] == ["\ufffd"] * 3
+
+
+@pytest.mark.parametrize("name", ["byte-level", "SentencePiece"])
+def test_a_character_in_parts_is_known_to_the_grammar(speakers, name):
+    speaker = speakers[name]
+    schema = b'{"type":"object","properties":{"x":{"enum":["\\u6b49","a"]}}}'
+
+    said = [
+        speaker.say(
+            speaker.ids(character)[-3:], form="json_schema", schema=schema, prefill='{"x":"'
+        )
+        for character in ("歉", "謙")
+    ]
+
+    assert said[0].text == '{"x":"歉'
+    assert "謙" not in said[1].text

@@ -1,8 +1,14 @@
 """A tiny language model with random weights, and a tokenizer, made in the test."""
 
+import asyncio
+import contextlib
+
 import torch
 import transformers
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+
+from voirdire.models import ChatRequest, TransformersModel
+from voirdire.records import Message
 
 TEMPLATE = (
     "{% for message in messages %}<|{{ message.role }}|>{{ message.content }}<|end|>{% endfor %}"
@@ -47,3 +53,63 @@ def tiny_model(tokenizer, *, seed=0, n_positions=2_048):
         bos_token_id=None,
     )
     return transformers.LlamaForCausalLM(config).eval()
+
+
+def rendered(request):
+    """Write a request as the template does."""
+    said = "".join(f"<|{m.role}|>{m.content}<|end|>" for m in request.messages)
+    return f"{said}<|assistant|>{request.prefill}"
+
+
+@contextlib.contextmanager
+def wishing(model, tokens, *, n_prompt):
+    """Make a model wish, above all, to go on from its prompt with these tokens."""
+    n_read = 0
+
+    def count(module, given, out):
+        nonlocal n_read
+        n_read += given[0].numel()
+
+    def prefer(module, given, logits):
+        place = n_read - n_prompt
+        if 0 <= place < len(tokens):
+            logits[..., tokens[place]] += 1_000
+        return logits
+
+    counting = model.get_input_embeddings().register_forward_hook(count)
+    preferring = model.get_output_embeddings().register_forward_hook(prefer)
+    try:
+        yield
+    finally:
+        counting.remove()
+        preferring.remove()
+
+
+class Speaker:
+    """A model in this process that says what it is told, as far as it may."""
+
+    def __init__(self, tokenizer):
+        self.tokenizer = tokenizer
+        self._llama = tiny_model(tokenizer, n_positions=8_192)
+        self._model = TransformersModel(self._llama, tokenizer=tokenizer)
+
+    def ids(self, text):
+        """Give the tokens of a text, or of bytes: one each."""
+        if isinstance(text, str):
+            return self.tokenizer.encode(text, add_special_tokens=False)
+        # The second byte of U+0080 to U+00BF is the number itself, and other tokens are named so.
+        return [
+            self.ids(chr(byte))[-1]
+            if byte < 0xC0
+            else self.tokenizer.convert_tokens_to_ids(chr(byte))
+            for byte in text
+        ]
+
+    def say(self, tokens, **fields):
+        """Ask for something, and wish to hear these tokens."""
+        request = ChatRequest(
+            messages=(Message(role="user", content="?"),), max_tokens=len(tokens), **fields
+        )
+        n_prompt = len(self.ids(rendered(request)))
+        with wishing(self._llama, tokens, n_prompt=n_prompt):
+            return asyncio.run(self._model.reply(request))

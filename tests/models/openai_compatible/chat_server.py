@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from aiohttp import web
 
-from voirdire.models import ChatRequest
-from voirdire.records import Message
+from voirdire.errors import ModelCallError
+from voirdire.models import ChatRequest, OpenAICompatibleModel
+from voirdire.records import Message, Reply
 
 Handler = Callable[
     [web.Request, dict[str, Any]], Awaitable[web.StreamResponse] | web.StreamResponse
@@ -34,6 +36,7 @@ class Served:
     base_url: str
     bodies: list[dict[str, Any]] = field(default_factory=list)
     headers: list[dict[str, str]] = field(default_factory=list)
+    places: list[str] = field(default_factory=list)
 
 
 @contextlib.asynccontextmanager
@@ -44,6 +47,7 @@ async def serving(handler: Handler, *, path: str = "/v1", port: int = 0) -> Asyn
     async def handle(request: web.Request) -> web.StreamResponse:
         body = json.loads(await request.read())
         served.bodies.append(body)
+        served.places.append(request.raw_path)
         served.headers.append({name.lower(): value for name, value in request.headers.items()})
         answer = handler(request, body)
         return answer if isinstance(answer, web.StreamResponse) else await answer
@@ -60,6 +64,78 @@ async def serving(handler: Handler, *, path: str = "/v1", port: int = 0) -> Asyn
         yield served
     finally:
         await runner.cleanup()
+
+
+class AskedServer:
+    """A server that stays for a session; each call says what it answers."""
+
+    def __init__(self, runner: asyncio.Runner) -> None:
+        self._runner = runner
+        self._answer: tuple[bytes, int, Mapping[str, str]] = (b"", 200, {})
+        self.served = Served(base_url="")
+
+    @property
+    def body(self) -> dict[str, Any]:
+        """What came last."""
+        return self.served.bodies[-1]
+
+    def handle(self, request: web.Request, body: dict[str, Any]) -> web.Response:
+        content, status, headers = self._answer
+        kind = "application/json"
+        return web.Response(body=content, status=status, headers=headers, content_type=kind)
+
+    def replies(
+        self,
+        answer: object,
+        requests: Sequence[ChatRequest],
+        *,
+        status: int = 200,
+        headers: Mapping[str, str] | None = None,
+        headers_of_model: Mapping[str, str] | None = None,
+        **settings: Any,
+    ) -> list[Reply]:
+        """Ask one model, one request after the other."""
+        content = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
+        self._answer = (content, status, headers or {})
+        settings = {"model": "m", "base_url": self.served.base_url} | settings
+        model = OpenAICompatibleModel(headers=headers_of_model, timeout_s=30.0, **settings)
+
+        async def ask() -> list[Reply]:
+            try:
+                return [await model.reply(request) for request in requests]
+            finally:
+                await model.close()
+
+        return self._runner.run(ask())
+
+    def reply(self, answer: object, request: ChatRequest | None = None, **options: Any) -> Reply:
+        """Ask once."""
+        (reply,) = self.replies(answer, [request or asked()], **options)
+        return reply
+
+    def error(
+        self, answer: object, request: ChatRequest | None = None, *, status: int, **options: Any
+    ) -> ModelCallError:
+        """Ask once, and give the error that there is in place of a reply."""
+        try:
+            self.reply(answer, request, status=status, **options)
+        except ModelCallError as error:
+            return error
+        msg = "a reply came in place of an error"
+        raise AssertionError(msg)
+
+
+@contextlib.contextmanager
+def asked_server() -> Iterator[AskedServer]:
+    """Run a server on the event loop on which it is asked."""
+    with asyncio.Runner() as runner:
+        server = AskedServer(runner)
+        stack = contextlib.AsyncExitStack()
+        server.served = runner.run(stack.enter_async_context(serving(server.handle)))
+        try:
+            yield server
+        finally:
+            runner.run(stack.aclose())
 
 
 def completion(text: str | None, **fields: Any) -> dict[str, Any]:

@@ -2,12 +2,13 @@
 
 import pytest
 
-from voirdire.errors import InputError
-from voirdire.models.openai_compatible.addresses import (
-    check_base_url,
-    completions_url,
-    is_loopback,
-)
+from models.openai_compatible.chat_server import asked, completion
+from voirdire.errors import InputError, ServerError
+from voirdire.models import OpenAICompatibleModel
+
+
+def model_at(base_url):
+    return OpenAICompatibleModel(model="m", base_url=base_url)
 
 
 @pytest.mark.parametrize(
@@ -24,7 +25,7 @@ from voirdire.models.openai_compatible.addresses import (
     ],
 )
 def test_addresses_come_in_one_form(given, expected):
-    assert check_base_url(given) == expected
+    assert model_at(given).settings["base_url"] == expected
 
 
 @pytest.mark.parametrize(
@@ -51,7 +52,7 @@ def test_addresses_come_in_one_form(given, expected):
 )
 def test_what_is_no_http_address_is_refused(given):
     with pytest.raises(InputError, match="`base_url` must be an address"):
-        check_base_url(given)
+        model_at(given)
 
 
 @pytest.mark.parametrize(
@@ -65,33 +66,36 @@ def test_what_is_no_http_address_is_refused(given):
 )
 def test_secrets_are_refused_and_not_shown(given):
     with pytest.raises(InputError, match="no password and no key") as caught:
-        check_base_url(given)
+        model_at(given)
 
     assert "swordfish" not in str(caught.value)
 
 
 def test_secrets_in_what_is_no_address_are_not_shown():
     with pytest.raises(InputError) as caught:
-        check_base_url("htp://user:swordfish@a.example/v1?key=swordfish")
+        model_at("htp://user:swordfish@a.example/v1?key=swordfish")
 
     assert "swordfish" not in str(caught.value)
 
 
-def test_the_query_stays_behind_the_path():
-    assert completions_url("https://a.example/x?v=1") == "https://a.example/x/chat/completions?v=1"
+def test_the_query_stays_behind_the_path(server):
+    server.reply(completion("{}"), base_url=f"{server.served.base_url}/?v=1")
+
+    assert server.served.places[-1] == "/v1/chat/completions?v=1"
 
 
-@pytest.mark.parametrize(
-    ("host", "expected"),
-    [
-        ("localhost", True),
-        ("a.localhost", True),
-        ("127.0.0.5", True),
-        ("::1", True),
-        ("10.0.0.1", False),
-        ("localhost.example", False),
-        ("example.com", False),
-    ],
-)
-def test_this_machine_is_known(host, expected):
-    assert is_loopback(host) is expected
+@pytest.mark.parametrize("host", ["10.0.0.1", "localhost.example", "example.com"])
+def test_another_machine_is_asked_through_the_proxy_and_takes_no_schema(proxy, host):
+    request = asked(form="json_object", schema=b"{}")
+
+    proxy.reply(completion("{}"), request, base_url=f"http://{host}/v1")
+
+    assert proxy.served.places[-1] == f"http://{host}/v1/chat/completions"
+    assert proxy.body["response_format"] == {"type": "json_object"}
+
+
+@pytest.mark.parametrize("host", ["localhost", "127.0.0.5", "[::1]"])
+def test_this_machine_is_never_asked_through_the_proxy(proxy, host):
+    # The proxy would have answered; on this port nobody does.
+    with pytest.raises(ServerError, match="no connection"):
+        proxy.reply(completion("{}"), base_url=f"http://{host}:9/v1")

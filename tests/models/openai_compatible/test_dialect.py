@@ -1,15 +1,20 @@
-"""Which models think first, and which parameters they refuse."""
+"""Which models think first, and which parameters they refuse, as the server sees it."""
 
 import pytest
 
-from voirdire.models import Dialect
-from voirdire.models.openai_compatible.dialect import (
-    guess_dialect,
-    is_reasoning_model,
-    with_effort,
-)
+from models.openai_compatible.chat_server import SCHEMA, asked, completion
 
-FAR = "https://models.example/v1"
+# A bound on the reply alone and a temperature, which not every model takes.
+BOUNDED = asked(max_tokens=7, temperature=0.0, form="json_object", schema=SCHEMA)
+
+
+@pytest.fixture
+def sent(server):
+    def seen(model, **settings):
+        server.reply(completion("{}"), BOUNDED, model=model, **settings)
+        return server.body
+
+    return seen
 
 
 @pytest.mark.parametrize(
@@ -29,8 +34,8 @@ FAR = "https://models.example/v1"
         "qwen3-32b",
     ],
 )
-def test_models_that_think_first_are_known(model):
-    assert is_reasoning_model(model)
+def test_models_that_think_first_are_sent_no_bound_on_the_reply_alone(sent, model):
+    assert not {"max_tokens", "max_completion_tokens"} & set(sent(model))
 
 
 @pytest.mark.parametrize(
@@ -49,30 +54,24 @@ def test_models_that_think_first_are_known(model):
         "Qwen3-30B-A3B-Instruct-2507",
     ],
 )
-def test_other_models_are_not_taken_for_them(model):
-    assert not is_reasoning_model(model)
+def test_other_models_are_not_taken_for_them(sent, model):
+    assert sent(model)["max_tokens"] == 7
 
 
 @pytest.mark.parametrize(
     ("model", "name"), [("o3-mini", "max_completion_tokens"), ("x", "max_tokens")]
 )
-def test_the_limit_is_named_as_the_model_wants_it(model, name):
-    assert guess_dialect(model, base_url=FAR).limit_name == name
+def test_the_limit_is_named_as_the_model_wants_it(sent, model, name):
+    assert sent(model, max_tokens=900)[name] == 900
 
 
-@pytest.mark.parametrize(
-    ("base_url", "takes"),
-    [("http://localhost:8080/v1", True), ("http://127.0.0.1:1/v1", True), (FAR, False)],
-)
-def test_servers_of_this_machine_take_a_schema_beside_the_object(base_url, takes):
-    assert guess_dialect("m", base_url=base_url).object_takes_schema is takes
+def test_a_server_of_this_machine_takes_a_schema_beside_the_object(sent):
+    assert set(sent("m")["response_format"]) == {"type", "schema"}
 
 
-def test_an_effort_makes_a_model_think_and_none_stops_it():
-    thinks = guess_dialect("gpt-5.1", base_url=FAR)
-
-    assert with_effort(Dialect(), "low").is_reasoning
-    assert with_effort(Dialect(), None) == Dialect()
-    assert not with_effort(thinks, "none").is_reasoning
-    assert with_effort(thinks, "none").takes_temperature
-    assert not with_effort(thinks, "high").takes_temperature
+def test_an_effort_makes_a_model_think_and_none_stops_it(sent):
+    assert "max_tokens" not in sent("m", reasoning_effort="low")
+    assert sent("gpt-5.1", reasoning_effort="none")["max_completion_tokens"] == 7
+    assert sent("gpt-5.1", reasoning_effort="none")["temperature"] == 0
+    assert "temperature" not in sent("gpt-5.1", reasoning_effort="high")
+    assert "temperature" not in sent("gpt-5.1")

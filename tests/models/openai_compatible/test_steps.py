@@ -4,14 +4,11 @@ import itertools
 import json
 import math
 
-import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.openai_compatible.chat_server import completion, token
-from voirdire.models.openai_compatible.steps import steps_of, value_spans
-from voirdire.models.openai_compatible.wire import LogProbs, decode_completion
+from models.openai_compatible.chat_server import asked, completion, token
 
 KEYS = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
 SCALARS = st.one_of(
@@ -25,15 +22,13 @@ VALUES = st.one_of(SCALARS, st.lists(SCALARS, max_size=4))
 SPACE = st.sampled_from(["", " ", "\n  ", "\t"])
 
 
-def steps(tokens, text=None):
+def steps(server, tokens, text=None):
     spoken = "".join(one["token"] for one in tokens) if text is None else text
-    return read(completion(spoken, logprobs={"content": tokens}), spoken)
+    return read(server, completion(spoken, logprobs={"content": tokens}))
 
 
-def read(answer, text):
-    body = json.dumps(answer).encode()
-    found = decode_completion(body, with_logprobs=True)
-    return steps_of(found.choices[0].logprobs, text=text, body=body)
+def read(server, answer):
+    return server.reply(answer, asked(top_logprobs=2)).steps
 
 
 def cut(text, ends):
@@ -65,17 +60,9 @@ def rendered(members, *, spaces):
     return "".join(pieces), spans
 
 
-@given(st.lists(st.tuples(KEYS, VALUES), min_size=1, max_size=5), st.tuples(*[SPACE] * 4))
-def test_values_are_found_wherever_they_stand(members, spaces):
-    text, expected = rendered(members, spaces=spaces)
-
-    assert value_spans(text) == expected
-
-
 @pytest.mark.parametrize(
     "text",
     [
-        "",
         "  ",
         "true",
         "[1]",
@@ -94,35 +81,44 @@ def test_values_are_found_wherever_they_stand(members, spaces):
         "{a:1}",
     ],
 )
-def test_what_is_no_flat_object_has_no_values(text):
-    assert value_spans(text) is None
+def test_where_the_text_is_no_flat_object_every_token_keeps_its_alternatives(server, text):
+    found = steps(server, [token(character) for character in text])
+
+    assert all(step.top for step in found)
+    assert len(found) == len(text)
 
 
 @pytest.mark.parametrize(
     "text", ['{"a":"' + '\\"' * 300_000, "{" + " " * 1_000_000, '{"' * 300_000]
 )
-def test_a_long_text_is_looked_through_once(text):
+def test_a_long_text_is_looked_through_once(server, text):
+    tokens = [token("{"), token(text[1:]) | {"bytes": None}]
+
     # Quadratic work on these would take hours.
-    assert value_spans(text) is None
+    found = steps(server, tokens)
+
+    assert [len(step.top) for step in found] == [1, 1]
 
 
-@given(st.text())
-def test_any_text_has_values_or_none(text):
-    spans = value_spans(text)
+@given(text=st.text(st.characters(exclude_categories=["Cs"])), ends=st.lists(st.integers(0, 20)))
+def test_any_text_is_spelled_by_its_tokens(server, text, ends):
+    found = steps(server, [token(piece) for piece in cut(text, ends)])
 
-    assert spans is None or all(0 <= start < end <= len(text) for start, end in spans)
+    assert "".join(step.token for step in found) == text
 
 
 @given(
     members=st.lists(st.tuples(KEYS, VALUES), min_size=1, max_size=5),
     spaces=st.tuples(*[SPACE] * 4),
-    ends=st.lists(st.integers(0, 200), max_size=40),
+    ends=st.one_of(st.just(range(200)), st.lists(st.integers(0, 200), max_size=40)),
 )
-def test_alternatives_are_kept_at_exactly_the_tokens_that_touch_a_value(members, spaces, ends):
+def test_alternatives_are_kept_at_exactly_the_tokens_that_touch_a_value(
+    server, members, spaces, ends
+):
     text, spans = rendered(members, spaces=spaces)
     tokens = cut(text, ends)
 
-    found = steps([token(piece, other=-2.0) for piece in tokens])
+    found = steps(server, [token(piece, other=-2.0) for piece in tokens])
 
     start = 0
     for piece, step in zip(tokens, found, strict=True):
@@ -133,62 +129,58 @@ def test_alternatives_are_kept_at_exactly_the_tokens_that_touch_a_value(members,
         start = end
 
 
-def test_log_probabilities_are_those_of_the_server():
-    found = steps([token('{"a":'), token("true", -0.25, false=-1.5), token("}")])
+def test_log_probabilities_are_those_of_the_server(server):
+    found = steps(server, [token('{"a":'), token("true", -0.25, false=-1.5), token("}")])
 
     assert [step.logprob for step in found] == [-0.1, -0.25, -0.1]
     assert [(c.token, c.logprob) for c in found[1].top] == [("true", -0.25), ("false", -1.5)]
 
 
-def test_one_token_that_reaches_over_two_values_keeps_its_alternatives_once():
-    found = steps([token('{"a":t'), token('rue,"b":fal'), token("se}")])
+def test_one_token_that_reaches_over_two_values_keeps_its_alternatives_once(server):
+    found = steps(server, [token('{"a":t'), token('rue,"b":fal'), token("se}")])
 
     assert [bool(step.top) for step in found] == [True, True, True]
 
 
-def test_where_the_text_is_no_object_every_token_keeps_its_alternatives():
-    found = steps([token("Yes"), token(", it is.")])
-
-    assert all(step.top for step in found)
-
-
-def test_the_tokens_of_reasoning_before_the_text_are_left_out():
+def test_the_tokens_of_reasoning_before_the_text_are_left_out(server):
     text = '{"a":true}'
     tokens = [token(piece) for piece in ["<think>", '{"a":true}', "</think>", '{"a":', "true", "}"]]
 
-    found = steps(tokens, text)
+    found = steps(server, tokens, text)
 
     assert [step.token for step in found] == ['{"a":', "true", "}"]
     assert [bool(step.top) for step in found] == [False, True, False]
 
 
-def test_the_token_that_ends_the_turn_is_left_out():
-    found = steps([token('{"a":'), token("true}"), token("<|im_end|>")], '{"a":true}')
+def test_the_token_that_ends_the_turn_is_left_out(server):
+    found = steps(server, [token('{"a":'), token("true}"), token("<|im_end|>")], '{"a":true}')
 
     assert [step.token for step in found] == ['{"a":', "true}"]
 
 
-def test_a_token_that_begins_before_the_text_stays_and_values_are_still_found():
-    found = steps([token("thought"), token('\n\n{"a":'), token(" true"), token("}")], '{"a": true}')
+def test_a_token_that_begins_before_the_text_stays_and_values_are_still_found(server):
+    found = steps(
+        server, [token("thought"), token('\n\n{"a":'), token(" true"), token("}")], '{"a": true}'
+    )
 
     assert [step.token for step in found] == ['\n\n{"a":', " true", "}"]
     assert [bool(step.top) for step in found] == [False, True, False]
 
 
-def test_tokens_that_do_not_spell_the_text_are_all_kept():
-    found = steps([token("quite"), token(" another")], '{"a":true}')
+def test_tokens_that_do_not_spell_the_text_are_all_kept(server):
+    found = steps(server, [token("quite"), token(" another")], '{"a":true}')
 
     assert [step.token for step in found] == ["quite", " another"]
     assert all(step.top for step in found)
 
 
-def test_tokens_that_are_parts_of_characters_are_spelled_by_their_bytes():
+def test_tokens_that_are_parts_of_characters_are_spelled_by_their_bytes(server):
     text = '{"理":true}'
     raw = text.encode()
     pieces = [raw[:2], raw[2:3], raw[3:5], raw[5:7], raw[7:11], raw[11:]]
     tokens = [token(str(piece)) | {"bytes": list(piece)} for piece in pieces]
 
-    found = steps(tokens, text)
+    found = steps(server, tokens, text)
 
     assert b"".join(pieces) == raw
     assert "".join(step.token for step in found) == text
@@ -196,37 +188,37 @@ def test_tokens_that_are_parts_of_characters_are_spelled_by_their_bytes():
     assert sum(bool(step.top) for step in found) == 1
 
 
-def test_log_probabilities_that_are_null_are_nan():
+def test_log_probabilities_that_are_null_are_nan(server):
     missing = token("true") | {"logprob": None, "top_logprobs": [{"token": "x", "logprob": None}]}
 
-    found = steps([token('{"a":'), missing, token("}")])
+    found = steps(server, [token('{"a":'), missing, token("}")])
 
     assert math.isnan(found[1].logprob)
     assert math.isnan(found[1].top[0].logprob)
 
 
 @pytest.mark.parametrize("top", [None, [], "absent"])
-def test_tokens_without_alternatives_have_none(top):
+def test_tokens_without_alternatives_have_none(server, top):
     bare = {"token": "true", "logprob": -0.1} | ({} if top == "absent" else {"top_logprobs": top})
 
-    found = steps([token('{"a":'), bare, token("}")])
+    found = steps(server, [token('{"a":'), bare, token("}")])
 
     assert found[1].top == ()
 
 
-def test_no_tokens_for_a_text_are_no_log_probabilities():
-    assert steps([], "text") is None
-    assert steps([], "") == ()
+def test_no_tokens_for_a_text_are_no_log_probabilities(server):
+    assert steps(server, [], "text") is None
+    assert steps(server, [], "") == ()
 
 
-def test_the_older_shape_of_parallel_lists_is_read():
+def test_the_older_shape_of_parallel_lists_is_read(server):
     lists = {
         "tokens": ["hm ", '{"a":', "true", "}"],
         "token_logprobs": [-1.0, -0.1, None, -0.3],
         "top_logprobs": [None, {"x": -1.0}, {"true": -0.2, "false": -1.7}],
     }
 
-    found = read(completion('{"a":true}', logprobs=lists), '{"a":true}')
+    found = read(server, completion('{"a":true}', logprobs=lists))
 
     assert [step.token for step in found] == ['{"a":', "true", "}"]
     assert [(c.token, c.logprob) for c in found[1].top] == [("true", -0.2), ("false", -1.7)]
@@ -235,5 +227,5 @@ def test_the_older_shape_of_parallel_lists_is_read():
 
 
 @pytest.mark.parametrize("lists", [{}, {"tokens": ["a"]}, {"tokens": ["a"], "token_logprobs": []}])
-def test_lists_that_do_not_match_are_no_log_probabilities(lists):
-    assert steps_of(msgspec.convert(lists, LogProbs), text="a", body=b"{}") is None
+def test_lists_that_do_not_match_are_no_log_probabilities(server, lists):
+    assert read(server, completion("a", logprobs=lists)) is None
