@@ -649,6 +649,18 @@ def test_behaviors_are_blamed_each_for_its_own_logic():
     assert [row.line for row in caught.value.problems] == [9, 12, 15]
 
 
+def test_what_is_wrong_with_an_expression_is_not_said_again_of_what_uses_it():
+    text = HEAD + ASKED + "expressions: {sorry: apologyy}\nbehaviors:\n"
+    for name in ("one", "two"):
+        text += f"  {name}:\n    demands: {{apology: allowed}}\n"
+        text += "    classes: {good: sorry, bad: otherwise}\n"
+
+    with pytest.raises(RubricError) as caught:
+        rubric_from_text(text)
+
+    assert [row.line for row in caught.value.problems] == [6]
+
+
 def test_every_behavior_is_blamed_for_its_own_logic():
     text = HEAD + ASKED + "behaviors:\n"
     for n in range(9):

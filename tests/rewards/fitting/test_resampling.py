@@ -56,7 +56,8 @@ def test_the_interval_draws_prompts_and_not_comparisons():
     rate = is_wrong.mean()
     reach = 1.96 * np.sqrt(rate * (1 - rate) / 200)
     assert found.value == pytest.approx(rate)
-    assert found.high - found.low == pytest.approx(2 * reach, rel=0.1)
+    assert found.high - rate == pytest.approx(reach, rel=0.08)
+    assert rate - found.low == pytest.approx(reach, rel=0.08)
 
 
 def test_no_error_at_all_leaves_room_for_some():
