@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from voirdire.documents import document_from_text, resolve_scalar
+from voirdire.errors import RubricError
 
 
 # Examples 10.3 and 2.27 ff. of the YAML 1.2.2 specification, and what people trip over.
@@ -98,3 +99,19 @@ def test_nodes_are_what_was_dumped(value):
     text = yaml.safe_dump({"value": value}, allow_unicode=True)
 
     assert document_from_text(text, source="x", what="a file").value == {"value": value}
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "column"),
+    [
+        ("a: 1\nb: [1, 2\n", 3, 1),
+        ("a: 1\n\tb: 2\n", 2, 1),
+        ("a: 'x\nb: 1\n", 3, 1),
+        ("a: 1\na: 2\n", 2, 1),
+    ],
+)
+def test_what_is_no_yaml_is_told_at_the_line_and_column_of_an_editor(text, line, column):
+    with pytest.raises(RubricError) as caught:
+        document_from_text(text, source="file.yaml", what="a file").raise_problems()
+
+    assert (caught.value.problems[0].line, caught.value.problems[0].column) == (line, column)
