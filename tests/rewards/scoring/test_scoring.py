@@ -415,7 +415,7 @@ def test_a_cancelled_scoring_waits_for_the_calls_in_flight_and_begins_no_other()
     slow = ScriptedModel(answer, delay_s=0.05)
     asked = LlmJudge(model=slow, probability="stated", limits=Limits(concurrency=2))
     reward = tiny_reward(judge=None)
-    items = [Item(id=f"i{n}", response="x", behavior="chat") for n in range(400)]
+    items = [Item(id=f"i{n}", response=f"x{n}", behavior="chat") for n in range(400)]
 
     async def cancelled():
         task = asyncio.create_task(reward.ascore(items, judge=asked))
