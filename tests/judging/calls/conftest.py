@@ -1,6 +1,7 @@
 """Time that passes when nothing else is to be done."""
 
 import asyncio
+import random
 import selectors
 
 import pytest
@@ -31,6 +32,23 @@ class VirtualLoop(asyncio.SelectorEventLoop):
 
     def time(self):
         return self._clock.passed_s
+
+
+class _AtOnce(random.Random):
+    """Draws 0 wherever nobody gave a seed, so that nothing is waited for after an error."""
+
+    def __init__(self, seed=None):
+        super().__init__(seed)
+        self._is_seeded = seed is not None
+
+    def random(self):
+        return super().random() if self._is_seeded else 0.0
+
+
+@pytest.fixture
+def at_once(monkeypatch):
+    """Have calls made again at once, where a server does not say when."""
+    monkeypatch.setattr(random, "Random", _AtOnce)
 
 
 @pytest.fixture
