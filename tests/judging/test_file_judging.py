@@ -1,7 +1,6 @@
 """From a file of items to a file of verdicts: formats, going on, and what must never be lost."""
 
 import dataclasses
-import errno
 import io
 import json
 import os
@@ -14,26 +13,12 @@ import polars as pl
 import pytest
 
 import voirdire
-from voirdire.judging import (
-    ScriptedJudge,
-    file_judging,
-    file_run,
-    judge_file,
-    judge_items,
-    kept_items,
-    parts,
-    work_folder,
-)
-from voirdire.judging.table import LONG_COLUMNS, verdict_columns
+from voirdire.judging import ScriptedJudge, judge_file, judge_items, kept_items
 from voirdire.records import Item
+from voirdire.rubrics import rubric_to_yaml
 
-SMALL = 50
-
-
-@pytest.fixture(autouse=True)
-def _small_parts(monkeypatch):
-    monkeypatch.setattr(file_judging, "PART_ITEMS", SMALL)
-    monkeypatch.setattr(parts, "CALL_ITEMS", 20)
+PART = 2_000
+"""Items of a part, which a run that is interrupted does not judge again."""
 
 
 class Counting(ScriptedJudge):
@@ -81,7 +66,7 @@ def expected_frame(path, judge, rubric, **settings):
     return batch.to_frame(**settings)
 
 
-@pytest.mark.parametrize("n_items", [1, SMALL, SMALL + 1, 3 * SMALL - 1])
+@pytest.mark.parametrize("n_items", [1, PART, PART + 1, 2 * PART - 1])
 def test_a_parquet_file_holds_the_verdicts_in_order(run, write_items, judge, rubric, n_items):
     path = write_items(n_items)
 
@@ -110,7 +95,8 @@ def test_csv_has_one_header_and_jsonl_none(run, write_items, rubric):
     run(write_items(120), "out.csv", layout="wide")
     (header, *rows) = Path(run(write_items(120), "out.csv").output).read_text().splitlines()
 
-    assert header == ",".join(LONG_COLUMNS)
+    columns = "item,judge,question,label,probability,source,threshold,behavior,failure,fingerprint"
+    assert header == columns
     assert header not in rows
 
 
@@ -170,21 +156,25 @@ def test_a_behavior_may_be_given_to_items_that_have_none(run, write_items):
 def test_progress_is_told_after_every_part(run, write_items):
     told = []
 
-    run(write_items(120), progress=told.append)
+    run(write_items(PART + 20), progress=told.append)
 
-    assert [state.n_items for state in told] == [50, 100, 120, 120]
-    assert [state.finishing for state in told] == [False, False, False, True]
+    assert [state.n_items for state in told] == [PART, PART + 20, PART + 20]
+    assert [state.finishing for state in told] == [False, False, True]
 
 
-def test_long_items_make_shorter_parts(run, write_items, monkeypatch, judge, rubric):
-    monkeypatch.setattr(file_judging, "PART_CHARACTERS", 100)
+@pytest.mark.ci
+def test_long_items_make_shorter_parts(run, tmp_path):
     told = []
-    path = write_items(120)
+    path = tmp_path / "items.jsonl"
+    rows = [{"id": f"i{n}", "response": f"0.5 0.{n} " + " " * 12_000_000} for n in range(4)]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
 
     summary = run(path, progress=told.append)
 
-    assert len(told) > 10
-    assert pl.read_parquet(summary.output).equals(expected_frame(path, judge, rubric))
+    assert [state.n_items for state in told if not state.finishing][-2:] > [0, 4]
+    assert len(told) > 2
+    rude = pl.read_parquet(summary.output).filter(question="rude")
+    assert rude["probability"].to_list() == [0.0, 0.1, 0.2, 0.3]
 
 
 def test_standard_output_gets_json_lines(write_items, judge, rubric, monkeypatch):
@@ -260,37 +250,38 @@ def test_only_unknown_behaviors_is_nothing_to_judge(run, tmp_path):
 
 
 def test_an_interrupted_run_goes_on_and_gives_the_same_file(run, write_items, counting, tmp_path):
-    path = write_items(220)
+    path = write_items(2 * PART + 20)
     whole = Path(run(path, "whole.parquet").output).read_bytes()
-    interrupt(run, path, counting, at="i130")
+    interrupt(run, path, counting, at=f"i{PART + 30}")
     assert not (tmp_path / "out.parquet").exists()
-    assert kept_items(tmp_path / "out.parquet") == 100
+    assert kept_items(tmp_path / "out.parquet") == PART
     Counting.asked.clear()
 
     summary = run(path, judge=counting)
 
-    assert summary.n_reused == 100
-    assert counting.asked == [f"i{number}" for number in range(100, 220)]
+    assert summary.n_reused == PART
+    assert counting.asked == [f"i{number}" for number in range(PART, 2 * PART + 20)]
     assert Path(summary.output).read_bytes() == whole
     assert kept_items(summary.output) == 0
 
 
 def test_a_changed_item_is_judged_again_and_no_other_part(run, write_items, counting, tmp_path):
-    path = write_items(220)
-    interrupt(run, path, counting, at="i219")
+    path = write_items(2 * PART + 20)
+    interrupt(run, path, counting, at=f"i{2 * PART + 19}")
     Counting.asked.clear()
-    write_items(220, changed={70})
+    write_items(2 * PART + 20, changed={70})
 
     summary = run(path, judge=counting)
 
-    assert counting.asked == [f"i{number}" for number in [*range(50, 100), *range(200, 220)]]
+    again = [*range(PART), *range(2 * PART, 2 * PART + 20)]
+    assert counting.asked == [f"i{number}" for number in again]
     fresh = run(path, "fresh.parquet").output
     assert pl.read_parquet(summary.output).equals(pl.read_parquet(fresh))
 
 
 def test_an_item_with_another_id_is_judged_again(run, write_items, counting):
-    path = write_items(60)
-    interrupt(run, path, counting, at="i59")
+    path = write_items(PART + 10)
+    interrupt(run, path, counting, at=f"i{PART + 9}")
     Counting.asked.clear()
     path.write_text(path.read_text().replace('"i7"', '"seven"'))
 
@@ -300,13 +291,13 @@ def test_an_item_with_another_id_is_judged_again(run, write_items, counting):
 
 
 def test_fewer_items_than_before_leave_no_old_verdict(run, write_items, counting, judge, rubric):
-    path = write_items(220)
-    interrupt(run, path, counting, at="i219")
-    write_items(60)
+    path = write_items(2 * PART + 20)
+    interrupt(run, path, counting, at=f"i{2 * PART + 19}")
+    write_items(PART + 10)
 
     summary = run(path, judge=counting)
 
-    assert summary.n_items == 60
+    assert summary.n_items == PART + 10
     assert pl.read_parquet(summary.output).equals(expected_frame(path, counting, rubric))
 
 
@@ -325,8 +316,8 @@ def test_fewer_items_than_before_leave_no_old_verdict(run, write_items, counting
     ids=str,
 )
 def test_a_verdict_is_never_stale(run, write_items, counting, rubric, other):
-    path = write_items(120)
-    interrupt(run, path, counting, at="i119")
+    path = write_items(PART + 20)
+    interrupt(run, path, counting, at=f"i{PART + 19}")
     Counting.asked.clear()
     settings = {name: other[name] for name in other if name in {"threshold", "judged", "layout"}}
     if "behavior" in other:
@@ -340,13 +331,13 @@ def test_a_verdict_is_never_stale(run, write_items, counting, rubric, other):
     summary = run(path, judge=judge, **settings)
 
     assert summary.n_reused == 0
-    assert len(counting.asked) == 120
+    assert len(counting.asked) == PART + 20
 
 
 @pytest.mark.parametrize("what", ["data", "record", "no record", "half data"])
 def test_a_damaged_part_is_judged_again(run, write_items, counting, tmp_path, what):
-    path = write_items(120)
-    interrupt(run, path, counting, at="i119")
+    path = write_items(2 * PART + 20)
+    interrupt(run, path, counting, at=f"i{2 * PART + 19}")
     Counting.asked.clear()
     data = tmp_path / "out.parquet.partial" / "part-0000000.parquet"
     record = data.with_suffix(".json")
@@ -359,30 +350,33 @@ def test_a_damaged_part_is_judged_again(run, write_items, counting, tmp_path, wh
 
     summary = run(path, judge=counting)
 
-    assert summary.n_reused == 50
-    assert counting.asked[:50] == [f"i{number}" for number in range(50)]
+    assert summary.n_reused == PART
+    assert counting.asked[:PART] == [f"i{number}" for number in range(PART)]
 
 
 def test_restart_throws_the_parts_away(run, write_items, counting):
-    path = write_items(120)
-    interrupt(run, path, counting, at="i119")
+    path = write_items(PART + 20)
+    interrupt(run, path, counting, at=f"i{PART + 19}")
     Counting.asked.clear()
 
     summary = run(path, judge=counting, restart=True)
 
     assert summary.n_reused == 0
-    assert len(counting.asked) == 120
+    assert len(counting.asked) == PART + 20
 
 
-def test_two_runs_at_once_are_noticed(run, write_items, tmp_path):
+def test_two_runs_at_once_are_noticed(run, write_items):
     pytest.importorskip("fcntl")
-    path = write_items(10)
+    path, told = write_items(10), []
 
-    with (
-        work_folder.WorkFolder(tmp_path / "out.parquet", written_as="parquet"),
-        pytest.raises(voirdire.InputError, match=r"must not be written by another run"),
-    ):
-        run(path)
+    def run_again(state):
+        with pytest.raises(voirdire.InputError, match=r"must not be written by another run"):
+            run(path)
+        told.append(state)
+
+    run(path, progress=run_again)
+
+    assert told
 
 
 def test_the_folder_of_somebody_else_is_left_alone(run, write_items, tmp_path):
@@ -397,17 +391,17 @@ def test_the_folder_of_somebody_else_is_left_alone(run, write_items, tmp_path):
 
 
 def test_items_that_change_while_they_are_read_are_refused(run, write_items, tmp_path):
-    path = write_items(120)
+    path = write_items(PART + 20)
 
     def grow(state):
-        if state.n_items == 50:
+        if state.n_items == PART:
             path.write_text(path.read_text() + '{"id": "new", "response": "0 0"}\n')
 
     with pytest.raises(voirdire.InputError, match=r"must not change while it is judged"):
         run(path, progress=grow)
 
     assert not (tmp_path / "out.parquet").exists()
-    assert kept_items(tmp_path / "out.parquet") >= 100
+    assert kept_items(tmp_path / "out.parquet") >= PART
 
 
 # Where it is written --------------------------------------------------------------------------
@@ -442,6 +436,8 @@ def test_an_empty_file_may_be_replaced(run, write_items, tmp_path):
     ("name", "content"),
     [
         ("out.csv", "item,score\na,1\n"),
+        ("out.csv", "item,behavior\na,\n"),
+        ("out.csv", "item,judge,label\na,m,true\n"),
         ("out.jsonl", '{"item": "a"}\n'),
         ("out.jsonl", "[1, 2]\n"),
         ("out.jsonl", "\x00\xff"),
@@ -520,37 +516,11 @@ def test_the_mode_of_a_replaced_file_is_kept(run, write_items, tmp_path):
     assert (tmp_path / "out.parquet").stat().st_mode & 0o777 == 0o640
 
 
-@pytest.mark.parametrize("when", ["part", "join"])
-def test_a_full_disk_keeps_the_parts_and_the_old_file(
-    run, write_items, counting, tmp_path, monkeypatch, when
-):
-    path = write_items(220)
-    old = Path(run(write_items(10, name="few.jsonl")).output).read_bytes()
-    place = (parts, "write_part") if when == "part" else (file_run, "join_parts")
-    whole, calls = getattr(*place), []
-
-    def full(*args, **settings):
-        calls.append(args)
-        if when == "part" and len(calls) < 3:
-            return whole(*args, **settings)
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    with monkeypatch.context() as patch:
-        patch.setattr(*place, full)
-        with pytest.raises(voirdire.InputError, match=r"No space left.*parts are kept"):
-            run(path, judge=counting)
-
-    assert (tmp_path / "out.parquet").read_bytes() == old
-    assert kept_items(tmp_path / "out.parquet") == (100 if when == "part" else 220)
-    assert run(path, judge=counting).n_reused == (100 if when == "part" else 220)
-
-
 LIMITED = """
 import resource, sys
-from voirdire.judging import ScriptedJudge, file_judging, judge_file
+from voirdire.judging import ScriptedJudge, judge_file
 from voirdire.rubrics import load_rubric
 
-file_judging.PART_ITEMS = 50
 rubric = load_rubric(sys.argv[3])
 resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[4]), int(sys.argv[4])))
 judge = ScriptedJudge(
@@ -560,15 +530,12 @@ judge_file(sys.argv[1], sys.argv[2], rubric=rubric, judge=judge)
 """
 
 
-@pytest.mark.ci
-@pytest.mark.parametrize("end", ["parquet", "csv"])
-def test_a_disk_that_is_really_full_is_our_error(write_items, rubric, tmp_path, end):
-    from voirdire.rubrics import rubric_to_yaml
-
+@pytest.fixture
+def limited(rubric, tmp_path):
+    """Run a program that may write no file larger than so many bytes."""
     (tmp_path / "tiny.yaml").write_text(rubric_to_yaml(rubric), encoding="utf-8")
-    source = write_items(300)
 
-    def limited(output, n_bytes):
+    def judged(source, output, n_bytes):
         words = [source, tmp_path / output, tmp_path / "tiny.yaml", n_bytes]
         return subprocess.run(
             [sys.executable, "-c", LIMITED, *map(str, words)],
@@ -577,19 +544,46 @@ def test_a_disk_that_is_really_full_is_our_error(write_items, rubric, tmp_path, 
             check=False,
         )
 
-    limited(f"whole.{end}", 10_000_000)
+    return judged
+
+
+@pytest.mark.ci
+@pytest.mark.parametrize("end", ["parquet", "csv"])
+def test_a_disk_that_is_full_at_the_end_keeps_the_parts_and_the_old_file(
+    run, write_items, limited, tmp_path, end
+):
+    old = Path(run(write_items(10), f"out.{end}").output).read_bytes()
+    source = write_items(3 * PART)
+    limited(source, f"whole.{end}", 100_000_000)
     whole = (tmp_path / f"whole.{end}").read_bytes()
 
     # Enough for each part, too little for all of them in one file.
-    done = limited(f"out.{end}", len(whole) - 1)
+    done = limited(source, f"out.{end}", len(whole) - 1)
 
     assert done.returncode == 1
     assert "cannot be written (File too large)" in done.stderr
     assert "The finished parts are kept" in done.stderr
-    assert not (tmp_path / f"out.{end}").exists()
-    assert kept_items(tmp_path / f"out.{end}") == 300
-    limited(f"out.{end}", len(whole))
+    assert (tmp_path / f"out.{end}").read_bytes() == old
+    assert kept_items(tmp_path / f"out.{end}") == 3 * PART
+    limited(source, f"out.{end}", len(whole))
     assert (tmp_path / f"out.{end}").read_bytes() == whole
+
+
+@pytest.mark.ci
+def test_a_disk_that_is_full_on_the_way_keeps_the_parts(write_items, limited, tmp_path):
+    source = write_items(PART)
+    limited(source, "first.jsonl", 100_000_000)
+    n_bytes = (tmp_path / "first.jsonl").stat().st_size
+    row = {"id": "i" * n_bytes, "response": "0 0"}
+    with source.open("a", encoding="utf-8") as file:
+        file.write(json.dumps(row) + "\n")
+
+    done = limited(source, "out.jsonl", n_bytes + 1)
+
+    assert done.returncode == 1
+    assert "(File too large)" in done.stderr
+    assert "parts are kept" in done.stderr
+    assert kept_items(tmp_path / "out.jsonl") == PART
 
 
 # What does not fit together -------------------------------------------------------------------
@@ -674,51 +668,46 @@ def test_wrong_settings_are_refused_before_anything_is_judged(
     assert [path.name for path in tmp_path.iterdir()] == ["items.jsonl"]
 
 
-def test_the_columns_of_a_wide_file_are_those_that_are_promised(run, write_items, rubric):
+def test_the_columns_of_a_wide_file_are_those_that_are_promised(run, write_items):
     output = run(write_items(60), "out.csv", layout="wide").output
 
-    assert tuple(pl.read_csv(output).columns) == verdict_columns(rubric, "wide")
+    classes = ["refuse.bad", "refuse.good", "refuse.poor", "chat.good", "chat.poor"]
+    expected = ["item", "behavior", "sorry", "rude", *classes, "judge", "fingerprint"]
+    assert pl.read_csv(output).columns == expected
 
 
 AUDIT = """
 import sys
 from pathlib import Path
-from voirdire.judging.work_folder import WorkFolder
+from voirdire.judging import judge_file
 
 folder, events = sys.argv[1], []
 
 def hook(event, about):
-    is_made = event == "open" and folder in str(about[0]) and set("wa") & set(str(about[1]))
-    if is_made or event in ("os.remove", "os.rmdir"):
+    is_made = event == "open" and set("wa") & set(str(about[1]))
+    is_ours = "out.jsonl.partial" in str(about[0]) or str(about[0]) == "README.txt"
+    if is_ours and (is_made or event in ("os.remove", "os.rmdir")):
         events.append(f"{event} {Path(str(about[0])).name}")
 
 sys.addaudithook(hook)
-with WorkFolder(Path(folder) / "out.jsonl", written_as="jsonl") as work:
-    for name in ("a", "part-0.jsonl", "zz"):
-        (work.path / name).write_bytes(b"")
-    (work.path / "within").mkdir()
-    (work.path / "within" / "b").write_bytes(b"")
-    work.remove()
+judge_file(Path(folder) / "items.jsonl", Path(folder) / "out.jsonl")
 print("\\n".join(events))
 """
 
 
-def test_a_folder_is_marked_before_anything_is_in_it_and_until_nothing_is(tmp_path):
+@pytest.mark.ci
+def test_a_folder_is_marked_before_anything_is_in_it_and_until_nothing_is(write_items, tmp_path):
     """So that a run which is killed in between leaves no folder that the next one refuses."""
+    path = write_items(10)
+    path.write_text(path.read_text().replace("refuse", "comply").replace("chat", "comply"))
+
     done = subprocess.run(
         [sys.executable, "-c", AUDIT, str(tmp_path)], check=True, capture_output=True, text=True
     )
-    events = done.stdout.split("\n")[:-1]
 
+    events = done.stdout.split("\n")[:-1]
     made = [event for event in events if event.startswith("open")]
     gone = [event for event in events if not event.startswith("open")]
     assert made[0] == "open README.txt"
-    assert set(gone[:-2]) == {
-        "os.remove a",
-        "os.remove part-0.jsonl",
-        "os.remove zz",
-        "os.remove lock",
-        "os.remove b",
-        "os.rmdir within",
-    }
+    assert any("part-" in event for event in made)
     assert gone[-2:] == ["os.remove README.txt", "os.rmdir out.jsonl.partial"]

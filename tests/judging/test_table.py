@@ -9,7 +9,6 @@ import pytest
 
 import voirdire
 from voirdire.judging import ScriptedJudge, VerdictBatch, judge_file, judge_items
-from voirdire.judging.table import is_verdict_table
 from voirdire.records import Failure, Item
 
 LONG = ["item", "judge", "question", "label", "probability", "source", "threshold", "behavior"]
@@ -161,13 +160,6 @@ def test_an_empty_batch_keeps_the_types(batch):
 def test_an_unknown_layout_is_refused(batch):
     with pytest.raises(voirdire.InputError, match="`layout` must be one of 'long', 'wide'"):
         batch.to_frame("broad")
-
-
-def test_tables_of_ours_are_told_by_their_columns():
-    assert is_verdict_table(tuple(LONG)) == "long"
-    assert is_verdict_table(tuple(WIDE)) == "wide"
-    assert is_verdict_table(("item", "behavior")) is None
-    assert is_verdict_table(("item", "judge", "label")) is None
 
 
 def test_a_question_with_the_name_of_a_column_needs_the_long_layout(rubric, write_items, tmp_path):

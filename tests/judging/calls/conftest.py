@@ -1,6 +1,7 @@
 """Time that passes when nothing else is to be done."""
 
 import asyncio
+import random
 import selectors
 
 import pytest
@@ -14,7 +15,7 @@ class _NoWaiting(selectors.SelectSelector):
     passed_s = 0.0
 
     def select(self, timeout=None):
-        ready = super().select(0)
+        ready = super().select(0 if timeout is not None else 60)  # for another thread
         if not ready and timeout is None:
             raise AssertionError("everybody waits, and nobody will ever wake them")
         if not ready:
@@ -42,3 +43,56 @@ def run():
             return runner.run(asyncio.wait_for(coroutine, timeout=1e7))
 
     return run
+
+
+def _every_new_loop(monkeypatch, loop_factory):
+    monkeypatch.setattr(asyncio, "new_event_loop", loop_factory)
+    monkeypatch.setattr(asyncio.events, "new_event_loop", loop_factory)
+
+
+@pytest.fixture
+def virtual_time(monkeypatch):
+    """Let time pass by itself in every event loop that is made, whoever makes it."""
+    _every_new_loop(monkeypatch, VirtualLoop)
+
+
+@pytest.fixture
+def forward(monkeypatch):
+    """Give what puts the clock of every new event loop forward, from any thread."""
+    loops = []
+
+    class Forward(asyncio.SelectorEventLoop):
+        ahead_s = 0.0
+
+        def __init__(self):
+            super().__init__()
+            loops.append(self)
+
+        def time(self):
+            return super().time() + self.ahead_s
+
+    def put_forward(seconds):
+        for loop in loops:
+            loop.ahead_s += seconds
+            if not loop.is_closed():
+                loop.call_soon_threadsafe(int)  # so that it looks at its timers
+
+    _every_new_loop(monkeypatch, Forward)
+    return put_forward
+
+
+class _AtOnce(random.Random):
+    """Draws 0 wherever nobody gave a seed, so that nothing is waited for after an error."""
+
+    def __init__(self, seed=None):
+        super().__init__(seed)
+        self._is_seeded = seed is not None
+
+    def random(self):
+        return super().random() if self._is_seeded else 0.0
+
+
+@pytest.fixture
+def at_once(monkeypatch):
+    """Have calls made again at once, where a server does not say when."""
+    monkeypatch.setattr(random, "Random", _AtOnce)

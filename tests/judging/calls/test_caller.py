@@ -1,95 +1,58 @@
-"""One call at a time: to a value or a failure, and stored before it is used."""
+"""One call at a time: to a value or a failure."""
 
-import asyncio
-
+import polars as pl
 import pytest
 
-from judging.calls.scripted_calls import Model, Shelf, call_about, caller_of, ends, now, script
+from judging.calls.scripted_calls import (
+    GOOD,
+    RUBRIC,
+    VALUE,
+    Model,
+    Runs,
+    judged,
+    script,
+)
 from voirdire.errors import (
     BadRequestError,
     ContentFilterError,
-    InputError,
     ModelCallError,
     RefusalError,
     UnsupportedError,
 )
-from voirdire.judging import Limits
-from voirdire.judging.calls import Caller, CallFailure, Outcome
-from voirdire.records import Failure, Reply, TokenStep, Usage
+from voirdire.judging import Price
+from voirdire.records import Reply, TokenChoice, TokenStep, Usage
+from voirdire.rubrics import rubric_from_text
 
-
-def test_a_reply_becomes_a_value(run):
-    model, shelf = Model(script("7")), Shelf()
-    call = call_about(1)
-
-    outcome = run(caller_of(model, shelf=shelf).answer(call))
-
-    assert outcome == Outcome(value=7.0, form="json_schema", attempts=1)
-    assert shelf.attempts(call) == [Reply(text="7")]
-
-
-def test_a_reply_is_stored_before_it_is_read(run):
-    seen = []
-    shelf = Shelf(delay_s=5)
-
-    def read(reply):
-        seen.append(len(shelf.kept))
-        return reply.text
-
-    run(caller_of(Model(script("7")), shelf=shelf).answer(call_about(1, read=read)))
-
-    assert seen == [1]
-
-
-def test_a_call_holds_its_place_until_it_is_stored(run):
-    model, shelf = Model(script("7"), delay_s=1), Shelf(delay_s=4)
-    caller = caller_of(model, shelf=shelf, concurrency=1)
-
-    async def story():
-        await asyncio.gather(*(caller.answer(call_about(n)) for n in range(3)))
-        return now()
-
-    # one second for each reply and four for each commit, one after the other
-    assert run(story()) == 15
-    assert model.times == [0, 5, 10]
+pytestmark = pytest.mark.usefixtures("virtual_time")
 
 
 @pytest.mark.parametrize("concurrency", [1, 3, 8])
-def test_no_more_calls_are_in_flight_than_allowed(run, concurrency):
-    model = Model(script("7"))
-    caller = caller_of(model, concurrency=concurrency)
+def test_no_more_calls_are_in_flight_than_allowed(concurrency):
+    model = Model(script(GOOD))
 
-    async def story():
-        return await asyncio.gather(*(caller.answer(call_about(n)) for n in range(20)))
-
-    run(story())
+    found = judged(model, range(20), concurrency=concurrency)
 
     assert model.most_inside == concurrency
+    assert found.values == [VALUE] * 20
 
 
-def test_an_unreadable_reply_is_asked_for_again_and_both_are_stored(run):
-    model, shelf = Model(script("many", "3")), Shelf()
-    call = call_about(1)
+def test_an_unreadable_reply_is_asked_for_again():
+    model = Model(script("many", GOOD))
 
-    outcome = run(caller_of(model, shelf=shelf).answer(call))
+    found = judged(model)
 
-    assert outcome == Outcome(value=3.0, form="json_schema", attempts=2)
-    assert [reply.text for reply in shelf.attempts(call)] == ["many", "3"]
+    assert (found.values, found.attempts) == ([VALUE], [2])
     assert [request.form for request in model.requests] == ["json_schema", "json_schema"]
 
 
 @pytest.mark.parametrize("max_attempts", [1, 2, 5])
-def test_replies_that_stay_unreadable_are_a_failure(run, max_attempts):
-    model, shelf = Model(script("many")), Shelf()
-    call = call_about(1)
-    caller = caller_of(model, shelf=shelf, max_attempts=max_attempts)
+def test_replies_that_stay_unreadable_are_a_failure(max_attempts):
+    model = Model(script("many"))
 
-    outcome = run(caller.answer(call))
+    found = judged(model, max_attempts=max_attempts)
 
-    assert outcome.value is None
-    assert outcome.failure == Failure(reason="unreadable reply: no number: 'many'")
-    assert outcome.attempts == len(model.requests) == len(shelf.of(call)) == max_attempts
-    assert (caller.state.n_unreadable, caller.state.n_failures) == (max_attempts, 1)
+    assert found.reasons[0].startswith("unreadable reply: ")
+    assert found.attempts == [len(model.requests)] == [max_attempts]
 
 
 @pytest.mark.parametrize(
@@ -102,141 +65,96 @@ def test_replies_that_stay_unreadable_are_a_failure(run, max_attempts):
         ModelCallError("not recorded"),
     ],
 )
-def test_an_error_that_would_come_again_is_a_failure_at_once(run, error):
-    model, shelf = Model(script(error)), Shelf()
-    call = call_about(1)
+def test_an_error_that_would_come_again_is_a_failure_at_once(error):
+    model = Model(script(error, GOOD))
 
-    outcome, at = run(ends(caller_of(model, shelf=shelf), call))
+    found = judged(model)
 
-    assert outcome.failure == Failure(reason=f"{error.reason}: {error}")
-    assert outcome.attempts == 1
-    assert at == 1
-    assert shelf.attempts(call) == [
-        CallFailure(reason=error.reason, message=str(error), status=error.status)
-    ]
+    assert found.reasons == [f"{error.reason}: {error}"]
+    assert len(model.requests) == 1
 
 
-def test_a_timeout_that_is_no_deadline_keeps_its_traceback(run):
+@pytest.mark.parametrize("error", [TimeoutError, ZeroDivisionError])
+def test_a_bug_in_a_model_is_raised_and_nothing_is_called_again(error):
     def answer(n):
-        raise TimeoutError("a bug in the model")
+        raise error("a bug in the model")
 
-    with pytest.raises(TimeoutError, match="a bug in the model"):
-        run(caller_of(Model(answer)).answer(call_about(1)))
+    model = Model(answer)
 
+    with pytest.raises(error, match="a bug in the model"):
+        judged(model, range(3), max_cost=10, price=Price(input=1.0, output=1.0))
 
-@pytest.mark.parametrize("where", ["request", "reply", "read"])
-def test_a_bug_keeps_its_traceback_and_frees_its_place(run, where):
-    def broken(*_):
-        raise ZeroDivisionError(where)
-
-    model = Model(broken if where == "reply" else script("7"))
-    call = call_about(1, read=broken) if where == "read" else call_about(1)
-    if where == "request":
-        call = type(call)(item=call.item, name=call.name, request=broken, read=call.read)
-    caller = caller_of(model, max_cost=10, price=lambda usage: 1.0)
-
-    with pytest.raises(ZeroDivisionError, match=where):
-        run(caller.answer(call))
-    assert caller.state.n_in_flight == 0
+    assert sorted(model.items) == [0, 1, 2]
 
 
-def test_a_form_that_the_server_lacks_is_left_for_the_whole_run(run):
+def test_a_form_that_the_server_lacks_is_left_for_the_whole_run(tmp_path):
     def answer(n):
         form = model.requests[n].form
-        return "7" if form == "text" else UnsupportedError(f"no {form}", feature=form)
+        return GOOD if form == "text" else UnsupportedError(f"no {form}", feature=form)
 
-    model, shelf = Model(answer), Shelf()
-    caller = caller_of(model, shelf=shelf, concurrency=3)
+    model = Model(answer)
 
-    async def story():
-        return await asyncio.gather(*(caller.answer(call_about(n)) for n in range(9)))
+    calls, frame = Runs(tmp_path)(model, range(9), concurrency=3)
 
-    outcomes = run(story())
-
-    assert {(outcome.value, outcome.form) for outcome in outcomes} == {(7.0, "text")}
+    assert frame["form"].to_list() == ["text"] * 9
     forms = [request.form for request in model.requests]
     assert forms == ["json_schema"] * 3 + ["json_object"] * 3 + ["text"] * 9
-    steps = [(step.from_form, step.to_form, step.reason) for step in caller.state.steps_down]
-    assert steps == [
-        ("json_schema", "json_object", "no json_schema"),
-        ("json_object", "text", "no json_object"),
-    ]
-    assert caller.state.forms == {"text": 9}
-    assert shelf.attempts(call_about(3)) == [Reply(text="7", form="text")]
+    assert [("no json_" in step) for step in calls.steps_down] == [True, True]
+    assert calls.forms == {"text": 9}
 
 
-def test_the_ladder_begins_where_the_model_does(run):
-    model = Model(script("7"), forms=("json_object", "text"))
+def test_the_ladder_begins_where_the_model_does():
+    model = Model(script(GOOD), forms=("json_object", "text"))
 
-    outcome = run(caller_of(model).answer(call_about(1)))
+    found = judged(model)
 
-    assert outcome.form == model.requests[0].form == "json_object"
-
-
-def test_a_reply_says_the_form_in_which_it_was_asked_for(run):
-    model = Model(script(Reply(text="7", form="text")))
-    shelf, call = Shelf(), call_about(1)
-
-    outcome = run(caller_of(model, shelf=shelf).answer(call))
-
-    assert outcome.form == shelf.attempts(call)[0].form == "json_schema"
+    assert found.forms == [model.requests[0].form] == ["json_object"]
 
 
-def test_half_a_surrogate_pair_is_replaced_before_it_is_read_and_stored(run):
-    texts = []
-
-    def read(reply):
-        texts.append(reply.text)
-        return reply.steps
-
-    spoilt = Reply(text="a\ud800b", steps=(TokenStep("a\ud800b", -1.0),))
-    shelf, call = Shelf(), call_about(1, read=read)
-
-    outcome = run(caller_of(Model(script(spoilt)), shelf=shelf).answer(call))
-
-    assert texts == ["a\ufffdb"]
-    assert outcome.value == (TokenStep("a\ufffdb", -1.0),)
-    assert shelf.attempts(call)[0].text == "a\ufffdb"
+def test_a_verdict_says_the_form_in_which_its_reply_was_asked_for():
+    assert judged(Model(script(Reply(text=GOOD, form="text")))).forms == ["json_schema"]
 
 
-def test_hostile_words_of_a_server_do_not_reach_a_failure(run):
+def test_half_a_surrogate_pair_is_replaced_before_it_is_read_and_stored(tmp_path):
+    asked = """
+schema: voirdire.rubric/1
+name: why
+version: "1"
+questions:
+  - {id: yes, kind: boolean, text: "Is it so?"}
+  - {id: why, kind: text, text: "Why?"}
+"""
+    runs = Runs(tmp_path, rubric=rubric_from_text(asked))
+    spoilt = '{"yes": 0.75, "why": "a\ud800b"}'
+    steps = (TokenStep("a\ud800b", -1.0, (TokenChoice("\udfff", -1.0),)),)
+
+    runs(Model(script(Reply(text=spoilt, steps=steps))))
+    again, _ = runs(Model(script("never asked")))
+
+    whole = pl.read_parquet(tmp_path / "out.parquet")
+    assert again.n_calls == 0
+    assert whole.filter(question="why")["label"].to_list() == ["a\ufffdb"]
+
+
+def test_hostile_words_of_a_server_do_not_reach_a_failure():
     error = BadRequestError("bad\n\x1b[2Jwords " + "x" * 10_000)
 
-    outcome = run(caller_of(Model(script(error))).answer(call_about(1)))
+    (reason,) = judged(Model(script(error))).reasons
 
-    assert "\x1b" not in outcome.failure.reason
-    assert "\n" not in outcome.failure.reason
-    assert len(outcome.failure.reason) < 300
-
-
-def test_a_store_that_refuses_ends_the_call_with_its_words(run):
-    async def full(call):
-        raise InputError("the disk is full")
-
-    caller = Caller(Model(script("7")), limits=Limits(), commit=full)
-
-    with pytest.raises(InputError, match="the disk is full"):
-        run(caller.answer(call_about(1)))
-    assert caller.state.n_in_flight == 0
+    assert "\x1b" not in reason
+    assert "\n" not in reason
+    assert len(reason) < 300
 
 
-def test_the_state_counts_what_happened(run):
-    usage = Usage(100, 20, 60, 5)
-    model = Model(script(Reply(text="x", usage=usage), Reply(text="1", usage=usage)))
-    caller = caller_of(model, price=lambda u: u.prompt_tokens * 0.01 + u.completion_tokens * 0.05)
+@pytest.mark.parametrize("price", [Price(input=1.0, output=2.0), None])
+def test_the_summary_counts_what_happened(tmp_path, price):
+    usage = Usage(100_000, 20_000, 60_000, 5_000)
+    model = Model(script(Reply(text="x", usage=usage), Reply(text=GOOD, usage=usage)))
 
-    run(caller.answer(call_about(1)))
-    state = caller.state
+    calls, _ = Runs(tmp_path, rubric=RUBRIC)(model, price=price)
 
-    assert (state.n_calls, state.n_replies, state.n_retries, state.n_unreadable) == (2, 2, 1, 1)
-    assert (state.prompt_tokens, state.completion_tokens, state.cached_tokens) == (200, 40, 120)
-    assert state.cost == pytest.approx(2 * (100 * 0.01 + 20 * 0.05))
-    assert (state.concurrency, state.n_in_flight, state.is_stopped) == (32, 0, False)
-
-
-def test_without_a_price_the_cost_is_unknown(run):
-    caller = caller_of(Model(script(Reply(text="1", usage=Usage(1, 1)))))
-
-    run(caller.answer(call_about(1)))
-
-    assert caller.state.cost is None
+    assert (calls.n_calls, calls.n_retries, calls.n_reused) == (2, 1, 0)
+    assert (calls.prompt_tokens, calls.completion_tokens) == (200_000, 40_000)
+    assert calls.cached_tokens == 120_000
+    # a million tokens of the prompt cost a dollar, and of the reply two
+    assert calls.cost == (None if price is None else pytest.approx(0.2 + 0.08))

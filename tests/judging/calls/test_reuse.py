@@ -2,162 +2,114 @@
 
 import itertools
 
+import msgspec
 import pytest
 
-from judging.calls.scripted_calls import Model, Shelf, call_about, caller_of, script
-from voirdire.errors import InputError, ServerError, UnsupportedError, VerdictParseError
-from voirdire.judging.calls import CallFailure, Outcome, encode_attempt
-from voirdire.records import Failure, Reply
+from judging.calls.scripted_calls import GOOD, VALUE, Model, Runs, by_item, script
+from voirdire.errors import InputError, ServerError
+from voirdire.models import ScriptedModel
 
-GOOD = encode_attempt(Reply(text="7", form="text"))
-BAD = encode_attempt(Reply(text="many"))
-FAILED = encode_attempt(CallFailure(reason="timeout", message="no reply", form="json_object"))
+pytestmark = pytest.mark.usefixtures("virtual_time")
 
-
-def reuse(stored, *, retry_failures=False, max_attempts=3):
-    caller = caller_of(Model(script("9")), max_attempts=max_attempts)
-    return caller.reuse(call_about(1), stored, retry_failures=retry_failures)
-
-
-def test_nothing_stored_must_be_called():
-    assert reuse([]) is None
+# Written by hand, as every version from here on must read them: the byte of the version, then
+# text, form, finish_reason, model, usage, steps of a reply; reason, message, form, status, tries
+# of a failure.
+STEPS = [["{", -0.5, [["{", -0.5], ["[", -2.0]]]]
+WRITTEN = {
+    "good": b"\x01" + msgspec.msgpack.encode([GOOD, "text", "stop", "m", [3, 2, 1, 0], STEPS]),
+    "bad": b"\x01" + msgspec.msgpack.encode(["many", "json_schema", None, None, None, None]),
+    "failed": b"\x02" + msgspec.msgpack.encode(["timeout", "no reply", "json_object", 408, 7]),
+}
 
 
-@pytest.mark.parametrize("stored", [[GOOD], [BAD, GOOD], [BAD, BAD, BAD, GOOD], [FAILED, GOOD]])
-@pytest.mark.parametrize("retry_failures", [False, True])
-def test_a_reply_that_can_be_read_is_the_answer(stored, retry_failures):
-    assert reuse(stored, retry_failures=retry_failures) == Outcome(
-        value=7.0, form="text", attempts=len(stored), is_reused=True
-    )
-
-
-def test_the_first_reply_that_can_be_read_is_the_answer():
-    other = encode_attempt(Reply(text="8"))
-
-    assert reuse([BAD, GOOD, other]).value == 7.0
-
-
-def test_a_stored_failure_stays_one_unless_it_is_tried_again():
-    assert reuse([FAILED]) == Outcome(
-        failure=Failure(reason="timeout: no reply"), form="json_object", is_reused=True
-    )
-    assert reuse([FAILED], retry_failures=True) is None
+@pytest.fixture
+def runs(tmp_path):
+    """Give runs whose store knows one item already."""
+    made = Runs(tmp_path)
+    made(Model(script(GOOD)))
+    return made
 
 
 @pytest.mark.parametrize(
-    ("stored", "max_attempts", "is_over"),
+    "stored", ["good", "bad good", "bad bad bad good", "failed good", "bad good bad"]
+)
+@pytest.mark.parametrize("retry_failures", [False, True])
+def test_a_reply_that_can_be_read_is_the_answer(runs, stored, retry_failures):
+    runs.put([WRITTEN[name] for name in stored.split()])
+
+    calls, frame = runs(Model(script("never asked")), retry_failures=retry_failures)
+
+    assert (calls.n_calls, calls.n_reused) == (0, 1)
+    assert frame["probability"].to_list() == [VALUE]
+    assert frame["form"].to_list() == ["text"]
+    assert frame["attempts"].to_list() == [len(stored.split())]
+
+
+def test_a_stored_failure_stays_one_unless_it_is_tried_again(runs):
+    runs.put([WRITTEN["failed"]])
+
+    calls, frame = runs(Model(script(GOOD)))
+    again, mended = runs(Model(script(GOOD)), retry_failures=True)
+
+    assert (calls.n_calls, again.n_calls) == (0, 1)
+    assert frame["failure"].to_list() == ["timeout: no reply"]
+    assert frame["form"].to_list() == ["json_object"]
+    assert mended["probability"].to_list() == [VALUE]
+    assert mended["attempts"].to_list() == [2]
+
+
+@pytest.mark.parametrize(
+    ("stored", "max_attempts", "retry_failures", "n_calls"),
     [
-        ([BAD], 3, False),
-        ([BAD, BAD], 3, False),
-        ([BAD, BAD, BAD], 3, True),
-        ([BAD, BAD, BAD], 4, False),
-        ([BAD], 1, True),
-        ([BAD, FAILED], 3, True),
-        ([FAILED, BAD], 3, False),
-        ([BAD, BAD, FAILED, BAD], 3, False),
-        ([FAILED, BAD, BAD, BAD], 3, True),
+        ("", 3, False, 3),
+        ("bad", 3, False, 2),
+        ("bad bad", 3, False, 1),
+        ("bad bad bad", 3, False, 0),
+        ("bad bad bad", 3, True, 3),
+        ("bad bad bad", 4, False, 1),
+        ("bad", 1, False, 0),
+        ("bad failed", 3, False, 0),
+        ("bad bad failed", 3, True, 3),
+        ("failed bad", 3, False, 2),
+        ("bad bad failed bad", 3, False, 2),
+        ("failed bad bad bad", 3, False, 0),
     ],
 )
-def test_unreadable_replies_are_over_once_there_are_enough_since_the_last_failure(
-    stored, max_attempts, is_over
+def test_an_interrupted_call_goes_on_with_the_attempts_that_are_left(
+    runs, stored, max_attempts, retry_failures, n_calls
 ):
-    outcome = reuse(stored, max_attempts=max_attempts)
-
-    assert (outcome is not None) is is_over
-    if is_over:
-        assert outcome.value is None
-        assert outcome.failure is not None
-        assert outcome.attempts == len(stored)
-    assert reuse(stored, max_attempts=max_attempts, retry_failures=True) is None
-
-
-def test_a_reader_that_has_learnt_something_needs_no_new_call():
-    def read(reply):
-        return {"many": 1_000.0}[reply.text]
-
-    caller = caller_of(Model(script("9")))
-
-    outcome = caller.reuse(call_about(1, read=read), [BAD, BAD, FAILED])
-
-    assert (outcome.value, outcome.is_reused) == (1_000.0, True)
-
-
-def test_a_reply_without_log_probabilities_is_asked_for_again(run):
-    def read(reply):
-        if reply.steps is None:
-            raise UnsupportedError("no log-probabilities", feature="logprobs")
-        return 1.0
-
-    model, shelf = Model(script(Reply(text="7", steps=()))), Shelf()
-    caller, call = caller_of(model, shelf=shelf), call_about(1, read=read)
-
-    assert caller.reuse(call, [GOOD]) is None
-    outcome = run(caller.answer(call, stored=[GOOD]))
-
-    assert (outcome.value, outcome.attempts) == (1.0, 2)
-
-
-def test_attempts_are_numbered_on_from_what_is_stored(run):
-    model, shelf = Model(script("3")), Shelf()
-    caller, call = caller_of(model, shelf=shelf), call_about(1)
-
-    outcome = run(caller.answer(call, stored=[BAD, FAILED]))
-
-    assert outcome.attempts == 3
-    assert [key[2] for key in shelf.kept] == [2]
-
-
-@pytest.mark.parametrize(
-    ("stored", "n_calls"),
-    [([], 3), ([BAD], 2), ([BAD, BAD], 1), ([BAD, BAD, BAD], 3), ([BAD, BAD, FAILED], 3)],
-)
-def test_an_interrupted_call_goes_on_with_the_attempts_that_are_left(run, stored, n_calls):
+    before = [WRITTEN[name] for name in stored.split()]
+    runs.put(before)
     model = Model(script("many"))
 
-    outcome = run(caller_of(model).answer(call_about(1), stored=stored))
+    calls, frame = runs(model, max_attempts=max_attempts, retry_failures=retry_failures)
 
-    assert len(model.requests) == n_calls
-    assert outcome.attempts == len(stored) + n_calls
+    assert calls.n_calls == len(model.requests) == n_calls
+    assert frame["failure"].is_null().to_list() == [False]
+    assert frame["attempts"].to_list() == [len(before) + n_calls]
+    assert [row[3] for row in runs.rows()] == list(range(len(before) + n_calls))
+    assert [row[4] for row in runs.rows()][: len(before)] == before
 
 
-def test_a_call_that_ended_is_the_same_when_it_is_read_again(run):
+def test_a_call_that_ended_is_the_same_when_it_is_read_again(tmp_path):
     """Whatever the server does, a second run finds the end of the first and calls nothing."""
-    said = ["7", "many", ServerError("broke")]
-    for story in itertools.product(said, repeat=4):
-        model, shelf, call = Model(script(*story)), Shelf(), call_about(1)
-        caller = caller_of(model, shelf=shelf, max_attempts=2, max_retries=1)
+    stories = list(itertools.product([GOOD, "many", ServerError("broke")], repeat=4))
+    answer = by_item(lambda number, n: stories[number][min(n, 3)])
+    runs = Runs(tmp_path)
+    limits = {"max_attempts": 2, "max_retries": 1, "max_failures_in_a_row": None}
 
-        first = run(caller.answer(call))
-        again = caller.reuse(call, shelf.of(call))
+    first, frame = runs(ScriptedModel(answer), range(len(stories)), **limits)
+    second, again = runs(ScriptedModel(answer), range(len(stories)), **limits)
 
-        assert (again.value, again.failure, again.form, again.attempts) == (
-            first.value,
-            first.failure,
-            first.form,
-            first.attempts,
-        )
+    assert first.n_calls > len(stories)
+    assert second.n_calls == 0
+    assert again.equals(frame)
+    assert frame["failure"].null_count() not in (0, len(stories))
 
 
-def test_a_foreign_blob_is_refused():
-    with pytest.raises(InputError, match="must be written as this version"):
-        reuse([b"something else"])
+@pytest.mark.parametrize("blob", [b"", b"\x03\x90", b"\x01", b"\x01\xc1", b"{}"])
+def test_bytes_of_an_unknown_version_say_what_to_do(runs, blob):
+    runs.put([blob])
 
-
-def test_a_bug_in_the_reader_keeps_its_traceback():
-    def read(reply):
-        raise ZeroDivisionError
-
-    with pytest.raises(ZeroDivisionError):
-        caller_of(Model(script("1"))).reuse(call_about(1, read=read), [GOOD])
-
-
-def test_the_reason_of_unreadable_replies_is_that_of_the_last():
-    def read(reply):
-        raise VerdictParseError(f"cannot read {reply.text}", reply=reply)
-
-    caller = caller_of(Model(script("1")), max_attempts=2)
-
-    outcome = caller.reuse(call_about(1, read=read), [BAD, GOOD])
-
-    assert outcome.failure == Failure(reason="unreadable reply: cannot read 7")
-    assert outcome.form == "text"
+    with pytest.raises(InputError, match="must be written as this version of voirdire knows it"):
+        runs(Model(script(GOOD)))

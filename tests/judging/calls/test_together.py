@@ -1,184 +1,145 @@
 """Several calls in one, for models that answer many faster than one by one."""
 
 import asyncio
+import json
 
 import pytest
 
-from judging.calls.scripted_calls import Model, Shelf, call_about, caller_of, now, script
-from voirdire.errors import (
-    AccessError,
-    InputError,
-    ModelTimeoutError,
-    RefusalError,
-    ServerError,
-    StoppedError,
-    UnsupportedError,
-)
-from voirdire.judging.calls import CallFailure, encode_attempt
-from voirdire.records import Failure, Reply
+from judging.calls.scripted_calls import Model, Runs, items_of, judge_of, now, reply_of
+from voirdire.errors import AccessError, RefusalError, ServerError, UnsupportedError
+from voirdire.judging import judge_items
+from voirdire.rubrics import rubric_from_text
+
+pytestmark = pytest.mark.usefixtures("virtual_time")
+
+
+def rubric_of(n_questions):
+    """Make a rubric of so many questions, each of which is asked in a call of its own."""
+    rows = [f'  - {{id: q{n}, kind: boolean, text: "Is it {n}?"}}' for n in range(n_questions)]
+    head = 'schema: voirdire.rubric/1\nname: many\nversion: "1"\nquestions:\n'
+    return rubric_from_text(head + "\n".join(rows) + "\n")
 
 
 class BatchModel(Model):
-    """Answers batches: `answer` gets the number of an item and how often it was asked before."""
+    """Answers batches by the number of a question and how often it was asked before."""
 
     def __init__(self, answer, **options):
-        super().__init__(lambda n: "0", **options)
+        super().__init__(None, **options)
         self.said = answer
         self.n_asked = {}
         self.sizes = []
 
     async def replies(self, requests):
         self.sizes.append(len(requests))
+        self.times.append(now())
         await asyncio.sleep(self.delay_s)
         return [self._one(request) for request in requests]
 
     def _one(self, request):
-        number = int(request.messages[0].content.split()[0].removeprefix("item-"))
-        n = self.n_asked[number] = self.n_asked.get(number, -1) + 1
-        said = self.said(number, n)
-        return said if isinstance(said, Exception) else Reply(text=said, form=request.form)
+        (key,) = json.loads(request.schema)["properties"] if request.schema else ("q0",)
+        n = self.n_asked[key] = self.n_asked.get(key, -1) + 1
+        said = self.said(int(key[1:]), n)
+        said = json.dumps({key: said}) if isinstance(said, float) else said
+        return said if isinstance(said, Exception) else reply_of(said, request)
 
 
-def together(caller, n_calls, **options):
-    return caller.answer_together([call_about(n) for n in range(n_calls)], **options)
+def together(model, n_questions, *, n_items=1, **limits):
+    """Ask all questions about items; give the verdicts."""
+    judge = judge_of(model, mode="single", **limits)
+    (batch,) = judge_items(items_of(range(n_items)), judge, rubric=rubric_of(n_questions))
+    return batch
 
 
-def test_outcomes_come_in_the_order_of_the_calls_and_are_stored(run):
-    model, shelf = BatchModel(lambda number, n: str(number)), Shelf()
+def test_answers_come_in_the_order_of_the_questions():
+    model = BatchModel(lambda number, n: number / 10)
 
-    outcomes = run(together(caller_of(model, shelf=shelf), 8))
+    found = together(model, 8)
 
-    assert [outcome.value for outcome in outcomes] == list(range(8))
+    assert found.probabilities.tolist() == [[n / 10 for n in range(8)]]
     assert model.sizes == [8]
-    assert len(shelf.kept) == 8
 
 
-def test_only_what_has_no_end_is_asked_again(run):
+def test_only_what_has_no_end_is_asked_again():
     errors = {1: "many", 2: ServerError("broke"), 3: RefusalError("no")}
-    model = BatchModel(lambda number, n: errors.get(number, "5") if n == 0 else "6")
-    shelf = Shelf()
-    caller = caller_of(model, shelf=shelf)
+    model = BatchModel(lambda number, n: errors.get(number, 0.5) if n == 0 else 0.25)
 
-    outcomes = run(together(caller, 5))
+    found = together(model, 5)
 
-    assert [outcome.value for outcome in outcomes] == [5.0, 6.0, 6.0, None, 5.0]
-    assert outcomes[3].failure == Failure(reason="refusal by the judge: no")
-    assert [outcome.attempts for outcome in outcomes] == [1, 2, 1, 1, 1]
+    assert found.probabilities[0, [0, 1, 2, 4]].tolist() == [0.5, 0.25, 0.25, 0.5]
+    assert {place: why.reason for place, why in found.failures.items()} == {
+        (0, 3): "refusal by the judge: no"
+    }
     assert model.sizes == [5, 2]
-    assert (caller.state.n_calls, caller.state.n_retries) == (7, 2)
+    assert found.details.attempts.tolist() == [6]
 
 
-def test_an_error_of_the_whole_batch_is_one_of_each(run):
+def test_an_error_of_the_whole_batch_is_one_of_each():
     class Broken(BatchModel):
         async def replies(self, requests):
             self.sizes.append(len(requests))
             raise ServerError("out of memory")
 
-    shelf = Shelf()
+    model = Broken(None)
 
-    outcomes = run(together(caller_of(Broken(None), shelf=shelf, max_retries=1), 3))
+    found = together(model, 3, max_retries=1)
 
     reason = "server error: out of memory (tried 2 times)"
-    assert [outcome.failure for outcome in outcomes] == [Failure(reason=reason)] * 3
-    assert {type(shelf.attempts(call_about(n))[0]) for n in range(3)} == {CallFailure}
+    assert [found.failures[0, place].reason for place in range(3)] == [reason] * 3
+    assert model.sizes == [3, 3]
 
 
-def test_what_came_is_stored_though_another_call_ends_the_run(run):
-    model = BatchModel(lambda number, n: AccessError("no credit") if number == 1 else "4")
-    shelf = Shelf()
-    caller = caller_of(model, shelf=shelf)
+def test_what_came_is_stored_though_another_call_ends_the_run(tmp_path):
+    runs = Runs(tmp_path, rubric=rubric_of(4))
+    model = BatchModel(lambda number, n: AccessError("no credit") if number == 1 else 0.5)
 
     with pytest.raises(AccessError, match="no credit"):
-        run(together(caller, 4))
+        runs(model, mode="single")
+    later = BatchModel(lambda number, n: 0.75)
+    _, frame = runs(later, mode="single")
 
-    assert sorted(key[0][-1] for key in shelf.kept) == [0, 2, 3]
-    with pytest.raises(StoppedError):
-        run(together(caller, 1))
-
-
-def test_a_batch_has_the_time_of_its_calls_one_by_one(run):
-    model = BatchModel(lambda number, n: "1", delay_s=25)
-
-    async def story(n_calls):
-        return await together(caller_of(model, timeout_s=10, max_retries=0), n_calls), now()
-
-    late, at = run(story(2))
-    in_time, _ = run(story(3))
-
-    assert at == 20
-    assert {outcome.failure.reason for outcome in late} == {
-        f"{ModelTimeoutError.reason}: no reply within 20 s"
-    }
-    assert [outcome.value for outcome in in_time] == [1.0] * 3
+    assert later.sizes == [1]
+    assert frame["probability"].to_list() == [0.5]
 
 
-def test_a_form_that_is_not_known_is_left_for_all(run):
-    def answer(number, n):
-        return UnsupportedError("no schemas", feature="json_schema") if n == 0 else "1"
-
-    caller = caller_of(BatchModel(answer))
-
-    outcomes = run(together(caller, 3))
-
-    assert {outcome.form for outcome in outcomes} == {"json_object"}
-    assert len(caller.state.steps_down) == 1
-
-
-def test_a_cancelled_batch_is_stored_where_its_replies_have_come(run):
-    shelf = Shelf(delay_s=10)
-    caller = caller_of(BatchModel(lambda number, n: "1"), shelf=shelf)
-
-    async def story():
-        task = asyncio.create_task(together(caller, 6))
-        await asyncio.sleep(5)
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-
-    run(story())
-
-    assert len(shelf.kept) == 6
-
-
-def test_stored_attempts_are_counted_per_call(run):
-    bad = encode_attempt(Reply(text="many"))
-    shelf = Shelf()
+def test_stored_attempts_are_counted_per_call(tmp_path):
+    runs = Runs(tmp_path, rubric=rubric_of(3))
+    before = BatchModel(lambda number, n: AccessError("no") if n == number else "many")
+    with pytest.raises(AccessError):
+        runs(before, mode="single")  # the second and the third were unreadable once
     model = BatchModel(lambda number, n: "many")
 
-    outcomes = run(
-        together(caller_of(model, shelf=shelf, max_attempts=2), 3, stored=[[], [bad], [bad, bad]])
-    )
+    runs(model, mode="single", max_attempts=2)
 
-    assert [outcome.attempts for outcome in outcomes] == [2, 2, 4]
-    assert sorted((key[0][-1], key[2]) for key in shelf.kept) == [
-        (0, 0),
-        (0, 1),
-        (1, 1),
-        (2, 2),
-        (2, 3),
-    ]
+    assert model.sizes == [3, 1]
+    assert [attempt for *_, attempt, _ in runs.rows()] == [0, 0, 0, 1, 1, 1]
 
 
-def test_requests_per_minute_count_each_call_of_a_batch(run):
-    model = BatchModel(lambda number, n: "1", delay_s=0)
-    caller = caller_of(model, requests_per_minute=60)
+def test_a_batch_has_the_time_of_its_calls_one_by_one():
+    limits = {"timeout_s": 10, "max_retries": 0}
+    model = BatchModel(lambda number, n: 0.5, delay_s=25)
 
-    async def story():
-        for _ in range(3):
-            await together(caller, 30)
-        return now()
+    late = together(model, 2, **limits)
+    in_time = together(model, 3, **limits)
+
+    assert {why.reason for why in late.failures.values()} == {"timeout: no reply within 20 s"}
+    assert in_time.failures == {}
+
+
+def test_a_form_that_is_not_known_is_left_for_all():
+    def answer(number, n):
+        return UnsupportedError("no schemas", feature="json_schema") if n == 0 else "{}"
+
+    model = BatchModel(answer)
+
+    found = together(model, 3, max_attempts=1)
+
+    assert found.details.forms == ("json_object",)
+
+
+def test_requests_per_minute_count_each_call_of_a_batch():
+    model = BatchModel(lambda number, n: 0.5, delay_s=0)
+
+    together(model, 30, n_items=3, requests_per_minute=60, concurrency=1)
 
     # the first batch leaves a debt of 29, the second one of 30 more
-    assert run(story()) == pytest.approx(60)
-
-
-def test_no_calls_are_no_batch(run):
-    model = BatchModel(lambda number, n: "1")
-
-    assert run(together(caller_of(model), 0)) == []
-    assert model.sizes == []
-
-
-def test_a_model_that_takes_one_at_a_time_is_refused(run):
-    with pytest.raises(InputError, match=r"`model` must be a BatchChatModel .* got Model\. Use"):
-        run(together(caller_of(Model(script("1"))), 2))
+    assert model.times == pytest.approx([0, 30, 60])

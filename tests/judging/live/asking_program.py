@@ -7,30 +7,35 @@ group whose verdicts are there, so that whoever kills it knows what was used.
 import asyncio
 import json
 import sys
+from pathlib import Path
 
 from voirdire.io import read_items
-from voirdire.judging import Limits, LiveSettings, LlmJudge
-from voirdire.judging.live.live_judge import LiveJudge
-from voirdire.judging.plan import plan_judging
+from voirdire.judging import Limits, LlmJudge
 from voirdire.models import load_model
+from voirdire.rewards import LiveReward, reward_of_weights
+from voirdire.rubrics import rubric_from_text
 
 GROUP = 4
+BEHAVIORS = """
+behaviors:
+  comply: {demands: {sorry: required}, classes: {good: all(required), poor: otherwise}}
+"""
 
 
-async def main(told):
+async def main(told, rubric):
     model = load_model("openai/test", base_url=told["base_url"])
     limits = Limits(concurrency=told["concurrency"])
     judge = LlmJudge(model=model, probability="stated", limits=limits)
     items = list(read_items(told["items"]).items)
-    live = LiveJudge(
-        plan_judging(judge, told["rubric"]), store=told["store"], settings=LiveSettings()
-    )
+    reward = reward_of_weights({"comply": {"sorry": 1.0}}, rubric=rubric)
+    live = LiveReward(reward, judge=judge, store=told["store"])
     await live.start()
 
     async def ask(group):
-        found = await live.ask(group)
-        said = zip(group, found.probabilities.tolist(), found.failures, strict=True)
-        lines = [[item.id, numbers, why] for item, numbers, why in said]
+        found = await live.rewards(group)
+        said = zip(group, found.judged.probabilities.tolist(), strict=True)
+        why = found.judged.failures
+        lines = [[item.id, numbers, why.get(item.id)] for item, numbers in said]
         print(json.dumps({"verdicts": lines, "n_stored": found.n_stored}), flush=True)
 
     groups = [items[start : start + GROUP] for start in range(0, len(items), GROUP)]
@@ -39,4 +44,6 @@ async def main(told):
 
 
 if __name__ == "__main__":
-    asyncio.run(main(json.loads(sys.argv[1])))
+    told = json.loads(sys.argv[1])
+    text = Path(told["rubric"]).read_text(encoding="utf-8")
+    asyncio.run(main(told, rubric_from_text(text + BEHAVIORS)))

@@ -6,15 +6,19 @@ import random
 import re
 from collections import Counter
 from contextlib import asynccontextmanager
+from types import SimpleNamespace
 
 from asked_models import shown_item
 from voirdire.errors import ModelCallError
 from voirdire.judging import LiveSettings, LlmJudge
-from voirdire.judging.live.live_judge import LiveJudge
-from voirdire.judging.plan import plan_judging
 from voirdire.models import ScriptedModel
 from voirdire.records import Item, Message
+from voirdire.rewards import LiveReward, reward_of_weights
 from voirdire.rubrics import load_rubric, rubric_from_text
+
+LATE = "no verdict within the deadline"
+CLOSED = "the judge is closed"
+TOO_MANY = "too many items wait for the judge"
 
 RUBRIC = rubric_from_text(
     """
@@ -25,6 +29,9 @@ questions:
   - {id: sorry, kind: boolean, text: "Does it say sorry?"}
   - {id: tone, kind: choice, text: "Which tone?", labels: [warm, cold]}
   - {id: rude, kind: boolean, text: "Is it rude?"}
+behaviors:
+  comply: {demands: {sorry: required}, classes: {good: all(required), poor: otherwise}}
+  decline: {demands: {rude: undesired}, classes: {good: not rude, poor: otherwise}}
 """
 )
 KEYS = ("sorry", "rude")
@@ -118,28 +125,56 @@ def items_of(n_items, *, start=0, behavior=None, n_prompts=5):
     ]
 
 
-def plan_of(script, *, rubric=RUBRIC, **asking):
-    """Plan what a script is asked."""
-    asking = {"probability": "stated"} | asking
-    return plan_judging(LlmJudge(model=script.model, **asking), rubric)
+def judge_of(script, **asking):
+    """Make a judge of a script."""
+    return LlmJudge(model=script.model, **{"probability": "stated"} | asking)
+
+
+class Live:
+    """A live reward of which only the verdicts count here."""
+
+    def __init__(self, judge, *, rubric=RUBRIC, store=None, **settings):
+        weights = {rubric.behaviors[0].id: {rubric.propositions[0]: 1.0}}
+        self._reward = LiveReward(
+            reward_of_weights(weights, rubric=rubric),
+            judge=judge,
+            store=store,
+            settings=LiveSettings(**settings),
+        )
+        self.start, self.close = self._reward.start, self._reward.close
+
+    @property
+    def state(self):
+        return self._reward.state
+
+    async def ask(self, items, *, deadline_s=None):
+        found = await self._reward.rewards(items, deadline_s=deadline_s)
+        return SimpleNamespace(
+            probabilities=found.judged.probabilities,
+            behaviors=found.judged.behaviors,
+            failures=tuple([found.judged.failures.get(item.id) for item in items]),
+            n_remembered=found.n_remembered,
+            n_stored=found.n_stored,
+            n_late=found.n_late,
+        )
 
 
 @asynccontextmanager
-async def living(plan, *, store=None, drain_s=5.0, **settings):
+async def living(judge, *, drain_s=5.0, **settings):
     """Start a judge, and close it."""
-    judge = LiveJudge(plan, store=store, settings=LiveSettings(**settings))
-    await judge.start()
+    live = Live(judge, **settings)
+    await live.start()
     try:
-        yield judge
+        yield live
     finally:
-        await judge.close(drain_s=drain_s)
+        await live.close(drain_s=drain_s)
 
 
-async def asked(plan, items, *, n_times=1, store=None, **settings):
+async def asked(judge, items, *, n_times=1, **settings):
     """Ask about the same items as often as wanted; give what came the last time."""
-    async with living(plan, store=store, **settings) as judge:
+    async with living(judge, **settings) as live:
         for _ in range(n_times):
-            found = await judge.ask(items)
+            found = await live.ask(items)
     return found
 
 

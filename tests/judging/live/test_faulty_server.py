@@ -7,12 +7,9 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from judging.live.live_cases import KEYS, RUBRIC, items_of, living, probability, until
+from judging.live.live_cases import KEYS, LATE, items_of, living, probability, until
 from servers.faulty import FINAL, UNREADABLE
 from voirdire.judging import Limits, LlmJudge
-from voirdire.judging.calls import tries
-from voirdire.judging.live.answers import LATE
-from voirdire.judging.plan import plan_judging
 from voirdire.models import OpenAICompatibleModel
 from voirdire.store import open_store
 
@@ -109,17 +106,15 @@ async def tried_until_it_works(live):
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_overlapping_requests_get_what_is_right_and_nothing_is_paid_twice(
-    seed, server, store, monkeypatch
+    seed, server, store, at_once
 ):
-    monkeypatch.setattr(tries, "_FIRST_BACKOFF_S", 0.01)
-    monkeypatch.setattr(tries, "_LONGEST_BACKOFF_S", 0.05)
     model = OpenAICompatibleModel(model="test", base_url=server.url)
     limits = Limits(concurrency=16, max_retries=4)
-    plan = plan_judging(LlmJudge(model=model, probability="stated", limits=limits), RUBRIC)
+    judge = LlmJudge(model=model, probability="stated", limits=limits)
     requests = Requests(seed, server)
 
     async def work():
-        async with living(plan, store=store, rest_s=0.05) as live:
+        async with living(judge, store=store, rest_s=0.05) as live:
             everybody = (requests.ask(live, number) for number in range(200))
             await asyncio.gather(*everybody, requests.lock_out())
             await tried_until_it_works(live)

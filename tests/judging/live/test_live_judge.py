@@ -4,31 +4,32 @@ import asyncio
 import random
 import threading
 
+import msgspec
 import numpy as np
 import pytest
 
 from judging.live.live_cases import (
+    CLOSED,
     KEYS,
-    RUBRIC,
+    LATE,
+    TOO_MANY,
+    Live,
     Script,
     asked,
     items_of,
+    judge_of,
     living,
-    plan_of,
     probability,
     until,
 )
 from voirdire.errors import InputError, RefusalError
 from voirdire.judging import LiveSettings, ScriptedJudge
-from voirdire.judging.live.answers import CLOSED, LATE, TOO_MANY
-from voirdire.judging.live.live_judge import LiveJudge
-from voirdire.judging.plan import plan_judging
 
 
 def in_process(answer=None, **settings):
-    """Plan a judge that is called like a function."""
+    """Make a judge that is called like a function."""
     answer = answer or (lambda item: [probability(item.response, key) for key in KEYS])
-    return plan_judging(ScriptedJudge(questions=KEYS, answer=answer, **settings), RUBRIC)
+    return ScriptedJudge(questions=KEYS, answer=answer, **settings)
 
 
 class Held:
@@ -68,10 +69,11 @@ def test_no_items_are_no_verdicts():
 def test_equal_items_are_asked_about_once_in_a_request_and_in_several_at_once():
     script = Script()
     items = items_of(3)
+    others = [msgspec.structs.replace(item, id=f"again {item.id}") for item in items]
 
     async def work():
-        async with living(plan_of(script)) as judge:
-            return await asyncio.gather(*(judge.ask([*items, *items]) for _ in range(5)))
+        async with living(judge_of(script)) as live:
+            return await asyncio.gather(*(live.ask([*items, *others]) for _ in range(5)))
 
     several = asyncio.run(work())
 
@@ -83,34 +85,33 @@ def test_equal_items_are_asked_about_once_in_a_request_and_in_several_at_once():
     assert len({found.probabilities.tobytes() for found in several}) == 1
 
 
-@pytest.mark.parametrize("remembered", [0, 10])
-def test_who_asks_in_the_moment_of_the_answer_gets_it_and_nothing_is_called_again(remembered):
-    script = Script()
-    (item,) = items_of(1)
-
-    async def work():
-        async with living(plan_of(script), remembered=remembered) as judge:
-            first = asyncio.create_task(judge.ask([item]))
-            await asyncio.sleep(0)
-            (asked,) = judge._under_way.values()
-            while not asked.is_answered:  # noqa: ASYNC110  # to go on before anybody is told
+def test_who_asks_in_the_moment_of_the_answer_gets_it_and_nothing_is_called_again():
+    async def calls(n_steps):
+        """Ask, and ask again so many steps of the event loop later."""
+        script = Script()
+        async with living(judge_of(script)) as live:
+            first = asyncio.create_task(live.ask(items_of(1)))
+            for _ in range(n_steps):
                 await asyncio.sleep(0)
-            return await judge.ask([item]), await first
+            was_told = first.done()
+            second = await live.ask(items_of(1))
+            assert second.probabilities.tolist() == (await first).probabilities.tolist()
+        return script.n_calls, was_told
 
-    second, first = asyncio.run(work())
+    found = [asyncio.run(calls(n_steps)) for n_steps in range(60)]
 
-    assert script.n_calls == 1
-    assert second.probabilities.tolist() == first.probabilities.tolist()
+    assert {was_told for _, was_told in found} == {False, True}
+    assert {n_calls for n_calls, _ in found} == {1}
 
 
 def test_answers_are_remembered_and_failures_are_not():
     answers = iter([float("nan"), 0.5, 0.25])
-    plan = in_process(lambda item: [next(answers), 0.5])
+    judge = in_process(lambda item: [next(answers), 0.5])
     (item,) = items_of(1)
 
     async def work():
-        async with living(plan) as judge:
-            return [await judge.ask([item]) for _ in range(3)]
+        async with living(judge) as live:
+            return [await live.ask([item]) for _ in range(3)]
 
     first, second, third = asyncio.run(work())
 
@@ -123,21 +124,35 @@ def test_answers_are_remembered_and_failures_are_not():
 
 def test_an_item_is_another_where_its_behavior_is_another():
     script = Script()
-    items = [*items_of(1, behavior="a"), *items_of(1, behavior="b")]
+    items = [*items_of(1, behavior="comply"), *items_of(1, behavior="decline")]
+    items[1] = msgspec.structs.replace(items[1], id="other")
 
-    found = asyncio.run(asked(plan_of(script), items))
+    found = asyncio.run(asked(judge_of(script), items))
 
-    assert found.behaviors == ("a", "b")
+    assert found.behaviors == ("comply", "decline")
     assert script.n_calls == 1  # the model is shown no behavior
+
+
+def test_what_was_used_longest_ago_is_forgotten_first():
+    script = Script()
+    a, b, c = ([item] for item in items_of(3))
+
+    async def work():
+        async with living(judge_of(script), remembered=2) as live:
+            for asked in (a, b, a, c):
+                await live.ask(asked)
+            return [(await live.ask(asked)).n_remembered for asked in (a, c, b)]
+
+    assert asyncio.run(work()) == [1, 1, 0]
 
 
 def test_memory_is_bounded_and_can_be_none():
     script = Script()
     items = items_of(10)
 
-    asyncio.run(asked(plan_of(script), items, n_times=2, remembered=10))
+    asyncio.run(asked(judge_of(script), items, n_times=2, remembered=10))
     n_with, script.seen = script.n_calls, type(script.seen)()
-    asyncio.run(asked(plan_of(script), items, n_times=2, remembered=0))
+    asyncio.run(asked(judge_of(script), items, n_times=2, remembered=0))
 
     assert n_with == 10
     assert script.n_calls == 20
@@ -146,16 +161,16 @@ def test_memory_is_bounded_and_can_be_none():
 def test_a_request_past_its_deadline_gets_what_there_is_and_the_rest_comes_for_the_next():
     held = Held()
     held.go.set()
-    plan = in_process(held)
+    judge = in_process(held)
     known, new = items_of(2), items_of(1, start=9)
 
     async def work():
-        async with living(plan) as judge:
-            await judge.ask(known)
+        async with living(judge) as live:
+            await live.ask(known)
             held.go.clear()
-            late = await judge.ask([known[0], *new, known[1]], deadline_s=0.05)
+            late = await live.ask([known[0], *new, known[1]], deadline_s=0.05)
             held.go.set()
-            return late, await judge.ask(new)
+            return late, await live.ask(new)
 
     late, later = asyncio.run(work())
 
@@ -172,9 +187,9 @@ def test_one_who_gives_up_takes_nothing_from_the_others():
     items = items_of(4)
 
     async def work():
-        async with living(in_process(held)) as judge:
-            first = asyncio.create_task(judge.ask(items))
-            second = asyncio.create_task(judge.ask(items))
+        async with living(in_process(held)) as live:
+            first = asyncio.create_task(live.ask(items))
+            second = asyncio.create_task(live.ask(items))
             await until(lambda: held.asked)
             first.cancel()
             with pytest.raises(asyncio.CancelledError):
@@ -192,14 +207,14 @@ def test_more_than_may_wait_fails_at_once_and_only_that():
     held = Held()
 
     async def work():
-        async with living(in_process(held), most_waiting=3) as judge:
-            waiting = asyncio.create_task(judge.ask(items_of(3)))
+        async with living(in_process(held), most_waiting=3) as live:
+            waiting = asyncio.create_task(live.ask(items_of(3)))
             await until(lambda: held.asked)
             # one that is waited for already takes no more room
-            mixed = asyncio.create_task(judge.ask(items_of(5)))
-            refused = await judge.ask(items_of(2, start=7))
+            mixed = asyncio.create_task(live.ask(items_of(5)))
+            refused = await live.ask(items_of(2, start=7))
             held.go.set()
-            return await waiting, await mixed, refused, await judge.ask(items_of(2, start=7))
+            return await waiting, await mixed, refused, await live.ask(items_of(2, start=7))
 
     waiting, mixed, refused, again = asyncio.run(work())
 
@@ -213,9 +228,9 @@ def test_what_nobody_waits_for_makes_room():
     held = Held()
 
     async def work():
-        async with living(in_process(held), most_waiting=4, batch_size=1) as judge:
-            late = await judge.ask(items_of(4), deadline_s=0.05)
-            wanted = asyncio.create_task(judge.ask(items_of(2, start=10)))
+        async with living(in_process(held), most_waiting=4, batch_size=1) as live:
+            late = await live.ask(items_of(4), deadline_s=0.05)
+            wanted = asyncio.create_task(live.ask(items_of(2, start=10)))
             await asyncio.sleep(0.05)
             held.go.set()
             return late, await wanted
@@ -232,14 +247,14 @@ def test_what_somebody_waits_for_comes_before_what_is_late():
     held = Held()
 
     async def work():
-        async with living(in_process(held), batch_size=1) as judge:
-            await judge.ask(items_of(3), deadline_s=0.05)
-            wanted = asyncio.create_task(judge.ask(items_of(2, start=10)))
+        async with living(in_process(held), batch_size=1) as live:
+            await live.ask(items_of(3), deadline_s=0.05)
+            wanted = asyncio.create_task(live.ask(items_of(2, start=10)))
             await asyncio.sleep(0.05)
             held.go.set()
             await wanted
-            await until(lambda: judge.state.n_waiting == 0)
-            return await judge.ask(items_of(3))
+            await until(lambda: live.state.n_waiting == 0)
+            return await live.ask(items_of(3))
 
     again = asyncio.run(work())
 
@@ -252,17 +267,17 @@ def test_what_somebody_waits_for_comes_before_what_is_late():
 def test_close_leaves_nobody_waiting_and_asking_after_it_fails(kind):
     held = Held()
     script = Script(delay_s=60.0)  # longer than anybody waits
-    plan = plan_of(script) if kind == "model" else in_process(held)
+    judge = judge_of(script) if kind == "model" else in_process(held)
 
     async def work():
-        async with living(plan, drain_s=0.0) as judge:
-            waiting = asyncio.create_task(judge.ask(items_of(5)))
-            await until(lambda: judge.state.n_calls > 0)
+        async with living(judge, drain_s=0.0) as live:
+            waiting = asyncio.create_task(live.ask(items_of(5)))
+            await until(lambda: live.state.n_calls > 0)
         held.go.set()
-        closed = await judge.ask(items_of(2))
-        await judge.close()
+        closed = await live.ask(items_of(2))
+        await live.close()
         with pytest.raises(RuntimeError, match="does not start again"):
-            await judge.start()
+            await live.start()
         return await asyncio.wait_for(waiting, timeout=50), closed
 
     waiting, closed = asyncio.run(work())
@@ -276,12 +291,12 @@ def test_started_twice_it_is_started_once_and_closed_before_it_starts_it_asks_no
     script = Script()
 
     async def work():
-        judge = LiveJudge(plan_of(script))
-        await asyncio.gather(judge.start(), judge.start())
-        await judge.start()
-        found = await judge.ask(items_of(1))
-        await judge.close()
-        never = LiveJudge(plan_of(script))
+        live = Live(judge_of(script))
+        await asyncio.gather(live.start(), live.start())
+        await live.start()
+        found = await live.ask(items_of(1))
+        await live.close()
+        never = Live(judge_of(script))
         await never.close()
         with pytest.raises(RuntimeError, match="does not start again"):
             await never.start()
@@ -295,17 +310,17 @@ def test_started_twice_it_is_started_once_and_closed_before_it_starts_it_asks_no
 
 
 def test_a_judge_that_is_not_started_cannot_be_asked():
-    judge = LiveJudge(in_process())
+    live = Live(in_process())
 
     with pytest.raises(RuntimeError, match="must be started before it is asked"):
-        asyncio.run(judge.ask(items_of(1)))
+        asyncio.run(live.ask(items_of(1)))
 
 
 def test_another_event_loop_than_the_one_it_started_in_is_refused():
-    judge = LiveJudge(in_process())
-    asyncio.run(judge.start())
+    live = Live(in_process())
+    asyncio.run(live.start())
 
-    for use in (judge.ask(items_of(1)), judge.start(), judge.close()):
+    for use in (live.ask(items_of(1)), live.start(), live.close()):
         with pytest.raises(RuntimeError, match="belongs to the event loop in which it was started"):
             asyncio.run(use)
 
@@ -313,8 +328,8 @@ def test_another_event_loop_than_the_one_it_started_in_is_refused():
 @pytest.mark.parametrize("deadline_s", [0, -1.0, float("nan"), float("inf"), "soon", True])
 def test_a_deadline_is_a_number_of_seconds(deadline_s):
     async def work():
-        async with living(in_process()) as judge:
-            await judge.ask(items_of(1), deadline_s=deadline_s)
+        async with living(in_process()) as live:
+            await live.ask(items_of(1), deadline_s=deadline_s)
 
     with pytest.raises(InputError, match="`deadline_s` must be a finite number of seconds above 0"):
         asyncio.run(work())
@@ -322,10 +337,10 @@ def test_a_deadline_is_a_number_of_seconds(deadline_s):
 
 @pytest.mark.parametrize("drain_s", [-1, float("nan"), "long"])
 def test_what_is_waited_for_at_the_end_is_a_number_of_seconds(drain_s):
-    judge = LiveJudge(in_process())
+    live = Live(in_process())
 
     with pytest.raises(InputError, match="`drain_s` must be a finite number of seconds"):
-        asyncio.run(judge.close(drain_s=drain_s))
+        asyncio.run(live.close(drain_s=drain_s))
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -349,10 +364,10 @@ def test_whatever_happens_each_request_ends_and_each_verdict_is_right(seed, run)
     script.fault = fault
     pool = items_of(60)
 
-    async def request(judge):
+    async def request(live):
         await asyncio.sleep(chance.random() * 20)
         items = chance.sample(pool, k=chance.randrange(1, 12))
-        task = asyncio.create_task(judge.ask(items, deadline_s=0.2 + chance.random() * 10))
+        task = asyncio.create_task(live.ask(items, deadline_s=0.2 + chance.random() * 10))
         if chance.random() < 0.3:
             await asyncio.sleep(chance.random())
             task.cancel()
@@ -362,9 +377,9 @@ def test_whatever_happens_each_request_ends_and_each_verdict_is_right(seed, run)
             return items, None
 
     async def work():
-        async with living(plan_of(script), most_waiting=40, drain_s=0.3) as judge:
-            done = await asyncio.gather(*(request(judge) for _ in range(60)))
-            assert judge.state.n_waiting >= 0
+        async with living(judge_of(script), most_waiting=40, drain_s=0.3) as live:
+            done = await asyncio.gather(*(request(live) for _ in range(60)))
+            assert live.state.n_waiting >= 0
             return done
 
     for items, found in run(work()):

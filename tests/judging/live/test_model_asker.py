@@ -1,7 +1,9 @@
 """A language model asked live says what it says in a run, and what one has paid the other has."""
 
 import asyncio
+import sqlite3
 from collections import Counter
+from contextlib import closing
 from dataclasses import replace
 
 import numpy as np
@@ -13,22 +15,19 @@ from judging.live.live_cases import (
     RUBRIC,
     SAFETY,
     Gated,
+    Live,
     Script,
     asked,
     behavior_of,
     items_of,
+    judge_of,
     living,
-    plan_of,
     until,
 )
 from voirdire.errors import InputError, ModelCallError, RefusalError
 from voirdire.judging import Limits, LlmJudge, Price, judge_file, judge_items
-from voirdire.judging.live.live_judge import LiveJudge
-from voirdire.judging.llm.call_plan import item_key
-from voirdire.judging.plan import plan_judging
 from voirdire.models import ScriptedModel
 from voirdire.records import Item, Reply, Usage
-from voirdire.store import StoredCall, open_store
 
 ASKED = [
     {"probability": "stated"},
@@ -43,9 +42,9 @@ ASKED = [
 N_CALLS = [1, 1, 3, 3, 4, 3, 3, 9]
 
 
-def in_a_run(plan, items):
+def in_a_run(judge, items, rubric=RUBRIC):
     """Give what a run says of items: probabilities, behaviors and who failed."""
-    batches = list(judge_items(items, plan.judge.judge, rubric=plan.rubric))
+    batches = list(judge_items(items, judge, rubric=rubric))
     probabilities = np.concatenate([batch.probabilities for batch in batches])
     behaviors = tuple(each for batch in batches for each in batch.behaviors)
     return probabilities, behaviors
@@ -76,17 +75,17 @@ class Together(ScriptedModel):
 @pytest.mark.parametrize("stored", [True, False])
 def test_verdicts_are_those_of_a_run(asking, n_calls, stored, tmp_path):
     script = Script()
-    plan = plan_of(script, **asking, order_check=0)
+    judge = judge_of(script, **asking, order_check=0)
     items = items_of(30, behavior="comply")
     store = tmp_path / "replies.sqlite" if stored else None
 
-    found = asyncio.run(asked(plan, items, store=store))
+    found = asyncio.run(asked(judge, items, store=store))
 
     n_live = script.n_calls
     assert n_live == n_calls * 30
     assert found.failures == (None,) * 30
     assert found.behaviors == ("comply",) * 30
-    assert np.array_equal(found.probabilities, in_a_run(plan, items)[0])
+    assert np.array_equal(found.probabilities, in_a_run(judge, items)[0])
     assert script.n_calls == 2 * n_live
 
 
@@ -94,13 +93,13 @@ def test_verdicts_are_those_of_a_run(asking, n_calls, stored, tmp_path):
 @pytest.mark.parametrize("asking", ASKED, ids=str)
 def test_what_is_stored_is_read_and_nothing_is_called(asking, tmp_path):
     script = Script()
-    plan = plan_of(script, **asking)
+    judge = judge_of(script, **asking)
     items = items_of(300)
     store = tmp_path / "replies.sqlite"
-    first = asyncio.run(asked(plan, items, store=store))
+    first = asyncio.run(asked(judge, items, store=store))
     script.seen.clear()
 
-    again = asyncio.run(asked(plan, items, n_times=2, store=store, remembered=0))
+    again = asyncio.run(asked(judge, items, n_times=2, store=store, remembered=0))
 
     assert script.n_calls == 0
     assert again.n_stored == 300
@@ -119,17 +118,17 @@ def write_items(path, items):
 @pytest.mark.parametrize("asking", [ASKED[0], ASKED[4], ASKED[6]], ids=str)
 def test_a_run_uses_what_was_stored_live_and_the_other_way_round(asking, tmp_path):
     script = Script()
-    plan = plan_of(script, **asking, order_check=0)
+    judge = judge_of(script, **asking, order_check=0)
     items = items_of(20)
     source = write_items(tmp_path / "items.jsonl", items)
     store = tmp_path / "replies.sqlite"
-    settings = {"rubric": RUBRIC, "judge": plan.judge.judge, "store": store}
+    settings = {"rubric": RUBRIC, "judge": judge, "store": store}
 
-    found = asyncio.run(asked(plan, items[:12], store=store))
+    found = asyncio.run(asked(judge, items[:12], store=store))
     n_live = script.n_calls
     summary = judge_file(source, tmp_path / "out.parquet", **settings)
     n_both = script.n_calls
-    live = asyncio.run(asked(plan, items, store=store))
+    live = asyncio.run(asked(judge, items, store=store))
 
     assert n_both == n_live // 12 * 20
     assert summary.n_reused == 12
@@ -147,15 +146,15 @@ def test_a_model_chooses_behaviors_once_per_prompt_whoever_asks(together, tmp_pa
     script = Script(delay_s=0.01)
     model = Together(script) if together else script.model
     judge = LlmJudge(model=model, probability="stated", route=True, order_check=0)
-    plan = plan_judging(judge, SAFETY)
     items = items_of(20, n_prompts=4)
     own = Item(id="own", prompt=items[1].prompt, response="Well.", behavior="comply")
     bare = Item(id="bare", response="Alone.")
 
     async def work():
-        async with living(plan, store=tmp_path / "replies.sqlite") as live:
+        async with living(judge, rubric=SAFETY, store=tmp_path / "replies.sqlite") as live:
             several = await asyncio.gather(*(live.ask([item]) for item in [*items, own, bare]))
-        return several, await asked(plan, items, store=tmp_path / "replies.sqlite")
+        stored = await asked(judge, items, rubric=SAFETY, store=tmp_path / "replies.sqlite")
+        return several, stored
 
     several, stored = asyncio.run(work())
 
@@ -165,7 +164,7 @@ def test_a_model_chooses_behaviors_once_per_prompt_whoever_asks(together, tmp_pa
     assert script.n_routed == {f"question {number}": 1 for number in range(4)}
     assert stored.behaviors == chosen
     assert stored.n_stored == 20
-    probabilities, behaviors = in_a_run(plan, items)
+    probabilities, behaviors = in_a_run(judge, items, SAFETY)
     assert behaviors == chosen
     assert np.array_equal(stored.probabilities, probabilities)
 
@@ -174,7 +173,6 @@ def test_a_model_chooses_behaviors_once_per_prompt_whoever_asks(together, tmp_pa
 def test_calls_that_are_under_way_are_waited_for_and_not_made_again(mode, run):
     script = Script(delay_s=10.0)
     judge = LlmJudge(model=script.model, probability="stated", mode=mode, route=True)
-    plan = plan_judging(judge, SAFETY)
     (item,) = items_of(1)
     others = [
         Item(id="same prompt", prompt=item.prompt, response="Well."),
@@ -182,7 +180,7 @@ def test_calls_that_are_under_way_are_waited_for_and_not_made_again(mode, run):
     ]
 
     async def work():
-        async with living(plan) as live:
+        async with living(judge, rubric=SAFETY) as live:
             first = asyncio.create_task(live.ask([item]))
             await asyncio.sleep(5)  # its calls are sent
             return await live.ask(others), await first
@@ -203,9 +201,9 @@ def test_a_router_that_fails_leaves_the_verdict_and_no_behavior():
         return dict.fromkeys(SAFETY.propositions, 0.5)
 
     model = ScriptedModel(answer)
-    plan = plan_judging(LlmJudge(model=model, probability="stated", route=True), SAFETY)
+    judge = LlmJudge(model=model, probability="stated", route=True)
 
-    found = asyncio.run(asked(plan, items_of(2)))
+    found = asyncio.run(asked(judge, items_of(2), rubric=SAFETY))
 
     assert found.behaviors == (None, None)
     assert found.failures == (None, None)
@@ -215,15 +213,15 @@ def test_a_router_that_fails_leaves_the_verdict_and_no_behavior():
 def test_a_model_in_this_process_is_asked_about_many_items_at_once():
     script = Script()
     model = Together(script)
-    plan = plan_judging(LlmJudge(model=model, mode="single", order_check=0), RUBRIC)
+    judge = LlmJudge(model=model, mode="single", order_check=0)
     items = items_of(64)
 
-    found = asyncio.run(asked(plan, items))
+    found = asyncio.run(asked(judge, items))
 
     assert found.failures == (None,) * 64
     assert sum(model.sizes) == 64 * 3
     assert max(model.sizes) == 48  # sixteen items, with a call for each question
-    assert np.array_equal(found.probabilities, in_a_run(plan, items)[0])
+    assert np.array_equal(found.probabilities, in_a_run(judge, items)[0])
 
 
 def test_one_item_that_breaks_a_batch_of_calls_costs_the_others_nothing():
@@ -231,9 +229,9 @@ def test_one_item_that_breaks_a_batch_of_calls_costs_the_others_nothing():
         if any("item-7," in request.messages[-1].content for request in requests):
             raise ValueError("item-7 is odd")
 
-    plan = plan_judging(LlmJudge(model=Together(Script(), fault), order_check=0), RUBRIC)
+    judge = LlmJudge(model=Together(Script(), fault), order_check=0)
 
-    found = asyncio.run(asked(plan, items_of(20)))
+    found = asyncio.run(asked(judge, items_of(20)))
 
     assert [row for row, why in enumerate(found.failures) if why] == [7]
     assert found.failures[7] == "the judge raised ValueError"
@@ -247,12 +245,12 @@ def test_a_call_that_fails_is_a_failure_without_the_words_of_anybody(tmp_path):
         "I am item-1, judge me.": f"You said {response}",
         "I am item-2, judge me.": KeyError(response),
     }.get(response)
-    plan = plan_of(script)
+    judge = judge_of(script)
     items = items_of(4)
     store = tmp_path / "replies.sqlite"
 
-    first = asyncio.run(asked(plan, items, store=store))
-    again = asyncio.run(asked(plan, items, store=store))
+    first = asyncio.run(asked(judge, items, store=store))
+    again = asyncio.run(asked(judge, items, store=store))
 
     assert first.failures == (
         "refusal by the judge",
@@ -267,13 +265,13 @@ def test_a_call_that_fails_is_a_failure_without_the_words_of_anybody(tmp_path):
 
 def test_failures_that_are_stored_are_called_again_where_that_is_wanted(tmp_path):
     script = Script(lambda response: RefusalError("no"))
-    plan = plan_of(script)
+    judge = judge_of(script)
     store = tmp_path / "replies.sqlite"
-    asyncio.run(asked(plan, items_of(2), store=store))
+    asyncio.run(asked(judge, items_of(2), store=store))
     script.fault = lambda response: None
 
-    still = asyncio.run(asked(plan, items_of(2), store=store))
-    mended = asyncio.run(asked(plan, items_of(2), store=store, retry_failures=True))
+    still = asyncio.run(asked(judge, items_of(2), store=store))
+    mended = asyncio.run(asked(judge, items_of(2), store=store, retry_failures=True))
 
     assert still.failures == ("refusal by the judge",) * 2
     assert mended.failures == (None, None)
@@ -286,70 +284,57 @@ def test_one_question_without_an_answer_leaves_the_others_theirs():
     model = ScriptedModel(
         lambda request: refused if b"rude" in request.schema else script.answer(request)
     )
-    plan = plan_judging(LlmJudge(model=model, probability="stated", mode="single"), RUBRIC)
+    judge = LlmJudge(model=model, probability="stated", mode="single")
 
-    found = asyncio.run(asked(plan, items_of(1)))
+    found = asyncio.run(asked(judge, items_of(1)))
 
     assert np.isnan(found.probabilities[0]).tolist() == [False, True]
     assert found.failures == ("refusal by the judge",)
 
 
-def test_an_item_that_the_rubric_cannot_ask_about_costs_the_others_nothing():
-    pairs = plan_judging(
-        LlmJudge(model=ScriptedModel(lambda request: {"better": "A"}), probability="stated"),
-        replace(RUBRIC, questions=(replace(RUBRIC.questions[1], id="better", kind="pairwise"),)),
-    )
-    items = [Item(id="pair", response="a", other="b"), Item(id="half", response="a")]
+def test_first_come_first_served(run):
+    script = Script(delay_s=1.0)
+    judge = judge_of(script, limits=Limits(concurrency=1))
 
     async def work():
-        async with living(pairs) as judge:
-            found = await judge.ask(items)
-            return found, judge.state
+        async with living(judge) as live:
+            await asyncio.gather(live.ask(items_of(1)), live.ask(items_of(9, start=1)))
 
-    found, state = asyncio.run(work())
+    run(work())
 
-    assert found.probabilities.shape == (2, 0)
-    assert not state.is_broken
+    assert [response for response, _ in script.seen] == [item.response for item in items_of(10)]
 
 
-def test_what_somebody_waits_for_is_begun_first_and_what_is_late_is_still_stored(tmp_path):
-    script = Script()
-    model = script.model = Gated(script.answer)
-    plan = plan_of(script, limits=Limits(concurrency=1))
-    store = tmp_path / "replies.sqlite"
+def test_what_somebody_waits_for_is_begun_first_and_what_is_late_comes_after_it(run):
+    script = Script(delay_s=3.0)
+    judge = judge_of(script, limits=Limits(concurrency=1))
 
     async def work():
-        async with living(plan, store=store) as judge:
-            late = await judge.ask(items_of(8), deadline_s=0.02)
-            asking = asyncio.create_task(judge.ask(items_of(2, start=20)))
-            await until(lambda: len(judge._asker._calling._line) == 8 - 2 + 2)
-            model.gate.set()
-            wanted = await asking
-            order = list(script.seen)
-            await until(lambda: judge.state.n_waiting == 0)
-            return late, wanted, order
+        async with living(judge) as live:
+            late = await live.ask(items_of(8), deadline_s=1.0)
+            wanted = await live.ask(items_of(2, start=20), deadline_s=1_000.0)
+            return late, wanted, await live.ask(items_of(8), deadline_s=1_000.0)
 
-    late, wanted, order = asyncio.run(work())
-    again = asyncio.run(asked(plan, items_of(8), store=store))
+    late, wanted, again = run(work())
 
     assert late.n_late == 8
     assert wanted.failures == (None, None)
-    began = [int(response.partition("-")[2].partition(",")[0]) for response, _ in order]
+    began = [int(response.partition("-")[2].partition(",")[0]) for response, _ in script.seen]
     # two workers take the first two before anybody has given up; then come those waited for
     assert set(began[2:4]) == {20, 21}
-    assert again.n_stored == 8
+    assert again.failures == (None,) * 8
     assert set(script.seen.values()) == {1}
 
 
 def test_what_is_late_for_too_long_is_not_begun_any_more(run):
     script = Script(delay_s=3.0)
-    plan = plan_of(script, limits=Limits(concurrency=1, timeout_s=10.0))
+    judge = judge_of(script, limits=Limits(concurrency=1, timeout_s=10.0))
 
     async def work():
-        async with living(plan) as judge:
-            await judge.ask(items_of(20), deadline_s=1.0)
+        async with living(judge) as live:
+            await live.ask(items_of(20), deadline_s=1.0)
             await asyncio.sleep(100)
-            return judge.state
+            return live.state
 
     state = run(work())
 
@@ -361,13 +346,13 @@ def test_what_is_late_for_too_long_is_not_begun_any_more(run):
 
 def test_what_is_late_and_asked_for_again_is_begun(run):
     script = Script(delay_s=3.0)
-    plan = plan_of(script, limits=Limits(concurrency=1, timeout_s=10.0))
+    judge = judge_of(script, limits=Limits(concurrency=1, timeout_s=10.0))
 
     async def work():
-        async with living(plan) as judge:
-            late = await judge.ask(items_of(20), deadline_s=1.0)
+        async with living(judge) as live:
+            late = await live.ask(items_of(20), deadline_s=1.0)
             await asyncio.sleep(1)
-            return late, await judge.ask(items_of(20), deadline_s=1_000.0)
+            return late, await live.ask(items_of(20), deadline_s=1_000.0)
 
     late, again = run(work())
 
@@ -378,18 +363,18 @@ def test_what_is_late_and_asked_for_again_is_begun(run):
 
 def test_nothing_is_called_for_what_is_still_looked_up_at_the_end(tmp_path):
     script = Script(delay_s=0.01)
-    plan = plan_of(script)
+    judge = judge_of(script)
     store = tmp_path / "replies.sqlite"
-    asyncio.run(asked(plan, items_of(2), store=store))
+    asyncio.run(asked(judge, items_of(2), store=store))
     script.seen.clear()
 
     async def work():
-        judge = LiveJudge(plan, store=store)
-        await judge.start()
-        waiting = asyncio.create_task(judge.ask(items_of(5)))
+        live = Live(judge, store=store)
+        await live.start()
+        waiting = asyncio.create_task(live.ask(items_of(5)))
         for _ in range(2):
             await asyncio.sleep(0)  # it is asked, and the thread has begun to look
-        await judge.close(drain_s=5.0)
+        await live.close(drain_s=5.0)
         return await waiting
 
     found = asyncio.run(work())
@@ -401,15 +386,15 @@ def test_nothing_is_called_for_what_is_still_looked_up_at_the_end(tmp_path):
 def test_calls_in_flight_at_the_end_are_waited_for_and_stored(tmp_path):
     script = Script()
     model = script.model = Gated(script.answer)
-    plan = plan_of(script, limits=Limits(concurrency=4))
+    judge = judge_of(script, limits=Limits(concurrency=4))
     store = tmp_path / "replies.sqlite"
 
     async def work():
-        judge = LiveJudge(plan, store=store)
-        await judge.start()
-        waiting = asyncio.create_task(judge.ask(items_of(20)))
+        live = Live(judge, store=store)
+        await live.start()
+        waiting = asyncio.create_task(live.ask(items_of(20)))
         await until(lambda: model.n_inside == 4)
-        closing = asyncio.create_task(judge.close(drain_s=60.0))
+        closing = asyncio.create_task(live.close(drain_s=60.0))
         await asyncio.sleep(0)  # it has begun
         assert not closing.done()
         model.gate.set()
@@ -417,7 +402,7 @@ def test_calls_in_flight_at_the_end_are_waited_for_and_stored(tmp_path):
         return await waiting
 
     found = asyncio.run(work())
-    again = asyncio.run(asked(plan, items_of(20), store=store))
+    again = asyncio.run(asked(judge, items_of(20), store=store))
 
     assert found.failures.count(None) == 4
     assert set(found.failures) == {None, "the judge is closed"}
@@ -430,12 +415,12 @@ def test_calls_that_do_not_end_are_cancelled(run):
 
     async def work():
         loop = asyncio.get_running_loop()
-        judge = LiveJudge(plan_of(script, limits=Limits(timeout_s=1e5)))
-        await judge.start()
-        waiting = asyncio.create_task(judge.ask(items_of(3), deadline_s=1e6))
+        live = Live(judge_of(script, limits=Limits(timeout_s=1e5)))
+        await live.start()
+        waiting = asyncio.create_task(live.ask(items_of(3), deadline_s=1e6))
         await asyncio.sleep(1)
         began = loop.time()
-        await judge.close(drain_s=7.0)
+        await live.close(drain_s=7.0)
         return await waiting, loop.time() - began
 
     found, took_s = run(work())
@@ -446,20 +431,17 @@ def test_calls_that_do_not_end_are_cancelled(run):
 
 def test_a_stored_reply_of_another_version_is_a_failure_and_is_not_paid_for_again(tmp_path):
     script = Script()
-    plan = plan_of(script)
+    judge = judge_of(script)
     store = tmp_path / "replies.sqlite"
-    asyncio.run(asked(plan, items_of(1), store=store))
+    asyncio.run(asked(judge, items_of(1, start=5), store=store))
+    with closing(sqlite3.connect(store)) as database, database:
+        database.execute("UPDATE voirdire_calls SET blob = ?", (b"\x99 from tomorrow",))
     script.seen.clear()
-    with open_store(store) as opened:
-        (judge,) = opened.judges()
-        item = plan.judge.calls.specs[0]
-        key = item_key(items_of(1, start=5)[0])
-        opened.put(judge.id, [StoredCall(key, item.name, 0, b"\x99 from tomorrow")])
 
-    found = asyncio.run(asked(plan, items_of(6), store=store))
+    found = asyncio.run(asked(judge, items_of(6), store=store))
 
     assert found.failures == (None,) * 5 + ("the stored reply is of another version of voirdire",)
-    assert script.n_calls == 4
+    assert script.n_calls == 5
 
 
 def test_costs_add_up_and_are_unknown_without_a_price():
@@ -472,7 +454,7 @@ def test_costs_add_up_and_are_unknown_without_a_price():
     unpriced = LlmJudge(model=model, probability="stated")
 
     async def state(judge):
-        async with living(plan_judging(judge, RUBRIC)) as live:
+        async with living(judge) as live:
             await live.ask(items_of(4))
             return live.state
 
@@ -482,33 +464,31 @@ def test_costs_add_up_and_are_unknown_without_a_price():
 
 
 def test_mistakes_of_setup_are_told_before_anything_is_asked(tmp_path):
-    unpriced = plan_of(Script(), limits=Limits(max_cost=1.0))
-    no_choice = replace(RUBRIC, behaviors=())
-    routed = plan_judging(
-        LlmJudge(model=Script().model, probability="stated", route=True), no_choice
-    )
+    unpriced = judge_of(Script(), limits=Limits(max_cost=1.0))
+    pair = replace(RUBRIC.questions[1], id="better", kind="pairwise", labels={})
+    mixed = replace(RUBRIC, questions=(*RUBRIC.questions, pair))
     folder = tmp_path / "nowhere" / "replies.sqlite"
 
     with pytest.raises(InputError, match="`max_cost` must come with a known price"):
-        LiveJudge(unpriced)
-    with pytest.raises(InputError, match="`route` must be false"):
-        LiveJudge(routed)
+        Live(unpriced)
+    with pytest.raises(InputError, match="`rubric` must ask pairwise questions alone"):
+        Live(judge_of(Script()), rubric=mixed)
     with pytest.raises(InputError, match="the store cannot be made"):
-        asyncio.run(LiveJudge(plan_of(Script()), store=folder).start())
+        asyncio.run(Live(judge_of(Script()), store=folder).start())
 
 
 def test_a_judge_whose_store_could_not_be_opened_may_be_started_again(tmp_path):
     judge_store = tmp_path / "later" / "replies.sqlite"
-    plan = plan_of(Script())
+    judge = judge_of(Script())
 
     async def work():
-        judge = LiveJudge(plan, store=judge_store)
+        live = Live(judge, store=judge_store)
         with pytest.raises(InputError):
-            await judge.start()
+            await live.start()
         judge_store.parent.mkdir()
-        await judge.start()
-        found = await judge.ask(items_of(2))
-        await judge.close()
+        await live.start()
+        found = await live.ask(items_of(2))
+        await live.close()
         return found
 
     assert asyncio.run(work()).failures == (None, None)
@@ -529,10 +509,9 @@ def test_many_requests_at_once_share_the_limits_of_the_judge():
     script = Script()
     model = Watched(script.answer, delay_s=0.002)
     judge = LlmJudge(model=model, probability="stated", limits=Limits(concurrency=5))
-    plan = plan_judging(judge, RUBRIC)
 
     async def work():
-        async with living(plan) as live:
+        async with living(judge) as live:
             requests = [live.ask(items_of(3, start=3 * k)) for k in range(40)]
             return await asyncio.gather(*requests)
 

@@ -12,14 +12,20 @@ import pytest
 from aiohttp import web
 
 from clocks import put_forward, run_forward
-from judging.live.live_cases import KEYS, RUBRIC, Script, asked, items_of, living, plan_of, until
+from judging.live.live_cases import (
+    CLOSED,
+    KEYS,
+    LATE,
+    Script,
+    asked,
+    items_of,
+    judge_of,
+    living,
+    until,
+)
 from servers.faulty import FaultyServer
 from voirdire.errors import AccessError, RateLimitError, ServerError
 from voirdire.judging import Limits, LlmJudge, Price
-from voirdire.judging.calls import tries
-from voirdire.judging.live import breaker
-from voirdire.judging.live.answers import CLOSED, LATE
-from voirdire.judging.plan import plan_judging
 from voirdire.models import OpenAICompatibleModel, ScriptedModel
 from voirdire.records import Reply, Usage
 
@@ -41,14 +47,13 @@ def key(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", SECRET)
 
 
-def plan_at(url, **settings):
-    judge = LlmJudge(
+def judge_at(url, **settings):
+    return LlmJudge(
         model=OpenAICompatibleModel(model="test", base_url=url),
         probability="stated",
         order_check=0,
         **settings,
     )
-    return plan_judging(judge, RUBRIC)
 
 
 def answers(server):
@@ -60,24 +65,24 @@ def test_no_access_fails_everything_at_once_and_a_server_that_gives_it_again_is_
 ):
     answers(faulty_server)
     faulty_server.script = lambda item, n_before: "no_access"
-    plan = plan_at(faulty_server.url, limits=Limits(concurrency=4))
+    judge = judge_at(faulty_server.url, limits=Limits(concurrency=4))
 
     async def work():
-        async with living(plan, rest_s=50.0) as judge:
-            first = await judge.ask(items_of(200))
+        async with living(judge, rest_s=50.0) as live:
+            first = await live.ask(items_of(200))
             n_refused = faulty_server.served.total()
-            resting = await judge.ask(items_of(200, start=200))
-            states = [judge.state]
+            resting = await live.ask(items_of(200, start=200))
+            states = [live.state]
             n_resting = faulty_server.served.total()
             put_forward(51)
-            states.append(judge.state)
-            trial = await judge.ask(items_of(50))
+            states.append(live.state)
+            trial = await live.ask(items_of(50))
             n_trial = faulty_server.served.total()
             faulty_server.script = lambda item, n_before: "ok"
             put_forward(61)
-            found = await judge.ask(items_of(50))
-            mended = await judge.ask(items_of(50))
-            states.append(judge.state)
+            found = await live.ask(items_of(50))
+            mended = await live.ask(items_of(50))
+            states.append(live.state)
             return first, resting, trial, found, mended, states, (n_refused, n_resting, n_trial)
 
     began = time.monotonic()
@@ -99,16 +104,16 @@ def test_no_access_fails_everything_at_once_and_a_server_that_gives_it_again_is_
 
 def test_what_is_stored_is_given_while_the_judge_rests(faulty_server, tmp_path):
     answers(faulty_server)
-    plan = plan_at(faulty_server.url)
+    judge = judge_at(faulty_server.url)
     store = tmp_path / "replies.sqlite"
     known = items_of(10)
-    asyncio.run(asked(plan, known, store=store))
+    asyncio.run(asked(judge, known, store=store))
     faulty_server.script = lambda item, n_before: "no_access"
 
     async def work():
-        async with living(plan, store=store, rest_s=60.0, remembered=0) as judge:
-            await judge.ask(items_of(1, start=50))
-            return await judge.ask([*known, *items_of(3, start=60)])
+        async with living(judge, store=store, rest_s=60.0, remembered=0) as live:
+            await live.ask(items_of(1, start=50))
+            return await live.ask([*known, *items_of(3, start=60)])
 
     found = asyncio.run(work())
 
@@ -138,17 +143,17 @@ def test_a_server_that_is_not_there_yet_is_found_when_it_is():
     answers(server)
     with free_port() as port:
         pass
-    plan = plan_at(f"http://127.0.0.1:{port}/v1")
+    judge = judge_at(f"http://127.0.0.1:{port}/v1")
 
     async def work():
-        async with living(plan, rest_s=50.0) as judge:
-            away = await judge.ask(items_of(20))
-            resting = await judge.ask(items_of(20))
+        async with living(judge, rest_s=50.0) as live:
+            away = await live.ask(items_of(20))
+            resting = await live.ask(items_of(20))
             runner = await serving(server, port)
             put_forward(51)
-            trial = await judge.ask(items_of(20))
-            there = await judge.ask(items_of(20))
-            await judge.close()
+            trial = await live.ask(items_of(20))
+            there = await live.ask(items_of(20))
+            await live.close()
             await runner.cleanup()
             return away, resting, trial, there
 
@@ -160,24 +165,23 @@ def test_a_server_that_is_not_there_yet_is_found_when_it_is():
     assert set(server.served.values()) == {1}
 
 
-def test_a_server_that_fails_for_long_lets_the_judge_rest(monkeypatch, faulty_server, tmp_path):
-    monkeypatch.setattr(tries, "_FIRST_BACKOFF_S", 0.001)
+def test_a_server_that_fails_for_long_lets_the_judge_rest(at_once, faulty_server, tmp_path):
     answers(faulty_server)
     faulty_server.script = lambda item, n_before: "500"
     limits = Limits(max_retries=1, max_failures_in_a_row=3, concurrency=2)
 
     async def work():
-        plan = plan_at(faulty_server.url, limits=limits)
-        async with living(plan, store=tmp_path / "replies.sqlite", rest_s=50.0) as judge:
-            found = await judge.ask(items_of(40))
+        judge = judge_at(faulty_server.url, limits=limits)
+        async with living(judge, store=tmp_path / "replies.sqlite", rest_s=50.0) as live:
+            found = await live.ask(items_of(40))
             n_calls = faulty_server.served.total()
             put_forward(51)
-            trial = await judge.ask(items_of(40, start=100))
+            trial = await live.ask(items_of(40, start=100))
             n_trial = faulty_server.served.total()
             faulty_server.script = lambda item, n_before: "ok"
             put_forward(61)
-            await judge.ask(items_of(1, start=200))
-            return found, trial, await judge.ask(items_of(40, start=100)), n_calls, n_trial
+            await live.ask(items_of(1, start=200))
+            return found, trial, await live.ask(items_of(40, start=100)), n_calls, n_trial
 
     found, trial, mended, n_calls, n_trial = run_forward(work())
 
@@ -195,7 +199,7 @@ def test_a_server_that_gives_no_log_probabilities_is_out_of_order_for_who_needs_
     faulty_server.script = lambda item, n_before: "no_logprobs"
     judge = LlmJudge(model=OpenAICompatibleModel(model="test", base_url=faulty_server.url))
 
-    found = asyncio.run(asked(plan_judging(judge, RUBRIC), items_of(40)))
+    found = asyncio.run(asked(judge, items_of(40)))
 
     assert set(found.failures) == {"the judge is out of order: UnsupportedError"}
 
@@ -205,20 +209,20 @@ def test_while_a_trial_is_under_way_everything_else_is_refused_at_once(run):
 
     async def work():
         now = asyncio.get_running_loop().time
-        async with living(plan_of(script), rest_s=10.0) as judge:
-            await judge.ask(items_of(1))
+        async with living(judge_of(script), rest_s=10.0) as live:
+            await live.ask(items_of(1))
             script.fault = lambda response: None
             await asyncio.sleep(10)
             n_before = script.n_calls
-            trial = asyncio.create_task(judge.ask(items_of(1, start=5)))
+            trial = asyncio.create_task(live.ask(items_of(1, start=5)))
             await asyncio.sleep(1)
-            began, states = now(), [judge.state]
-            others = await asyncio.gather(*(judge.ask(items_of(1, start=k)) for k in range(6, 35)))
+            began, states = now(), [live.state]
+            others = await asyncio.gather(*(live.ask(items_of(1, start=k)) for k in range(6, 35)))
             waited_s = now() - began
-            equal = await judge.ask(items_of(1, start=5))  # waits for the call there is
+            equal = await live.ask(items_of(1, start=5))  # waits for the call there is
             n_trying = script.n_calls - n_before
-            states.append(judge.state)
-            after = await judge.ask(items_of(35))
+            states.append(live.state)
+            after = await live.ask(items_of(35))
             return n_trying, waited_s, others, (await trial, equal, after), states
 
     n_trying, waited_s, others, answered, states = run(work())
@@ -232,23 +236,23 @@ def test_while_a_trial_is_under_way_everything_else_is_refused_at_once(run):
 
 def test_who_asks_while_a_trial_hangs_waits_for_nothing(faulty_server, tmp_path):
     answers(faulty_server)
-    plan = plan_at(faulty_server.url)
+    judge = judge_at(faulty_server.url)
     store = tmp_path / "replies.sqlite"
     known = items_of(4)
-    asyncio.run(asked(plan, known, store=store))
+    asyncio.run(asked(judge, known, store=store))
     faulty_server.script = lambda item, n_before: "no_access"
 
     async def work():
-        async with living(plan, store=store, rest_s=0.05, drain_s=0.0, remembered=0) as judge:
-            await judge.ask(items_of(1, start=50))
+        async with living(judge, store=store, rest_s=0.05, drain_s=0.0, remembered=0) as live:
+            await live.ask(items_of(1, start=50))
             faulty_server.script = lambda item, n_before: "hang"
-            await until(lambda: not judge.state.is_broken)
-            trial = asyncio.create_task(judge.ask(items_of(1, start=60), deadline_s=600.0))
+            await until(lambda: not live.state.is_broken)
+            trial = asyncio.create_task(live.ask(items_of(1, start=60), deadline_s=600.0))
             await until(lambda: faulty_server.n_inside == 1)
-            asking = judge.ask([*known, *items_of(30, start=70)], deadline_s=600.0)
+            asking = live.ask([*known, *items_of(30, start=70)], deadline_s=600.0)
             others = await asyncio.wait_for(asking, timeout=60)
             is_waiting = not trial.done()
-            n_calls = judge.state.n_calls
+            n_calls = live.state.n_calls
         return others, is_waiting, n_calls, await trial
 
     others, is_waiting, n_calls, trial = asyncio.run(work())
@@ -270,24 +274,24 @@ def test_a_trial_that_hangs_is_one_call_and_ends_with_the_deadline(run):
     script = Script(lambda response: AccessError("no"))
     model = Slow(script.answer)
     limits = Limits(timeout_s=50_000.0)
-    plan = plan_judging(LlmJudge(model=model, probability="stated", limits=limits), RUBRIC)
+    judge = LlmJudge(model=model, probability="stated", limits=limits)
     timed_out = "the judge is out of order: ModelTimeoutError"
 
     async def work():
         now = asyncio.get_running_loop().time
-        async with living(plan, rest_s=10.0, deadline_s=30.0) as judge:
-            await judge.ask(items_of(1))
+        async with living(judge, rest_s=10.0, deadline_s=30.0) as live:
+            await live.ask(items_of(1))
             script.fault, model.takes_s = lambda response: None, 10_000.0
             await asyncio.sleep(10)
             began = now()
-            trial = await judge.ask(items_of(1, start=1), deadline_s=5.0)
+            trial = await live.ask(items_of(1, start=1), deadline_s=5.0)
             ended_s = now() - began
-            await until(lambda: judge.state.n_waiting == 0, seconds=100)
-            tried_s, n_tried = now() - began, judge.state.n_calls
-            resting = await judge.ask(items_of(3, start=1))
+            await until(lambda: live.state.n_waiting == 0, seconds=100)
+            tried_s, n_tried = now() - began, live.state.n_calls
+            resting = await live.ask(items_of(3, start=1))
             model.takes_s = 1.0
             await asyncio.sleep(20)
-            return trial, ended_s, tried_s, n_tried, resting, await judge.ask(items_of(1, start=1))
+            return trial, ended_s, tried_s, n_tried, resting, await live.ask(items_of(1, start=1))
 
     trial, ended_s, tried_s, n_tried, resting, mended = run(work())
 
@@ -303,16 +307,16 @@ def test_a_trial_that_is_told_to_wait_makes_the_rest_as_long(run):
     too_many = "the judge is out of order: RateLimitError"
 
     async def work():
-        async with living(plan_of(script), rest_s=1.0) as judge:
-            await judge.ask(items_of(1))
+        async with living(judge_of(script), rest_s=1.0) as live:
+            await live.ask(items_of(1))
             script.fault = lambda response: RateLimitError("slowly", retry_after_s=40.0)
             await asyncio.sleep(1)
-            told = await judge.ask(items_of(1))
+            told = await live.ask(items_of(1))
             script.fault = lambda response: None
             await asyncio.sleep(39)
-            resting = await judge.ask(items_of(1))
+            resting = await live.ask(items_of(1))
             await asyncio.sleep(1)
-            return told, resting, await judge.ask(items_of(1))
+            return told, resting, await live.ask(items_of(1))
 
     told, resting, mended = run(work())
 
@@ -320,22 +324,31 @@ def test_a_trial_that_is_told_to_wait_makes_the_rest_as_long(run):
     assert mended.failures == (None,)
 
 
-def test_rests_are_twice_as_long_each_time_and_a_minute_at_most():
-    found = breaker.Breaker(3.0)
-    now, lengths = 0.0, []
+def test_rests_are_twice_as_long_each_time_and_a_minute_at_most(run):
+    script = Script(lambda response: AccessError("no"))
 
-    for _ in range(8):
-        found.trip("why", now=now)
-        rest = next(s for s in range(1, 1000) if found.rests(now + s) is None)
-        lengths.append(rest)
-        now += rest
-    found.mend()
-    is_mended = found.reason is None and found.rests(now) is None
-    found.trip("why", now=now)
+    async def rests(live, n_rests):
+        """Fail so many times, and count the seconds of each rest."""
+        for _ in range(n_rests):
+            await live.ask(items_of(1))
+            length = 0
+            while live.state.is_broken:
+                await asyncio.sleep(1)
+                length += 1
+            yield length
 
-    assert lengths == [3, 6, 12, 24, 48, 60, 60, 60]
-    assert is_mended
-    assert (found.rests(now + 2.9), found.rests(now + 3)) == ("why", None)
+    async def work():
+        async with living(judge_of(script), rest_s=3.0) as live:
+            growing = [length async for length in rests(live, 8)]
+            script.fault = lambda response: None
+            await live.ask(items_of(1, start=1))
+            script.fault = lambda response: AccessError("no")
+            return growing, [length async for length in rests(live, 2)]
+
+    growing, after = run(work())
+
+    assert growing == [3, 6, 12, 24, 48, 60, 60, 60]
+    assert after == [3, 6]
 
 
 PRICE = Price(input=1.0, output=1.0)
@@ -352,11 +365,10 @@ def test_a_limit_of_cost_is_final_and_what_is_stored_is_still_given(tmp_path, to
     judge = LlmJudge(
         model=ScriptedModel(costing(0.1)), probability="stated", limits=limits, price=PRICE
     )
-    plan = plan_judging(judge, RUBRIC)
     store = tmp_path / "replies.sqlite"
 
     async def work():
-        async with living(plan, store=store, rest_s=50.0, remembered=0) as live:
+        async with living(judge, store=store, rest_s=50.0, remembered=0) as live:
             first = await live.ask(items_of(30))
             n_calls = live.state.n_calls
             put_forward(51)
@@ -388,7 +400,7 @@ def test_the_limit_of_cost_holds_over_all_recoveries():
     judge = LlmJudge(model=ScriptedModel(answer), probability="stated", limits=limits, price=PRICE)
 
     async def work():
-        async with living(plan_judging(judge, RUBRIC), rest_s=50.0) as live:
+        async with living(judge, rest_s=50.0) as live:
             for start in range(0, 400, 4):
                 await live.ask(items_of(4, start=start))
                 put_forward(61)
@@ -403,26 +415,26 @@ def test_the_limit_of_cost_holds_over_all_recoveries():
 
 def test_a_store_that_takes_nothing_stops_the_calls_until_it_does(tmp_path, told):
     script = Script()
-    plan = plan_of(script, limits=Limits(concurrency=2))
+    judge = judge_of(script, limits=Limits(concurrency=2))
     store = tmp_path / "replies.sqlite"
 
     async def work():
-        async with living(plan, store=store, rest_s=50.0, remembered=0) as judge:
-            known = await judge.ask(items_of(3))
+        async with living(judge, store=store, rest_s=50.0, remembered=0) as live:
+            known = await live.ask(items_of(3))
             with sqlite3.connect(store) as other:
                 other.execute(
                     "CREATE TRIGGER full BEFORE INSERT ON voirdire_calls "
                     "BEGIN SELECT RAISE(ABORT, 'full'); END"
                 )
             other.close()
-            full = await judge.ask([*items_of(3), *items_of(30, start=10)])
+            full = await live.ask([*items_of(3), *items_of(30, start=10)])
             n_paid = script.n_calls
             with sqlite3.connect(store) as other:
                 other.execute("DROP TRIGGER full")
             other.close()
             put_forward(51)
-            await judge.ask(items_of(1, start=10))
-            return known, full, n_paid, await judge.ask(items_of(30, start=10))
+            await live.ask(items_of(1, start=10))
+            return known, full, n_paid, await live.ask(items_of(30, start=10))
 
     known, full, n_paid, after = run_forward(work())
 
@@ -436,23 +448,23 @@ def test_a_store_that_takes_nothing_stops_the_calls_until_it_does(tmp_path, told
 
 def test_a_store_that_cannot_be_read_lets_nothing_be_paid_twice(tmp_path, told):
     script = Script()
-    plan = plan_of(script)
+    judge = judge_of(script)
     store = tmp_path / "replies.sqlite"
 
     async def work():
-        async with living(plan, store=store, rest_s=50.0, remembered=0) as judge:
-            await judge.ask(items_of(3))
+        async with living(judge, store=store, rest_s=50.0, remembered=0) as live:
+            await live.ask(items_of(3))
             with sqlite3.connect(store) as other:
                 other.execute("ALTER TABLE voirdire_calls RENAME TO elsewhere")
             other.close()
-            gone = await judge.ask(items_of(5))
-            resting = await judge.ask(items_of(5))
-            state = judge.state
+            gone = await live.ask(items_of(5))
+            resting = await live.ask(items_of(5))
+            state = live.state
             with sqlite3.connect(store) as other:
                 other.execute("ALTER TABLE elsewhere RENAME TO voirdire_calls")
             other.close()
             put_forward(51)
-            return gone, resting, state, await judge.ask(items_of(5))
+            return gone, resting, state, await live.ask(items_of(5))
 
     gone, resting, state, back = run_forward(work())
 
@@ -469,14 +481,13 @@ def test_a_store_that_cannot_be_read_lets_nothing_be_paid_twice(tmp_path, told):
     "fault", ["no_access", "bad_request", "malformed", "refusal", "content_filter", "500"]
 )
 def test_no_reason_and_no_log_holds_the_text_of_an_item_or_a_key(
-    fault, faulty_server, told, key, monkeypatch
+    fault, faulty_server, told, key, at_once
 ):
-    monkeypatch.setattr(tries, "_FIRST_BACKOFF_S", 0.001)
     answers(faulty_server)
     faulty_server.script = lambda item, n_before: fault
-    plan = plan_at(faulty_server.url, limits=Limits(max_retries=1))
+    judge = judge_at(faulty_server.url, limits=Limits(max_retries=1))
 
-    found = asyncio.run(asked(plan, items_of(12)))
+    found = asyncio.run(asked(judge, items_of(12)))
 
     assert None not in found.failures
     everything = " ".join([*found.failures, *told()])
@@ -488,7 +499,7 @@ def test_a_bug_is_told_with_its_place_and_without_its_words(told):
     def fault(response):
         return ZeroDivisionError(f"about {response}")
 
-    found = asyncio.run(asked(plan_of(Script(fault)), items_of(8)))
+    found = asyncio.run(asked(judge_of(Script(fault)), items_of(8)))
 
     assert set(found.failures) == {"the judge raised ZeroDivisionError"}
     (line,) = [line for line in told() if "ZeroDivisionError" in line]
@@ -500,7 +511,7 @@ def test_a_bug_is_told_with_its_place_and_without_its_words(told):
 def test_what_would_end_a_task_or_a_program_ends_one_verdict_only(error):
     script = Script(lambda response: error() if "item-3," in response else None)
 
-    found = asyncio.run(asked(plan_of(script), items_of(6)))
+    found = asyncio.run(asked(judge_of(script), items_of(6)))
 
     assert [why for why in found.failures if why] == [f"the judge raised {error.__name__}"]
     assert np.isnan(found.probabilities[3]).all()
@@ -509,7 +520,7 @@ def test_what_would_end_a_task_or_a_program_ends_one_verdict_only(error):
 def test_probabilities_come_with_every_key(faulty_server):
     answers(faulty_server)
 
-    found = asyncio.run(asked(plan_at(faulty_server.url), items_of(3)))
+    found = asyncio.run(asked(judge_at(faulty_server.url), items_of(3)))
 
     assert found.probabilities.tolist() == [[0.25] * len(KEYS)] * 3
 
@@ -519,16 +530,16 @@ def test_one_trial_that_is_given_up_lets_the_next_one_begin(run):
     limits = Limits(max_retries=0, max_failures_in_a_row=1)
 
     async def work():
-        async with living(plan_of(script, limits=limits), rest_s=5.0) as judge:
-            await judge.ask(items_of(1))
+        async with living(judge_of(script, limits=limits), rest_s=5.0) as live:
+            await live.ask(items_of(1))
             await asyncio.sleep(6)
-            failed = await judge.ask(items_of(1, start=1))
+            failed = await live.ask(items_of(1, start=1))
             await asyncio.sleep(5)  # twice as long now
-            resting = await judge.ask(items_of(1, start=2))
+            resting = await live.ask(items_of(1, start=2))
             script.fault = lambda response: None
             await asyncio.sleep(6)
-            await judge.ask(items_of(1))
-            return failed, resting, await judge.ask(items_of(4))
+            await live.ask(items_of(1))
+            return failed, resting, await live.ask(items_of(4))
 
     failed, resting, mended = run(work())
 
@@ -542,13 +553,13 @@ def test_a_trial_is_waited_for_no_longer_than_its_deadline(run):
     script = Script(lambda response: AccessError("no"), delay_s=1.0)
 
     async def work():
-        async with living(plan_of(script), rest_s=1.0) as judge:
-            await judge.ask(items_of(1))
+        async with living(judge_of(script), rest_s=1.0) as live:
+            await live.ask(items_of(1))
             script.fault = lambda response: None
             await asyncio.sleep(2)
-            late = await judge.ask(items_of(5), deadline_s=0.5)
-            await until(lambda: judge.state.n_waiting == 0)
-            return late, await judge.ask(items_of(5))
+            late = await live.ask(items_of(5), deadline_s=0.5)
+            await until(lambda: live.state.n_waiting == 0)
+            return late, await live.ask(items_of(5))
 
     late, there = run(work())
 

@@ -1,7 +1,7 @@
 """A live judge before a real server: what it says is what is worked out from the server's JSON."""
 
 import asyncio
-import json
+import secrets
 
 import numpy as np
 import pytest
@@ -11,7 +11,6 @@ from judging.live.live_cases import items_of, living
 from judging.llm.test_real_server import probability_by_hand
 from servers.overheard import overhear
 from voirdire.judging import LlmJudge, judge_items
-from voirdire.judging.plan import plan_judging
 from voirdire.models import load_model
 from voirdire.rubrics import rubric_from_text
 
@@ -24,6 +23,8 @@ version: "1"
 questions:
   - {id: sorry, kind: boolean, text: "Does it say sorry?"}
   - {id: rude, kind: boolean, text: "Is it rude?"}
+behaviors:
+  comply: {demands: {sorry: required}, classes: {good: all(required), poor: otherwise}}
 """
 )
 
@@ -37,14 +38,14 @@ def test_probabilities_are_those_of_the_servers_own_tokens(mode, llama_server, t
     async def work():
         async with overhear(llama_server.address) as wire:
             model = load_model(f"openai/{llama_server.model}", base_url=f"{wire.base_url}/v1")
-            plan = plan_judging(LlmJudge(model=model, mode=mode, order_check=0), RUBRIC)
-            async with living(plan, store=store) as judge:
-                found = await asyncio.gather(*(judge.ask([item]) for item in items))
-            async with living(plan, store=store) as judge:
-                again = await judge.ask(items)
-            return wire, found, again, plan
+            judge = LlmJudge(model=model, mode=mode, order_check=0)
+            async with living(judge, rubric=RUBRIC, store=store) as live:
+                found = await asyncio.gather(*(live.ask([item]) for item in items))
+            async with living(judge, rubric=RUBRIC, store=store) as live:
+                again = await live.ask(items)
+            return wire, found, again
 
-    wire, found, again, plan = asyncio.run(work())
+    wire, found, again = asyncio.run(work())
 
     assert len(wire.requests) == 3 * {"joint": 1, "single": 2}[mode]
     for item, verdict in zip(items, found, strict=True):
@@ -58,7 +59,6 @@ def test_probabilities_are_those_of_the_servers_own_tokens(mode, llama_server, t
         assert verdict.probabilities[0] == pytest.approx(by_hand, abs=1e-9)
     assert np.array_equal(again.probabilities, np.vstack([each.probabilities for each in found]))
     assert again.n_stored == 3
-    assert json.dumps(plan.judge.asked)  # what the record of a run says of it can be written
 
 
 @pytest.mark.slow
@@ -68,18 +68,18 @@ def test_a_model_in_this_process_says_what_it_says_in_a_run(monkeypatch, tmp_pat
     from voirdire.models import TransformersModel
 
     # with the same fence, a prompt is the same
-    monkeypatch.setattr("voirdire.judging.llm.call_plan.new_nonce", lambda: "0" * 16)
+    monkeypatch.setattr(secrets, "token_hex", lambda n_bytes: "0" * 2 * n_bytes)
     tokenizer = tiny_tokenizer()
     model = TransformersModel(tiny_model(tokenizer, n_positions=16_384), tokenizer=tokenizer)
-    plan = plan_judging(LlmJudge(model=model, order_check=0), RUBRIC)
+    judge = LlmJudge(model=model, order_check=0)
     items = items_of(3)
 
     async def work():
-        async with living(plan, store=tmp_path / "replies.sqlite") as judge:
-            return await judge.ask(items)
+        async with living(judge, rubric=RUBRIC, store=tmp_path / "replies.sqlite") as live:
+            return await live.ask(items)
 
     found = asyncio.run(work())
 
-    (batch,) = judge_items(items, plan.judge.judge, rubric=RUBRIC)
+    (batch,) = judge_items(items, judge, rubric=RUBRIC)
     assert found.failures == (None,) * 3
     assert found.probabilities == pytest.approx(batch.probabilities, abs=1e-4)

@@ -6,11 +6,11 @@ import threading
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from judging.live.live_cases import KEYS, RUBRIC, items_of, living, probability, until
+from judging.live.live_cases import CLOSED, KEYS, LATE, items_of, living, probability, until
 from voirdire.judging import ScriptedJudge, judge_items
-from voirdire.judging.live.answers import CLOSED, LATE
-from voirdire.judging.plan import plan_judging
 from voirdire.rubrics import load_rubric
 
 HANGS = "the judge is out of order: 3 calls of it hang"
@@ -34,7 +34,7 @@ class Odd(ScriptedJudge):
 
 
 async def ask(judge, items, **settings):
-    async with living(plan_judging(judge, RUBRIC), **settings) as live:
+    async with living(judge, **settings) as live:
         return await live.ask(items)
 
 
@@ -43,8 +43,8 @@ def test_the_local_judge_says_what_it_says_in_a_run():
     items = items_of(50, behavior="comply")
 
     async def work():
-        async with living(plan_judging("local", rubric), batch_size=8) as judge:
-            return await judge.ask(items)
+        async with living("local", rubric=rubric, batch_size=8) as live:
+            return await live.ask(items)
 
     found = asyncio.run(work())
 
@@ -66,7 +66,7 @@ def test_requests_that_come_at_once_are_judged_together():
     judge = Odd()
 
     async def work():
-        async with living(plan_judging(judge, RUBRIC), batch_size=16) as live:
+        async with living(judge, batch_size=16) as live:
             return await asyncio.gather(*(live.ask(items_of(1, start=k)) for k in range(40)))
 
     several = asyncio.run(work())
@@ -75,6 +75,23 @@ def test_requests_that_come_at_once_are_judged_together():
     assert np.array_equal(
         np.vstack([found.probabilities for found in several]), right(items_of(40))
     )
+
+
+@given(sizes=st.lists(st.integers(0, 40), max_size=8), most=st.integers(1, 12))
+@settings(max_examples=20)
+def test_each_item_is_judged_once_and_first_come_first_served(sizes, most):
+    judge = Odd()
+
+    async def work():
+        async with living(judge, batch_size=most) as live:
+            requests = [live.ask(items_of(n, start=100 * k)) for k, n in enumerate(sizes)]
+            await asyncio.gather(*requests)
+
+    asyncio.run(work())
+
+    taken = [name for batch in judge.batches for name in batch]
+    assert taken == [f"i{100 * k + place}" for k, n in enumerate(sizes) for place in range(n)]
+    assert max(map(len, judge.batches), default=0) <= most
 
 
 def test_an_item_that_makes_the_judge_raise_costs_no_other(caplog):
@@ -106,7 +123,7 @@ def test_what_would_end_a_thread_ends_a_batch_only(error):
         return right(items)
 
     async def work():
-        async with living(plan_judging(Odd(given), RUBRIC)) as live:
+        async with living(Odd(given)) as live:
             return await live.ask(items_of(3)), await live.ask(items_of(3, start=5))
 
     ended, after = asyncio.run(work())
@@ -180,7 +197,7 @@ def test_a_judge_that_hangs_is_left_behind_and_another_thread_goes_on(caplog):
     hanging = Hanging()
 
     async def work():
-        async with living(plan_judging(Odd(hanging), RUBRIC), deadline_s=0.1) as live:
+        async with living(Odd(hanging), deadline_s=0.1) as live:
             stuck = await live.ask(items_of(1))
             # behind one that hangs; it is asked when that was left behind
             after = await live.ask(items_of(3, start=20), deadline_s=50.0)
@@ -198,7 +215,7 @@ def test_who_still_waits_is_told_that_the_judge_hangs():
     hanging = Hanging()
 
     async def work():
-        async with living(plan_judging(Odd(hanging), RUBRIC), deadline_s=0.1) as live:
+        async with living(Odd(hanging), deadline_s=0.1) as live:
             started = asyncio.create_task(live.ask(items_of(1), deadline_s=0.15))
             while not live.state.n_calls:  # noqa: ASYNC110  # to ask before anything else happens
                 await asyncio.sleep(0)
@@ -216,7 +233,7 @@ def test_few_threads_are_left_behind_and_one_that_comes_back_lets_it_go_on():
     hanging = Hanging()
 
     async def work():
-        async with living(plan_judging(Odd(hanging), RUBRIC), deadline_s=0.02) as live:
+        async with living(Odd(hanging), deadline_s=0.02) as live:
             for number in range(3):
                 await live.ask(items_of(1, start=number))
                 await until(lambda: not live.state.n_waiting)
@@ -239,7 +256,7 @@ def test_a_judge_that_takes_longer_than_the_deadline_is_waited_for_by_who_has_mo
     hanging = Hanging()
 
     async def work():
-        async with living(plan_judging(Odd(hanging), RUBRIC), deadline_s=0.02) as live:
+        async with living(Odd(hanging), deadline_s=0.02) as live:
             waiting = asyncio.create_task(live.ask(items_of(1), deadline_s=50.0))
             await asyncio.sleep(0.2)
             hanging.go.set()
@@ -253,11 +270,11 @@ def test_the_end_waits_for_what_is_judged_and_not_for_what_hangs():
     judge = Odd(hanging)
 
     async def work():
-        async with living(plan_judging(judge, RUBRIC), batch_size=2, drain_s=50.0) as live:
+        async with living(judge, batch_size=2, drain_s=50.0) as live:
             waiting = asyncio.create_task(live.ask(items_of(4)))
             await until(lambda: hanging.n_inside)
             asyncio.get_running_loop().call_later(0.05, hanging.go.set)
-        async with living(plan_judging(judge, RUBRIC), drain_s=0.05) as live:
+        async with living(judge, drain_s=0.05) as live:
             hanging.go.clear()
             stuck = asyncio.create_task(live.ask(items_of(4)))
             await until(lambda: hanging.n_inside)

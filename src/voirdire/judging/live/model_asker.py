@@ -73,6 +73,7 @@ class ModelAsker:
         self, bound: BoundJudge, *, store: str | Path | None, settings: LiveSettings
     ) -> None:
         self._bound = bound
+        self._plan = bound.calls  # refuses here what cannot be asked
         self._place = store
         self._retry_failures = settings.retry_failures
         self._router = Router(bound.judge, bound.rubric) if bound.judge.route else None
@@ -186,7 +187,7 @@ class ModelAsker:
         try:
             stored = await self._stored(stretch)
             units = stretch.units(
-                self._bound.calls,
+                self._plan,
                 router=self._router,
                 stored=stored,
                 reuse=self._reused,
