@@ -12,8 +12,7 @@ from importlib.resources import files as package_files
 import polars as pl
 import pytest
 
-from voirdire.cli.demo_responses import EPSILON
-from voirdire.cli.demo_texts import ALIGNMENTS, EPSILONS
+from voirdire.cli.demo_steps import ALIGNMENTS, EPSILON, EPSILONS
 from voirdire.errors import UncertifiedWarning
 from voirdire.rewards import load_reward
 from voirdire.rewards.certification import certified, paying_propositions, read_certificate
@@ -414,8 +413,8 @@ def test_json_is_alone_on_stdout_and_what_the_files_hold(call, tmp_path):
 @pytest.fixture
 def brief(monkeypatch):
     """Examine at one margin only, without resamples, where figures are not what is tested."""
-    monkeypatch.setattr("voirdire.cli.demo_texts.EPSILONS", (0.2,))
-    monkeypatch.setattr("voirdire.cli.demo_reward.RESAMPLES", 0)
+    monkeypatch.setattr("voirdire.cli.demo_steps.EPSILONS", (0.2,))
+    monkeypatch.setattr("voirdire.cli.demo_steps.RESAMPLES", 0)
 
 
 @pytest.mark.slow

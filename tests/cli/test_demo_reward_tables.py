@@ -6,10 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from voirdire.cli.demo_folder import prepare_folder
-from voirdire.cli.demo_responses import judge_responses
-from voirdire.cli.demo_reward import reward_responses
 from voirdire.cli.demo_reward_tables import print_reward, said_of_certificates
+from voirdire.cli.demo_steps import judge_responses, prepare_folder, reward_responses
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 import voirdire
-from voirdire.cli.demo_responses import JudgedResponses
+from voirdire.cli.demo_steps import JudgedResponses
 from voirdire.cli.demo_tables import print_judged_responses
 from voirdire.judging import ClassSummary, JudgingSummary, QuestionSummary
 from voirdire.studies import Examination

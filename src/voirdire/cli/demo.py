@@ -12,13 +12,19 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from voirdire._types import Language
-from voirdire.cli.demo_commands import same_from_files
-from voirdire.cli.demo_folder import EXAMINATION, REPORT, prepare_folder
-from voirdire.cli.demo_responses import EPSILON, JUDGE, judge_responses
-from voirdire.cli.demo_reward import reward_responses
 from voirdire.cli.demo_reward_tables import print_reward, said_of_certificates
+from voirdire.cli.demo_steps import (
+    EPSILON,
+    EXAMINATION,
+    JUDGE,
+    REPORT,
+    examine_texts,
+    judge_responses,
+    prepare_folder,
+    reward_responses,
+    same_from_files,
+)
 from voirdire.cli.demo_tables import print_judged_responses
-from voirdire.cli.demo_texts import examine_texts
 from voirdire.cli.options import AsJson, ReportLanguage
 from voirdire.cli.printing import (
     listen_for_interrupts,
@@ -31,8 +37,7 @@ from voirdire.cli.written_files import write_text
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from voirdire.cli.demo_responses import JudgedResponses
-    from voirdire.cli.demo_reward import DemoReward
+    from voirdire.cli.demo_steps import DemoReward, JudgedResponses
     from voirdire.studies import Examination
 
 __all__ = ["demo_command"]

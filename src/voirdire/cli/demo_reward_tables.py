@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
-    from voirdire.cli.demo_reward import DemoReward
+    from voirdire.cli.demo_steps import DemoReward
     from voirdire.rewards.certification import CertificateStatus
     from voirdire.rewards.fitting.result import Estimate
     from voirdire.studies.reward.result import FeatureDrive

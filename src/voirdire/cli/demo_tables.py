@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
-    from voirdire.cli.demo_responses import JudgedResponses
+    from voirdire.cli.demo_steps import JudgedResponses
     from voirdire.judging import ClassSummary
     from voirdire.stats import AltTestResult
 

@@ -7,8 +7,7 @@ import os
 import sys
 
 import voirdire
-from voirdire.cli.messages import in_options
-from voirdire.cli.shell import Command, make_app, run_app
+from voirdire.cli.shell import Command, in_options, make_app, run_app
 from voirdire.errors import RubricError, VoirdireError
 
 __all__ = ["COMMANDS", "app", "run"]

@@ -8,6 +8,7 @@ which options were typed.
 
 from __future__ import annotations
 
+import re
 import sys
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -41,7 +42,7 @@ __all__ = [
     "Command",
     "Typed",
     "UsageError",
-    "as_option",
+    "in_options",
     "make_app",
     "options_of",
     "run_app",
@@ -62,6 +63,12 @@ _KINDS = {
     "STR|PATH": "FOLDER",
 }
 _NO_DEFAULT = (None, "False", "[]", "()", "{}", "None")
+
+
+_ARGUMENT = re.compile(r"(?<!column )`(\w+)`")
+_COLUMNS = re.compile(r"""columns=\{(['"])(\w+)\1: [^}]*\}""")
+_RATERS = re.compile(r"raters=\[[^\]]*\]")
+_KEYWORD = re.compile(r"""\b(\w+)=(['"])([^'"]*)\2""")
 
 
 class UsageError(Exception):
@@ -182,13 +189,29 @@ def _spelling(field: str) -> str:
     return field.removeprefix("n_").removesuffix("_s").replace("_", "-")
 
 
-def as_option(name: str) -> str | None:
+def _as_option(name: str) -> str | None:
     """Give the option of the called command that a message of the library calls by a name."""
     arguments = _STATE.get().arguments or ()
     options = [row for row in arguments if row.parse and row.name.startswith("--")]
     by_field = {row.field_info.name: row.name for row in options}
     flag = f"--{_spelling(name)}"
     return by_field.get(name) or (flag if flag in by_field.values() else None)
+
+
+def in_options(message: str) -> str:
+    """Rewrite what a message of the library says about arguments: it means options here."""
+    message = _COLUMNS.sub(r"--column \2=YOURS", message)
+    message = message.replace("columns={...}", "--column OURS=YOURS")
+    message = message.replace("`source` must be a file", "what is read must be a file", 1)
+    message = _RATERS.sub("--rater COLUMN", message)
+    message = message.replace("`other_judge=True`", "`--other-judge`")
+    message = _KEYWORD.sub(_as_keyword, message)
+    return _ARGUMENT.sub(lambda found: f"`{_as_option(found[1]) or found[1]}`", message)
+
+
+def _as_keyword(found: re.Match[str]) -> str:
+    option = _as_option(found[1])
+    return f"{option} {found[3]!r}" if option else found[0]
 
 
 class _ShortHelp:
