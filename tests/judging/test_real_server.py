@@ -7,6 +7,8 @@ import asyncio
 import json
 import math
 import re
+import secrets
+from dataclasses import replace
 
 import msgspec
 import numpy as np
@@ -15,7 +17,7 @@ import pytest
 from servers.overheard import overhear
 from voirdire.attacks import attacked, attacks
 from voirdire.judging import Limits, LlmJudge, judge_items
-from voirdire.models import ScriptedModel, load_model
+from voirdire.models import Capabilities, ScriptedModel, load_model
 from voirdire.records import Item, Message
 from voirdire.rubrics import load_rubric, rubric_from_text
 
@@ -42,12 +44,31 @@ ITEMS = [
 ]
 
 
-def judged(server, items, rubric, **asking):
+class Seeded:
+    """A model whose draws are the same in every run."""
+
+    def __init__(self, model, seed):
+        self._model, self._seed = model, seed
+        self.name, self.settings, self.capabilities = model.name, model.settings, model.capabilities
+        self.close = model.close
+
+    async def reply(self, request):
+        if self._seed is not None:
+            request = msgspec.structs.replace(request, seed=self._seed)
+        return await self._model.reply(request)
+
+
+def judged(server, items, rubric, *, seed=None, capabilities=None, **asking):
     """Judge items one by one; give the verdicts, and what the server said of each."""
 
     async def run():
         async with overhear(server.address) as wire:
-            model = load_model(f"openai/{server.model}", base_url=f"{wire.base_url}/v1")
+            model = load_model(
+                f"openai/{server.model}",
+                base_url=f"{wire.base_url}/v1",
+                capabilities=capabilities,
+            )
+            model = Seeded(model, seed)
             judge = LlmJudge(model=model, order_check=0, limits=Limits(concurrency=1), **asking)
             (batch,) = await asyncio.to_thread(
                 lambda: list(judge_items(items, judge, rubric=rubric))
@@ -58,18 +79,13 @@ def judged(server, items, rubric, **asking):
     return batch, [answer["choices"][0] if "choices" in answer else answer for answer in answers]
 
 
-def begins_of(choice):
-    """Say where each token begins in the text."""
-    begins = [0]
-    for step in choice["logprobs"]["content"]:
-        begins.append(begins[-1] + len(step["token"]))
-    return begins
-
-
 def place_of(choice, key):
-    """Find the token right after a key's colon."""
-    text = choice["message"]["content"]
-    return begins_of(choice).index(re.search(rf'"{key}"\s*:', text).end())
+    """Find the token right after a key's colon, where a fence may stand before the content."""
+    tokens = [step["token"] for step in choice["logprobs"]["content"]]
+    said, text = "".join(tokens), choice["message"]["content"]
+    after = said.index(text) + re.search(rf'"{key}"\s*:', text).end()
+    begins = np.cumsum([0, *map(len, tokens)]).tolist()
+    return begins.index(after)
 
 
 def chances_by_hand(choice, key):
@@ -130,14 +146,20 @@ def both_are_listed(choice, key):
 
 
 @pytest.mark.slow
-def test_however_a_value_is_spelled_its_probability_is_that_of_all_spellings(llama_server):
+def test_however_a_value_is_spelled_its_probability_is_that_of_all_spellings(
+    llama_server, monkeypatch
+):
+    # the same fences and the same draws in every run
+    monkeypatch.setattr(secrets, "token_hex", lambda n_bytes: "0" * 2 * n_bytes)
     # White space of its own, words with a space before them, words in two tokens.
     wanted = {" ", " true", " false", "true", "false", "fal"}
 
     spelled = set()
-    for number in range(80):
-        language = ("en", "zh")[number % 2]  # other prompts, other likings
-        batch, choices = judged(llama_server, ITEMS, TWO, language=language, temperature=1.0)
+    for seed in range(80):
+        asking = {"language": ("en", "zh")[seed % 2], "temperature": 1.0}
+        turned = TWO.questions[::-1] if seed % 4 > 1 else TWO.questions  # other prompts
+        rubric = replace(TWO, questions=turned)
+        batch, choices = judged(llama_server, ITEMS, rubric, seed=seed, **asking)
 
         check(batch, choices)
         spelled.update(
@@ -148,6 +170,17 @@ def test_however_a_value_is_spelled_its_probability_is_that_of_all_spellings(lla
         if wanted <= spelled:
             break
     assert wanted <= spelled
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("source", ["logprob", "stated", "vote"])
+def test_babble_is_unreadable_and_never_a_score(llama_server, source):
+    free = Capabilities(forms=("text",))
+
+    batch, _ = judged(llama_server, ITEMS[:2], TWO, capabilities=free, probability=source)
+
+    assert np.isnan(batch.probabilities).all()
+    assert all(why.reason.startswith("unreadable reply: ") for why in batch.failures.values())
 
 
 @pytest.mark.slow
