@@ -2,13 +2,14 @@
 
 import json
 
-import numpy as np
 import pytest
 
 import voirdire
-from voirdire.judging.label_votes import read_votes
-from voirdire.judging.labelled_items import labelled_items
-from voirdire.records import Item, Message
+from voirdire.judging import distill_files
+from voirdire.rubrics import rubric_from_text
+
+N_ITEMS = 12
+LABELS = [(f"i{n}", "q", "yes" if n % 2 else "no") for n in range(N_ITEMS)]
 
 
 @pytest.fixture
@@ -21,136 +22,170 @@ def write(tmp_path):
     return written
 
 
-def some_items(n_items, **fields):
-    return [Item(id=f"i{number}", response="x", **fields) for number in range(n_items)]
+@pytest.fixture
+def annotations(write):
+    """Write labels, all of one rater where none is named."""
+
+    def written(labels, *, name="labels.csv"):
+        rows = [
+            ",".join(row if len(row) == 4 else (row[0], "x", *row[1:])) + "\n" for row in labels
+        ]
+        return write(name, "item,annotator,question,label\n" + "".join(rows))
+
+    return written
 
 
-def annotations(write, labels, *, name="labels.csv"):
-    rows = [f"{item},{rater},{question},{label}" for item, rater, question, label in labels]
-    return write(name, "\n".join(["item,annotator,question,label", *rows]) + "\n")
+@pytest.fixture
+def learnt(write):
+    """Make a judge from files of labels about a few items."""
+
+    def made(*labels, questions=("q",), n_items=N_ITEMS, prompt="prompt {n}", **settings):
+        rows = [
+            {
+                "id": f"i{n}",
+                "prompt": prompt.format(n=chr(97 + n) * 9),
+                "response": ("sorry " if n % 2 else "sure ") * (n + 1),
+            }
+            for n in range(n_items)
+        ]
+        items = write("items.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
+        return distill_files(items, labels, questions=questions, **{"n_folds": 3} | settings)
+
+    return made
+
+
+def content(found):
+    """Name what was learnt from: the items with their labels."""
+    (data,) = found.judge.card.data
+    return data.content_hash
 
 
 # Votes ----------------------------------------------------------------------------------------
 
 
-def test_the_majority_counts_and_ties_are_listed(write):
-    path = annotations(
-        write,
-        [
-            ("a", "x", "q", "yes"),
-            ("a", "y", "q", "yes"),
-            ("a", "z", "q", "no"),
-            ("b", "x", "q", "yes"),
-            ("b", "y", "q", "no"),
-            ("c", "x", "q", "no"),
-        ],
+def test_the_majority_counts_and_ties_are_listed(learnt, annotations):
+    other = {"yes": "no", "no": "yes"}
+    votes = [(item, rater, "q", label) for item, _, label in LABELS for rater in "xy"]
+    votes += [(item, "z", "q", other[label]) for item, _, label in LABELS]
+    tie = [("i12", "x", "q", "yes"), ("i12", "y", "q", "no")]
+
+    found = learnt(annotations([*votes, *tie]), n_items=13)
+
+    assert content(found) == content(learnt(annotations(LABELS)))
+    assert [(row.item, row.question, row.value) for row in found.tied] == [("i12", "q", "2 raters")]
+    assert found.raters == ("x", "y", "z")
+
+
+def test_raters_of_several_files_vote_together(learnt, annotations):
+    wrong = annotations([("i0", "x", "q", "yes")], name="1.csv")
+    right = annotations(
+        [(item, rater, "q", label) for item, _, label in LABELS for rater in "yz"], name="2.csv"
     )
 
-    votes = read_votes([path])
-
-    assert votes.frame.rows() == [("q", "a", True), ("q", "c", False)]
-    (tie,) = votes.tied
-    assert (tie.item, tie.question, tie.value) == ("b", "q", "2 raters")
-    assert votes.raters == ("x", "y", "z")
+    assert content(learnt(wrong, right)) == content(learnt(annotations(LABELS)))
 
 
-def test_raters_of_several_files_vote_together(write):
-    first = annotations(write, [("a", "x", "q", "yes")], name="1.csv")
-    second = annotations(write, [("a", "y", "q", "no"), ("a", "z", "q", "no")], name="2.csv")
-
-    assert read_votes([first, second]).frame.rows() == [("q", "a", False)]
-
-
-def test_verdicts_count_under_the_threshold_they_declare_and_failures_not_at_all(write):
+def test_verdicts_count_under_the_threshold_they_declare_and_failures_not_at_all(
+    learnt, write, annotations
+):
     head = "item,judge,question,label,probability,source,threshold,behavior,failure,fingerprint\n"
-    rows = "a,m,q,false,0.6,classifier,0.7,,,f\nb,m,q,,,classifier,0.7,,timeout,f\n"
-    path = write("verdicts.csv", head + rows)
+    rows = [
+        f"{item},m,q,{label == 'yes'},{0.8 if label == 'yes' else 0.6},classifier,0.7,,,f\n"
+        for item, _, label in LABELS
+    ]
+    path = write("verdicts.csv", head + "".join(rows) + "i12,m,q,,,classifier,0.7,,timeout,f\n")
 
-    assert read_votes([path]).frame.rows() == [("q", "a", False)]
-    assert read_votes([path], threshold=0.5).frame.rows() == [("q", "a", True)]
+    found = learnt(path, n_items=13)
 
-
-def test_a_file_with_a_column_judge_is_a_judges(write):
-    path = write("j.jsonl", json.dumps({"item": "a", "judge": "m", "probability": 0.9}) + "\n")
-
-    votes = read_votes([path])
-
-    assert votes.frame.rows() == [("label", "a", True)]
-    assert votes.raters == ("m",)
+    assert content(found) == content(learnt(annotations(LABELS)))
+    assert found.n_unlabelled == 1
+    with pytest.raises(voirdire.NoDataError, match="all 12 labels are yes"):
+        learnt(path, n_items=13, threshold=0.5)
 
 
-def test_wide_verdicts_are_refused_with_the_way_out(write):
+def test_a_file_with_a_column_judge_is_a_judges(learnt, write):
+    rows = [
+        {"item": item, "judge": "m", "probability": 0.9 if label == "yes" else 0.1}
+        for item, _, label in LABELS
+    ]
+    path = write("j.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
+
+    found = learnt(path, questions=["label"])
+
+    assert found.raters == ("m",)
+    assert found.judge.card.figures[0].n_positives == N_ITEMS // 2
+
+
+def test_wide_verdicts_are_refused_with_the_way_out(learnt, write):
     path = write("wide.csv", "item,behavior,q,judge,fingerprint\na,,0.3,m,f\n")
 
     with pytest.raises(voirdire.InputError, match=r"long layout.*`--layout long`"):
-        read_votes([path])
+        learnt(path)
 
 
 # Joining --------------------------------------------------------------------------------------
 
 
-def votes_of(write, labels):
-    return read_votes([annotations(write, [(i, "x", q, label) for i, q, label in labels])])
+def test_items_and_labels_meet_by_id(learnt, annotations):
+    stranger = ("alien", "q", "yes")
+
+    found = learnt(annotations([stranger, *reversed(LABELS)]), n_items=13)
+
+    assert (found.n_items, found.n_unlabelled, found.n_strangers) == (N_ITEMS, 1, 1)
+    assert content(found) == content(learnt(annotations(LABELS)))
 
 
-def test_items_and_labels_meet_by_id(write):
-    items = some_items(5)
-    labels = [(f"i{n}", "q", "yes" if n % 2 else "no") for n in range(4)] + [("alien", "q", "yes")]
+def test_labels_of_other_items_are_other_content(learnt, annotations):
+    turned = [(f"i{(n + 1) % N_ITEMS}", *rest) for n, (_, *rest) in enumerate(LABELS)]
 
-    data = labelled_items(items, votes_of(write, labels), questions=["q"], n_folds=2)
-
-    assert [item.id for item in data.items] == ["i0", "i1", "i2", "i3"]
-    assert data.labels.tolist() == [[0.0], [1.0], [0.0], [1.0]]
-    assert (data.n_unlabelled, data.n_strangers) == (1, 1)
+    assert content(learnt(annotations(turned))) != content(learnt(annotations(LABELS)))
 
 
-def test_a_missing_label_is_nan(write):
-    labels = [(f"i{n}", "q", "yes" if n % 2 else "no") for n in range(4)]
-    labels += [(f"i{n}", "r", "yes" if n % 2 else "no") for n in range(2, 6)]
+def test_an_item_without_a_label_to_one_question_teaches_the_others(learnt, annotations):
+    more = [(f"i{n}", "r", "yes" if n % 2 else "no") for n in range(4, 14)]
 
-    data = labelled_items(some_items(6), votes_of(write, labels), questions=["q", "r"], n_folds=2)
+    found = learnt(annotations([*LABELS, *more]), n_items=14, questions=["q", "r"])
 
-    assert (
-        np.isnan(data.labels).tolist()
-        == [[False, True]] * 2 + [[False, False]] * 2 + [[True, False]] * 2
+    figures = {row.question: (row.n_items, row.n_positives) for row in found.judge.card.figures}
+    assert figures == {"q": (12, 6), "r": (10, 5)}
+    assert found.n_items == 14
+
+
+def test_questions_that_cannot_be_learnt_are_left_out_with_a_reason(learnt, annotations):
+    labels = [(f"i{n}", "all_yes", "yes") for n in range(8)]
+    labels += [(f"i{n}", "rare", "yes" if n == 3 else "no") for n in range(8)]
+    names = ["q", "all_yes", "rare", "unasked"]
+    rows = [f'  - {{id: {name}, kind: boolean, text: "Is it {name}?"}}\n' for name in names]
+    head = 'schema: voirdire.rubric/1\nname: four\nversion: "1"\nquestions:\n'
+
+    found = learnt(
+        annotations([*LABELS, *labels]),
+        questions=(),
+        rubric=rubric_from_text(head + "".join(rows)),
     )
 
-
-def test_questions_that_cannot_be_learnt_are_left_out_with_a_reason(write):
-    labels = [(f"i{n}", "good", "yes" if n % 2 else "no") for n in range(8)]
-    labels += [(f"i{n}", "all_yes", "yes") for n in range(8)]
-    labels += [(f"i{n}", "rare", "yes" if n == 3 else "no") for n in range(8)]
-    questions = ["good", "all_yes", "rare", "unasked"]
-
-    data = labelled_items(some_items(8), votes_of(write, labels), questions=questions, n_folds=3)
-
-    assert data.questions == ("good",)
-    assert {row.question: row.reason for row in data.left_out} == {
+    assert found.judge.questions == ("q",)
+    assert {row.question: row.reason for row in found.left_out} == {
         "all_yes": "all 8 labels are yes",
         "rare": "yes for only 1 group of items; 3 folds need 3",
         "unasked": "no labels",
     }
 
 
-def test_nothing_to_learn_is_an_error_with_the_reasons(write):
+def test_nothing_to_learn_is_an_error_with_the_reasons(learnt, annotations):
     labels = [(f"i{n}", "q", "yes") for n in range(8)]
 
     with pytest.raises(voirdire.NoDataError, match=r"got none \(q: all 8 labels are yes\)"):
-        labelled_items(some_items(8), votes_of(write, labels), questions=["q"], n_folds=2)
+        learnt(annotations(labels))
 
 
-def test_many_answers_to_one_prompt_are_one_group(write):
-    prompt = (Message(role="user", content="Hi"),)
-    labels = [(f"i{n}", "q", "yes" if n % 2 else "no") for n in range(8)]
-
+def test_many_answers_to_one_prompt_are_one_group(learnt, annotations):
     with pytest.raises(voirdire.NoDataError, match=r"only 1 group of items"):
-        labelled_items(
-            some_items(8, prompt=prompt), votes_of(write, labels), questions=["q"], n_folds=2
-        )
+        learnt(annotations(LABELS), prompt="Hi")
 
 
-def test_no_id_in_common_shows_both_sides(write):
-    votes = votes_of(write, [("train:1", "q", "yes"), ("train:2", "q", "no")])
+def test_no_id_in_common_shows_both_sides(learnt, annotations):
+    strangers = annotations([("train:1", "q", "yes"), ("train:2", "q", "no")])
 
     with pytest.raises(voirdire.InputError, match=r"called 'i0', 'i1'.*about 'train:1', 'train:2'"):
-        labelled_items(some_items(2), votes, questions=["q"], n_folds=2)
+        learnt(strangers)

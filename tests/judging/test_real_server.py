@@ -7,94 +7,90 @@ import asyncio
 import json
 import math
 import re
+import secrets
 from dataclasses import replace
 
 import msgspec
+import numpy as np
 import pytest
 
 from servers.overheard import overhear
 from voirdire.attacks import attacked, attacks
-from voirdire.errors import BadRequestError, UnsupportedError, VerdictParseError
-from voirdire.judging.asking import Ask
-from voirdire.judging.prompts import PromptBuilder, RouterPrompt
-from voirdire.judging.reading import ReplyReader, RouterReader
-from voirdire.models import OpenAICompatibleModel
+from voirdire.judging import Limits, LlmJudge, judge_items
+from voirdire.models import Capabilities, ScriptedModel, load_model
 from voirdire.records import Item, Message
-from voirdire.rubrics import Question, load_rubric
+from voirdire.rubrics import load_rubric, rubric_from_text
 
-NONCE = "0123456789abcdef"
-N_TOP = 20
-LANGUAGES, MODES, SOURCES = ("en", "zh"), ("joint", "single"), ("logprob", "stated", "vote")
-
-
-def question(key, kind, english, chinese, **more):
-    return Question(id=key, kind=kind, text={"en": english, "zh": chinese}, **more)
-
-
-QUESTIONS = (
-    question("apology", "boolean", "Does it apologise?", "是否道歉？"),
-    question("disclaimer", "boolean", "Does it disclaim?", "是否有免责声明？"),
-    question(
-        "tone",
-        "choice",
-        "Which tone?",
-        "语气如何？",
-        labels={label: {} for label in ("kind", "cold", "neither")},
-    ),
-    question(
-        "topics",
-        "multilabel",
-        "Which topics?",
-        "涉及哪些话题？",
-        labels={label: {} for label in ("art", "food", "sport")},
-    ),
-    question("stars", "scale", "How many stars?", "几颗星？", minimum=1, maximum=5),
-    question("share", "scale", "Which share of it?", "占多少？", minimum=0, maximum=1.5),
-    question("reason", "text", "Why?", "为什么？"),
+SAFETY = load_rubric("safety")
+TWO = rubric_from_text(
+    """
+schema: voirdire.rubric/1
+name: two
+version: "1"
+questions:
+  - {id: apology, kind: boolean, text: {en: "Does it apologise?", zh: "是否道歉？"}}
+  - {id: disclaimer, kind: boolean, text: {en: "Does it disclaim?", zh: "是否有免责声明？"}}
+"""
 )
-PAIR = (question("better", "pairwise", "Which is better?", "哪个更好？"),)
-ITEMS = tuple(
+ITEMS = [
     Item(
         id=str(number),
         prompt=(Message(role="user", content=f"What about {topic}? 你怎么看？"),),
         response=f"{start} {topic} is <b>not</b> my subject. {topic * 3}",
-        other=f"Here is all about {topic}: {topic * 5}.",
     )
     for number, (topic, start) in enumerate(
         [("bread", "I'm sorry,"), ("chess", "No:"), ("maps", "抱歉，"), ("rivers", "")]
     )
-)
+]
 
 
-def judge(server, ask, items=ITEMS, *, form="json_schema", n_top=N_TOP, **sampling):
-    """Ask about items; give the answers, and what the server said for each."""
-    builder, reader = PromptBuilder(ask), ReplyReader(ask)
-    top_logprobs = n_top if ask.probability == "logprob" else None
-    more = {"form": form, "top_logprobs": top_logprobs, "temperature": 0} | sampling
+class Seeded:
+    """A model whose draws are the same in every run."""
+
+    def __init__(self, model, seed):
+        self._model, self._seed = model, seed
+        self.name, self.settings, self.capabilities = model.name, model.settings, model.capabilities
+        self.close = model.close
+
+    async def reply(self, request):
+        if self._seed is not None:
+            request = msgspec.structs.replace(request, seed=self._seed)
+        return await self._model.reply(request)
+
+
+def judged(server, items, rubric, *, seed=None, capabilities=None, **asking):
+    """Judge items one by one; give the verdicts, and what the server said of each."""
 
     async def run():
         async with overhear(server.address) as wire:
-            model = OpenAICompatibleModel(model=server.model, base_url=f"{wire.base_url}/v1")
-            try:
-                answers = []
-                for item in items:
-                    request = builder.request(item, nonce=NONCE, **more)
-                    answers.append(reader.read(await model.reply(request)))
-                return answers, [answer["choices"][0] for answer in wire.answers]
-            finally:
-                await model.close()
+            model = load_model(
+                f"openai/{server.model}",
+                base_url=f"{wire.base_url}/v1",
+                capabilities=capabilities,
+            )
+            model = Seeded(model, seed)
+            judge = LlmJudge(model=model, order_check=0, limits=Limits(concurrency=1), **asking)
+            (batch,) = await asyncio.to_thread(
+                lambda: list(judge_items(items, judge, rubric=rubric))
+            )
+            return batch, wire.answers
 
-    return asyncio.run(run())
+    batch, answers = asyncio.run(run())
+    return batch, [answer["choices"][0] if "choices" in answer else answer for answer in answers]
+
+
+def place_of(choice, key):
+    """Find the token right after a key's colon, where a fence may stand before the content."""
+    tokens = [step["token"] for step in choice["logprobs"]["content"]]
+    said, text = "".join(tokens), choice["message"]["content"]
+    after = said.index(text) + re.search(rf'"{key}"\s*:', text).end()
+    begins = np.cumsum([0, *map(len, tokens)]).tolist()
+    return begins.index(after)
 
 
 def chances_by_hand(choice, key):
     """P(true) and the missing mass at the value of a key, from the server's JSON."""
-    text, steps = choice["message"]["content"], choice["logprobs"]["content"]
-    colon = re.search(rf'"{key}"\s*:', text).end()
-    begins = [0]
-    for step in steps:
-        begins.append(begins[-1] + len(step["token"]))
-    yes, no = weigh(steps, begins.index(colon))
+    yes, no = weigh(choice["logprobs"]["content"], place_of(choice, key))
     return yes / (yes + no), 1 - yes - no
 
 
@@ -111,41 +107,15 @@ def weigh(steps, place):
     return yes, no
 
 
-def first_token(choice, key):
-    """The token right after a key's colon."""
-    at = re.search(rf'"{key}"\s*:', choice["message"]["content"]).end()
-    for step in choice["logprobs"]["content"]:
-        if at == 0:
-            return step["token"]
-        at -= len(step["token"])
-    return None
-
-
-def expected_answer(row, ask, choice):
-    value = json.loads(choice["message"]["content"])[row.id]
-    if row.kind == "boolean" and ask.probability == "logprob":
-        return pytest.approx(chances_by_hand(choice, row.id)[0], abs=1e-12)
-    if row.kind == "multilabel":
-        return tuple(value)
-    if row.kind == "pairwise" and ask.swapped:
-        return {"A": "B", "B": "A", "tie": "tie"}[value]
-    return value if isinstance(value, str) else float(value)
-
-
-def check(ask, answers, choices):
-    """Compare every answer with what the server said."""
-    assert len(answers) == len(choices) > 0
-    for answer, choice in zip(answers, choices, strict=True):
-        assert set(json.loads(choice["message"]["content"])) == {row.id for row in ask.questions}
-        assert list(answer.values) == [expected_answer(row, ask, choice) for row in ask.questions]
-        if ask.probability != "logprob" or all(row.kind != "boolean" for row in ask.questions):
-            assert answer.missing_mass is None
-            continue
-        for row, missing in zip(ask.questions, answer.missing_mass, strict=True):
-            if row.kind == "boolean":
-                assert missing == pytest.approx(chances_by_hand(choice, row.id)[1], abs=1e-9)
-            else:
-                assert math.isnan(missing)
+def check(batch, choices):
+    """Compare every probability, and what is on neither word, with what the server said."""
+    assert len(batch.items) == len(choices) > 0
+    by_hand = np.array(
+        [[chances_by_hand(choice, key) for key in batch.questions] for choice in choices]
+    )
+    assert batch.failures == {}
+    assert batch.probabilities == pytest.approx(by_hand[:, :, 0], abs=1e-12)
+    assert batch.details.missing_mass == pytest.approx(by_hand[:, :, 1], abs=1e-9)
 
 
 def first_of(values):
@@ -154,140 +124,76 @@ def first_of(values):
 
 
 @pytest.mark.ci
-@pytest.mark.parametrize("language", first_of(LANGUAGES))
-@pytest.mark.parametrize("source", first_of(SOURCES))
-@pytest.mark.parametrize("form", first_of(["json_schema", "json_object"]))
-def test_all_kinds_of_questions_in_one_call(llama_server, form, source, language):
-    ask = Ask(questions=QUESTIONS, probability=source, language=language)
-
-    answers, choices = judge(llama_server, ask, form=form)
-
-    check(ask, answers, choices)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("language", LANGUAGES)
-@pytest.mark.parametrize("source", SOURCES)
-@pytest.mark.parametrize("row", QUESTIONS, ids=lambda row: row.id)
-def test_every_kind_of_question_in_a_call_of_its_own(llama_server, row, source, language):
-    ask = Ask(questions=(row,), probability=source, mode="single", language=language)
-
-    answers, choices = judge(llama_server, ask, ITEMS[:2])
-
-    check(ask, answers, choices)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("language", LANGUAGES)
-@pytest.mark.parametrize("source", SOURCES)
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("swapped", [False, True])
-def test_pairs_in_both_orders(llama_server, swapped, mode, source, language):
-    ask = Ask(questions=PAIR, probability=source, mode=mode, language=language, swapped=swapped)
-
-    answers, choices = judge(llama_server, ask, ITEMS[:2])
-
-    check(ask, answers, choices)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("language", first_of(["en", "zh"]))
 def test_the_safety_rubric_in_one_call(llama_server, language):
-    questions = load_rubric("safety").questions
-    ask = Ask(questions=questions, language=language)
+    batch, choices = judged(llama_server, ITEMS, SAFETY, language=language)
 
-    answers, choices = judge(llama_server, ask)
-
-    check(ask, answers, choices)
+    check(batch, choices)
     for choice in choices:
-        for row in questions:
-            assert both_are_listed(choice, row.id)
-    assert len({value for answer in answers for value in answer.values}) > len(questions)
+        for key in SAFETY.propositions:
+            assert both_are_listed(choice, key)
+    assert len(set(batch.probabilities.ravel())) > len(SAFETY.propositions)
 
 
 def both_are_listed(choice, key):
     """Whether true and false are among the likely tokens where a value may begin."""
-    text, steps = choice["message"]["content"], choice["logprobs"]["content"]
-    colon, at, seen = re.search(rf'"{key}"\s*:', text).end(), 0, set()
-    for step in steps:
-        if at >= colon:
-            seen |= {top["token"].strip() for top in step["top_logprobs"]}
-            if step["token"].strip():
-                return {"true", "false"} <= seen
-        at += len(step["token"])
+    seen = set()
+    for step in choice["logprobs"]["content"][place_of(choice, key) :]:
+        seen |= {top["token"].strip() for top in step["top_logprobs"]}
+        if step["token"].strip():
+            return {"true", "false"} <= seen
     return False
 
 
 @pytest.mark.slow
-def test_however_a_value_is_spelled_its_probability_is_that_of_all_spellings(llama_server):
+def test_however_a_value_is_spelled_its_probability_is_that_of_all_spellings(
+    llama_server, monkeypatch
+):
+    # the same fences and the same draws in every run
+    monkeypatch.setattr(secrets, "token_hex", lambda n_bytes: "0" * 2 * n_bytes)
     # White space of its own, words with a space before them, words in two tokens.
     wanted = {" ", " true", " false", "true", "false", "fal"}
 
     spelled = set()
     for seed in range(80):
-        turned = QUESTIONS[1::-1] if seed % 4 > 1 else QUESTIONS[:2]  # other prompts, other likings
-        ask = Ask(questions=turned, language=("en", "zh")[seed % 2])
-        answers, choices = judge(llama_server, ask, ITEMS[:2], temperature=1.0, seed=seed)
+        asking = {"language": ("en", "zh")[seed % 2], "temperature": 1.0}
+        turned = TWO.questions[::-1] if seed % 4 > 1 else TWO.questions  # other prompts
+        rubric = replace(TWO, questions=turned)
+        batch, choices = judged(llama_server, ITEMS, rubric, seed=seed, **asking)
 
-        check(ask, answers, choices)
-        spelled.update(first_token(choice, row.id) for choice in choices for row in ask.questions)
+        check(batch, choices)
+        spelled.update(
+            choice["logprobs"]["content"][place_of(choice, key)]["token"]
+            for choice in choices
+            for key in batch.questions
+        )
         if wanted <= spelled:
             break
     assert wanted <= spelled
 
 
 @pytest.mark.slow
-def test_orders_of_the_questions_move_probabilities_but_not_their_places(llama_server):
-    ask = Ask(questions=QUESTIONS[:2])
-    turned = replace(ask, questions=ask.questions[::-1])
-
-    straight, said = judge(llama_server, ask)
-    backwards, said_backwards = judge(llama_server, turned)
-
-    check(ask, straight, said)
-    check(turned, backwards, said_backwards)
-    assert [a.values for a in straight] != [a.values[::-1] for a in backwards]
-
-
-@pytest.mark.slow
-def test_a_token_without_company_gives_no_probability(llama_server):
-    # With one likely token a place, the other side is unknown: never 0 or 1 in its stead.
-    ask = Ask(questions=QUESTIONS[:2])
-
-    with pytest.raises((UnsupportedError, VerdictParseError)):
-        judge(llama_server, ask, n_top=1)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("source", SOURCES)
+@pytest.mark.parametrize("source", ["logprob", "stated", "vote"])
 def test_babble_is_unreadable_and_never_a_score(llama_server, source):
-    ask = Ask(questions=QUESTIONS[:2], probability=source)
+    free = Capabilities(forms=("text",))
 
-    with pytest.raises(VerdictParseError) as caught:
-        judge(llama_server, ask, form="text")
+    batch, _ = judged(llama_server, ITEMS[:2], TWO, capabilities=free, probability=source)
 
-    assert caught.value.reply.text
+    assert np.isnan(batch.probabilities).all()
+    assert all(why.reason.startswith("unreadable reply: ") for why in batch.failures.values())
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("language", ["en", "zh"])
 def test_a_behavior_is_chosen_for_a_prompt(llama_server, language):
-    rubric = load_rubric("safety")
-    prompt = RouterPrompt(rubric, language)
-    reader = RouterReader(prompt.behaviors)
+    asking = {"probability": "stated", "language": language, "route": True}
 
-    async def run():
-        model = OpenAICompatibleModel(model=llama_server.model, base_url=llama_server.base_url)
-        try:
-            request = prompt.request(ITEMS[0], nonce=NONCE, form="json_schema", temperature=0)
-            return await model.reply(request)
-        finally:
-            await model.close()
+    batch, choices = judged(llama_server, ITEMS[:1], SAFETY, **asking)
 
-    reply = asyncio.run(run())
-
-    assert reader.read(reply) == json.loads(reply.text)["behavior"]
-    assert json.loads(reply.text)["behavior"] in {row.id for row in rubric.behaviors}
+    said = [json.loads(choice["message"]["content"]) for choice in choices]
+    (chosen,) = [reply["behavior"] for reply in said if "behavior" in reply]
+    assert batch.behaviors == (chosen,)
+    assert chosen in {row.id for row in SAFETY.behaviors}
 
 
 TURNS = ["<|im_start|>", "<|im_end|>"] * 2 + ["<|im_start|>"]
@@ -295,46 +201,53 @@ ATTACKS = attacks()
 SMALL = [attack for attack in ATTACKS if attack.family != "size"]
 
 
+def messages_about(items, **asking):
+    """Give what a model is sent about items."""
+    sent = []
+
+    def answer(request):
+        sent.append(msgspec.to_builtins(request.messages))
+        return {"apology": 0.5, "disclaimer": 0.5}
+
+    judge = LlmJudge(
+        model=ScriptedModel(answer), order_check=0, limits=Limits(concurrency=1), **asking
+    )
+    list(judge_items(items, judge, rubric=TWO))
+    return sent
+
+
 @pytest.mark.ci
-@pytest.mark.parametrize("language", first_of(LANGUAGES))
-@pytest.mark.parametrize("mode", first_of(MODES))
+@pytest.mark.parametrize("language", first_of(["en", "zh"]))
+@pytest.mark.parametrize("mode", first_of(["joint", "single"]))
 def test_no_attack_becomes_a_part_of_the_chat_template(llama_server, mode, language):
-    ask = Ask(questions=QUESTIONS[:1], mode=mode, language=language)
-    builder = PromptBuilder(ask)
+    items = [attacked(ITEMS[0], attack) for attack in SMALL]
 
-    seen = {}
-    for attack in SMALL:
-        request = builder.request(attacked(ITEMS[0], attack), nonce=NONCE, form="json_schema")
-        seen[attack.id] = llama_server.control_tokens(msgspec.to_builtins(request.messages))
+    sent = messages_about(items, mode=mode, language=language)
 
-    assert seen == dict.fromkeys(seen, TURNS)
-    assert len(seen) >= 40
+    assert len(sent) == len(SMALL) * (1 if mode == "joint" else 2) >= 40
+    assert [llama_server.control_tokens(messages) for messages in sent] == [TURNS] * len(sent)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("language", LANGUAGES)
-@pytest.mark.parametrize("mode", MODES)
-def test_under_attack_a_reply_still_answers_what_was_asked(llama_server, mode, language):
-    n_asked = 1 if mode == "single" else 2
-    ask = Ask(questions=QUESTIONS[:n_asked], mode=mode, language=language)
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_under_attack_a_reply_still_answers_what_was_asked(llama_server, language):
     items = [attacked(ITEMS[0], attack) for attack in SMALL]
 
-    answers, choices = judge(llama_server, ask, items)
+    batch, choices = judged(llama_server, items, TWO, language=language)
 
-    assert len(answers) == len(SMALL)
-    for answer, choice in zip(answers, choices, strict=True):
-        assert list(answer.values) == [expected_answer(row, ask, choice) for row in ask.questions]
-        assert all(0 < value < 1 for value in answer.values)
+    check(batch, choices)
+    assert ((batch.probabilities > 0) & (batch.probabilities < 1)).all()
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["size/words", "size/brackets"])
 def test_a_huge_response_neither_breaks_out_nor_fits(llama_server, name):
     attack = next(attack for attack in ATTACKS if attack.id == name)
-    item = attacked(ITEMS[0], attack)
-    ask = Ask(questions=QUESTIONS[:1])
-    request = PromptBuilder(ask).request(item, nonce=NONCE, form="json_schema")
+    items = [attacked(ITEMS[0], attack), ITEMS[1]]
 
-    assert llama_server.control_tokens(msgspec.to_builtins(request.messages)) == TURNS
-    with pytest.raises(BadRequestError, match="context"):
-        judge(llama_server, ask, [item])
+    batch, _ = judged(llama_server, items[::-1], TWO)
+
+    assert llama_server.control_tokens(messages_about(items)[0]) == TURNS
+    assert not np.isnan(batch.probabilities[0]).any()
+    assert batch.failures[1, 0].reason.startswith("bad request: ")
+    assert "context" in batch.failures[1, 0].reason
