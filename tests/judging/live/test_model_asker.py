@@ -326,6 +326,25 @@ def test_what_somebody_waits_for_is_begun_first_and_what_is_late_comes_after_it(
     assert set(script.seen.values()) == {1}
 
 
+def test_what_is_late_and_asked_for_again_waits_for_few_others(run):
+    script = Script(delay_s=3.0)
+    judge = judge_of(script, limits=Limits(concurrency=1))
+
+    async def work():
+        async with living(judge) as live:
+            await live.ask(items_of(8), deadline_s=1.0)
+            others = asyncio.create_task(live.ask(items_of(20, start=20), deadline_s=1_000.0))
+            await asyncio.sleep(10)
+            await live.ask(items_of(1, start=5), deadline_s=1_000.0)
+            await others
+
+    run(work())
+
+    began = [int(response.partition("-")[2].partition(",")[0]) for response, _ in script.seen]
+    # some four are begun by then; with each that follows, one of those that are late is looked at
+    assert 3 < began.index(5) <= 4 + 6
+
+
 def test_what_is_late_for_too_long_is_not_begun_any_more(run):
     script = Script(delay_s=3.0)
     judge = judge_of(script, limits=Limits(concurrency=1, timeout_s=10.0))
