@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from voirdire.judging.calls.committing import Commit
     from voirdire.judging.calls.ladder import StepDown
     from voirdire.judging.calls.limits import Limits
-    from voirdire.judging.calls.state import CallerState, Speed
+    from voirdire.judging.calls.state import CallerState
 
 __all__ = [
     "Call",
@@ -23,7 +23,6 @@ __all__ = [
     "Commit",
     "Limits",
     "Outcome",
-    "Speed",
     "StepDown",
     "decode_attempt",
     "encode_attempt",
@@ -37,7 +36,6 @@ _HOMES = {
     "Commit": "committing",
     "Limits": "limits",
     "Outcome": "call",
-    "Speed": "state",
     "StepDown": "ladder",
     "decode_attempt": "attempts",
     "encode_attempt": "attempts",

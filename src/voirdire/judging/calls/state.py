@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -14,7 +13,7 @@ if TYPE_CHECKING:
     from voirdire.judging.calls.ladder import Ladder, StepDown
     from voirdire.records import Reply
 
-__all__ = ["CallerState", "Counts", "Speed"]
+__all__ = ["CallerState", "Counts"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,49 +134,3 @@ class Counts:
             concurrency=int(gate.slots.limit),
             is_stopped=gate.is_stopped,
         )
-
-
-class Speed:
-    """How many of something happen per second, over the last stretch of time.
-
-    Told the count now and then (by a progress bar, say), it costs what is counted nothing.
-
-    Parameters
-    ----------
-    window_s : float, optional
-        Seconds to look back.
-
-    Examples
-    --------
-    >>> speed = Speed(window_s=10)
-    >>> for second in range(21):
-    ...     speed.note(100 * second, now=float(second))
-    >>> speed.per_second
-    100.0
-    """
-
-    def __init__(self, *, window_s: float = 20.0) -> None:
-        self._window_s = window_s
-        self._noted: deque[tuple[float, float]] = deque()
-
-    def note(self, count: float, *, now: float) -> None:
-        """Tell how many there were up to `now`, in seconds.
-
-        Parameters
-        ----------
-        count : float
-            All of them so far.
-        now : float
-            Seconds, from any beginning.
-        """
-        self._noted.append((now, count))
-        while len(self._noted) > 2 and self._noted[1][0] <= now - self._window_s:
-            self._noted.popleft()
-
-    @property
-    def per_second(self) -> float:
-        """The rate, at least 0; 0 before it was told twice."""
-        if len(self._noted) < 2:
-            return 0.0
-        (start, before), (end, after) = self._noted[0], self._noted[-1]
-        return max(0.0, (after - before) / (end - start)) if end > start else 0.0
