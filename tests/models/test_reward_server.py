@@ -110,15 +110,15 @@ def _token(monkeypatch):
     monkeypatch.setenv("VOIRDIRE_TOKEN", TOKEN)
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def clock(monkeypatch):
-    """Let the client wait for nothing."""
+    """Let the client wait for nothing before it asks again."""
     clock = PassingClock()
     clock.rule(reward_server, monkeypatch)
     return clock
 
 
-def test_it_asks_for_verdicts_and_reads_them(clock):
+def test_it_asks_for_verdicts_and_reads_them():
     with serving(answer()) as (address, seen):
         found = ask(address, deadline_s=10.0)
 
@@ -328,7 +328,6 @@ def test_a_server_that_does_not_answer_costs_the_deadline():
         ask(address, deadline_s=0.3)
 
 
-@pytest.mark.ci
 def test_a_connection_that_breaks_is_tried_again():
     async def hang_up(request):
         request.transport.abort()
