@@ -3,7 +3,7 @@
 import pytest
 
 from servers.faulty import faulty_server  # noqa: F401  # a fixture
-from voirdire.rewards.given_weights import reward_of_weights
+from voirdire.rewards import reward_of_weights
 from web.served import odd, serving
 
 TOKEN = "a-token-of-some-length-0123456789"
