@@ -51,9 +51,6 @@ class AskedApp:
             "http_version": "1.1",
             "method": method,
             "scheme": "http",
-            "path": path,
-            "raw_path": path.encode(),
-            "query_string": b"",
             "root_path": "",
             "client": ("127.0.0.1", 1),
             "server": ("127.0.0.1", 2),
@@ -63,6 +60,8 @@ class AskedApp:
                 if value is not None
             ],
         }
+        scope["path"], _, query = path.partition("?")
+        scope["query_string"] = query.encode()
         sent = []
 
         async def take(message):
@@ -77,6 +76,8 @@ class AskedApp:
     async def ask(self, method, path, body=None, *, headers=None):
         if not isinstance(body, bytes | None):
             body = json.dumps(body).encode()
+        length = {} if body is None else {"content-length": str(len(body))}
+        headers = length | {name.lower(): value for name, value in (headers or {}).items()}
         return await self.send(method, path, pieces(body or b""), headers=headers)
 
     async def post(self, items, **asked):
@@ -129,6 +130,37 @@ def asked_app(judge=None, **settings):
             yield app, runner.run
         finally:
             runner.run(stack.aclose())
+
+
+@dataclass(frozen=True)
+class AppServer:
+    """An application that is asked as a server is, see `web.served.Served`."""
+
+    app: AskedApp
+    run: object
+    headers: dict
+
+    def ask(self, method, path, body=None, *, headers=None):
+        told = self.headers | (headers or {})
+        return self.run(self.app.ask(method, path, body, headers=told))
+
+    def post(self, items, **asked):
+        return self.ask("POST", "/v1/rewards", {"items": items, **asked})
+
+    def get(self, path, *, headers=None):
+        return self.ask("GET", path, headers=headers)
+
+    def figures(self):
+        """Read /metrics: by name with labels."""
+        return self.get("/metrics").figures
+
+
+@contextlib.contextmanager
+def app_server(judge=None, *, token=None, **settings):
+    """Begin an application that is asked with its token, where it has one."""
+    headers = {} if token is None else {"Authorization": f"Bearer {token}"}
+    with asked_app(judge, token=token, **settings) as (app, run):
+        yield AppServer(app, run, headers)
 
 
 def at(app, host):

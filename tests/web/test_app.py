@@ -1,4 +1,4 @@
-"""The routes of a real server, asked over real connections."""
+"""The routes of a server, and that they give what the library gives."""
 
 import json
 import math
@@ -57,11 +57,11 @@ def scores(safety_reward):
 # Rewards --------------------------------------------------------------------------------------
 
 
-@pytest.mark.ci
-def test_rewards_are_those_of_the_library(local, scores):
+@pytest.mark.parametrize("server", ["local", pytest.param("local_server", marks=pytest.mark.ci)])
+def test_rewards_are_those_of_the_library(server, request, scores):
     expected, reward = scores
 
-    found = local.post(ITEMS).json
+    found = request.getfixturevalue(server).post(ITEMS).json
 
     assert found["rewards"] == expected.rewards.tolist()
     assert found["rule_rewards"] == expected.rule_rewards.tolist()
