@@ -42,8 +42,8 @@ def test_a_body_of_exactly_the_bound_is_read(small):
     [
         ((b" " * 60, b" " * 41), None, "end", "too_large"),
         ((b" " * 60, b" " * 41), "101", "end", "too_large"),
-        ((b"x",), None, "silence", "too_slow"),
-        ((b"x",), "50", "silence", "too_slow"),
+        ((b" " * 50,), None, "silence", "too_slow"),
+        ((b" " * 50,), "60", "silence", "too_slow"),
     ],
 )
 def test_what_is_refused_is_no_longer_held(small, given, length, then, code):

@@ -26,8 +26,10 @@ class Waiting:
     async def hold(self, n_items):
         """Let so many items wait for the judge."""
         before = await self.under_way()
-        self.tasks.append(asyncio.create_task(self.app.post(waiting_items(n_items))))
-        while await self.under_way() < before + n_items:  # noqa: ASYNC110  # only figures tell
+        task = asyncio.create_task(self.app.post(waiting_items(n_items)))
+        self.tasks.append(task)
+        while await self.under_way() < before + n_items:  # only figures tell
+            assert not task.done()
             await asyncio.sleep(0)
 
     async def under_way(self):
