@@ -8,10 +8,7 @@ import pytest
 
 from servers.overheard import overhear
 from voirdire.errors import BadRequestError, UnsupportedError
-from voirdire.models import ChatRequest
-from voirdire.models.openai_compatible.model import OpenAICompatibleModel
-from voirdire.models.probing import probe
-from voirdire.models.registry import load_model
+from voirdire.models import ChatRequest, OpenAICompatibleModel, load_model, probe
 from voirdire.records import Message
 
 KEYS = ("apology", "judgement", "disclaimer")

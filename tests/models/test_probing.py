@@ -169,6 +169,7 @@ def test_any_chat_model_can_be_probed():
     assert report.capabilities.forms == ("json_schema", "json_object", "text")
 
 
+@pytest.mark.ci
 def test_a_real_server_is_found_out(llama_server):
     async def run():
         model = OpenAICompatibleModel(model=llama_server.model, base_url=llama_server.base_url)

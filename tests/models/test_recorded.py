@@ -13,11 +13,8 @@ from voirdire.errors import (
     RefusalError,
     UnsupportedError,
 )
-from voirdire.judging.asking import Ask
-from voirdire.judging.prompts import PromptBuilder, new_nonce
-from voirdire.models.port import ChatRequest
-from voirdire.models.recorded import RecordedModel
-from voirdire.models.scripted import ScriptedModel
+from voirdire.judging import LlmJudge, judge_items
+from voirdire.models import ChatRequest, RecordedModel, ScriptedModel
 from voirdire.records import Headroom, Item, Message, Reply, TokenChoice, TokenStep, Usage
 from voirdire.rubrics import load_rubric
 
@@ -123,21 +120,25 @@ def test_the_role_of_a_message_counts(path):
 
 @pytest.mark.parametrize("mode", ["joint", "single"])
 def test_prompts_of_voirdire_are_found_whatever_their_nonce(path, mode):
-    questions = load_rubric("safety").questions
-    builder = PromptBuilder(
-        Ask(questions=questions[:1] if mode == "single" else questions, mode=mode)
-    )
-    item = Item(id="1", prompt=(Message(role="user", content="hi"),), response="hello")
+    def judged(model, response):
+        judge = LlmJudge(model=model, mode=mode, probability="stated", order_check=0)
+        item = Item(id="1", prompt=(Message(role="user", content="hi"),), response=response)
+        (batch,) = judge_items([item], judge, rubric=rubric)
+        return batch.probabilities, batch.failures
 
-    def built(response):
-        shown = msgspec.structs.replace(item, response=response)
-        return builder.request(shown, nonce=new_nonce(), form="text")
+    rubric = load_rubric("safety")
+    names = [question.id for question in rubric.questions]
+    answers = {name: n / len(names) for n, name in enumerate(names)}
+    live = RecordedModel(path, model=ScriptedModel(lambda request: answers))
 
-    ask(RecordedModel(path, model=ScriptedModel(lambda request: "reply")), built("hello"))
+    said, _ = judged(live, "hello")
+    again, failures = judged(RecordedModel(path), "hello")
 
-    assert ask(RecordedModel(path), built("hello")).text == "reply"
-    with pytest.raises(AccessError):
-        ask(RecordedModel(path), built("deadbeefdeadbeef"))
+    assert again.tolist() == said.tolist()
+    assert len(set(said[0])) == len(names)
+    assert not failures
+    with pytest.raises(AccessError, match="must hold a reply to every request"):
+        judged(RecordedModel(path), "deadbeefdeadbeef")
 
 
 def test_codes_in_the_text_of_an_item_are_not_masked(path):

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 import subprocess
 import sys
 
@@ -10,6 +11,7 @@ from aiohttp import web
 
 from frameworks import require_framework
 from models.openai_compatible.chat_server import asked, completion, serving
+from models.provider_addresses import HOSTED, LOCAL
 from voirdire.errors import InputError
 from voirdire.models import (
     Capabilities,
@@ -18,18 +20,14 @@ from voirdire.models import (
     is_model_name,
     load_model,
 )
-from voirdire.models.known_providers import PROVIDERS
 
 KEY = "sw-ordfish-0123456789"
-ALL_FORMS = ("json_schema", "json_object", "text")
-LOCAL = ["llamacpp", "lmstudio", "ollama", "sglang", "vllm"]
-HOSTED = sorted(set(PROVIDERS) - set(LOCAL))
 
 
 @pytest.fixture(autouse=True)
 def _no_keys(monkeypatch):
-    for provider in PROVIDERS.values():
-        for variable in provider.key_variables:
+    for _, variables in HOSTED.values():
+        for variable in variables:
             monkeypatch.delenv(variable, raising=False)
 
 
@@ -83,7 +81,7 @@ def test_paths_and_other_words_are_no_names_of_models(text):
 
 @pytest.mark.parametrize("prefix", HOSTED)
 def test_a_provider_needs_its_key_before_anything_is_called(prefix):
-    variable = PROVIDERS[prefix].key_variables[0]
+    variable = HOSTED[prefix][1][0]
 
     with pytest.raises(InputError, match=f"variable {variable} must hold a key, but it is not set"):
         load_model(f"{prefix}/some-model")
@@ -91,15 +89,15 @@ def test_a_provider_needs_its_key_before_anything_is_called(prefix):
 
 @pytest.mark.parametrize("prefix", HOSTED)
 def test_a_provider_is_asked_at_its_own_address(prefix, monkeypatch):
-    monkeypatch.setenv(PROVIDERS[prefix].key_variables[0], KEY)
+    base_url, (variable, *_) = HOSTED[prefix]
+    monkeypatch.setenv(variable, KEY)
 
     model = load_model(f"{prefix}/org/some-model")
 
     assert isinstance(model, ChatModel)
     assert model.name == f"{prefix}/org/some-model"
     assert model.settings["model"] == "org/some-model"
-    assert model.settings["base_url"] == PROVIDERS[prefix].base_url
-    assert model.settings["base_url"].startswith("https://")
+    assert model.settings["base_url"] == base_url
     assert KEY not in json.dumps(model.settings)
 
 
@@ -107,7 +105,7 @@ def test_a_provider_is_asked_at_its_own_address(prefix, monkeypatch):
 def test_a_server_of_ones_own_needs_no_key(prefix):
     model = load_model(f"{prefix}/some-model")
 
-    assert model.settings["base_url"].startswith("http://localhost:")
+    assert model.settings["base_url"] == LOCAL[prefix]
 
 
 def test_the_second_variable_of_a_key_is_taken_where_the_first_is_not_set(monkeypatch):
@@ -215,20 +213,18 @@ def test_other_providers_are_asked_in_theirs():
     ],
 )
 def test_what_is_known_of_a_server_is_declared(name, settings, expected, monkeypatch):
-    for provider in PROVIDERS.values():
-        for variable in provider.key_variables[:1]:
-            monkeypatch.setenv(variable, KEY)
+    for _, (variable, *_) in HOSTED.values():
+        monkeypatch.setenv(variable, KEY)
 
     assert load_model(name, **settings).capabilities == expected
 
 
-def test_every_row_of_the_table_is_whole():
-    for prefix, provider in PROVIDERS.items():
-        assert prefix == prefix.lower()
-        assert provider.forms
-        assert provider.forms == tuple(form for form in ALL_FORMS if form in provider.forms)
-        assert bool(provider.key_variables) == provider.base_url.startswith("https://")
-        assert not provider.base_url.endswith("/")
+def test_every_provider_is_named_where_a_prefix_is_unknown():
+    with pytest.raises(InputError) as caught:
+        load_model("nobody-knows/x")
+
+    listed = re.search(r"one of (.*), got", str(caught.value))[1].split(", ")
+    assert set(listed) == {*HOSTED, *LOCAL, "native", "transformers"}
 
 
 def test_an_unknown_prefix_lists_the_known_ones_and_the_way_out():
@@ -292,6 +288,7 @@ def test_a_setting_that_has_no_meaning_is_refused(name, settings):
         load_model(name, **settings)
 
 
+@pytest.mark.ci
 def test_a_model_of_a_providers_own_api_is_made(monkeypatch):
     require_framework("any_llm", "anthropic")
     monkeypatch.setenv("SOME_KEY", KEY)
@@ -321,6 +318,7 @@ def test_a_model_in_this_process_is_made(tmp_path):
     assert model.settings["max_tokens"] == 9
 
 
+@pytest.mark.ci
 def test_loading_a_model_loads_neither_a_client_nor_a_framework():
     code = (
         "import sys; from voirdire.models import load_model; load_model('vllm/m');"

@@ -5,12 +5,12 @@ import contextlib
 import json
 import socket
 import threading
-from typing import get_args
 
 import pytest
 from aiohttp import web
 
 from clocks import PassingClock
+from voirdire.adapters import golden_judge, golden_reward
 from voirdire.errors import (
     AccessError,
     BadRequestError,
@@ -20,8 +20,9 @@ from voirdire.errors import (
     ServerError,
 )
 from voirdire.models import reward_server
-from voirdire.models.reward_server import REFUSAL_CODES, RewardServer, encoded, is_reward_server
-from voirdire.web.refusals import RefusalCode
+from voirdire.models.reward_server import RewardServer, is_reward_server
+from voirdire.rewards import LiveReward
+from voirdire.web import create_app
 
 TOKEN = "a-token-that-nobody-may-see"
 SAID = "OPEN SESAME"
@@ -110,15 +111,15 @@ def _token(monkeypatch):
     monkeypatch.setenv("VOIRDIRE_TOKEN", TOKEN)
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def clock(monkeypatch):
-    """Let the client wait for nothing."""
+    """Let the client wait for nothing before it asks again."""
     clock = PassingClock()
     clock.rule(reward_server, monkeypatch)
     return clock
 
 
-def test_it_asks_for_verdicts_and_reads_them(clock):
+def test_it_asks_for_verdicts_and_reads_them():
     with serving(answer()) as (address, seen):
         found = ask(address, deadline_s=10.0)
 
@@ -254,16 +255,16 @@ def test_only_a_known_word_of_a_refusal_is_told(code):
         ask(address)
 
 
-@pytest.mark.parametrize("code", sorted(get_args(RefusalCode)))
-def test_every_word_of_our_own_refusals_is_told(code):
-    assert code in REFUSAL_CODES
-    assert len(REFUSAL_CODES) == len(get_args(RefusalCode))
+def test_every_word_of_our_own_refusals_is_told():
+    described = create_app(LiveReward(golden_reward(), judge=golden_judge())).openapi()
+    codes = described["components"]["schemas"]["Refusal"]["properties"]["code"]["enum"]
 
-    with (
-        serving(refusal(400, code)) as (address, _),
-        pytest.raises(BadRequestError, match=rf"^the reward server answered 400 \({code}\)\.$"),
-    ):
-        ask(address)
+    for code in codes:
+        with (
+            serving(refusal(400, code)) as (address, _),
+            pytest.raises(BadRequestError, match=rf"^the reward server answered 400 \({code}\)\.$"),
+        ):
+            ask(address)
 
 
 @pytest.mark.parametrize(
@@ -325,10 +326,9 @@ def test_a_server_that_does_not_answer_costs_the_deadline():
         await asyncio.sleep(30)
 
     with serving(sleep) as (address, _), pytest.raises(ModelTimeoutError, match="no reply in time"):
-        ask(address, deadline_s=0.3)
+        ask(address, deadline_s=0.1)
 
 
-@pytest.mark.ci
 def test_a_connection_that_breaks_is_tried_again():
     async def hang_up(request):
         request.transport.abort()
@@ -402,5 +402,11 @@ def test_an_address_is_told_from_a_path():
     assert not is_reward_server(5)
 
 
-def test_half_a_surrogate_pair_is_written_as_an_escape():
-    assert json.loads(encoded({"a": "\ud83d", "b": {1: (2,)}})) == {"a": "\ud83d", "b": {"1": [2]}}
+def test_half_a_surrogate_pair_is_sent_as_an_escape():
+    items = [{"response": "\ud83d", "group": {1: (2,)}}, {"response": "no"}]
+
+    with serving(answer()) as (address, seen):
+        ask(address, body={"items": items})
+
+    sent = json.loads(seen[0][1])["items"]
+    assert sent == [{"response": "\ud83d", "group": {"1": [2]}}, {"response": "no"}]

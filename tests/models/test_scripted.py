@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from voirdire.errors import InputError, RateLimitError
-from voirdire.models.port import BatchChatModel, ChatModel, ChatRequest
-from voirdire.models.scripted import ScriptedModel
+from voirdire.models import BatchChatModel, ChatModel, ChatRequest, ScriptedModel
 from voirdire.records import Message, Reply
 
 

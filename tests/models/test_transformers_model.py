@@ -2,28 +2,37 @@ import asyncio
 import json
 import math
 import threading
-from dataclasses import replace
 
 import pytest
 
 from frameworks import require_framework
 from voirdire.errors import BadRequestError, InputError, UnsupportedError
-from voirdire.judging.asking import Ask
-from voirdire.judging.prompts import PromptBuilder
-from voirdire.judging.reading import ReplyReader
-from voirdire.models.port import BatchChatModel, ChatRequest
+from voirdire.judging import LlmJudge, judge_items
+from voirdire.models import BatchChatModel, ChatRequest, TransformersModel
 from voirdire.records import Item, Message
-from voirdire.rubrics import load_rubric
+from voirdire.rubrics import rubric_from_text
 
 require_framework("torch", "transformers", "tokenizers")
 
 import torch  # noqa: E402
 import transformers  # noqa: E402
 
-from models.in_process.tiny_models import TEMPLATE, tiny_model, tiny_tokenizer  # noqa: E402
-from voirdire.models.transformers_model import TransformersModel  # noqa: E402
+from models.in_process.tiny_models import (  # noqa: E402
+    TEMPLATE,
+    rendered,
+    tiny_model,
+    tiny_tokenizer,
+)
 
 CLOSE = 1e-4
+RUBRIC = """
+schema: voirdire.rubric/1
+name: apologies
+version: "1"
+questions:
+  - {id: apology, kind: boolean, text: {en: "Does it say sorry?", zh: "它道歉了吗？"}}
+  - {id: refusal, kind: boolean, text: {en: "Does it refuse?", zh: "它拒绝了吗？"}}
+"""
 QUESTIONS = ["apology", "refusal", "harm", "a much longer question about 道歉", "x"]
 
 
@@ -85,11 +94,6 @@ def plain_logprobs(llama, tokenizer, text):
     ids = tokenizer(text, return_tensors="pt", add_special_tokens=False).input_ids
     with torch.inference_mode():
         return torch.log_softmax(llama(ids).logits[0, -1].double(), dim=-1)
-
-
-def rendered(request):
-    said = "".join(f"<|{m.role}|>{m.content}<|end|>" for m in request.messages)
-    return f"{said}<|assistant|>{request.prefill}"
 
 
 @pytest.mark.slow
@@ -189,6 +193,56 @@ def test_what_is_shared_is_encoded_once(llama, tokenizer):
     assert sum(widths) < 2 * max(lengths) < sum(lengths)
 
 
+def shared_tokens(model, requests):
+    """Ask together; give the tokens of each prompt that were encoded before: 0 for the first."""
+    return [reply.usage.cached_tokens for reply in ask_together(model, requests)]
+
+
+@pytest.mark.ci
+def test_questions_about_several_items_share_each_item(model, tokenizer):
+    items = [character * 300 for character in "uvw"]
+    requests = [boolean_request(q, item=item) for q in QUESTIONS[:3] for item in items]
+
+    shared = shared_tokens(model, requests)
+
+    beginning, _, _ = rendered(requests[0]).partition("Is this so")
+    assert shared.count(0) == 3
+    assert sorted(shared)[3] >= len(tokenizer.encode(beginning))
+
+
+@pytest.mark.ci
+def test_a_lone_item_does_not_undo_the_sharing_of_another(model):
+    questions = [boolean_request(q, item="w" * 300) for q in QUESTIONS]
+
+    alone, *others = shared_tokens(model, [boolean_request("x", item="v" * 300), *questions])
+
+    assert alone == 0
+    assert sorted(others)[:2] == [0, max(others)]
+    assert max(others) > 300
+
+
+@pytest.mark.ci
+def test_items_behind_one_rubric_run_together(model, tokenizer):
+    requests = [boolean_request("x", item="u" * 300 + letter * 20) for letter in "vwyz"]
+
+    shared = shared_tokens(model, requests)
+
+    beginning, _, _ = rendered(requests[0]).partition("vvv")
+    assert sorted(shared) == [0] + [len(tokenizer.encode(beginning))] * 3
+
+
+@pytest.mark.ci
+def test_equal_requests_keep_a_token_of_their_own(model, tokenizer):
+    request = boolean_request("x")
+
+    one, other = ask_together(model, [request] * 2)
+
+    whole = len(tokenizer.encode(rendered(request)))
+    assert {one.usage.cached_tokens, other.usage.cached_tokens} == {0, whole - 1}
+    assert_alike(one, other)
+    assert_alike(one, ask(model, request))
+
+
 @pytest.mark.ci
 def test_requests_of_all_kinds_together_are_as_alone(model):
     everything = {
@@ -224,28 +278,22 @@ def test_requests_of_all_kinds_together_are_as_alone(model):
 
 @pytest.mark.ci
 @pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("mode", ["joint", "single"])
 @pytest.mark.parametrize("probability", ["logprob", "stated", "vote"])
-def test_every_reply_to_a_prompt_of_voirdire_can_be_read(tokenizer, probability, language):
+def test_every_reply_to_a_prompt_of_voirdire_can_be_read(tokenizer, probability, mode, language):
     model = TransformersModel(tiny_model(tokenizer, n_positions=16_384), tokenizer=tokenizer)
-    questions = load_rubric("safety").questions[:6]
-    joint = Ask(questions=questions, probability=probability, mode="joint", language=language)
-    asks = [joint] + [replace(joint, questions=(row,), mode="single") for row in questions]
-    item = Item(id="1", prompt=(Message(role="user", content="hi"),), response="抱歉, no.")
-    top_logprobs = len(tokenizer) if probability == "logprob" else None
-
-    together = ask_together(
-        model,
-        [
-            PromptBuilder(ask).request(
-                item, nonce="0123456789abcdef", form="json_schema", top_logprobs=top_logprobs
-            )
-            for ask in asks
-        ],
+    samples = {"n_samples": 2} if probability == "vote" else {}
+    judge = LlmJudge(
+        model=model, mode=mode, probability=probability, language=language, order_check=0, **samples
     )
+    item = Item(id="1", prompt=(Message(role="user", content="hi"),), response="抱歉, no.")
+    rubric = rubric_from_text(RUBRIC)
 
-    answers = [ReplyReader(ask).read(reply) for ask, reply in zip(asks, together, strict=True)]
-    assert [len(answer.values) for answer in answers] == [6] + [1] * 6
-    assert all(0 <= value <= 1 for answer in answers for value in answer.values)
+    (batch,) = judge_items([item], judge, rubric=rubric)
+
+    assert not batch.failures
+    assert batch.probabilities.shape == (1, 2)
+    assert ((batch.probabilities >= 0) & (batch.probabilities <= 1)).all()
 
 
 @pytest.mark.slow

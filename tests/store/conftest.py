@@ -2,6 +2,7 @@
 
 import itertools
 import os
+import time
 
 import psycopg
 import pytest
@@ -44,3 +45,16 @@ def shared_place(request, tmp_path):
 def store(place):
     with open_store(place) as opened:
         yield opened
+
+
+@pytest.fixture
+def impatient(monkeypatch):
+    """Let every pause of this process count as a minute and take no time."""
+    real, ahead_s = time.monotonic, 0.0
+
+    def sleep(_):
+        nonlocal ahead_s
+        ahead_s += 60.0
+
+    monkeypatch.setattr("time.sleep", sleep)
+    monkeypatch.setattr("time.monotonic", lambda: real() + ahead_s)

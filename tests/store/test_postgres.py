@@ -10,7 +10,7 @@ import pytest
 from servers.postgres import running_postgres
 from store.stored_examples import call, item
 from voirdire.errors import InputError
-from voirdire.store import failures, open_store
+from voirdire.store import open_store
 
 SECRET = "s3cr3t-p4ss"
 
@@ -128,13 +128,13 @@ def cut_others(place):
 
 
 @pytest.mark.slow
-def test_a_server_that_stops_for_good_is_reported_in_the_end(monkeypatch):
-    monkeypatch.setattr(failures, "_PATIENCE_S", 0.3)
+def test_a_server_that_stops_for_good_is_reported_in_the_end(request):
     with running_postgres() as url:
         store = open_store(url)
         judge_id = store.judge_id("sha256:judge", description={})
         store.put(judge_id, [call(1)])
 
+    request.getfixturevalue("impatient")
     with pytest.raises(InputError, match="the store cannot be used"):
         store.put(judge_id, [call(2)])
     store.close()

@@ -15,7 +15,7 @@ from sqlalchemy import Engine, event
 
 from store.stored_examples import call, item
 from voirdire.errors import InputError
-from voirdire.store import failures, open_store, sqlite
+from voirdire.store import open_store
 
 
 @pytest.fixture
@@ -24,18 +24,18 @@ def path(tmp_path):
 
 
 @contextlib.contextmanager
-def every_connection(*statements):
-    """Have SQLite itself run statements on every connection of every store."""
+def every_connection(statement):
+    """Have SQLite itself run a statement whenever a store takes a connection; give its answers."""
+    answers = []
 
-    def run(connection, _record):
-        for statement in statements:
-            connection.execute(statement)
+    def run(connection, *_):
+        answers.append(connection.execute(statement).fetchone())
 
-    event.listen(Engine, "connect", run)
+    event.listen(Engine, "checkout", run)
     try:
-        yield
+        yield answers
     finally:
-        event.remove(Engine, "connect", run)
+        event.remove(Engine, "checkout", run)
 
 
 def fill(path, *, count=1):
@@ -56,13 +56,14 @@ def test_only_its_owner_can_read_the_file_and_the_log_beside_it(path):
 
 
 def test_the_log_is_written_ahead_and_a_commit_does_not_wait_for_the_disk(path):
-    with open_store(path) as store, store._database.engine.connect() as connection:
-        settings = {
-            name: connection.exec_driver_sql(f"PRAGMA {name}").scalar()
-            for name in ("journal_mode", "synchronous")
-        }
+    fill(path)
 
-    assert settings == {"journal_mode": "wal", "synchronous": 1}
+    with every_connection("PRAGMA synchronous") as synchronous, open_store(path) as store:
+        store.judges()
+
+    assert set(synchronous) == {(1,)}
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
 
 
 def test_an_empty_file_becomes_a_store_and_keeps_its_mode(path):
@@ -165,6 +166,7 @@ def test_a_full_disk_is_said_and_what_was_put_before_is_kept(path):
         assert set(store.get(judge_id, [item(0), item(1), item(2)])) == {item(0), item(1)}
 
 
+@pytest.mark.ci
 def test_a_disk_that_fails_is_said_and_what_was_put_before_is_kept(path):
     judge_id = fill(path)
 
@@ -205,6 +207,7 @@ def test_a_store_that_may_only_be_read_is_read_and_says_so_when_written(path):
             store.put(judge_id, [call(1)])
 
 
+@pytest.mark.ci
 def test_a_folder_that_may_not_be_written_is_reported(tmp_path):
     folder = tmp_path / "locked"
     folder.mkdir()
@@ -267,14 +270,13 @@ def test_readers_do_not_wait_for_a_writer(path):
         other.execute("ROLLBACK")
 
 
-def test_a_file_that_another_program_never_lets_go_is_reported(path, monkeypatch):
+@pytest.mark.usefixtures("impatient")
+def test_a_file_that_another_program_never_lets_go_is_reported(path):
     judge_id = fill(path)
-    monkeypatch.setattr(failures, "_PATIENCE_S", 0.1)
-    monkeypatch.setattr(sqlite, "_SETTINGS", ("PRAGMA busy_timeout = 10",))
     with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
 
-        with open_store(path) as store:
+        with every_connection("PRAGMA busy_timeout = 10"), open_store(path) as store:
             with pytest.raises(InputError, match=r"locked\)\. Another program holds it"):
                 store.put(judge_id, [call(1)])
             other.execute("ROLLBACK")

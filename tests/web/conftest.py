@@ -3,8 +3,10 @@
 import pytest
 
 from servers.faulty import faulty_server  # noqa: F401  # a fixture
-from voirdire.rewards.given_weights import reward_of_weights
-from web.served import odd, serving
+from voirdire.rewards import reward_of_weights
+from web.in_process import app_server
+from web.odd_server import OddJudge
+from web.served import serving
 
 TOKEN = "a-token-of-some-length-0123456789"
 WEIGHTS = {
@@ -27,21 +29,35 @@ def reward_path(safety_reward, tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def local(reward_path):
+def local(safety_reward):
+    """Give the application of `voirdire serve` with the local judge, without a token."""
+    with app_server("local", reward=safety_reward, behavior="hard_refuse") as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def guarded(safety_reward):
+    """Give an application with a token."""
+    with app_server("local", reward=safety_reward, token=TOKEN) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def golden():
+    """Give the reward of the golden table."""
+    with app_server(OddJudge(late_s=8.0), live={"deadline_s": 60.0}) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def local_server(reward_path):
     """Run `voirdire serve` with the local judge, without a token."""
     with serving("--reward", reward_path, "--behavior", "hard_refuse") as server:
         yield server
 
 
 @pytest.fixture(scope="session")
-def guarded(reward_path):
+def guarded_server(reward_path):
     """Run `voirdire serve` with a token."""
     with serving("--reward", reward_path, token=TOKEN) as server:
-        yield server
-
-
-@pytest.fixture(scope="session")
-def golden():
-    """Run the reward of the golden table."""
-    with odd(live={"deadline_s": 60.0}) as server:
         yield server

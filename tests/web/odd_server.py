@@ -15,8 +15,9 @@ from pathlib import Path
 
 import numpy as np
 
-from voirdire.adapters.golden import GoldenJudge, golden_reward
-from voirdire.rewards.live import LiveReward, LiveSettings
+from voirdire.adapters import GoldenJudge, golden_reward
+from voirdire.judging import LiveSettings
+from voirdire.rewards import LiveReward
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -39,6 +39,12 @@ class Answer:
     def code(self):
         return self.json["error"]["code"]
 
+    @property
+    def figures(self):
+        """Read figures: by name with labels."""
+        rows = [row.rpartition(" ") for row in self.body.decode().splitlines() if row[:1] != "#"]
+        return {name: float(value) for name, _, value in rows}
+
 
 @dataclass
 class Served:
@@ -77,9 +83,7 @@ class Served:
 
     def figures(self):
         """Read /metrics: by name with labels."""
-        lines = self.get("/metrics").body.decode().splitlines()
-        rows = [line.rpartition(" ") for line in lines if not line.startswith("#")]
-        return {name: float(value) for name, _, value in rows}
+        return self.get("/metrics").figures
 
     @property
     def log(self):

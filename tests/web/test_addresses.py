@@ -4,8 +4,24 @@ import socket
 
 import pytest
 
+from voirdire.adapters import golden_judge, golden_reward
 from voirdire.errors import InputError
-from voirdire.web.addresses import bound_socket, is_asked_by_own_name, is_loopback, url_of
+from voirdire.rewards import LiveReward
+from voirdire.web import serve
+from web.in_process import asked_app, at
+
+
+@pytest.fixture(scope="module")
+def named_app():
+    with asked_app(hosts=("Rewards.lan",)) as found:
+        yield found
+
+
+def refused(**options):
+    """Give the words by which serving is refused."""
+    with pytest.raises(InputError) as caught:
+        serve(LiveReward(golden_reward(), judge=golden_judge()), **options)
+    return str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -27,8 +43,10 @@ from voirdire.web.addresses import bound_socket, is_asked_by_own_name, is_loopba
         ("2130706433", False),
     ],
 )
-def test_loopback_is_this_machine_alone(host, is_own):
-    assert is_loopback(host) is is_own
+def test_only_on_this_machine_alone_is_a_server_without_a_token(host, is_own):
+    words = refused(host=host, port=-1)  # a port that is none ends it in any case
+
+    assert words.startswith("`port` must be" if is_own else "`host` must be")
 
 
 @pytest.mark.parametrize(
@@ -48,35 +66,29 @@ def test_loopback_is_this_machine_alone(host, is_own):
         (b"localhost@evil.example", False),
     ],
 )
-def test_a_strangers_name_for_this_machine_is_not_its_own(named, is_own):
-    assert is_asked_by_own_name(named, hosts=("Rewards.lan",)) is is_own
+def test_a_strangers_name_for_this_machine_is_not_its_own(named_app, named, is_own):
+    app, run = named_app
 
+    answer = run(at(app, named).ask("GET", "/healthz"))
 
-def test_any_free_port_is_taken():
-    with bound_socket("127.0.0.1", 0) as listening:
-        port = listening.getsockname()[1]
-        url = url_of(listening, "127.0.0.1")
-
-        with socket.create_connection(("127.0.0.1", port), timeout=5):
-            pass
-
-    assert url == f"http://127.0.0.1:{port}"
+    assert answer.status == (200 if is_own else 421)
 
 
 def test_a_taken_port_is_told():
-    with bound_socket("127.0.0.1", 0) as listening:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
         port = listening.getsockname()[1]
 
-        with pytest.raises(InputError, match=rf"`port` must be free on 127\.0\.0\.1, got {port}"):
-            bound_socket("127.0.0.1", port)
+        words = refused(host="127.0.0.1", port=port)
+
+    assert words.startswith(f"`port` must be free on 127.0.0.1, got {port}")
 
 
 @pytest.mark.parametrize("port", [-1, 65_536, True])
 def test_a_port_that_is_none_is_told(port):
-    with pytest.raises(InputError, match="`port` must be in 0 to 65535"):
-        bound_socket("127.0.0.1", port)
+    assert refused(port=port).startswith("`port` must be in 0 to 65535")
 
 
 def test_a_host_that_is_none_is_told():
-    with pytest.raises(InputError, match="`host` must be a name or an address"):
-        bound_socket("::1%no-such-interface", 0)
+    words = refused(host="::1%no-such-interface", port=0)
+
+    assert words.startswith("`host` must be a name or an address")

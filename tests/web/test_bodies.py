@@ -1,117 +1,119 @@
 """Bodies as they come in pieces: bounds on one of them, and on all of them together."""
 
 import asyncio
+import json
 
 import pytest
 
-from voirdire.web.bodies import (
-    BodyBudget,
-    ClientGoneError,
-    announced_bytes,
-    discard_body,
-    read_body,
-)
-from voirdire.web.refusals import RefusedError
+from web.in_process import asked_app, begun, pieces
+
+WHOLE = json.dumps({"items": [{"response": "0 1 0", "behavior": "refuse"}]}).encode()
+MOST = 100
 
 
-def pieces(*given, then="end"):
-    """Give pieces as a server does; then the end, silence, or that the client has left."""
-    pending = [{"type": "http.request", "body": piece, "more_body": True} for piece in given]
-    if then == "end":
-        pending[-1]["more_body"] = False
-    if then == "gone":
-        pending.append({"type": "http.disconnect"})
-
-    async def receive():
-        if pending:
-            return pending.pop(0)
-        await asyncio.sleep(3_600)
-        raise AssertionError
-
-    return receive
+@pytest.fixture(scope="module")
+def small():
+    """Take bodies of a hundred bytes, for a short while."""
+    with asked_app(max_body=MOST, body_s=0.02) as found:
+        yield found
 
 
-def scope(length=None):
-    return {"headers": [] if length is None else [(b"content-length", length)]}
+def post(app, *given, length=None, then="end", path="/v1/rewards"):
+    return app.send("POST", path, pieces(*given, then=then), headers={"content-length": length})
 
 
-def read(receive, *, length=None, most=100, budget=None, seconds=5):
-    budget = BodyBudget(1_000) if budget is None else budget
-    reading = read_body(scope(length), receive, most=most, seconds=seconds, budget=budget)
-    return asyncio.run(reading)
+def test_pieces_are_put_together(small):
+    app, run = small
+
+    answer = run(post(app, WHOLE[:9], b"", WHOLE[9:]))
+
+    assert (answer.status, len(answer.json["rewards"])) == (200, 1)
 
 
-def test_pieces_are_put_together_and_held():
-    budget = BodyBudget(1_000)
+def test_a_body_of_exactly_the_bound_is_read(small):
+    app, run = small
+    full = WHOLE + b" " * (MOST - len(WHOLE))
 
-    assert read(pieces(b"ab", b"", b"c"), budget=budget) == b"abc"
-
-    assert budget.n_bytes == 3
-    budget.release(3)
-    assert budget.n_bytes == 0
-
-
-def test_a_body_of_exactly_the_bound_is_read():
-    assert read(pieces(b"x" * 60, b"x" * 40)) == b"x" * 100
+    assert run(post(app, full[:60], full[60:])).status == 200
 
 
 @pytest.mark.parametrize(
-    ("receive", "length", "code"),
+    ("given", "length", "then", "code"),
     [
-        (lambda: pieces(b"x" * 60, b"x" * 41), None, "too_large"),
-        (lambda: pieces(b"x" * 60, b"x" * 41), b"101", "too_large"),
-        (lambda: pieces(b"x", then="silence"), None, "too_slow"),
-        (lambda: pieces(b"x", then="silence"), b"50", "too_slow"),
+        ((b" " * 60, b" " * 41), None, "end", "too_large"),
+        ((b" " * 60, b" " * 41), "101", "end", "too_large"),
+        ((b" " * 50,), None, "silence", "too_slow"),
+        ((b" " * 50,), "60", "silence", "too_slow"),
     ],
 )
-def test_what_is_refused_is_no_longer_held(receive, length, code):
-    budget = BodyBudget(1_000)
+def test_what_is_refused_is_no_longer_held(small, given, length, then, code):
+    app, run = small
 
-    with pytest.raises(RefusedError) as caught:
-        read(receive(), length=length, budget=budget, seconds=0.05)
+    for _ in range(9):  # all that the bodies of all requests may hold, twice over
+        answer = run(post(app, *given, length=length, then=then))
 
-    assert caught.value.code == code
-    assert caught.value.closes
-    assert budget.n_bytes == 0
+        assert answer.code == code
+        assert answer.headers["connection"] == "close"
+    assert run(post(app, WHOLE)).status == 200
 
 
-def test_a_client_that_leaves_holds_nothing():
-    budget = BodyBudget(1_000)
+def test_a_client_that_leaves_holds_nothing(small):
+    app, run = small
 
-    with pytest.raises(ClientGoneError):
-        read(pieces(b"x" * 50, then="gone"), budget=budget)
+    answers = [run(post(app, b"x" * 50, then="gone")) for _ in range(9)]
 
-    assert budget.n_bytes == 0
+    assert answers == [None] * 9
+    assert run(post(app, WHOLE)).status == 200
 
 
 def test_all_bodies_together_are_bounded():
     """Each of them is small enough; there are too many."""
-    budget = BodyBudget(150)
-    read(pieces(b"x" * 100), budget=budget)
 
-    with pytest.raises(RefusedError) as caught:
-        read(pieces(b"x" * 50, b"x"), budget=budget)
+    async def work():
+        async with begun(max_body=MOST) as app:
+            others = [asyncio.create_task(post(app, b"x" * MOST, then="silence")) for _ in range(4)]
+            await asyncio.sleep(0.01)
+            refused = await post(app, WHOLE)
+            for other in others:
+                other.cancel()
+            await asyncio.gather(*others, return_exceptions=True)
+            return refused, await post(app, WHOLE)
 
-    assert (caught.value.code, caught.value.retry_after_s) == ("queue_full", 2)
-    assert budget.n_bytes == 100
-    assert read(pieces(b"x" * 50), budget=budget) == b"x" * 50
+    refused, taken = asyncio.run(work())
+
+    assert (refused.code, refused.headers["retry-after"]) == ("queue_full", "2")
+    assert taken.status == 200
 
 
 @pytest.mark.parametrize(
-    ("receive", "is_all"),
+    ("given", "then", "is_all"),
     [
-        (lambda: pieces(b"x" * 50, b"x" * 50), True),
-        (lambda: pieces(b"x" * 60, b"x" * 60, b"x"), False),
-        (lambda: pieces(b"x", then="silence"), False),
+        ((b"x" * 50, b"x" * 50), "end", True),
+        ((b"x" * 2**20, b"x" * 2**20, b"x"), "end", False),
+        ((b"x",), "silence", False),
     ],
 )
-def test_what_nobody_wants_is_read_up_to_a_bound(receive, is_all):
-    assert asyncio.run(discard_body(receive(), most=100, seconds=0.05)) is is_all
+def test_what_nobody_wants_is_read_up_to_a_bound(small, given, then, is_all):
+    app, run = small
+
+    answer = run(app.send("POST", "/v1/rewards", pieces(*given, then=then), headers={"host": "x"}))
+
+    assert answer.status == 421
+    assert answer.headers.get("connection") == (None if is_all else "close")
 
 
 @pytest.mark.parametrize(
-    ("header", "length"),
-    [(b"0", 0), (b"12", 12), (b"-1", None), (b"1e3", None), (b"", None), (b"9" * 5_000, None)],
+    ("header", "status"),
+    [
+        (str(len(WHOLE)), 200),
+        ("101", 413),
+        ("-1", 200),
+        ("1e3", 200),
+        ("", 200),
+        ("9" * 5_000, 200),
+    ],
 )
-def test_an_announced_length_is_a_plain_number(header, length):
-    assert announced_bytes(scope(header)) == length
+def test_an_announced_length_counts_where_it_is_a_plain_number(small, header, status):
+    app, run = small
+
+    assert run(post(app, WHOLE, length=header)).status == status

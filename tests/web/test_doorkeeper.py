@@ -11,7 +11,6 @@ from web.served import until
 PATHS = ("/v1/reward", "/metrics")
 
 
-@pytest.mark.ci
 @pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize(
     "header", [None, "", "Bearer ", f"Bearer {TOKEN}x", f"Bearer {TOKEN[:-1]}", TOKEN, "Basic !"]
@@ -53,14 +52,15 @@ def test_with_a_token_any_name_will_do(guarded):
     assert guarded.get("/v1/reward", headers={"Host": "rewards.example"}).status == 200
 
 
-def test_the_token_is_nowhere_to_be_seen(guarded):
-    guarded.get("/v1/reward", headers={"Authorization": f"Bearer {TOKEN}x"})
-    seen = [guarded.get(path).body for path in ("/metrics", "/openapi.json", "/docs")]
+@pytest.mark.ci
+def test_the_token_is_nowhere_to_be_seen(guarded_server):
+    guarded_server.get("/v1/reward", headers={"Authorization": f"Bearer {TOKEN}x"})
+    seen = [guarded_server.get(path).body for path in ("/metrics", "/openapi.json", "/docs")]
 
-    command = Path("/proc", str(guarded.process.pid), "cmdline")
+    command = Path("/proc", str(guarded_server.process.pid), "cmdline")
     if command.exists():
         seen.append(command.read_bytes())
-    seen.append(guarded.log.encode())
+    seen.append(guarded_server.log.encode())
 
     assert not any(TOKEN.encode() in text for text in seen)
 
@@ -105,19 +105,21 @@ def test_no_page_of_a_stranger_may_read_answers(local):
         assert not [name for name in found.headers if name.startswith("access-control")]
 
 
-def test_a_stranger_with_a_large_body_hears_so(guarded):
-    answer = guarded.ask(
+@pytest.mark.ci
+def test_a_stranger_with_a_large_body_hears_so(guarded_server):
+    answer = guarded_server.ask(
         "POST", "/v1/rewards", b"x" * 200_000, headers={"Authorization": "Bearer x"}
     )
 
     assert answer.status == 401
 
 
-def test_nobody_can_pass_for_another_client(local):
+@pytest.mark.ci
+def test_nobody_can_pass_for_another_client(local_server):
     """Whoever stands in front of the server is the client: the header is anybody's to send."""
-    n_lines = local.log.count("GET /v1/reward 200")
+    n_lines = local_server.log.count("GET /v1/reward 200")
 
-    local.get("/v1/reward", headers={"X-Forwarded-For": "203.0.113.7"})
+    local_server.get("/v1/reward", headers={"X-Forwarded-For": "203.0.113.7"})
 
-    until(lambda: local.log.count("GET /v1/reward 200") > n_lines)
-    assert "203.0.113.7" not in local.log
+    until(lambda: local_server.log.count("GET /v1/reward 200") > n_lines)
+    assert "203.0.113.7" not in local_server.log

@@ -1,135 +1,126 @@
 """Figures: what is counted under which name, and means by hand."""
 
-import numpy as np
+import asyncio
+
 import pytest
-from prometheus_client.parser import text_string_to_metric_families
 
-from voirdire.judging.live.answers import LiveState
-from voirdire.rewards.judged_items import JudgedItems
-from voirdire.rewards.live import LiveScores
-from voirdire.rewards.scoring.scores import Scores
-from voirdire.web.figures import Figures
-
-
-def scores(rewards, probabilities, **more):
-    ids = tuple(str(place) for place in range(len(rewards)))
-    missing = {name: "no behavior" for name, r in zip(ids, rewards, strict=True) if np.isnan(r)}
-    array = np.array(rewards, dtype=float)
-    return LiveScores(
-        scores=Scores(
-            items=ids,
-            behaviors=("x",) * len(ids),
-            rewards=array,
-            base_rewards=array,
-            rule_rewards=array,
-            missing=missing,
-        ),
-        judged=JudgedItems(
-            items=ids,
-            propositions=("a", "b"),
-            probabilities=np.array(probabilities, dtype=float).reshape(len(ids), 2),
-            behaviors=("x",) * len(ids),
-            judge="j",
-            fingerprint="f",
-        ),
-        seconds=0.1,
-        **more,
-    )
+from voirdire.judging import Limits, LlmJudge, Price
+from voirdire.models import ScriptedModel
+from voirdire.records import Reply, Usage
+from voirdire.rewards import LiveReward, reward_of_weights
+from voirdire.rubrics import rubric_from_text
+from voirdire.web import ServerSettings, create_app
+from web.in_process import AskedApp, begun
 
 
-def figures(state=None):
-    return Figures(
-        ("a", "b"), state=lambda: LiveState() if state is None else state, queue_length=lambda: 7
-    )
+def item(*probabilities):
+    """Make an item of which the judge thinks so."""
+    return {"response": " ".join(map(str, probabilities)), "behavior": "chat"}
 
 
-def read(found):
-    """Read the text with Prometheus's own parser."""
-    families = text_string_to_metric_families(found.text().decode())
-    samples = [sample for family in families for sample in family.samples]
-    return {(s.name, *sorted(s.labels.values())): s.value for s in samples}
+def figures_after(*requests):
+    async def ask():
+        async with begun() as app:
+            for items in requests:
+                assert (await app.post(items)).status == 200
+            return await app.figures()
+
+    return asyncio.run(ask())
 
 
 def test_items_are_counted_by_where_their_verdicts_came_from():
-    found = figures()
+    known = item(0, 0, 1)  # good: .5 + 2
+    unknown = {**item(0, 0, 0), "behavior": None}
 
-    found.rewarded(
-        scores(
-            [1.0, 2.0, np.nan, 4.0],
-            [[0.5, 0.5], [0.5, 0.5], [np.nan, 0.5], [0.5, 0.5]],
-            n_remembered=1,
-            n_stored=1,
-        )
-    )
+    found = figures_after([known], [known, item(0, 1, 0), item(0, "nan", 0), unknown])
 
-    rows = read(found)
-    assert [
-        rows["voirdire_items_total", s] for s in ("remembered", "stored", "judged", "none")
-    ] == [
-        1,
-        1,
-        1,
-        1,
-    ]
-    assert rows["voirdire_reward_count",] == 3
-    assert rows["voirdire_reward_sum",] == 7.0
-    assert rows["voirdire_rewards_missing_total", "behavior"] == 1
+    sources = ("remembered", "stored", "judged", "none")
+    assert [found["voirdire_items_total", s] for s in sources] == [1, 0, 3, 1]
+    assert found["voirdire_reward_count",] == 3
+    assert found["voirdire_reward_sum",] == 2.5 + 2.5 - 1.0
+    assert found["voirdire_rewards_missing_total", "behavior"] == 1
+    assert found["voirdire_rewards_missing_total", "failed_verdict"] == 1
 
 
 def test_means_leave_out_what_is_missing():
-    found = figures()
+    found = figures_after([item(0.2, "nan", 0.5), item(0.6, "nan", 0.5)])
 
-    found.rewarded(scores([1.0, 1.0], [[0.2, np.nan], [0.6, np.nan]]))
-
-    rows = read(found)
-    assert rows["voirdire_proposition_mean", "a"] == pytest.approx(0.4)  # (.2 + .6)/2
-    assert ("voirdire_proposition_mean", "b") not in rows  # unknown is not 0
-    assert rows["voirdire_proposition_verdicts_total", "a"] == 2
-    assert rows["voirdire_proposition_verdicts_total", "b"] == 0
+    assert found["voirdire_proposition_mean", "sorry"] == pytest.approx(0.4)  # (.2 + .6)/2
+    assert ("voirdire_proposition_mean", "rude") not in found  # unknown is not 0
+    assert found["voirdire_proposition_verdicts_total", "sorry"] == 2
+    assert found["voirdire_proposition_verdicts_total", "rude"] == 0
 
 
 def test_means_follow_the_last_thousand_items_and_sums_all():
-    found = figures()
+    found = figures_after([item(0, 1, 0)] * 5_000, [item(1, 1, 0)] * 1_000)
 
-    found.rewarded(scores([0.0] * 5_000, [[0.0, 1.0]] * 5_000))
-    found.rewarded(scores([0.0] * 1_000, [[1.0, 1.0]] * 1_000))
-
-    rows = read(found)
-    kept = 0.999**1_000
-    assert rows["voirdire_proposition_mean", "a"] == pytest.approx(1_000 / (1_000 + kept * 5_000))
-    assert rows["voirdire_proposition_probability_total", "a"] == 1_000
+    # An item weighs .999 of the next, so n of them (1 - .999**n)/.001; requests come in parts.
+    last, before = 1 - 0.999**1_000, 0.999**1_000 * (1 - 0.999**5_000)
+    mean = found["voirdire_proposition_mean", "sorry"]
+    assert mean == pytest.approx(last / (last + before), rel=0.01)
+    assert found["voirdire_proposition_probability_total", "sorry"] == 1_000
 
 
 def test_an_empty_request_changes_no_mean():
-    found = figures()
-    found.rewarded(scores([1.0], [[0.2, 0.3]]))
+    found = figures_after([item(0.2, 0.3, 0)], [])
 
-    found.rewarded(scores([], []))
-
-    assert read(found)["voirdire_proposition_mean", "a"] == pytest.approx(0.2)
+    assert found["voirdire_proposition_mean", "sorry"] == pytest.approx(0.2)
 
 
-def test_the_judge_is_asked_when_the_figures_are():
-    state = LiveState(n_waiting=3, n_calls=10, n_failures=2, cost=0.5, is_broken=True)
-
-    rows = read(figures(state))
-
-    assert rows["voirdire_items_under_way",] == 7
-    assert rows["voirdire_items_waiting",] == 3
-    assert rows["voirdire_judge_calls_total",] == 10
-    assert rows["voirdire_judge_failures_total",] == 2
-    assert rows["voirdire_judge_cost_dollars_total",] == 0.5
-    assert rows["voirdire_judge_broken",] == 1
+def test_a_judge_that_costs_nothing_has_no_figure_of_its_cost():
+    assert ("voirdire_judge_cost_dollars_total",) not in figures_after([item(0, 0, 0)])
 
 
-def test_an_unknown_cost_is_no_figure():
-    assert ("voirdire_judge_cost_dollars_total",) not in read(figures())
+def test_calls_failures_and_cost_of_a_language_model_are_counted():
+    def answered(request):
+        said = "nonsense" if "bad" in request.messages[-1].content else '{"sorry": 0.5}'
+        return Reply(text=said, usage=Usage(1_000_000, 0))
+
+    judge = LlmJudge(
+        model=ScriptedModel(answered),
+        probability="stated",
+        price=Price(input=0.25, output=0.0),
+        limits=Limits(max_attempts=1),
+    )
+    reward = reward_of_weights({"b": {"sorry": 1.0}}, rubric=rubric_from_text(RUBRIC), name="r")
+
+    async def ask():
+        live = LiveReward(reward, judge=judge, other_judge=True)
+        app = create_app(live, settings=ServerSettings(behavior="b"))
+        async with app.router.lifespan_context(app):
+            asked = AskedApp(app)
+            await asked.post([{"response": "good"}, {"response": "bad"}])
+            return await asked.figures()
+
+    found = asyncio.run(ask())
+
+    assert found["voirdire_judge_calls_total",] == 2
+    assert found["voirdire_judge_failures_total",] == 1
+    assert found["voirdire_judge_cost_dollars_total",] == 0.5
+    assert found["voirdire_judge_broken",] == 0
+    assert found["voirdire_items_waiting",] == found["voirdire_items_under_way",] == 0
+
+
+RUBRIC = """
+schema: voirdire.rubric/1
+name: one
+version: "1"
+questions:
+  - {id: sorry, kind: boolean, text: "Does it say sorry?"}
+behaviors:
+  b:
+    demands: {sorry: required}
+    classes: {good: all(required), poor: otherwise}
+"""
 
 
 def test_two_servers_in_a_process_count_apart():
-    one, other = figures(), figures()
+    async def ask():
+        async with begun() as one, begun() as other:
+            await one.ask("GET", "/healthz")
+            return await one.figures(), await other.figures()
 
-    one.answered("/healthz", 200, seconds=0.01)
+    one, other = asyncio.run(ask())
 
-    assert read(one)["voirdire_requests_total", "/healthz", "200"] == 1
-    assert ("voirdire_requests_total", "/healthz", "200") not in read(other)
+    assert one["voirdire_requests_total", "/healthz", "200"] == 1
+    assert ("voirdire_requests_total", "/healthz", "200") not in other

@@ -1,125 +1,157 @@
 """A bound on items: what is taken, what is refused, and what is said about when to come again."""
 
 import asyncio
+import threading
+import time
 
 import pytest
 
-from voirdire.web.item_queue import ItemQueue
-from voirdire.web.refusals import RefusedError
+from web.in_process import NumberJudge, begun
+
+SAID = {"response": "0 0 1", "behavior": "chat"}
 
 
-def queue(most, waiting=0):
-    return ItemQueue(most, n_waiting=lambda: waiting)
+def waiting_items(n_items):
+    """Make items that the judge waits for, each of them another one."""
+    return [{"response": "wait", "prompt": str(n), "behavior": "chat"} for n in range(n_items)]
 
 
-def refusal(take):
-    with pytest.raises(RefusedError) as caught:
-        take()
-    return caught.value
+class Waiting:
+    """An application whose judge waits where it is told to, and what waits for it."""
+
+    def __init__(self, app, may_go):
+        self.app, self.may_go = app, may_go
+        self.tasks = []
+
+    async def hold(self, n_items):
+        """Let so many items wait for the judge."""
+        before = await self.under_way()
+        task = asyncio.create_task(self.app.post(waiting_items(n_items)))
+        self.tasks.append(task)
+        while await self.under_way() < before + n_items:  # only figures tell
+            assert not task.done()
+            await asyncio.sleep(0)
+
+    async def under_way(self):
+        return (await self.app.figures())["voirdire_items_under_way",]
+
+    async def let_go(self):
+        self.may_go.set()
+        return [(await task).status for task in self.tasks]
 
 
-def test_items_are_taken_up_to_the_bound():
-    items = queue(10)
+def run(work, *, queue=10, **settings):
+    async def begin():
+        may_go = threading.Event()
+        judge = NumberJudge(waiting=may_go)
+        async with begun(judge, queue=queue, **settings) as app:
+            waiting = Waiting(app, may_go)
+            try:
+                return await work(waiting)
+            finally:
+                await waiting.let_go()
 
-    items.take(7)
-    items.take(3)
-
-    assert items.length == 10
-    assert refusal(lambda: items.take(1)).code == "queue_full"
-    assert refusal(items.check_open).code == "queue_full"
+    return asyncio.run(begin())
 
 
-def test_what_is_given_back_has_a_place_again():
-    items = queue(10)
-    items.take(10)
+def told(answer):
+    assert answer.status == 503
+    return answer.code, int(answer.headers["retry-after"])
 
-    items.give_back(10)
-    items.take(10)
 
-    assert items.length == 10
+def test_items_are_taken_up_to_the_bound_and_have_places_again():
+    async def work(waiting):
+        await waiting.hold(7)
+        await waiting.hold(3)
+        refused = await waiting.app.post([SAID])
+        answered = await waiting.let_go()
+        return refused, answered, await waiting.app.post([SAID] * 10)
+
+    refused, answered, again = run(work)
+
+    assert told(refused) == ("queue_full", 5)  # nothing was done yet
+    assert answered == [200, 200]
+    assert again.status == 200
 
 
 def test_items_that_still_wait_for_the_judge_take_places():
     """Their requests were answered without them; the judge is as busy all the same."""
-    items = queue(10, waiting=8)
 
-    items.take(2)
+    async def work(waiting):
+        late = await waiting.app.post(waiting_items(8), deadline_s=0.01)
+        fits = await waiting.app.post([SAID] * 2, deadline_s=0.01)
+        return late, fits, await waiting.app.post([SAID] * 3)
 
-    assert refusal(lambda: items.take(3)).code == "queue_full"
+    late, fits, refused = run(work)
 
-
-def test_when_to_ask_again_follows_what_was_done(monkeypatch):
-    now = [100.0]
-    monkeypatch.setattr("time.monotonic", lambda: now[0])
-    items = queue(100)
-    items.take(100)
-
-    unknown = refusal(lambda: items.take(20)).retry_after_s
-    items.give_back(20)
-    now[0] += 2
-    items.take(20)
-    known = refusal(lambda: items.take(40)).retry_after_s
-
-    assert unknown == 5  # nothing was done yet
-    assert known == 4  # 40 too many, 20 done in 2 s
+    assert late.json["n_late"] == 8
+    assert fits.status == 200
+    assert told(refused)[0] == "queue_full"
 
 
-def test_when_to_ask_again_is_never_absurd(monkeypatch):
-    now = [100.0]
-    monkeypatch.setattr("time.monotonic", lambda: now[0])
-    items = queue(1_000_000)
-    items.take(1)
-    items.give_back(1)
-    items.take(1_000_000)
-    now[0] += 9
+@pytest.fixture
+def clock(monkeypatch):
+    """Let time pass when it is told to, beside its own course."""
+    real, ahead = time.monotonic, [0.0]
+    monkeypatch.setattr("time.monotonic", lambda: real() + ahead[0])
 
-    slow = refusal(lambda: items.take(1_000_000)).retry_after_s
-    now[0] += 100
-    forgotten = refusal(lambda: items.take(1)).retry_after_s
+    def pass_time(seconds):
+        ahead[0] += seconds
 
-    assert slow == 60
-    assert forgotten == 5
+    return pass_time
 
 
-def test_a_closed_queue_takes_nothing():
-    items = queue(10)
-    items.close()
+def test_when_to_ask_again_follows_what_was_done(clock):
+    async def work(waiting):
+        await waiting.app.post([SAID] * 20)
+        clock(2)
+        await waiting.hold(99)
+        return await waiting.app.post([SAID] * 37)
 
-    assert refusal(lambda: items.take(1)).code == "ending"
-    assert asyncio.run(items.take_in_time(1, seconds=5)) is False
-
-
-def test_who_waits_gets_a_place_once_there_is_one():
-    async def work():
-        items = queue(10)
-        items.take(10)
-        waiting = asyncio.create_task(items.take_in_time(4, seconds=30))
-        await asyncio.sleep(0)
-        items.give_back(10)
-        return await waiting, items.length
-
-    assert asyncio.run(work()) == (True, 4)
+    assert told(run(work, queue=100)) == ("queue_full", 4)  # 36 too many, 20 done in 2 s
 
 
-def test_who_waits_too_long_gets_none():
-    async def work():
-        items = queue(10)
-        items.take(10)
-        return await items.take_in_time(1, seconds=0.01), items.length
+def test_when_to_ask_again_is_never_absurd(clock):
+    async def work(waiting):
+        await waiting.app.post([SAID])
+        await waiting.hold(999)
+        clock(9)
+        slow = await waiting.app.post([SAID] * 1_000)
+        clock(100)
+        return slow, await waiting.app.post([SAID] * 2)
 
-    assert asyncio.run(work()) == (False, 10)
+    slow, forgotten = run(work, queue=1_000, live={"deadline_s": 3_600.0})
+
+    assert told(slow) == ("queue_full", 60)
+    assert told(forgotten) == ("queue_full", 5)
 
 
-def test_an_empty_queue_is_told_at_once_and_a_full_one_later():
-    async def work():
-        items = queue(10)
-        await items.emptied(seconds=30)
-        items.take(3)
-        await items.emptied(seconds=0.01)  # nothing is given back: it ends all the same
-        told = asyncio.create_task(items.emptied(seconds=30))
-        await asyncio.sleep(0)
-        assert not told.done()
-        items.give_back(3)
-        await told
+def openrlhf(app):
+    return app.ask("POST", "/openrlhf", {"query": ["a0 0 1"], "prompts": ["a"], "labels": ["chat"]})
 
-    asyncio.run(work())
+
+def test_openrlhf_gets_a_place_once_there_is_one():
+    async def work(waiting):
+        await waiting.hold(10)
+        asking = asyncio.create_task(openrlhf(waiting.app))
+        await asyncio.sleep(0.01)
+        assert not asking.done()
+        await waiting.let_go()
+        return await asking
+
+    answer = run(work)
+
+    assert answer.json["extra_logs"]["missing"] == [0.0]
+
+
+def test_openrlhf_gets_numbers_where_it_waited_too_long():
+    """The judge is left behind after two deadlines; until then its items keep their places."""
+
+    async def work(waiting):
+        await waiting.hold(10)
+        return await openrlhf(waiting.app), await waiting.app.figures()
+
+    answer, figures = run(work, live={"deadline_s": 0.1})
+
+    assert (answer.status, answer.json["rewards"]) == (200, [0.5])  # the mean
+    assert figures["voirdire_rewards_missing_total", "no_place"] == 1

@@ -10,7 +10,7 @@ import pytest
 
 from servers.faulty import running_faulty_server
 from voirdire.judging import LlmJudge
-from voirdire.models.openai_compatible.model import OpenAICompatibleModel
+from voirdire.models import OpenAICompatibleModel
 from voirdire.records import Item, Message
 from web.served import serving, until
 

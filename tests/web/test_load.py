@@ -6,7 +6,7 @@ import resource
 import aiohttp
 import pytest
 
-from voirdire.adapters.golden import golden_judge, golden_reward
+from voirdire.adapters import golden_judge, golden_reward
 from voirdire.records import Item, Message
 from web.served import odd
 

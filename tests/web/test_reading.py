@@ -2,42 +2,35 @@
 
 import itertools
 import json
-import traceback
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from voirdire.web.reading import read_rewards_request
-from voirdire.web.refusals import RefusedError
+from web.in_process import asked_app
 
 SECRET = "canary-5b1f"
+MOST_ITEMS = 4
 
 
-def read(body, most_items=100):
-    return read_rewards_request(body, most_items=most_items)
+@pytest.fixture(scope="module")
+def read():
+    """Post a body, and give the answer."""
+    with asked_app(queue=MOST_ITEMS) as (app, run):
+        yield lambda body: run(app.ask("POST", "/v1/rewards", body))
 
 
-def read_or_refused(body):
-    try:
-        return read(body)
-    except RefusedError as refusal:
-        return refusal
+def message(answer):
+    return answer.json["error"]["message"]
 
 
 def deep(levels):
     return b'{"items": [{"response": [{"a": ' + b"[" * levels + b"]" * levels + b"}]}]}"
 
 
-def refused(body, **more):
-    with pytest.raises(RefusedError) as caught:
-        read(body, **more)
-    return caught.value
-
-
-def test_a_whole_item_is_read_as_it_is_written():
+def test_a_whole_item_is_read_as_it_is_written(read):
     item = {
-        "response": [{"role": "assistant", "content": "no"}],
+        "response": [{"role": "assistant", "content": "1 0 0"}],
         "prompt": "how?",
         "behavior": "refuse",
         "base_reward": -0.5,
@@ -46,16 +39,16 @@ def test_a_whole_item_is_read_as_it_is_written():
     }
     asked = {"items": [item], "deadline_s": 2, "verdicts": True, "explain": True, "step": 3}
 
-    found = read(json.dumps(asked).encode())
+    found = read(json.dumps(asked).encode()).json
 
-    turn = found.items[0].turn()
-    assert (turn.response, turn.prompt) == (item["response"], "how?")
-    assert (turn.behavior, turn.base_reward, turn.group, turn.id) == ("refuse", -0.5, "7", "a")
-    assert (found.deadline_s, found.verdicts, found.explain, found.step) == (2.0, True, True, 3)
+    assert (found["ids"], found["behaviors"], found["base_rewards"]) == (["a"], ["refuse"], [-0.5])
+    assert found["rewards"] == [4.5]  # sorry 1, good 4, and the base
+    assert found["probabilities"]["values"] == [[1.0, 0.0, 0.0]]
+    assert found["contributions"]["values"][0]
 
 
-def test_no_items_are_a_request_too():
-    assert read(b'{"items": []}').items == []
+def test_no_items_are_a_request_too(read):
+    assert read(b'{"items": []}').json["rewards"] == []
 
 
 @pytest.mark.parametrize(
@@ -101,35 +94,34 @@ def test_no_items_are_a_request_too():
     ],
     ids=itertools.count(),
 )
-def test_what_is_not_of_the_form_is_refused_without_its_words(body, code):
-    refusal = refused(body)
+def test_what_is_not_of_the_form_is_refused_without_its_words(read, body, code):
+    answer = read(body)
 
-    assert refusal.code == code
-    assert "canary" not in refusal.message
-    assert len(refusal.message) < 200
-    assert "canary" not in "".join(traceback.format_exception(refusal))
-
-
-def test_a_million_tiny_items_are_too_many():
-    body = b'{"items": [' + b",".join([b'{"response": ""}'] * 1_000_000) + b"]}"
-
-    assert refused(body).code == "too_large"
+    assert answer.code == code
+    assert b"canary" not in answer.body
+    assert len(message(answer)) < 200
 
 
-def test_one_item_more_than_is_taken_is_too_many():
-    body = json.dumps({"items": [{"response": "a"}] * 4}).encode()
+def test_a_million_tiny_items_are_too_many(read):
+    body = b'{"items": [' + b",".join([b'{"response": ""}'] * 900_000) + b"]}"
 
-    assert len(read(body, most_items=4).items) == 4
-    assert refused(body, most_items=3).code == "too_large"
+    assert read(body).code == "too_large"
 
 
-def test_half_a_surrogate_pair_in_a_response_is_kept():
+def test_one_item_more_than_is_taken_is_too_many(read):
+    fits, too_many = (json.dumps({"items": [{"response": "a"}] * n}).encode() for n in (4, 5))
+
+    assert len(read(fits).json["rewards"]) == MOST_ITEMS
+    assert read(too_many).code == "too_large"
+
+
+def test_half_a_surrogate_pair_in_a_response_is_kept(read):
     """Python writes one where a text was cut; the response is still a response."""
-    body = json.dumps({"items": [{"response": "I am \ud83d"}, {"response": "😀"}]}).encode()
+    items = [{"response": "0 1 0 \ud83d", "behavior": "refuse"}, {"response": "😀"}]
 
-    found = read(body)
+    found = read(json.dumps({"items": items, "verdicts": True}).encode()).json
 
-    assert [item.response for item in found.items] == ["I am \ud83d", "😀"]
+    assert found["probabilities"]["values"] == [[0.0, 1.0, 0.0], [0.0, 0.0, 0.0]]
 
 
 keys = st.sampled_from(["items", "response", "prompt", "behavior", "base_reward", SECRET])
@@ -140,35 +132,34 @@ values = st.recursive(
 )
 
 
-@given(values)
-def test_anything_is_read_or_refused(value):
-    body = json.dumps(value).encode()
+@given(value=values)
+def test_anything_is_read_or_refused(read, value):
+    answer = read(json.dumps(value).encode())
 
-    found = read_or_refused(body)
-
-    if isinstance(found, RefusedError):
-        assert SECRET not in found.message
+    if answer.status == 200:
+        assert len(answer.json["rewards"]) == len(value["items"])
     else:
-        assert len(found.items) == len(value["items"])
+        assert answer.status in (400, 413, 422)
+        assert SECRET not in answer.body.decode()
 
 
-@given(st.binary(max_size=60))
-def test_any_bytes_are_read_or_refused(body):
-    found = read_or_refused(b'{"items": [{"response": "' + body + b'"}]}')
+@given(body=st.binary(max_size=60))
+def test_any_bytes_are_read_or_refused(read, body):
+    answer = read(b'{"items": [{"response": "' + body + b'"}]}')
 
-    assert not isinstance(found, RefusedError) or found.code in ("malformed", "wrong_form")
+    assert answer.status == 200 or answer.code in ("malformed", "wrong_form")
 
 
 @pytest.mark.parametrize(
-    ("item", "message"),
+    ("item", "words"),
     [
         (r'{"response":"x","\ud83d":1}', "A key, or what should be no text"),
         (r'{"response":"x","base_reward":"\ud83d"}', "A key, or what should be no text"),
         (r'{"response":"\ud83d","base_reward":' + "1" * 5_000 + "}", "A number of the body"),
     ],
 )
-def test_half_a_surrogate_pair_that_cannot_be_kept_is_a_refusal(item, message):
-    with pytest.raises(RefusedError, match=message) as caught:
-        read_rewards_request(b'{"items":[' + item.encode() + b"]}", most_items=5)
+def test_half_a_surrogate_pair_that_cannot_be_kept_is_a_refusal(read, item, words):
+    answer = read(b'{"items":[' + item.encode() + b"]}")
 
-    assert caught.value.code == "malformed"
+    assert answer.code == "malformed"
+    assert words in message(answer)

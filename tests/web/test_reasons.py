@@ -1,49 +1,67 @@
-"""Every reason that a live reward gives has a class; no reason is its own class."""
+"""Every reason why a reward is missing is counted in a class of its own; none is "other"."""
 
 import asyncio
+import math
 
 import pytest
 
-from voirdire.adapters.golden import golden_judge, golden_reward, golden_rows
-from voirdire.judging.live.answers import CLOSED, LATE, TOO_MANY
-from voirdire.rewards.live import LiveReward, LiveSettings
-from voirdire.web.reasons import NO_PLACE, REASON_CLASSES, reason_class
+from voirdire.adapters import GoldenJudge, golden_judge, golden_rows
+from web.in_process import begun
+
+CLASSES = {
+    *("late", "failed_verdict", "behavior", "base_reward", "unreadable", "number", "no_place"),
+    *("ending", "other"),
+}
+
+
+def missing_of(items, *, judge=None, **asked):
+    """Ask for rewards; give how many are missing, by class of reason."""
+
+    async def ask():
+        async with begun(judge) as app:
+            assert (await app.post(items, **asked)).status == 200
+            return await app.figures()
+
+    figures = asyncio.run(ask())
+    counts = {key[1]: n for key, n in figures.items() if "rewards_missing_total" in key[0]}
+    assert set(counts) == CLASSES
+    return {name: n for name, n in counts.items() if n}
 
 
 @pytest.mark.parametrize(
-    ("reason", "found"),
+    ("item", "found"),
     [
-        (f"failed verdict: {LATE}", "late"),
-        (f"failed verdict: {TOO_MANY}", "no_place"),
-        (f"failed verdict: {CLOSED}", "ending"),
-        ("failed verdict: content filter: some text", "failed_verdict"),
-        ("no verdict", "failed_verdict"),
-        ("no behavior", "behavior"),
-        ("no weights for behavior 'x'", "behavior"),
-        ("unknown behavior 'x'", "behavior"),
-        ("no base reward", "base_reward"),
-        ("the base reward is no finite number", "base_reward"),
-        ("the reward is too large a number", "number"),
-        (NO_PLACE, "no_place"),
-        ("some text", "other"),
+        ({"response": "nan 0 0", "behavior": "refuse"}, "failed_verdict"),
+        ({"response": "0 0 0"}, "behavior"),
+        ({"response": "0 0 0", "behavior": "dance"}, "behavior"),
+        ({"response": "0 0 0", "behavior": "refuse", "base_reward": None}, "base_reward"),
+        ({"response": [{"role": "user", "content": "x"}], "behavior": "refuse"}, "unreadable"),
     ],
 )
-def test_a_reason_has_a_class(reason, found):
-    assert reason_class(reason) == found
-    assert found in REASON_CLASSES
+def test_a_reason_has_a_class(item, found):
+    assert missing_of([item]) == {found: 1}
+
+
+def test_what_does_not_come_in_time_is_late():
+    items = [{"response": "sleepy", "behavior": "refuse"}]
+
+    assert missing_of(items, judge=GoldenJudge(late_s=0.2), deadline_s=0.01) == {"late": 1}
 
 
 def test_the_reasons_of_the_golden_table_are_all_known():
-    turns = [row.turn for row in golden_rows() if "late" not in row.kinds]
+    turns = [row.turn for row in golden_rows() if not {"late", "not_text"} & set(row.kinds)]
+    items = [
+        {"response": turn.response, "prompt": turn.prompt, "behavior": turn.behavior}
+        | ({} if turn.base_reward is None else {"base_reward": finite(turn.base_reward)})
+        for turn in turns
+    ]
 
-    async def reasons():
-        live = LiveReward(golden_reward(), judge=golden_judge(), settings=LiveSettings())
-        await live.start()
-        found = await live.turn_rewards(turns)
-        await live.close()
-        return set(found.scores.missing.values())
-
-    found = {reason: reason_class(reason) for reason in asyncio.run(reasons())}
+    found = missing_of(items, judge=golden_judge())
 
     assert found
-    assert "other" not in found.values(), found
+    assert "other" not in found
+
+
+def finite(number):
+    """JSON has no words for the others."""
+    return number if isinstance(number, int | float) and math.isfinite(number) else None

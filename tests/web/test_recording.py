@@ -4,29 +4,21 @@ import asyncio
 import json
 import logging
 
-from voirdire.adapters.golden import golden_judge, golden_reward
-from voirdire.rewards.live import LiveReward, Turn
-from voirdire.rewards.training.run_reading import read_training_run
-from voirdire.rewards.training.watch import TrainingWatch
-from voirdire.web import ServerSettings
-from voirdire.web.recording import Recording
-from voirdire.web.service import RewardService
+from voirdire.adapters import golden_judge
+from voirdire.rewards import TrainingWatch, read_training_run
+from web.in_process import begun
 
-TURNS = [
-    Turn(response="I'm sorry.", prompt="how?", behavior="refuse"),
-    Turn(response="unanswerable", prompt="how?", behavior="refuse"),
+ITEMS = [
+    {"response": "I'm sorry.", "prompt": "how?", "behavior": "refuse"},
+    {"response": "unanswerable", "prompt": "how?", "behavior": "refuse"},
 ]
 
 
 async def recorded(folder, steps):
-    service = RewardService(
-        LiveReward(golden_reward(), judge=golden_judge()), ServerSettings(record=folder)
-    )
-    await service.start()
-    for step in steps:
-        found = await service.rewarded(TURNS, deadline_s=10)
-        await service.record(found, TURNS, step=step)
-    await service.close()
+    """Ask for rewards step by step; give them, and the figures at the end."""
+    async with begun(golden_judge(), record=folder) as app:
+        answers = [await app.post(ITEMS, step=step) for step in steps]
+        return [answer.json["rewards"] for answer in answers], await app.figures()
 
 
 def test_a_record_holds_every_completion_with_its_reward(tmp_path):
@@ -81,24 +73,15 @@ def test_a_trainer_that_goes_back_and_past_where_it_was_counts_once(tmp_path):
 def test_a_record_that_cannot_be_written_costs_no_reward(tmp_path, caplog, monkeypatch):
     """A full disk, such as it is."""
 
-    async def work():
-        recording = Recording(golden_reward(), ServerSettings(record=tmp_path / "run"))
-        recording.start()
-        monkeypatch.setattr(TrainingWatch, "add", full)
-        service = RewardService(LiveReward(golden_reward(), judge=golden_judge()), ServerSettings())
-        await service.start()
-        found = await service.rewarded(TURNS, deadline_s=10)
-        n_alarms = await recording.add(found, TURNS, step=1)
-        await recording.close()
-        await service.close()
-        return n_alarms
-
     def full(*arguments, **more):
         raise OSError("no space left for canary")
 
-    with caplog.at_level(logging.ERROR):
-        n_alarms = asyncio.run(work())
+    monkeypatch.setattr(TrainingWatch, "add", full)
 
-    assert n_alarms == 0
+    with caplog.at_level(logging.ERROR):
+        rewards, figures = asyncio.run(recorded(tmp_path / "run", [1]))
+
+    assert rewards == [[5.0, None]]
+    assert figures["voirdire_alarms_total",] == 0
     assert "nothing is recorded of a request: OSError at " in caplog.text
     assert "canary" not in caplog.text

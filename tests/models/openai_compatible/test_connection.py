@@ -126,13 +126,14 @@ def test_what_is_no_whole_http_is_a_server_error(answer):
 def test_a_reply_that_is_too_large_is_not_read_to_its_end(is_packed):
     n_sent = 0
     spaces = b" " * 2**20
+    sent = gzip.compress(spaces) if is_packed else spaces
 
     async def handler(request, body):
         nonlocal n_sent
         response = web.StreamResponse(headers={"Content-Encoding": "gzip"} if is_packed else {})
         await response.prepare(request)
         for _ in range(200):
-            await response.write(gzip.compress(spaces) if is_packed else spaces)
+            await response.write(sent)
             n_sent += 1
         return response
 

@@ -125,6 +125,13 @@ def test_words_that_repeat_a_request_over_lines_end_there_too(server):
     assert words(server, "bad: one two three four five six", request) == "bad: …"
 
 
+@pytest.mark.parametrize(("n_repeated", "shown"), [(23, "bad: " + 23 * "x"), (24, "bad: …")])
+def test_24_characters_in_a_row_are_no_coincidence(server, n_repeated, shown):
+    repeated = n_repeated * "x"
+
+    assert words(server, f"bad: {repeated}", asked(f"({repeated})")) == shown
+
+
 def test_words_of_the_servers_own_stay_whole(server):
     text = "This model does not support the 'logprobs' parameter, it says"
 
