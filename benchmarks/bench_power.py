@@ -46,7 +46,7 @@ def loops():
 
 def vectorised(seed=0):
     """Simulate every study of the configuration, each a data set of its own."""
-    from voirdire.stats.planning.assumptions import power
+    from voirdire.stats.power_analysis import power
 
     return power(
         **NOISE,

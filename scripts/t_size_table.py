@@ -17,7 +17,7 @@ import numpy as np
 from scipy.special import gammaln, xlogy
 
 from voirdire.stats import OutcomeSums, exact_p_value
-from voirdire.stats.paired_test import mean_difference, t_test_p_values
+from voirdire.stats.figures import mean_difference, t_test_p_values
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -26,8 +26,8 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "explanation" / "alt-test.md"
 MARKED = re.compile(r"(?<=<!-- t-size-table -->\n).*?(?=<!-- /t-size-table -->)", re.DOTALL)
 ALPHA = 0.05
-EPSILONS = (0.1, 0.2)
-TIE_SHARES = (0.2, 0.4, 0.6, 0.8)
+EPSILONS = (0.05, 0.1, 0.2)
+TIE_SHARES = (0.2, 0.4, 0.6, 0.8, 0.9, 0.95)
 T_SIZES = (15, 20, 30, 50, 100, 200)
 EXACT_SIZES = (15, 30, 100)
 
@@ -89,16 +89,17 @@ def edge(tie_share: float, epsilon: float) -> NDArray[np.float64]:
 
 def section(epsilon: float) -> str:
     """Render one margin: a row per tie share, a column per test and number of items."""
+    shares = [share for share in TIE_SHARES if share <= 1 - epsilon + 1e-9]
     tests = [(rejected_by_t, n) for n in T_SIZES] + [(rejected_by_exact, n) for n in EXACT_SIZES]
     columns = []
     for reject, n_items in tests:
         tables = tables_of(n_items)
         rejected = reject(tables, epsilon)
-        columns.append([size(tables, rejected, edge(share, epsilon)) for share in TIE_SHARES])
+        columns.append([size(tables, rejected, edge(share, epsilon)) for share in shares])
     heads = [f"t, {n}" for n in T_SIZES] + [f"exact, {n}" for n in EXACT_SIZES]
     rows = [
         [f"{share:g}", *figures]
-        for share, figures in zip(TIE_SHARES, zip(*columns, strict=True), strict=True)
+        for share, figures in zip(shares, zip(*columns, strict=True), strict=True)
     ]
     lines = [["tie share", *heads], ["---", *["---:"] * len(heads)], *rows]
     table = "\n".join("| " + " | ".join(line) + " |" for line in lines)

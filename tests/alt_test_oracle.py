@@ -361,6 +361,56 @@ def _summary(annotators, untested, quality):
     }
 
 
+# The outcome ----------------------------------------------------------------------------------
+
+
+def outcome_oracle(judge, humans, *, epsilon=0.2, epsilon_mode="additive", min_items=2, q=0.05):
+    """Outcome and what decided it, for nominal labels where everybody labelled every item.
+
+    A judge's None is a failure, and lost. The exact test is enumerated: some 20 items at most.
+    """
+    items = list(next(iter(humans.values())))
+    options = {"epsilon": epsilon, "epsilon_mode": epsilon_mode, "min_items": min_items, "q": q}
+
+    def examine(labels):
+        lost = {item: object() if labels[item] is None else labels[item] for item in items}
+        return alt_test_oracle(lost, humans, method="exact", **options)
+
+    found = examine(judge)
+    if not found["annotators"]:
+        return "no_evidence", "untestable"
+    frequent = Counter(label for row in humans.values() for label in row.values())
+    constants = {label: examine(dict.fromkeys(items, label)) for label in sorted(frequent)}
+    best = max(constants, key=lambda label: constants[label]["advantage_probability"])
+    if found["winning_rate"] >= 0.5:
+        gains = []
+        for item in items:
+            votes = [row[item] for row in humans.values()]
+            gains.append(_mean_win(judge[item], votes) - _mean_win(best, votes))
+        p = stats.ttest_1samp(gains, 0.0, alternative="greater").pvalue
+        if len(set(gains)) == 1:
+            p = 0.0 if gains[0] > 0 else 1.0
+        return ("passed", "shown") if p <= 0.05 else ("no_evidence", "like_constant")
+    target = epsilon if epsilon_mode == "additive" else 0.0
+    rows = found["annotators"].values()
+    is_close = sum(row["mean_difference"] < target for row in rows) * 2 >= len(rows)
+    majority = {
+        item: Counter(row[item] for row in humans.values()).most_common(1)[0][0] for item in items
+    }
+    if is_close and examine(majority)["winning_rate"] < 0.5:
+        return "no_evidence", "unpassable"
+    return "failed", "not_shown" if is_close else "missed"
+
+
+def _mean_win(label, votes):
+    """The share of annotators whom a label is at least as close to the others as."""
+    wins = []
+    for left_out, own in enumerate(votes):
+        others = votes[:left_out] + votes[left_out + 1 :]
+        wins.append(others.count(label) >= others.count(own))
+    return sum(wins) / len(wins)
+
+
 # The exact test -------------------------------------------------------------------------------
 #
 # The three outcomes of an item: the judge wins (d = -1), a tie (d = 0), the human wins (d = +1).

@@ -11,6 +11,7 @@ __all__ = [
     "ClassRule",
     "DemandWord",
     "EpsilonMode",
+    "Family",
     "Judged",
     "Label",
     "Language",
@@ -41,6 +42,8 @@ Method: TypeAlias = Literal["t", "exact"]
 WeightScheme: TypeAlias = Literal["imbalance"]
 Normalization: TypeAlias = Literal["zscore", "rank"]
 Outcome: TypeAlias = Literal["passed", "failed", "no_evidence"]
+Family: TypeAlias = Literal["annotators", "judges"]
+"""What one false discovery rate covers: the annotators of a judge, or of all judges."""
 
 Label: TypeAlias = str | bool | int | float | AbstractSet[str] | list[str] | tuple[str, ...] | None
 """One answer: a word, a truth value, a number, or a set of words; None is missing."""

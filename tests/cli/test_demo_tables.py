@@ -88,14 +88,14 @@ def test_a_wide_table_has_the_reason_and_the_rate_of_the_annotators(judged, caps
 
     assert "apology 30 30 1.00 1.00 1.00 ✓ passed" in lines
     assert "judgement * 30 0 0.00 0.50 1.00 ✗ failed" in lines
-    assert "encourage_professional_help 5 5 1.00 1.00 1.00 ? no evidence (too few)" in lines
+    assert "encourage_professional_help 5 5 1.00 1.00 1.00 ✓ passed" in lines
 
 
 def test_a_narrow_table_leaves_them_out_and_fits(judged, capsys, monkeypatch):
     lines = printed(judged, capsys, monkeypatch, 80)
 
     assert "apology 30 30 1.00 1.00 ✓ passed" in lines
-    assert "encourage_professional_help 5 5 1.00 1.00 ? no evidence" in lines
+    assert "encourage_professional_help 5 5 1.00 1.00 ✓ passed" in lines
     assert "ρ human" not in " ".join(lines)
 
 

@@ -106,9 +106,8 @@ def test_every_figure_is_that_of_the_result(make_examination):
             "controls": [asdict(control) for control in result.controls],
             "worst_case": asdict(result.worst_case),
             "warnings": result.warnings,
-            "outcome_reasons": result.outcome_reasons,
+            "because": asdict(result.because),
             "cautions": [asdict(caution) for caution in result.cautions],
-            "reasons": [asdict(reason) for reason in result.reasons],
             "uncertainty": asdict(result.uncertainty),
             "human_agreement": row["human_agreement"],
         }

@@ -11,7 +11,7 @@ from voirdire.stats import Caution
 
 CODES = (
     "correction", "failures", "few_annotators", "few_clusters", "few_items", "many_ties",
-    "no_controls", "not_judged", "skewed_labels", "strange_annotators", "strange_labels",
+    "not_judged", "one_sided", "skewed_labels", "strange_annotators", "strange_labels",
     "undeclared_labels", "untested_annotators", "weak_annotators",
 )  # fmt: skip
 
@@ -20,7 +20,7 @@ CODES = (
 def examination(make_examination):
     """Give three judges at two margins."""
     found = make_examination(epsilon=[0.1, 0.2])
-    rows = tuple(replace(row, cautions=(), reasons=()) for row in found.results)
+    rows = tuple(replace(row, cautions=()) for row in found.results)
     return replace(found, results=rows, questions=())
 
 
@@ -83,10 +83,11 @@ def test_a_long_list_of_judges_is_counted(results, notes):
 
 
 def test_reasons_for_no_evidence_are_said_once(results, notes):
-    reason = Caution(code="constant_passes", sentence="a constant passes")
-    noted = [replace(row, reasons=(reason,)) for row in results]
+    reason = Caution(code="like_constant", sentence="No closer than a constant.")
+    noted = [replace(row, outcome="no_evidence", because=reason) for row in results]
 
-    assert notes(noted).count("no evidence: a constant passes") == 1
+    assert notes(noted).count("not shown closer to the annotators") == 1
+    assert "No closer than a constant." in notes(noted[:1])
 
 
 def test_agreement_is_said_with_its_interval_where_it_has_one(results, notes):
@@ -136,11 +137,7 @@ def test_notes_of_hostile_rows_are_inert_and_short(results, notes, hostile):
     row = replace(
         results[0],
         judge=hostile,
-        reasons=(
-            Caution(
-                code="constant_passes", sentence=f"a judge that always answers {hostile} passes"
-            ),
-        ),
+        because=Caution(code="like_constant", sentence=f"No closer than always {hostile}."),
         cautions=(Caution(code="failures", sentence=f"{hostile} failed"),),
     )
 

@@ -8,6 +8,8 @@ from dataclasses import replace
 import pytest
 from rich.cells import cell_len
 
+from voirdire.stats import Caution
+
 EPSILONS = (0.0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3)
 MARKS = {"✓": "passed", "✗": "failed", "?": "no_evidence"}
 MARKED = re.compile(r"(\d?\.\d+|\d|–) ([✓✗?])")
@@ -141,11 +143,16 @@ def test_a_judge_without_figures_comes_last(make_examination, shown):
         human_advantage=math.nan,
         winning_rate=math.nan,
         outcome="no_evidence",
+        because=Caution(code="untestable", sentence="No annotator shares 30 items with it."),
     )
 
     text = shown(replace(examination, results=(undefined, *examination.results)))
 
-    assert re.findall(r"^(undefined|second|first)", text, re.M) == ["second", "first", "undefined"]
+    assert re.findall(r"^(undefined|second|first) {2,}", text, re.M) == [
+        "second",
+        "first",
+        "undefined",
+    ]
     assert line_of(text, "undefined").count("–") == 3
     assert "nan" not in text
 

@@ -50,7 +50,7 @@ def test_ties_of_sets_are_the_ties_of_fractions(name):
     humans = {f"h{k}": answers() for k in range(n_annotators)}
     judge = answers()
 
-    result = alt_test(judge, humans, alignment=name, labels=labels, controls=False)
+    result = alt_test(judge, humans, alignment=name, labels=labels)
 
     for j, own in humans.items():
         expected = [0, 0, 0]
@@ -65,7 +65,7 @@ def test_ties_of_sets_are_the_ties_of_fractions(name):
 def numbers(judge, panel):
     """The outcome of 30 like items of numbers, by annotator."""
     humans = {name: dict.fromkeys(range(30), value) for name, value in panel.items()}
-    result = alt_test(dict.fromkeys(range(30), judge), humans, alignment="neg_rmse", controls=False)
+    result = alt_test(dict.fromkeys(range(30), judge), humans, alignment="neg_rmse")
     return counts_of(result)
 
 
@@ -113,7 +113,6 @@ def test_neg_rmse_does_not_depend_on_the_unit(power):
             dict(enumerate((judge * factor).tolist())),
             {f"h{k}": dict(enumerate((humans[:, k] * factor).tolist())) for k in range(4)},
             alignment="neg_rmse",
-            controls=False,
         )
         for factor in (1.0, unit)
     )
@@ -137,7 +136,6 @@ def test_a_huge_label_elsewhere_does_not_blur_the_other_items(huge):
             dict(enumerate(answers.tolist())),
             {f"h{k}": dict(enumerate(people[:, k].tolist())) for k in range(3)},
             alignment="neg_rmse",
-            controls=False,
         )
 
     # The first item is a tie for everyone, whatever all agree on.
@@ -148,7 +146,7 @@ def test_a_judge_far_off_loses_without_a_sound():
     humans = {f"h{k}": {i: (i + k) % 5 for i in range(40)} for k in range(3)}
     judge = dict.fromkeys(range(40), 1e200)
 
-    result = alt_test(judge, humans, alignment="neg_rmse", controls=False)
+    result = alt_test(judge, humans, alignment="neg_rmse")
 
     assert result.advantage_probability == 0
 

@@ -218,12 +218,6 @@ def test_numbers_get_their_mean_and_median_as_constants(gold, label, rate):
     assert (control.label, control.winning_rate) == (label, rate)
 
 
-def test_controls_can_be_left_out():
-    judge, humans = panel()
-
-    assert alt_test(judge, humans, controls=False).controls == ()
-
-
 def test_controls_are_the_same_for_every_judge_and_follow_epsilon():
     judge, humans = panel()
     rows = alt_test(judges={"x": judge, "y": humans["h0"]}, humans=humans, epsilon=[0.0, 0.3])

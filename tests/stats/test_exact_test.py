@@ -256,7 +256,7 @@ def test_the_exact_method_is_this_p_value():
 
     for mode in MODES:
         for result in alt_test(
-            judge, humans, method="exact", epsilon=[0.1, 0.3], epsilon_mode=mode, controls=False
+            judge, humans, method="exact", epsilon=[0.1, 0.3], epsilon_mode=mode
         ):
             for row in result.annotators:
                 counts = (row.n_judge_wins, row.n_ties, row.n_human_wins)

@@ -67,7 +67,6 @@ def test_normalised_scales_are_rescaled_rater_by_rater(method, with_gold):
             gold=columns[:, 4] if with_gold else None,
             alignment="neg_rmse",
             normalize=normalize,
-            controls=False,
         )[0]
         for columns, normalize in ((labels, method), (rescaled, None))
     ]
@@ -92,7 +91,7 @@ def test_clusters_have_any_names():
 def test_whole_numbers_can_be_weighed():
     humans = np.tile(CODES, (12, 1)) + 1.0
     humans[3] = np.nan
-    options = {"alignment": "neg_rmse", "weights": "imbalance", "controls": False}
+    options = {"alignment": "neg_rmse", "weights": "imbalance"}
 
     [numbers] = alt_test(humans[:, 0], humans, **options)
     [plain] = alt_test(humans[:, 0], humans, **(options | {"weights": None}))

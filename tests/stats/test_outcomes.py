@@ -23,7 +23,7 @@ def outcomes_of(panel, judge, *, gold=None, **options):
     """Tell the outcome of every annotator and item, from counts over 2, 20, 200, ... copies."""
     copies = 2 * 10 ** np.arange(len(panel))
     items = np.repeat(np.arange(len(panel)), copies)
-    settings = {"n_codes": 3, "min_items": 2, "controls": False} | options
+    settings = {"n_codes": 3, "min_items": 2} | options
     [result] = stats.alt_test(
         np.asarray(judge)[items],
         panel[items],
@@ -102,7 +102,6 @@ def test_weights_by_hand(n_rare):
             np.tile(panel, (n_rare, 1)),
             weights="imbalance",
             min_items=2,
-            controls=False,
         )
 
         # The judge ties on one item and loses on the others.

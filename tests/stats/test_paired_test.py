@@ -25,7 +25,7 @@ MODES = ("additive", "multiplicative")
 
 def examine(*annotators, gold=None, **options):
     """Test one judge whose outcomes are given, by ε."""
-    settings = {"min_items": 2, "controls": False} | options
+    settings = {"min_items": 2} | options
     return stats.alt_test(**labels_with(*annotators, gold=gold), **settings)
 
 

@@ -34,7 +34,6 @@ def cases(draw, *, items=(5, 60), annotators=(2, 5)):
     options = {
         "epsilon_mode": draw(st.sampled_from(("additive", "multiplicative"))),
         "min_items": draw(st.integers(2, 8)),
-        "controls": False,
     }
     variant = draw(st.sampled_from(("plain", "failed", "quality", "clusters", "weights", "gold")))
     if variant == "failed":
@@ -93,7 +92,6 @@ def test_with_few_clusters_a_judge_may_fail_at_a_larger_share():
         "clusters": np.tile(np.repeat([0, 1], [11, 10]), 2),
         "epsilon_mode": "multiplicative",
         "min_items": 2,
-        "controls": False,
     }
     study = labels_with(first, second)
 
@@ -107,7 +105,7 @@ def test_with_few_clusters_a_judge_may_fail_at_a_larger_share():
 @given(cases(items=(5, 12), annotators=(2, 3)))
 def test_under_the_exact_test_it_passes_and_fails_one_step_before(case):
     judge, humans, options = case
-    options = {name: options[name] for name in ("epsilon_mode", "controls")}
+    options = {name: options[name] for name in ("epsilon_mode",)}
     options |= {"min_items": 2, "method": "exact"}
 
     smallest = found(judge, humans, options)

@@ -1,6 +1,7 @@
 """The interval of ρ is that of scipy, or of Clopper and Pearson; stability is repetition."""
 
 import math
+from dataclasses import asdict
 
 import numpy as np
 import pytest
@@ -27,7 +28,7 @@ def labels(seed, *, n_items=100, n_annotators=3, skill=0.7, share=0.5, missing=0
 
 def interval(judge, humans, **options):
     """Examine with many resamples and no controls."""
-    options = {"controls": False, "n_resamples": 2_000} | options
+    options = {"n_resamples": 2_000} | options
     return stats.alt_test(judge, humans, **options)[0]
 
 
@@ -273,8 +274,8 @@ def test_untested_annotators_and_the_expert_do_not_count():
 
     # the same units in another order: other draws
     assert untested.n_units == expert.n_units == without.n_units
-    assert untested.as_dict() == pytest.approx(without.as_dict(), abs=0.015)
-    assert expert.as_dict() == pytest.approx(without.as_dict(), abs=0.015)
+    assert asdict(untested) == pytest.approx(asdict(without), abs=0.015)
+    assert asdict(expert) == pytest.approx(asdict(without), abs=0.015)
 
 
 # Stability ---------------------------------------------------------------------------------------
@@ -308,9 +309,7 @@ def test_stability_is_the_share_of_repeated_data_sets_that_pass(name):
         repeated = {"failed": options["failed"][items]} if "failed" in options else {}
         if "clusters" in options:
             repeated["clusters"] = np.repeat(np.arange(len(copies)), list(map(len, copies)))
-        [result] = stats.alt_test(
-            judge[items], humans[items], min_items=2, controls=False, **(options | repeated)
-        )
+        [result] = stats.alt_test(judge[items], humans[items], min_items=2, **(options | repeated))
         passed += result.passed and result.worst_case.passed
     share = passed / n_runs
     error = math.sqrt(share * (1 - share) * (1 / n_runs + 1 / 4_000))
@@ -387,7 +386,7 @@ def test_margins_asked_for_together_are_each_alone(lost):
     options = {"failed": np.arange(100) < 5 if lost else None, "n_resamples": 1_000}
     margins = [k / 40 for k in range(20)]
 
-    together = stats.alt_test(judge, humans, epsilon=margins, controls=False, **options)
+    together = stats.alt_test(judge, humans, epsilon=margins, **options)
 
     for margin, result in list(zip(margins, together, strict=True))[::6]:
         alone = interval(judge, humans, epsilon=margin, **options)
@@ -415,8 +414,8 @@ def test_the_order_of_items_and_the_names_of_clusters_are_irrelevant(lost, clust
         for items, name in ((np.arange(400), np.arange(120)), (order, names))
     )
 
-    expected = pytest.approx(first.uncertainty.as_dict(), abs=1e-12)
-    assert second.uncertainty.as_dict() == expected
+    expected = pytest.approx(asdict(first.uncertainty), abs=1e-12)
+    assert asdict(second.uncertainty) == expected
 
 
 def test_units_that_nobody_meets_are_none():
@@ -433,7 +432,7 @@ def test_units_that_nobody_meets_are_none():
 def test_memory_does_not_grow_with_the_resamples(peak_memory):
     rng = np.random.default_rng(16)
     judge, humans = rng.integers(0, 3, 5_000), rng.integers(0, 3, (5_000, 8))
-    options = {"controls": False}
+    options = {}
 
     few = peak_memory(lambda: stats.alt_test(judge, humans, n_resamples=1_500, **options))
     many = peak_memory(lambda: stats.alt_test(judge, humans, n_resamples=6_000, **options))
@@ -446,7 +445,7 @@ def test_the_record_says_how_it_was_made():
 
     found = interval(judge, humans, n_resamples=123, confidence_level=0.9).uncertainty
 
-    figures = found.as_dict()
+    figures = asdict(found)
     assert (found.n_resamples, found.confidence_level, found.n_units) == (123, 0.9, 100)
     assert found.clustered is False
     assert found.reason is None

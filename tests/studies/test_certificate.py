@@ -416,10 +416,10 @@ def test_every_figure_of_a_result_stands_under_its_own_name(survey):
     found = result_as_dict(result)
 
     named = {name for name in vars(result) if name != "dropped"}
-    assert found.keys() == named | {"warnings", "outcome_reasons"}
+    assert found.keys() == named | {"warnings"}
     assert found["uncertainty"] == asdict(result.uncertainty)
     assert [row["sentence"] for row in found["cautions"]] == found["warnings"]
-    assert [row["sentence"] for row in found["reasons"]] == found["outcome_reasons"]
+    assert found["because"] == asdict(result.because)
     plain = {"question", "judge", "alignment", "epsilon", "epsilon_mode", "method", "n_items"}
     plain |= {"n_annotators", "winning_rate", "winning_rate_bh", "passed", "outcome"}
     plain |= {"advantage_probability", "human_advantage"}

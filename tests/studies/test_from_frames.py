@@ -20,9 +20,7 @@ def examine(judges, humans, *, kind="choice", **options):
     """Examine judges by name on few items, where the figures may be undefined."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DegenerateDataWarning)
-        return voirdire.alt_test(
-            judges=judges, humans=humans, kind=kind, min_items=2, controls=False, **options
-        )
+        return voirdire.alt_test(judges=judges, humans=humans, kind=kind, min_items=2, **options)
 
 
 @pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table])

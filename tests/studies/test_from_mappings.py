@@ -14,7 +14,7 @@ def examine(judges, humans, **options):
     """Examine judges on few items, where the figures may be undefined."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DegenerateDataWarning)
-        return alt_test(judges=judges, humans=humans, min_items=2, controls=False, **options)
+        return alt_test(judges=judges, humans=humans, min_items=2, **options)
 
 
 def test_what_a_judge_was_asked_and_did_not_answer_has_failed():

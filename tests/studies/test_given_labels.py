@@ -1,5 +1,7 @@
 """Labels as a user has them: tables, frames, files and dicts give the same examination."""
 
+from dataclasses import asdict
+
 import numpy as np
 import polars as pl
 import pytest
@@ -41,9 +43,7 @@ def long_frame(raters, role):
 
 
 def figures(examination):
-    return [
-        (row.judge, row.as_dict()["annotators"], row.uncertainty) for row in examination.results
-    ]
+    return [(row.judge, asdict(row)["annotators"], row.uncertainty) for row in examination.results]
 
 
 def test_every_form_gives_the_same_figures(study, tmp_path):

@@ -15,7 +15,7 @@ GOOD = {"boolean": True, "choice": "yes", "multilabel": ["x"], "scale": 3, "text
 def examine(judge, humans, **options):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DegenerateDataWarning)
-        return alt_test(judge, humans, min_items=2, controls=False, **options)
+        return alt_test(judge, humans, min_items=2, **options)
 
 
 def agrees(raw, value, **options):

@@ -354,7 +354,8 @@ def test_clusters_make_errors_robust_and_may_be_any_names(make_survey):
     assert by_number == by_name
     assert by_number.settings["n_clusters"] == 20
     assert {row.degrees_of_freedom for row in by_number.annotators} == {19.0}
-    assert math.isnan(by_number.annotators[0].exact_p_value)
+    for row in by_number.annotators:
+        assert row.exact_p_value >= row.p_value
 
 
 def test_a_cluster_for_every_item_is_needed(make_survey):
@@ -453,14 +454,6 @@ def test_the_seed_draws_the_random_control_and_the_resamples_and_nothing_else(ma
     assert [row for row in first.controls if row.control == "random"] != [
         row for row in other.controls if row.control == "random"
     ]
-
-
-def test_without_controls_there_are_none(make_survey):
-    survey = make_survey()
-
-    result = voirdire.alt_test(survey.judges["judge0"], survey.humans, controls=False)
-
-    assert result.controls == ()
 
 
 # What was set aside ---------------------------------------------------------------------------

@@ -36,7 +36,6 @@ def examine(rng, *, n_items, n_annotators, human, judge, epsilon, **options):
         answers(rng, truth, human, n_annotators),
         gold=truth,
         epsilon=epsilon,
-        controls=False,
         **options,
     )
     return result
@@ -95,7 +94,6 @@ def test_without_gold_labels_the_boundary_holds_too():
             answers(rng, truth, judge, 1),
             answers(rng, truth, human, 3),
             epsilon=epsilon,
-            controls=False,
         )
         wins[run] = result.winning_rate > 0
         means[run] = np.mean([row.mean_difference for row in result.annotators])
@@ -193,7 +191,6 @@ def test_imbalance_weights_estimate_the_balanced_mean():
             humans,
             gold=truth,
             weights="imbalance",
-            controls=False,
         )
         means.append(result.annotators[0].mean_difference)
 

@@ -30,7 +30,6 @@ def rejection_rate(rng, n_items, point, epsilon, mode, n_runs):
             epsilon_mode=mode,
             method="exact",
             min_items=2,
-            controls=False,
         )
         rejected += result.annotators[0].p_value <= LEVEL
     return rejected / n_runs
@@ -73,7 +72,6 @@ def test_the_exact_test_never_knows_more_than_the_t_test_where_ties_are_few():
                 gold=np.zeros(60, dtype=int),
                 n_codes=2,
                 method=method,
-                controls=False,
             )
             rejected[method] += result.annotators[0].rejected
 

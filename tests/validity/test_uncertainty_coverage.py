@@ -67,7 +67,6 @@ def coverage(share, n_runs, **shape):
             judge,
             humans,
             clusters=clusters if shape.get("per_cluster", 1) > 1 else None,
-            controls=False,
             n_resamples=600,
             confidence_level=LEVEL,
             seed=run,

@@ -23,9 +23,9 @@ __all__ = ["print_judged_responses"]
 _WORDS = {"passed": "✓ passed", "failed": "✗ failed", "no_evidence": "? no evidence"}
 _STYLES = {"passed": "bold green", "failed": "red", "no_evidence": "yellow"}
 _REASONS = {
-    "constant_passes": "constant passes",
-    "one_sided": "too few",
-    "weak_agreement": "people disagree",
+    "like_constant": "no better than a constant",
+    "unpassable": "too few",
+    "untestable": "too few",
 }
 """What a table of a hundred columns has room for; the report has sentences."""
 
@@ -71,8 +71,8 @@ def _outcome(row: AltTestResult, *, with_reason: bool) -> Text:
     from rich.text import Text
 
     text = Text(_WORDS[row.outcome], style=_STYLES[row.outcome])
-    reasons = [_REASONS[reason.code] for reason in row.reasons if reason.code in _REASONS]
-    return text.append(f" ({reasons[0]})", style="dim") if reasons and with_reason else text
+    reason = _REASONS.get(row.because.code)
+    return text.append(f" ({reason})", style="dim") if reason and with_reason else text
 
 
 def _class_table(rows: Sequence[ClassSummary]) -> Table:

@@ -36,7 +36,7 @@ else:
     PlanOptions = option_group(
         TestPlan,
         panel=Group("The test", sort_key=3),
-        without=("similarity", "controls"),
+        without=("similarity",),
         epsilon_reason=Text,
     )
 

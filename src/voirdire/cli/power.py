@@ -24,7 +24,7 @@ _OF_PLAN = ("epsilon", "epsilon_mode", "method", "false_discovery_rate", "min_it
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from voirdire.stats.planning.result import PowerResult
+    from voirdire.stats.power_analysis import PowerResult
 
     PlanOptions: TypeAlias = TestPlan
 else:
@@ -138,7 +138,7 @@ def power_command(
 
 
 def _from_assumptions(assumed: dict[str, Any], asked: dict[str, Any]) -> PowerResult:
-    from voirdire.stats.planning.assumptions import power
+    from voirdire.stats.power_analysis import power
 
     if assumed["human_noise"] is None or assumed["judge_noise"] is None:
         msg = "give `--human-noise` and `--judge-noise`, or a pilot with `--humans` and `--judges`."

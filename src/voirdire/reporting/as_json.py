@@ -49,6 +49,7 @@ def examination_as_dict(examination: Examination) -> dict[str, Any]:
         "pooled": [row.as_dict() for row in examination.pooled],
         "questions": [row.as_dict() for row in examination.questions],
         "dropped": [asdict(row) for row in examination.dropped],
+        "cautions": [asdict(row) for row in examination.cautions],
         "settings": examination.settings,
     }
 

@@ -34,18 +34,28 @@ _TOPICS = {
     "few_items": "some annotators have fewer than 50 items: a judge that fails may be fit",
     "few_clusters": "fewer than 20 clusters: cluster-robust errors are themselves uncertain",
     "skewed_labels": "nearly all labels are one and the same: always giving it is often right",
-    "unstable": "drawn again, the items may turn the result; --details prints how often",
+    "unstable": "the result hangs on which items were labelled; --details prints how far",
+    "one_sided": "one of the two labels is the majority's on fewer than ten items",
+    "weak_agreement": "the annotators may agree little more than by chance",
+    "undefined_agreement": "how far the annotators agree is undefined",
     "untested_annotators": "some annotators have too few items to be tested",
     "many_ties": "ties on more than 60% of the items: with few items the t-test rejects too "
-    "often; --details prints exact p-values where they apply",
+    "often; outcomes rest on the exact test",
     "correction": "the result depends on the correction (Benjamini-Hochberg differs)",
     "failures": "failed calls: the outcome counts them as lost",
     "weak_annotators": "the annotators agree weakly, which lets weak judges pass",
     "undeclared_labels": "the label universe was not declared: it is the union of all labels used",
     "strange_labels": "the judge uses labels that no annotator ever uses: are they written alike?",
     "strange_annotators": "an annotator shares no label with any other: is it one at all?",
-    "no_controls": "no controls were run: whether a constant judge passes too is not known",
     "not_judged": "not every annotated item was judged",
+}
+
+
+_SILENT = {
+    "like_constant": "not shown closer to the annotators than the best constant answer",
+    "no_p_values": "no p-value is defined: a standard error needs two clusters",
+    "unpassable": "too few items: even the annotators' majority vote is not shown within ε",
+    "untestable": "no annotator shares enough items with the judge",
 }
 
 
@@ -54,13 +64,16 @@ def footnotes(rows: Sequence[AltTestResult], findings: QuestionFindings | None =
     text = Text(annotators_note(rows) + agreement_note(rows[0]), style="dim")
     if findings is not None:
         text.append(ceiling_note(findings) + findings_note(findings), style="dim")
-    for reason, concerned in _grouped((row, row.outcome_reasons) for row in rows).items():
-        text.append(f"  no evidence: {shorten(reason, width=300)}", style="yellow")
-        text.append(f"{_whom(concerned, rows)}\n", style="yellow")
     if len(rows) == 1:
+        style = "yellow" if rows[0].outcome == "no_evidence" else "dim"
+        text.append(f"  {shorten(rows[0].because.sentence, width=300)}\n", style=style)
         for sentence in rows[0].warnings:
             text.append(f"  note: {shorten(sentence, width=400)}\n", style="dim")
     else:
+        silent = ((row, [row.because.code]) for row in rows if row.outcome == "no_evidence")
+        for code, concerned in _grouped(silent).items():
+            text.append(f"  no evidence: {_SILENT[code]}", style="yellow")
+            text.append(f"{_whom(concerned, rows)}\n", style="yellow")
         # near the margin where a judge begins to pass it is always unstable: no news
         hidden = "unstable" if len({row.epsilon for row in rows}) > 1 else None
         codes = ((row, [c.code for c in row.cautions if c.code != hidden]) for row in rows)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from voirdire.studies.certificate import without_nan
 
 if TYPE_CHECKING:
-    from voirdire.stats.planning.result import PowerResult
+    from voirdire.stats.power_analysis import PowerResult
 
 __all__ = ["power_to_json"]
 
@@ -24,7 +25,7 @@ def power_to_json(result: PowerResult) -> str:
     Returns
     -------
     str
-        One object with the keys of `PowerResult.as_dict`.
+        One object with the attributes of `PowerResult`.
     """
-    content = without_nan(result.as_dict())
+    content = without_nan(asdict(result))
     return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)

@@ -6,7 +6,7 @@ import io
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 if TYPE_CHECKING:
-    from voirdire.stats.planning.result import PowerResult
+    from voirdire.stats.power_analysis import PowerResult
 
 __all__ = ["PictureFormat", "power_picture"]
 

@@ -16,12 +16,13 @@ if TYPE_CHECKING:
 
     from rich.console import Console, ConsoleOptions, RenderableType
 
-    from voirdire.stats.planning.result import PowerResult, PowerRow, SmallestSize
+    from voirdire.stats.power_analysis import PowerResult, PowerRow, SmallestSize
 
 __all__ = ["PowerTables"]
 
 _ITEMS_WIDTH = 12
 _CELL_WIDTH = 8
+_NOTABLE_GAP = 0.02
 
 Column: TypeAlias = "tuple[int, float]"
 """Number of annotators, and ε."""
@@ -100,7 +101,7 @@ def _cell(row: PowerRow, wanted: float) -> Text:
 
 def _title(result: PowerResult) -> str:
     wanted = _share(result.wanted_power)
-    return f"Probability that the judge passes (ω at least .5); ✓ from {wanted} on"
+    return f"Probability that the outcome is a pass; ✓ from {wanted} on"
 
 
 def _basis(result: PowerResult) -> str:
@@ -160,7 +161,14 @@ def _notes(result: PowerResult) -> Iterator[str]:
         yield f"With {' or '.join(fitted)} annotators: simulated from noise fitted to the pilot."
     for caution in result.cautions:
         yield f"Note: {caution}."
-    yield "Controls and the rules for no evidence are not simulated."
+    gap = max((row.winning_rate_power - row.power for row in result.rows), default=0.0)
+    if gap >= _NOTABLE_GAP:
+        yield (
+            f"ω alone reaches .5 up to {_power(gap)} more often: the outcome also asks that the "
+            "judge be closer to the annotators than a constant answer."
+        )
+    if "pilot_items" not in test and test["prevalences"] is None:
+        yield "Where labels are mostly alike nobody passes: give their shares, if they are known."
 
 
 def _power(share: float, *, digits: int = 2) -> str:

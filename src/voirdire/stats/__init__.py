@@ -9,7 +9,7 @@ from voirdire.stats.agreement import (
     measure_panel,
     raw_agreement,
 )
-from voirdire.stats.alt_test import alt_test
+from voirdire.stats.alt_test import Names, alt_test
 from voirdire.stats.calibration import (
     CalibrationBin,
     CalibrationMethod,
@@ -40,17 +40,10 @@ from voirdire.stats.fdr import benjamini_hochberg, benjamini_yekutieli
 from voirdire.stats.judge_difference import JudgeDifference, compare_judges
 from voirdire.stats.krippendorff import KrippendorffResult, krippendorff_alpha
 from voirdire.stats.label_sets import LabelSets
+from voirdire.stats.noise_model import NoiseModel, fit_noise_model
 from voirdire.stats.normalization import normalize_scale
 from voirdire.stats.outcome_sums import OutcomeSums, sum_outcomes
-from voirdire.stats.planning import (
-    NoiseModel,
-    PowerResult,
-    PowerRow,
-    SmallestSize,
-    fit_noise_model,
-    power,
-)
-from voirdire.stats.report import Names
+from voirdire.stats.power_analysis import PowerResult, PowerRow, SmallestSize, power
 from voirdire.stats.results import (
     AltTestResult,
     AnnotatorResult,

@@ -3,35 +3,43 @@ r"""The alternative annotator test on arrays: any number of judges and ε in one
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from voirdire._validation import check_count, check_fraction
 from voirdire.errors import DegenerateDataWarning, InputError
-from voirdire.stats.controls import make_controls
-from voirdire.stats.figures import compute_figures
-from voirdire.stats.outcome_units import UnitCollector
-from voirdire.stats.panel_evidence import describe_panel
+from voirdire.stats.cautions import find_cautions
+from voirdire.stats.comparison import make_controls
+from voirdire.stats.figures import compute_figures, smallest_epsilons
+from voirdire.stats.outcome import Panel, Yardsticks, decide_outcome, describe_panel
+from voirdire.stats.outcome_sums import OutcomeSums, UnitCollector
 from voirdire.stats.preparation import prepare
-from voirdire.stats.report import Names, Run, report
-from voirdire.stats.smallest_epsilon import smallest_epsilons
+from voirdire.stats.results import AltTestResult, AnnotatorResult, ControlResult, WorstCase
 from voirdire.stats.uncertainty import Resampling, bootstrap_judge
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
 
-    from voirdire._types import AlignmentName, EpsilonMode, Method, Normalization, WeightScheme
+    from voirdire._types import (
+        AlignmentName,
+        EpsilonMode,
+        Family,
+        Method,
+        Normalization,
+        WeightScheme,
+    )
     from voirdire.stats.alignment import VectorizedScore
-    from voirdire.stats.controls import Control
+    from voirdire.stats.comparison import Control, Raters
+    from voirdire.stats.figures import Figures, TestSettings
     from voirdire.stats.label_sets import LabelSets
-    from voirdire.stats.outcome import Panel
     from voirdire.stats.preparation import Prepared
-    from voirdire.stats.results import AltTestResult
+    from voirdire.stats.results import Uncertainty
 
-__all__ = ["alt_test"]
+__all__ = ["Names", "alt_test"]
 
 FEWEST_RESAMPLES = 100
 
@@ -58,7 +66,7 @@ def alt_test(
     min_items: int = 30,
     min_annotators: int = 2,
     false_discovery_rate: float = 0.05,
-    controls: bool = True,
+    family: Family = "annotators",
     n_resamples: int = 0,
     confidence_level: float = 0.95,
     seed: int = 0,
@@ -116,10 +124,10 @@ def alt_test(
     min_annotators : int, optional
         Fewest annotators for an item to take part; at least 2.
     false_discovery_rate : float, optional
-        q, over annotators, in (0, 1).
-    controls : bool, optional
-        Whether to run the constant, random and majority-vote controls; without them `outcome`
-        cannot see a constant judge pass.
+        q, in (0, 1).
+    family : {"annotators", "judges"}, optional
+        What q covers: the annotators of each judge, or the annotators of all judges together,
+        for who keeps the best of several.
     n_resamples : int, optional
         Bootstrap resamples of items (or clusters) for the interval of ρ and the stability of ω,
         at least 100; 0 for none, and then `smallest_epsilon` is not searched either.
@@ -147,6 +155,11 @@ def alt_test(
 
     Notes
     -----
+    A judge's missing labels that are no failures are items it was not asked about: its figures,
+    and what it is measured against, rest on the others. `outcome` follows the rules of
+    `voirdire.stats.outcome`: the exact test whatever `method` is, failures lost, and a constant
+    answer that the judge must beat.
+
     Ties are ties: scores are compared as whole numbers where they are (accuracy, whole-number
     squared errors), otherwise to 1e-9. Undefined figures are nan, never 0, and the outcome is
     then ``"no_evidence"``. Reference values in the tests are the authors' published figures and a
@@ -191,62 +204,20 @@ def alt_test(
         min_items=min_items,
         min_annotators=min_annotators,
         false_discovery_rate=false_discovery_rate,
+        family=family,
     )
-    raters, universe = prepared.raters, prepared.universe
-    names = names or Names.positions(raters)
-    panel = describe_panel(
-        raters, universe, alignment, min_annotators=min_annotators, label=names.label
-    )
-    control_judges = (
-        make_controls(raters.humans, seed=seed, label_sets=universe.label_sets) if controls else []
-    )
-    run = _run(prepared, panel, control_judges, resampling)
-    if np.isnan(run.figures.winning_rate).any():
+    names = names or Names.positions(prepared.raters)
+    names.check(prepared.raters)
+    shown = alignment if isinstance(alignment, str) else getattr(alignment, "__name__", "custom")
+    run = _Run.of(prepared, names, alignment=alignment, seed=seed, resampling=resampling)
+    if np.isnan(run.plain.winning_rate).any():
         msg = f"ω is undefined: no annotator has {min_items} items to compare with some judge."
         warnings.warn(msg, DegenerateDataWarning, stacklevel=2)
-    shown = alignment if isinstance(alignment, str) else getattr(alignment, "__name__", "custom")
-    return report(run, names, alignment=shown)
-
-
-def _run(
-    prepared: Prepared, panel: Panel, controls: Sequence[Control], resampling: Resampling | None
-) -> Run:
-    raters, settings = prepared.raters, prepared.settings
-    n_judges = raters.judges.shape[1]
-    failed = raters.failed
-    n_failures = np.zeros(n_judges, np.int64) if failed is None else failed.sum(axis=0)
-    collectors = []
-    if resampling is not None:
-        collectors = [UnitCollector(seed=resampling.seed, lost=count > 0) for count in n_failures]
-    sums = prepared.comparison.run(raters, controls, collectors)
-    figures = compute_figures(sums.judges, settings)
-    worst = figures if failed is None else compute_figures(sums.worst, settings)
-    return Run(
-        sums=sums,
-        settings=settings,
-        figures=figures,
-        worst=worst,
-        control_figures=None if sums.controls is None else compute_figures(sums.controls, settings),
-        controls=controls,
-        panel=panel,
-        n_failures=n_failures,
-        smallest_epsilons=()
-        if resampling is None
-        else smallest_epsilons(
-            [sums.judges, sums.worst] if n_failures.any() else [sums.judges], settings
-        ),
-        uncertainties=[
-            bootstrap_judge(
-                collector.units(),
-                tested=figures.tested[judge],
-                tested_lost=worst.tested[judge] if collector.lost else None,
-                settings=settings,
-                resampling=resampling,
-            )
-            for judge, collector in enumerate(collectors)
-            if resampling is not None
-        ],
-    )
+    return [
+        _result(run, names, judge, number, alignment=shown)
+        for judge in range(len(names.judges))
+        for number in range(len(prepared.settings.epsilons))
+    ]
 
 
 def _check_resampling(n_resamples: int, confidence_level: float, seed: int) -> Resampling | None:
@@ -261,3 +232,330 @@ def _check_resampling(n_resamples: int, confidence_level: float, seed: int) -> R
         )
         raise InputError(msg)
     return Resampling(n_resamples=n_resamples, confidence_level=confidence_level, seed=seed)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Names:
+    """How the results call things.
+
+    Attributes
+    ----------
+    judges, annotators : sequence of str
+        By column.
+    question : str
+        What was asked.
+    label : callable
+        The name of a label code (or number), for constant controls.
+    settings : dict
+        Carried into every result as it is.
+    """
+
+    judges: Sequence[str]
+    annotators: Sequence[str]
+    question: str = "label"
+    label: Callable[[Any], str] = str
+    settings: dict[str, Any] = field(default_factory=dict)
+
+    @staticmethod
+    def positions(raters: Raters) -> Names:
+        """Call everyone by column number."""
+        return Names(
+            judges=[str(number) for number in range(raters.judges.shape[1])],
+            annotators=[str(number) for number in range(raters.humans.shape[1])],
+        )
+
+    def check(self, raters: Raters) -> None:
+        """Refuse names that are too few or too many."""
+        for what, given, labels in (
+            ("judges", self.judges, raters.judges),
+            ("annotators", self.annotators, raters.humans),
+        ):
+            if len(given) != labels.shape[1]:
+                msg = (
+                    f"`names.{what}` must name all {labels.shape[1]} of them, got {len(given)} "
+                    "names."
+                )
+                raise InputError(msg)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Part:
+    """Judges who were asked about the same items, and what stands beside them."""
+
+    judges: list[int]
+    plain: OutcomeSums
+    lost: OutcomeSums
+    n_items: NDArray[np.int64]
+    n_failures: NDArray[np.int64]
+    panel: Panel
+    controls: list[Control]
+    control_figures: Figures | None
+    yardsticks: Yardsticks
+    collectors: list[UnitCollector]
+
+    @staticmethod
+    def of(
+        prepared: Prepared,
+        judges: list[int],
+        rows: NDArray[np.bool_],
+        names: Names,
+        *,
+        alignment: AlignmentName | VectorizedScore,
+        seed: int,
+        collect: bool,
+    ) -> _Part:
+        """Run some judges and the controls on some items."""
+        raters = prepared.raters
+        raters = replace(
+            raters,
+            judges=raters.judges[:, judges],
+            failed=None if raters.failed is None else raters.failed[:, judges],
+        )
+        if not rows.all():
+            raters = raters.take(rows)
+        panel = describe_panel(
+            raters,
+            prepared.universe,
+            alignment,
+            min_annotators=prepared.comparison.min_annotators,
+            label=names.label,
+        )
+        controls = make_controls(
+            raters.humans,
+            seed=seed,
+            label_sets=prepared.universe.label_sets,
+            has_reference=raters.reference is not None,
+        )
+        if raters.clusters is not None:
+            raters = raters.take(np.argsort(raters.clusters, kind="stable"))
+        comparison, settings = prepared.comparison, prepared.settings
+        n_failures = np.zeros(len(judges), np.int64)
+        if raters.failed is not None:
+            n_failures = raters.failed.sum(axis=0)
+        collectors = [UnitCollector(seed=seed, lost=bool(n)) for n in n_failures] if collect else []
+        plain, lost, n_items = comparison.sum_judges(raters, collectors, excluded=settings.excluded)
+        control_figures = None
+        yardsticks = Yardsticks(gains=[None] * len(judges))
+        if controls:
+            sums = comparison.sum_controls(raters, controls)
+            control_figures = compute_figures(sums, replace(settings, family="annotators"))
+            yardsticks = Yardsticks.of(
+                raters,
+                comparison,
+                controls,
+                sums,
+                lost=lost,
+                settings=settings,
+                label=names.label,
+            )
+        return _Part(
+            judges=judges,
+            plain=plain,
+            lost=lost,
+            n_items=n_items,
+            n_failures=n_failures,
+            panel=panel,
+            controls=controls,
+            control_figures=control_figures,
+            yardsticks=yardsticks,
+            collectors=collectors,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Run:
+    """Everything that was computed; `rows` says in which row of the figures each judge stands."""
+
+    settings: TestSettings
+    parts: list[_Part]
+    rows: list[int]
+    plain: Figures
+    lost: Figures
+    exact: Figures
+    exact_lost: Figures
+    sums: OutcomeSums
+    smallest_epsilons: list[float | None]
+    uncertainties: list[list[Uncertainty]]
+
+    @staticmethod
+    def of(
+        prepared: Prepared,
+        names: Names,
+        *,
+        alignment: AlignmentName | VectorizedScore,
+        seed: int,
+        resampling: Resampling | None,
+    ) -> _Run:
+        """Run the judges, those who were asked about everything together."""
+        asked = prepared.comparison.asked(prepared.raters)
+        groups = [np.flatnonzero(asked.all(axis=0)).tolist()]
+        groups += [[judge] for judge in np.flatnonzero(~asked.all(axis=0)).tolist()]
+        parts = [
+            _Part.of(
+                prepared,
+                judges,
+                asked[:, judges[0]],
+                names,
+                alignment=alignment,
+                seed=seed,
+                collect=resampling is not None,
+            )
+            for judges in groups
+            if judges
+        ]
+        settings = prepared.settings
+        sums = OutcomeSums.join(part.plain for part in parts)
+        lost_sums = OutcomeSums.join(part.lost for part in parts)
+        n_failures = np.concatenate([part.n_failures for part in parts])
+        plain = compute_figures(sums, settings)
+        lost = compute_figures(lost_sums, settings) if n_failures.any() else plain
+        by_exact = replace(settings, method="exact")
+        exact = plain if settings.method == "exact" else compute_figures(sums, by_exact)
+        exact_lost = compute_figures(lost_sums, by_exact) if n_failures.any() else exact
+        order = [judge for part in parts for judge in part.judges]
+        smallest: list[float | None] = []
+        uncertainties: list[list[Uncertainty]] = []
+        if resampling is not None:
+            both = [sums, lost_sums] if n_failures.any() else [sums]
+            smallest = smallest_epsilons(both, settings)
+            collectors = [collector for part in parts for collector in part.collectors]
+            uncertainties = [
+                bootstrap_judge(
+                    collector.units(),
+                    tested=plain.tested[row],
+                    tested_lost=lost.tested[row] if collector.lost else None,
+                    settings=settings,
+                    resampling=resampling,
+                )
+                for row, collector in enumerate(collectors)
+            ]
+        return _Run(
+            settings=settings,
+            parts=parts,
+            rows=[order.index(judge) for judge in range(len(order))],
+            plain=plain,
+            lost=lost,
+            exact=exact,
+            exact_lost=exact_lost,
+            sums=sums,
+            smallest_epsilons=smallest,
+            uncertainties=uncertainties,
+        )
+
+
+def _result(run: _Run, names: Names, judge: int, number: int, *, alignment: str) -> AltTestResult:
+    figures, settings, row = run.plain, run.settings, run.rows[judge]
+    part = next(part for part in run.parts if judge in part.judges)
+    place = part.judges.index(judge)
+    annotators = _annotator_rows(run, names, row, number)
+    untested = tuple(
+        name
+        for column, name in enumerate(names.annotators)
+        if not figures.tested[row, column] and column != settings.excluded
+    )
+    worst_case = WorstCase(
+        n_failures=int(part.n_failures[place]),
+        winning_rate=float(run.lost.winning_rate[row, number]),
+        advantage_probability=float(run.lost.advantage_probability[row]),
+        passed=bool(run.lost.passed[row, number]),
+    )
+    winning_rate = float(figures.winning_rate[row, number])
+    winning_rate_bh = float(figures.winning_rate_bh[row, number])
+    uncertainty = run.uncertainties[row][number] if run.uncertainties else None
+    outcome, because = decide_outcome(
+        part.yardsticks,
+        run.exact_lost,
+        settings,
+        judge=row,
+        place=place,
+        number=number,
+        has_reference=part.panel.has_reference,
+    )
+    return AltTestResult(
+        question=names.question,
+        judge=names.judges[judge],
+        alignment=alignment,
+        epsilon=float(settings.epsilons[number]),
+        epsilon_mode=settings.mode,
+        method=settings.method,
+        n_items=int(part.n_items[place]),
+        n_annotators=len(annotators),
+        winning_rate=winning_rate,
+        winning_rate_bh=winning_rate_bh,
+        advantage_probability=float(figures.advantage_probability[row]),
+        human_advantage=float(figures.human_advantage[row]),
+        passed=bool(figures.passed[row, number]),
+        outcome=outcome,
+        because=because,
+        annotators=annotators,
+        untested=untested,
+        worst_case=worst_case,
+        controls=_control_rows(part, names, number),
+        human_agreement=part.panel.agreement,
+        cautions=find_cautions(
+            part.panel,
+            annotators,
+            untested=untested,
+            worst_case=worst_case,
+            settings=settings,
+            winning_rate=winning_rate,
+            winning_rate_bh=winning_rate_bh,
+            uncertainty=uncertainty,
+        ),
+        settings=names.settings | {"n_clusters": part.panel.n_clusters},
+        smallest_epsilon=run.smallest_epsilons[row] if run.smallest_epsilons else None,
+        uncertainty=uncertainty,
+    )
+
+
+def _annotator_rows(run: _Run, names: Names, row: int, number: int) -> tuple[AnnotatorResult, ...]:
+    figures = run.plain
+    of_judge = {
+        "advantage_judge": figures.advantage_judge[row].tolist(),
+        "advantage_human": figures.advantage_human[row].tolist(),
+        "mean_difference": figures.difference.mean[row, number].tolist(),
+        "standard_error": figures.difference.standard_error[row, number].tolist(),
+        "degrees_of_freedom": figures.difference.degrees_of_freedom[row, number].tolist(),
+        "p_value": figures.p_values[row, number].tolist(),
+        "rejected": figures.rejected[row, number].tolist(),
+        "rejected_bh": figures.rejected_bh[row, number].tolist(),
+        "exact_p_value": run.exact.p_values[row, number].tolist(),
+    }
+    counts = run.sums.counts[row].tolist()
+    return tuple(
+        AnnotatorResult(
+            annotator=names.annotators[column],
+            n_items=sum(counts[column]),
+            n_judge_wins=counts[column][0],
+            n_ties=counts[column][1],
+            n_human_wins=counts[column][2],
+            tie_share=counts[column][1] / sum(counts[column]),
+            **{name: values[column] for name, values in of_judge.items()},
+        )
+        for column in np.flatnonzero(figures.tested[row]).tolist()
+    )
+
+
+def _control_rows(part: _Part, names: Names, number: int) -> tuple[ControlResult, ...]:
+    """Report the best constant, the random and the majority-vote control at one ε."""
+    figures = part.control_figures
+    if figures is None:
+        return ()
+    rates = figures.winning_rate[:, number].tolist()
+    advantages = figures.advantage_probability.tolist()
+    rows = []
+    for kind in ("constant", "random", "majority_vote"):
+        places = [place for place, control in enumerate(part.controls) if control.control == kind]
+        # undefined rates are undefined for every control alike: annotators have too few items
+        best = max(places, key=lambda place: (rates[place], advantages[place]))
+        constant = part.controls[best].constant if kind == "constant" else None
+        rows.append(
+            ControlResult(
+                control=kind,
+                label=None if constant is None else names.label(constant),
+                winning_rate=rates[best],
+                advantage_probability=advantages[best],
+                passed=bool(figures.passed[best, number]),
+            )
+        )
+    return tuple(rows)

@@ -6,15 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 from voirdire._validation import shorten
 from voirdire.stats.figures import passes
-from voirdire.stats.results import MOST_ITEMS_FOR_EXACT, Caution
+from voirdire.stats.results import Caution
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from voirdire.stats.figures import TestSettings
     from voirdire.stats.outcome import Panel
     from voirdire.stats.results import AnnotatorResult, Uncertainty, WorstCase
 
-__all__ = ["caution", "find_cautions", "find_instability", "listed"]
+__all__ = ["caution", "find_cautions", "listed"]
 
 MANY_TIES = 0.6
 FEW_ANNOTATORS = 3
@@ -22,6 +23,9 @@ WEAK_ALPHA = 0.4
 FEW_ITEMS = 50
 FEW_CLUSTERS = 20
 SKEWED = 0.9
+FEW_PER_SIDE = 10
+LEAST_ALPHA = 0.2
+MOST_ITEMS_FOR_T = 2_000
 UNSTABLE = 0.1
 MOST_NAMED = 5
 
@@ -34,48 +38,25 @@ def find_cautions(
     winning_rate: float,
     winning_rate_bh: float,
     worst_case: WorstCase,
-    has_controls: bool,
-    method: str,
-    min_items: int,
+    settings: TestSettings,
+    uncertainty: Uncertainty | None,
 ) -> tuple[Caution, ...]:
     """Say in sentences what weakens the figures."""
     found = [
         _few_annotators(annotators),
-        _untested(untested, min_items),
+        _untested(untested, settings.min_items),
         _few_items(annotators),
         _few_clusters(panel),
         _skewed(panel),
-        _many_ties(annotators) if method == "t" else None,
+        _one_sided(panel),
+        _many_ties(annotators) if settings.method == "t" else None,
         _correction(winning_rate, winning_rate_bh),
-        None
-        if has_controls
-        else caution(
-            "no_controls",
-            "no controls were run: whether a constant judge passes too is not known",
-        ),
         _failures(worst_case),
+        _weak_agreement(panel),
         _weak_annotators(panel),
+        _instability(uncertainty),
     ]
     return tuple(caution for caution in found if caution is not None)
-
-
-def find_instability(uncertainty: Uncertainty | None) -> tuple[Caution, ...]:
-    """Notice a judge that passes on some resamples of the items and fails on many others."""
-    if uncertainty is None or not UNSTABLE <= uncertainty.stability <= 1 - UNSTABLE:
-        return ()
-    what = "clusters" if uncertainty.clustered else "items"
-    sentence = (
-        f"drawn again, the {what} let the judge pass in {uncertainty.stability:.0%} of "
-        f"{uncertainty.n_resamples:,} resamples: the result hangs on which {what} were labelled"
-    )
-    found = caution(
-        "unstable",
-        sentence,
-        stability=uncertainty.stability,
-        n_resamples=uncertainty.n_resamples,
-        clustered=uncertainty.clustered,
-    )
-    return (found,)
 
 
 def caution(code: str, sentence: str, **figures: Any) -> Caution:
@@ -138,33 +119,31 @@ def _skewed(panel: Panel) -> Caution | None:
     return caution("skewed_labels", sentence, share=panel.top_share, label=label)
 
 
+def _one_sided(panel: Panel) -> Caution | None:
+    if panel.sides is None or min(panel.sides) >= FEW_PER_SIDE:
+        return None
+    one, other = panel.sides
+    sentence = (
+        f"the majority puts {one} and {other} items on the two sides: fewer than {FEW_PER_SIDE} on "
+        "a side say little about it"
+    )
+    return caution("one_sided", sentence, one=one, other=other, needed=FEW_PER_SIDE)
+
+
 def _many_ties(annotators: Sequence[AnnotatorResult]) -> Caution | None:
     # the t-test's size is right where items are many, whatever the share of ties
     tied = [
         row.annotator
         for row in annotators
-        if row.tie_share > MANY_TIES and row.n_items <= MOST_ITEMS_FOR_EXACT
+        if row.tie_share > MANY_TIES and row.n_items <= MOST_ITEMS_FOR_T
     ]
     if not tied:
         return None
-    has_exact = any(row.has_exact_p_value for row in annotators)
-    way_out = (
-        "compare the exact p-values, or use method='exact'"
-        if has_exact
-        else "take p-values near the limit with care"
-    )
     sentence = (
-        f"more than {MANY_TIES:.0%} of the items are ties for {listed(tied)}: with few items "
-        f"the t-test rejects too often there; {way_out}"
+        f"more than {MANY_TIES:.0%} of the items are ties for {listed(tied)}: with few items the "
+        "t-test rejects too often there; the outcome rests on the exact test"
     )
-    return caution(
-        "many_ties",
-        sentence,
-        share=MANY_TIES,
-        annotators=_named(tied),
-        n=len(tied),
-        has_exact=has_exact,
-    )
+    return caution("many_ties", sentence, share=MANY_TIES, annotators=_named(tied), n=len(tied))
 
 
 def _correction(winning_rate: float, winning_rate_bh: float) -> Caution | None:
@@ -191,6 +170,39 @@ def _failures(worst_case: WorstCase) -> Caution | None:
         sentence,
         n_failures=worst_case.n_failures,
         winning_rate=worst_case.winning_rate,
+    )
+
+
+def _weak_agreement(panel: Panel) -> Caution | None:
+    agreement = None if panel.has_reference else panel.agreement
+    if agreement is None or agreement.low > LEAST_ALPHA:
+        return None
+    if agreement.reason is not None:
+        sentence = f"how far the annotators agree is undefined: {agreement.reason}"
+        return caution("undefined_agreement", sentence, reason=agreement.reason)
+    sentence = (
+        f"agreement among the annotators may be as low as α = {agreement.low:.2f}: little more "
+        "than chance"
+    )
+    return caution("weak_agreement", sentence, low=agreement.low, needed=LEAST_ALPHA)
+
+
+def _instability(uncertainty: Uncertainty | None) -> Caution | None:
+    """Notice a judge that passes on some resamples of the items and fails on many others."""
+    if uncertainty is None or not UNSTABLE <= uncertainty.stability <= 1 - UNSTABLE:
+        return None
+    what = "clusters" if uncertainty.clustered else "items"
+    sentence = (
+        f"the result hangs on which {what} were labelled: with the same {what} drawn again, ω "
+        f"reaches .5 in {uncertainty.stability:.0%} of {uncertainty.n_resamples:,} draws (this is "
+        "no chance of passing a new study)"
+    )
+    return caution(
+        "unstable",
+        sentence,
+        stability=uncertainty.stability,
+        n_resamples=uncertainty.n_resamples,
+        clustered=uncertainty.clustered,
     )
 
 

@@ -1,15 +1,29 @@
-"""Run every judge and control past every annotator, a block of items at a time."""
+r"""Who is closer to the rest, item by item: the judge, the left-out annotator, or neither.
+
+For annotator :math:`j` and item :math:`i` the judge's score :math:`S(f)` and the annotator's
+score :math:`S(h_j)` are both means over the same other annotators, so sums are compared, as
+integers where the alignment allows it and otherwise to a tolerance. Each comparison has one of
+three outcomes, and everything the test needs is a function of how often each occurs. Items come a
+block at a time; controls, which know nothing or everything, are judges like any other.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+from scipy.special import stdtr
 
-from voirdire.stats.imbalance import imbalance_weights
-from voirdire.stats.outcome_sums import OutcomeSums, sum_outcomes
-from voirdire.stats.outcomes import HumanBlock
+from voirdire.stats.outcome_sums import (
+    HUMAN_WINS,
+    NO_OUTCOME,
+    TIE,
+    OutcomeSums,
+    UnitCollector,
+    sum_outcomes,
+)
+from voirdire.stats.slots import pack_slots
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -17,13 +31,26 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from voirdire.stats.alignment import Scorer
-    from voirdire.stats.controls import Control
-    from voirdire.stats.outcome_units import UnitCollector
+    from voirdire.stats.figures import TestSettings
+    from voirdire.stats.label_sets import LabelSets
 
-__all__ = ["Comparison", "Raters", "RunSums"]
+__all__ = [
+    "Comparison",
+    "Control",
+    "HumanBlock",
+    "PairedGain",
+    "Raters",
+    "frequent_labels",
+    "imbalance_weights",
+    "make_controls",
+]
 
 _CELLS_AT_ONCE = 1 << 18
 """Items times annotators of a block: small enough for the caches, large enough for numpy."""
+
+_MOST_CONSTANTS = 10
+_SAMPLE = 200_000
+"""More labels than this are sampled for controls."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,6 +83,14 @@ class Raters:
     codes: NDArray[Any] | None = None
     reference_codes: NDArray[Any] | None = None
 
+    def take(self, rows: Any) -> Raters:
+        """Return the labels of some items."""
+        given = {each.name: getattr(self, each.name) for each in fields(self)}
+        taken: dict[str, Any] = {
+            name: labels if labels is None else labels[rows] for name, labels in given.items()
+        }
+        return Raters(**taken)
+
     def n_codes_seen(self) -> int:
         """One more than the largest code; 0 where labels are numbers."""
         if self.humans.dtype.kind == "f":
@@ -68,42 +103,184 @@ class Raters:
         given = (self.codes, self.reference_codes)
         return 1 + max((int(x.max(initial=-1)) for x in given if x is not None), default=-1)
 
-    def sorted_by_cluster(self) -> Raters:
-        """Order the items so that every cluster is one run."""
-        if self.clusters is None:
-            return self
-        return self._take(np.argsort(self.clusters, kind="stable"))
 
-    def rows(self, items: slice) -> Raters:
-        """Return the labels of some items."""
-        return self._take(items)
+@dataclass(frozen=True, kw_only=True)
+class Control:
+    """A judge that always gives one label, draws labels, or follows the majority.
 
-    def _take(self, rows: Any) -> Raters:
-        given = {each.name: getattr(self, each.name) for each in fields(self)}
-        taken: dict[str, Any] = {
-            name: labels if labels is None else labels[rows] for name, labels in given.items()
-        }
-        return Raters(**taken)
+    `answers` has its labels; None for those that are taken block by block.
+    """
+
+    control: Literal["constant", "random", "majority_vote", "reference"]
+    answers: NDArray[Any] | None = None
+    constant: Any = None
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunSums:
-    """The sums of a run: judges as they are, with failures lost, and controls.
+class PairedGain:
+    """How much closer a judge is to the annotators than another, its failures lost.
 
-    Attributes
-    ----------
-    judges, worst : OutcomeSums
-        Of shape (n_judges, n_annotators).
-    controls : OutcomeSums or None
-        Of shape (n_controls, n_annotators).
-    n_items : ndarray of int, shape (n_judges,)
-        Items compared with at least one annotator.
+    `advantage` and `other` are ρ of the two on the judge's items; `p_value` is one-sided, for the
+    judge being closer; nan with fewer than two units.
     """
 
-    judges: OutcomeSums
-    worst: OutcomeSums
-    controls: OutcomeSums | None
-    n_items: NDArray[np.int64]
+    advantage: float
+    other: float
+    p_value: float
+
+
+class HumanBlock:
+    """A block of items as the annotators labelled them, ready to meet any number of judges.
+
+    Parameters
+    ----------
+    labels : ndarray, shape (n_items, n_annotators)
+        Codes with -1 for missing, or numbers with nan for missing.
+    scorer : Scorer
+        The alignment.
+    quality : ndarray of float, shape (n_annotators,), optional
+        Weight of each annotator in S.
+    reference : ndarray, shape (n_items,), optional
+        Labels that replace "the others" (an expert's, or gold ones).
+    min_annotators : int
+        Fewest human labels that an item needs.
+    """
+
+    def __init__(
+        self,
+        labels: NDArray[Any],
+        *,
+        scorer: Scorer,
+        quality: NDArray[np.float64] | None = None,
+        reference: NDArray[Any] | None = None,
+        min_annotators: int = 2,
+    ) -> None:
+        self._scorer = scorer
+        self._quality = None if quality is None else quality[:, np.newaxis]
+        columns = np.ascontiguousarray(labels.T)
+        self._n_annotators = len(columns)
+        self.present = scorer.is_present(columns)
+        self._slots = pack_slots(self.present)
+        if self._slots is not None:
+            columns = np.take_along_axis(columns, self._slots, axis=0)
+            self.present = scorer.is_present(columns)
+            self._quality = None if quality is None else quality[self._slots]
+        self._labels = scorer.prepare(columns, self.present)
+        if reference is None:
+            self._reference = None
+            enough = np.count_nonzero(self.present, axis=0) >= min_annotators
+        else:
+            enough = scorer.is_present(reference)
+            self._reference = scorer.prepare(reference, enough)
+        self._compared = self.present & enough
+        self._human = self._score_humans()
+
+    def outcomes(
+        self, judge: NDArray[Any], *, failed: NDArray[np.bool_] | None = None
+    ) -> NDArray[np.int8]:
+        """Compare one judge with every left-out annotator, shape (n_annotators, n_items).
+
+        Items that are `failed` are lost outright.
+        """
+        known = self._scorer.is_present(judge)
+        prepared = self._scorer.prepare(judge, known)
+        weighted = self._quality is not None and self._reference is None
+        exact = not weighted and self._scorer.is_exact(prepared)
+        result = self._compare(self._score_judge(prepared, exact=exact), exact=exact)
+        if failed is not None:
+            result[:, failed] = HUMAN_WINS
+            known = known | failed
+        result[~(self._compared & known)] = NO_OUTCOME
+        if self._slots is None:
+            return result
+        by_annotator = np.full((self._n_annotators, result.shape[1]), NO_OUTCOME, dtype=np.int8)
+        np.put_along_axis(by_annotator, self._slots, result, axis=0)
+        return by_annotator
+
+    def medoid(self) -> NDArray[np.intp]:
+        """Which annotator's label agrees best with the rest, per item (the first of equals).
+
+        Under `accuracy` this is the majority vote.
+        """
+        score = self._human / self._n_others()
+        if not self._scorer.larger_is_closer:
+            score = -score
+        score[~self.present] = -np.inf
+        best = score.argmax(axis=0)
+        if self._slots is None:
+            return best
+        return np.take_along_axis(self._slots, best[np.newaxis], axis=0)[0]
+
+    def _score_humans(self) -> NDArray[Any]:
+        """Sum the scores of each annotator with the others: shape (n_annotators, n_items)."""
+        scorer, labels, present = self._scorer, self._labels, self.present
+        if self._reference is not None:
+            return scorer.score(labels, self._reference[np.newaxis])
+        total = np.zeros(present.shape, dtype=scorer.sum_dtype(self._quality is not None))
+        for j in range(len(present)):
+            for k in range(j + 1, len(present)):
+                both = present[j] & present[k]
+                ahead = scorer.score(labels[j], labels[k])
+                behind = ahead if scorer.symmetric else scorer.score(labels[k], labels[j])
+                total[j] += self._weighted(ahead * both, k)
+                total[k] += self._weighted(behind * both, j)
+        return total
+
+    def _weighted(self, score: NDArray[Any], annotator: int) -> NDArray[Any]:
+        return score if self._quality is None else score * self._quality[annotator]
+
+    def _score_judge(self, judge: NDArray[Any], *, exact: bool) -> NDArray[Any]:
+        """Sum the judge's scores with everyone but each annotator in turn."""
+        if self._reference is not None:
+            score = self._scorer.score(judge, self._reference)
+            return np.broadcast_to(score, self.present.shape)
+        score = self._scorer.score(judge[np.newaxis], self._labels) * self.present
+        if self._quality is not None:
+            score = score * self._quality
+        score = score.astype(self._human.dtype, copy=False)
+        if exact:
+            return score.sum(axis=0, dtype=score.dtype) - score
+        return _sums_without_each(score)
+
+    def _compare(self, judge: NDArray[Any], *, exact: bool) -> NDArray[np.int8]:
+        if exact:
+            ahead, behind = judge > self._human, self._human > judge
+        else:
+            ahead, behind = self._scorer.compare(
+                judge,
+                self._human,
+                n_others=self._n_others(),
+                tolerance=self._scorer.tolerance(self._labels),
+            )
+        if not self._scorer.larger_is_closer:
+            ahead, behind = behind, ahead
+        result = np.full(self.present.shape, TIE, dtype=np.int8)
+        result -= ahead.view(np.int8)
+        result += behind.view(np.int8)
+        return result
+
+    def _n_others(self) -> NDArray[np.float64]:
+        """Total weight of the other annotators: the denominator of S."""
+        if self._reference is not None:
+            return np.ones(self.present.shape)
+        quality = 1.0 if self._quality is None else self._quality
+        weight = self.present * quality
+        return np.maximum(weight.sum(axis=0) - weight, np.finfo(np.float64).tiny)
+
+
+def _sums_without_each(score: NDArray[Any]) -> NDArray[Any]:
+    """Sum floats over the first axis, leaving each row out in turn.
+
+    What stands before and what stands after the row is added, because subtracting the row from
+    the total would cancel digits that decide a tie.
+    """
+    result = np.zeros_like(score)
+    np.cumsum(score[:-1], axis=0, out=result[1:])
+    after = np.zeros_like(score[0])
+    for row in range(len(score) - 2, -1, -1):
+        after += score[row + 1]
+        result[row] += after
+    return result
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,34 +297,110 @@ class Comparison:
         Fewest annotators on an item.
     n_codes : int
         Number of label codes, for imbalance weights.
-    excluded : int or None
-        The expert, whose own items do not count.
     """
 
     scorer: Scorer
     quality: NDArray[np.float64] | None
     min_annotators: int
     n_codes: int
-    excluded: int | None = None
 
-    def run(
+    def asked(self, raters: Raters) -> NDArray[np.bool_]:
+        """Tell on which items each judge was asked, shape (n_items, n_judges)."""
+        present = self.scorer.is_present(raters.judges)
+        return present if raters.failed is None else present | raters.failed
+
+    def sum_judges(
         self,
         raters: Raters,
-        controls: Sequence[Control],
         collectors: Sequence[UnitCollector] = (),
-    ) -> RunSums:
-        """Compare everyone; partitions of the items are summed as they come.
+        *,
+        excluded: int | None = None,
+    ) -> tuple[OutcomeSums, OutcomeSums, NDArray[np.int64]]:
+        """Sum the judges' outcomes as they are and with failures lost, and count their items.
 
         With one collector per judge these gather the judges' units in passing.
         """
-        total: RunSums | None = None
-        raters = raters.sorted_by_cluster()
-        for items in self._blocks(raters):
-            part = self._run_block(raters.rows(items), controls, items, collectors)
-            total = part if total is None else _added(total, part)
-        return self._run_block(raters, controls, slice(None), ()) if total is None else total
+        plain: list[OutcomeSums] = []
+        lost: list[OutcomeSums] = []
+        n_items = np.zeros(raters.judges.shape[1], dtype=np.int64)
+        for part, block, _ in self._blocks(raters):
+            found = [self._outcomes(part, block, judge) for judge in range(len(n_items))]
+            for judge, (outcomes, worst) in enumerate(found):
+                compared = outcomes >= 0
+                if excluded is not None:
+                    compared[excluded] = False
+                n_items[judge] += np.count_nonzero(compared.any(axis=0))
+                if collectors:
+                    self._collect(collectors[judge], outcomes, worst, part)
+            plain.append(OutcomeSums.stack([self._sum(outcomes, part) for outcomes, _ in found]))
+            if raters.failed is not None:
+                lost.append(OutcomeSums.stack([self._sum(worst, part) for _, worst in found]))
+        total = OutcomeSums.add(plain)
+        return total, OutcomeSums.add(lost) if lost else total, n_items
 
-    def _blocks(self, raters: Raters) -> Iterator[slice]:
+    def sum_controls(self, raters: Raters, controls: Sequence[Control]) -> OutcomeSums:
+        """Sum the controls' outcomes."""
+        return OutcomeSums.add(
+            OutcomeSums.stack(
+                [
+                    self._sum(block.outcomes(self._answers(control, block, part, items)), part)
+                    for control in controls
+                ]
+            )
+            for part, block, items in self._blocks(raters)
+        )
+
+    def gain(
+        self,
+        raters: Raters,
+        judge: int,
+        constant: Any,
+        *,
+        sums: OutcomeSums,
+        settings: TestSettings,
+    ) -> PairedGain:
+        r"""Test whether a judge, its failures lost, is closer to the annotators than a constant.
+
+        With :math:`c_{ij}` the weight of a comparison and :math:`\delta_j` annotator j's mean of
+        :math:`W^f - W^g`, item i contributes
+        :math:`\frac1m \sum_j c_{ij} (W^f_{ij} - W^g_{ij} - \delta_j) / \sum_i c_{ij}`, summed
+        within clusters: where all annotators labelled all items this is the paired t-test of the
+        items' means. `sums` are those of the judge and of the constant, in this order.
+        """
+        tested = sums.n_items[0] >= settings.min_items
+        if settings.excluded is not None:
+            tested[settings.excluded] = False
+        totals = np.where(tested, sums.weights[0].sum(axis=-1), 1.0)
+        share = tested / (totals * max(np.count_nonzero(tested), 1))
+        won = sums.weights[..., :HUMAN_WINS].sum(axis=-1)
+        means = (won[0] - won[1]) / totals
+        units: list[NDArray[np.float64]] = []
+        for part, block, _ in self._blocks(raters):
+            first = self._outcomes(part, block, judge)[1]
+            second = block.outcomes(np.broadcast_to(constant, first.shape[1:]))
+            weights = self.weights(first, part)
+            mass = (first >= 0) * (1.0 if weights is None else weights)
+            gap = (first < HUMAN_WINS).astype(np.int8) - (second < HUMAN_WINS)
+            items = share @ (gap * mass) - (share * means) @ mass
+            met = (mass[tested] > 0).any(axis=0)
+            unit = None if part.clusters is None else part.clusters[met]
+            units.append(_sum_clusters(items[met], unit))
+        advantage, other = (won @ share).tolist()
+        p_value = _one_sided(advantage - other, np.concatenate(units))
+        return PairedGain(advantage=advantage, other=other, p_value=p_value)
+
+    def outcomes(self, raters: Raters) -> list[NDArray[np.int8]]:
+        """Give the outcomes of every judge on all items at once."""
+        block = self.block(raters)
+        return [block.outcomes(np.ascontiguousarray(column)) for column in raters.judges.T]
+
+    def _blocks(self, raters: Raters) -> Iterator[tuple[Raters, HumanBlock, slice]]:
+        """Cut the items, with clusters whole and ascending, into blocks."""
+        for items in self._slices(raters):
+            part = raters.take(items)
+            yield part, self.block(part), items
+
+    def _slices(self, raters: Raters) -> Iterator[slice]:
         n_items, n_annotators = raters.humans.shape
         if raters.codes is not None:  # imbalance weights need all items at once
             yield slice(0, n_items)
@@ -161,7 +414,7 @@ class Comparison:
             yield slice(int(start), int(stop))
 
     def block(self, raters: Raters) -> HumanBlock:
-        """Make a block of some items' annotators, ready to meet judges."""
+        """Make a block of some items, ready to meet judges."""
         return HumanBlock(
             raters.humans,
             scorer=self.scorer,
@@ -170,40 +423,15 @@ class Comparison:
             min_annotators=self.min_annotators,
         )
 
-    def _run_block(
-        self,
-        raters: Raters,
-        controls: Sequence[Control],
-        items: slice,
-        collectors: Sequence[UnitCollector],
-    ) -> RunSums:
-        block = self.block(raters)
-        judges, worst, n_items = [], [], []
-        for number in range(raters.judges.shape[1]):
-            answers = np.ascontiguousarray(raters.judges[:, number])
-            outcomes = block.outcomes(answers)
-            judges.append(self._sum(outcomes, raters))
-            compared = outcomes >= 0
-            if self.excluded is not None:
-                compared[self.excluded] = False
-            n_items.append(np.count_nonzero(compared.any(axis=0)))
-            failed = None if raters.failed is None else raters.failed[:, number]
-            lost = outcomes
-            if failed is not None and failed.any():
-                lost = block.outcomes(answers, failed=failed)
-            worst.append(judges[-1] if lost is outcomes else self._sum(lost, raters))
-            if collectors:
-                self._collect(collectors[number], outcomes, lost, raters)
-        others = [
-            self._sum(block.outcomes(self._answers(control, block, raters, items)), raters)
-            for control in controls
-        ]
-        return RunSums(
-            judges=OutcomeSums.stack(judges),
-            worst=OutcomeSums.stack(worst),
-            controls=OutcomeSums.stack(others) if others else None,
-            n_items=np.asarray(n_items),
-        )
+    def _outcomes(
+        self, raters: Raters, block: HumanBlock, judge: int
+    ) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
+        answers = np.ascontiguousarray(raters.judges[:, judge])
+        outcomes = block.outcomes(answers)
+        failed = None if raters.failed is None else raters.failed[:, judge]
+        if failed is None or not failed.any():
+            return outcomes, outcomes
+        return outcomes, block.outcomes(answers, failed=failed)
 
     def _sum(self, outcomes: NDArray[np.int8], raters: Raters) -> OutcomeSums:
         weights = self.weights(outcomes, raters)
@@ -240,17 +468,127 @@ class Comparison:
         """Labels of a control; the majority vote knows the annotators, never the reference."""
         if control.answers is not None:
             return control.answers[items]
+        if control.control == "reference" and raters.reference is not None:
+            return raters.reference
         panel = block
         if raters.reference is not None:
             panel = HumanBlock(raters.humans, scorer=self.scorer, quality=self.quality)
         return raters.humans[np.arange(len(raters.humans)), panel.medoid()]
 
 
-def _added(total: RunSums, part: RunSums) -> RunSums:
-    both = total.controls is not None and part.controls is not None
-    return RunSums(
-        judges=total.judges + part.judges,
-        worst=total.worst + part.worst,
-        controls=total.controls + part.controls if both else None,  # type: ignore[operator]
-        n_items=total.n_items + part.n_items,
-    )
+def _sum_clusters(
+    items: NDArray[np.float64], clusters: NDArray[np.intp] | None
+) -> NDArray[np.float64]:
+    if clusters is None or not len(items):
+        return items
+    starts = np.flatnonzero(np.concatenate([[True], clusters[1:] != clusters[:-1]]))
+    return np.add.reduceat(items, starts)
+
+
+def _one_sided(difference: float, units: NDArray[np.float64]) -> float:
+    """Test a difference above 0 from what each unit adds to its error."""
+    n_units = len(units)
+    if n_units < 2:
+        return float("nan")
+    error = float(np.sqrt(n_units / (n_units - 1) * (units**2).sum()))
+    if error < 1e-12:
+        return 0.0 if difference > 1e-12 else 1.0
+    return float(stdtr(n_units - 1, -difference / error))
+
+
+def imbalance_weights(
+    codes: NDArray[Any],
+    compared: NDArray[np.bool_],
+    *,
+    n_codes: int,
+    reference: NDArray[Any] | None = None,
+) -> NDArray[np.float64]:
+    """Weigh every comparison by the rarity of its majority label.
+
+    Parameters
+    ----------
+    codes : ndarray of int, shape (n_annotators, n_items)
+        Label codes, -1 for missing.
+    compared : ndarray of bool, shape (n_annotators, n_items)
+        Which comparisons take part (the items of each annotator that the judge labelled too).
+    n_codes : int
+        Number of distinct labels.
+    reference : ndarray of int, shape (n_items,), optional
+        Codes that stand for the majority: an expert's, or gold ones.
+
+    Returns
+    -------
+    ndarray of float, shape (n_annotators, n_items)
+        0 where nothing is compared. Memory is O(n_annotators * n_items).
+    """
+    weights = np.zeros(codes.shape)
+    for annotator, items in enumerate(compared):
+        if reference is None:
+            others = np.delete(codes, annotator, axis=0)[:, items]
+            shares = _majority_shares(others)
+        else:
+            others = reference[np.newaxis, items]
+            shares = np.ones(others.shape)
+        counts = np.bincount(
+            np.maximum(others, 0).ravel(), weights=shares.ravel(), minlength=n_codes
+        )
+        inverse = np.divide(
+            np.count_nonzero(items), counts, out=np.zeros(n_codes), where=counts > 0
+        )
+        weights[annotator, items] = (shares * inverse[np.maximum(others, 0)]).sum(axis=0)
+    return weights
+
+
+def _majority_shares(others: NDArray[Any]) -> NDArray[np.float64]:
+    """Spread each item over the labels that have the majority, shape of `others`."""
+    votes = np.zeros(others.shape, dtype=np.int64)
+    for row in others:
+        votes += others == row
+    votes[others < 0] = 0
+    top = (votes == votes.max(axis=0, initial=1)) & (others >= 0)
+    return top / np.maximum(np.count_nonzero(top, axis=0), 1)
+
+
+def make_controls(
+    humans: NDArray[Any], *, seed: int, label_sets: LabelSets | None, has_reference: bool
+) -> list[Control]:
+    """Make the controls for a label matrix of shape (n_items, n_annotators).
+
+    Constants for the most frequent labels (for numbers also the mean and the median, for sets the
+    empty set and the set of the labels that most annotators' labels hold), one that draws labels,
+    the majority vote, and the expert's or gold labels where there are any.
+    """
+    n_items = len(humans)
+    rng = np.random.default_rng(seed)
+    constants, pool = frequent_labels(humans, rng=rng, label_sets=label_sets)
+    if not len(pool):
+        return []
+    controls = [
+        Control(control="constant", answers=np.broadcast_to(value, (n_items,)), constant=value)
+        for value in constants
+    ]
+    drawn = pool[rng.integers(0, len(pool), n_items, dtype=np.int32)]
+    controls += [Control(control="random", answers=drawn), Control(control="majority_vote")]
+    return [*controls, Control(control="reference")] if has_reference else controls
+
+
+def frequent_labels(
+    humans: NDArray[Any], *, rng: np.random.Generator, label_sets: LabelSets | None
+) -> tuple[list[Any], NDArray[Any]]:
+    """Find the labels worth trying as constants, and a sample of all labels (with repeats)."""
+    if humans.size > _SAMPLE:
+        rows, columns = (rng.integers(0, size, _SAMPLE) for size in humans.shape)
+        pool = humans[rows, columns]
+    else:
+        pool = humans.ravel()
+    numbers = np.issubdtype(humans.dtype, np.floating)
+    pool = pool[~np.isnan(pool)] if numbers else pool[pool >= 0]
+    values, counts = np.unique(pool, return_counts=True)
+    order = np.lexsort((values, -counts))[:_MOST_CONSTANTS]
+    constants = list(values[order])
+    if numbers and len(pool):
+        constants += [v for v in (pool.mean(), np.median(pool)) if v not in constants]
+    if label_sets is not None:
+        typical = label_sets.find_typical(pool)
+        constants += [code for code in typical if code not in constants]
+    return constants, pool

@@ -39,7 +39,7 @@ def headline(result: AltTestResult) -> str:
 def result_as_text(result: AltTestResult) -> str:
     """Write a result as a headline, its figures, and a table of the annotators."""
     lines = [headline(result), f"  {_figures(result)}"]
-    lines += [f"  no evidence: {shorten(reason, width=200)}" for reason in result.outcome_reasons]
+    lines.append(f"  {shorten(result.because.sentence, width=300)}")
     if result.annotators:
         lines += [f"  {line}" for line in _aligned(_annotator_rows(result))]
     lines += [f"  note: {shorten(sentence, width=200)}" for sentence in result.warnings]
@@ -48,7 +48,7 @@ def result_as_text(result: AltTestResult) -> str:
 
 def result_as_html(result: AltTestResult) -> str:
     """Write the same for a notebook; every name is escaped."""
-    notes = [f"no evidence: {reason}" for reason in result.outcome_reasons]
+    notes = [result.because.sentence]
     notes += [f"note: {sentence}" for sentence in result.warnings]
     said = "".join(f"<li>{escape(shorten(note, width=200))}</li>" for note in notes)
     return (

@@ -16,7 +16,7 @@ from scipy.special import stdtr, stdtrit
 
 from voirdire._validation import check_fraction
 from voirdire.errors import InputError
-from voirdire.stats.outcomes import HUMAN_WINS
+from voirdire.stats.outcome_sums import HUMAN_WINS
 from voirdire.stats.preparation import prepare
 
 if TYPE_CHECKING:
@@ -163,7 +163,7 @@ def compare_judges(
     if not isinstance(alignment, str):
         alignment = getattr(alignment, "__name__", "custom")
     pairs = list(combinations(range(n_judges), 2))
-    outcomes = _outcomes(prepared) if pairs else []
+    outcomes = prepared.comparison.outcomes(prepared.raters) if pairs else []
     figures = [_figures(outcomes[a], outcomes[b], prepared, confidence_level) for a, b in pairs]
     adjusted = _holm(np.array([row["p_value"] for row in figures]))
     return [
@@ -177,12 +177,6 @@ def compare_judges(
         )
         for (a, b), row, p_value in zip(pairs, figures, adjusted, strict=True)
     ]
-
-
-def _outcomes(prepared: Prepared) -> list[NDArray[np.int8]]:
-    block = prepared.comparison.block(prepared.raters)
-    columns = prepared.raters.judges.T
-    return [block.outcomes(np.ascontiguousarray(column)) for column in columns]
 
 
 def _figures(

@@ -1,45 +1,62 @@
-"""Whether passing would mean anything."""
+r"""Whether a judge passed, failed, or could not be told from a useless one, and what decided.
+
+Failures are lost, and ω rests on the exact test throughout, whatever method the figures are by:
+
+1. ``no_evidence`` where no annotator can be tested.
+2. Where ω is below .5, ``failed``; but ``no_evidence`` where the judge's estimate is within ε for
+   at least half of the annotators and their majority vote (with an expert or gold: those labels)
+   fails too, for then these labels could pass nobody.
+3. Otherwise ``passed`` if the judge is shown closer to the annotators than the constant answer
+   with the largest ρ (see `Comparison.gain`; one-sided p at most .05), else ``no_evidence``.
+"""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from voirdire._validation import shorten
-from voirdire.stats.cautions import caution
+from voirdire.stats.exact_test import exact_p_value
+from voirdire.stats.figures import compute_figures, passes, share_of_annotators
+from voirdire.stats.krippendorff import measure_agreement
+from voirdire.stats.outcome_sums import OutcomeSums
+from voirdire.stats.results import Caution
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
-    from voirdire._types import Outcome
+    from voirdire._types import AlignmentName, Outcome
+    from voirdire.stats.alignment import VectorizedScore
+    from voirdire.stats.comparison import Comparison, Control, PairedGain, Raters
+    from voirdire.stats.figures import Figures, TestSettings
     from voirdire.stats.krippendorff import KrippendorffResult
-    from voirdire.stats.results import AnnotatorResult, Caution, ControlResult, WorstCase
+    from voirdire.stats.label_distance import Level
+    from voirdire.stats.preparation import Universe
 
-__all__ = ["Panel", "decide_outcome", "sides_by_majority"]
+__all__ = ["Panel", "Yardsticks", "decide_outcome", "describe_panel"]
 
-MIN_ITEMS_PER_SIDE = 10
-MIN_ALPHA = 0.2
+CONSTANT_LEVEL = 0.05
+_ITEMS_AT_ONCE = 16_384
+_MOST_TRIED = 20
 
 
 @dataclass(frozen=True, kw_only=True)
 class Panel:
-    """What the annotators alone say about the evidence.
+    """What the annotators' labels alone say about the evidence.
 
     Attributes
     ----------
     sides : tuple of int or None
-        Items on either side by majority (or by the reference), for questions with two labels;
-        None for others.
+        Items on either side by majority (or by the reference), for questions with two labels.
     agreement : KrippendorffResult or None
         α among the annotators.
     has_reference : bool
-        Whether an expert's or gold labels stand for the others: then it is they, and not the
-        annotators' agreement, that carry the evidence.
+        Whether an expert's or gold labels stand for the others.
     n_clusters : int or None
         Independent units, where items are clustered.
     top_share : float
@@ -51,90 +68,269 @@ class Panel:
 
     sides: tuple[int, int] | None
     agreement: KrippendorffResult | None
-    has_reference: bool = False
-    n_clusters: int | None = None
-    top_share: float = math.nan
-    top_label: str | None = None
+    has_reference: bool
+    n_clusters: int | None
+    top_share: float
+    top_label: str | None
 
 
-def sides_by_majority(
-    codes: NDArray[Any], used: Sequence[int] | NDArray[Any] = (0, 1), *, min_annotators: int
-) -> tuple[int, int]:
-    """Count items by which of two labels has the majority; a tied item is on neither side.
+@dataclass(frozen=True, kw_only=True)
+class Yardsticks:
+    """What judges of the same items are measured against.
 
-    Parameters
+    Attributes
     ----------
-    codes : ndarray of int, shape (n_items, n_annotators)
-        Label codes, or -1 for missing.
-    used : sequence of int, optional
-        The one or two codes that occur.
-    min_annotators : int
-        Fewest labels of an item that counts.
+    constant : str or None
+        The constant answer with the largest ρ; None without labels.
+    figures : Figures or None
+        By the exact test, of the majority vote (or the reference) and of that constant.
+    gains : sequence of PairedGain or None
+        Of each judge over that constant.
     """
-    one, other = [*used, -2, -2][:2]
-    lean = np.zeros(len(codes), dtype=np.int32)
-    known = np.zeros(len(codes), dtype=np.int32)
-    for column in codes.T:
-        lean += (column == other).astype(np.int32) - (column == one)
-        known += column >= 0
-    enough = known >= min_annotators
-    return int(np.count_nonzero(enough & (lean < 0))), int(np.count_nonzero(enough & (lean > 0)))
+
+    constant: str | None = None
+    figures: Figures | None = None
+    gains: Sequence[PairedGain | None] = ()
+
+    @staticmethod
+    def of(
+        raters: Raters,
+        comparison: Comparison,
+        controls: Sequence[Control],
+        sums: OutcomeSums,
+        *,
+        lost: OutcomeSums,
+        settings: TestSettings,
+        label: Callable[[Any], str],
+    ) -> Yardsticks:
+        """Measure controls with these sums, and judges with these whose failures are lost."""
+        constants = [n for n, control in enumerate(controls) if control.control == "constant"]
+        advantages = compute_figures(sums.rows(constants), settings).advantage_probability
+        if np.isnan(advantages).all():
+            return Yardsticks(gains=[None] * len(lost.n_units))
+        best = constants[int(np.nanargmax(advantages))]
+        kind = "reference" if raters.reference is not None else "majority_vote"
+        ceiling = next(n for n, control in enumerate(controls) if control.control == kind)
+        alone = replace(settings, method="exact", family="annotators")
+        return Yardsticks(
+            constant=label(controls[best].constant),
+            figures=compute_figures(sums.rows([ceiling, best]), alone),
+            gains=[
+                comparison.gain(
+                    raters,
+                    judge,
+                    controls[best].constant,
+                    sums=OutcomeSums.join([lost.rows([judge]), sums.rows([best])]),
+                    settings=settings,
+                )
+                for judge in range(len(lost.n_units))
+            ],
+        )
 
 
 def decide_outcome(
-    panel: Panel,
-    annotators: Sequence[AnnotatorResult],
+    yardsticks: Yardsticks,
+    lost: Figures,
+    settings: TestSettings,
     *,
-    passed: bool,
-    worst_case: WorstCase,
-    controls: Sequence[ControlResult],
-    min_items: int,
-) -> tuple[Outcome, tuple[Caution, ...]]:
-    """Decide between passed, failed and no evidence; the reasons go with the last.
+    judge: int,
+    place: int,
+    number: int,
+    has_reference: bool,
+) -> tuple[Outcome, Caution]:
+    """Decide one judge at one ε, and say what decided.
 
-    A pass must hold with the judge's failures left out and with them lost. There is no evidence
-    when no annotator could be tested, a constant control passes, a two-label question has fewer
-    than ten items on a side, or the interval of the annotators' α reaches down to .2.
+    `lost` are the exact figures with failures lost, in which the judge stands in row `judge`;
+    among the judges of its yardsticks it has the number `place`.
     """
-    reasons = []
-    if not annotators:
-        sentence = f"no annotator has {min_items} items to compare"
-        reasons.append(caution("untestable", sentence, min_items=min_items))
-    elif all(math.isnan(row.p_value) for row in annotators):
-        sentence = "no p-value is defined: a standard error needs two clusters"
-        reasons.append(caution("no_p_values", sentence))
-    reasons += [
-        caution(
-            "constant_passes",
-            f"a judge that always answers {shorten(control.label)!r} passes too",
-            label=shorten(control.label),
+    tested = lost.tested[judge]
+    n_tested = int(np.count_nonzero(tested))
+    gain = yardsticks.gains[place]
+    if not n_tested or gain is None or yardsticks.figures is None:
+        return "no_evidence", _because(
+            "untestable",
+            f"No annotator shares {settings.min_items} items with it.",
+            min_items=settings.min_items,
         )
-        for control in controls
-        if control.control == "constant" and control.passed
-    ]
-    if panel.sides is not None and min(panel.sides) < MIN_ITEMS_PER_SIDE:
-        one, other = panel.sides
-        sentence = (
-            f"the majority puts {one} and {other} items on the two "
-            f"sides; {MIN_ITEMS_PER_SIDE} on each are needed"
-        )
-        reasons.append(
-            caution("one_sided", sentence, one=one, other=other, needed=MIN_ITEMS_PER_SIDE)
-        )
-    agreement = None if panel.has_reference else panel.agreement
-    if agreement is not None and not agreement.low > MIN_ALPHA:
-        reasons.append(_weak_agreement(agreement))
-    if reasons:
-        return "no_evidence", tuple(reasons)
-    return ("passed" if passed and worst_case.passed else "failed"), ()
-
-
-def _weak_agreement(agreement: KrippendorffResult) -> Caution:
-    if agreement.reason is not None:
-        sentence = f"how far the annotators agree is undefined: {agreement.reason}"
-        return caution("undefined_agreement", sentence, reason=agreement.reason)
-    sentence = (
-        f"agreement among the annotators may be as low as α = {agreement.low:.2f}; "
-        f"its lower bound must exceed {MIN_ALPHA}"
+    if np.isnan(lost.p_values[judge, number][tested]).all():
+        sentence = "No p-value is defined: a standard error needs two clusters."
+        return "no_evidence", _because("no_p_values", sentence)
+    epsilon = float(settings.epsilons[number])
+    rate = float(lost.winning_rate[judge, number])
+    facts: dict[str, Any] = {
+        "epsilon": epsilon,
+        "winning_rate": rate,
+        "n_shown": int(np.count_nonzero(lost.rejected[judge, number])),
+        "n_annotators": n_tested,
+    }
+    if passes(rate):
+        return _beside_constant(yardsticks, gain, facts)
+    difference = lost.difference
+    within = tested & (difference.mean[judge, number] < difference.target[number])
+    share = share_of_annotators(
+        within[np.newaxis, np.newaxis], tested[np.newaxis], settings.quality
     )
-    return caution("weak_agreement", sentence, low=agreement.low, needed=MIN_ALPHA)
+    ceiling, constant = yardsticks.figures.winning_rate[:, number].tolist()
+    facts |= {"n_within": int(np.count_nonzero(within))}
+    if passes(share[0, 0]) and not passes(ceiling):
+        facts |= {"n_items": int(lost.n_items[judge][tested].max()), "ceiling": ceiling}
+        return "no_evidence", _unpassable(facts, settings, has_reference=has_reference)
+    facts |= {"constant": yardsticks.constant, "constant_passes": bool(passes(constant))}
+    return "failed", _failed(facts, is_close=bool(passes(share[0, 0])))
+
+
+def _because(code: str, sentence: str, **figures: Any) -> Caution:
+    return Caution(code=code, sentence=sentence, figures=figures)
+
+
+def _beside_constant(
+    yardsticks: Yardsticks, gain: PairedGain, facts: dict[str, Any]
+) -> tuple[Outcome, Caution]:
+    facts |= {
+        "constant": yardsticks.constant,
+        "advantage_probability": gain.advantage,
+        "constant_advantage": gain.other,
+        "p_value": gain.p_value,
+    }
+    p_value = f"p = {gain.p_value:.2g}" if gain.p_value >= 0.001 else "p < 0.001"
+    compared = f"always {shorten(yardsticks.constant)!r} (ρ {gain.advantage:.2f} against "
+    compared += f"{gain.other:.2f}, {p_value})."
+    if gain.p_value <= CONSTANT_LEVEL:
+        sentence = f"{_shown(facts)}, and closer to them than {compared}"
+        return "passed", _because("shown", sentence, **facts)
+    sentence = f"ω = {facts['winning_rate']:.2f}, but not shown closer to the annotators than "
+    return "no_evidence", _because("like_constant", sentence + compared, **facts)
+
+
+def _shown(facts: dict[str, Any]) -> str:
+    return (
+        f"Shown within ε = {facts['epsilon']:g} for {facts['n_shown']} of "
+        f"{facts['n_annotators']} annotators"
+    )
+
+
+def _failed(facts: dict[str, Any], *, is_close: bool) -> Caution:
+    n_annotators = facts["n_annotators"]
+    sentence = f"{_shown(facts)}; half are needed. "
+    if is_close:
+        sentence += f"Its estimate is within ε for {facts['n_within']} of {n_annotators}: more "
+        sentence += "items may change this."
+    else:
+        n_missed = n_annotators - facts["n_within"]
+        sentence += f"Its estimate misses ε for {n_missed} of {n_annotators}."
+    if facts["constant_passes"]:
+        sentence += f" Always {shorten(facts['constant'])!r} passes."
+    return _because("not_shown" if is_close else "missed", sentence, **facts)
+
+
+def _unpassable(facts: dict[str, Any], settings: TestSettings, *, has_reference: bool) -> Caution:
+    epsilon, n_annotators = facts["epsilon"], facts["n_annotators"]
+    who = (
+        "even a judge that gives the reference labels"
+        if has_reference
+        else "even the majority vote"
+    )
+    sentence = f"With {facts['n_items']} items and ε = {epsilon:g} {who} is not shown within ε"
+    needed = _items_needed(settings, epsilon, n_annotators)
+    if needed is not None and needed > facts["n_items"]:
+        sentence += f"; a judge that always ties needs {needed}"
+    return _because("unpassable", f"{sentence}.", n_needed=needed, **facts)
+
+
+def _items_needed(settings: TestSettings, epsilon: float, n_annotators: int) -> int | None:
+    """Find the fewest items on which a judge that always ties is shown within ε.
+
+    All of n items are ties with a probability of at most (1 - ε)^n, which bounds the p-value.
+    """
+    if epsilon <= 0:
+        return None
+    harmonic = sum(1 / rank for rank in range(1, n_annotators + 1))
+    level = settings.false_discovery_rate / harmonic
+    fewest = math.ceil(math.log(level) / math.log1p(-epsilon))
+    for n_ties in range(fewest, 2 * fewest + _MOST_TRIED):
+        p_value = exact_p_value(
+            n_judge_wins=0,
+            n_ties=n_ties,
+            n_human_wins=0,
+            epsilon=epsilon,
+            epsilon_mode=settings.mode,
+        )
+        if p_value <= level:
+            return n_ties
+    return None
+
+
+def describe_panel(
+    raters: Raters,
+    universe: Universe,
+    alignment: AlignmentName | VectorizedScore,
+    *,
+    min_annotators: int,
+    label: Callable[[Any], str],
+) -> Panel:
+    """Describe the annotators of a run; `label` names a label code."""
+    humans = raters.humans
+    level: Level | None = None
+    if universe.label_sets is not None:
+        level = "sets"
+    elif alignment == "neg_rmse":
+        level = "interval"
+    elif alignment == "accuracy" or (
+        # free text, on which agreement word by word means nothing, has many labels
+        callable(alignment) and universe.n_codes <= np.count_nonzero(humans >= 0) / 2
+    ):
+        level = "nominal"
+    agreement = sides = None
+    top_share, top_label = math.nan, None
+    if level is not None:
+        agreement = measure_agreement(
+            humans, level=level, label_sets=universe.label_sets, clusters=raters.clusters
+        )
+    if level == "nominal":
+        sides = _sides(raters, universe, min_annotators=min_annotators)
+        counts = np.zeros(universe.n_codes + 1, dtype=np.int64)
+        for column in humans.T:  # code -1 lands in front and is left out
+            counts += np.bincount(column.astype(np.int64) + 1, minlength=len(counts))
+        n_labels = int(counts[1:].sum())
+        if n_labels:
+            top = int(counts[1:].argmax())
+            top_share, top_label = float(counts[1 + top] / n_labels), label(top)
+    return Panel(
+        sides=sides,
+        agreement=agreement,
+        has_reference=raters.reference is not None,
+        n_clusters=None if raters.clusters is None else len(np.unique(raters.clusters)),
+        top_share=top_share,
+        top_label=top_label,
+    )
+
+
+def _sides(raters: Raters, universe: Universe, *, min_annotators: int) -> tuple[int, int] | None:
+    """Count the items by which of two labels has the majority, whatever words a judge uses.
+
+    A tied item is on neither side; None for questions with more labels.
+    """
+    labels = raters.humans if raters.reference is None else raters.reference[:, np.newaxis]
+    if universe.declared and universe.n_codes != 2:
+        return None
+    used = _labels_in_use(labels, universe.n_codes)
+    if len(used) > 2:
+        return None
+    one, other = [*used, -2, -2][:2]
+    lean = np.zeros(len(labels), dtype=np.int32)
+    known = np.zeros(len(labels), dtype=np.int32)
+    for column in labels.T:
+        lean += (column == other).astype(np.int32) - (column == one)
+        known += column >= 0
+    enough = known >= (min_annotators if raters.reference is None else 1)
+    return int(np.count_nonzero(enough & (lean < 0))), int(np.count_nonzero(enough & (lean > 0)))
+
+
+def _labels_in_use(labels: NDArray[Any], n_codes: int) -> NDArray[np.intp]:
+    """Codes that occur, or the first three found: more are not told apart."""
+    used = np.zeros(n_codes + 1, dtype=np.bool_)
+    for start in range(0, len(labels), _ITEMS_AT_ONCE):
+        used[labels[start : start + _ITEMS_AT_ONCE] + 1] = True
+        if np.count_nonzero(used[1:]) > 2:
+            break
+    return np.flatnonzero(used[1:])

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from voirdire._types import AlignmentName, EpsilonMode, Method, WeightScheme
+from voirdire._types import AlignmentName, EpsilonMode, Family, Method, WeightScheme
 from voirdire._validation import check_choice, check_count, check_epsilons, check_fraction
 from voirdire.errors import InputError
 from voirdire.stats.alignment import make_scorer
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from voirdire._types import Normalization
     from voirdire.stats.alignment import VectorizedScore
-    from voirdire.stats.paired_test import Design
+    from voirdire.stats.figures import Design
 
 __all__ = ["Prepared", "Universe", "prepare"]
 
@@ -72,6 +72,7 @@ def prepare(
     min_items: int = 30,
     min_annotators: int = 2,
     false_discovery_rate: float = 0.05,
+    family: Family = "annotators",
 ) -> Prepared:
     """Check the arguments of `voirdire.stats.alt_test`, and gather what it computes on."""
     if not callable(alignment):
@@ -86,6 +87,7 @@ def prepare(
         design=_choose_design(method, weights=weights, clusters=clusters),
         false_discovery_rate=false_discovery_rate,
         min_items=min_items,
+        family=family,
         expert=expert,
     )
     raters = gather_raters(
@@ -113,7 +115,6 @@ def prepare(
         quality=settings.quality,
         min_annotators=check_count("min_annotators", min_annotators, minimum=2),
         n_codes=raters.n_weight_codes(),
-        excluded=expert,
     )
     return Prepared(raters=raters, comparison=comparison, settings=settings, universe=universe)
 
@@ -186,6 +187,7 @@ def _make_settings(
     design: Design,
     false_discovery_rate: float,
     min_items: int,
+    family: Family,
     expert: int | None,
 ) -> TestSettings:
     return TestSettings(
@@ -195,6 +197,7 @@ def _make_settings(
         design=design,
         false_discovery_rate=check_fraction("false_discovery_rate", false_discovery_rate),
         min_items=check_count("min_items", min_items, minimum=2),
+        family=check_choice("family", family, Family),
         excluded=expert,
     )
 

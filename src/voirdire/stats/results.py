@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
-
-from voirdire.stats.exact_test import exact_p_value
 
 if TYPE_CHECKING:
     from voirdire._types import EpsilonMode, Method, Outcome
@@ -14,8 +11,6 @@ if TYPE_CHECKING:
     from voirdire.stats.krippendorff import KrippendorffResult
 
 __all__ = [
-    "CAUTION_CODES",
-    "REASON_CODES",
     "AltTestResult",
     "AnnotatorResult",
     "Caution",
@@ -23,9 +18,6 @@ __all__ = [
     "Uncertainty",
     "WorstCase",
 ]
-
-
-MOST_ITEMS_FOR_EXACT = 2_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,6 +47,11 @@ class AnnotatorResult:
         The same under Benjamini-Hochberg, as a sensitivity check.
     n_judge_wins, n_ties, n_human_wins : int
         Items by outcome.
+    tie_share : float
+        Share of the items on which both are equally close, in [0, 1].
+    exact_p_value : float
+        The exact test's p-value; with weights or clusters that of as many units as the items are
+        worth, and never below the t-test's.
     """
 
     annotator: str
@@ -70,56 +67,8 @@ class AnnotatorResult:
     n_judge_wins: int
     n_ties: int
     n_human_wins: int
-    _exact: tuple[float, EpsilonMode] | None = field(default=None, repr=False, compare=False)
-
-    @property
-    def tie_share(self) -> float:
-        """Share of the items on which both are equally close, in [0, 1]."""
-        return self.n_ties / self.n_items
-
-    @property
-    def has_exact_p_value(self) -> bool:
-        """Whether the exact test is computed: not under weights, clusters, or for many items."""
-        return self._exact is not None and self.n_items <= MOST_ITEMS_FOR_EXACT
-
-    @property
-    def exact_p_value(self) -> float:
-        """The exact test's p-value, computed when asked for.
-
-        nan under weights or clusters, and above 2,000 items, where the t-test's size is right.
-        """
-        if self._exact is None or not self.has_exact_p_value:
-            return math.nan
-        epsilon, mode = self._exact
-        return exact_p_value(
-            n_judge_wins=self.n_judge_wins,
-            n_ties=self.n_ties,
-            n_human_wins=self.n_human_wins,
-            epsilon=epsilon,
-            epsilon_mode=mode,
-        )
-
-    def as_dict(self) -> dict[str, Any]:
-        """Every figure under the names of the JSON."""
-        figures = {name: getattr(self, name) for name in _ANNOTATOR_FIELDS}
-        return figures | {"tie_share": self.tie_share, "exact_p_value": self.exact_p_value}
-
-
-_ANNOTATOR_FIELDS = (
-    "annotator",
-    "n_items",
-    "advantage_judge",
-    "advantage_human",
-    "mean_difference",
-    "standard_error",
-    "degrees_of_freedom",
-    "p_value",
-    "rejected",
-    "rejected_bh",
-    "n_judge_wins",
-    "n_ties",
-    "n_human_wins",
-)
+    tie_share: float
+    exact_p_value: float
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -145,16 +94,6 @@ class ControlResult:
     advantage_probability: float
     passed: bool
 
-    def as_dict(self) -> dict[str, Any]:
-        """Every figure under the names of the JSON."""
-        return {
-            "control": self.control,
-            "label": self.label,
-            "winning_rate": self.winning_rate,
-            "advantage_probability": self.advantage_probability,
-            "passed": self.passed,
-        }
-
 
 @dataclass(frozen=True, kw_only=True)
 class WorstCase:
@@ -175,24 +114,15 @@ class WorstCase:
     advantage_probability: float
     passed: bool
 
-    def as_dict(self) -> dict[str, Any]:
-        """Every figure under the names of the JSON."""
-        return {
-            "n_failures": self.n_failures,
-            "winning_rate": self.winning_rate,
-            "advantage_probability": self.advantage_probability,
-            "passed": self.passed,
-        }
-
 
 @dataclass(frozen=True, kw_only=True)
 class Caution:
-    """Something that weakens the figures, or takes their meaning away.
+    """Something that weakens the figures, or that decided an outcome.
 
     Attributes
     ----------
     code : str
-        One of `CAUTION_CODES`, or of `REASON_CODES` where there is no evidence.
+        A short name; the reference of `voirdire examine --json` lists them.
     sentence : str
         What it is, with its figures.
     figures : dict
@@ -202,40 +132,6 @@ class Caution:
     code: str
     sentence: str
     figures: dict[str, Any] = field(default_factory=dict, hash=False)
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return code, sentence and figures under these names."""
-        return {"code": self.code, "sentence": self.sentence, "figures": dict(self.figures)}
-
-
-CAUTION_CODES = (
-    "correction",
-    "failures",
-    "few_annotators",
-    "few_clusters",
-    "few_items",
-    "many_ties",
-    "no_controls",
-    "not_judged",
-    "skewed_labels",
-    "strange_annotators",
-    "strange_labels",
-    "undeclared_labels",
-    "unstable",
-    "untested_annotators",
-    "weak_annotators",
-)
-"""What a reader should mind."""
-
-REASON_CODES = (
-    "constant_passes",
-    "no_p_values",
-    "one_sided",
-    "undefined_agreement",
-    "untestable",
-    "weak_agreement",
-)
-"""Why there is no evidence."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -274,10 +170,6 @@ class Uncertainty:
     clustered: bool
     reason: str | None = None
 
-    def as_dict(self) -> dict[str, Any]:
-        """Every figure under the names of the JSON."""
-        return asdict(self)
-
 
 @dataclass(frozen=True, kw_only=True)
 class AltTestResult:
@@ -309,9 +201,10 @@ class AltTestResult:
     passed : bool
         ω ≥ .5, nothing else.
     outcome : {"passed", "failed", "no_evidence"}
-        What to act on: failed items lost, and ``"no_evidence"`` where passing would mean nothing.
-    reasons : tuple of Caution
-        Why there is no evidence; `outcome_reasons` has the sentences.
+        What to act on: by the exact test, failed items lost, and ``"no_evidence"`` where the judge
+        could not be told from a useless one, or these labels could pass nobody.
+    because : Caution
+        What decided the outcome.
     smallest_epsilon : float or None
         The smallest margin, in steps of .001, at which the judge passes with failures dropped and
         lost; None where there is none below 1, or without resamples. Found on these labels, it
@@ -351,7 +244,7 @@ class AltTestResult:
     human_advantage: float
     passed: bool
     outcome: Outcome
-    reasons: tuple[Caution, ...]
+    because: Caution
     annotators: tuple[AnnotatorResult, ...] = field(repr=False)
     untested: tuple[str, ...] = field(repr=False)
     worst_case: WorstCase = field(repr=False)
@@ -375,48 +268,6 @@ class AltTestResult:
         return result_as_html(self)
 
     @property
-    def outcome_reasons(self) -> tuple[str, ...]:
-        """Why there is no evidence, in sentences."""
-        return tuple(reason.sentence for reason in self.reasons)
-
-    @property
     def warnings(self) -> tuple[str, ...]:
         """What a reader should know before trusting the figures, in sentences."""
         return tuple(caution.sentence for caution in self.cautions)
-
-    def as_dict(self) -> dict[str, Any]:
-        """Every figure under the names of the JSON; nan stays nan."""
-        agreement = self.human_agreement
-        figures = {name: getattr(self, name) for name in _RESULT_FIELDS}
-        return figures | {
-            "outcome_reasons": list(self.outcome_reasons),
-            "reasons": [row.as_dict() for row in self.reasons],
-            "cautions": [row.as_dict() for row in self.cautions],
-            "smallest_epsilon": self.smallest_epsilon,
-            "uncertainty": None if self.uncertainty is None else self.uncertainty.as_dict(),
-            "annotators": [row.as_dict() for row in self.annotators],
-            "untested": list(self.untested),
-            "worst_case": self.worst_case.as_dict(),
-            "controls": [row.as_dict() for row in self.controls],
-            "human_agreement": None if agreement is None else asdict(agreement),
-            "warnings": list(self.warnings),
-            "settings": dict(self.settings),
-        }
-
-
-_RESULT_FIELDS = (
-    "question",
-    "judge",
-    "alignment",
-    "epsilon",
-    "epsilon_mode",
-    "method",
-    "n_items",
-    "n_annotators",
-    "winning_rate",
-    "winning_rate_bh",
-    "passed",
-    "outcome",
-    "advantage_probability",
-    "human_advantage",
-)

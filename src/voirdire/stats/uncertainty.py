@@ -30,8 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from voirdire.stats.figures import TestSettings
-    from voirdire.stats.outcome_sums import OutcomeSums
-    from voirdire.stats.outcome_units import OutcomeUnits
+    from voirdire.stats.outcome_sums import OutcomeSums, OutcomeUnits
 
 __all__ = ["Resampling", "bootstrap_judge", "draw_times"]
 
@@ -130,7 +129,7 @@ def bootstrap_judge(
             n_resamples=resampling.n_resamples,
             n_units=n_units,
             clustered=settings.design == "clustered",
-            reason=_what_is_missing(intervals, passes[number]),
+            reason=_what_is_missing(intervals, passes[number], settings),
         )
         for number in range(n_epsilons)
     ]
@@ -142,10 +141,20 @@ def _why_not(n_units: int, tested: NDArray[np.bool_]) -> str | None:
     return "fewer than two units to resample" if n_units < 2 else None
 
 
-def _what_is_missing(intervals: list[tuple[float, float]], passes: float) -> str | None:
+def _is_undefined(settings: TestSettings) -> bool:
+    """Tell a test that is not made again for every resample of one judge."""
+    return settings.method == "exact" or settings.family == "judges"
+
+
+def _what_is_missing(
+    intervals: list[tuple[float, float]], passes: float, settings: TestSettings
+) -> str | None:
     if np.isnan(intervals).any():
         return "all units have the same outcomes"
-    return "stability is not computed under the exact test" if np.isnan(passes) else None
+    if not np.isnan(passes):
+        return None
+    which = "the exact test" if settings.method == "exact" else "a family of all judges"
+    return f"stability is not computed under {which}"
 
 
 def _blank(
@@ -226,7 +235,7 @@ def _n_passed(
     sums: OutcomeSums, n_tested: int, settings: Sequence[TestSettings]
 ) -> NDArray[np.float64]:
     """Count the resamples that pass at each ε, with failures dropped and lost."""
-    if settings[0].method == "exact":
+    if _is_undefined(settings[0]):
         return np.full(len(settings[0].epsilons), np.nan)
     halves = (slice(0, n_tested), slice(n_tested, None))
     passed = [

@@ -6,6 +6,7 @@ import hashlib
 import json
 import math
 import platform
+from dataclasses import asdict
 from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
@@ -108,7 +109,9 @@ def result_as_dict(result: AltTestResult) -> dict[str, Any]:
     dict
         Plain values; nan stays nan.
     """
-    return result.as_dict()
+    figures = asdict(result) | {"warnings": list(result.warnings)}
+    del figures["dropped"]
+    return figures
 
 
 def canonical_json(content: Any) -> bytes:

@@ -16,7 +16,7 @@ from voirdire.stats.alignment import SET_ALIGNMENTS
 from voirdire.studies.label_words import LabelReader
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
@@ -84,15 +84,7 @@ def examine_matrix(
     normalize = plan.normalize
     if normalize is not None and plan.weights is None and matrix.humans.dtype.kind == "f":
         matrix, normalize = _normalized(matrix, normalize), None
-    results = [
-        result
-        for part in _by_coverage(matrix)
-        for result in _examine_part(
-            part, plan, alignment=alignment, normalize=normalize, question=question
-        )
-    ]
-    order = {judge: place for place, judge in enumerate(matrix.judges)}
-    results.sort(key=lambda result: order[result.judge])
+    results = _results(matrix, plan, alignment=alignment, normalize=normalize, question=question)
     dropped = matrix.dropped + _thin_items(matrix, plan, question)
     shared = _panel_cautions(matrix, alignment)
     cautions = {judge: shared + _cautions(matrix, alignment, judge) for judge in matrix.judges}
@@ -122,23 +114,7 @@ def _normalized(matrix: LabelMatrix, method: Normalization) -> LabelMatrix:
     )
 
 
-def _by_coverage(matrix: LabelMatrix) -> Iterator[LabelMatrix]:
-    """Split off judges who were not asked about every item, each with the items asked about.
-
-    Controls, sides and agreement then rest on the items on which that judge is compared.
-    """
-    whole = [judge for judge in matrix.judges if judge not in matrix.n_unjudged]
-    if len(whole) == len(matrix.judges):
-        yield matrix
-        return
-    numbers = matrix.answers.dtype.kind == "f"
-    for judge in matrix.judges:
-        one = matrix.judge(judge)
-        known = ~np.isnan(one.answers[:, 0]) if numbers else one.answers[:, 0] >= 0
-        yield one if judge in whole else one.rows(known | one.failed[:, 0])
-
-
-def _examine_part(
+def _results(
     matrix: LabelMatrix,
     plan: TestPlan,
     *,
@@ -153,7 +129,7 @@ def _examine_part(
         epsilon_mode=plan.epsilon_mode,
         method=plan.method,
         false_discovery_rate=plan.false_discovery_rate,
-        controls=plan.controls,
+        family=plan.family,
         n_resamples=plan.n_resamples,
         confidence_level=plan.confidence_level,
         seed=plan.seed,
@@ -270,7 +246,6 @@ def _settings(plan: TestPlan, matrix: LabelMatrix) -> dict[str, Any]:
         "n_labels": None if universe is None else len(universe),
         "labels_declared": matrix.declared,
         "gold": matrix.gold is not None,
-        "n_clusters": None if matrix.clusters is None else len(np.unique(matrix.clusters)),
     }
 
 

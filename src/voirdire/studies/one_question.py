@@ -110,7 +110,7 @@ def alt_test(
     **settings
         Fields of `TestPlan`, each of which counts before that of `plan`: `epsilon` (.2),
         `epsilon_mode`, `method`, `weights`, `quality`, `expert`, `normalize`, `similarity`,
-        `min_items` (30), `min_annotators`, `false_discovery_rate`, `controls`, `n_resamples`,
+        `min_items` (30), `min_annotators`, `false_discovery_rate`, `family`, `n_resamples`,
         `confidence_level`, `seed`. See `voirdire.studies.TestPlan`.
 
     Returns

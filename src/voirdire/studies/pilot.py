@@ -11,12 +11,16 @@ import numpy as np
 from voirdire._validation import shorten
 from voirdire.errors import InputError
 from voirdire.stats.alignment import make_scorer
-from voirdire.stats.planning.assumptions import simulate_rows
-from voirdire.stats.planning.grid import DEFAULT_EPSILONS, DEFAULT_SIZES, PowerGrid
-from voirdire.stats.planning.noise_model import noise_from_kappas
-from voirdire.stats.planning.pilot_resampling import PilotLabels, resample_rows
-from voirdire.stats.planning.pooled_kappa import PooledKappas, pooled_kappas
-from voirdire.stats.planning.result import PowerResult
+from voirdire.stats.comparison import frequent_labels
+from voirdire.stats.noise_model import PooledKappas, noise_from_kappas, pooled_kappas
+from voirdire.stats.pilot_studies import PilotLabels, resample_rows
+from voirdire.stats.power_analysis import (
+    DEFAULT_EPSILONS,
+    DEFAULT_SIZES,
+    PowerGrid,
+    PowerResult,
+    simulate_rows,
+)
 from voirdire.studies.examination import check_alignment, kind_of
 from voirdire.studies.from_tables import matrix_from_tables
 
@@ -27,7 +31,7 @@ if TYPE_CHECKING:
 
     from voirdire._types import AlignmentName, EpsilonMode, Method
     from voirdire.io import LabelTable
-    from voirdire.stats.planning.noise_model import NoiseModel
+    from voirdire.stats.noise_model import NoiseModel
     from voirdire.studies.label_matrix import LabelMatrix
 
 __all__ = ["power_from_pilot"]
@@ -176,8 +180,8 @@ def _planned(
         rows += simulate_rows(
             model, grid, route="noise_model", annotators=larger, given=pilot.given
         )
-    return PowerResult(
-        rows=tuple(rows),
+    return PowerResult.of(
+        rows,
         wanted_power=grid.wanted_power,
         human_kappa=kappas.human,
         judge_kappa=kappas.judge,
@@ -192,6 +196,9 @@ def _pilot_labels(matrix: LabelMatrix, alignment: AlignmentName) -> PilotLabels:
     return PilotLabels(
         humans=matrix.humans,
         judge=matrix.answers[:, 0],
+        constants=frequent_labels(
+            matrix.humans, rng=np.random.default_rng(0), label_sets=matrix.label_sets
+        )[0],
         scorer=make_scorer(
             alignment,
             humans=matrix.humans,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, TypedDict
 
-from voirdire._types import EpsilonMode, Method, Normalization, WeightScheme
+from voirdire._types import EpsilonMode, Family, Method, Normalization, WeightScheme
 from voirdire._validation import check_choice, check_count, check_epsilons, check_fraction
 
 __all__ = ["PlanFields", "TestPlan"]
@@ -43,9 +43,10 @@ class TestPlan:
     min_annotators : int
         Fewest annotators on an item, at least 2.
     false_discovery_rate : float
-        q of Benjamini-Yekutieli over annotators, in (0, 1).
-    controls : bool
-        Whether to examine constant, random and majority-vote judges beside.
+        q of Benjamini-Yekutieli, in (0, 1).
+    family : {"annotators", "judges"}
+        What q covers: the annotators of each judge, or those of all judges together, where the
+        best of several judges is kept.
     n_resamples : int
         Bootstrap resamples for the interval of ρ and the stability of ω: at least 100, or 0 for
         none.
@@ -72,7 +73,7 @@ class TestPlan:
     min_items: int = 30
     min_annotators: int = 2
     false_discovery_rate: float = 0.05
-    controls: bool = True
+    family: Family = "annotators"
     n_resamples: int = 1_000
     confidence_level: float = 0.95
     seed: int = 0
@@ -89,6 +90,7 @@ class TestPlan:
         check_count("min_items", self.min_items, minimum=2)
         check_count("min_annotators", self.min_annotators, minimum=2)
         check_fraction("false_discovery_rate", self.false_discovery_rate)
+        check_choice("family", self.family, Family)
         check_count("n_resamples", self.n_resamples, minimum=0)
         check_fraction("confidence_level", self.confidence_level)
         check_count("seed", self.seed, minimum=0)
@@ -117,7 +119,7 @@ class PlanFields(TypedDict, total=False):
     min_items: int
     min_annotators: int
     false_discovery_rate: float
-    controls: bool
+    family: Family
     n_resamples: int
     confidence_level: float
     seed: int

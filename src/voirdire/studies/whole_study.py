@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 from voirdire._validation import shorten
 from voirdire.errors import InputError, NoDataError
 from voirdire.records import Dropped
+from voirdire.stats import Caution
 from voirdire.stats.display import html_table, summary_rows, text_table
 from voirdire.studies.examination import check_alignment, examine_matrix, kind_of
 from voirdire.studies.findings import QuestionFindings, find_around
@@ -48,6 +49,8 @@ class Examination:
         What was fixed before the labels were looked at.
     questions : tuple of QuestionFindings
         What stands around the test, per question: agreement, differences of judges, diagnosis.
+    cautions : tuple of Caution
+        What a reader should know of the whole: that the best of several judges was looked for.
     """
 
     results: tuple[AltTestResult, ...]
@@ -55,6 +58,7 @@ class Examination:
     dropped: tuple[Dropped, ...] = field(default=(), repr=False)
     settings: dict[str, Any] = field(default_factory=dict, repr=False)
     questions: tuple[QuestionFindings, ...] = field(default=(), repr=False)
+    cautions: tuple[Caution, ...] = field(default=(), repr=False)
 
     def __str__(self) -> str:
         return text_table(summary_rows(self._ranked())) if self.results else "no results"
@@ -227,7 +231,19 @@ def examine(
             "slices": _sliced_by(metadata, slices),
         },
         questions=tuple(findings),
+        cautions=_cautions(results, plan),
     )
+
+
+def _cautions(results: Sequence[AltTestResult], plan: TestPlan) -> tuple[Caution, ...]:
+    n_judges = len({row.judge for row in results})
+    if n_judges < 2 or plan.family == "judges":
+        return ()
+    sentence = (
+        f"{n_judges} judges are examined: the best of several passes more easily than one; "
+        "confirm the one you choose on fresh items, or correct over all with family='judges'"
+    )
+    return (Caution(code="several_judges", sentence=sentence, figures={"n_judges": n_judges}),)
 
 
 def _distinct(name: str, given: Sequence[Any]) -> list[Any]:

@@ -12,12 +12,12 @@ from voirdire.reporting import html_report, plot, to_svg
 
 CAUTIONS = (
     "correction", "failures", "few_annotators", "few_clusters", "few_items", "many_ties",
-    "no_controls", "not_judged", "skewed_labels", "strange_annotators", "strange_labels",
-    "undeclared_labels", "unstable", "untested_annotators", "weak_annotators",
+    "not_judged", "one_sided", "skewed_labels", "strange_annotators", "strange_labels",
+    "undeclared_labels", "undefined_agreement", "unstable", "untested_annotators",
+    "weak_agreement", "weak_annotators",
 )  # fmt: skip
 REASONS = (
-    "constant_passes", "no_p_values", "one_sided", "undefined_agreement", "untestable",
-    "weak_agreement",
+    "constant_passes", "like_constant", "no_p_values", "unpassable", "untestable",
 )  # fmt: skip
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -114,11 +114,13 @@ def note(code):
 
 
 FIGURES = {
-    "annotators": ["eve", "bob"], "clustered": False, "few": 50, "fewest": 31, "has_exact": True,
+    "annotators": ["eve", "bob"], "clustered": False, "few": 50, "fewest": 31,
     "human_label": "3", "label": "3.0", "low": 0.12, "min_items": 30, "n": 7, "n_annotators": 2,
     "n_clusters": 12, "n_failures": 4, "n_items": 200, "n_labels": 5, "n_unjudged": 17,
     "one": 90, "other": 4, "needed": 10, "alpha": 0.31, "reason": "one label only", "share": 0.93,
-    "stability": 0.41, "winning_rate": 0.25, "winning_rate_bh": 0.75,
+    "n_needed": 71, "epsilon": 0.05, "constant": "no", "advantage_probability": 0.7,
+    "constant_advantage": 0.6, "p_value": 0.2, "stability": 0.41, "winning_rate": 0.25,
+    "winning_rate_bh": 0.75,
 }  # fmt: skip
 
 

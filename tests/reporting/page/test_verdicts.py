@@ -105,8 +105,8 @@ def test_no_evidence_says_why_and_what_to_do(verdict_of, make_row):
     assert verdict.sentence == (
         "No evidence about gpt on label: by majority the annotators put 55 items on one side and "
         "5 on the other, and 10 on each are needed; agreement among the annotators may be as "
-        "low as α = .12, and its lower bound must exceed .2. These labels could not tell a good "
-        "judge from a useless one."
+        "low as α = .12, little more than chance. These labels could not tell a good judge from a "
+        "useless one."
     )
     assert verdict.todo.startswith(
         "Annotate more items with the rare label, at least ten on each side."

@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 import warnings
+from dataclasses import asdict
 
 import matplotlib as mpl
 import pytest
@@ -56,7 +57,7 @@ def test_every_kind_draws_any_number_of_judges(make_study, kind, n_judges):
 @pytest.mark.ci
 def test_the_results_of_alt_test_are_drawn_in_every_shape(results):
     one = results["good"][0]
-    shapes = [one, [one], tuple(results["good"]), {"good": one}, results, one.as_dict()]
+    shapes = [one, [one], tuple(results["good"]), {"good": one}, results, asdict(one)]
 
     figures = [plot(shape) for shape in shapes]
 
@@ -65,7 +66,7 @@ def test_the_results_of_alt_test_are_drawn_in_every_shape(results):
 
 def test_an_examination_is_drawn_like_its_json(make_examination):
     examination = make_examination(epsilon=(0.1, 0.2))
-    rows = {"examinations": [row.as_dict() for row in examination.results]}
+    rows = {"examinations": [asdict(row) for row in examination.results]}
 
     drawn, from_json = (to_svg(plot(given), name="x") for given in (examination, rows))
 

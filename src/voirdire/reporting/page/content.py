@@ -130,6 +130,7 @@ class Examination(Struct, frozen=True, kw_only=True):
     n_annotators: Count = 0
     winning_rate_bh: Rate = None
     human_advantage: Rate = None
+    because: Note | None = None
     outcome_reasons: list[str] = field(default_factory=list)
     reasons: list[Note] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
@@ -150,6 +151,8 @@ class Examination(Struct, frozen=True, kw_only=True):
     @property
     def all_reasons(self) -> list[Note]:
         """Why there is no evidence; without codes where the JSON is of an older version."""
+        if self.because is not None:
+            return [self.because] if self.outcome == "no_evidence" else []
         return self.reasons or [Note(code="", sentence=text) for text in self.outcome_reasons]
 
     @property

@@ -11,6 +11,7 @@ from voirdire.reporting.page_frame.speech import (
     Listing,
     Margin,
     Name,
+    P,
     Percent,
     Verbatim,
 )
@@ -32,6 +33,10 @@ def variant(code: str, figures: dict[str, Any]) -> str:
     """Give the end of a phrase's key where its figures ask for other words."""
     if code == "few_annotators" and figures.get("n_annotators") == 0:
         return ".none"
+    if code in ("missed", "not_shown") and figures.get("constant_passes") is True:
+        return ".constant"
+    if code == "unpassable" and figures.get("n_needed") is None:
+        return ".unknown"
     return ".clusters" if code == "unstable" and figures.get("clustered") is True else ""
 
 
@@ -78,6 +83,25 @@ def _names(figures: dict[str, Any]) -> Listing:
     return Listing(names, n_hidden=max(n_all - len(names), 0))
 
 
+def _beside_constant(figures: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "label": Label(_text(figures, "constant")),
+        "mine": Decimal(_rate(figures, "advantage_probability")),
+        "theirs": Decimal(_rate(figures, "constant_advantage")),
+        "p": P(_rate(figures, "p_value")),
+    }
+
+
+def _shown(figures: dict[str, Any]) -> dict[str, Any]:
+    found = {
+        "epsilon": Margin(_rate(figures, "epsilon")),
+        "n": _count(figures, "n_shown"),
+        "annotators": Count(_count(figures, "n_annotators"), "annotators"),
+    }
+    constant = figures.get("constant")
+    return found | ({"label": Label(constant)} if isinstance(constant, str) else {})
+
+
 NOTE_FIGURES: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
     "constant_passes": lambda f: {"label": Label(_text(f, "label"))},
     "correction": lambda f: {
@@ -95,19 +119,28 @@ NOTE_FIGURES: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
         "fewest": Count(_count(f, "fewest"), "items"),
         "few": _count(f, "few"),
     },
+    "like_constant": lambda f: {
+        "omega": Decimal(_rate(f, "winning_rate")),
+        **_beside_constant(f),
+    },
     "many_ties": lambda f: {"annotators": _names(f), "share": Percent(_rate(f, "share"))},
+    "missed": lambda f: {
+        **_shown(f),
+        "missed": _count(f, "n_annotators") - _count(f, "n_within"),
+    },
     "near_margin": lambda f: {
         "smallest": Margin(_rate(f, "smallest")),
         "epsilon": Margin(_rate(f, "epsilon")),
     },
-    "no_controls": lambda _: {},
     "no_p_values": lambda _: {},
     "not_judged": lambda f: {
         "unjudged": Count(_count(f, "n_unjudged")),
         "items": Count(_count(f, "n_items"), "items"),
     },
+    "not_shown": lambda f: {**_shown(f), "within": _count(f, "n_within")},
     "one_sided": lambda f: {key: _count(f, key) for key in ("one", "other", "needed")},
     "random_passes": lambda _: {},
+    "shown": lambda f: _shown(f) | _beside_constant(f),
     "skewed_labels": lambda f: {
         "share": Percent(_rate(f, "share")),
         "label": Label(_text(f, "label")),
@@ -120,6 +153,11 @@ NOTE_FIGURES: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
     },
     "undeclared_labels": lambda f: {"labels": Count(_count(f, "n_labels"), "labels")},
     "undefined_agreement": lambda f: {"reason": Verbatim(_text(f, "reason"))},
+    "unpassable": lambda f: {
+        "items": Count(_count(f, "n_items"), "items"),
+        "epsilon": Margin(_rate(f, "epsilon")),
+        "needed": f.get("n_needed") and Count(_count(f, "n_needed")),
+    },
     "unstable": lambda f: {"stability": Percent(_rate(f, "stability"))},
     "untestable": lambda f: {"items": Count(_count(f, "min_items"), "items")},
     "untested_annotators": lambda f: {

@@ -104,8 +104,6 @@ def _warned(found: Sequence[tuple[Examination, Note]], n_rows: dict[str, int]) -
 
 def _advised(note: Note) -> str:
     """Tell whether the usual advice applies."""
-    if note.code == "many_ties" and note.figures.get("has_exact") is False:
-        return "many_ties.inexact"
     return "unstable.clusters" if variant(note.code, note.figures) == ".clusters" else note.code
 
 
@@ -139,6 +137,9 @@ _ORDER = {
             "constant_passes",
             "random_passes",
             "skewed_labels",
+            "one_sided",
+            "weak_agreement",
+            "undefined_agreement",
             "weak_annotators",
             "few_annotators",
             "untested_annotators",
@@ -152,7 +153,6 @@ _ORDER = {
             "correction",
             "many_ties",
             "undeclared_labels",
-            "no_controls",
         )
     )
 }

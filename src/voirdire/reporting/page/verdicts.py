@@ -39,7 +39,13 @@ _MOST_REASONS = 4
 _MOST_MARGINS = 12
 _CLOSE = 0.1
 """A judge that passes in at least this share of the resamples, and fails in as many."""
-_FAULTS_OF_THE_LABELS = {"constant_passes", "one_sided", "undefined_agreement", "weak_agreement"}
+_FAULTS_OF_THE_LABELS = {
+    "constant_passes",
+    "one_sided",
+    "undefined_agreement",
+    "unpassable",
+    "weak_agreement",
+}
 """Reasons by which no judge could be told from a useless one; others may be the judge's own."""
 
 
@@ -176,7 +182,12 @@ def _passed(judge: JudgeRows) -> tuple[Said, tuple[Said, ...]]:
     else:
         key = "verdict.passed" if len(judge.rows) == 1 else "verdict.passed_all"
     sentence = say(key, close=closeness(row), **figures_of(row))
-    return sentence, _failures(row)
+    return sentence, (*_decided(row), *_failures(row))
+
+
+def _decided(row: Examination) -> tuple[Said, ...]:
+    """Say what decided the outcome."""
+    return () if row.because is None else (say("note", what=noted(row.because)),)
 
 
 def _depends(judge: JudgeRows) -> tuple[Said, tuple[Said, ...]]:
@@ -190,7 +201,7 @@ def _depends(judge: JudgeRows) -> tuple[Said, tuple[Said, ...]]:
     if failing:
         key = "verdict.not_at.lost" if lost_by_failures(failing[-1]) else "verdict.not_at"
         more.append(say(key, epsilons=_margins(failing), **figures_of(failing[-1])))
-    return sentence, (*more, *_smallest(judge), *_silent(judge), *_failures(row))
+    return sentence, (*_decided(row), *more, *_smallest(judge), *_silent(judge), *_failures(row))
 
 
 def _failed(judge: JudgeRows) -> tuple[Said, tuple[Said, ...]]:
@@ -200,7 +211,7 @@ def _failed(judge: JudgeRows) -> tuple[Said, tuple[Said, ...]]:
         _failed_key(judge, failing), why=shortfall(row), all=_margins(failing), **figures_of(row)
     )
     failures = () if lost_by_failures(row) else _failures(row)
-    return sentence, (*_smallest(judge), *_silent(judge), *failures)
+    return sentence, (*_decided(row), *_smallest(judge), *_silent(judge), *failures)
 
 
 def _failed_key(judge: JudgeRows, failing: Sequence[Examination]) -> str:

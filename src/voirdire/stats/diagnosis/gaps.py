@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from voirdire.stats.outcomes import HUMAN_WINS, JUDGE_WINS, NO_OUTCOME
+from voirdire.stats.outcome_sums import HUMAN_WINS, JUDGE_WINS, NO_OUTCOME
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -33,17 +33,18 @@ def item_gaps(prepared: Prepared) -> NDArray[np.float64]:
         In [-1, 1]; nan where the judge was compared with nobody.
     """
     raters, comparison = prepared.raters, prepared.comparison
+    excluded = prepared.settings.excluded
     n_items, n_annotators = raters.humans.shape
     gaps = np.full((raters.judges.shape[1], n_items), np.nan)
     step = max(256, _CELLS_AT_ONCE // (n_annotators * comparison.scorer.cell_width))
     for start in range(0, n_items, step):
         rows = slice(start, start + step)
-        part = raters.rows(rows)
+        part = raters.take(rows)
         block = comparison.block(part)
         for number, answers in enumerate(part.judges.T):
             outcomes = block.outcomes(np.ascontiguousarray(answers))
-            if comparison.excluded is not None:
-                outcomes[comparison.excluded] = NO_OUTCOME
+            if excluded is not None:
+                outcomes[excluded] = NO_OUTCOME
             n_compared = np.count_nonzero(outcomes >= 0, axis=0)
             wins = np.count_nonzero(outcomes == JUDGE_WINS, axis=0)
             losses = np.count_nonzero(outcomes == HUMAN_WINS, axis=0)

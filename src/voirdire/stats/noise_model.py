@@ -23,20 +23,22 @@ import numpy as np
 
 from voirdire._validation import check_count, shorten
 from voirdire.errors import InputError
+from voirdire.stats.krippendorff import measure_agreement
 from voirdire.stats.label_arrays import check_humans, check_judges
-from voirdire.stats.planning.pooled_kappa import pooled_kappas
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from voirdire.stats.planning.pooled_kappa import PooledKappas
-
 __all__ = [
+    "EVERYTHING",
     "NoiseModel",
+    "PooledKappas",
+    "ShareGiven",
     "SimulatedLabels",
     "check_shares",
     "fit_noise_model",
     "noise_from_kappas",
+    "pooled_kappas",
 ]
 
 _WHOLE = 1e-6
@@ -268,3 +270,77 @@ def _check_prevalences(prevalences: Any, n_categories: int) -> tuple[float, ...]
         )
         raise InputError(msg)
     return shares
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShareGiven:
+    """How much of a study is labelled.
+
+    Attributes
+    ----------
+    humans, judge : float
+        Share of the items that an annotator labels, and that the judge does, in (0, 1].
+    """
+
+    humans: float = 1.0
+    judge: float = 1.0
+
+    def thin(self, labels: SimulatedLabels, rng: np.random.Generator) -> SimulatedLabels:
+        """Set labels to -1, missing, at random; fewer annotators stay the first of more."""
+        judge, humans = labels.judge, labels.humans
+        if self.judge < 1:
+            judge = _thinned(judge, self.judge, rng)
+        if self.humans < 1:
+            columns = range(humans.shape[-1])
+            humans = np.stack(
+                [_thinned(humans[..., column], self.humans, rng) for column in columns], axis=-1
+            )
+        return SimulatedLabels(humans=humans, judge=judge)
+
+
+EVERYTHING = ShareGiven()
+"""No gaps."""
+
+
+def _thinned(labels: NDArray[Any], share: float, rng: np.random.Generator) -> NDArray[Any]:
+    there = rng.random(labels.shape, dtype=np.float32) < share
+    return np.where(there, labels, labels.dtype.type(-1))
+
+
+@dataclass(frozen=True, kw_only=True)
+class PooledKappas:
+    """Pooled kappa among annotators, and of the judge with them, at most 1; nan if undefined.
+
+    Under the noise model chance is the same for all raters, so that labels can be put together
+    whoever gave them. A mean of kappas over pairs of annotators would not do: two who share one
+    item have no kappa if they agree on it, and 0 if they do not, so that in a crowd the mean falls
+    far below the truth.
+    """
+
+    human: float
+    judge: float
+
+
+def pooled_kappas(judge: NDArray[Any], humans: NDArray[Any]) -> PooledKappas:
+    """Compute both; codes from 0, -1 being missing."""
+    human = measure_agreement(humans, level="nominal").alpha
+    return PooledKappas(human=human, judge=_judge_kappa(judge, humans))
+
+
+def _judge_kappa(judge: NDArray[Any], humans: NDArray[Any]) -> float:
+    r"""Pooled kappa of the judge and the annotators, over all pairs of one item's labels.
+
+    Observed agreement against the chance of the two pooled marginals, as in Cohen's kappa of two
+    raters with these labels; nan without a pair, or where all labels are equal.
+    """
+    paired = (humans >= 0) & (judge >= 0)[:, np.newaxis]
+    theirs = humans[paired].astype(np.int64)
+    its = np.repeat(judge, np.count_nonzero(paired, axis=1)).astype(np.int64)
+    if not len(its):
+        return math.nan
+    n_codes = 1 + int(max(its.max(), theirs.max()))
+    shares = [np.bincount(labels, minlength=n_codes) / len(its) for labels in (its, theirs)]
+    chance = float(shares[0] @ shares[1])
+    if chance >= 1:
+        return math.nan
+    return (float(np.mean(its == theirs)) - chance) / (1 - chance)

@@ -1,7 +1,7 @@
 """The power simulation against plain loops, and what it reports."""
 
 import math
-from dataclasses import FrozenInstanceError
+from dataclasses import FrozenInstanceError, asdict
 from itertools import pairwise
 
 import numpy as np
@@ -62,11 +62,12 @@ def test_power_is_the_share_of_plain_loops_that_pass(mode, min_items, n_simulati
         options = {"mode": mode, "min_items": min_items}
         rates = rates_in_loops(labels, row.n_annotators, row.epsilon, row.n_items, **options)
         n_passed = sum(rate is not None and rate >= 0.5 for rate in rates)
-        assert row.power == n_passed / n_simulations
+        assert row.winning_rate_power == n_passed / n_simulations
+        assert row.power <= 1
         if row.n_items >= min_items:
             assert row.winning_rate == pytest.approx(sum(rates) / n_simulations)
             assert row.reason is None
-    assert 0 < np.mean([row.power for row in result.rows]) < 1
+    assert 0 < np.mean([row.winning_rate_power for row in result.rows]) < 1
 
 
 @pytest.mark.parametrize("mode", ["additive", "multiplicative"])
@@ -87,15 +88,14 @@ def test_a_simulated_study_is_examined_as_any_study_is(method, mode):
 
     for size in (25, SIZES[-1]):
         examined = [
-            stats.alt_test(
-                labels.judge[study, :size], labels.humans[study, :size], controls=False, **options
-            )
+            stats.alt_test(labels.judge[study, :size], labels.humans[study, :size], **options)
             for study in range(24)
         ]
         for position, epsilon in enumerate(EPSILONS):
             [row] = [row for row in result.rows if (row.n_items, row.epsilon) == (size, epsilon)]
             tests = [study[position] for study in examined]
-            assert row.power == np.mean([each.passed for each in tests])
+            assert row.power == np.mean([each.outcome == "passed" for each in tests])
+            assert row.winning_rate_power == np.mean([each.passed for each in tests])
             assert row.winning_rate == pytest.approx(np.mean([e.winning_rate for e in tests]))
 
 
@@ -132,14 +132,15 @@ def test_a_much_worse_judge_never_passes():
     assert max(row.power for row in result.rows) == 0
 
 
-def test_a_judge_that_guesses_blindly_passes_where_labels_are_skewed():
+def test_a_judge_that_guesses_blindly_wins_where_labels_are_skewed_and_does_not_pass():
     guessing = {"human_noise": 0.1, "judge_noise": 1.0, "epsilon": 0.2, "n_simulations": 300}
 
     skewed = power(**guessing, prevalences=(0.97, 0.03), n_items=200)
     even = power(**guessing, prevalences=(0.5, 0.5), n_items=200)
 
-    assert skewed.rows[0].power > 0.9
-    assert even.rows[0].power == 0
+    assert skewed.rows[0].winning_rate_power > 0.9
+    assert even.rows[0].winning_rate_power == 0
+    assert (skewed.rows[0].power, even.rows[0].power) == (0, 0)
 
 
 def test_power_rises_with_items_and_with_the_margin():
@@ -165,8 +166,9 @@ def test_the_exact_test_has_less_power_where_the_t_test_exceeds_its_size():
 
     exact, t = power(**plan, method="exact"), power(**plan)
 
-    assert exact.rows[0].power < t.rows[0].power
-    assert exact.rows[1].power == pytest.approx(t.rows[1].power, abs=0.1)
+    assert exact.rows[0].winning_rate_power < t.rows[0].winning_rate_power
+    assert exact.rows[1].winning_rate_power == pytest.approx(t.rows[1].winning_rate_power, abs=0.1)
+    assert [row.power for row in exact.rows] == [row.power for row in t.rows]
     assert exact.settings["method"] == "exact"
 
 
@@ -206,7 +208,12 @@ def test_blocks_bound_memory(peak_memory):
 
 def test_too_few_items_to_be_tested_are_never_passed():
     result = power(
-        human_noise=0.0, judge_noise=0.0, n_items=[20, 30], epsilon=0.1, n_simulations=20
+        human_noise=0.0,
+        judge_noise=0.0,
+        prevalences=(0.5, 0.5),
+        n_items=[20, 50],
+        epsilon=0.1,
+        n_simulations=20,
     )
 
     small, enough = result.rows
@@ -217,7 +224,7 @@ def test_too_few_items_to_be_tested_are_never_passed():
 
 
 def test_standard_errors_are_binomial():
-    result = power(human_noise=0.3, judge_noise=0.3, n_items=60, epsilon=0.1, n_simulations=400)
+    result = power(human_noise=0.3, judge_noise=0.3, n_items=60, epsilon=0.2, n_simulations=400)
 
     [row] = result.rows
     assert 0.2 < row.power < 0.9
@@ -226,23 +233,26 @@ def test_standard_errors_are_binomial():
 
 def made(powers, *, wanted=0.8, shares=None):
     """A result with given powers, `{(m, ε): {n: power}}`, and label shares, `{m: share}`."""
-    rows = tuple(
+    rows = [
         PowerRow(
             n_items=n,
             n_annotators=m,
             epsilon=epsilon,
             power=share,
             standard_error=0.0,
+            winning_rate_power=share,
             winning_rate=share,
             n_simulations=10,
             route="assumptions",
             label_share=(shares or {}).get(m, 1.0),
+            n_labels=round(n * m * (shares or {}).get(m, 1.0)),
+            reason=None,
         )
         for (m, epsilon), curve in powers.items()
         for n, share in curve.items()
-    )
-    return PowerResult(
-        rows=rows,
+    ]
+    return PowerResult.of(
+        rows,
         wanted_power=wanted,
         human_kappa=0.5,
         judge_kappa=0.5,
@@ -303,11 +313,11 @@ def test_the_smallest_plan_counts_the_labels_that_are_given():
 def test_the_dict_holds_every_figure():
     result = power(human_noise=0.3, judge_noise=0.2, n_annotators=[3, 4], n_simulations=50, seed=5)
 
-    plain = result.as_dict()
+    plain = asdict(result)
 
     assert len(plain["rows"]) == 12 * 2 * 3
     first = plain["rows"][0]
-    assert first == result.rows[0].as_dict()
+    assert first == asdict(result.rows[0])
     assert first["n_labels"] == first["n_items"] * first["n_annotators"]
     assert plain["human_kappa"] == pytest.approx(0.49)
     assert plain["judge_kappa"] == pytest.approx(0.56)
@@ -396,6 +406,7 @@ def test_a_result_prints_its_powers_and_its_smallest_plans():
     result = power(
         human_noise=0.3,
         judge_noise=0.2,
+        prevalences=(0.5, 0.5),
         n_items=[20, 60, 100],
         epsilon=[0.05, 0.2],
         n_simulations=200,

@@ -67,8 +67,9 @@ def test_resampling_agrees_with_brute_force(n_annotators, mode):
         )
         # both shares are estimates: 3.5 standard errors of their difference
         spread = math.sqrt(max(expected * (1 - expected), 0.02) * (1 / 100 + 1 / 2_000))
-        assert row.power == pytest.approx(expected, abs=3.5 * spread)
-        powers.append(row.power)
+        assert row.winning_rate_power == pytest.approx(expected, abs=3.5 * spread)
+        assert row.power <= row.winning_rate_power + 0.05
+        powers.append(row.winning_rate_power)
     assert max(powers) - min(powers) > 0.2
 
 
@@ -105,7 +106,7 @@ def test_clusters_that_are_cut_short_still_count():
         **plan,
     )
 
-    passed = np.zeros(4)
+    passed, won = np.zeros(4), np.zeros(4)
     for _ in range(n_studies):
         drawn = rng.integers(0, 20, 11)
         items = (3 * drawn[:, np.newaxis] + np.arange(3)).ravel()[:31]
@@ -115,12 +116,14 @@ def test_clusters_that_are_cut_short_still_count():
             clusters=np.repeat(np.arange(11), 3)[:31],
             epsilon=plan["epsilon"],
             min_items=10,
-            controls=False,
         )
-        passed += [each.passed for each in results]
-    for row, share in zip(result.rows, passed / n_studies, strict=True):
-        spread = math.sqrt(max(share * (1 - share), 0.02) * (1 / n_studies + 1 / 1_500))
-        assert row.power == pytest.approx(share, abs=3.5 * spread)
+        passed += [each.outcome == "passed" for each in results]
+        won += [each.passed for each in results]
+    for name, shares in (("power", passed), ("winning_rate_power", won)):
+        for row, share in zip(result.rows, shares / n_studies, strict=True):
+            spread = math.sqrt(max(share * (1 - share), 0.02) * (1 / n_studies + 1 / 1_500))
+            assert getattr(row, name) == pytest.approx(share, abs=3.5 * spread)
+    assert 0 < passed[-1] <= won[-1]
 
 
 def test_gaps_are_drawn_as_they_are():
