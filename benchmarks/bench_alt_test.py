@@ -19,7 +19,7 @@ SHARED = REPOSITORY.parent / "shared"
 sys.path.insert(0, str(REPOSITORY / "tests"))
 
 EPSILONS = (0.0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3)
-WANTED_ALL, WANTED_ONE = 100, 30
+WANTED_ALL, WANTED_ONE, WANTED_WHOLE = 100, 30, 1
 WANTED_SECONDS, WANTED_MEMORY = 4.0, 3.0
 WANTED_IMPORT_MS, WANTED_HELP_MS = 200, 400
 
@@ -48,15 +48,19 @@ def bench_data_set(folder, alignment):
 
     humans = json.loads((folder / "human_annotations.json").read_text(encoding="utf-8"))
     judges = json.loads((folder / "llm_annotations.json").read_text(encoding="utf-8"))
-    test = partial(
-        voirdire.alt_test, humans=humans, alignment=alignment, epsilon=EPSILONS, n_resamples=0
-    )  # the loops have no bootstrap either
+    whole = partial(voirdire.examine, humans=humans, alignment=alignment, epsilon=EPSILONS)
+    if alignment == "accuracy":
+        whole = partial(whole, kind="choice")
+    # the loops have no bootstrap, and no agreement or diagnosis around the test, either
+    test = partial(whole, n_resamples=0, around=False)
     start = time.perf_counter()
     plain_loops(judges, humans, alignment)
     plain = time.perf_counter() - start
     together = seconds(partial(test, judges=judges), repeats=15)
-    single = sum(seconds(partial(test, labels_of), repeats=15) for labels_of in judges.values())
-    return plain, together, single
+    single = sum(
+        seconds(partial(test, judges={name: labels}), repeats=15) for name, labels in judges.items()
+    )
+    return plain, together, single, seconds(partial(whole, judges=judges), repeats=3)
 
 
 def bench_million():
@@ -104,12 +108,13 @@ def main():
             (SHARED / "reference" / "alt_test_published.json").read_text(encoding="utf-8")
         )
         for name, entry in published.items():
-            plain, together, single = bench_data_set(
+            plain, together, single, whole = bench_data_set(
                 SHARED / "data" / "alttest" / name, entry["alignment"]
             )
             for what, spent, wanted in (
                 ("all judges at once", together, WANTED_ALL),
                 ("one judge at a time", single, WANTED_ONE),
+                ("all judges, intervals and all", whole, WANTED_WHOLE),
             ):
                 ratio = plain / spent
                 shown = [f"{plain:.2f} s", f"{spent * 1e3:.1f} ms", f"{ratio:.0f} x", f"{wanted} x"]

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from voirdire.errors import (
         CyclicComparisonsWarning,
         DegenerateDataWarning,
+        DoubtfulLabelsWarning,
         DroppedRowsWarning,
         InputError,
         LogicError,
@@ -59,6 +60,7 @@ __all__ = [
     "Certificate",
     "CyclicComparisonsWarning",
     "DegenerateDataWarning",
+    "DoubtfulLabelsWarning",
     "Dropped",
     "DroppedRowsWarning",
     "Examination",
@@ -105,6 +107,7 @@ _HOME = {
     "CyclicComparisonsWarning": "errors",
     "DegenerateDataWarning": "errors",
     "Dropped": "records",
+    "DoubtfulLabelsWarning": "errors",
     "DroppedRowsWarning": "errors",
     "Examination": "studies",
     "Failure": "records",

@@ -29,7 +29,7 @@ __all__ = [
     "WeightScheme",
 ]
 
-QuestionKind: TypeAlias = Literal["boolean", "choice", "multilabel", "scale", "text"]
+QuestionKind: TypeAlias = Literal["boolean", "choice", "multilabel", "scale", "text", "pairwise"]
 """What a question asks for; declared, never guessed."""
 
 AlignmentName: TypeAlias = Literal[

@@ -24,6 +24,7 @@
 
     CyclicComparisonsWarning (UserWarning)  preferences that are given to a fit go in cycles
     DegenerateDataWarning (RuntimeWarning)  a figure is undefined (nan) or rests on too little
+    DoubtfulLabelsWarning (UserWarning)     labels look as if they were not of one study
     DroppedRowsWarning (UserWarning)        labels were set aside; the result lists them
     UncertifiedWarning (UserWarning)        a reward pays for what no certificate vouches for
 
@@ -48,6 +49,7 @@ __all__ = [
     "CostLimitReachedError",
     "CyclicComparisonsWarning",
     "DegenerateDataWarning",
+    "DoubtfulLabelsWarning",
     "DroppedRowsWarning",
     "InputError",
     "JudgeUnavailableError",
@@ -238,6 +240,10 @@ class DegenerateDataWarning(RuntimeWarning):
 
 class DroppedRowsWarning(UserWarning):
     """Labels were set aside; the result lists each of them with its reason."""
+
+
+class DoubtfulLabelsWarning(UserWarning):
+    """Labels look as if they were not of one study: a caution of the result says how."""
 
 
 class UncertifiedWarning(UserWarning):

@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -37,6 +38,11 @@ class Done:
     code: int
     out: str
     err: str
+
+    @property
+    def said(self):
+        """What stands on standard error below the line of what was understood."""
+        return re.sub(r"(?m)^[\d,]+ annotators?, .* set aside.*\n", "", self.err)
 
     @property
     def json(self):

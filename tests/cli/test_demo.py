@@ -186,7 +186,7 @@ def test_the_certificate_says_what_the_examination_says(demonstration):
     own = [row for row in written["examinations"] if row["judge"] == "local"]
     outcomes = {row["question"]: row["outcome"] for row in own}
     assert {key.split(" | ")[0]: value for key, value in found.outcomes.items()} == outcomes
-    assert set(outcomes.values()) == {"passed", "failed", "no_evidence"}
+    assert set(outcomes.values()) == {"passed", "failed"}
 
 
 def test_the_reward_holds_the_certificate_and_pays_for_what_it_does_not_cover(demonstration):

@@ -81,7 +81,7 @@ def test_every_kind_is_examined_from_every_file(examine, judged, question, suffi
         kind=KIND_OF[question],
     )
 
-    assert (done.code, done.err) == (0, "")
+    assert (done.code, done.said) == (0, "")
     [row] = done.json["examinations"]
     alone = voirdire.alt_test(
         machine(question),
@@ -120,7 +120,7 @@ def test_a_folder_of_several_judges_is_examined_whole(examine, folder):
 
     done = examine("--judges", folder, "--json")
 
-    assert (done.code, done.err) == (0, "")
+    assert (done.code, done.said) == (0, "")
     assert judges_in(done) == ["first", "second"]
 
 
@@ -174,7 +174,7 @@ def test_labels_beside_responses_are_labels(examine, judged, tmp_path):
 
     done = examine("--judges", judged / "pairs.csv", humans=tmp_path / "labels.csv")
 
-    assert (done.code, done.err) == (0, "")
+    assert (done.code, done.said) == (0, "")
 
 
 def test_one_name_with_two_fingerprints_is_refused(examine, judged, tmp_path, assert_one_line):
@@ -195,9 +195,9 @@ def test_one_name_with_other_items_in_each_file_is_said(examine, judged, tmp_pat
     done = examine("--judges", tmp_path, "--json")
     whole = examine("--judges", judged / "pairs.parquet", "--json")
 
-    assert done.err.count("\n") == 1
-    assert done.err.startswith("note: 'scripted' has verdicts on 25 items in ")
-    assert ", 15 items in " in done.err
+    assert done.said.count("\n") == 1
+    assert done.said.startswith("note: 'scripted' has verdicts on 25 items in ")
+    assert ", 15 items in " in done.said
     assert done.json["examinations"] == whole.json["examinations"]
 
 
@@ -206,4 +206,4 @@ def test_the_same_file_twice_is_not_two_judges(examine, judged, tmp_path):
 
     done = examine("--judges", judged / "pairs.parquet", "--judges", tmp_path / "copy.parquet")
 
-    assert (done.code, done.err) == (0, "")
+    assert (done.code, done.said) == (0, "")

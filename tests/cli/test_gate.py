@@ -39,8 +39,8 @@ def test_a_gate_exits_3_from_a_real_program(execute, files, place):
     done = execute("examine", *arguments, "--json" if place == "middle" else "--only=bad")
 
     assert done.code == 3
-    assert done.err.count("\n") == 1
-    assert "bad" in done.err
+    assert done.said.count("\n") == 1
+    assert "bad" in done.said
 
 
 def test_a_failed_gate_still_prints_the_result_and_says_whose_it_was(call, files):
@@ -51,8 +51,8 @@ def test_a_failed_gate_still_prints_the_result_and_says_whose_it_was(call, files
         "good": "passed",
         "bad": "failed",
     }
-    assert done.err.count("\n") == 1
-    assert "bad: failed" in done.err
+    assert done.said.count("\n") == 1
+    assert "bad: failed" in done.said
 
 
 def test_every_margin_of_the_run_must_pass(call, files, study):
@@ -106,7 +106,7 @@ def test_the_old_form_with_a_name_is_refused(call, files):
     done = call("examine", *files, "--gate", "good")
 
     assert (done.code, done.out) == (2, "")
-    assert "it takes no 'good' there. `--gate` is a flag: name judges with `--only`." in done.err
+    assert "it takes no 'good' there. `--gate` is a flag: name judges with `--only`." in done.said
 
 
 @pytest.fixture
@@ -148,7 +148,7 @@ def test_a_judge_that_was_not_asked_every_question_passes_no_gate(
     assert {row["question"] for row in done.json["examinations"]} == {"a", "b"}
     assert {row["outcome"] for row in done.json["examinations"]} == {"passed"}
     assert done.code == 3
-    assert "good: not examined (b" in done.err
+    assert "good: not examined (b" in done.said
 
 
 def test_a_judge_whose_name_is_like_an_option_can_be_gated(call, files, study, tmp_path):

@@ -311,7 +311,7 @@ def test_a_reader_that_leaves_early_sees_no_traceback(program, environment, file
 
     assert done.returncode == 0
     assert done.stdout.count("\n") == 1
-    assert done.stderr == ""
+    assert done.stderr.count("\n") <= 1  # what was understood
 
 
 def test_a_reader_that_was_never_there_sees_no_traceback(program, environment, files):
@@ -346,7 +346,7 @@ def test_a_full_disk_is_our_error_in_one_line(program, environment, files, optio
 
     assert done.returncode == 1
     assert b"Traceback" not in done.stderr
-    assert done.stderr.count(b"\n") == 1
+    assert done.stderr.count(b"\n") == 2  # the first says what was understood
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "cp1252"])
@@ -372,7 +372,7 @@ def test_json_is_whole_in_any_encoding(program, environment, study, tmp_path, en
         check=False,
     )
 
-    assert done.stderr == b""
+    assert done.stderr.count(b"\n") == 1  # what was understood
     assert done.returncode == 0
     # JSON is UTF-8 (RFC 8259), whatever the terminal speaks; ASCII with escapes is UTF-8 too.
     assert json.loads(done.stdout.decode("utf-8"))["examinations"][0]["judge"] == "评判者 ω"
@@ -481,7 +481,7 @@ def test_a_terminal_gets_colours_and_a_pipe_none(program, environment, execute, 
     assert "\x1b" not in piped.out
     assert "✓ passed" in seen
     assert "✓ passed" in piped.out
-    assert piped.err == ""
+    assert piped.said == ""
 
 
 def test_a_narrow_terminal_keeps_every_number_whole(program, environment, files):

@@ -11,7 +11,7 @@ import pytest
         (("--expert", "zoe"), "`--expert` must be one of the annotators"),
         (("--quality", "ann=1"), "`--quality` must name every annotator"),
         (("--column", "item=text"), "Correct `--column`."),
-        (("--rater", "ann"), "Correct `--rater`."),
+        (("--rater", "zoe"), "Correct `--rater`."),
         (("--kind", "scale", "--labels", "a,b"), "--kind 'choice'"),
         (("--humans", "none.csv"), "what is read must be a file that exists, got"),
     ],

@@ -339,8 +339,11 @@ def test_one_of_several_judges_must_be_named(call, pilot, assert_one_line):
     assert_one_line(call(*pilot), "must name one of 'good', 'bad', got 2 to choose from")
 
 
-def test_an_unknown_judge_is_one_line(call, pilot, assert_one_line):
-    assert_one_line(call(*pilot, "--only", "other"), "`--only` must be one of", "got 'other'")
+def test_an_unknown_judge_is_a_usage_error(call, pilot):
+    done = call(*pilot, "--only", "other")
+
+    assert done.code == 2
+    assert "`--only` must be one of 'bad', 'good', got 'other'" in done.err
 
 
 def test_an_unknown_question_is_one_line(call, files, tmp_path, assert_one_line):

@@ -7,7 +7,7 @@ import warnings
 
 import pytest
 
-import voirdire
+from alt_tests import alt_tests
 from voirdire.cli.printing import print_examination, print_json, print_tables, progress
 from voirdire.cli.written_files import write_text
 from voirdire.errors import DegenerateDataWarning, InputError
@@ -16,9 +16,7 @@ from voirdire.studies import Examination
 
 @pytest.fixture(scope="module")
 def examination(study):
-    results = voirdire.alt_test(
-        judges=study["judges"], humans=study["humans"], epsilon=[0, 0.1, 0.2, 0.3]
-    )
+    results = alt_tests(judges=study["judges"], humans=study["humans"], epsilon=[0, 0.1, 0.2, 0.3])
     return Examination(results=tuple(row for rows in results.values() for row in rows))
 
 

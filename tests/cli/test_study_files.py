@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from voirdire.cli.shell import UsageError
 from voirdire.cli.study_files import read_study
 from voirdire.errors import InputError
 from voirdire.io import Reading
@@ -67,14 +68,14 @@ def test_only_some_judges_with_their_drops(read, study, tmp_path):
 
 
 def test_an_unknown_judge_is_refused(read):
-    with pytest.raises(InputError, match=r"`--only` must be one of '\w+', '\w+', got 'nobody'"):
+    with pytest.raises(UsageError, match=r"`--only` must be one of '\w+', '\w+', got 'nobody'"):
         read(only=["good", "nobody"])
 
 
 def test_long_names_do_not_fill_the_error(read, study, tmp_path):
     (tmp_path / "j.json").write_text(json.dumps({"x" * 10**6: study["judges"]["good"]}))
 
-    with pytest.raises(InputError, match="`--only` must be one of 'xxx") as caught:
+    with pytest.raises(UsageError, match="`--only` must be one of 'xxx") as caught:
         read(judges=[str(tmp_path / "j.json")], only=["y" * 10**6])
 
     assert len(str(caught.value)) < 500
@@ -115,7 +116,7 @@ def test_gold_labels_are_read_as_the_question_is(read, study, tmp_path):
 
 
 def test_files_without_questions_are_not_taken_for_several(read, study):
-    with pytest.raises(InputError, match="`--question` must be given once"):
+    with pytest.raises(InputError, match="`questions` must name one question"):
         read(questions=("a", "b"))
 
 

@@ -17,10 +17,11 @@ DEMO = "examine --humans {written}/demo_annotations.parquet --judges {written}/d
 EXAMINED = ("examinations", "pooled", "dropped")
 
 
-def _of_the_paper(data: str) -> list[Run]:
+def _of_the_paper(data: str, kind: str = "") -> list[Run]:
     """Examine one of the data sets of the alt-test paper: whole at one ε, briefly at others."""
     folder = f"{{shared}}/data/alttest/{data}"
-    files = f"--humans {folder}/human_annotations.json --judges {folder}/llm_annotations.json"
+    humans, judges = (f"{folder}/{who}_annotations.json" for who in ("human", "llm"))
+    files = f"--humans {humans} --judges {judges} {kind}"
     more = "--epsilon .0 --epsilon .1 --epsilon .15 --epsilon-mode multiplicative"
     return [
         Run(f"examine_{data}", f"examine {files} --epsilon .2 --resamples 0 --json"),
@@ -41,7 +42,7 @@ EXAMINE = [
     *_of_the_paper("wax"),
     *_of_the_paper("framing"),
     *_of_the_paper("lgbteen"),
-    *_of_the_paper("cebab_stars"),
+    *_of_the_paper("cebab_stars", "--kind choice"),
     Run(
         "examine_stars_as_numbers",
         "examine --humans {shared}/data/alttest/cebab_stars/human_annotations.json"

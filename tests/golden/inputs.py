@@ -177,7 +177,7 @@ def write_scales(folder: Path, *, n_items: int = 60) -> None:
 
     for name, role, raters in (("humans", "annotator", ANNOTATORS), ("judges", "judge", RATERS)):
         rows = [
-            (f"i{k}", rater, stars(rater, noise, k))
+            (f"i{k}", rater, stars(rater, noise + 0.1 * (role == "judge"), k))
             for rater, noise in raters.items()
             for k in range(n_items)
         ]

@@ -1,203 +1,333 @@
+"""Tables of labels: joined, without repeats, and with what verdicts declare of themselves."""
+
+import dataclasses
+import io
+
 import polars as pl
 import pytest
 
+import voirdire
 from voirdire.errors import InputError
+from voirdire.io import join_tables, read_labels
+
+# Tables -------------------------------------------------------------------------------------------
 
 
-def column(labels):
-    return "item,annotator,label\n" + "".join(f"{n},ann,{x}\n" for n, x in enumerate(labels))
+def made(labels, *, kind="choice", rater="ann", name="f", role="annotator"):
+    frame = pl.DataFrame({"item": [f"{n}" for n in range(len(labels))], rater: labels})
+    return read_labels(frame, role=role, kind=kind, raters=[rater], source_name=name)
 
 
-def judged(rows, header="item,judge,label"):
-    return header + "\n" + "".join(f"{n},gpt,{row}\n" for n, row in enumerate(rows))
+def test_tables_join_in_their_order():
+    joined = join_tables([made(["x", "y"]), made(["x"], rater="bob", name="g")])
 
-
-@pytest.mark.parametrize("word", ["true", "TRUE", "Yes", "1", "是", " yes "])
-def test_words_for_true(read, word):
-    assert read(column([word]), kind="boolean").frame["label"].to_list() == ["true"]
-
-
-@pytest.mark.parametrize("word", ["false", "False", "NO", "0", "否"])
-def test_words_for_false(read, word):
-    assert read(column([word]), kind="boolean").frame["label"].to_list() == ["false"]
-
-
-@pytest.mark.parametrize("word", ["y", "maybe", "1.0", "2", "ja", "<script>"])
-def test_other_words_are_unknown_to_a_boolean_question(read, word):
-    table = read(column([word, "yes"]), kind="boolean")
-
-    (drop,) = table.dropped
-    assert drop.reason == (
-        f"unknown label: must be true or false (yes/no, 1/0, 是/否), got {word!r}"
-    )
-    assert (drop.value, drop.item, drop.rater, drop.line) == (word, "0", "ann", 2)
-    assert drop.column == "label"
-
-
-def test_choices_are_kept_to_the_letter(read):
-    table = read(column([" yes", "Yes", "3.0", "03", "nan"]))
-
-    assert table.frame["label"].to_list() == [" yes", "Yes", "3.0", "03", "nan"]
-
-
-def test_scales_are_numbers(read):
-    table = read(column(["3", "3.5", "-1e2", " 4 ", ".5"]), kind="scale")
-
-    assert table.frame["label"].to_list() == [3, 3.5, -100, 4, 0.5]
-    assert table.frame.schema["label"] == pl.Float64
-
-
-@pytest.mark.parametrize("word", ["inf", "-inf", "nan", "1e999", "3 stars", "1_000", "0x10"])
-def test_what_is_no_finite_number_is_unknown_to_a_scale(read, word):
-    table = read(column([word]), kind="scale")
-
-    assert table.frame.is_empty()
-    assert table.dropped[0].reason == f"unknown label: must be a finite number, got {word!r}"
+    assert joined.kind == "choice"
+    assert joined.frame.select("rater", "item", "label", "source").rows() == [
+        ("ann", "0", "x", "f"),
+        ("ann", "1", "y", "f"),
+        ("bob", "0", "x", "g"),
+    ]
 
 
 @pytest.mark.parametrize(
-    "words", ["can't tell", "CAN’T TELL", "cant tell", " Cannot tell", "无法判断"]
+    ("kind", "labels"),
+    [("multilabel", [["a"], []]), ("scale", [1, 2]), ("boolean", [True, False])],
 )
-@pytest.mark.parametrize("kind", ["boolean", "choice", "text", "scale", "multilabel"])
-def test_not_being_able_to_tell_is_no_answer(read, words, kind):
-    table = read(column([words]), kind=kind)
+def test_tables_of_every_kind_join(kind, labels):
+    joined = join_tables([made(labels, kind=kind), made(labels, kind=kind, rater="bob")])
 
-    assert table.frame.is_empty()
-    assert [(drop.reason, drop.value) for drop in table.dropped] == [("can't tell", words)]
+    assert joined.frame.height == 4
 
 
-def test_not_being_able_to_tell_is_an_answer_where_it_is_declared(read):
-    table = read(column(["can't tell", "yes"]), labels=["yes", "no", "can't tell"])
+def test_drops_are_kept_and_repeats_across_tables_listed():
+    first = made(["x", "can't tell"], name="f.csv")
+    second = made(["x", "y"], name="g.csv")
 
-    assert table.frame["label"].to_list() == ["can't tell", "yes"]
+    joined = join_tables(iter([first, second]))
 
-
-def test_blank_labels_and_declared_words_are_missing(read):
-    table = read(column(["", "  ", '""', "NA", "na"]), missing=["NA"])
-
-    assert table.frame["label"].to_list() == ["na"]
-    assert [(drop.reason, drop.line) for drop in table.dropped] == [
-        ("missing label", line) for line in (2, 3, 4, 5)
+    assert joined.frame.select("item", "label", "source").rows() == [
+        ("0", "x", "f.csv"),
+        ("1", "y", "g.csv"),
+    ]
+    assert [(drop.reason, drop.place()) for drop in joined.dropped] == [
+        ("can't tell", "f.csv:2: column `ann`"),
+        ("duplicate row", "g.csv:1"),
     ]
 
 
-def test_a_number_may_mean_missing(read_json):
-    table = read_json({"ann": {"1": -1, "2": 3, "3": -1.0}}, kind="scale", missing=["-1"])
-
-    assert table.frame["label"].to_list() == [3.0]
-    assert [drop.reason for drop in table.dropped] == ["missing label"] * 2
+def test_a_contradiction_across_tables_is_refused_with_both_places():
+    with pytest.raises(InputError, match=r"g:1: `label` must be .* got 'y' after 'x' in f:1"):
+        join_tables([made(["x"], name="f"), made(["y"], name="g")])
 
 
-def test_labels_outside_the_declared_ones_are_unknown(read):
-    table = read(column(["a", "A", "b"]), labels=["a", "b"])
-
-    assert table.frame["label"].to_list() == ["a", "b"]
-    (drop,) = table.dropped
-    assert drop.reason == "unknown label: must be one of 'a', 'b', got 'A'"
+def test_tables_of_two_kinds_do_not_join():
+    with pytest.raises(InputError, match=r"must be of one kind .* got \['choice', 'text'\]"):
+        join_tables([made(["x"]), made(["x"], kind="text")])
 
 
-def test_many_declared_labels_are_counted_and_not_all_shown(read):
-    table = read(column(["x"]), labels=[str(n) for n in range(100)])
-
-    assert "'7' and 92 more, got 'x'" in table.dropped[0].reason
-
-
-def test_declared_numbers_bound_a_scale(read):
-    table = read(column(["1", "6", "2.0"]), kind="scale", labels=[1, 2, 3, 4, 5])
-
-    assert table.frame["label"].to_list() == [1, 2]
-    assert table.dropped[0].reason.endswith("got '6'")
+def test_no_tables_do_not_join():
+    with pytest.raises(InputError, match=r"`tables` must hold at least one table, got none"):
+        join_tables([])
 
 
-def test_declared_truth_values_bound_a_boolean(read):
-    table = read(column(["yes", "0"]), kind="boolean", labels=["yes"])
+def test_a_judges_failures_join():
+    joined = join_tables([made([None], role="judge"), made([None], role="judge", name="g")])
+
+    assert joined.frame.select("label", "failure").rows() == [(None, "missing label")]
+    assert joined.dropped[0].value is None
+
+
+def test_a_table_is_frozen():
+    frozen = made(["x"])
+
+    with pytest.raises(dataclasses.FrozenInstanceError, match="kind"):
+        frozen.kind = "text"
+
+
+# Rows that repeat ---------------------------------------------------------------------------------
+
+
+HEADER = "item,annotator,label\n"
+
+
+def test_a_row_that_repeats_is_listed_once_for_each_time(read):
+    table = read(HEADER + "1,ann,x\n2,ann,x\n1,ann,x\n1,bob,x\n1,ann,x\n")
+
+    assert table.frame["line"].to_list() == [2, 3, 5]
+    assert [(drop.reason, drop.line, drop.item, drop.value) for drop in table.dropped] == [
+        ("duplicate row", 4, "1", "x"),
+        ("duplicate row", 6, "1", "x"),
+    ]
+
+
+def test_two_labels_for_one_item_are_refused_with_both_lines(read):
+    message = (
+        r"<stream>:4: `label` must be given once per question, item and rater, got 'y' after 'x' "
+        r"in <stream>:2 \(question 'label', item '1', rater 'ann'\)\. Keep one of them\."
+    )
+
+    with pytest.raises(InputError, match=message):
+        read(HEADER + "1,ann,x\n2,ann,x\n1,ann,y\n")
+
+
+def test_two_spellings_of_one_truth_are_one_label(read):
+    table = read(HEADER + "1,ann,yes\n1,ann,TRUE\n", kind="boolean")
+
+    assert table.frame.height == 1
+    assert table.dropped[0].reason == "duplicate row"
+
+
+def test_the_same_set_in_another_order_is_one_label(read):
+    table = read(HEADER + "1,ann,a|b\n1,ann,b|a\n", kind="multilabel", separator="|")
+
+    assert table.frame["label"].to_list() == [["a", "b"]]
+    assert table.dropped[0].value == "a, b"
+
+
+def test_a_missing_label_beside_a_label_is_no_contradiction(read):
+    table = read(HEADER + "1,ann,\n1,ann,x\n")
+
+    assert table.frame["label"].to_list() == ["x"]
+    assert [drop.reason for drop in table.dropped] == ["missing label"]
+
+
+def test_other_questions_and_raters_are_other_labels(read):
+    table = read("item,annotator,question,label\n1,ann,q,x\n1,ann,r,y\n1,bob,q,y\n")
+
+    assert table.frame.height == 3
+
+
+def test_a_judges_failure_beside_a_label_is_a_contradiction(read):
+    text = "item,judge,label,failure\n1,gpt,,timeout\n1,gpt,x,\n"
+
+    with pytest.raises(InputError, match=r":3: .* got 'x' after a failure \(timeout\) in .*:2"):
+        read(text, role="judge")
+
+
+def test_a_judge_that_failed_twice_failed(read):
+    table = read("item,judge,label,failure\n1,gpt,,timeout\n1,gpt,,\n", role="judge")
+
+    assert table.frame["failure"].to_list() == ["timeout"]
+    assert [(drop.reason, drop.line) for drop in table.dropped] == [("duplicate row", 3)]
+
+
+# What verdicts declare: thresholds and fingerprints -----------------------------------------------
+
+
+HEAD = "item,judge,question,label,probability,threshold,fingerprint\n"
+
+
+def verdicts(rows, *, role="judge", **settings):
+    source = io.BytesIO((HEAD + rows).encode())
+    return read_labels(source, role=role, kind="boolean", format="csv", **settings)
+
+
+def by_item(table):
+    return dict(table.frame.select("item", "label").rows())
+
+
+def test_labels_stand_under_the_threshold_that_the_verdicts_declare():
+    table = verdicts("a,m,q,false,0.6,0.7,sha256:1\nb,m,q,true,0.8,0.7,sha256:1\n")
+
+    assert by_item(table) == {"a": "false", "b": "true"}
+    assert table.thresholds == (0.7,)
+
+
+def test_a_threshold_of_the_callers_own_goes_before_the_declared_one():
+    table = verdicts("a,m,q,false,0.6,0.7,sha256:1\nb,m,q,true,0.8,0.7,sha256:1\n", threshold=0.5)
+
+    assert by_item(table) == {"a": "true", "b": "true"}
+    assert table.thresholds == ()
+
+
+def test_a_class_is_the_hard_one_and_not_one_beyond_the_threshold():
+    # The class holds under the thresholded propositions; its probability is below .5.
+    table = verdicts("a,m,hard_refuse.ideal,true,0.4,0.5,sha256:1\n", question="hard_refuse.ideal")
+
+    assert by_item(table) == {"a": "true"}
+
+
+def test_without_a_declared_threshold_it_is_a_half():
+    text = "item,judge,label,probability\na,m,false,0.6\n"
+
+    table = read_labels(io.BytesIO(text.encode()), role="judge", kind="boolean", format="csv")
+
+    assert by_item(table) == {"a": "true"}
+    assert (table.thresholds, table.fingerprints) == ((), {})
+
+
+def test_a_failure_has_no_label_but_a_reason():
+    text = "item,judge,label,probability,threshold,failure\na,m,,,0.5,timeout\nb,m,true,0.9,0.5,\n"
+
+    table = read_labels(io.BytesIO(text.encode()), role="judge", kind="boolean", format="csv")
+
+    assert table.frame.select("item", "label", "failure").rows() == [
+        ("a", None, "timeout"),
+        ("b", "true", None),
+    ]
+
+
+def test_fingerprints_are_kept_by_judge():
+    table = verdicts(
+        "a,m,q,true,1,.5,sha256:1\na,n,q,true,1,.5,sha256:2\nb,m,r,true,1,.5,sha256:3\n"
+    )
+
+    assert table.fingerprints == {"m": ("sha256:1", "sha256:3"), "n": ("sha256:2",)}
+
+
+def test_only_the_question_asked_for_gives_fingerprints():
+    rows = "a,m,q,true,1,.5,sha256:1\nb,m,r,true,1,.5,sha256:3\n"
+
+    assert verdicts(rows, question="r").fingerprints == {"m": ("sha256:3",)}
+
+
+def test_a_mixture_of_runs_under_one_name_is_refused():
+    rows = "a,m,q,true,1,.5,sha256:1\nb,m,q,true,1,.5,sha256:2\n"
+
+    with pytest.raises(voirdire.InputError, match=r"several for 'm' on 'q'.*Name the judge"):
+        verdicts(rows)
+
+
+def test_blank_fingerprints_are_none():
+    assert verdicts("a,m,q,true,1,.5,\nb,m,q,true,1,.5,  \n").fingerprints == {}
+
+
+def test_joined_tables_keep_all_of_them():
+    first = verdicts("a,m,q,true,1,.5,sha256:1\n")
+    second = verdicts("a,n,q,true,1,.6,sha256:2\nb,m,r,true,1,.6,sha256:3\n")
+
+    joined = join_tables([first, second])
+
+    assert joined.fingerprints == {"m": ("sha256:1", "sha256:3"), "n": ("sha256:2",)}
+    assert joined.thresholds == (0.5, 0.6)
+
+
+def test_annotators_have_none():
+    text = "item,annotator,label,fingerprint\na,ann,true,sha256:1\n"
+
+    table = read_labels(io.BytesIO(text.encode()), role="annotator", kind="boolean", format="csv")
+
+    assert table.fingerprints == {}
+
+
+def test_frames_declare_likewise():
+    import polars as pl
+
+    frame = pl.DataFrame(
+        {
+            "item": ["a"],
+            "judge": ["m"],
+            "label": [False],
+            "probability": [0.6],
+            "threshold": [0.7],
+            "fingerprint": ["sha256:1"],
+        }
+    )
+
+    table = read_labels(frame, role="judge", kind="boolean", source_name="verdicts")
+
+    assert by_item(table) == {"a": "false"}
+    assert (table.thresholds, table.fingerprints) == ((0.7,), {"m": ("sha256:1",)})
+
+
+def test_verdicts_with_probabilities_are_not_read_as_words():
+    text = "item,question,label,probability,threshold\n1,asks,true,0.9,0.5\n"
+
+    with pytest.raises(voirdire.InputError, match="`kind` must be 'boolean' for verdicts"):
+        read_labels(io.BytesIO(text.encode()), format="csv", role="judge", kind="choice")
+
+
+def test_words_that_were_declared_may_be_true_and_false():
+    text = "item,question,label,probability,threshold\n1,asks,true,0.9,0.5\n"
+
+    table = read_labels(
+        io.BytesIO(text.encode()),
+        format="csv",
+        role="judge",
+        kind="choice",
+        labels=["true", "false"],
+    )
 
     assert table.frame["label"].to_list() == ["true"]
-    with pytest.raises(InputError, match=r"`labels` must be truth values .* got \['a'\]"):
-        read(column(["yes"]), kind="boolean", labels=["a"])
 
 
-def test_a_long_value_is_shortened_for_display_only(read):
-    label = "x" * 1_000
-
-    table = read(column([label]), kind="boolean")
-    kept = read(column([label]), kind="text")
-
-    assert len(table.dropped[0].value) == 80
-    assert len(table.dropped[0].reason) < 200
-    assert kept.frame["label"].to_list() == [label]
+MIXED = "a,m,asks,true,0.9,0.5,sha256:1\na,m,tone,warm,,,sha256:1\nb,m,tone,cold,,,sha256:1\n"
 
 
-def test_a_judge_without_a_usable_label_has_failed(read):
-    table = read(judged(["yes", "", "maybe", "can't tell"]), role="judge", kind="boolean")
+def test_answers_of_other_kinds_are_read_as_words():
+    source = io.BytesIO((HEAD + MIXED).encode())
 
-    reason = "unknown label: must be true or false (yes/no, 1/0, 是/否), got 'maybe'"
-    assert table.frame.select("label", "failure").rows() == [
-        ("true", None),
-        (None, "missing label"),
-        (None, reason),
-        (None, "can't tell"),
-    ]
-    assert [(drop.reason, drop.line) for drop in table.dropped] == [(reason, 4)]
+    table = read_labels(source, role="judge", kind="choice", format="csv", question="tone")
+
+    assert by_item(table) == {"a": "warm", "b": "cold"}
+    assert table.thresholds == ()
 
 
-def test_a_declared_failure_is_one_whatever_the_label(read):
-    rows = ["yes,timeout", ",TRUE", "yes,", "yes,false", "yes,0", "maybe,1"]
+def test_words_with_probabilities_are_refused_and_the_others_named():
+    source = io.BytesIO((HEAD + MIXED).encode())
 
-    table = read(judged(rows, "item,judge,label,failure"), role="judge", kind="boolean")
-
-    assert table.frame.select("label", "failure").rows() == [
-        (None, "timeout"),
-        (None, "failed"),
-        ("true", None),
-        ("true", None),
-        ("true", None),
-        (None, "failed"),
-    ]
-    assert table.dropped == ()
+    with pytest.raises(voirdire.InputError, match=r"'boolean' .* without .* such as 'tone'\.$"):
+        read_labels(source, role="judge", kind="choice", format="csv")
 
 
-def test_an_annotators_table_has_no_failures(read):
-    table = read("item,annotator,label,failure\n1,ann,x,timeout\n")
+def test_questions_of_other_kinds_are_set_aside_whole_beside_propositions():
+    table = verdicts(MIXED)
 
-    assert table.frame.select("label", "failure").rows() == [("x", None)]
-
-
-def test_a_probability_is_true_from_the_threshold_on(read):
-    text = judged(["0.49", "0.5", "1", "0", "5e-1"], "item,judge,probability")
-
-    plain = read(text, role="judge", kind="boolean")
-    strict = read(text, role="judge", kind="boolean", threshold=0.9)
-
-    assert plain.frame["label"].to_list() == ["false", "true", "true", "false", "true"]
-    assert strict.frame["label"].to_list() == ["false", "false", "true", "false", "false"]
+    assert by_item(table) == {"a": "true"}
+    [drop] = table.dropped
+    assert (drop.question, drop.value) == ("tone", "2 labels")
+    assert "another kind" in drop.reason
 
 
-@pytest.mark.parametrize("word", ["1.01", "-0.1", "nan", "inf", "high"])
-def test_what_is_no_probability_is_a_failure_and_listed(read, word):
-    table = read(judged([word], "item,judge,probability"), role="judge", kind="boolean")
+def test_a_threshold_that_some_rows_of_a_question_lack_sets_nothing_aside():
+    table = verdicts("a,m,q,true,0.9,0.5,sha256:1\nb,m,q,false,,,sha256:1\n")
 
-    reason = f"unknown label: must be a probability in [0, 1], got {word!r}"
-    assert table.frame.select("label", "failure").rows() == [(None, reason)]
-    assert [drop.reason for drop in table.dropped] == [reason]
-    assert table.dropped[0].column == "probability"
+    assert by_item(table) == {"a": "true", "b": "false"}
 
 
-def test_a_label_stands_in_for_an_absent_probability(read):
-    text = judged(["yes,", "no,0.9", ","], "item,judge,value,probability")
+def test_joined_tables_of_one_judge_and_question_are_of_one_run():
+    first = verdicts("a,m,q,true,1,.5,sha256:1\n")
+    second = verdicts("b,m,q,true,1,.5,sha256:2\n")
 
-    table = read(text, role="judge", kind="boolean")
-
-    assert table.frame.select("label", "failure").rows() == [
-        ("true", None),
-        ("true", None),
-        (None, "missing label"),
-    ]
-
-
-def test_a_probability_means_nothing_to_other_kinds(read):
-    text = judged(["a,0.9"], "item,judge,value,probability")
-
-    assert read(text, role="judge", kind="choice").frame["label"].to_list() == ["a"]
-    with pytest.raises(InputError, match="column `label` must exist"):
-        read(judged(["0.9"], "item,judge,probability"), role="judge", kind="choice")
+    with pytest.raises(voirdire.InputError, match=r"by 'm' on 'q' must be of one run.*differently"):
+        join_tables([first, second])

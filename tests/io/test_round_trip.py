@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from voirdire._types import CANNOT_TELL
-from voirdire.io import read_labels, table_from_frame
+from voirdire.io import read_labels
 
 # A wide table with a rater of such a name must say so with `raters`.
 OURS = {
@@ -103,6 +103,8 @@ def test_labels_that_are_written_are_read_back(shape, form, case):
         (item, rater): label
         for item, rater, label in table.frame.select("item", "rater", "label").iter_rows()
     }
+    if kind == "multilabel" and shape is wide_rows and form in ("csv", "tsv"):
+        labels = {(item, rater): [] for item, _ in labels for _, rater in labels} | labels
     assert found == labels
     assert table.dropped == ()
 
@@ -125,13 +127,13 @@ def test_the_authors_json_is_read_back(case):
 @given(case=answers())
 def test_a_table_is_read_back_from_its_own_frame(case):
     kind, labels = case
-    first = table_from_frame(
+    first = read_labels(
         pl.DataFrame(long_rows(labels), infer_schema_length=None),
         role="annotator",
         kind=kind,
         source_name="first",
     )
 
-    again = table_from_frame(first.frame, role="annotator", kind=kind, source_name="first")
+    again = read_labels(first.frame, role="annotator", kind=kind, source_name="first")
 
     assert again.frame.equals(first.frame)

@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from voirdire.errors import DegenerateDataWarning
-from voirdire.io import table_from_frame
+from voirdire.io import read_labels
 from voirdire.reporting import ExaminationTables
 from voirdire.studies import TestPlan as Plan
 from voirdire.studies import examine
@@ -50,12 +50,12 @@ def make_examination():
             if role == "judge":
                 lost = pl.col("item").is_in([f"i{row}" for row in range(failures)])
                 frame = frame.with_columns(label=pl.when(~lost).then("label"))
-            return table_from_frame(frame, role=role, kind="choice", source_name=f"{role}s")
+            return read_labels(frame, role=role, kind="choice", source_name=f"{role}s")
 
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DegenerateDataWarning)
             humans = table(dict.fromkeys(annotators, 0.15), "annotator")
-            return examine(humans, table(judges, "judge"), plan=Plan(**plan))
+            return examine(humans=humans, judges=table(judges, "judge"), plan=Plan(**plan))
 
     return make
 

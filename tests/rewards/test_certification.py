@@ -39,7 +39,7 @@ def make_certificate(folder):
         humans = read_labels(folder / "humans.csv", role="annotator", kind="boolean")
         judges = read_labels(folder / "verdicts.parquet", role="judge", kind="boolean")
         plan = Plan(epsilon=epsilon)
-        found = examine(humans, judges, kind="boolean", plan=plan, around=False)
+        found = examine(humans=humans, judges=judges, kind="boolean", plan=plan, around=False)
         record = certify(found, humans=humans, judges=judges, rubric_hash=rubric_hash)
         (folder / name).write_text(certificate_to_json(record), encoding="utf-8")
         return read_certificate(folder / name)

@@ -333,9 +333,10 @@ def test_verdicts_on_another_rubric_are_refused(verdicts):
     [
         ([], InputError, "`verdicts` must hold at least one file or table"),
         (io.BytesIO(b""), NoDataError, "must hold at least one verdict, got an empty file"),
-        (io.BytesIO(b"{}x"), InputError, "text must be JSON"),
+        (io.BytesIO(b"{}x"), InputError, "line must be JSON"),
         (pl.DataFrame({"item": [], "question": [], "label": []}), NoDataError, "got no rows"),
-        ("verdicts.xlsx", InputError, "must end in one of"),
+        ("verdicts.xlsx", InputError, "must be Parquet, JSONL or CSV"),
+        ("verdicts.txt", InputError, "must end in one of"),
         ("none.parquet", InputError, "must be a file that exists"),
         (3, InputError, "`source` must be a path or an open binary file"),
     ],
@@ -357,7 +358,7 @@ def own_line(**changes):
     [
         ([own_line(), own_line(item="b", probability="x")], ":2: column `probability` must be"),
         ([own_line(), b"", own_line()], ":3: verdicts must be unique"),
-        ([own_line(), b"{"], ":2:.* text must be JSON"),
+        ([own_line(), b"{"], ":2: line must be JSON"),
     ],
 )
 def test_a_fault_in_lines_of_ours_is_found_where_it_stands(lines, message):

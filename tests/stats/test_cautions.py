@@ -6,6 +6,7 @@ from dataclasses import asdict, replace
 import numpy as np
 import pytest
 
+from alt_tests import alt_tests
 from voirdire import alt_test, stats
 
 QUOTED = re.compile(r"(?<!\w)'([^']*)'")  # not the apostrophe of "annotators' labels"
@@ -286,7 +287,9 @@ def resampled():
     margins = [k / 800 for k in range(160)]
 
     def run(**options):
-        return alt_test(wrong, humans, epsilon=margins, n_resamples=100, **options)
+        judges = {"judge": wrong}
+        options |= {"epsilon": margins, "n_resamples": 100}
+        return alt_tests(judges=judges, humans=humans, **options)["judge"]
 
     return run(), run(clusters=clusters_of(judge, 60))
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from alt_test_oracle import alt_test_oracle
+from alt_tests import alt_tests
 from voirdire import alt_test, stats
 
 
@@ -70,14 +71,13 @@ def test_the_best_constant_is_not_always_the_most_frequent_number():
         "c": {i: 1 if i % 5 else 5 for i in range(60)},
     }
 
-    result = alt_test(humans["a"], humans, alignment="neg_rmse", epsilon=0.3)
+    result = alt_test(dict.fromkeys(range(60), 5), humans, alignment="neg_rmse", epsilon=0.3)
 
-    candidates = (1, 5, np.mean([x for a in humans.values() for x in a.values()]))
     oracles = {
         value: alt_test_oracle(
             dict.fromkeys(range(60), float(value)), humans, alignment="neg_rmse", epsilon=0.3
         )
-        for value in candidates
+        for value in (1, 5)  # the mean is no label that a judge could give
     }
     rate, advantage = max((o["winning_rate"], o["advantage_probability"]) for o in oracles.values())
     control = by_kind(result)["constant"]
@@ -204,11 +204,11 @@ def test_the_ten_most_frequent_labels_are_tried_as_constants(rank, tried):
 
 @pytest.mark.parametrize(
     ("gold", "label", "rate"),
-    # Of 1, 2, 4 and 100 the median is 3 and the mean 26.75: these constants beat everybody. Where
-    # 10 is right, 4 beats the others and ties with the annotator who says so.
-    [(3.0, "3.0", 1), (26.75, "26.75", 1), (10.0, "4.0", 3 / 4)],
+    # Of 1, 2, 4 and 100 no judge could say 3 or 26.75, the median and the mean. Where 10 is right,
+    # 4 beats the others and ties with the annotator who says so.
+    [(3.0, "2.0", 1 / 2), (26.75, "4.0", 3 / 4), (10.0, "4.0", 3 / 4)],
 )
-def test_numbers_get_their_mean_and_median_as_constants(gold, label, rate):
+def test_constants_of_numbers_are_labels(gold, label, rate):
     humans = np.tile([1.0, 2.0, 4.0, 100.0], (36, 1))
     truth = np.full(36, gold)
 
@@ -218,9 +218,22 @@ def test_numbers_get_their_mean_and_median_as_constants(gold, label, rate):
     assert (control.label, control.winning_rate) == (label, rate)
 
 
+def test_of_many_numbers_those_nearest_to_the_mean_and_the_median_are_tried():
+    humans = np.random.default_rng(0).normal(size=(100, 3)) ** 3  # mean, median: .1, 0
+    truth = np.zeros(100)
+
+    [result] = stats.alt_test(truth, humans, gold=truth, alignment="neg_rmse")
+
+    constant = float(by_kind(result)["constant"].label)
+    middle = [np.abs(humans - x).min() for x in (humans.mean(), np.median(humans))]
+    assert constant in humans
+    assert min(abs(constant - humans.mean()), abs(constant - np.median(humans))) in middle
+
+
 def test_controls_are_the_same_for_every_judge_and_follow_epsilon():
     judge, humans = panel()
-    rows = alt_test(judges={"x": judge, "y": humans["h0"]}, humans=humans, epsilon=[0.0, 0.3])
+    other = dict(zip(judge, humans["h0"].values(), strict=True)) | {0: judge[1]}
+    rows = alt_tests(judges={"x": judge, "y": other}, humans=humans, epsilon=[0.0, 0.3])
 
     for number, epsilon in enumerate((0.0, 0.3)):
         alone = alt_test(judge, humans, epsilon=epsilon).controls
@@ -249,7 +262,7 @@ def test_among_constants_the_winning_rate_counts_before_the_advantage(seed):
         for k in range(5)
     }
 
-    control = by_kind(alt_test(humans["h0"], humans, epsilon=0.1))["constant"]
+    control = by_kind(alt_test(dict.fromkeys(range(40), "a"), humans, epsilon=0.1))["constant"]
 
     oracles = [
         alt_test_oracle(dict.fromkeys(range(40), label), humans, epsilon=0.1) for label in "abc"

@@ -255,9 +255,9 @@ def test_the_exact_method_is_this_p_value():
     judge = dict(enumerate(rng.integers(0, 3, 40).tolist()))
 
     for mode in MODES:
-        for result in alt_test(
-            judge, humans, method="exact", epsilon=[0.1, 0.3], epsilon_mode=mode
-        ):
+        for epsilon in (0.1, 0.3):
+            options = {"kind": "choice", "method": "exact", "epsilon_mode": mode}
+            result = alt_test(judge, humans, epsilon=epsilon, **options)
             for row in result.annotators:
                 counts = (row.n_judge_wins, row.n_ties, row.n_human_wins)
                 assert row.p_value == p_of(*counts, result.epsilon, mode)

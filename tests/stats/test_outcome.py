@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from alt_test_oracle import benjamini, outcome_oracle
+from alt_tests import alt_tests
 from voirdire import (
     DegenerateDataWarning,
     Failure,
@@ -79,10 +80,12 @@ def test_the_outcome_is_that_of_the_rule_in_plain_loops(mode):
             judge = dict.fromkeys(judge, 0)
         if seed % 7 == 0:
             judge[0] = None
+        if judge in humans.values():  # a judge is no annotator
+            judge[1] = (judge[1] + 1) % 3
         epsilon = float(rng.choice([0.1, 0.3, 0.5, 0.6]))
         options = {"epsilon": epsilon, "epsilon_mode": mode, "min_items": 5}
 
-        result = alt_test(judge, humans, n_resamples=0, **options)
+        result = alt_test(judge, humans, kind="choice", n_resamples=0, **options)
 
         expected = outcome_oracle(judge, humans, **options)
         assert (result.outcome, result.because.code) == expected, seed
@@ -269,8 +272,8 @@ def test_one_judges_words_do_not_change_anothers_outcome():
     humans = {name: dict(truth) for name in "xyz"}
     other = truth | {59: "maybe"}
 
-    alone = alt_test(judges={"mine": truth}, humans=humans)["mine"]
-    together = alt_test(judges={"mine": truth, "other": other}, humans=humans)["mine"]
+    alone = alt_tests(judges={"mine": truth}, humans=humans)["mine"]
+    together = alt_tests(judges={"mine": truth, "other": other}, humans=humans)["mine"]
 
     assert together.outcome == alone.outcome
     assert together.because == alone.because

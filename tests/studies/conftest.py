@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from voirdire.errors import DegenerateDataWarning
-from voirdire.io import table_from_frame
+from voirdire.io import read_labels
 from voirdire.studies import result_as_dict
 
 WORDS = {
@@ -84,7 +84,7 @@ def table(rows_of):
             columns["question"] = [question] * len(rows)
         source = "humans" if role == "annotator" else "judges"
         frame = pl.DataFrame(columns, strict=False)
-        return table_from_frame(frame, role=role, kind=kind, source_name=source, **declared)
+        return read_labels(frame, role=role, kind=kind, source_name=source, **declared)
 
     return read
 

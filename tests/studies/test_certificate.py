@@ -11,7 +11,7 @@ import pytest
 
 import voirdire
 from voirdire.errors import DegenerateDataWarning
-from voirdire.io import read_labels, table_from_frame
+from voirdire.io import read_labels
 from voirdire.records import CERTIFICATE_SCHEMA, Certificate, Failure
 from voirdire.reporting import certificate_to_json
 from voirdire.studies import TestPlan as Plan
@@ -33,7 +33,7 @@ def record(survey, table):
     def make(humans=None, judges=None, *, reason=None, alignments=("accuracy",), **plan):
         people = table(humans or survey.humans, "annotator", "choice")
         machines = table(judges or survey.judges, "judge", "choice")
-        found = examine(people, machines, alignments=alignments, plan=Plan(**plan))
+        found = examine(humans=people, judges=machines, alignment=alignments, plan=Plan(**plan))
         return certify(found, humans=people, judges=machines, epsilon_reason=reason)
 
     return make
@@ -43,7 +43,9 @@ def record(survey, table):
 def hashed(survey, table):
     """Hash labels as a record of any examination does."""
     machines = table(survey.judges, "judge", "choice")
-    found = examine(table(survey.humans, "annotator", "choice"), machines, around=False)
+    found = examine(
+        humans=table(survey.humans, "annotator", "choice"), judges=machines, around=False
+    )
 
     def data_hash(labels):
         return certify(found, humans=labels, judges=machines).data_hash
@@ -116,7 +118,7 @@ def test_the_same_labels_in_another_file_give_the_same_record(survey, rows_of, t
     def certified(human_file, judge_file):
         people = read_labels(tmp_path / human_file, role="annotator", kind="choice")
         machines = read_labels(tmp_path / judge_file, role="judge", kind="choice")
-        return certify(examine(people, machines), humans=people, judges=machines)
+        return certify(examine(humans=people, judges=machines), humans=people, judges=machines)
 
     first = certified("h.csv", "j.csv")
     files = ["shuffled.csv", "h.jsonl", "h.parquet", "wide.csv", "h.json"]
@@ -226,7 +228,8 @@ def test_a_failure_is_not_a_label(survey, table, hashed):
 
     frames = (failed.frame, late, skipped)
 
-    assert len({hashed(replace(failed, frame=frame)) for frame in frames}) == 3
+    tables = [read_labels(frame, role="judge", kind="choice") for frame in frames]
+    assert len({hashed(each) for each in tables}) == 3
 
 
 def test_gold_labels_are_covered(survey, table, hashed):
@@ -237,7 +240,7 @@ def test_gold_labels_are_covered(survey, table, hashed):
         # Nobody gives either label, so the figures are the same.
         golden = survey.humans["ann0"] | {"i0": label}
         gold = table({"gold": golden}, "judge", "choice")
-        found = examine(people, machines, gold=gold)
+        found = examine(humans=people, judges=machines, gold=gold)
         return certify(found, humans=people, judges=machines, gold=gold), gold
 
     (first, gold), (second, _) = certified("this"), certified("that")
@@ -250,7 +253,7 @@ def test_gold_labels_are_covered(survey, table, hashed):
 def test_how_files_were_read_is_covered(survey, table):
     people = table(survey.humans, "annotator", "choice")
     machines = table(survey.judges, "judge", "choice")
-    found = examine(people, machines)
+    found = examine(humans=people, judges=machines)
 
     first, second = (
         certify(found, humans=people, judges=machines, reading={"threshold": threshold})
@@ -267,7 +270,7 @@ def test_how_files_were_read_is_covered(survey, table):
 def test_the_threshold_is_recorded_without_being_told(survey, table, declared, recorded):
     people = table(survey.humans, "annotator", "choice")
     machines = replace(table(survey.judges, "judge", "choice"), thresholds=declared)
-    found = examine(people, machines)
+    found = examine(humans=people, judges=machines)
 
     plain = certify(found, humans=people, judges=machines)
     told = certify(found, humans=people, judges=machines, reading={"threshold": 0.7})
@@ -282,7 +285,7 @@ def test_clusters_are_covered(survey, table):
         clusters = {f"i{row}": f"c{row // size}" for row in range(60)}
         people = table(survey.humans, "annotator", "choice", cluster=clusters)
         machines = table(survey.judges, "judge", "choice")
-        found = examine(people, machines, clustered=True)
+        found = examine(humans=people, judges=machines, clusters=True)
         return certify(found, humans=people, judges=machines)
 
     assert certified(2).data_hash != certified(3).data_hash
@@ -305,7 +308,7 @@ def test_fingerprints_that_came_with_the_labels_are_recorded(survey, table):
         table(survey.judges, "judge", "choice"),
         fingerprints={"judge0": ("sha256:1",), "judge1": ("sha256:2", "sha256:3")},
     )
-    found = examine(people, machines)
+    found = examine(humans=people, judges=machines)
 
     record = certify(found, humans=people, judges=machines)
     given = certify(found, humans=people, judges=machines, fingerprints={"judge0": "sha256:9"})
@@ -319,7 +322,7 @@ def test_fingerprints_that_came_with_the_labels_are_recorded(survey, table):
 def test_fingerprints_and_the_rubric_are_covered(survey, table):
     people = table(survey.humans, "annotator", "choice")
     machines = table(survey.judges, "judge", "choice")
-    found = examine(people, machines)
+    found = examine(humans=people, judges=machines)
 
     def certified(**given):
         return certify(found, humans=people, judges=machines, **given)
@@ -379,7 +382,7 @@ def test_close_margins_keep_their_own_outcome(record):
 def test_it_holds_every_figure_of_the_examination(survey, table):
     people = table(survey.humans, "annotator", "choice")
     machines = table(survey.judges, "judge", "choice")
-    found = examine(people, machines)
+    found = examine(humans=people, judges=machines)
 
     certificate = certify(found, humans=people, judges=machines)
 
@@ -394,7 +397,7 @@ def test_undefined_figures_are_null_in_the_file_and_in_its_hash(make_survey, tab
         table(small.judges, "judge", "choice"),
     )
     with pytest.warns(DegenerateDataWarning, match="no annotator has 30 items"):
-        found = examine(people, machines)
+        found = examine(humans=people, judges=machines)
 
     text = certificate_to_json(certify(found, humans=people, judges=machines))
 
@@ -437,7 +440,7 @@ def test_a_table_with_one_judges_rows_is_hashed_for_that_judge_only(survey, tabl
     machines = table(survey.judges, "judge", "choice")
     alone = table({"judge1": survey.judges["judge1"]}, "judge", "choice")
 
-    certificate = certify(examine(people, alone), humans=people, judges=machines)
+    certificate = certify(examine(humans=people, judges=alone), humans=people, judges=machines)
 
     assert list(certificate.judges) == ["judge1"]
     assert certificate.judges["judge1"]["labels_hash"] == hashed(alone)
@@ -447,7 +450,7 @@ def test_where_labels_stood_is_not_part_of_their_hash(hashed):
     frame = pl.DataFrame({"item": ["1", "2"], "ann": ["x", "y"]})
 
     first, second = (
-        table_from_frame(rows, role="annotator", kind="choice", source_name=name)
+        read_labels(rows, role="annotator", kind="choice", source_name=name)
         for rows, name in ((frame, "here"), (frame.reverse(), "there"))
     )
 

@@ -36,9 +36,9 @@ def examined(humans, judges, *, kind="choice", metadata=None, **settings):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DegenerateDataWarning)
         return examine(
-            humans,
-            judges,
-            **{"kind": kind, "alignments": [ALIGNMENTS[kind]], "metadata": metadata} | settings,
+            humans=humans,
+            judges=judges,
+            **{"kind": kind, "alignment": ALIGNMENTS[kind], "metadata": metadata} | settings,
         )
 
 
@@ -127,7 +127,7 @@ def numbered(*columns):
 
 
 def confused(humans, judge):
-    return diagnosed(humans, numbered(judge), kind="scale").judges[0].confusion
+    return diagnosed(humans, {"judge": numbered(judge)["r0"]}, kind="scale").judges[0].confusion
 
 
 def test_few_numbers_have_a_row_each():
@@ -239,6 +239,7 @@ def test_gaps_by_hand():
         for k, row in enumerate(judges)
     }
     metadata = pl.DataFrame({"item": list(items), "n": [str(n) for n in items.values()]})
+    people["c"]["alone"] = "0"  # nobody is compared there, and so c is not the second judge
 
     first, second = diagnosed(people, machines, metadata=metadata).judges
 
@@ -366,7 +367,7 @@ def test_clusters_widen_the_intervals(make_survey, table):
     )
 
     alone, together = (
-        diagnosed(people, machines, metadata=metadata, clustered=clustered).judges[1].slices[0]
+        diagnosed(people, machines, metadata=metadata, clusters=clustered).judges[1].slices[0]
         for clustered in (False, True)
     )
 

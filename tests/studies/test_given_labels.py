@@ -1,17 +1,32 @@
 """Labels as a user has them: tables, frames, files and dicts give the same examination."""
 
+import re
+import warnings
 from dataclasses import asdict
 
 import numpy as np
+import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 
 import voirdire
-from voirdire.errors import InputError
-from voirdire.io import table_from_frame
+from voirdire.errors import DegenerateDataWarning, DroppedRowsWarning, InputError, NoDataError
+from voirdire.io import read_labels
 from voirdire.records import Failure
 from voirdire.studies import TestPlan as Plan
 from voirdire.studies import examine
+
+WIDE = pl.DataFrame({"item": [1, 2], "ann": ["yes", "no"], "bob": ["yes", None]})
+ONE = pl.DataFrame({"item": [1, 2], "label": ["yes", "no"]})
+NAMED = ONE.with_columns(judge=pl.lit("gpt"))
+
+
+def few(judges, humans, **options):
+    """Examine judges on few items, where the figures may be undefined."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DegenerateDataWarning)
+        return examine(judges=judges, humans=humans, min_items=2, around=False, **options)
 
 
 @pytest.fixture
@@ -21,24 +36,15 @@ def study():
     words = np.array(["no", "yes"])
 
     def noisy(share):
-        return dict(
-            zip(
-                [f"t{i}" for i in range(60)],
-                words[np.where(rng.random(60) < share, 1 - truth, truth)].tolist(),
-                strict=True,
-            )
-        )
+        labels = words[np.where(rng.random(60) < share, 1 - truth, truth)].tolist()
+        return dict(zip([f"t{i}" for i in range(60)], labels, strict=True))
 
-    return {name: noisy(0.1) for name in ("ann", "bob", "eve")}, {
-        "good": noisy(0.1),
-        "bad": noisy(0.5),
-    }
+    judges = {"good": noisy(0.1), "bad": noisy(0.5)}
+    return {name: noisy(0.1) for name in ("ann", "bob", "eve")}, judges
 
 
 def long_frame(raters, role):
-    rows = [
-        (item, rater, label) for rater, given in raters.items() for item, label in given.items()
-    ]
+    rows = [(item, rater, x) for rater, given in raters.items() for item, x in given.items()]
     return pl.DataFrame(rows, schema=["item", role, "label"], orient="row")
 
 
@@ -46,29 +52,44 @@ def figures(examination):
     return [(row.judge, asdict(row)["annotators"], row.uncertainty) for row in examination.results]
 
 
+# The forms ------------------------------------------------------------------------------------
+
+
 def test_every_form_gives_the_same_figures(study, tmp_path):
     humans, judges = study
     people, machines = long_frame(humans, "annotator"), long_frame(judges, "judge")
     people.write_csv(tmp_path / "humans.csv")
     machines.write_csv(tmp_path / "judges.csv")
+    frames = {name: make(judges) for name, make in ONE_EACH.items()}
 
     found = [
-        examine(humans, judges),
-        examine(people, machines.to_pandas()),
-        examine(people.to_arrow(), machines),
-        examine(tmp_path / "humans.csv", str(tmp_path / "judges.csv")),
+        examine(humans=humans, judges=judges),
+        examine(humans=people, judges=machines.to_pandas()),
+        examine(humans=people.to_arrow(), judges=machines),
+        *(examine(humans=people, judges=each) for each in frames.values()),
+        examine(humans=tmp_path / "humans.csv", judges=str(tmp_path / "judges.csv")),
         examine(
-            table_from_frame(people, role="annotator", kind="choice", source_name="humans"), judges
+            humans=read_labels(people, role="annotator", kind="choice", source_name="humans"),
+            judges=judges,
         ),
     ]
 
     assert all(figures(each) == figures(found[0]) for each in found)
 
 
+ONE_EACH = {
+    library.__name__: lambda judges, make=make: {
+        name: make({"item": list(given), "label": list(given.values())})
+        for name, given in judges.items()
+    }
+    for library, make in ((pd, pd.DataFrame), (pl, pl.DataFrame), (pa, pa.table))
+}
+
+
 def test_dicts_give_what_alt_test_gives(study):
     humans, judges = study
 
-    [result] = examine(humans, judges["good"], plan=Plan(epsilon=0.1)).results
+    [result] = examine(humans=humans, judges=judges["good"], plan=Plan(epsilon=0.1)).results
 
     alone = voirdire.alt_test(judges["good"], humans, epsilon=0.1)
     assert result.judge == "judge"
@@ -76,14 +97,14 @@ def test_dicts_give_what_alt_test_gives(study):
     assert result.uncertainty == alone.uncertainty
 
 
-def test_failures_and_missing_labels_stay_what_they_are(study):
+def test_gold_labels_may_stand_in_a_frame(study):
     humans, judges = study
-    answers = judges["good"] | {"t0": Failure(reason="timeout"), "t1": None, "t2": float("nan")}
+    frame = pl.DataFrame({"item": list(judges["good"]), "label": list(judges["good"].values())})
 
-    [result] = examine(humans, answers).results
+    found = voirdire.outperforms_humans(judges["bad"], humans, gold=frame)
 
-    assert result.worst_case.n_failures == 3
-    assert result.n_items == 57
+    expected = voirdire.outperforms_humans(judges["bad"], humans, gold=judges["good"])
+    assert found == expected
 
 
 @pytest.mark.parametrize(
@@ -92,50 +113,196 @@ def test_failures_and_missing_labels_stay_what_they_are(study):
 def test_labels_of_every_kind_are_taken(alignment, label):
     humans = {name: dict.fromkeys(range(40), label) for name in ("ann", "bob", "eve")}
 
-    [result] = examine(humans, dict.fromkeys(range(40), label), alignments=[alignment]).results
+    found = examine(humans=humans, judges=dict.fromkeys(range(40), label), alignment=[alignment])
 
-    assert result.advantage_probability == 1
+    assert found.results[0].advantage_probability == 1
+
+
+def test_a_frame_of_one_named_judge_goes_under_its_own_name():
+    assert few({"mine": NAMED}, WIDE).judges == ("gpt",)
+    assert few({"mine": ONE}, WIDE).judges == ("mine",)
+    assert few(NAMED, WIDE).judges == ("gpt",)
+
+
+def test_two_frames_of_one_name_do_not_hide_each_other():
+    judges = {"first": NAMED, "second": NAMED.with_columns(label=pl.lit("no"))}
+
+    with pytest.raises(InputError, match="'gpt'"):
+        few(judges, WIDE)
+
+
+def test_number_ids_meet_however_they_are_typed():
+    frame = pd.DataFrame({"item": [1.0, 2.0], "ann": ["yes", "no"], "bob": ["yes", "no"]})
+    judges = {"j": {1.0: "yes", 2.0: "no"}, "k": {1: "yes", 2: "no"}, "l": {"1": "yes", "2": "no"}}
+
+    assert [result.n_items for result in few(judges, frame).results] == [2, 2, 2]
+
+
+def test_ids_that_become_the_same_text_are_refused():
+    with pytest.raises(InputError, match="item"):
+        few({"j": {1: "yes", "1": "no"}}, WIDE)
+
+
+# What is no answer, and what is set aside -----------------------------------------------------
+
+
+def test_what_a_judge_was_asked_and_did_not_answer_has_failed(study):
+    humans, judges = study
+    gone = {"t0": Failure(reason="timeout"), "t1": None, "t2": float("nan"), "t3": "can't tell"}
+    part = {item: label for item, label in judges["good"].items() if item != "t4"}
+
+    [result] = examine(humans=humans, judges=part | gone).results
+
+    assert result.worst_case.n_failures == 4
+    assert result.n_items == 55
+    assert "1 of 60 annotated items were not judged" in result.warnings
+
+
+def test_a_missing_label_in_a_frame_is_a_failure_of_the_judge():
+    judge = pl.DataFrame({"item": [1, 2, 3], "label": ["yes", None, "no"]})
+    humans = pl.DataFrame(
+        {"item": [1, 2, 3], "ann": [True, False, None], "bob": [True, False, False]}
+    )
+
+    for one in (judge, {1: True, 2: None, 3: False}):
+        [result] = few(one, humans, kind="boolean").results
+
+        assert result.worst_case.n_failures == 1
+        assert result.n_items == 1  # the third item has one annotator
+
+
+def test_gold_labels_and_clusters_of_other_items_are_listed_or_left_out():
+    labels = {"x": "yes", "y": "no", "z": "no"}
+
+    found = few(
+        labels,
+        {"ann": labels},
+        gold={"z": "yes", "y": "no", "elsewhere": "no"},
+        clusters={"x": "k1", "y": "k2", "z": "k1", "elsewhere": "k3"},
+    )
+
+    [result] = found.results
+    assert result.n_items == 2
+    assert result.settings["n_clusters"] == 2
+    assert [row.reason for row in found.dropped] == ["1 items that nobody annotated"]
+
+
+def test_everything_dropped_is_kept_and_warned_about_once(study):
+    humans, judges = study
+    humans["ann"] |= {"t4": "perhaps"}
+    humans["bob"] |= {"t5": "can't tell"}
+
+    words = "2 labels set aside, the first: humans.*unknown label.*'perhaps'"
+    with pytest.warns(DroppedRowsWarning, match=words) as caught:
+        found = voirdire.alt_test(judges["good"], humans, kind="boolean")
+
+    assert len(caught) == 1
+    dropped = {(row.rater, row.item, row.value) for row in found.dropped}
+    assert dropped == {("ann", "t4", "perhaps"), ("bob", "t5", "can't tell")}
+
+
+def test_long_values_are_shortened_in_drops_and_errors():
+    label, name = "x" * 10**6, "n" * 10**6
+    items = range(30)
+    humans = dict.fromkeys(("ann", "bob"), dict.fromkeys(items, label))
+    humans = humans | {"eve": dict.fromkeys(items, label) | {7: "y" * 10**6}}
+
+    result = voirdire.alt_test(dict.fromkeys(items, label), humans, labels=[label])
+
+    assert len(result.dropped[0].value) <= 80
+    with pytest.raises(NoDataError, match="`judges` must share items") as caught:
+        few({name: {"y": "a"}}, {"ann": {"x": "a"}})
+    assert len(str(caught.value)) < 500
+
+
+# What is refused ------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("humans", "message"),
     [
-        ({}, "`humans` must be a mapping"),
-        ({"ann": ["yes"]}, "`humans` must be a mapping"),
-        (["yes", "no"], "`humans` must be a label table, a data frame, a path"),
-        (3, "`humans` must be a label table"),
+        ({"ann": ["yes"]}, "`humans` must be a mapping {rater: {item: label}}, got"),
+        (["yes", "no"], "`source` must end in one of"),
+        ([3], "`humans` must be a label table, a data frame, a path"),
+        (3, "`humans` must be a label table, a data frame, a path"),
+        (None, "`humans` must be a label table, a data frame, a path"),
+        ([], "`humans` must be a label table, a data frame, a path"),
     ],
 )
 def test_anything_else_is_refused(study, humans, message):
-    with pytest.raises(InputError, match=message):
-        examine(humans, study[1])
+    with pytest.raises(InputError, match=re.escape(message)):
+        examine(humans=humans, judges=study[1])
 
 
-def test_words_are_no_numbers(study):
-    with pytest.raises(InputError, match=r"must be a number, got '(no|yes)'"):
-        examine(*study, alignments=["neg_rmse"])
+@pytest.mark.parametrize(
+    ("judges", "humans", "message"),
+    [
+        ({"j": {"x": "a"}}, {}, "`humans` must hold at least one label, got none"),
+        ({}, {"ann": {"x": "a"}}, "`judges` must hold at least one label, got none"),
+        ({"j": {"x": "a"}}, {"ann": {}}, "humans: must hold at least one label, got no rows"),
+        ({"j": {}}, {"ann": {"x": "a"}}, "judges: must hold at least one label, got no rows"),
+        ({"j": {"y": "a"}}, {"ann": {"x": "a"}}, "`judges` must share items with `humans`"),
+        (
+            {"j": {"x": "a"}},
+            {"ann": {"x": None}},
+            "no annotation is left to examine, 1 are dropped",
+        ),
+    ],
+)
+def test_nothing_to_examine_is_its_own_error(judges, humans, message):
+    with pytest.raises(NoDataError, match=re.escape(message)):
+        few(judges, humans)
+
+
+@pytest.mark.parametrize(
+    ("judge", "label", "options", "message"),
+    [
+        ("1", 2, {}, "`kind` must be given for labels of humans that are numbers"),
+        ("nine", 1, {"alignment": "neg_rmse"}, "60 of 60 labels of judges cannot be read"),
+        (["1"], "a", {}, "the label of item '0' by 'j' must be one label, got ['1']"),
+        ("1", {"deep": 1}, {}, "the label of item '0' by 'ann' must be"),
+        ("yes", "yes", {"alignment": ["neg_rmse"]}, "must be a finite number, got 'yes'"),
+    ],
+)
+def test_labels_that_do_not_fit_the_question_are_refused(judge, label, options, message):
+    humans = dict.fromkeys(("ann", "bob"), dict.fromkeys(range(60), label))
+
+    with pytest.raises(InputError, match=re.escape(message)):
+        few({"j": dict.fromkeys(range(60), judge)}, humans, **options)
+
+
+def test_several_golden_raters_are_refused(study):
+    gold = pl.DataFrame({"item": ["t0", "t0"], "judge": ["a", "b"], "label": ["yes", "no"]})
+
+    with pytest.raises(InputError, match="`gold` must hold one label per item, got labels by 'a'"):
+        examine(humans=study[0], judges=study[1], gold=gold)
 
 
 def test_a_kind_that_contradicts_a_table_is_refused(study):
     humans, judges = study
-    table = table_from_frame(
+    table = read_labels(
         long_frame(humans, "annotator"), role="annotator", kind="choice", source_name="humans"
     )
 
     with pytest.raises(InputError, match="`kind` must be that of the tables"):
-        examine(table, judges, kind="boolean")
+        examine(humans=table, judges=judges, kind="boolean")
 
 
-def test_names_are_lists_and_count_once(study):
+def test_alignments_count_once_and_one_needs_no_list(study):
     humans, judges = study
 
-    twice = examine(humans, judges, alignments=["accuracy", "accuracy"])
+    one = examine(humans=humans, judges=judges, alignment="accuracy")
+    twice = examine(humans=humans, judges=judges, alignment=["accuracy", "accuracy"])
 
-    assert len(twice.results) == 2
-    with pytest.raises(InputError, match="`alignments` must be a list of names, got 'accuracy'"):
-        examine(humans, judges, alignments="accuracy")
+    assert figures(one) == figures(twice)
+    for strange in (3, [3], ["kappa"], []):
+        with pytest.raises(InputError, match="`alignment` must"):
+            examine(humans=humans, judges=judges, alignment=strange)
     with pytest.raises(InputError, match="`slices` must name columns of `metadata`"):
-        examine(humans, judges, slices=["length"])
+        examine(humans=humans, judges=judges, slices=["length"])
+
+
+# Agreement ------------------------------------------------------------------------------------
 
 
 def test_a_scale_is_measured_on_its_numbers_whatever_the_alignment():
@@ -145,21 +312,23 @@ def test_a_scale_is_measured_on_its_numbers_whatever_the_alignment():
         name: {f"t{i}": float(values[k]) for i, k in enumerate(rng.integers(0, 5, 60))}
         for name in ("ann", "bob", "eve")
     }
-    judges = {"mine": humans["ann"]}
+    judges = {"mine": humans["ann"] | {"t0": 8.0, "t1": 8.0}}
 
     found = [
-        examine(humans, judges, kind="scale", alignments=names).questions[0].agreement.as_dict()
+        examine(humans=humans, judges=judges, kind="scale", alignment=names)
+        .questions[0]
+        .agreement.panel
         for names in (["neg_rmse"], ["accuracy"], ["accuracy", "neg_rmse"])
     ]
 
-    assert found[0]["panel"] == found[1]["panel"] == found[2]["panel"]
+    assert found[0] == found[1] == found[2]
 
 
 def test_declared_labels_are_what_chance_is_counted_on(study):
     humans, judges = study
 
     def gwet(**settings):
-        [question] = examine(humans, judges, **settings).questions
+        [question] = examine(humans=humans, judges=judges, **settings).questions
         [row] = [row for row in question.agreement.panel if row.coefficient == "gwet_ac"]
         return row.estimate
 

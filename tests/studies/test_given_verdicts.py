@@ -79,10 +79,10 @@ def assert_as_in_memory(examination, question):
 @pytest.mark.parametrize("question", KIND_OF)
 def test_every_kind_of_question_is_examined_in_every_form(given, question, form):
     found = examine(
-        labels_by_people(*[row.id for row in RUBRIC_OF[question].questions]),
-        given(form, RUBRIC_OF[question]),
+        humans=labels_by_people(*[row.id for row in RUBRIC_OF[question].questions]),
+        judges=given(form, RUBRIC_OF[question]),
         kind=KIND_OF[question],
-        alignments=[ALIGNMENT_OF.get(question, "accuracy")],
+        alignment=[ALIGNMENT_OF.get(question, "accuracy")],
         questions=[question],
         plan=PLAN,
     )
@@ -94,9 +94,9 @@ def test_every_kind_of_question_is_examined_in_every_form(given, question, form)
 @pytest.mark.parametrize("question", KIND_OF)
 def test_the_kind_of_verdicts_is_known_where_they_answer_one(verdicts, question):
     found = examine(
-        people(question),
-        verdicts[RUBRIC_OF[question].name],
-        alignments=[ALIGNMENT_OF.get(question, "accuracy")],
+        humans=people(question),
+        judges=verdicts[RUBRIC_OF[question].name],
+        alignment=[ALIGNMENT_OF.get(question, "accuracy")],
         questions=[question],
         plan=PLAN,
     )
@@ -107,7 +107,7 @@ def test_the_kind_of_verdicts_is_known_where_they_answer_one(verdicts, question)
 
 @pytest.mark.parametrize(("rubric", "question"), [(PROPOSITIONS, "sorry"), (PAIRS, "better")])
 def test_the_one_question_of_verdicts_needs_no_name(verdicts, rubric, question):
-    found = examine(people(question), verdicts[rubric.name], plan=PLAN)
+    found = examine(humans=people(question), judges=verdicts[rubric.name], plan=PLAN)
 
     assert_as_in_memory(found, question)
 
@@ -119,7 +119,7 @@ def test_the_local_judge_answers_propositions():
     ]
     humans = {name: {f"i{n}": n % 2 == 1 for n in range(40)} for name in ("ann", "bob", "eve")}
 
-    found = examine(humans, voirdire.judge(rows), questions=["apology"], plan=PLAN)
+    found = examine(humans=humans, judges=voirdire.judge(rows), questions=["apology"], plan=PLAN)
 
     assert found.settings["kind"] == "boolean"
     assert [row.question for row in found.results] == ["apology"]
@@ -127,19 +127,24 @@ def test_the_local_judge_answers_propositions():
 
 def test_verdicts_of_several_kinds_say_how_to_ask(verdicts):
     with pytest.raises(InputError, match=r"several kinds .*kind='boolean', questions=\['sorry'\]"):
-        examine(labels_by_people("sorry", "tone"), verdicts["kinds"])
+        examine(humans=labels_by_people("sorry", "tone"), judges=verdicts["kinds"])
 
 
 def test_an_alignment_that_fits_one_kind_of_several_decides(verdicts):
     found = examine(
-        labels_by_people("quality"), verdicts["kinds"], alignments=["neg_rmse"], plan=PLAN
+        humans=labels_by_people("quality"),
+        judges=verdicts["kinds"],
+        alignment=["neg_rmse"],
+        plan=PLAN,
     )
 
     assert_as_in_memory(found, "quality")
 
 
 def test_only_questions_of_the_kind_are_taken(verdicts):
-    found = examine(labels_by_people("tone"), verdicts["kinds"], kind="choice", plan=PLAN)
+    found = examine(
+        humans=labels_by_people("tone"), judges=verdicts["kinds"], kind="choice", plan=PLAN
+    )
 
     assert_as_in_memory(found, "tone")
     assert not any(row.question in {"sorry", "topics"} for row in found.dropped)
@@ -147,13 +152,13 @@ def test_only_questions_of_the_kind_are_taken(verdicts):
 
 def test_a_question_that_was_not_judged_is_named_with_those_that_were(verdicts):
     with pytest.raises(NoDataError, match=r"got 'nicer'\. Ask for one of 'better'"):
-        examine(people("better"), verdicts["pairs"], questions=["nicer"])
+        examine(humans=people("better"), judges=verdicts["pairs"], questions=["nicer"])
 
 
 def test_keys_of_a_mapping_are_the_judges_names(verdicts):
     one = verdicts["pairs"]
 
-    found = examine(people("better"), {"mine": one, "yours": one}, plan=PLAN)
+    found = examine(humans=people("better"), judges={"mine": one, "yours": one}, plan=PLAN)
 
     assert found.judges == ("mine", "yours")
     first, second = found.results
@@ -167,9 +172,11 @@ def test_a_list_of_paths_holds_several_judges(verdicts, tmp_path):
         paths.append(tmp_path / f"{name}.csv")
         frame.write_csv(paths[-1])
 
-    found = examine(labels_by_people("better"), paths, plan=PLAN)
-    as_text = examine(labels_by_people("better"), [str(path) for path in paths], plan=PLAN)
-    folder = examine(labels_by_people("better"), tmp_path, plan=PLAN)
+    found = examine(humans=labels_by_people("better"), judges=paths, plan=PLAN)
+    as_text = examine(
+        humans=labels_by_people("better"), judges=[str(path) for path in paths], plan=PLAN
+    )
+    folder = examine(humans=labels_by_people("better"), judges=tmp_path, plan=PLAN)
 
     assert found.judges == as_text.judges == folder.judges == ("a", "b")
     assert [row.annotators for row in found.results] == [row.annotators for row in folder.results]
@@ -183,7 +190,9 @@ def test_several_questions_of_one_kind_are_read_together(verdicts, tmp_path):
     humans = labels_by_people("tone")
     humans = pl.concat([humans, humans.with_columns(question=pl.lit("mood"))])
 
-    found = examine(humans, path, kind="choice", questions=["tone", "mood"], plan=PLAN)
+    found = examine(
+        humans=humans, judges=path, kind="choice", questions=["tone", "mood"], plan=PLAN
+    )
 
     tone, mood = found.results
     assert (tone.question, mood.question) == ("tone", "mood")
@@ -194,7 +203,7 @@ def test_labels_without_questions_are_not_taken_for_several(verdicts):
     humans = labels_by_people("tone").drop("question")
 
     with pytest.raises(InputError, match="`questions` must name one question for labels without"):
-        examine(humans, verdicts["kinds"], kind="choice", questions=["tone", "mood"])
+        examine(humans=humans, judges=verdicts["kinds"], kind="choice", questions=["tone", "mood"])
 
 
 def test_labels_of_another_question_are_told_what_the_judges_hold(verdicts, tmp_path):
@@ -202,7 +211,7 @@ def test_labels_of_another_question_are_told_what_the_judges_hold(verdicts, tmp_
     verdicts["pairs"].frame().write_ndjson(path)
 
     with pytest.raises(NoDataError, match=r"question 'label', got none\. They hold 'better'"):
-        examine(people("better"), path)
+        examine(humans=people("better"), judges=path)
 
 
 def test_probabilities_are_not_read_as_words_whatever_else_is_asked(given, tmp_path):
@@ -210,9 +219,9 @@ def test_probabilities_are_not_read_as_words_whatever_else_is_asked(given, tmp_p
     humans = labels_by_people("sorry", "tone")
 
     with pytest.raises(InputError, match=r"`kind` must be 'boolean'.*without .* such as 'quality'"):
-        examine(humans, path, kind="choice")
+        examine(humans=humans, judges=path, kind="choice")
     with pytest.raises(InputError, match=r"Their labels are true and false\.$"):
-        examine(humans, path, kind="choice", questions=["sorry"])
+        examine(humans=humans, judges=path, kind="choice", questions=["sorry"])
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
@@ -223,5 +232,7 @@ def test_files_that_a_run_writes_are_examined_as_they_are(tmp_path, suffix):
 
     judge_file(tmp_path / "items.jsonl", output, rubric=KINDS, judge=judge_of(KINDS))
 
-    found = examine(people("tone"), output, kind="choice", questions=["tone"], plan=PLAN)
+    found = examine(
+        humans=people("tone"), judges=output, kind="choice", questions=["tone"], plan=PLAN
+    )
     assert_as_in_memory(found, "tone")

@@ -7,13 +7,14 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import voirdire
 from alt_test_oracle import alt_test_oracle
+from alt_tests import alt_tests
 from strategies import aligned_studies, epsilons, item_clusters, qualities
-from voirdire.errors import DegenerateDataWarning, DroppedRowsWarning, InputError, NoDataError
+from voirdire.errors import DegenerateDataWarning, InputError
 from voirdire.records import Dropped, Failure
 
 ALIGNMENT = {
@@ -69,7 +70,9 @@ def test_dicts_of_every_kind_give_what_the_plain_loops_give(
     options |= {"alignment": alignment, "epsilon": epsilon[0], "epsilon_mode": epsilon[1]}
     options |= {"labels": study.labels, "min_items": 2}
 
-    result = quietly(voirdire.alt_test, study.judge, study.humans, **options)
+    kind = {"continuous": "scale"}.get(study.kind, study.kind)
+    assume(study.judge not in study.humans.values())
+    result = quietly(voirdire.alt_test, study.judge, study.humans, kind=kind, **options)
 
     assert_is_the_oracles(result, alt_test_oracle(study.judge, study.humans, **options))
 
@@ -88,9 +91,9 @@ def test_frames_give_what_dicts_give(
         humans, judges = wide_frame(make, survey.humans), wide_frame(make, survey.judges)
     declared = {"alignment": ALIGNMENT[kind], "kind": kind}
 
-    found = voirdire.alt_test(judges=judges, humans=humans, **declared)
+    found = alt_tests(judges=judges, humans=humans, **declared)
 
-    expected = voirdire.alt_test(judges=survey.judges, humans=survey.humans, **declared)
+    expected = alt_tests(judges=survey.judges, humans=survey.humans, **declared)
     assert list(found) == ["judge0", "judge1"]
     for name, result in expected.items():
         assert_same(figures(found[name]), figures(result))
@@ -124,7 +127,7 @@ def test_a_dict_judge_meets_annotators_in_a_frame(make_survey, figures, assert_s
     assert_same(figures(found), figures(expected))
 
 
-def test_one_epsilon_gives_a_result_and_several_a_list_in_their_order(make_survey):
+def test_one_epsilon_gives_a_result_and_several_are_examined_in_their_order(make_survey):
     survey = make_survey()
     judge = survey.judges["judge0"]
 
@@ -133,18 +136,18 @@ def test_one_epsilon_gives_a_result_and_several_a_list_in_their_order(make_surve
     assert isinstance(one, voirdire.AltTestResult)
     assert isinstance(voirdire.alt_test(judge, survey.humans, epsilon=np.float64(0.1)), type(one))
     for several in ([0.3, 0.0, 0.1], (0.3, 0.0, 0.1), np.array([0.3, 0.0, 0.1])):
-        results = voirdire.alt_test(judge, survey.humans, epsilon=several)
-        assert isinstance(results, list)
+        results = alt_tests(judges={"judge": judge}, humans=survey.humans, epsilon=several)["judge"]
         assert [result.epsilon for result in results] == [0.3, 0.0, 0.1]
         assert results[2] == one
-    assert voirdire.alt_test(judge, survey.humans, epsilon=[0.1]) == [one]
+        with pytest.raises(InputError, match="must be one number, got 3"):
+            voirdire.alt_test(judge, survey.humans, epsilon=several)
 
 
 def test_several_judges_come_back_by_name(make_survey):
     survey = make_survey()
 
-    one = voirdire.alt_test(judges=survey.judges, humans=survey.humans)
-    several = voirdire.alt_test(judges=survey.judges, humans=survey.humans, epsilon=[0.1, 0.2])
+    one = alt_tests(judges=survey.judges, humans=survey.humans)
+    several = alt_tests(judges=survey.judges, humans=survey.humans, epsilon=[0.1, 0.2])
 
     assert list(one) == list(several) == ["judge0", "judge1"]
     for name, labels in survey.judges.items():
@@ -153,7 +156,7 @@ def test_several_judges_come_back_by_name(make_survey):
         assert alone.judge == "judge"
         assert one[name].annotators == alone.annotators
         assert several[name][1] == one[name]
-    assert list(voirdire.alt_test(judges={"x": labels}, humans=survey.humans)) == ["x"]
+    assert list(alt_tests(judges={"x": labels}, humans=survey.humans)) == ["x"]
 
 
 def test_frames_of_single_judges_are_named_by_their_key(make_survey):
@@ -163,16 +166,16 @@ def test_frames_of_single_judges_are_named_by_their_key(make_survey):
         for name, labels in survey.judges.items()
     }
 
-    found = voirdire.alt_test(judges=judges, humans=survey.humans, kind="choice")
+    found = alt_tests(judges=judges, humans=survey.humans, kind="choice")
 
-    expected = voirdire.alt_test(judges=survey.judges, humans=survey.humans, kind="choice")
+    expected = alt_tests(judges=survey.judges, humans=survey.humans, kind="choice")
     assert found == expected
 
 
 def test_nothing_that_is_given_is_changed(make_survey):
     survey, again = make_survey("multilabel"), make_survey("multilabel")
 
-    voirdire.alt_test(judges=survey.judges, humans=survey.humans, alignment="hamming")
+    alt_tests(judges=survey.judges, humans=survey.humans, alignment="hamming")
 
     assert survey == again
 
@@ -220,9 +223,6 @@ def test_numbers_as_choices_are_texts_and_as_a_scale_numbers():
     humans = {name: {i: i % 2 for i in range(40)} for name in "abc"}
     judge = {i: str(i % 2) for i in range(40)}
 
-    with pytest.raises(InputError, match=r"\(number, by 'a'\) and '0' \(text, by 'judge'\)"):
-        voirdire.alt_test(judge, humans)
-
     assert voirdire.alt_test(judge, humans, kind="choice").advantage_probability == 1.0
     assert voirdire.alt_test(judge, humans, kind="scale").advantage_probability == 1.0
     assert voirdire.alt_test(judge, humans, kind="boolean").advantage_probability == 1.0
@@ -230,7 +230,7 @@ def test_numbers_as_choices_are_texts_and_as_a_scale_numbers():
 
 
 def test_truth_values_are_read_in_many_words():
-    truths = ["yes", "NO", True, False, 1, 0, "是", "否", " true ", "False"]
+    truths = ["yes", "NO", "true", "F", "1", "0", "是", "否", " true ", "False"]
     humans = {name: {i: truths[i % 10] for i in range(40)} for name in "abc"}
     judge = {i: (i % 2 == 0) for i in range(40)}
 
@@ -240,27 +240,24 @@ def test_truth_values_are_read_in_many_words():
     assert result.controls[0].label in ("true", "false")
 
 
-def test_true_is_not_the_number_1():
+def test_zero_and_one_alone_are_truth_values():
     humans = {name: {i: i % 2 for i in range(40)} for name in "abc"}
     judge = {i: bool(i % 2) for i in range(40)}
 
-    with pytest.raises(InputError, match=r"\(number, by 'a'\) and .* \(truth value"):
-        voirdire.alt_test(judge, humans)
+    assert voirdire.alt_test(judge, humans).advantage_probability == 1.0
 
 
 @pytest.mark.parametrize(
-    ("alignment", "kind", "need"),
+    ("alignment", "kind"),
     [
-        ("neg_rmse", "choice", "numbers"),
-        ("neg_rmse", "multilabel", "numbers"),
-        ("jaccard", "scale", "sets of labels"),
-        ("hamming", "text", "sets of labels"),
+        ("neg_rmse", "choice"),
+        ("hamming", "text"),
     ],
 )
-def test_a_kind_that_its_alignment_cannot_score_is_refused(make_survey, alignment, kind, need):
+def test_a_kind_that_its_alignment_cannot_score_is_refused(make_survey, alignment, kind):
     survey = make_survey()
 
-    with pytest.raises(InputError, match=f"`kind` must fit the alignment, which needs {need}, got"):
+    with pytest.raises(InputError, match=f"`alignment` must suit a {kind} question, got"):
         voirdire.alt_test(survey.judges["judge0"], survey.humans, alignment=alignment, kind=kind)
 
 
@@ -274,19 +271,22 @@ def test_labels_outside_the_universe_are_listed_and_a_judges_are_failures(make_s
     assert result.settings["labels"] == ["yes", "no", "不确定"]
     assert result.settings["labels_declared"] is True
     assert result.worst_case.n_failures == 1
+    reason = "unknown label: must be one of 'yes', 'no', '不确定', got 'perhaps'"
     assert result.dropped == (
         Dropped(
-            reason="unknown label 'perhaps'",
+            reason=reason,
             source="humans",
             item="i0",
             rater="ann0",
+            question="label",
             value="perhaps",
         ),
         Dropped(
-            reason="unknown label 'perhaps'",
-            source="judge",
+            reason=reason,
+            source="judges",
             item="i1",
             rater="judge",
+            question="label",
             value="perhaps",
         ),
     )
@@ -504,7 +504,7 @@ def test_another_judges_drops_are_not_this_judges(make_survey):
     survey = make_survey()
     judges = survey.judges | {"judge1": survey.judges["judge1"] | {"elsewhere": "yes"}}
 
-    results = voirdire.alt_test(judges=judges, humans=survey.humans)
+    results = alt_tests(judges=judges, humans=survey.humans)
 
     assert results["judge0"].dropped == ()
     assert [row.rater for row in results["judge1"].dropped] == ["judge1"]
@@ -517,20 +517,6 @@ def test_items_with_too_few_annotators_are_listed(make_survey):
     result = voirdire.alt_test(survey.judges["judge0"] | {"lonely": "no"}, humans)
 
     assert [row.reason for row in result.dropped] == ["1 items with fewer than 2 annotators"]
-
-
-def test_labels_that_a_frame_drops_are_warned_about(make_survey):
-    survey = make_survey("boolean")
-    humans = wide_frame(
-        pl.DataFrame,
-        {
-            name: {item: "yes" if label else "no" for item, label in labels.items()}
-            for name, labels in survey.humans.items()
-        },
-    ).with_columns(ann0=pl.when(pl.col("item") == "i4").then(pl.lit("maybe")).otherwise("ann0"))
-
-    with pytest.warns(DroppedRowsWarning, match=r"1 labels .*dropped, the first: unknown"):
-        voirdire.alt_test(survey.judges["judge0"], humans, kind="boolean")
 
 
 def test_without_enough_items_nothing_is_proved(make_survey):
@@ -557,26 +543,10 @@ def test_fewer_than_three_annotators_are_cautioned_about(make_survey):
 # What it refuses ------------------------------------------------------------------------------
 
 
-def test_exactly_one_of_judge_and_judges(make_survey):
-    survey = make_survey()
-
-    with pytest.raises(InputError, match=r"exactly one of `judge` and `judges` .* got neither"):
-        voirdire.alt_test(humans=survey.humans)
-    with pytest.raises(InputError, match=r"exactly one of `judge` and `judges` .* got both"):
-        voirdire.alt_test(survey.judges["judge0"], survey.humans, judges=survey.judges)
-
-
-def test_annotators_are_needed(make_survey):
-    with pytest.raises(
-        InputError, match=r"`humans` must be a mapping .* or a data frame, got None"
-    ):
-        voirdire.alt_test(make_survey().judges["judge0"])
-
-
 def test_a_mapping_of_mappings_is_not_one_judge(make_survey):
     survey = make_survey()
 
-    with pytest.raises(InputError, match=r"got a mapping of mappings. Pass it as `judges`"):
+    with pytest.raises(InputError, match="got a mapping of mappings"):
         voirdire.alt_test(survey.judges, survey.humans)
 
 
@@ -584,26 +554,8 @@ def test_a_frame_of_several_judges_is_not_one_judge(make_survey, rows_of):
     survey = make_survey()
     frame = long_frame(pl.DataFrame, rows_of(survey.judges), "judge")
 
-    with pytest.raises(InputError, match=r"one judge's labels, got \['judge0', 'judge1'\]"):
+    with pytest.raises(InputError, match=r"one judge's labels, got 'judge0', 'judge1'"):
         voirdire.alt_test(frame, survey.humans, kind="choice")
-
-
-@pytest.mark.parametrize("strange", [["yes"], "yes", 5])
-def test_what_is_neither_a_mapping_nor_a_frame_is_refused(make_survey, strange):
-    survey = make_survey()
-
-    with pytest.raises(InputError, match="must be a pandas, polars or pyarrow table, got"):
-        voirdire.alt_test(strange, survey.humans)
-    with pytest.raises(InputError, match="must be a pandas, polars or pyarrow table, got"):
-        voirdire.alt_test(survey.judges["judge0"], strange)
-
-
-def test_ids_of_different_types_do_not_meet(make_survey):
-    humans = {name: {i: i % 2 for i in range(40)} for name in "abc"}
-    judge = {str(i): i % 2 for i in range(40)}
-
-    with pytest.raises(NoDataError, match=r"got none in common for 'judge'.*ids of the same type"):
-        voirdire.alt_test(judge, humans)
 
 
 @pytest.mark.parametrize(
@@ -619,7 +571,7 @@ def test_ids_of_different_types_do_not_meet(make_survey):
         ({"kind": "likert"}, "`kind` must be one of 'boolean'.* got 'likert'"),
         ({"method": "wilcoxon"}, "`method` must be one of 't', 'exact', got 'wilcoxon'"),
         ({"weights": "balanced"}, "`weights` must be one of 'imbalance', got 'balanced'"),
-        ({"labels": "abc"}, "`labels` must be a collection of labels, got the text 'abc'"),
+        ({"labels": "abc"}, "`labels` must be a sequence of at least one label, got 'abc'"),
         ({"normalize": "zscore"}, "`normalize` must be None unless `alignment` is 'neg_rmse'"),
         ({"min_items": 1}, "`min_items` must be a whole number of at least 2, got 1"),
         ({"min_annotators": 1}, "`min_annotators` must be a whole number of at least 2, got 1"),

@@ -3,14 +3,15 @@
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, reject
 from hypothesis import strategies as st
 
 import voirdire
-from alt_test_oracle import benjamini
+from alt_test_oracle import alt_test_oracle, benjamini
+from alt_tests import alt_tests
 from strategies import aligned_studies, epsilons
 from voirdire.errors import InputError, NoDataError
-from voirdire.io import join_tables, table_from_frame
+from voirdire.io import join_tables, read_labels
 from voirdire.records import Failure
 from voirdire.studies import TestPlan as Plan
 from voirdire.studies import examine
@@ -50,21 +51,29 @@ def test_tables_give_what_dicts_give_on_sparse_labels(
         alignment, "multilabel" if study.kind == "multilabel" else "choice"
     )
     order = data.draw(st.permutations(range(len(study.humans))), label="order of the judges")
-    # A panel of judges: the study's own, and the annotators in some order.
-    judges = {"own": study.judge} | {f"as h{k}": study.humans[f"h{k}"] for k in order[:2]}
+    # A panel of judges: the study's own, and two that are like annotators but for one item.
+    judges = {"own": study.judge}
+    for k in order[:2]:
+        known = {item: x for item, x in study.humans[f"h{k}"].items() if x is not None and x == x}
+        judges[f"like h{k}"] = dict(list(known.items())[1:]) or study.judge
     plan = {"epsilon": epsilon[0], "epsilon_mode": epsilon[1], "min_items": 2}
 
-    found = quietly(
-        examine,
-        table(study.humans, "annotator", kind, labels=study.labels),
-        table(judges, "judge", kind, labels=study.labels),
-        alignments=[alignment],
-        plan=Plan(**plan),
-        labels=study.labels,
-    )
+    try:
+        found = quietly(
+            examine,
+            humans=table(study.humans, "annotator", kind, labels=study.labels),
+            judges=table(judges, "judge", kind, labels=study.labels),
+            alignment=[alignment],
+            plan=Plan(**plan),
+            labels=study.labels,
+        )
+    except InputError as error:
+        if "must not be one of its annotators" in str(error):
+            reject()
+        raise
 
     expected = quietly(
-        voirdire.alt_test,
+        alt_tests,
         judges=judges,
         humans=study.humans,
         alignment=alignment,
@@ -95,16 +104,16 @@ def test_every_variant_is_the_same_by_both_routes(
     clustered = variant == "clusters"
 
     found = examine(
-        table(survey.humans, "annotator", kind, cluster=clusters if clustered else None),
-        table(survey.judges, "judge", kind),
-        alignments=[alignment],
+        humans=table(survey.humans, "annotator", kind, cluster=clusters if clustered else None),
+        judges=table(survey.judges, "judge", kind),
+        alignment=[alignment],
         plan=Plan(epsilon=[0.1, 0.3], **plan),
-        clustered=clustered,
+        clusters=clustered,
         gold=table({"gold": gold["ann0"]}, "judge", kind) if variant == "gold" else None,
     )
 
     options = {"clusters": {"clusters": clusters}, "gold": {"gold": gold["ann0"]}}.get(variant, {})
-    expected = voirdire.alt_test(
+    expected = alt_tests(
         judges=survey.judges,
         humans=survey.humans,
         alignment=alignment,
@@ -126,9 +135,11 @@ def test_imbalance_weights_are_the_same_by_both_routes(
     survey = make_survey(kind)
     humans, judges = table(survey.humans, "annotator", kind), table(survey.judges, "judge", kind)
 
-    found = examine(humans, judges, alignments=[alignment], plan=Plan(weights="imbalance"))
+    found = examine(
+        humans=humans, judges=judges, alignment=[alignment], plan=Plan(weights="imbalance")
+    )
 
-    expected = voirdire.alt_test(
+    expected = alt_tests(
         judges=survey.judges, humans=survey.humans, alignment=alignment, weights="imbalance"
     )
     for row in found.results:
@@ -141,12 +152,12 @@ def test_failures_are_the_same_by_both_routes(make_survey, table, figures, asser
     absent = {f"i{row}": None for row in range(9)}
 
     found = examine(
-        table(survey.humans, "annotator", "choice"),
-        table({"judge0": judge | absent}, "judge", "choice"),
+        humans=table(survey.humans, "annotator", "choice"),
+        judges=table({"judge0": judge | absent}, "judge", "choice"),
     )
 
     failed = judge | {item: Failure() for item in absent}
-    expected = voirdire.alt_test(judges={"judge0": failed}, humans=survey.humans)["judge0"]
+    expected = alt_tests(judges={"judge0": failed}, humans=survey.humans)["judge0"]
     assert found.results[0].worst_case.n_failures == 9
     assert_same(figures(found.results[0]), figures(expected))
 
@@ -155,7 +166,7 @@ def test_failures_are_the_same_by_both_routes(make_survey, table, figures, asser
 def test_sets_of_labels_that_hold_separators_stay_apart(table, figures, assert_same, alignment):
     rng = np.random.default_rng(3)
     sets = [[label] for label in SEPARATORS]
-    sets += [["a", "b"], ["a\x1f", "b"], ["a", "\x1fb"], ["\\", "u"], ["1", "a"], []]
+    sets += [["a", "b"], ["a\x01", "b"], ["a", "\x01b"], ["\\", "u"], ["1", "a"], []]
 
     def labels(slips):
         return {
@@ -167,18 +178,16 @@ def test_sets_of_labels_that_hold_separators_stay_apart(table, figures, assert_s
     judges = {"judge": labels(0.3)}
 
     found = examine(
-        table(humans, "annotator", "multilabel"),
-        table(judges, "judge", "multilabel"),
-        alignments=[alignment],
+        humans=table(humans, "annotator", "multilabel"),
+        judges=table(judges, "judge", "multilabel"),
+        alignment=[alignment],
     )
 
-    expected = voirdire.alt_test(
-        judges=judges, humans=humans, alignment=alignment, kind="multilabel"
-    )
+    expected = alt_tests(judges=judges, humans=humans, alignment=alignment, kind="multilabel")
     assert_same(figures(found.results[0]), figures(expected["judge"]))
     universe = set().union(*(set(label) for given in humans.values() for label in given.values()))
     assert set(found.results[0].settings["labels"]) >= universe
-    always = voirdire.alt_test(
+    always = alt_tests(
         judges={"x": {item: ["a\x1fb"] for item in humans["ann"]}},
         humans={name: {item: ["a", "b"] for item in given} for name, given in humans.items()},
         alignment=alignment,
@@ -191,7 +200,9 @@ def test_two_sets_that_join_to_the_same_text_are_two_answers(table):
     humans = {name: {f"i{row}": ["a", "b"] for row in range(40)} for name in ("ann", "bob", "eve")}
     judges = {"joined": {f"i{row}": ["a\x1fb"] for row in range(40)}}
 
-    found = examine(table(humans, "annotator", "multilabel"), table(judges, "judge", "multilabel"))
+    found = examine(
+        humans=table(humans, "annotator", "multilabel"), judges=table(judges, "judge", "multilabel")
+    )
 
     assert found.results[0].advantage_probability == 0.0
 
@@ -216,7 +227,7 @@ def two_questions(make_survey, table):
 def test_questions_are_examined_by_themselves_in_their_order(two_questions, figures, assert_same):
     humans, judges, surveys = two_questions
 
-    found = examine(humans, judges, plan=Plan(epsilon=[0.1, 0.2]))
+    found = examine(humans=humans, judges=judges, plan=Plan(epsilon=[0.1, 0.2]))
 
     places = [(row.question, row.judge, row.epsilon) for row in found.results]
     assert places == [
@@ -227,7 +238,7 @@ def test_questions_are_examined_by_themselves_in_their_order(two_questions, figu
     ]
     for row in found.results:
         survey = surveys[row.question]
-        expected = voirdire.alt_test(
+        expected = alt_tests(
             judges=survey.judges, humans=survey.humans, epsilon=row.epsilon, question=row.question
         )
         assert_same(figures(row), figures(expected[row.judge]))
@@ -236,7 +247,7 @@ def test_questions_are_examined_by_themselves_in_their_order(two_questions, figu
 def test_all_p_values_of_all_questions_share_one_false_discovery_rate(two_questions):
     humans, judges, surveys = two_questions
 
-    found = examine(humans, judges, plan=Plan(epsilon=[0.05, 0.15]))
+    found = examine(humans=humans, judges=judges, plan=Plan(epsilon=[0.05, 0.15]))
 
     assert [(row.judge, row.epsilon) for row in found.pooled] == [
         ("judge0", 0.05),
@@ -265,7 +276,7 @@ def test_all_p_values_of_all_questions_share_one_false_discovery_rate(two_questi
 def test_one_question_is_not_pooled(two_questions):
     humans, judges, _ = two_questions
 
-    found = examine(humans, judges, questions=["helpful"])
+    found = examine(humans=humans, judges=judges, questions=["helpful"])
 
     assert {row.question for row in found.results} == {"helpful"}
     assert found.pooled == ()
@@ -276,7 +287,7 @@ def test_a_question_that_nobody_was_asked_is_refused(two_questions):
     humans, judges, _ = two_questions
 
     with pytest.raises(NoDataError, match="`question` must be one of 'polite', 'helpful', got 'x'"):
-        examine(humans, judges, questions=["x"])
+        examine(humans=humans, judges=judges, questions=["x"])
 
 
 def test_a_question_without_judges_is_refused(two_questions, make_survey, table):
@@ -284,7 +295,7 @@ def test_a_question_without_judges_is_refused(two_questions, make_survey, table)
     judges = table(surveys["polite"].judges, "judge", "choice", question="polite")
 
     with pytest.raises(NoDataError, match="`judges` must hold at least one label for the question"):
-        examine(humans, judges)
+        examine(humans=humans, judges=judges)
 
 
 # Judges, gold labels, drops -------------------------------------------------------------------
@@ -294,8 +305,10 @@ def test_a_judge_alone_gets_what_it_gets_in_company(make_survey, table, figures,
     survey = make_survey()
     humans = table(survey.humans, "annotator", "choice")
 
-    company = examine(humans, table(survey.judges, "judge", "choice"))
-    alone = examine(humans, table({"judge1": survey.judges["judge1"]}, "judge", "choice"))
+    company = examine(humans=humans, judges=table(survey.judges, "judge", "choice"))
+    alone = examine(
+        humans=humans, judges=table({"judge1": survey.judges["judge1"]}, "judge", "choice")
+    )
 
     assert company.judges == ("judge0", "judge1")
     assert alone.judges == ("judge1",)
@@ -309,7 +322,10 @@ def test_a_judge_without_an_annotated_item_is_refused(make_survey, table):
     judges = survey.judges | {"stranger": {"elsewhere": "yes"}}
 
     with pytest.raises(NoDataError, match="got none in common for 'stranger'"):
-        examine(table(survey.humans, "annotator", "choice"), table(judges, "judge", "choice"))
+        examine(
+            humans=table(survey.humans, "annotator", "choice"),
+            judges=table(judges, "judge", "choice"),
+        )
 
 
 def test_gold_labels_of_other_items_are_refused(make_survey, table):
@@ -318,8 +334,8 @@ def test_gold_labels_of_other_items_are_refused(make_survey, table):
 
     with pytest.raises(NoDataError, match="`gold` must share items with `humans`"):
         examine(
-            table(survey.humans, "annotator", "choice"),
-            table(survey.judges, "judge", "choice"),
+            humans=table(survey.humans, "annotator", "choice"),
+            judges=table(survey.judges, "judge", "choice"),
             gold=gold,
         )
 
@@ -332,8 +348,8 @@ def test_two_golden_raters_are_refused(make_survey, table):
 
     with pytest.raises(InputError, match=r"`gold` must hold one label per item.*'first'.*'second'"):
         examine(
-            table(survey.humans, "annotator", "choice"),
-            table(survey.judges, "judge", "choice"),
+            humans=table(survey.humans, "annotator", "choice"),
+            judges=table(survey.judges, "judge", "choice"),
             gold=gold,
         )
 
@@ -345,14 +361,14 @@ def test_everything_set_aside_is_listed_once(make_survey, table):
     gold = survey.humans["ann1"] | {"i9": "perhaps"}
 
     found = examine(
-        table(humans, "annotator", "choice"),
-        table(judges, "judge", "choice"),
-        alignments=["accuracy", "similarity"],
+        humans=table(humans, "annotator", "choice"),
+        judges=table(judges, "judge", "choice"),
+        alignment=["accuracy", "similarity"],
         plan=Plan(epsilon=[0.1, 0.2]),
     )
     with_gold = examine(
-        table(humans, "annotator", "choice"),
-        table(judges, "judge", "choice"),
+        humans=table(humans, "annotator", "choice"),
+        judges=table(judges, "judge", "choice"),
         gold=table({"gold": gold}, "judge", "choice", labels=["yes", "no", "不确定"]),
     )
 
@@ -372,7 +388,8 @@ def test_no_annotation_left_is_an_error(make_survey, table):
 
     with pytest.raises(NoDataError, match="no annotation is left to examine"):
         examine(
-            table(humans, "annotator", "choice"), table(make_survey().judges, "judge", "choice")
+            humans=table(humans, "annotator", "choice"),
+            judges=table(make_survey().judges, "judge", "choice"),
         )
 
 
@@ -384,7 +401,7 @@ def test_an_unknown_alignment_is_refused_before_anything_is_read(make_survey, ta
     )
 
     with pytest.raises(InputError, match="`alignment` must be one of 'accuracy'"):
-        examine(humans, judges, alignments=["accuracy", "kappa"])
+        examine(humans=humans, judges=judges, alignment=["accuracy", "kappa"])
 
 
 # Clusters -------------------------------------------------------------------------------------
@@ -398,15 +415,15 @@ def test_an_item_in_two_clusters_is_refused(make_survey):
         for item, label in labels.items()
     ]
     frame = pl.DataFrame(rows, schema=["item", "annotator", "label", "cluster"], orient="row")
-    humans = table_from_frame(frame, role="annotator", kind="choice", source_name="humans")
+    humans = read_labels(frame, role="annotator", kind="choice", source_name="humans")
     frame = pl.DataFrame({"item": list(survey.judges["judge0"]), "label": "yes"})
-    judges = table_from_frame(frame, role="judge", kind="choice", source_name="judge")
+    judges = read_labels(frame, role="judge", kind="choice", source_name="judge")
 
     with pytest.raises(
         InputError,
         match=r"column `cluster` must be one value per item, got \['c7', 'other'\] for 'i7'",
     ):
-        examine(humans, judges, clustered=True)
+        examine(humans=humans, judges=judges, clusters=True)
 
 
 def test_an_item_in_no_cluster_is_refused(make_survey, table):
@@ -415,9 +432,9 @@ def test_an_item_in_no_cluster_is_refused(make_survey, table):
 
     with pytest.raises(InputError, match="every annotated item, got none for 2, the first 'i58'"):
         examine(
-            table(survey.humans, "annotator", "choice", cluster=clusters),
-            table(survey.judges, "judge", "choice"),
-            clustered=True,
+            humans=table(survey.humans, "annotator", "choice", cluster=clusters),
+            judges=table(survey.judges, "judge", "choice"),
+            clusters=True,
         )
 
 
@@ -430,11 +447,11 @@ def test_clusters_may_stand_on_one_row_of_an_item(make_survey, figures, assert_s
         for item, label in labels.items()
     ]
     frame = pl.DataFrame(rows, schema=["item", "annotator", "label", "cluster"], orient="row")
-    humans = table_from_frame(frame, role="annotator", kind="choice", source_name="humans")
+    humans = read_labels(frame, role="annotator", kind="choice", source_name="humans")
 
-    found = examine(humans, table(survey.judges, "judge", "choice"), clustered=True)
+    found = examine(humans=humans, judges=table(survey.judges, "judge", "choice"), clusters=True)
 
-    expected = voirdire.alt_test(judges=survey.judges, humans=survey.humans, clusters=clusters)
+    expected = alt_tests(judges=survey.judges, humans=survey.humans, clusters=clusters)
     assert_same(figures(found.results[0]), figures(expected["judge0"]))
 
 
@@ -443,7 +460,7 @@ def test_clusters_count_only_when_they_are_asked_for(make_survey, table):
     clusters = {f"i{row}": f"c{row // 2}" for row in range(60)}
     humans = table(survey.humans, "annotator", "choice", cluster=clusters)
 
-    found = examine(humans, table(survey.judges, "judge", "choice"))
+    found = examine(humans=humans, judges=table(survey.judges, "judge", "choice"))
 
     assert found.results[0].settings["n_clusters"] is None
     assert found.results[0].annotators[0].degrees_of_freedom == 59
@@ -456,8 +473,8 @@ def test_questions_that_only_the_judge_answered_share_one_reason():
     annotators = [asked.with_columns(annotator=pl.lit(name), label=True) for name in "xyz"]
 
     found = examine(
-        pl.concat(annotators),
-        judge.with_columns(judge=pl.lit("m"), label=True),
+        humans=pl.concat(annotators),
+        judges=judge.with_columns(judge=pl.lit("m"), label=True),
         kind="boolean",
         around=False,
     )
@@ -468,4 +485,88 @@ def test_questions_that_only_the_judge_answered_share_one_reason():
     ]
     assert {row.reason for row in found.dropped} == {
         "labels of judges for a question that is not examined"
+    }
+
+
+# What an examination gives ---------------------------------------------------------------------
+
+
+def test_a_result_is_named_by_judge_question_alignment_and_margin(make_survey):
+    survey = make_survey("scale")
+    found = examine(
+        judges=survey.judges,
+        humans=survey.humans,
+        kind="scale",
+        alignment=["neg_rmse", "accuracy"],
+        epsilon=[0.1, 0.2],
+        around=False,
+    )
+
+    row = found["judge1", "label", "accuracy", 0.2]
+
+    assert (row.judge, row.alignment, row.epsilon) == ("judge1", "accuracy", 0.2)
+    assert found["judge1", None, "accuracy", 0.2] is row
+    for key in ("judge1", ("judge1", "label"), ("nobody", "label", "accuracy", 0.2)):
+        with pytest.raises(KeyError, match="There are judge 'judge0', 'judge1'; question 'label'"):
+            found[key]
+    alone = examine(judges=survey.judges["judge0"], humans=survey.humans, kind="scale")
+    assert alone["judge"] is alone.results[0]
+
+
+def test_a_frame_has_a_row_for_each_result(make_survey):
+    survey = make_survey()
+    found = examine(judges=survey.judges, humans=survey.humans, epsilon=[0.1, 0.2], around=False)
+
+    frame = found.frame()
+
+    assert frame.height == len(found.results) == 4
+    for row, result in zip(frame.iter_rows(named=True), found.results, strict=True):
+        assert row.pop("n_failures") == result.worst_case.n_failures
+        assert row == {name: getattr(result, name) for name in row}
+
+
+# Pairwise ---------------------------------------------------------------------------------------
+
+
+def test_between_two_responses_one_tie_is_half_a_point():
+    rng = np.random.default_rng(5)
+    sides = np.array(["A", "B", "tie"])
+    humans = {name: dict(enumerate(sides[rng.integers(0, 3, 60)].tolist())) for name in "abc"}
+    judge = dict(enumerate(sides[rng.integers(0, 3, 60)].tolist()))
+
+    found = voirdire.alt_test(judge, humans, kind="pairwise")
+
+    def score(first, second):
+        return 0.5 if (first == "tie") != (second == "tie") else float(first == second)
+
+    expected = alt_test_oracle(judge, humans, alignment="similarity", similarity=score)
+    assert found.alignment == "accuracy"
+    assert found.advantage_probability == pytest.approx(expected["advantage_probability"])
+    for row in found.annotators:
+        known = expected["annotators"][row.annotator]
+        counts = (row.n_judge_wins, row.n_ties, row.n_human_wins)
+        assert counts == (known["wins"], known["ties"], known["losses"])
+
+
+# Strange labels ---------------------------------------------------------------------------------
+
+
+def test_labels_in_sets_are_compared_one_by_one():
+    humans = {
+        name: {i: [["a"], ["b"], ["c"]][(i + (i % 9 == k)) % 3] for i in range(60)}
+        for k, name in enumerate("xyz")
+    }
+    known = {i: [["a", "b"], ["b", "c"], ["a"]][i % 3] for i in range(60)}
+    strange = known | {i: ["a", "d"] for i in range(6)}
+
+    def codes(judge):
+        result = voirdire.alt_test(judge, humans, alignment="jaccard", labels=None)
+        return {row.code: row.figures for row in result.cautions}
+
+    assert "strange_labels" not in codes(known)
+    assert codes(strange)["strange_labels"] == {
+        "label": "d",
+        "human_label": "c",
+        "n_strange": 6,
+        "n_answers": 60,
     }

@@ -23,7 +23,7 @@ from voirdire import (
     Verdicts,
     stats,
 )
-from voirdire.io import ItemBatch, LabelTable, join_tables, read_labels, table_from_frame
+from voirdire.io import ItemBatch, LabelTable, join_tables, read_labels
 from voirdire.reporting import (
     ExaminationTables,
     certificate_to_json,
@@ -65,16 +65,9 @@ def same_length(first: NDArray[Any], second: NDArray[Any]) -> NDArray[np.float64
     return np.asarray(np.char.str_len(first) == np.char.str_len(second), dtype=np.float64)
 
 
-# One judge and one ε give a result, several ε a list, several judges a dict of either.
+# One judge and one ε give one result.
 assert_type(voirdire.alt_test(judge, humans), AltTestResult)
 assert_type(voirdire.alt_test(judge, humans, epsilon=0.1), AltTestResult)
-assert_type(voirdire.alt_test(judge, humans, epsilon=[0.1, 0.2]), list[AltTestResult])
-assert_type(voirdire.alt_test(judge, humans, epsilon=(0.1,)), list[AltTestResult])
-assert_type(voirdire.alt_test(judges={"j": judge}, humans=humans), dict[str, AltTestResult])
-assert_type(
-    voirdire.alt_test(judges={"j": judge}, humans=humans, epsilon=[0.1, 0.2]),
-    dict[str, list[AltTestResult]],
-)
 assert_type(voirdire.outperforms_humans(judge, humans, gold=judge), AltTestResult)
 
 # Every kind of label, every setting.
@@ -93,14 +86,14 @@ voirdire.alt_test(judge, humans, min_items=10, min_annotators=3, false_discovery
 voirdire.alt_test(pl.DataFrame(), pl.DataFrame())
 voirdire.alt_test(pd.DataFrame(), pd.DataFrame())
 voirdire.alt_test(pa.table({}), pa.table({}))
-voirdire.alt_test(judges={"j": pl.DataFrame()}, humans=humans)
+voirdire.examine(judges={"j": pl.DataFrame()}, humans=humans, epsilon=[0.1, 0.2])
 
 # Closed sets of words are closed.
-voirdire.alt_test(judge, humans, alignment="kappa")  # type: ignore[call-overload]
-voirdire.alt_test(judge, humans, epsilon_mode="ratio")  # type: ignore[call-overload]
-voirdire.alt_test(judge, humans, method="wilcoxon")  # type: ignore[call-overload]
-voirdire.alt_test(judge, humans, weights="balanced")  # type: ignore[call-overload]
-voirdire.alt_test(judge, humans, "accuracy")  # type: ignore[call-overload]
+voirdire.alt_test(judge, humans, alignment="kappa")  # type: ignore[arg-type]
+voirdire.alt_test(judge, humans, epsilon_mode="ratio")  # type: ignore[arg-type]
+voirdire.alt_test(judge, humans, method="wilcoxon")  # type: ignore[arg-type]
+voirdire.alt_test(judge, humans, weights="balanced")  # type: ignore[arg-type]
+voirdire.alt_test(judge, humans, "accuracy")  # type: ignore[call-arg, arg-type]
 
 
 def read_a_result(result: AltTestResult) -> None:
@@ -149,11 +142,13 @@ def examine_files(path: str, frame: pl.DataFrame) -> None:
     assert_type(table, LabelTable)
     assert_type(table.frame, pl.DataFrame)
     assert_type(table.dropped, tuple[Dropped, ...])
-    judges = table_from_frame(frame, role="judge", kind="multilabel", source_name="judges")
+    judges = read_labels(frame, role="judge", kind="multilabel", source_name="judges")
     assert_type(join_tables([judges, judges]), LabelTable)
 
     plan = TestPlan(epsilon=[0.1, 0.2], method="exact", seed=1)
-    found = examine(table, judges, alignments=["jaccard", "hamming"], plan=plan, labels=["a"])
+    found = examine(
+        humans=table, judges=judges, alignment=["jaccard", "hamming"], plan=plan, labels=["a"]
+    )
     assert_type(found, Examination)
     assert_type(found.results, tuple[AltTestResult, ...])
     assert_type(found.pooled, tuple[PooledResult, ...])
@@ -169,10 +164,10 @@ def examine_files(path: str, frame: pl.DataFrame) -> None:
     assert_type(record.content_hash, str)
     assert_type(certificate_to_json(record), str)
 
-    read_labels(path, role="annotator", kind="pairwise")  # type: ignore[arg-type]
+    read_labels(path, role="annotator", kind="pairwise")
     read_labels(path, role="human", kind="choice")  # type: ignore[arg-type]
     TestPlan(method="wilcoxon")  # type: ignore[arg-type]
-    examine(table, judges, alignments=["kappa"])  # type: ignore[list-item]
+    examine(humans=table, judges=judges, alignment=["kappa"])  # type: ignore[list-item]
 
 
 def catch(error: voirdire.VoirdireError) -> None:
@@ -185,7 +180,7 @@ def catch(error: voirdire.VoirdireError) -> None:
 
 
 def around_the_test(found: Examination, result: AltTestResult) -> None:
-    assert_type(voirdire.examine(humans, {"mine": judge}, kind="choice"), Examination)
+    assert_type(voirdire.examine(humans=humans, judges={"mine": judge}, kind="choice"), Examination)
     [question] = found.questions
     assert_type(question, QuestionFindings)
     assert_type(question.comparisons, tuple[JudgeDifference, ...])

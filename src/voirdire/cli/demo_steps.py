@@ -129,9 +129,9 @@ def _examined(folder: Path, question: str) -> Examination:
     )
     judges = read_labels(folder / "judges.jsonl", role="judge", question=question, **reading)
     return examine(
-        humans,
-        judges,
-        alignments=ALIGNMENTS[question],
+        judges=judges,
+        humans=humans,
+        alignment=ALIGNMENTS[question],
         plan=TestPlan(epsilon=EPSILONS),
         labels=reading.get("labels"),
         metadata=read_metadata(folder / "texts.jsonl", columns=["language"]),
@@ -185,8 +185,8 @@ def judge_responses(folder: Path) -> JudgedResponses:
     humans = read_labels(folder / "response_annotations.jsonl", role="annotator", kind="boolean")
     judges = read_labels(verdicts, role="judge", kind="boolean")
     examination = examine(
-        humans,
-        _asked_of_both(judges, humans),
+        judges=_asked_of_both(judges, humans),
+        humans=humans,
         plan=TestPlan(epsilon=EPSILON, weights=WEIGHTS),
         metadata=read_metadata(responses, columns=["language"]),
     )
@@ -209,8 +209,7 @@ def _write_certificate(
 
 def _asked_of_both(judges: LabelTable, humans: LabelTable) -> LabelTable:
     """Leave out the completion classes: they follow from the answers, and nobody was asked."""
-    asked = humans.frame["question"].unique().to_list()
-    return replace(judges, frame=judges.frame.filter(judges.frame["question"].is_in(asked)))
+    return judges.of_questions(humans.questions)
 
 
 def _n_true(humans: LabelTable) -> dict[str, int]:

@@ -50,7 +50,7 @@ def examine_command(
     *,
     call: Call,
     humans: Files,
-    judges: Files,
+    judges: Files = [],
     gold: File = None,
     items: File = None,
     questions: Annotated[list[str], Parameter(name="--question")] = [],
@@ -71,9 +71,10 @@ def examine_command(
     Parameters
     ----------
     humans
-        Annotations: CSV, JSONL, JSON or Parquet, long or wide; - reads standard input.
+        Annotations: CSV, JSONL, JSON, Parquet or XLSX, long or wide; - reads standard input.
     judges
-        Judge labels, likewise; or a folder of them.
+        Judge labels, likewise; or a folder of them. By default those of --humans that
+        --judge-column names.
     gold
         Gold labels that stand for the other annotators; ε defaults to 0: does the judge outperform
         the humans?
@@ -99,7 +100,13 @@ def examine_command(
     """
     alignments = list(dict.fromkeys(alignments))
     reading = declare_kind(reading, alignments)
-    sources = [*humans, *judges, gold, items]
+    if not judges and not reading.judge_columns:
+        msg = (
+            "`--judges` must be given, or `--judge-column` where one file holds people and judges."
+        )
+        raise UsageError(msg)
+    judges = judges or humans
+    sources = [*humans, *(judges if judges is not humans else []), gold, items]
     if sources.count("-") > 1:
         msg = "standard input (-) can be read once, got it twice."
         raise UsageError(msg)
@@ -118,16 +125,17 @@ def examine_command(
         from voirdire.studies import examine
 
         examination = examine(
-            study.humans,
-            study.judges,
-            alignments=alignments,
+            judges=study.judges,
+            humans=study.humans,
+            alignment=alignments,
             plan=plan,
             questions=questions or None,
             labels=reading.labels,
             gold=study.gold,
-            clustered=reading.cluster is not None,
+            clusters=reading.cluster is not None,
             metadata=metadata,
         )
+    say(examination.understood)
     if certificate is not None:
         _write_certificate(certificate, examination, study, reading, plan.epsilon_reason)
     if report is not None:

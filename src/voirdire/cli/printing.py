@@ -12,7 +12,11 @@ import warnings
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any, TextIO
 
-from voirdire.errors import DegenerateDataWarning
+from voirdire.errors import (
+    DegenerateDataWarning,
+    DoubtfulLabelsWarning,
+    DroppedRowsWarning,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,7 +39,8 @@ __all__ = [
 def progress(doing: str) -> Iterator[None]:
     """Show that work goes on, on a terminal; warnings are part of the result and not repeated."""
     with warnings.catch_warnings(), _spinner(doing):
-        warnings.simplefilter("ignore", DegenerateDataWarning)
+        for told in (DegenerateDataWarning, DoubtfulLabelsWarning, DroppedRowsWarning):
+            warnings.simplefilter("ignore", told)
         yield
 
 

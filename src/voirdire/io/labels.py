@@ -1,161 +1,387 @@
-"""A raw label becomes a label of the declared kind, or gets the reason why it cannot."""
+"""Labels of people and judges: how they are read, and the one form in which they travel."""
 
 from __future__ import annotations
 
+import unicodedata
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import polars as pl
 
-from voirdire._types import FALSE_WORDS, TRUE_WORDS
-from voirdire.errors import InputError
-from voirdire.io.label_sets import sets_of_lists, sets_of_text
-from voirdire.io.missing import is_blank, is_cannot_tell, is_missing_word
-from voirdire.io.reasons import Status
-from voirdire.io.values import number_text, texts
+from voirdire._validation import shorten
+from voirdire.errors import InputError, NoDataError
+from voirdire.io.cells import Coded, label_text
+from voirdire.io.files import place
+from voirdire.records import Dropped
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
-    from voirdire.io.request import Request
+    from numpy.typing import NDArray
 
-__all__ = ["declared_labels", "label_dtype", "with_labels"]
+    from voirdire._types import QuestionKind
 
-
-def label_dtype(kind: str) -> pl.DataType:
-    """Give the dtype of `LabelTable.frame["label"]` for a kind of question."""
-    if kind == "scale":
-        return pl.Float64()
-    return pl.List(pl.String) if kind == "multilabel" else pl.String()
+__all__ = ["LabelTable", "check_spellings", "fold", "join_tables"]
 
 
-def declared_labels(request: Request) -> list[Any] | None:
-    """Put the declared universe in the form that labels of this kind take."""
-    if request.labels is None:
-        return None
-    if request.kind == "scale":
-        return [float(label) for label in request.labels]
-    words = [word for word in texts(list(request.labels), source="`labels`") if word is not None]
-    if request.kind != "boolean":
-        return words
-    truths = pl.DataFrame({"x": words}).select(_truth(pl.col("x"))).to_series().to_list()
-    if None in truths:
-        message = (
-            f"`labels` must be truth values under kind 'boolean', got {words!r}. "
-            "Leave it out, or declare kind='choice'."
-        )
-        raise InputError(message)
-    return truths
+@dataclass(frozen=True, kw_only=True, eq=False)
+class LabelTable:
+    """Labels of several raters, one row per question, item and rater.
 
-
-def with_labels(frame: pl.DataFrame, *, request: Request) -> pl.DataFrame:
-    """Add `label` (typed, null where unusable), `status` and `shown` (what stood there).
-
-    The frame has a column `raw` of dtype String, Float64 or List(String), and may have a
-    column `probability`, which goes before `raw` where it is not null.
+    Attributes
+    ----------
+    kind : str
+        The kind of question.
+    question, item, rater : Coded
+        Names, one code per row.
+    label : Coded
+        Labels in the form of their kind: bool, str, float, or frozenset of str; -1 is none.
+    failure : Coded
+        Why a judge gave no usable answer; -1 is no failure.
+    cluster, seen : Coded or None
+        What an item shares its source with; which judge's answer the annotator had seen.
+    source : Coded
+        What files or frames are called.
+    lines : ndarray of int
+        The 1-based line of a text file or row of a table; 0 where the format has neither.
+    dropped : tuple of Dropped
+        What was set aside, with its reason and place.
+    n_unread : int
+        How many of these could not be read, as `more than one in ten` counts them.
+    thresholds : tuple of float
+        The thresholds that judges' labels were made with, where the table declares them.
+    fingerprints : mapping of str to tuple of str
+        For each judge that has any: the fingerprints of its verdicts.
+    notes : tuple of str
+        What was found about the file that a reader should know, a sentence each.
     """
-    declared = declared_labels(request)
-    dtype = frame["raw"].dtype
-    if dtype == pl.Float64:
-        typed = _from_numbers(frame, missing=request.missing)
-    elif dtype == pl.List(pl.String):
-        typed = sets_of_lists(frame, declared=declared)
-    elif request.kind == "multilabel":
-        typed = _missing_first(frame, request=request)
-        typed = sets_of_text(typed, separator=request.separator, declared=declared)
-    else:
-        typed = _from_text(_missing_first(frame, request=request), kind=request.kind)
-    if "probability" in frame.columns:
-        typed = _from_probability(typed, threshold=request.cut)
-    if declared is not None and request.kind != "multilabel":
-        typed = _unless(typed, pl.col("label").is_in(declared), Status.OUTSIDE)
-    usable = pl.col("status") == Status.USABLE
-    typed = typed.with_columns(label=pl.when(usable).then(pl.col("label")))
-    return typed if "shown" in typed.columns else _with_shown(typed)
+
+    kind: QuestionKind
+    question: Coded
+    item: Coded
+    rater: Coded
+    label: Coded
+    failure: Coded
+    cluster: Coded | None = None
+    seen: Coded | None = None
+    source: Coded
+    lines: NDArray[np.uint32]
+    dropped: tuple[Dropped, ...] = ()
+    thresholds: tuple[float, ...] = ()
+    fingerprints: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.lines)
+
+    def where(self, kept: NDArray[np.bool_]) -> LabelTable:
+        """Return some rows."""
+        columns = {
+            name: column.where(kept)
+            for name in (
+                "question",
+                "item",
+                "rater",
+                "label",
+                "failure",
+                "cluster",
+                "seen",
+                "source",
+            )
+            if (column := getattr(self, name)) is not None
+        }
+        return replace(self, **columns, lines=self.lines[kept])
+
+    def of_questions(self, questions: Sequence[str]) -> LabelTable:
+        """Return the rows of some questions."""
+        return self.where(_is_one_of(self.question, questions))
+
+    def of_raters(self, raters: Sequence[str]) -> LabelTable:
+        """Return the rows of some raters, and what of theirs was set aside."""
+        kept = self.where(_is_one_of(self.rater, raters))
+        dropped = tuple(row for row in self.dropped if row.rater is None or row.rater in raters)
+        return replace(kept, dropped=dropped)
+
+    @cached_property
+    def questions(self) -> list[str]:
+        """The questions, in order of appearance."""
+        return self.question.used()
+
+    @cached_property
+    def raters(self) -> list[str]:
+        """The raters, in order of appearance."""
+        return self.rater.used()
+
+    @cached_property
+    def frame(self) -> pl.DataFrame:
+        """The same as a data frame.
+
+        Columns `question`, `item`, `rater` (String), `label` (String ``"true"`` or ``"false"`` for
+        boolean, String for choice and text, Float64 for scale, sorted List(String) for multilabel),
+        `failure` (String, null = none; then `label` is null), `cluster` and `seen_judge` (String,
+        null = none), `source` (Categorical) and `line` (UInt32, null where there is none).
+        """
+        nothing = Coded([], np.full(len(self), -1, np.int32))
+        lines = pl.Series("line", self.lines, dtype=pl.UInt32)
+        return pl.DataFrame(
+            {
+                "question": _series(self.question),
+                "item": _series(self.item),
+                "rater": _series(self.rater),
+                "label": _label_series(self.label, self.kind),
+                "failure": _series(self.failure),
+                "cluster": _series(self.cluster or nothing),
+                "seen_judge": _series(self.seen or nothing),
+                "source": _series(self.source).cast(pl.Categorical),
+                "line": lines.to_frame().select(pl.when(pl.col("line") > 0).then("line"))["line"],
+            }
+        )
 
 
-def _with_shown(frame: pl.DataFrame) -> pl.DataFrame:
-    """Add what stood in the rows with an unknown label, as text."""
-    unknown = pl.col("status") >= Status.first_unknown()
-    if not frame.select(unknown.any()).item():
-        return frame.with_columns(shown=pl.lit(None, dtype=pl.String))
-    raw = frame.select(pl.when(unknown).then(pl.col("raw"))).to_series()
-    shown = texts(raw, source="labels") if raw.dtype != pl.Float64 else raw.cast(pl.String)
-    return frame.with_columns(shown=shown)
+def _is_one_of(column: Coded, wanted: Sequence[str]) -> NDArray[np.bool_]:
+    chosen = [code for code, value in enumerate(column.values) if value in set(wanted)]
+    return np.isin(column.codes, chosen)
 
 
-def _missing_first(frame: pl.DataFrame, *, request: Request) -> pl.DataFrame:
-    """Say of text whether it is an answer at all."""
-    raw = pl.col("raw")
-    declared = None
-    if request.labels is not None:
-        declared = [label for label in request.labels if isinstance(label, str)]
-    status = (
-        pl.when(is_blank(raw) | is_missing_word(raw, request.missing))
-        .then(Status.MISSING)
-        .when(is_cannot_tell(raw, declared=declared))
-        .then(Status.CANNOT_TELL)
-        .otherwise(Status.USABLE)
-    )
-    return frame.with_columns(status=status.cast(pl.UInt8), shown=raw)
+def _series(column: Coded) -> pl.Series:
+    values = pl.Series([*column.values, None], dtype=pl.String)
+    return values.gather(np.where(column.codes < 0, len(column.values), column.codes))
 
 
-def _from_text(frame: pl.DataFrame, *, kind: str) -> pl.DataFrame:
-    raw = pl.col("raw")
-    if kind in ("choice", "text"):
-        return frame.with_columns(label=raw)
-    label = (
-        _truth(raw) if kind == "boolean" else raw.str.strip_chars().cast(pl.Float64, strict=False)
-    )
-    frame = frame.with_columns(label=label)
-    readable = pl.col("label").is_not_null()
+def _label_series(column: Coded, kind: QuestionKind) -> pl.Series:
     if kind == "scale":
-        readable &= pl.col("label").is_finite()
-    return _unless(frame, readable, Status.UNREADABLE)
+        values = pl.Series([*column.values, None], dtype=pl.Float64)
+    elif kind == "multilabel":
+        sets = [sorted(labels) for labels in column.values]
+        values = pl.Series([*sets, None], dtype=pl.List(pl.String))
+    else:
+        words = [label_text(label) for label in column.values]
+        values = pl.Series([*words, None], dtype=pl.String)
+    return values.gather(np.where(column.codes < 0, len(column.values), column.codes))
 
 
-def _truth(text: pl.Expr) -> pl.Expr:
-    word = text.str.strip_chars().str.to_lowercase()
-    return (
-        pl.when(word.is_in(TRUE_WORDS))
-        .then(pl.lit("true"))
-        .when(word.is_in(FALSE_WORDS))
-        .then(pl.lit("false"))
+def fold(text: str) -> str:
+    """Give the form in which spellings that differ by case, width or white space are one."""
+    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+
+
+def check_spellings(names: Iterable[str], *, what: str, way_out: str) -> None:
+    """Refuse names that differ by case, width or white space only."""
+    known: dict[str, str] = {}
+    for name in names:
+        first = known.setdefault(fold(name), name)
+        if first != name:
+            msg = (
+                f"{what} must be written alike, got {shorten(first)!r} and {shorten(name)!r}. "
+                f"{way_out}"
+            )
+            raise InputError(msg)
+
+
+def label_words(label: Coded) -> list[str]:
+    """List the words that labels consist of; numbers and truth values have none."""
+    words: dict[str, None] = {}
+    for value in label.values:
+        if isinstance(value, frozenset):
+            words |= dict.fromkeys(sorted(value))
+        elif isinstance(value, str):
+            words[value] = None
+    return list(words)
+
+
+def join_tables(tables: Iterable[LabelTable]) -> LabelTable:
+    """Put tables of one kind under each other.
+
+    Parameters
+    ----------
+    tables : iterable of LabelTable
+        At least one; all of the same kind.
+
+    Returns
+    -------
+    LabelTable
+        All rows in the order of the tables. A label that two tables repeat is kept once and
+        listed as ``"duplicate row"``.
+
+    Raises
+    ------
+    InputError
+        If there is no table, if kinds differ, if a rater gave one item two different labels, or if
+        verdicts of one judge on one question were made in different ways.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from voirdire.io import join_tables, read_labels
+    >>> ann = pl.DataFrame({"item": ["a", "b"], "annotator": "ann", "label": ["yes", "no"]})
+    >>> bob = pl.DataFrame({"item": ["a", "b"], "annotator": "bob", "label": ["yes", "yes"]})
+    >>> tables = [read_labels(frame, role="annotator", kind="boolean") for frame in (ann, bob)]
+    >>> join_tables(tables).raters
+    ['ann', 'bob']
+    """
+    listed = list(tables)
+    if not listed:
+        msg = "`tables` must hold at least one table, got none. Read a file first."
+        raise InputError(msg)
+    kinds = sorted({table.kind for table in listed})
+    if len(kinds) > 1:
+        msg = (
+            f"`tables` must be of one kind of question, got {kinds!r}. "
+            "Examine the kinds one after the other."
+        )
+        raise InputError(msg)
+    if len(listed) == 1:
+        return listed[0]
+    _refuse_mixed_runs(listed)
+    joined = {
+        name: Coded.join([getattr(table, name) for table in listed])
+        for name in ("question", "item", "rater", "label", "failure", "source")
+    }
+    for name in ("cluster", "seen"):
+        if any(getattr(table, name) is not None for table in listed):
+            nothing = [Coded([], np.full(len(table), -1, np.int32)) for table in listed]
+            parts = [getattr(t, name) or none for t, none in zip(listed, nothing, strict=True)]
+            joined[name] = Coded.join(parts)
+    whole = LabelTable(
+        kind=listed[0].kind,
+        **joined,
+        lines=np.concatenate([table.lines for table in listed]),
+        dropped=tuple(row for table in listed for row in table.dropped),
+        thresholds=tuple(sorted({value for table in listed for value in table.thresholds})),
+        fingerprints=join_fingerprints([table.fingerprints for table in listed]),
+        notes=tuple(note for table in listed for note in table.notes),
+    )
+    return without_repeats(whole)
+
+
+def join_fingerprints(
+    found: Iterable[Mapping[str, tuple[str, ...]]],
+) -> dict[str, tuple[str, ...]]:
+    """Put the fingerprints of each judge together, in order."""
+    joined: dict[str, set[str]] = {}
+    for fingerprints in found:
+        for rater, values in fingerprints.items():
+            joined.setdefault(rater, set()).update(values)
+    return {rater: tuple(sorted(joined[rater])) for rater in sorted(joined)}
+
+
+def _refuse_mixed_runs(tables: Sequence[LabelTable]) -> None:
+    """Refuse tables whose verdicts by one judge on one question have no fingerprint in common."""
+    seen: dict[tuple[str, str], tuple[LabelTable, set[str]]] = {}
+    for table in tables:
+        for rater in table.fingerprints:
+            found = {*table.fingerprints[rater]}
+            for question in table.of_raters([rater]).questions:
+                first, known = seen.setdefault((rater, question), (table, found))
+                if found and known and not found & known:
+                    msg = (
+                        f"verdicts by {shorten(rater)!r} on {shorten(question)!r} must be of one "
+                        f"run with one fingerprint, got others in {_source(table)} than in "
+                        f"{_source(first)}. Name the judge of each run differently."
+                    )
+                    raise InputError(msg)
+                known |= found
+
+
+def _source(table: LabelTable) -> str:
+    return shorten(table.source.used()[0])
+
+
+def split_raters(tables: Iterable[LabelTable]) -> dict[str, dict[str, int]]:
+    """Find judges whose verdicts on a question stand in several tables, about other items in each.
+
+    Returns by judge the number of items in each source.
+    """
+    items: dict[tuple[str, str], dict[str, set[str]]] = {}
+    for table in tables:
+        for rater in table.fingerprints:
+            mine = table.of_raters([rater])
+            for question in mine.questions:
+                found = items.setdefault((rater, question), {})
+                found.setdefault(_source(table), set()).update(
+                    mine.of_questions([question]).item.used()
+                )
+    return {
+        rater: {source: len(names) for source, names in found.items()}
+        for (rater, _), found in items.items()
+        if any(names != next(iter(found.values())) for names in found.values())
+    }
+
+
+def without_repeats(table: LabelTable) -> LabelTable:
+    """Keep the first of equal labels by one rater; two different ones are refused."""
+    n_items, n_raters = len(table.item.values) + 1, len(table.rater.values) + 1
+    key = (table.question.codes.astype(np.int64) * n_items + table.item.codes) * n_raters
+    key += table.rater.codes
+    _, first, place_of = np.unique(key, return_index=True, return_inverse=True)
+    if len(first) == len(key):
+        return table
+    original = first[place_of]
+    repeats = np.flatnonzero(original != np.arange(len(key)))
+    differs = (table.label.codes[repeats] != table.label.codes[original[repeats]]) | (
+        table.failure.codes[repeats] != table.failure.codes[original[repeats]]
+    )
+    clash = differs & ~_both_failed(table, repeats, original[repeats])
+    if clash.any():
+        row = int(repeats[clash][0])
+        _refuse_contradiction(table, int(original[row]), row)
+    drops = [drop_of(table, row, reason="duplicate row") for row in repeats.tolist()]
+    kept = np.ones(len(key), dtype=np.bool_)
+    kept[repeats] = False
+    return replace(table.where(kept), dropped=(*table.dropped, *drops))
+
+
+def _both_failed(
+    table: LabelTable, rows: NDArray[np.intp], others: NDArray[np.intp]
+) -> NDArray[np.bool_]:
+    return (table.failure.codes[rows] >= 0) & (table.failure.codes[others] >= 0)
+
+
+def drop_of(table: LabelTable, row: int, *, reason: str) -> Dropped:
+    """Say of a row that it is set aside."""
+
+    def value(column: Coded) -> Any:
+        code = column.codes[row]
+        return None if code < 0 else column.values[code]
+
+    label = value(table.label)
+    line = int(table.lines[row])
+    return Dropped(
+        reason=reason,
+        source=value(table.source) or "",
+        line=line or None,
+        item=value(table.item),
+        rater=value(table.rater),
+        question=value(table.question),
+        value=None if label is None else shorten(_shown_label(label)),
     )
 
 
-def _from_numbers(frame: pl.DataFrame, *, missing: Sequence[str]) -> pl.DataFrame:
-    raw = pl.col("raw")
-    absent = raw.is_null()
-    if missing:
-        word = number_text(raw, pl.Float64())
-        absent |= is_missing_word(word, missing).fill_null(value=False)
-    status = (
-        pl.when(absent)
-        .then(Status.MISSING)
-        .when(raw.is_finite())
-        .then(Status.USABLE)
-        .otherwise(Status.UNREADABLE)
+def _shown_label(label: Any) -> str:
+    return ", ".join(sorted(label)) if isinstance(label, frozenset) else label_text(label)
+
+
+def _refuse_contradiction(table: LabelTable, first: int, second: int) -> None:
+    one, other = (drop_of(table, row, reason="") for row in (first, second))
+
+    def shown(row: int, drop: Dropped) -> str:
+        code = table.failure.codes[row]
+        if code >= 0:
+            return f"a failure ({shorten(table.failure.values[code])})"
+        return repr(drop.value)
+
+    msg = (
+        f"{place(other.source, line=other.line)}: `label` must be given once per question, item "
+        f"and rater, got {shown(second, other)} after {shown(first, one)} in "
+        f"{place(one.source, line=one.line)} (question {shorten(other.question or '')!r}, item "
+        f"{shorten(other.item or '')!r}, rater {shorten(other.rater or '')!r}). Keep one of them."
     )
-    return frame.with_columns(label=raw, status=status.cast(pl.UInt8))
+    raise InputError(msg)
 
 
-def _from_probability(frame: pl.DataFrame, *, threshold: float) -> pl.DataFrame:
-    """Where a row has a probability, the label is whether it reaches the threshold."""
-    given = ~is_blank(pl.col("probability"))
-    value = pl.col("probability").str.strip_chars().cast(pl.Float64, strict=False)
-    sound = value.is_between(0, 1).fill_null(value=False)
-    label = pl.when(value >= threshold).then(pl.lit("true")).otherwise(pl.lit("false"))
-    status = pl.when(sound).then(Status.USABLE).otherwise(Status.NO_PROBABILITY)
-    return frame.with_columns(
-        label=pl.when(given).then(label).otherwise(pl.col("label")),
-        status=pl.when(given).then(status.cast(pl.UInt8)).otherwise(pl.col("status")),
-        shown=pl.when(given).then(pl.col("probability")).otherwise(pl.col("shown")),
-    )
-
-
-def _unless(frame: pl.DataFrame, condition: pl.Expr, status: int) -> pl.DataFrame:
-    """Give a status to the rows that were usable so far and fail a condition."""
-    failing = (pl.col("status") == Status.USABLE) & ~condition
-    return frame.with_columns(
-        status=pl.when(failing).then(pl.lit(status, dtype=pl.UInt8)).otherwise(pl.col("status"))
-    )
+def refuse_nothing(table_source: str) -> None:
+    """Refuse a source without a row."""
+    msg = f"{table_source}: must hold at least one label, got no rows. Add some."
+    raise NoDataError(msg)

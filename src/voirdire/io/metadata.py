@@ -6,24 +6,18 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import polars as pl
 
-from voirdire._validation import check_choice, shorten
+from voirdire._validation import shorten
 from voirdire.errors import InputError, NoDataError
-from voirdire.io.delimited import read_delimited
-from voirdire.io.frames import open_frame
-from voirdire.io.json_text import decode_document, pairs_of
-from voirdire.io.jsonl import decode_rows, table_of_objects
-from voirdire.io.missing import is_blank
-from voirdire.io.parquet import read_parquet
-from voirdire.io.raw import place
-from voirdire.io.request import FileFormat
-from voirdire.io.sources import check_utf8, format_of, read_bytes, source_name
+from voirdire.io.files import DataFile, place
+from voirdire.io.rows import open_frame, open_table
 from voirdire.io.values import first_of_each_sort, numbers, texts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from voirdire.io.raw import Column, RawTable
-    from voirdire.io.sources import Source
+    from voirdire.io.declared import FileFormat
+    from voirdire.io.files import Source
+    from voirdire.io.rows import Column, Table
 
 __all__ = ["metadata_from_frame", "read_metadata"]
 
@@ -51,7 +45,7 @@ def read_metadata(
         The column with the items' ids; by default `item`, or else `id`.
     columns : sequence of str, optional
         The other columns to read; by default all.
-    format : {"csv", "tsv", "jsonl", "json", "parquet"}, optional
+    format : {"csv", "tsv", "jsonl", "json", "parquet", "xlsx"}, optional
         How the file is written; by default the ending of its name says, JSONL for a stream. A
         JSON file is a list of objects, or an object of objects by item.
 
@@ -83,21 +77,10 @@ def read_metadata(
     >>> read_metadata(io.BytesIO(text.encode()), format="csv").rows()
     [('1', 'web', 120.0), ('2', 'chat', 80.0)]
     """
-    chosen = format or format_of(source)
-    check_choice("format", chosen, FileFormat)
-    if chosen in ("csv", "tsv"):
-        table = read_delimited(source, separator="," if chosen == "csv" else "\t")
-        return _frame(table, item=item, columns=columns, untyped=True)
-    if chosen == "parquet":
-        return _frame(read_parquet(source), item=item, columns=columns)
-    if chosen == "jsonl":
-        rows, lines = decode_rows(source)
-        table = table_of_objects(rows, lines, source=source_name(source))
-        return _frame(table, item=item, columns=columns)
-    if chosen == "json":
-        return _frame(_json_table(source, item=item), item=item, columns=columns)
-    message = f"`format` must be csv, tsv, jsonl, json or parquet for metadata, got {chosen!r}."
-    raise InputError(message)
+    file = DataFile(source, format=format, held="item")
+    is_text = file.format in ("csv", "tsv", "xlsx")
+    table = open_table(file, id_column=item or ITEM)
+    return _frame(table, item=item, columns=columns, untyped=is_text)
 
 
 def metadata_from_frame(
@@ -139,34 +122,8 @@ def metadata_from_frame(
     return _frame(open_frame(frame, source_name), item=item, columns=columns)
 
 
-def _json_table(source: Source, *, item: str | None) -> RawTable:
-    name = source_name(source)
-    data = read_bytes(source)
-    check_utf8(data, source=name)
-    document = decode_document(data, source=name)
-    if isinstance(document, dict):
-        pairs = pairs_of(document)
-        rows = [
-            {**value, item or ITEM: key} if isinstance(value, dict) else value
-            for key, value in pairs
-        ]
-    elif isinstance(document, list):
-        rows = document
-    else:
-        message = f"{name}: JSON must be an object or a list, got {shorten(repr(document))}. "
-        raise InputError(message + 'Write [{"item": ..., "source": ...}].')
-    if not rows:
-        message = f"{name}: must hold at least one item, got an empty {type(document).__name__}. "
-        raise NoDataError(message + "Add some.")
-    for number, row in enumerate(rows, start=1):
-        if not isinstance(row, dict):
-            message = f"{name}:{number}: row must be a JSON object, got {shorten(repr(row))}. "
-            raise InputError(message + 'Write {"item": ..., "source": ...}.')
-    return table_of_objects(rows, range(1, len(rows) + 1), source=name)
-
-
 def _frame(
-    table: RawTable, *, item: str | None, columns: Sequence[str] | None, untyped: bool = False
+    table: Table, *, item: str | None, columns: Sequence[str] | None, untyped: bool = False
 ) -> pl.DataFrame:
     """Load, type and merge the columns; inside they go by number, for names may be patterns."""
     key = _item_column(table, item)
@@ -189,7 +146,7 @@ def _frame(
     return pl.DataFrame({ITEM: merged[ITEM]} | {x: merged[f"{n}"] for n, x in enumerate(names)})
 
 
-def _item_column(table: RawTable, item: str | None) -> str:
+def _item_column(table: Table, item: str | None) -> str:
     wanted = (ITEM, "id") if item is None else (item,)
     known = next((name for name in wanted if name in table.columns), None)
     if known is None:
@@ -197,7 +154,7 @@ def _item_column(table: RawTable, item: str | None) -> str:
     return known
 
 
-def _other_columns(table: RawTable, key: str, columns: Sequence[str] | None) -> list[str]:
+def _other_columns(table: Table, key: str, columns: Sequence[str] | None) -> list[str]:
     if columns is None:
         chosen = [name for name in table.columns if name != key and not _is_unnamed(name)]
     else:
@@ -233,7 +190,7 @@ def _is_writable(name: str) -> bool:
     return True
 
 
-def _refuse_column(table: RawTable, name: str) -> NoReturn:
+def _refuse_column(table: Table, name: str) -> NoReturn:
     shown = ", ".join(shorten(repr(column)) for column in table.columns[:_MAX_NAMES_SHOWN])
     more = len(table.columns) - _MAX_NAMES_SHOWN
     rest = f" and {more} more" if more > 0 else ""
@@ -271,7 +228,7 @@ def _number_column(text: pl.Series) -> pl.Series:
 
 def _blank_to_null(text: pl.Series) -> pl.Series:
     frame = text.alias("x").to_frame()
-    return frame.select(pl.when(~is_blank(pl.col("x"))).then(pl.col("x"))).to_series()
+    return frame.select(pl.when(pl.col("x").str.strip_chars() != "").then(pl.col("x"))).to_series()
 
 
 def _merged(frame: pl.DataFrame, *, names: Sequence[str], source: str) -> pl.DataFrame:

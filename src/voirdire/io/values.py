@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import msgspec
 import polars as pl
 
-from voirdire.io.raw import text_series
+from voirdire.io.rows import text_series
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from voirdire.io.raw import Column, Value
+    from voirdire.io.rows import Column, Value
 
 __all__ = ["Sort", "first_of_each_sort", "number_text", "numbers", "sort_of_type", "texts"]
 

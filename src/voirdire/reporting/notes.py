@@ -45,6 +45,7 @@ _TOPICS = {
     "failures": "failed calls: the outcome counts them as lost",
     "weak_annotators": "the annotators agree weakly, which lets weak judges pass",
     "undeclared_labels": "the label universe was not declared: it is the union of all labels used",
+    "similarity": "the verdict hangs on how similarity is measured: was it chosen beforehand?",
     "strange_labels": "the judge uses labels that no annotator ever uses: are they written alike?",
     "strange_annotators": "an annotator shares no label with any other: is it one at all?",
     "not_judged": "not every annotated item was judged",
@@ -141,25 +142,25 @@ def ceiling_note(findings: QuestionFindings) -> str:
         return ""
     among = _kappa(findings.agreement.ceiling)
     judges = [
-        (row.judge, kappa)
+        (row.judge, kappa.estimate)
         for row in findings.agreement.judges
         if (kappa := _kappa(row.coefficients)) is not None
     ]
     if among is None or not judges:
         return ""
+    weights = f", {among.weights} weights" if among.weights else ""
     judges.sort(key=lambda pair: -pair[1])
     named = [
         f"{shorten(name, width=_NAME_WIDTH)} {round(kappa, 2) + 0:.2f}"  # + 0: never -0.00
         for name, kappa in judges
     ]
-    return f"  mean Cohen's κ: annotators among themselves {among:.2f}; {_listed(named, most=8)}\n"
+    people = f"annotators among themselves {among.estimate:.2f}"
+    return f"  mean Cohen's κ{weights}: {people}; {_listed(named, most=8)}\n"
 
 
-def _kappa(coefficients: Sequence[AgreementResult]) -> float | None:
-    for row in coefficients:
-        if row.coefficient == "cohen_kappa" and math.isfinite(row.estimate):
-            return row.estimate
-    return None
+def _kappa(coefficients: Sequence[AgreementResult]) -> AgreementResult | None:
+    found = (row for row in coefficients if row.coefficient == "cohen_kappa")
+    return next((row for row in found if math.isfinite(row.estimate)), None)
 
 
 def findings_note(findings: QuestionFindings) -> str:

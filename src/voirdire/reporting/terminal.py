@@ -241,7 +241,7 @@ def _annotator_table(row: AltTestResult) -> Table:
     found = row.uncertainty
     again = ""
     if found is not None and math.isfinite(found.stability):
-        again = f"; passes in {found.stability:.0%} of resamples"
+        again = f"; ω ≥ .5 in {found.stability:.0%} of resamples"
     table = _table(f"{judge} against each annotator, ε = {row.epsilon:g}{again}", "dim")
     table.add_column("annotator", overflow="fold", max_width=_NAME_WIDTH)
     for head in ("items", "ρ judge", "ρ human", "ties", "p", "p exact"):

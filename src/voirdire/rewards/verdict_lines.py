@@ -8,16 +8,13 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from voirdire.io.jsonl import decode_rows, table_of_objects
-from voirdire.io.parquet import row_numbers
-from voirdire.io.raw import RawRows, RawTable
-from voirdire.io.sources import read_bytes, source_name
+from voirdire.io.files import DataFile
+from voirdire.io.rows import Rows, Table, open_table, row_numbers
 from voirdire.judging.table import LONG_COLUMNS, is_verdict_table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from voirdire.io.sources import Source
 
 __all__ = ["read_verdict_lines"]
 
@@ -33,27 +30,25 @@ class _Named(io.BytesIO):
     name = ""
 
 
-def read_verdict_lines(source: Source) -> RawTable:
+def read_verdict_lines(file: DataFile) -> Table:
     """Open a JSONL file of verdicts.
 
     A long table has a row for every question about an item, so that a file of a hundred thousand
     items has millions. Those that `voirdire judge` wrote are read by their columns, in a tenth of
     the time and memory; where that fails, row by row, which says what is wrong and where.
     """
-    name = source_name(source)
-    data = read_bytes(source, held="verdict")
+    data = file.read()
     frame = _typed(data)
     if frame is None:
         stream = _Named(data)
-        stream.name = name
-        rows, lines = decode_rows(stream)
-        return table_of_objects(rows, lines, source=name)
+        stream.name = file.name
+        return open_table(DataFile(stream, held=file.held))
 
-    def load(needed: Sequence[str]) -> RawRows:
+    def load(needed: Sequence[str]) -> Rows:
         columns = {column: frame[column].alias("values") for column in needed}
-        return RawRows(columns=dict(columns), lines=row_numbers(frame.height))
+        return Rows(columns=dict(columns), lines=row_numbers(frame.height))
 
-    return RawTable(source=name, columns=tuple(frame.columns), load=load)
+    return Table(source=file.name, columns=tuple(frame.columns), load=load)
 
 
 def _typed(data: bytes) -> pl.DataFrame | None:

@@ -9,12 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from voirdire._validation import check_choice, shorten
 from voirdire.errors import InputError
-from voirdire.io.delimited import read_delimited
-from voirdire.io.folders import files_of
-from voirdire.io.frames import open_frame
-from voirdire.io.items.declared import item_stem
-from voirdire.io.parquet import read_parquet
-from voirdire.io.sources import format_of, source_name
+from voirdire.io.files import DataFile, files_of
+from voirdire.io.rows import open_frame, open_table
 from voirdire.judging.batch import VerdictBatch
 from voirdire.judging.verdict_files import VerdictFormat
 from voirdire.rewards.judged_items import JudgedItems
@@ -31,8 +27,7 @@ if TYPE_CHECKING:
     import threading
     from collections.abc import Callable, Collection
 
-    from voirdire.io.raw import RawTable
-    from voirdire.io.sources import Source
+    from voirdire.io.rows import Table
     from voirdire.judging import JudgingProgress
     from voirdire.judging.calls.caller import CallerState
     from voirdire.judging.llm.run_record import RunRecord
@@ -274,7 +269,8 @@ def _part(
     if hasattr(source, "columns"):
         table, stem = open_frame(source, MEMORY), MEMORY
     else:
-        table, stem = _open_file(source, written_as=written_as), item_stem(source)
+        file = DataFile(source, format=written_as, held="verdict")
+        table, stem = _open_file(file), file.stem
     return part_of_table(table, propositions=propositions, judge=judge, stem=stem, negated=negated)
 
 
@@ -288,16 +284,12 @@ def _batches_of(source: Any) -> tuple[VerdictBatch, ...]:
     return source._batches if isinstance(source, Verdicts) else ()  # arrays, no copy
 
 
-def _open_file(source: Source, *, written_as: VerdictFormat | None) -> RawTable:
-    name = source_name(source)
-    chosen = written_as or format_of(source)
-    if chosen == "parquet":
-        return read_parquet(source)
-    if chosen == "csv":
-        return read_delimited(source, separator=",")
-    if chosen == "jsonl":
-        return read_verdict_lines(source)
-    msg = f"`verdicts` must be Parquet, JSONL or CSV, got {name!r}. Convert it."
+def _open_file(file: DataFile) -> Table:
+    if file.format == "jsonl":
+        return read_verdict_lines(file)
+    if file.format in ("csv", "parquet"):
+        return open_table(file)
+    msg = f"`verdicts` must be Parquet, JSONL or CSV, got {file.name!r}. Convert it."
     raise InputError(msg)
 
 

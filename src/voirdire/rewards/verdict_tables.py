@@ -11,8 +11,7 @@ import polars as pl
 from voirdire._types import FALSE_WORDS, TRUE_WORDS
 from voirdire._validation import shorten
 from voirdire.errors import InputError, NoDataError
-from voirdire.io.items.row_errors import got
-from voirdire.io.raw import place
+from voirdire.io.files import got, place
 from voirdire.io.values import first_of_each_sort, numbers, texts
 from voirdire.rewards.verdict_parts import NO_VERDICT, VerdictPart, refuse_judges
 
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from voirdire.io.raw import Column, RawRows, RawTable
+    from voirdire.io.rows import Column, Rows, Table
 
 __all__ = ["part_of_table"]
 
@@ -34,7 +33,7 @@ _MOST_NAMED = 10
 
 
 def part_of_table(
-    table: RawTable,
+    table: Table,
     *,
     propositions: Sequence[str],
     judge: str | None,
@@ -68,7 +67,7 @@ def part_of_table(
 class _Reader:
     """One table on its way to a part."""
 
-    table: RawTable
+    table: Table
     propositions: Sequence[str] = field(kw_only=True)
     negated: Collection[str] = field(kw_only=True)
 
@@ -92,7 +91,7 @@ class _Reader:
         else:
             wanted += asked
         needed = [name for name in dict.fromkeys(wanted) if name is not None and name in columns]
-        self.rows: RawRows = self.table.load(needed)
+        self.rows: Rows = self.table.load(needed)
         if self.rows.lines.is_empty():
             msg = f"{self.source}: must hold at least one verdict, got no rows. Judge some items."
             raise NoDataError(msg)

@@ -288,8 +288,7 @@ class _Part:
     n_items: NDArray[np.int64]
     n_failures: NDArray[np.int64]
     panel: Panel
-    controls: list[Control]
-    control_figures: Figures | None
+    control_rows: list[tuple[ControlResult, ...]]
     yardsticks: Yardsticks
     collectors: list[UnitCollector]
 
@@ -334,16 +333,21 @@ class _Part:
             n_failures = raters.failed.sum(axis=0)
         collectors = [UnitCollector(seed=seed, lost=bool(n)) for n in n_failures] if collect else []
         plain, lost, n_items = comparison.sum_judges(raters, collectors, excluded=settings.excluded)
-        control_figures = None
+        control_rows = []
         yardsticks = Yardsticks(gains=[None] * len(judges))
         if controls:
             sums = comparison.sum_controls(raters, controls)
-            control_figures = compute_figures(sums, replace(settings, family="annotators"))
+            figures = compute_figures(sums, replace(settings, family="annotators"))
+            control_rows = [
+                _control_rows(controls, figures, number, label=names.label)
+                for number in range(len(settings.epsilons))
+            ]
             yardsticks = Yardsticks.of(
                 raters,
                 comparison,
                 controls,
                 sums,
+                advantages=figures.advantage_probability,
                 lost=lost,
                 settings=settings,
                 label=names.label,
@@ -355,8 +359,7 @@ class _Part:
             n_items=n_items,
             n_failures=n_failures,
             panel=panel,
-            controls=controls,
-            control_figures=control_figures,
+            control_rows=control_rows,
             yardsticks=yardsticks,
             collectors=collectors,
         )
@@ -490,7 +493,7 @@ def _result(run: _Run, names: Names, judge: int, number: int, *, alignment: str)
         annotators=annotators,
         untested=untested,
         worst_case=worst_case,
-        controls=_control_rows(part, names, number),
+        controls=part.control_rows[number] if part.control_rows else (),
         human_agreement=part.panel.agreement,
         cautions=find_cautions(
             part.panel,
@@ -536,23 +539,22 @@ def _annotator_rows(run: _Run, names: Names, row: int, number: int) -> tuple[Ann
     )
 
 
-def _control_rows(part: _Part, names: Names, number: int) -> tuple[ControlResult, ...]:
+def _control_rows(
+    controls: list[Control], figures: Figures, number: int, *, label: Callable[[Any], str]
+) -> tuple[ControlResult, ...]:
     """Report the best constant, the random and the majority-vote control at one ε."""
-    figures = part.control_figures
-    if figures is None:
-        return ()
     rates = figures.winning_rate[:, number].tolist()
     advantages = figures.advantage_probability.tolist()
     rows = []
     for kind in ("constant", "random", "majority_vote"):
-        places = [place for place, control in enumerate(part.controls) if control.control == kind]
+        places = [place for place, control in enumerate(controls) if control.control == kind]
         # undefined rates are undefined for every control alike: annotators have too few items
         best = max(places, key=lambda place: (rates[place], advantages[place]))
-        constant = part.controls[best].constant if kind == "constant" else None
+        constant = controls[best].constant if kind == "constant" else None
         rows.append(
             ControlResult(
                 control=kind,
-                label=None if constant is None else names.label(constant),
+                label=None if constant is None else label(constant),
                 winning_rate=rates[best],
                 advantage_probability=advantages[best],
                 passed=bool(figures.passed[best, number]),

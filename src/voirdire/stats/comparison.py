@@ -9,7 +9,7 @@ block at a time; controls, which know nothing or everything, are judges like any
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -303,6 +303,7 @@ class Comparison:
     quality: NDArray[np.float64] | None
     min_annotators: int
     n_codes: int
+    _kept: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def asked(self, raters: Raters) -> NDArray[np.bool_]:
         """Tell on which items each judge was asked, shape (n_items, n_judges)."""
@@ -350,44 +351,52 @@ class Comparison:
             for part, block, items in self._blocks(raters)
         )
 
-    def gain(
+    def gains(
         self,
         raters: Raters,
-        judge: int,
         constant: Any,
         *,
-        sums: OutcomeSums,
+        judges: OutcomeSums,
+        other: OutcomeSums,
         settings: TestSettings,
-    ) -> PairedGain:
-        r"""Test whether a judge, its failures lost, is closer to the annotators than a constant.
+    ) -> list[PairedGain]:
+        r"""Test whether judges, their failures lost, are closer to the annotators than a constant.
 
         With :math:`c_{ij}` the weight of a comparison and :math:`\delta_j` annotator j's mean of
         :math:`W^f - W^g`, item i contributes
         :math:`\frac1m \sum_j c_{ij} (W^f_{ij} - W^g_{ij} - \delta_j) / \sum_i c_{ij}`, summed
         within clusters: where all annotators labelled all items this is the paired t-test of the
-        items' means. `sums` are those of the judge and of the constant, in this order.
+        items' means. `judges` and `other` are the sums of the judges and of the constant.
         """
-        tested = sums.n_items[0] >= settings.min_items
+        tested = judges.n_items >= settings.min_items
         if settings.excluded is not None:
-            tested[settings.excluded] = False
-        totals = np.where(tested, sums.weights[0].sum(axis=-1), 1.0)
-        share = tested / (totals * max(np.count_nonzero(tested), 1))
-        won = sums.weights[..., :HUMAN_WINS].sum(axis=-1)
-        means = (won[0] - won[1]) / totals
-        units: list[NDArray[np.float64]] = []
+            tested[:, settings.excluded] = False
+        totals = np.where(tested, judges.weights.sum(axis=-1), 1.0)
+        shares = tested / (totals * np.maximum(tested.sum(axis=1, keepdims=True), 1))
+        won = judges.weights[..., :HUMAN_WINS].sum(axis=-1)
+        beaten = other.weights[..., :HUMAN_WINS].sum(axis=-1)
+        offsets = shares * (won - beaten) / totals
+        units: list[list[NDArray[np.float64]]] = [[] for _ in shares]
         for part, block, _ in self._blocks(raters):
-            first = self._outcomes(part, block, judge)[1]
-            second = block.outcomes(np.broadcast_to(constant, first.shape[1:]))
-            weights = self.weights(first, part)
-            mass = (first >= 0) * (1.0 if weights is None else weights)
-            gap = (first < HUMAN_WINS).astype(np.int8) - (second < HUMAN_WINS)
-            items = share @ (gap * mass) - (share * means) @ mass
-            met = (mass[tested] > 0).any(axis=0)
-            unit = None if part.clusters is None else part.clusters[met]
-            units.append(_sum_clusters(items[met], unit))
-        advantage, other = (won @ share).tolist()
-        p_value = _one_sided(advantage - other, np.concatenate(units))
-        return PairedGain(advantage=advantage, other=other, p_value=p_value)
+            second = block.outcomes(np.broadcast_to(constant, len(part.humans))) < HUMAN_WINS
+            for judge, (share, offset) in enumerate(zip(shares, offsets, strict=True)):
+                first = self._outcomes(part, block, judge)[1]
+                weights = self.weights(first, part)
+                mass = (first >= 0) * (1.0 if weights is None else weights)
+                gap = (first < HUMAN_WINS).astype(np.int8) - second
+                items = share @ (gap * mass) - offset @ mass
+                met = (mass[tested[judge]] > 0).any(axis=0)
+                unit = None if part.clusters is None else part.clusters[met]
+                units[judge].append(_sum_clusters(items[met], unit))
+        advantages, others = (won * shares).sum(axis=1), (beaten * shares).sum(axis=1)
+        return [
+            PairedGain(
+                advantage=float(advantage),
+                other=float(constants),
+                p_value=_one_sided(float(advantage - constants), np.concatenate(found)),
+            )
+            for advantage, constants, found in zip(advantages, others, units, strict=True)
+        ]
 
     def outcomes(self, raters: Raters) -> list[NDArray[np.int8]]:
         """Give the outcomes of every judge on all items at once."""
@@ -395,8 +404,14 @@ class Comparison:
         return [block.outcomes(np.ascontiguousarray(column)) for column in raters.judges.T]
 
     def _blocks(self, raters: Raters) -> Iterator[tuple[Raters, HumanBlock, slice]]:
-        """Cut the items, with clusters whole and ascending, into blocks."""
-        for items in self._slices(raters):
+        """Cut the items, with clusters whole and ascending, into blocks; one alone is kept."""
+        slices = list(self._slices(raters))
+        if len(slices) == 1:
+            if self._kept.get("raters") is not raters:
+                self._kept.update(raters=raters, block=self.block(raters))
+            yield raters, self._kept["block"], slices[0]
+            return
+        for items in slices:
             part = raters.take(items)
             yield part, self.block(part), items
 
@@ -587,7 +602,8 @@ def frequent_labels(
     order = np.lexsort((values, -counts))[:_MOST_CONSTANTS]
     constants = list(values[order])
     if numbers and len(pool):
-        constants += [v for v in (pool.mean(), np.median(pool)) if v not in constants]
+        middle = [values[np.abs(values - x).argmin()] for x in (pool.mean(), np.median(pool))]
+        constants += [value for value in dict.fromkeys(middle) if value not in constants]
     if label_sets is not None:
         typical = label_sets.find_typical(pool)
         constants += [code for code in typical if code not in constants]

@@ -31,7 +31,7 @@ from voirdire._validation import check_choice, check_count, check_fraction
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["exact_bounds", "exact_p_value"]
+__all__ = ["exact_bounds", "exact_p_value", "remembered_p_value"]
 
 SAME = 1e-9
 """Statistics closer than this are the same table order."""
@@ -110,13 +110,16 @@ def exact_p_value(
     )
     epsilon = check_fraction("epsilon", epsilon, open_below=False)
     mode = check_choice("epsilon_mode", epsilon_mode, EpsilonMode)
-    if sum(counts) == 0:
-        return float("nan")
-    return _p_value(*counts, epsilon, mode)
+    return remembered_p_value(*counts, epsilon, mode)
 
 
 @lru_cache(maxsize=1 << 16)
-def _p_value(n_minus: int, n_ties: int, n_plus: int, epsilon: float, mode: EpsilonMode) -> float:
+def remembered_p_value(
+    n_minus: int, n_ties: int, n_plus: int, epsilon: float, mode: EpsilonMode
+) -> float:
+    """Do the work of `exact_p_value`, whose checks it leaves out."""
+    if n_minus + n_ties + n_plus == 0:
+        return float("nan")
     boundary = Boundary(epsilon, mode)
     n_items = n_minus + n_ties + n_plus
     observed = float(boundary.statistic(np.array(n_minus), np.array(n_ties), np.array(n_plus)))
@@ -312,7 +315,7 @@ def _count_below(
     while low < high:
         middle = (low + high) // 2
         minus, ties, plus = tables[middle].tolist()
-        if _p_value(minus, ties, plus, epsilon, mode) <= threshold:
+        if remembered_p_value(minus, ties, plus, epsilon, mode) <= threshold:
             low, inside = middle + 1, float(statistics[middle])
         else:
             high, outside = middle, float(statistics[middle])

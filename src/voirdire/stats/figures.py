@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 from scipy.special import stdtr
 
-from voirdire.stats.exact_test import exact_p_value
+from voirdire.stats.exact_test import remembered_p_value
 from voirdire.stats.fdr import benjamini_hochberg, benjamini_yekutieli
 
 if TYPE_CHECKING:
@@ -256,13 +256,8 @@ def _exact_p_values(
     for judge, annotator in np.argwhere(tested):
         won, ties, lost = counts[judge, annotator].tolist()
         for position, epsilon in enumerate(settings.epsilons.tolist()):
-            p_values[judge, position, annotator] = exact_p_value(
-                n_judge_wins=won,
-                n_ties=ties,
-                n_human_wins=lost,
-                epsilon=epsilon,
-                epsilon_mode=settings.mode,
-            )
+            p_value = remembered_p_value(won, ties, lost, epsilon, settings.mode)
+            p_values[judge, position, annotator] = p_value
     return p_values
 
 

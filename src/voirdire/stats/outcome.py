@@ -22,7 +22,6 @@ from voirdire._validation import shorten
 from voirdire.stats.exact_test import exact_p_value
 from voirdire.stats.figures import compute_figures, passes, share_of_annotators
 from voirdire.stats.krippendorff import measure_agreement
-from voirdire.stats.outcome_sums import OutcomeSums
 from voirdire.stats.results import Caution
 
 if TYPE_CHECKING:
@@ -36,6 +35,7 @@ if TYPE_CHECKING:
     from voirdire.stats.figures import Figures, TestSettings
     from voirdire.stats.krippendorff import KrippendorffResult
     from voirdire.stats.label_distance import Level
+    from voirdire.stats.outcome_sums import OutcomeSums
     from voirdire.stats.preparation import Universe
 
 __all__ = ["Panel", "Yardsticks", "decide_outcome", "describe_panel"]
@@ -99,13 +99,14 @@ class Yardsticks:
         controls: Sequence[Control],
         sums: OutcomeSums,
         *,
+        advantages: NDArray[np.float64],
         lost: OutcomeSums,
         settings: TestSettings,
         label: Callable[[Any], str],
     ) -> Yardsticks:
-        """Measure controls with these sums, and judges with these whose failures are lost."""
+        """Measure controls with these sums and ρ, and judges with these, failures lost."""
         constants = [n for n, control in enumerate(controls) if control.control == "constant"]
-        advantages = compute_figures(sums.rows(constants), settings).advantage_probability
+        advantages = advantages[constants]
         if np.isnan(advantages).all():
             return Yardsticks(gains=[None] * len(lost.n_units))
         best = constants[int(np.nanargmax(advantages))]
@@ -115,16 +116,13 @@ class Yardsticks:
         return Yardsticks(
             constant=label(controls[best].constant),
             figures=compute_figures(sums.rows([ceiling, best]), alone),
-            gains=[
-                comparison.gain(
-                    raters,
-                    judge,
-                    controls[best].constant,
-                    sums=OutcomeSums.join([lost.rows([judge]), sums.rows([best])]),
-                    settings=settings,
-                )
-                for judge in range(len(lost.n_units))
-            ],
+            gains=comparison.gains(
+                raters,
+                controls[best].constant,
+                judges=lost,
+                other=sums.rows([best]),
+                settings=settings,
+            ),
         )
 
 

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from voirdire.io.cells import label_text
 from voirdire.stats.diagnosis.confusion import (
     NumberBins,
     bin_codes,
     confusion_counts,
     confusion_of_sets,
 )
-from voirdire.studies.examination import label_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from voirdire.stats.diagnosis.confusion import Binning
     from voirdire.stats.label_sets import LabelSets
-    from voirdire.studies.label_matrix import LabelMatrix
+    from voirdire.studies.aligning import LabelMatrix
 
 __all__ = ["ConfusionTable", "LabelConfusion", "confusion_tables", "label_namer"]
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from voirdire.stats import PanelCounts, PanelItems
     from voirdire.stats.alignment import VectorizedScore
     from voirdire.stats.diagnosis.panel_blocks import DiagnosisLevel
-    from voirdire.studies.label_matrix import LabelMatrix
+    from voirdire.studies.aligning import LabelMatrix
 
 __all__ = [
     "AnnotatorDiagnosis",
@@ -231,7 +231,7 @@ def diagnose(
     Examples
     --------
     >>> import numpy as np
-    >>> from voirdire.studies.label_matrix import LabelMatrix
+    >>> from voirdire.studies.aligning import LabelMatrix
     >>> truth = np.arange(60) % 2
     >>> matrix = LabelMatrix(
     ...     items=tuple(f"t{i}" for i in range(60)),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,19 +12,19 @@ from voirdire import stats
 from voirdire._types import AlignmentName, QuestionKind
 from voirdire._validation import check_choice, shorten
 from voirdire.errors import InputError
+from voirdire.io.cells import label_text
 from voirdire.records import Dropped
 from voirdire.stats.alignment import SET_ALIGNMENTS
-from voirdire.studies.label_words import LabelReader
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
     from voirdire._types import Normalization
     from voirdire.stats import AltTestResult
     from voirdire.stats.alignment import VectorizedScore
-    from voirdire.studies.label_matrix import LabelMatrix
+    from voirdire.studies.aligning import LabelMatrix
     from voirdire.studies.plan import TestPlan
 
 __all__ = [
@@ -31,8 +32,6 @@ __all__ = [
     "comparison_settings",
     "examine_matrix",
     "kind_of",
-    "label_text",
-    "make_reader",
 ]
 
 _FEWEST_TO_COMPARE = 3
@@ -57,21 +56,6 @@ def kind_of(alignment: AlignmentName | VectorizedScore) -> QuestionKind:
     return "text" if alignment == "similarity" else "choice"
 
 
-def make_reader(
-    alignment: AlignmentName | VectorizedScore,
-    *,
-    kind: QuestionKind | None,
-    labels: Sequence[Any] | None,
-) -> LabelReader:
-    """Make a reader of labels in memory for one alignment."""
-    return LabelReader(
-        kind=kind,
-        numeric=alignment == "neg_rmse",
-        sets=alignment in SET_ALIGNMENTS,
-        labels=labels,
-    )
-
-
 def examine_matrix(
     matrix: LabelMatrix,
     plan: TestPlan,
@@ -84,7 +68,13 @@ def examine_matrix(
     normalize = plan.normalize
     if normalize is not None and plan.weights is None and matrix.humans.dtype.kind == "f":
         matrix, normalize = _normalized(matrix, normalize), None
-    results = _results(matrix, plan, alignment=alignment, normalize=normalize, question=question)
+    results = [
+        row
+        for part in _by_what_was_seen(matrix)
+        for row in _results(part, plan, alignment=alignment, normalize=normalize, question=question)
+    ]
+    order = {judge: place for place, judge in enumerate(matrix.judges)}
+    results.sort(key=lambda row: order[row.judge])
     dropped = matrix.dropped + _thin_items(matrix, plan, question)
     shared = _panel_cautions(matrix, alignment)
     cautions = {judge: shared + _cautions(matrix, alignment, judge) for judge in matrix.judges}
@@ -111,6 +101,26 @@ def _normalized(matrix: LabelMatrix, method: Normalization) -> LabelMatrix:
         humans=rescaled(matrix.humans),
         answers=rescaled(matrix.answers),
         gold=None if gold is None else stats.normalize_scale(gold, method=method),
+    )
+
+
+def _by_what_was_seen(matrix: LabelMatrix) -> Iterator[LabelMatrix]:
+    """Split off judges whose answers annotators had seen: such labels never examine them."""
+    others = [place for place, name in enumerate(matrix.judges) if name not in matrix.seen]
+    if others:
+        yield _of_judges(matrix, others) if matrix.seen else matrix
+    for name, mask in matrix.seen.items():
+        nothing = np.nan if matrix.humans.dtype.kind == "f" else -1
+        one = _of_judges(matrix, [matrix.judges.index(name)])
+        yield replace(one, humans=np.where(mask, nothing, matrix.humans))
+
+
+def _of_judges(matrix: LabelMatrix, places: list[int]) -> LabelMatrix:
+    return replace(
+        matrix,
+        judges=tuple(matrix.judges[place] for place in places),
+        answers=matrix.answers[:, places],
+        failed=matrix.failed[:, places],
     )
 
 
@@ -149,7 +159,7 @@ def comparison_settings(
 ) -> dict[str, Any]:
     """Return the arguments of `voirdire.stats` that say how labels are compared."""
     return {
-        "alignment": alignment,
+        "alignment": _ties_half if _is_pairwise(matrix, alignment) else alignment,
         "label_sets": matrix.label_sets,
         "values": matrix.categories or None,
         "similarity": plan.similarity,
@@ -164,6 +174,19 @@ def comparison_settings(
         "min_items": plan.min_items,
         "min_annotators": plan.min_annotators,
     }
+
+
+def _is_pairwise(matrix: LabelMatrix, alignment: AlignmentName | VectorizedScore) -> bool:
+    return matrix.kind == "pairwise" and alignment == "accuracy"
+
+
+def _ties_half(first: NDArray[Any], second: NDArray[Any]) -> NDArray[np.float64]:
+    """Score A, B and tie: half a point where exactly one of two is a tie."""
+    one_tie = (first == "tie") != (second == "tie")
+    return np.where(one_tie, 0.5, (first == second).astype(np.float64))
+
+
+_ties_half.__name__ = "accuracy"  # which is what it is for this kind, in every result
 
 
 def _completed(
@@ -227,15 +250,6 @@ def _label_namer(matrix: LabelMatrix) -> Any:
     return lambda code: label_text(matrix.categories[int(code)])
 
 
-def label_text(label: Any) -> str:
-    """Show a label; a set in braces, in order."""
-    if isinstance(label, frozenset):
-        return "{" + ", ".join(sorted(label)) + "}"
-    if isinstance(label, bool):
-        return "true" if label else "false"
-    return str(label)
-
-
 def _settings(plan: TestPlan, matrix: LabelMatrix) -> dict[str, Any]:
     """Everything that determines a result besides its labels, margin, method and alignment."""
     universe = matrix.universe if matrix.declared or matrix.label_sets is not None else None
@@ -262,6 +276,12 @@ def _panel_cautions(
         )
         figures: dict[str, Any] = {"n_labels": len(matrix.universe or ())}
         found.append(stats.Caution(code="undeclared_labels", sentence=sentence, figures=figures))
+    if alignment == "similarity":
+        sentence = (
+            "the verdict hangs on how similarity is measured: choose it beforehand, and look at "
+            "pairs of texts that it calls alike"
+        )
+        found.append(stats.Caution(code="similarity", sentence=sentence))
     strangers = _strange_annotators(matrix) if _is_word_by_word(alignment) else []
     if strangers:
         names = ", ".join(repr(shorten(name)) for name in strangers[:5])
@@ -310,30 +330,31 @@ def _strange_annotators(matrix: LabelMatrix) -> list[str]:
 
 
 def _strange_labels(matrix: LabelMatrix, judge: str) -> dict[str, Any] | None:
-    """Notice words of a judge that no annotator ever uses, such as '3.0' beside '3'.
-
-    Always where they differ from an annotator's word in case or spaces only; otherwise where they
-    are a tenth of the judge's answers or more, for an open set of labels has rare ones.
-    """
+    """Notice a judge a tenth of whose answers hold labels that no annotator ever gives."""
     if matrix.humans.dtype.kind == "f":
         return None
     answers = matrix.answers[:, matrix.judges.index(judge)]
     used, counts = np.unique(answers[answers >= 0], return_counts=True)
-    known = np.unique(matrix.humans[matrix.humans >= 0])
-    strange = ~np.isin(used, known)
-    if not strange.any() or not known.size:
+    given = np.unique(matrix.humans[matrix.humans >= 0]).tolist()
+    known = sorted(set().union(*(_labels_in(matrix, code) for code in given)))
+    strange = {
+        code: found
+        for code in used.tolist()
+        if (found := _labels_in(matrix, code).difference(known))
+    }
+    n_strange = int(counts[np.isin(used, list(strange))].sum())
+    if not known or not strange or n_strange < _MANY_STRANGE * counts.sum():
         return None
-    words = {code: label_text(matrix.categories[code]) for code in (*used, *known)}
-    alike = {words[code].strip().casefold(): code for code in known}
-    near = [code for code in used[strange] if words[code].strip().casefold() in alike]
-    n_strange = int(counts[strange].sum())
-    if not near and n_strange < _MANY_STRANGE * counts.sum():
-        return None
-    label = words[near[0] if near else used[strange][counts[strange].argmax()]]
-    twin = alike.get(label.strip().casefold(), known[0])
+    most = max(strange, key=lambda code: counts[used == code].item())
+    label = min(strange[most])
     return {
         "label": shorten(label),
-        "human_label": shorten(words[twin]),
+        "human_label": shorten(get_close_matches(label, known, n=1, cutoff=0)[0]),
         "n_strange": n_strange,
         "n_answers": int(counts.sum()),
     }
+
+
+def _labels_in(matrix: LabelMatrix, code: int) -> set[str]:
+    label = matrix.categories[code]
+    return set(label) if matrix.kind == "multilabel" else {label_text(label)}

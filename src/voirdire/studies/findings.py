@@ -10,8 +10,9 @@ import numpy as np
 
 from voirdire import stats
 from voirdire._validation import shorten
+from voirdire.io.cells import label_text
 from voirdire.studies.diagnosis import diagnose
-from voirdire.studies.examination import comparison_settings, label_text
+from voirdire.studies.examination import comparison_settings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,8 +22,8 @@ if TYPE_CHECKING:
     from voirdire._types import AlignmentName, QuestionKind
     from voirdire.stats import JudgeDifference, PanelAgreement
     from voirdire.stats.agreement.panel_agreement import PanelLevel
+    from voirdire.studies.aligning import LabelMatrix
     from voirdire.studies.diagnosis import Diagnosis
-    from voirdire.studies.label_matrix import LabelMatrix
     from voirdire.studies.plan import TestPlan
 
 __all__ = ["LabelShare", "QuestionFindings", "find_around"]

@@ -4,71 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Unpack, overload
+from typing import TYPE_CHECKING, Any, Unpack
 
 from voirdire._validation import check_epsilons, shorten
 from voirdire.errors import InputError
-from voirdire.studies.examination import check_alignment, examine_matrix, kind_of, make_reader
-from voirdire.studies.from_frames import InMemory, holds_frames, read_frames
-from voirdire.studies.from_mappings import matrix_from_mappings
 from voirdire.studies.plan import PlanFields, TestPlan
+from voirdire.studies.whole_study import examine
 
 if TYPE_CHECKING:
-    from voirdire._types import (
-        AlignmentName,
-        QuestionKind,
-    )
+    from voirdire._types import AlignmentName, QuestionKind
     from voirdire.stats import AltTestResult
     from voirdire.stats.alignment import VectorizedScore
-    from voirdire.studies.label_matrix import LabelMatrix
+    from voirdire.studies.aligning import Labels
 
 __all__ = ["alt_test", "outperforms_humans"]
 
-DEFAULT_JUDGE = "judge"
 
-
-class _Settings(PlanFields, total=False):
-    """Every keyword but ε, for type checkers."""
-
-    alignment: AlignmentName | VectorizedScore
-    kind: QuestionKind | None
-    labels: Sequence[Any] | None
-    gold: Any
-    clusters: Mapping[Any, Any] | None
-    question: str
-    plan: TestPlan | None
-
-
-@overload
 def alt_test(
-    judge: Any, humans: Any, *, epsilon: float = ..., **settings: Unpack[_Settings]
-) -> AltTestResult: ...
-@overload
-def alt_test(
-    judge: Any, humans: Any, *, epsilon: Sequence[float], **settings: Unpack[_Settings]
-) -> list[AltTestResult]: ...
-@overload
-def alt_test(
-    *, judges: Any, humans: Any, epsilon: float = ..., **settings: Unpack[_Settings]
-) -> dict[str, AltTestResult]: ...
-@overload
-def alt_test(
-    *, judges: Any, humans: Any, epsilon: Sequence[float], **settings: Unpack[_Settings]
-) -> dict[str, list[AltTestResult]]: ...
-def alt_test(
-    judge: Any = None,
-    humans: Any = None,
+    judge: Labels,
+    humans: Labels,
     *,
-    judges: Any = None,
+    epsilon: float | None = None,
     alignment: AlignmentName | VectorizedScore = "accuracy",
     kind: QuestionKind | None = None,
     labels: Sequence[Any] | None = None,
-    gold: Any = None,
+    gold: Labels | None = None,
     clusters: Mapping[Any, Any] | None = None,
     question: str = "label",
     plan: TestPlan | None = None,
-    **settings: Any,
-) -> Any:
+    **settings: Unpack[PlanFields],
+) -> AltTestResult:
     """Examine whether a judge may replace human annotators.
 
     One annotator at a time is left out, and the judge is asked to be at least as close to the
@@ -78,24 +43,24 @@ def alt_test(
 
     Parameters
     ----------
-    judge : mapping or data frame, optional
+    judge : mapping, data frame or file
         The judge's labels, ``{item: label}``, or a pandas, polars or pyarrow frame with columns
         `item` and `label`.
-    humans : mapping or data frame
+    humans : mapping, data frame or file
         The annotators' labels, ``{annotator: {item: label}}``, or a frame: long (`item`,
         `annotator`, `label`) or wide (`item` and one column per annotator). A label is a text, a
         number, a truth value, or a list or set of texts for multi-label questions; None, nan,
         empty text and "can't tell" are missing.
-    judges : mapping or data frame, optional
-        Several judges at once, ``{name: {item: label}}``; instead of `judge`.
+    epsilon : float, optional
+        The margin; .2 for experts, .15 for skilled annotators, .1 for crowd workers.
     alignment : str or callable, optional
         How close two labels are: ``"accuracy"``, ``"neg_rmse"`` (numbers), ``"similarity"``
         (texts), ``"jaccard"``, ``"jaccard_macro"``, ``"jaccard_slots"``, ``"hamming"`` (sets), or
         a function of two arrays of labels that returns the score of each pair.
     kind : {"boolean", "choice", "multilabel", "scale", "text"}, optional
-        Declares how labels are read: ``"choice"`` reads numbers as text, ``"scale"`` text as
-        numbers, ``"boolean"`` words such as yes and no as truth values. By default labels are
-        what they are, and labels of different types are an error.
+        What the question asks for: ``"choice"`` reads numbers as names, ``"scale"`` text as
+        numbers, ``"boolean"`` words such as yes and no as truth values. By default what the
+        alignment needs, or what the labels leave no choice about.
     labels : sequence, optional
         The label universe. An annotator's label outside it is dropped and listed; a judge's is a
         failure. Without it the universe is the union over annotators and judges.
@@ -108,16 +73,15 @@ def alt_test(
     plan : TestPlan, optional
         Margins, method, weights and sizes of the test.
     **settings
-        Fields of `TestPlan`, each of which counts before that of `plan`: `epsilon` (.2),
-        `epsilon_mode`, `method`, `weights`, `quality`, `expert`, `normalize`, `similarity`,
-        `min_items` (30), `min_annotators`, `false_discovery_rate`, `family`, `n_resamples`,
-        `confidence_level`, `seed`. See `voirdire.studies.TestPlan`.
+        Fields of `TestPlan`, each of which counts before that of `plan`: `epsilon_mode`,
+        `method`, `weights`, `quality`, `expert`, `normalize`, `similarity`, `min_items` (30),
+        `min_annotators`, `false_discovery_rate`, `family`, `n_resamples`, `confidence_level`,
+        `seed`. See `voirdire.studies.TestPlan`.
 
     Returns
     -------
-    AltTestResult, list of AltTestResult, or dict of either
-        One result; with a sequence of ε, or a `plan` of several, a list, one result per ε in
-        order; with `judges` a dict of these by judge.
+    AltTestResult
+        Of one judge at one ε; `voirdire.examine` takes several of each.
 
     Raises
     ------
@@ -130,15 +94,16 @@ def alt_test(
     -----
     DegenerateDataWarning
         If no annotator has enough items, so that ω is nan and the outcome ``"no_evidence"``.
+    DroppedRowsWarning, DoubtfulLabelsWarning
+        As `voirdire.examine` does.
 
     Notes
     -----
     A judge's missing label and a `voirdire.records.Failure` count as failures: left out of
     the main figures, lost in `worst_case`, which decides the outcome. Annotated items that the
     judge was not asked about are counted in `cautions`; labels that were set aside are listed in
-    `dropped`. Data frames take their columns by these names and are read as `kind`, or as the kind
-    that the alignment implies; `voirdire.io.table_from_frame` and `voirdire.studies.examine` take
-    other names, thresholds and several questions.
+    `dropped`. `voirdire.examine` takes other names of columns, thresholds, several questions, and
+    finds what stands around the test.
 
     References
     ----------
@@ -159,28 +124,43 @@ def alt_test(
     >>> result.winning_rate, result.advantage_probability, result.outcome
     (1.0, 1.0, 'passed')
     """
-    plan = replace(plan or TestPlan(), **settings)
-    check_alignment(alignment)
-    _check_given(judge, judges, humans)
-    matrix = _align(
-        {DEFAULT_JUDGE: judge} if judges is None else judges,
-        humans,
-        gold,
+    if isinstance(judge, Mapping) and judge and all(isinstance(x, Mapping) for x in judge.values()):
+        msg = (
+            "`judge` must map items to labels, got a mapping of mappings. Examine several judges "
+            "with examine(judges=..., humans=...)."
+        )
+        raise InputError(msg)
+    margins = check_epsilons((plan or TestPlan()).epsilon if epsilon is None else epsilon)
+    if len(margins) > 1:
+        msg = (
+            f"`epsilon` must be one number, got {len(margins)}. Examine several margins with "
+            "examine(judges=..., humans=..., epsilon=[...])."
+        )
+        raise InputError(msg)
+    found = examine(
+        judges=judge,
+        humans=humans,
         alignment=alignment,
         kind=kind,
         labels=labels,
-        clusters=clusters,
+        gold=gold,
+        clusters=False if clusters is None else clusters,
+        questions=[question],
+        plan=plan,
+        around=False,
+        epsilon=margins[0],
+        **settings,
     )
-    results = examine_matrix(matrix, plan, alignment=alignment, question=question)
-    is_one = (
-        not _is_sequence(settings["epsilon"])
-        if "epsilon" in settings
-        else len(check_epsilons(plan.epsilon)) == 1
-    )
-    return _shaped(results, several=judges is not None, one_epsilon=is_one)
+    if len(found.results) > 1:
+        names = ", ".join(repr(shorten(name)) for name in found.judges)
+        msg = f"`judge` must hold one judge's labels, got {names}. Use examine(judges=...)."
+        raise InputError(msg)
+    return replace(found.results[0], dropped=found.dropped)
 
 
-def outperforms_humans(judge: Any, humans: Any, *, gold: Any, **settings: Any) -> AltTestResult:
+def outperforms_humans(
+    judge: Labels, humans: Labels, *, gold: Labels, **settings: Any
+) -> AltTestResult:
     """Examine whether a judge is closer to gold labels than the annotators are.
 
     The gold labels stand for "the others", and ε is 0: what is tested is superiority, not
@@ -221,57 +201,3 @@ def outperforms_humans(judge: Any, humans: Any, *, gold: Any, **settings: Any) -
         )
         raise InputError(msg)
     return alt_test(judge, humans, gold=gold, epsilon=0.0, **settings)
-
-
-def _check_given(judge: Any, judges: Any, humans: Any) -> None:
-    if (judge is None) == (judges is None):
-        given = "neither" if judge is None else "both"
-        msg = f"exactly one of `judge` and `judges` must be given, got {given}."
-        raise InputError(msg)
-    if humans is None:
-        msg = "`humans` must be a mapping {annotator: {item: label}} or a data frame, got None."
-        raise InputError(msg)
-    if isinstance(judge, Mapping) and judge and all(isinstance(x, Mapping) for x in judge.values()):
-        msg = "`judge` must map items to labels, got a mapping of mappings. Pass it as `judges`."
-        raise InputError(msg)
-
-
-def _align(
-    judges: Any,
-    humans: Any,
-    gold: Any,
-    *,
-    alignment: AlignmentName | VectorizedScore,
-    kind: QuestionKind | None,
-    labels: Sequence[Any] | None,
-    clusters: Any,
-) -> LabelMatrix:
-    if clusters is not None and not isinstance(clusters, Mapping):
-        msg = f"`clusters` must be a mapping {{item: cluster}}, got {shorten(clusters)!r}."
-        raise InputError(msg)
-    given = InMemory(judges=judges, humans=humans, gold=gold)
-    if holds_frames(judges, humans, gold):
-        kind = kind or kind_of(alignment)  # frames are read as declared; dicts beside them too
-        given = read_frames(judges, humans, gold, kind=kind)
-        clusters = None if clusters is None else {str(x): unit for x, unit in clusters.items()}
-    matrix = matrix_from_mappings(
-        given.judges,
-        given.humans,
-        reader=make_reader(alignment, kind=kind, labels=labels),
-        numeric=alignment == "neg_rmse",
-        gold=given.gold,
-        clusters=clusters,
-    )
-    return replace(matrix, dropped=given.dropped + matrix.dropped)
-
-
-def _shaped(results: list[AltTestResult], *, several: bool, one_epsilon: bool) -> Any:
-    by_judge: dict[str, list[AltTestResult]] = {}
-    for result in results:
-        by_judge.setdefault(result.judge, []).append(result)
-    shaped = {name: rows[0] if one_epsilon else rows for name, rows in by_judge.items()}
-    return shaped if several else next(iter(shaped.values()))
-
-
-def _is_sequence(epsilon: float | Sequence[float]) -> bool:
-    return hasattr(epsilon, "__iter__") and getattr(epsilon, "ndim", 1) > 0

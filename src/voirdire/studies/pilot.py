@@ -21,8 +21,8 @@ from voirdire.stats.power_analysis import (
     PowerResult,
     simulate_rows,
 )
+from voirdire.studies.aligning import align
 from voirdire.studies.examination import check_alignment, kind_of
-from voirdire.studies.from_tables import matrix_from_tables
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from voirdire._types import AlignmentName, EpsilonMode, Method
     from voirdire.io import LabelTable
     from voirdire.stats.noise_model import NoiseModel
-    from voirdire.studies.label_matrix import LabelMatrix
+    from voirdire.studies.aligning import LabelMatrix
 
 __all__ = ["power_from_pilot"]
 
@@ -115,21 +115,21 @@ def power_from_pilot(
     Examples
     --------
     >>> import polars as pl
-    >>> from voirdire.io import table_from_frame
+    >>> from voirdire.io import read_labels
     >>> truth = [place % 2 for place in range(60)]
     >>> noisy = lambda slip: [1 - x if i % 12 == slip else x for i, x in enumerate(truth)]
     >>> people = {name: noisy(slip) for slip, name in enumerate(["ann", "bob", "eve"])}
     >>> wide = pl.DataFrame({"item": range(60), **people})
-    >>> humans = table_from_frame(wide, role="annotator", kind="choice", source_name="pilot")
+    >>> humans = read_labels(wide, role="annotator", kind="choice", source_name="pilot")
     >>> frame = pl.DataFrame({"item": range(60), "label": noisy(3)})
-    >>> judges = table_from_frame(frame, role="judge", kind="choice", source_name="mine")
+    >>> judges = read_labels(frame, role="judge", kind="choice", source_name="mine")
     >>> result = power_from_pilot(humans, judges, epsilon=0.1, n_annotators=[3, 5])
     >>> [(size.n_annotators, size.n_items) for size in result.smallest_sizes]
     [(3, 150), (5, 150)]
     """
     _check_kinds(humans, judges, alignment)
     question = _one_question(humans, question)
-    matrix = matrix_from_tables(
+    matrix = align(
         _one_judge(judges, judge),
         humans,
         question=question,
@@ -251,16 +251,11 @@ def _check_panel(matrix: LabelMatrix) -> None:
 
 
 def _one_judge(judges: LabelTable, judge: str | None) -> LabelTable:
-    import polars as pl
-
-    names = judges.frame["rater"].cast(pl.String).unique(maintain_order=True).to_list()
-    chosen = _only(names, judge, what="judge")
-    return replace(judges, frame=judges.frame.filter(pl.col("rater").cast(pl.String) == chosen))
+    return judges.of_raters([_only(judges.raters, judge, what="judge")])
 
 
 def _one_question(humans: LabelTable, question: str | None) -> str:
-    names = humans.frame["question"].unique(maintain_order=True).to_list()
-    return _only(names, question, what="question")
+    return _only(humans.questions, question, what="question")
 
 
 def _only(names: Sequence[str], wanted: str | None, *, what: str) -> str:

@@ -3,20 +3,30 @@
 from __future__ import annotations
 
 import math
+import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Unpack
 
+import numpy as np
+
+from voirdire._types import FALSE_WORDS, TRUE_WORDS
 from voirdire._validation import shorten
-from voirdire.errors import InputError, NoDataError
+from voirdire.errors import (
+    DoubtfulLabelsWarning,
+    DroppedRowsWarning,
+    InputError,
+    NoDataError,
+)
+from voirdire.io import LabelTable, Reading
+from voirdire.io.cells import Coded, name_text, plain_value
 from voirdire.records import Dropped
 from voirdire.stats import Caution
 from voirdire.stats.display import html_table, summary_rows, text_table
+from voirdire.studies.aligning import align, take_labels
 from voirdire.studies.examination import check_alignment, examine_matrix, kind_of
 from voirdire.studies.findings import QuestionFindings, find_around
-from voirdire.studies.from_tables import matrix_from_tables
-from voirdire.studies.given_labels import kind_of_given, take_labels
 from voirdire.studies.given_verdicts import given_verdicts, kind_of_verdicts, verdict_frame
 from voirdire.studies.plan import PlanFields, TestPlan
 from voirdire.studies.pooling import PooledResult, pool_questions
@@ -27,8 +37,9 @@ if TYPE_CHECKING:
     import polars as pl
 
     from voirdire._types import AlignmentName, QuestionKind
-    from voirdire.io import LabelTable
     from voirdire.stats import AltTestResult
+    from voirdire.stats.alignment import VectorizedScore
+    from voirdire.studies.aligning import LabelMatrix, Labels
 
 __all__ = ["Examination", "examine"]
 
@@ -49,6 +60,8 @@ class Examination:
         What was fixed before the labels were looked at.
     questions : tuple of QuestionFindings
         What stands around the test, per question: agreement, differences of judges, diagnosis.
+    understood : str
+        What was understood of the labels, in a line.
     cautions : tuple of Caution
         What a reader should know of the whole: that the best of several judges was looked for.
     """
@@ -58,6 +71,7 @@ class Examination:
     dropped: tuple[Dropped, ...] = field(default=(), repr=False)
     settings: dict[str, Any] = field(default_factory=dict, repr=False)
     questions: tuple[QuestionFindings, ...] = field(default=(), repr=False)
+    understood: str = ""
     cautions: tuple[Caution, ...] = field(default=(), repr=False)
 
     def __str__(self) -> str:
@@ -84,22 +98,77 @@ class Examination:
         """Names of the judges, in the order given."""
         return tuple(dict.fromkeys(row.judge for row in self.results))
 
+    def __getitem__(self, key: str | tuple[Any, ...]) -> AltTestResult:
+        """Return the one result of ``[judge, question, alignment, epsilon]``.
+
+        What names one already needs no more: ``[judge]`` where there is one question, alignment
+        and ε; None stands for any.
+
+        Raises
+        ------
+        KeyError
+            If no result, or more than one, is called so.
+        """
+        wanted = key if isinstance(key, tuple) else (key,)
+        found = [
+            row
+            for row in self.results
+            if all(
+                each is None or each == own
+                for each, own in zip(
+                    wanted, (row.judge, row.question, row.alignment, row.epsilon), strict=False
+                )
+            )
+        ]
+        if len(found) != 1 or len(wanted) > len(_KEY):
+            several = {name: {getattr(row, name): None for row in self.results} for name in _KEY}
+            known = "; ".join(f"{name} {', '.join(map(repr, x))}" for name, x in several.items())
+            msg = f"[judge, question, alignment, epsilon] must name one result, got {key!r} for "
+            raise KeyError(f"{msg}{len(found)} of {len(self.results)}. There are {known}.")
+        return found[0]
+
+    def frame(self) -> pl.DataFrame:
+        """Return the results as a table: a row each, without what stands below a result.
+
+        Columns `judge`, `question`, `alignment`, `epsilon`, `outcome`, `passed`, `winning_rate`,
+        `advantage_probability`, `human_advantage`, `smallest_epsilon`, `n_items`, `n_annotators`
+        and `n_failures`, what each is as in `voirdire.stats.AltTestResult`.
+        """
+        import polars as pl
+
+        columns = {
+            name: [getattr(row, name) for row in self.results]
+            for name in (*_KEY, *_FIGURES, "n_items", "n_annotators")
+        }
+        failures = [row.worst_case.n_failures for row in self.results]
+        return pl.DataFrame(columns | {"n_failures": failures}, strict=False)
+
+
+_KEY = ("judge", "question", "alignment", "epsilon")
+_FIGURES = (
+    *("outcome", "passed", "winning_rate", "advantage_probability"),
+    *("human_advantage", "smallest_epsilon"),
+)
+
 
 class _Epsilon(PlanFields, total=False):
     epsilon: float | Sequence[float]
 
 
 def examine(
-    humans: Any,
-    judges: Any,
     *,
+    judges: Labels,
+    humans: Labels,
+    alignment: AlignmentName
+    | VectorizedScore
+    | Sequence[AlignmentName | VectorizedScore] = "accuracy",
     kind: QuestionKind | None = None,
-    alignments: Sequence[AlignmentName] = ("accuracy",),
-    plan: TestPlan | None = None,
-    questions: Sequence[str] | None = None,
     labels: Sequence[Any] | None = None,
-    gold: Any = None,
-    clustered: bool = False,
+    gold: Labels | None = None,
+    clusters: Mapping[Any, Any] | bool = False,
+    questions: Sequence[str] | None = None,
+    reading: Reading | None = None,
+    plan: TestPlan | None = None,
     metadata: pl.DataFrame | None = None,
     slices: Sequence[str] | None = None,
     around: bool = True,
@@ -107,30 +176,33 @@ def examine(
 ) -> Examination:
     """Examine the judges of a study against its annotators.
 
+    Both sides are given by name, since they look alike.
+
     Parameters
     ----------
-    humans, judges : LabelTable, data frame, path, list of paths, or mapping
-        Labels as `voirdire.io.read_labels` gives them; or what it, or
-        `voirdire.io.table_from_frame`, can read without further settings; or
-        ``{rater: {item: label}}``, for one judge also ``{item: label}``. Judges may also be a
-        folder of verdicts, or what `voirdire.judge` gave: by itself, in a list, or as
-        ``{name: verdicts}``.
-    kind : {"boolean", "choice", "multilabel", "scale", "text"}, optional
-        How labels that are in no table yet are read; by default as the questions are of what
-        `voirdire.judge` gave, else as the alignments imply.
-    alignments : sequence of str, optional
-        See `voirdire.alt_test`.
-    plan : TestPlan, optional
-        Margins, method, variants and seed.
+    judges, humans : LabelTable, data frame, path, mapping, or list of these
+        Labels: files, data frames, or ``{rater: {item: label}}``, as `voirdire.io.read_labels`
+        reads them; for one judge also ``{item: label}``. Judges may also be a folder of verdicts,
+        or what `voirdire.judge` gave: by itself, in a list, or as ``{name: verdicts}``.
+    alignment : str, callable, or sequence of these, optional
+        How close two labels are, see `voirdire.alt_test`.
+    kind : {"boolean", "choice", "multilabel", "scale", "text", "pairwise"}, optional
+        What the question asks for; by default what the alignment needs, or what the labels leave
+        no choice about.
+    labels : sequence, optional
+        The declared label universe. Any other label is set aside, and a judge's is a failure.
+    gold : as `judges`, optional
+        Gold labels that stand for "the others".
+    clusters : mapping or bool, optional
+        ``{item: cluster}`` for items that share a source, or true for the tables' own clusters;
+        errors become cluster-robust.
     questions : sequence of str, optional
         Which questions; by default all that annotators answered. One alone is also the name of
         the question where labels have none.
-    labels : sequence, optional
-        The declared label universe.
-    gold : LabelTable, data frame, path, or mapping, optional
-        Gold labels that stand for "the others".
-    clustered : bool, optional
-        Whether the tables' clusters are the independent units.
+    reading : Reading, optional
+        How labels are read; `kind` and `labels` count before its own.
+    plan : TestPlan, optional
+        Margins, method, variants and seed.
     metadata : polars.DataFrame, optional
         What is known about the items, as `voirdire.io.read_metadata` gives it: slices by its
         columns.
@@ -148,90 +220,253 @@ def examine(
     Raises
     ------
     InputError
-        If a setting or a label breaks a rule.
+        If a setting or a label breaks a rule, or a judge is one of its annotators.
     NoDataError
         If nothing is left to examine.
+
+    Warns
+    -----
+    DegenerateDataWarning
+        If no annotator has enough items, so that ω is nan.
+    DroppedRowsWarning
+        If labels were set aside for more than being missing.
+    DoubtfulLabelsWarning
+        If a judge or an annotator writes labels that nobody else uses.
 
     Examples
     --------
     >>> import polars as pl
-    >>> wide = pl.DataFrame({"item": range(60), **{n: [0, 1] * 30 for n in ("ann", "bob", "eve")}})
+    >>> people = {n: [(i + (i % 9 == s)) % 2 for i in range(60)] for s, n in enumerate("abc")}
+    >>> wide = pl.DataFrame({"item": range(60), **people})
     >>> mine = {item: item % 2 for item in range(60)}
     >>> judges = {"mine": mine, "yours": dict.fromkeys(range(60), 1)}
-    >>> found = examine(wide, judges)
+    >>> found = examine(judges=judges, humans=wide)
+    >>> found.understood
+    '3 annotators, 2 judges, 60 items, boolean, nothing set aside'
     >>> [(row.judge, row.winning_rate) for row in found.results]
     [('mine', 1.0), ('yours', 0.0)]
     """
     plan = replace(plan or TestPlan(), **settings)
-    alignments = _distinct("alignments", alignments)
+    alignments = _alignments(alignment)
     if questions is not None:
         questions = _distinct("questions", questions)
-    verdicts = given_verdicts(judges)
-    kind = kind_of_given(
-        (humans, judges, gold),
-        kind,
-        alignments,
-        implied_by=partial(kind_of_verdicts, verdicts, questions=questions, alignments=alignments)
-        if verdicts
-        else None,
-    )
-    if verdicts:
-        judges = verdict_frame(verdicts, kind=kind, questions=questions, labels=labels)
-        if questions is None and judges["question"].n_unique() == 1:
-            questions = [judges["question"][0]]
-    taken = partial(take_labels, kind=kind, labels=labels, questions=questions or ())
-    humans = taken(humans, role="annotator")
-    judges = taken(judges, role="judge")
-    gold = None if gold is None else taken(gold, role="judge")
-    _check_fit(humans, judges, gold, alignments)
+    reading = replace(reading or Reading(), **_declared(kind, labels))
+    study = _Study.of(judges, humans, gold, alignments, reading=reading, questions=questions)
+    if not isinstance(clusters, bool):
+        study = replace(study, humans=_with_clusters(study.humans, clusters))
     if slices is not None:
         slices = _distinct("slices", slices)
         if metadata is None:
             msg = f"`slices` must name columns of `metadata`, got {slices!r} without metadata."
             raise InputError(msg)
-    asked = _questions(humans, questions)
+    asked = _questions(study.humans, questions)
     results: list[AltTestResult] = []
     findings: list[QuestionFindings] = []
+    n_items = 0
     for question in asked:
-        matrices = list(
-            _matrices(
-                humans, judges, question, alignments, labels=labels, gold=gold, clustered=clustered
+        matrices = [
+            (name, matrix)
+            for name, matrix in _matrices(
+                study, question, alignments, labels=reading.labels, clustered=bool(clusters)
             )
-        )
-        for alignment, matrix in matrices:
-            results += examine_matrix(matrix, plan, alignment=alignment, question=question)
+        ]
+        n_items = max(n_items, len(matrices[0][1].items))
+        for name, matrix in matrices:
+            results += examine_matrix(matrix, plan, alignment=name, question=question)
         if around:
             findings.append(
                 find_around(
                     matrices,
                     plan,
                     question=question,
-                    kind=humans.kind,
+                    kind=study.humans.kind,
                     metadata=metadata,
                     slices=slices,
                 )
             )
+    _warn(study.dropped, results)
     unmatched = dict.fromkeys(chain.from_iterable(row.dropped for row in results))
-    unmatched |= dict.fromkeys(_unanswered(judges, asked, results))
+    unmatched |= dict.fromkeys(_unanswered(study.judges, asked, results))
+    dropped = study.dropped + tuple(unmatched)
     return Examination(
         results=tuple(results),
+        understood=study.understood(asked, n_items),
         pooled=_pooled(results, plan) if len(asked) > 1 else (),
-        dropped=humans.dropped
-        + judges.dropped
-        + (() if gold is None else gold.dropped)
-        + tuple(unmatched),
+        dropped=dropped,
         settings=plan.as_settings()
         | {
-            "kind": humans.kind,
-            "alignments": list(alignments),
+            "kind": study.humans.kind,
+            "alignments": [check_alignment(name) for name in alignments],
             "questions": asked,
-            "labels": None if labels is None else list(labels),
-            "gold": gold is not None,
-            "clustered": clustered,
+            "labels": None if reading.labels is None else list(reading.labels),
+            "gold": study.gold is not None,
+            "clustered": bool(clusters),
             "slices": _sliced_by(metadata, slices),
         },
         questions=tuple(findings),
         cautions=_cautions(results, plan),
+    )
+
+
+def _warn(dropped: Sequence[Dropped], results: Sequence[AltTestResult]) -> None:
+    """Say what a reader of one figure would not look for elsewhere."""
+    lost = [row for row in dropped if row.reason != "missing label"]
+    if lost:
+        first = f"{lost[0].place()}: {lost[0].reason}"
+        msg = f"{_counted(len(lost), 'label')} set aside, the first: {first}; see `dropped`."
+        warnings.warn(msg, DroppedRowsWarning, stacklevel=3)
+    doubts = {
+        caution.sentence: None
+        for row in results
+        for caution in row.cautions
+        if caution.code in ("strange_labels", "strange_annotators")
+    }
+    for sentence in doubts:
+        warnings.warn(f"{sentence}.", DoubtfulLabelsWarning, stacklevel=3)
+
+
+def _declared(kind: QuestionKind | None, labels: Sequence[Any] | None) -> dict[str, Any]:
+    given = {"kind": kind, "labels": labels}
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def _alignments(given: Any) -> list[Any]:
+    several = list(given) if isinstance(given, list | tuple | set | frozenset) else [given]
+    if not several:
+        msg = "`alignment` must name at least one alignment, got none."
+        raise InputError(msg)
+    for alignment in several:
+        check_alignment(alignment)
+    return list(dict.fromkeys(several))
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Study:
+    """Everyone's labels, of one kind."""
+
+    humans: LabelTable
+    judges: LabelTable
+    gold: LabelTable | None
+
+    @staticmethod
+    def of(
+        judges: Labels,
+        humans: Labels,
+        gold: Labels | None,
+        alignments: Sequence[Any],
+        *,
+        reading: Reading,
+        questions: Sequence[str] | None,
+    ) -> _Study:
+        """Read the three sides, the annotators first: their labels say of what kind they are."""
+        verdicts = given_verdicts(judges)
+        kind = _kind_before(reading, (humans, judges, gold), alignments, verdicts, questions)
+        reading = replace(reading, kind=kind)
+        if verdicts:
+            judges = verdict_frame(
+                verdicts, kind=kind or "boolean", questions=questions, labels=reading.labels
+            )
+            if questions is None and judges["question"].n_unique() == 1:
+                questions = [judges["question"][0]]
+        people = take_labels(humans, role="annotator", reading=reading, questions=questions or ())
+        as_judges = replace(reading, kind=people.kind, raters=None, cluster=None)
+        machines = take_labels(judges, role="judge", reading=as_judges, questions=questions or ())
+        truth = None
+        if gold is not None:
+            truth = take_labels(
+                gold, role="judge", reading=as_judges, questions=questions or (), rater_name="gold"
+            )
+        study = _Study(humans=people, judges=machines, gold=truth)
+        study._check_kinds(alignments)
+        return study
+
+    def _check_kinds(self, alignments: Sequence[Any]) -> None:
+        kinds = {self.humans.kind, self.judges.kind}
+        kinds |= set() if self.gold is None else {self.gold.kind}
+        if len(kinds) > 1:
+            msg = f"`humans`, `judges` and `gold` must be of one kind, got {sorted(kinds)!r}."
+            raise InputError(msg)
+        for alignment in alignments:
+            needed = kind_of(alignment)
+            if needed not in ("choice", "text", self.humans.kind):
+                msg = f"`alignment` must suit a {self.humans.kind} question, got {alignment!r}."
+                raise InputError(msg)
+
+    @property
+    def dropped(self) -> tuple[Dropped, ...]:
+        """What was set aside where labels were read."""
+        gold = () if self.gold is None else self.gold.dropped
+        return self.humans.dropped + self.judges.dropped + gold
+
+    def understood(self, asked: Sequence[str], n_items: int) -> str:
+        """Say in a line what was understood."""
+        words = len(set(self.humans.label.values))
+        parts = [
+            _counted(len(self.humans.raters), "annotator"),
+            _counted(len(self.judges.raters), "judge"),
+            _counted(n_items, "item"),
+            self.humans.kind,
+        ]
+        if len(asked) > 1:
+            parts.insert(2, _counted(len(asked), "question"))
+        if self.humans.kind == "multilabel":
+            words = len(frozenset().union(*self.humans.label.values))
+        if self.humans.kind in ("choice", "multilabel"):
+            parts.append(_counted(words, "label"))
+        n_dropped = len(self.dropped)
+        parts.append(
+            f"{_counted(n_dropped, 'row')} set aside" if n_dropped else "nothing set aside"
+        )
+        notes = dict.fromkeys([*self.humans.notes, *self.judges.notes])
+        return " ".join([", ".join([*parts, *self._others_seen()]), *(f"({x})" for x in notes)])
+
+    def _others_seen(self) -> list[str]:
+        """Name what annotators had seen that is no judge of the study: perhaps a slip."""
+        known = {*self.judges.rater.values, *TRUE_WORDS, *FALSE_WORDS}
+        seen = [] if self.humans.seen is None else self.humans.seen.values
+        others = [name for name in seen if not {name, name.strip().casefold()} & known]
+        return [f"annotators had seen answers of {shorten(name)!r}" for name in others[:1]]
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def _kind_before(
+    reading: Reading,
+    given: Sequence[Any],
+    alignments: Sequence[Any],
+    verdicts: Sequence[Any],
+    questions: Sequence[str] | None,
+) -> QuestionKind | None:
+    """Tell the kind before labels are read: declared, a table's, the verdicts', the alignments'."""
+    for labels in given:
+        if isinstance(labels, LabelTable):
+            if reading.kind not in (None, labels.kind):
+                msg = f"`kind` must be that of the tables, {labels.kind!r}, got {reading.kind!r}."
+                raise InputError(msg)
+            return labels.kind
+    if reading.kind is not None:
+        return reading.kind
+    if verdicts:
+        return kind_of_verdicts(verdicts, questions=questions, alignments=alignments)
+    implied = {kind_of(alignment) for alignment in alignments} - {"choice"}
+    return implied.pop() if len(implied) == 1 else None
+
+
+def _with_clusters(humans: LabelTable, clusters: Any) -> LabelTable:
+    """Give the items their clusters; whether all have one is checked where they are aligned."""
+    if not isinstance(clusters, Mapping):
+        msg = f"`clusters` must be a mapping {{item: cluster}}, got {shorten(clusters)!r}."
+        raise InputError(msg)
+    named = {name_text(item): name_text(plain_value(unit)) for item, unit in clusters.items()}
+    units: dict[str, int] = {}
+    place = []
+    for item in humans.item.values:
+        unit = named.get(item)
+        place.append(-1 if unit is None else units.setdefault(unit, len(units)))
+    return replace(
+        humans, cluster=Coded(list(units), np.array([*place, -1], np.int32)[humans.item.codes])
     )
 
 
@@ -254,48 +489,25 @@ def _distinct(name: str, given: Sequence[Any]) -> list[Any]:
     return list(dict.fromkeys(given))
 
 
-def _check_fit(
-    humans: LabelTable,
-    judges: LabelTable,
-    gold: LabelTable | None,
-    alignments: Sequence[AlignmentName],
-) -> None:
-    kinds = {humans.kind, judges.kind} | ({gold.kind} if gold is not None else set())
-    if len(kinds) > 1:
-        msg = f"`humans`, `judges` and `gold` must be of one kind, got {sorted(kinds)!r}."
-        raise InputError(msg)
-    if not alignments:
-        msg = "`alignments` must name at least one alignment, got none."
-        raise InputError(msg)
-    for alignment in alignments:
-        check_alignment(alignment)
-        needed = kind_of(alignment)
-        if needed not in ("choice", "text", humans.kind):
-            msg = f"`alignments` must suit a {humans.kind} question, got {alignment!r}."
-            raise InputError(msg)
-
-
 def _unanswered(
     judges: LabelTable, asked: Sequence[str], results: Sequence[AltTestResult]
 ) -> Iterator[Dropped]:
     """List judges who were not asked a question, and questions that no annotator answered."""
-    import polars as pl
-
-    names = judges.frame["rater"].cast(pl.String).unique(maintain_order=True).to_list()
+    names = judges.raters
     examined = {(row.judge, row.question) for row in results}
     for question in asked:
         for name in names:
             if (name, question) not in examined:
                 reason = f"judge without labels for {shorten(question)!r}: not examined on it"
                 yield Dropped(reason=reason, source="judge", rater=name, question=question)
-    counts = judges.frame.group_by("question", maintain_order=True).len()
-    for question, count in counts.filter(~pl.col("question").is_in(list(asked))).iter_rows():
-        yield Dropped(
-            reason="labels of judges for a question that is not examined",
-            source="judge",
-            question=question,
-            value=f"{count} labels",
-        )
+    for question in judges.questions:
+        if question not in asked:
+            yield Dropped(
+                reason="labels of judges for a question that is not examined",
+                source="judge",
+                question=question,
+                value=f"{len(judges.of_questions([question]))} labels",
+            )
 
 
 def _sliced_by(metadata: pl.DataFrame | None, slices: Sequence[str] | None) -> list[str] | None:
@@ -305,7 +517,7 @@ def _sliced_by(metadata: pl.DataFrame | None, slices: Sequence[str] | None) -> l
 
 
 def _questions(humans: LabelTable, wanted: Sequence[str] | None) -> list[str]:
-    known = humans.frame["question"].unique(maintain_order=True).to_list()
+    known = humans.questions
     if not known:
         first = humans.dropped[0] if humans.dropped else None
         why = "" if first is None else f" The first: {first.place()}: {first.reason}."
@@ -322,19 +534,20 @@ def _questions(humans: LabelTable, wanted: Sequence[str] | None) -> list[str]:
 
 
 def _matrices(
-    humans: LabelTable,
-    judges: LabelTable,
-    question: str,
-    alignments: Sequence[AlignmentName],
-    **settings: Any,
-) -> Any:
+    study: _Study, question: str, alignments: Sequence[Any], **settings: Any
+) -> Iterator[tuple[Any, LabelMatrix]]:
     """Yield each alignment with the labels in the form that it needs, aligned once per form."""
-    made: dict[bool, Any] = {}
+    made: dict[bool, LabelMatrix] = {}
     for alignment in alignments:
         numeric = alignment == "neg_rmse"
         if numeric not in made:
-            made[numeric] = matrix_from_tables(
-                judges, humans, question=question, numeric=numeric, **settings
+            made[numeric] = align(
+                study.judges,
+                study.humans,
+                question=question,
+                numeric=numeric,
+                gold=study.gold,
+                **settings,
             )
         yield alignment, made[numeric]
 

@@ -62,7 +62,6 @@ def test_messages_in_a_cell_are_json(read):
     [
         ("a,b\n1,2\n", r"<stream>: column `response` must exist, got columns 'a', 'b'. Name it wi"),
         ("prompt\nx\n", r"column `response` must exist, got columns 'prompt'"),
-        ("prompt;response\nx;y\n", r"column `response` must exist.*Separate columns by commas"),
         ("response,response\na,b\n", r"<stream>:1: column `response` must appear once"),
         ("id,response\n1,a\n2\n", r"<stream>:3: row must have 2 fields like the header, got 1"),
         ("id,response\n1,a,b\n", r"<stream>:2: row must have 2 fields like the header, got 3"),
@@ -112,6 +111,34 @@ def test_a_cell_of_megabytes_of_marks_is_read_in_passing(read, cell):
 def test_a_header_alone_holds_no_items(read):
     with pytest.raises(NoDataError, match=r"<stream>: must hold at least one item, got no rows"):
         read("prompt,response\n", format="csv")
+
+
+@pytest.mark.parametrize("mark", [",", ";", "\t", "|"])
+def test_the_header_says_what_parts_fields(read, mark):
+    table = read(
+        mark.join(["prompt", '"a, b; c|d"', "response"]) + f"\nx{mark}y{mark}z\n", format="csv"
+    )
+
+    (found,) = table.items
+    assert (found.prompt[0].content, found.response) == ("x", "z")
+    assert found.metadata == {"a, b; c|d": "y"}
+
+
+def test_a_bar_parts_fields_only_where_nothing_else_does(read):
+    assert read("id,response|reply,response\n1,a,b\n", format="csv").items[0].response == "b"
+    assert read("response\na,b;c|d\n", format="csv", delimiter="\t").items[0].response == "a,b;c|d"
+
+
+def test_a_declared_delimiter_parts_fields(read):
+    table = read("id#response\n1#a,b\n", format="csv", delimiter="#")
+
+    assert (table.items[0].id, table.items[0].response) == ("1", "a,b")
+
+
+@pytest.mark.parametrize("delimiter", ['"', "\n", "ab", "是", "\r"])
+def test_what_can_part_no_fields_is_refused(read, delimiter):
+    with pytest.raises(InputError, match="`delimiter` must be one ASCII character but the quote"):
+        read("response\na\n", format="csv", delimiter=delimiter)
 
 
 @given(st.lists(st.tuples(CELLS, CELLS), min_size=1, max_size=6), st.sampled_from([",", "\t"]))

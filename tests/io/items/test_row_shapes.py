@@ -477,15 +477,15 @@ def test_messages_as_json_text_need_no_declaration(read_rows, item):
     ("declared", "message"),
     [
         ({"judged": "answer"}, r"`judged` must be one of 'final_answer', 'with_reasoning'"),
-        ({"format": "xml"}, r"`format` must be one of 'jsonl', 'csv'.*got 'xml'"),
+        ({"format": "xml"}, r"`format` must be one of 'csv', 'tsv'.*got 'xml'"),
         ({"batch_size": 0}, r"`batch_size` must be a whole number of at least 1, got 0"),
         ({"behavior": " "}, r"`behavior` must be a name, got ' '"),
         ({"behavior": 3}, r"`behavior` must be a name, got 3"),
         ({"json_columns": "prompt"}, r"`json_columns` must be a sequence of names, got 'prompt'"),
         ({"json_columns": [1]}, r"`json_columns` must be a sequence of names, got \[1\]"),
         ({"columns": ["id"]}, r"`columns` must map our names to the file's, got \['id'\]"),
-        ({"columns": {"item": "x"}}, r"`columns` must map .* got 'item': 'x'. Use one of 'id'"),
-        ({"columns": {"id": 3}}, r"`columns` must map .* got 'id': '3'"),
+        ({"columns": {"item": "x"}}, r"`columns` must map .* got {'item': 'x'}. Use some of 'id'"),
+        ({"columns": {"id": 3}}, r"`columns` must map .* got {'id': 3}"),
     ],
 )
 def test_a_wrong_argument_is_refused_before_the_file_is_opened(declared, message):

@@ -249,7 +249,6 @@ def test_a_name_that_says_nothing_is_refused(name, message):
     ("data", "message"),
     [
         (gzip.compress(b'{"response": "r"}', mtime=0), "got what gzip wrote. Unpack it"),
-        ('{"response": "r"}'.encode("utf-16"), "got UTF-16. Save it as UTF-8"),
         (b"PK\x03\x04\x14", "got a workbook or a zip archive. Save its table as CSV"),
         (parquet_bytes(), "got Parquet. Declare format='parquet'"),
     ],
@@ -257,6 +256,53 @@ def test_a_name_that_says_nothing_is_refused(name, message):
 def test_what_is_no_text_is_called_by_its_name(data, message, written):
     with pytest.raises(InputError, match=f"<stream>: must be text, {message}"):
         read_items(io.BytesIO(data), format=written)
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "cp1252", "gb18030", "utf-8-sig"])
+@pytest.mark.parametrize("size", [1, 3, 10_000])
+def test_text_of_every_encoding_is_read(trickle, encoding, size):
+    text = "é\u00a0\n" if encoding == "cp1252" else "é你好\n"
+    data = f'id,response\r\n1,"{text}"\r\n2,z'.encode(encoding)
+    declared = None if encoding in ("utf-16", "utf-8-sig") else encoding
+
+    table = read_items(trickle(data, size), format="csv", encoding=declared)
+
+    assert [found.response for found in table.items] == [text, "z"]
+
+
+def test_a_mark_is_no_part_of_text_in_a_declared_encoding():
+    data = "\ufeffid,response\n1,是".encode("utf-16-be")
+
+    table = read_items(io.BytesIO(data), format="csv", encoding="utf-16-be")
+
+    assert [(found.id, found.response) for found in table.items] == [("1", "是")]
+
+
+def test_lines_of_utf_16_are_objects():
+    data = '{"response": "是"}\n{"response": "r"}'.encode("utf-16")
+
+    assert [found.id for found in read_items(io.BytesIO(data)).items] == ["stream:1", "stream:2"]
+
+
+@pytest.mark.parametrize(
+    ("data", "encoding", "message"),
+    [
+        (
+            b"response\ncaf\xe9\n",
+            None,
+            r":2: text must be UTF-8, got byte 0xe9 at offset 12\. Save",
+        ),
+        (b"response\ncaf\xe9\n", None, r"Save it as UTF-8, or declare its `encoding`"),
+        (b"response\n\xff\xff", "gb18030", r":2: text must be GB18030, got byte 0xff at offset 9"),
+        ("response\nr".encode("utf-16-le"), "utf-16", r":1: text must be UTF-16, got byte 0x72"),
+        (b"response\nr", "utf-9", r"`encoding` must be one that Python knows, got 'utf-9'"),
+        (b"response\nr", "hex", r"`encoding` must be one that Python knows, got 'hex'"),
+        (b"response\nr", "\0", r"`encoding` must be one that Python knows"),
+    ],
+)
+def test_what_is_no_text_in_its_encoding_is_refused_with_its_place(data, encoding, message):
+    with pytest.raises(InputError, match=message):
+        read_items(io.BytesIO(data), format="csv", encoding=encoding)
 
 
 @pytest.mark.parametrize("written", ["jsonl", "csv"])

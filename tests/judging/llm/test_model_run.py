@@ -490,7 +490,7 @@ def test_verdicts_are_examined_as_they_are(two):
     ]
 
     verdicts = [voirdire.judge(items, judge=judge, rubric=two) for judge in judges]
-    found = voirdire.examine(pl.DataFrame(people), verdicts, kind="boolean")
+    found = voirdire.examine(humans=pl.DataFrame(people), judges=verdicts, kind="boolean")
 
     assert {row.judge: row.outcome for row in found.results} == {
         "careful": "passed",

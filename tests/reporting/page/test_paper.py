@@ -162,9 +162,9 @@ def test_the_reason_for_the_margin_is_said_where_it_is_known():
     judge = {i: i % 2 for i in range(60)}
     plan = Plan(epsilon=0.15, epsilon_reason="the annotators are <b>skilled</b>.")
 
-    page = html_report(examine(humans, judge, plan=plan))
-    chinese = html_report(examine(humans, judge, plan=plan), language="zh")
-    without = html_report(examine(humans, judge, plan=Plan(epsilon=0.15)))
+    page = html_report(examine(humans=humans, judges=judge, plan=plan))
+    chinese = html_report(examine(humans=humans, judges=judge, plan=plan), language="zh")
+    without = html_report(examine(humans=humans, judges=judge, plan=Plan(epsilon=0.15)))
 
     said = "fixed before the labels were examined: the annotators are &lt;b&gt;skilled&lt;/b&gt;."
     assert said in " ".join(re.sub(r"</?bdi[^>]*>", "", page).split())

@@ -251,7 +251,9 @@ def test_an_outcome_that_hangs_on_the_items_is_called_close(verdict_of, make_row
     verdict = verdict_of(row | {"uncertainty": row["uncertainty"] | {"stability": 0.43}})
 
     assert verdict.short == "may stand in, close"
-    assert verdict.more == "Close: it passes in 43% of resamples of the items."
+    assert (
+        verdict.more == "Close: drawn again from these items, ω reaches one half 43% of the time."
+    )
 
 
 def test_two_close_margins_share_a_sentence(verdict_of, make_row):
@@ -263,7 +265,8 @@ def test_two_close_margins_share_a_sentence(verdict_of, make_row):
     verdict = verdict_of(*rows)
 
     assert verdict.more.startswith(
-        "Close: at ε = .2 it passes in 80% of resamples of the items, at ε = .1 in 30%."
+        "Close: drawn again from these items, ω reaches one half 80% of the time at ε = .2, 30% at "
+        "ε = .1."
     )
     # with several margins, where a judge begins to pass is no news
     assert "close" not in verdict.short
@@ -344,3 +347,12 @@ def test_alternatives_are_joined_with_or(verdict_of, make_row):
     assert verdict.short == "at ε = .1 or .3"
     assert "if the margin accepted beforehand was ε = .1 or .3" in verdict.sentence
     assert "0.1 或 0.3" in verdict_of(*rows, language="zh").sentence
+
+
+def test_a_verdict_says_by_which_of_several_alignments_it_is(page_text, make_content, make_row):
+    first, second = make_row(alignment="jaccard"), make_row(alignment="hamming")
+
+    several, alone = page_text(make_content(first, second)), page_text(make_content(first))
+
+    assert "This is by jaccard, the first of the alignments" in several
+    assert "the first of the alignments" not in alone

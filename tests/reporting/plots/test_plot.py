@@ -10,7 +10,7 @@ import matplotlib as mpl
 import pytest
 from matplotlib.figure import Figure
 
-import voirdire
+from alt_tests import alt_tests
 from reporting.plots.svg_reading import KINDS
 from voirdire.errors import InputError
 from voirdire.reporting import plot, to_svg
@@ -40,7 +40,7 @@ def results(labels):
     humans, judges = labels
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return voirdire.alt_test(judges=judges, humans=humans, epsilon=[0.1, 0.2])
+        return alt_tests(judges=judges, humans=humans, epsilon=[0.1, 0.2])
 
 
 @pytest.mark.parametrize("kind", KINDS)

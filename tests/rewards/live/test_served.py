@@ -475,7 +475,7 @@ def test_a_server_of_an_earlier_version_has_the_same_reward_under_another_hash(t
     write_study(tmp_path)
     people = read_labels(tmp_path / "humans.csv", role="annotator", kind="boolean")
     judges = read_labels(tmp_path / "verdicts.parquet", role="judge", kind="boolean")
-    found = examine(people, judges, kind="boolean", around=False)
+    found = examine(humans=people, judges=judges, kind="boolean", around=False)
     mark = certify(found, humans=people, judges=judges)
     reward = dataclasses.replace(golden_reward(), certificates=(mark,))
     told = answer(reward, 1, rule_rewards=[1.5], missing=[None])

@@ -26,7 +26,9 @@ def certificate(tmp_path_factory):
     write_study(folder)
     humans = read_labels(folder / "humans.csv", role="annotator", kind="boolean")
     judges = read_labels(folder / "verdicts.parquet", role="judge", kind="boolean")
-    found = examine(humans, judges, kind="boolean", plan=Plan(epsilon=0.2), around=False)
+    found = examine(
+        humans=humans, judges=judges, kind="boolean", plan=Plan(epsilon=0.2), around=False
+    )
     path = folder / "certificate.json"
     path.write_text(certificate_to_json(certify(found, humans=humans, judges=judges)), "utf-8")
     return read_certificate(path)

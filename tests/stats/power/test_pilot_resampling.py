@@ -9,7 +9,7 @@ import pytest
 
 import power_oracle as oracle
 from voirdire import stats
-from voirdire.io import table_from_frame
+from voirdire.io import read_labels
 from voirdire.studies import power_from_pilot
 
 
@@ -30,12 +30,12 @@ def tables_of(judge, humans, clusters=None):
         codes = columns.ravel()
         rows = {
             "item": [f"i{item:04}" for item in items],
-            role: [f"r{rater}" for rater in raters],
+            role: [f"{role}{rater}" for rater in raters],
             "label": ["abc"[code] if code >= 0 else None for code in codes],
         }
         if clusters is not None:
             rows["cluster"] = [f"c{clusters[item]:04}" for item in items]
-        return table_from_frame(pl.DataFrame(rows), role=role, kind="choice", source_name=role)
+        return read_labels(pl.DataFrame(rows), role=role, kind="choice", source_name=role)
 
     return table(humans, "annotator"), table(judge[:, np.newaxis], "judge")
 

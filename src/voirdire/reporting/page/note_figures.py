@@ -145,6 +145,7 @@ NOTE_FIGURES: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
         "share": Percent(_rate(f, "share")),
         "label": Label(_text(f, "label")),
     },
+    "similarity": lambda _: {},
     "some_margins": lambda _: {},
     "strange_annotators": lambda f: {"annotators": _names(f)},
     "strange_labels": lambda f: {

@@ -152,6 +152,7 @@ _ORDER = {
             "unstable",
             "correction",
             "many_ties",
+            "similarity",
             "undeclared_labels",
         )
     )

@@ -20,6 +20,7 @@ from voirdire.reporting.page_frame.speech import (
     Decimal,
     Listing,
     Margin,
+    Name,
     Percent,
     Said,
     say,
@@ -80,7 +81,7 @@ class Verdict:
     is_close: bool = False
 
 
-def judge_verdict(judge: JudgeRows, *, n_asked: int = 0) -> Verdict:
+def judge_verdict(judge: JudgeRows, *, n_asked: int = 0, alignment: str = "") -> Verdict:
     """Say whether a judge may stand in for an annotator.
 
     Parameters
@@ -89,6 +90,8 @@ def judge_verdict(judge: JudgeRows, *, n_asked: int = 0) -> Verdict:
         Its rows under the main alignment.
     n_asked : int, optional
         Items of the question, whether the judge answered them or not; 0 where that is not known.
+    alignment : str, optional
+        Which alignment the verdict is by, where there are others.
 
     Returns
     -------
@@ -96,9 +99,12 @@ def judge_verdict(judge: JudgeRows, *, n_asked: int = 0) -> Verdict:
     """
     state = state_of(judge)
     short, close = _short(judge, state), _stability(judge)
+    by = (say("verdict.by", name=Name(alignment)),) if alignment else ()
     if state == "no_evidence":
         sentence, todo = _no_evidence(judge.rows[-1], n_asked)
-        return Verdict(judge=judge.judge, state=state, short=short, sentence=sentence, todo=todo)
+        return Verdict(
+            judge=judge.judge, state=state, short=short, sentence=sentence, more=by, todo=todo
+        )
     sentence, more = _SENTENCES[state](judge)
     # with several margins some are always close to where the judge begins to pass: no news
     marked = bool(close) and len(judge.rows) == 1
@@ -107,7 +113,7 @@ def judge_verdict(judge: JudgeRows, *, n_asked: int = 0) -> Verdict:
         state=state,
         short=say("short.close", short=short) if marked else short,
         sentence=sentence,
-        more=(*close, *more),
+        more=(*by, *close, *more),
         is_close=marked,
     )
 

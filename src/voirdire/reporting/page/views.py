@@ -134,9 +134,13 @@ def question_view(part: QuestionPart, report: Report, *, version: str) -> Questi
     annotators = part.found.diagnosis.annotators if part.found.diagnosis else []
     warnings = warnings_of(part.main, _dropped_of(part, report.dropped))
     settings = part.main.first.settings
+    alignment = part.main.alignment if part.others else ""
     return QuestionView(
         part=part,
-        verdicts=tuple(judge_verdict(judge, n_asked=part.n_asked) for judge in part.main.shown),
+        verdicts=tuple(
+            judge_verdict(judge, n_asked=part.n_asked, alignment=alignment)
+            for judge in part.main.shown
+        ),
         agreement=agreement_sentences(part),
         ceiling_columns=columns,
         ceiling=rows,

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import msgspec
 
-from voirdire.io.items.messages import is_message
-from voirdire.io.items.row_errors import RowError, got
-from voirdire.io.items.seen_ids import SeenIds
+from voirdire.io.files import RowError, got
+from voirdire.io.items import SeenIds
+from voirdire.io.messages import is_message
 from voirdire.records import Dropped, Item
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from voirdire.io.items.conversion import Conversion
+    from voirdire.io.items import ItemReader
+    from voirdire.io.rows import FoundRows
     from voirdire.rewards.comparisons.own_columns import OwnColumns
-    from voirdire.rewards.comparisons.rows import RawRows
 
 __all__ = ["Completion", "Gathered", "RowTaker"]
 
@@ -79,13 +79,13 @@ class Gathered:
 class RowTaker:
     """Turn rows into completions."""
 
-    def __init__(self, conversion: Conversion, own: OwnColumns) -> None:
-        self.conversion = conversion
+    def __init__(self, reader: ItemReader, own: OwnColumns) -> None:
+        self.reader = reader
         self.own = own
-        self.found = Gathered(source=conversion.source)
+        self.found = Gathered(source=reader.source)
         self._header: tuple[str, ...] = ()
 
-    def take_all(self, rows: RawRows) -> Gathered:
+    def take_all(self, rows: FoundRows) -> Gathered:
         """Take every row, and see to it that ids are unique and that there is something.
 
         Raises
@@ -96,13 +96,13 @@ class RowTaker:
             If an id comes twice, or no row has a column that was declared.
         """
         n_rows = 0
-        for line, row in rows:
+        for line, row, _ in rows:
             n_rows += 1
             if isinstance(row, Dropped):
                 self.found.dropped.append(row)
             else:
                 self._take(row, line)
-        self.conversion.check_declared()
+        self.reader.check_declared()
         self.own.check_seen(self._header)
         if not self.found.completions:
             self._refuse_empty(n_rows)
@@ -113,7 +113,7 @@ class RowTaker:
 
     def _refuse_empty(self, n_rows: int) -> NoReturn:
         first = next(iter(self.found.dropped), None)
-        self.conversion.refuse_empty(n_rows=n_rows, first=first)
+        self.reader.refuse_empty(n_rows=n_rows, first=first)
 
     def _take(self, row: Any, line: int) -> None:
         n_before, n_pairs = len(self.found.completions), len(self.found.pairs)
@@ -154,9 +154,9 @@ class RowTaker:
         if not isinstance(ranked, list | tuple) or len(ranked) < _PAIR:
             reason = f"a ranked list must hold at least two completions, got {got(ranked)}"
             raise RowError(reason, column=self.own.ranked)
-        self.conversion.finder.unseen -= row.keys()
+        self.reader.finder.unseen -= row.keys()
         margin = self.own.margin(row)
-        name = self.own.row_name(row) or f"{self.conversion.stem}:{line}"
+        name = self.own.row_name(row) or f"{self.reader.stem}:{line}"
         shared = {key: value for key, value in row.items() if key != self.own.ranked}
         if self.own.group(row) is None and not self._has_prompt(row):
             shared[self.own.of_items.get("group", "group")] = name
@@ -195,7 +195,7 @@ class RowTaker:
             if not any(own.get(key) is not None for key in ("prompt", "messages")):
                 own["prompt"] = prompt
             if self.own.row_name(own) is None:
-                own[self._id_key(own)] = f"{self.conversion.stem}:{line}:{number}"
+                own[self._id_key(own)] = f"{self.reader.stem}:{line}:{number}"
             try:
                 self._made(own, line)
             except RowError as error:
@@ -204,7 +204,7 @@ class RowTaker:
     def _has_prompt(self, row: dict[str, Any]) -> bool:
         """Tell by its keys whether a ranked list says what it answers."""
         keys = (*(key for key, value in row.items() if value is not None), "response")
-        shape = self.conversion.finder.shape(keys)
+        shape = self.reader.finder.shape(keys)
         return shape.prompt is not None or shape.request is not None
 
     def _id_key(self, row: dict[str, Any]) -> str:
@@ -218,7 +218,7 @@ class RowTaker:
     def _made(self, row: dict[str, Any], line: int) -> list[tuple[int, Completion]]:
         """Append the completions of a row; give them with their places."""
         items: list[Item] = []
-        dropped = self.conversion.take(row, line, items)
+        dropped = self.reader.take(row, line, items)
         self.found.dropped += dropped
         if not items:
             return []

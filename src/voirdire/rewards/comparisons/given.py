@@ -8,23 +8,22 @@ from typing import TYPE_CHECKING, Any
 
 from voirdire._validation import shorten
 from voirdire.errors import InputError, NoDataError
-from voirdire.io.items.conversion import Conversion
-from voirdire.io.items.declared import ItemRequest
-from voirdire.io.items.row_errors import RowError
+from voirdire.io.files import RowError
+from voirdire.io.items import ItemReader, ItemReading
+from voirdire.io.rows import given_rows, open_frame, table_rows
 from voirdire.records import Item
 from voirdire.rewards.comparisons.assembling import assembled
 from voirdire.rewards.comparisons.completions import Completion, Gathered, RowTaker
 from voirdire.rewards.comparisons.data import ComparisonData
 from voirdire.rewards.comparisons.own_columns import OwnColumns
 from voirdire.rewards.comparisons.reading import read_comparisons
-from voirdire.rewards.comparisons.rows import frame_rows, given_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from voirdire._types import Judged
     from voirdire.io import ItemFormat
-    from voirdire.rewards.comparisons.rows import RawRows
+    from voirdire.io.rows import FoundRows
 
 __all__ = ["comparisons_of"]
 
@@ -83,17 +82,18 @@ def comparisons_of(
             judged=judged,
             known_behaviors=known_behaviors,
         )
-    ItemRequest(behavior=behavior)
+    ItemReading(behavior=behavior)
     own = OwnColumns(columns, source=_NAME)
     if hasattr(source, "columns"):
-        header, rows = frame_rows(source, name=_NAME)
-        found = _taken(rows, own=own, judged=judged, header=header)
+        table = open_frame(source, _NAME)
+        found = _taken(table_rows(table), own=own, judged=judged, header=table.columns)
     else:
         given = _given(source)
         if all(isinstance(row, Item) for row in given):
             found = _of_items(given, own)
         else:
-            found = _taken(given_rows(given, name=_NAME), own=own, judged=judged, header=None)
+            rows = given_rows(given, source=_NAME, keep_nan=own.numbers)
+            found = _taken(rows, own=own, judged=judged, header=None)
     return assembled(found, behavior=behavior, known_behaviors=known_behaviors)
 
 
@@ -121,13 +121,13 @@ def _given(source: Any) -> list[Any]:
 
 
 def _taken(
-    rows: RawRows, *, own: OwnColumns, judged: Judged, header: Sequence[str] | None
+    rows: FoundRows, *, own: OwnColumns, judged: Judged, header: Sequence[str] | None
 ) -> Gathered:
-    request = ItemRequest(columns=own.of_items, judged=judged)
-    conversion = Conversion(request, source=_NAME, stem=_NAME, is_tabular=header is not None)
+    reading = ItemReading(columns=own.of_items, judged=judged)
+    reader = ItemReader(reading, source=_NAME, stem=_NAME, is_tabular=header is not None)
     if header is not None and own.ranked not in header:
-        conversion.check_header(header)
-    return RowTaker(conversion, own).take_all(rows)
+        reader.check_header(header)
+    return RowTaker(reader, own).take_all(rows)
 
 
 def _of_items(items: Sequence[Item], own: OwnColumns) -> Gathered:

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 from voirdire._validation import shorten
 from voirdire.errors import InputError
-from voirdire.io.items.conversion import BEHAVIOR_WORDS, name_of
-from voirdire.io.items.declared import ItemColumn
-from voirdire.io.items.row_errors import RowError, got
-from voirdire.io.items.row_shapes import ID_COLUMNS
+from voirdire.io.files import RowError, got
+from voirdire.io.items import BEHAVIOR_WORDS, ItemColumn, name_of
+from voirdire.io.shapes import ID_COLUMNS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

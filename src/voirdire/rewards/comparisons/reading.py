@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from voirdire.io.items.conversion import Conversion
-from voirdire.io.items.declared import ItemRequest, item_format, item_stem
-from voirdire.io.sources import source_name
+from voirdire.io.files import DataFile
+from voirdire.io.items import ItemReader, ItemReading
+from voirdire.io.rows import stream_rows
 from voirdire.rewards.comparisons.assembling import assembled
 from voirdire.rewards.comparisons.completions import RowTaker
 from voirdire.rewards.comparisons.own_columns import OwnColumns
-from voirdire.rewards.comparisons.rows import file_rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
 
     from voirdire._types import Judged
     from voirdire.io import ItemFormat
-    from voirdire.io.sources import Source
+    from voirdire.io.files import Source
     from voirdire.rewards.comparisons.data import ComparisonData
 
 __all__ = ["read_comparisons"]
@@ -56,7 +55,7 @@ def read_comparisons(
     ----------
     source : str, path or binary file
         A path, ``"-"`` for standard input, or an open binary file. A path may end in ``.gz``.
-    format : {"jsonl", "csv", "tsv", "json", "parquet"}, optional
+    format : {"jsonl", "csv", "tsv", "json", "parquet", "xlsx"}, optional
         How the file is written; by default the ending of its name says, JSONL for a stream.
     columns : mapping of str to str, optional
         Our names to the file's: those of `stream_items`, `label`, `base_reward`, `split`,
@@ -119,30 +118,25 @@ def read_comparisons(
     >>> [drop.place() for drop in data.dropped]
     ['<stream>:4']
     """
-    name = source_name(source)
-    chosen, is_gzip = item_format(source, format)
-    own = OwnColumns(columns, source=name, is_text=chosen in ("csv", "tsv"))
+    file = DataFile(source, format=format, held="item")
+    own = OwnColumns(columns, source=file.name, is_text=file.format in ("csv", "tsv", "xlsx"))
     # A behavior is a matter of the prompt: the default is for prompts without one, not for rows.
-    ItemRequest(behavior=behavior)
-    request = ItemRequest(columns=own.of_items, judged=judged)
-    is_tabular = chosen in ("csv", "tsv", "parquet")
-    conversion = Conversion(request, source=name, stem=item_stem(source), is_tabular=is_tabular)
+    ItemReading(behavior=behavior)
+    reader = ItemReader.of(file, ItemReading(columns=own.of_items, judged=judged))
 
     def is_row(document: dict[str, Any]) -> bool:
-        return own.ranked in document or conversion.is_row(document)
+        return own.ranked in document or reader.is_row(document)
 
     def check_header(header: Sequence[str]) -> None:
         if own.ranked not in header:
-            conversion.check_header(header)
+            reader.check_header(header)
 
-    rows = file_rows(
-        source,
-        name=name,
-        written_as=chosen,
-        is_gzip=is_gzip,
-        numbers=own.numbers,
-        is_row=is_row,
+    rows = stream_rows(
+        file,
         check_header=check_header,
+        is_row=is_row,
+        id_column=own.of_items.get("id", "id"),
+        keep_nan=own.numbers,
     )
-    found = RowTaker(conversion, own).take_all(rows)
+    found = RowTaker(reader, own).take_all(rows)
     return assembled(found, behavior=behavior, known_behaviors=known_behaviors)

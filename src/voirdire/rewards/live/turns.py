@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from voirdire.errors import InputError
-from voirdire.io.items.turns import turn_item
+from voirdire.io.messages import turn_item
 from voirdire.records import Item
 
 if TYPE_CHECKING:

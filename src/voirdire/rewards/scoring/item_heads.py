@@ -9,11 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from voirdire.io.items.batches import batches_of
-from voirdire.io.items.conversion import Conversion
-from voirdire.io.items.declared import ItemRequest, item_format, item_stem
-from voirdire.io.items.streaming import item_rows
-from voirdire.io.sources import source_name
+from voirdire.io.files import DataFile
+from voirdire.io.items import ItemReader, ItemReading
 from voirdire.records import Dropped, Item
 
 if TYPE_CHECKING:
@@ -21,7 +18,7 @@ if TYPE_CHECKING:
 
     from voirdire._types import Judged
     from voirdire.io import ItemBatch
-    from voirdire.io.items.row_shapes import RowShape
+    from voirdire.io.shapes import RowShape
 
 __all__ = ["stream_heads"]
 
@@ -53,17 +50,11 @@ def stream_heads(
         Ids, behaviors and the wanted metadata are right; group, cluster, texts and other metadata
         may be missing.
     """
-    request = ItemRequest(columns=columns, judged=judged, behavior=behavior)
-    chosen, is_gzip = item_format(source, format)
-    conversion = _Heads(
-        request,
-        source=source_name(source),
-        stem=item_stem(source),
-        is_tabular=chosen in ("csv", "tsv", "parquet"),
-    )
-    conversion.kept = tuple(kept)
-    rows = item_rows(source, written_as=chosen, is_gzip=is_gzip, conversion=conversion)
-    return batches_of(rows, conversion=conversion, batch_size=batch_size)
+    reading = ItemReading(columns=columns, judged=judged, behavior=behavior)
+    file = DataFile(source, format=format, held="item")
+    heads = _Heads.of(file, reading)
+    heads.kept = tuple(kept)
+    return heads.stream(file, batch_size=batch_size)
 
 
 class _Plan:
@@ -77,18 +68,20 @@ class _Plan:
         self.kept = tuple(name for name in kept if name in shape.metadata)
 
 
-class _Heads(Conversion):
+class _Heads(ItemReader):
     """Takes a short cut where it leads to the same items."""
 
     kept: tuple[str, ...] = ()
 
-    def __init__(self, request: ItemRequest, **about: Any) -> None:
-        super().__init__(request, **about)
+    def __init__(self, reading: ItemReading, **about: Any) -> None:
+        super().__init__(reading, **about)
         self._plans: dict[tuple[str, ...], _Plan | None] = {}
 
-    def take(self, row: dict[str, Any], line: int, items: list[Item]) -> list[Dropped]:
+    def take(self, row: Any, line: int, items: list[Item]) -> list[Dropped]:
         """Append the items of a row; return what of it was set aside."""
-        if not self.first_keys or self.finder.unseen:  # what was declared is still looked for
+        if (
+            type(row) is not dict or not self.first_keys or self.finder.unseen
+        ):  # what was declared is still looked for
             return super().take(row, line, items)
         keys = tuple([key for key, value in row.items() if value is not None])
         plan = self._plans.get(keys)
@@ -101,7 +94,7 @@ class _Heads(Conversion):
             if type(row[column]) is not str:
                 return super().take(row, line, items)
         name = f"{self.stem}:{line}" if plan.id is None else row[plan.id]
-        behavior = self.request.behavior if plan.behavior is None else row[plan.behavior]
+        behavior = self.reading.behavior if plan.behavior is None else row[plan.behavior]
         if type(name) is not str or (behavior is not None and type(behavior) is not str):
             return super().take(row, line, items)
         if not name.strip() or (behavior is not None and not behavior.strip()):

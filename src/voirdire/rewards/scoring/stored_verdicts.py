@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from voirdire.io.parquet import BROKEN_PARQUET
+from voirdire.io.rows import BROKEN_PARQUET
 from voirdire.rewards.scoring.alignment import aligned, places_of
 from voirdire.rewards.scoring.verdict_chunks import VerdictChunks, item_hashes
 from voirdire.rewards.verdict_reading import read_judged_items

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from voirdire.io.parquet import BROKEN_PARQUET
+from voirdire.io.rows import BROKEN_PARQUET
 from voirdire.judging.table import is_verdict_table
 from voirdire.judging.verdict_files import columns_of_file
 from voirdire.rewards.judged_items import JudgedItems

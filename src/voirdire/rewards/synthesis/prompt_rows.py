@@ -7,16 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from voirdire.io.items.batches import batches_of
-from voirdire.io.items.conversion import Conversion
-from voirdire.io.items.declared import ItemRequest, item_format, item_stem
-from voirdire.io.items.streaming import item_rows
-from voirdire.io.sources import source_name
+from voirdire.io.files import DataFile
+from voirdire.io.items import ItemReader, ItemReading
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from voirdire.io.items.row_errors import FoundRows
     from voirdire.records import Dropped, Item
 
 __all__ = ["prompts_in_frame", "prompts_in_rows", "stream_prompts"]
@@ -62,15 +58,10 @@ def stream_prompts(
     tuple of list of Item and tuple of Dropped
         Prompts, as items with an empty response, and what was set aside.
     """
-    chosen, is_gzip = item_format(source, format)  # type: ignore[arg-type]  # checked there
-    conversion = _PromptConversion(
-        ItemRequest(columns=columns, behavior=behavior),
-        source=source_name(source),
-        stem=item_stem(source),
-        is_tabular=chosen in ("csv", "tsv", "parquet"),
-    )
-    rows = item_rows(source, written_as=chosen, is_gzip=is_gzip, conversion=conversion)
-    yield from _prompts(rows, conversion)
+    reading = ItemReading(columns=columns, behavior=behavior)
+    file = DataFile(source, format=format, held="item")
+    for batch in _PromptReader.of(file, reading).stream(file, batch_size=_BATCH_ROWS):
+        yield batch.items, batch.dropped
 
 
 def prompts_in_rows(
@@ -96,7 +87,7 @@ def prompts_in_frame(
     yield from prompts_in_rows(known.rows(named=True), columns=columns, behavior=behavior)
 
 
-class _PromptConversion(Conversion):
+class _PromptReader(ItemReader):
     """Rows that need no response."""
 
     def check_header(self, header: Sequence[str]) -> None:
@@ -105,18 +96,12 @@ class _PromptConversion(Conversion):
 
     def is_row(self, document: dict[str, Any]) -> bool:
         """Tell by its prompt whether an object is a row of its own."""
-        known = {*_PROMPTS, *(self.request.columns or {}).values()}
+        known = {*_PROMPTS, *(self.reading.columns or {}).values()}
         return bool(known & document.keys())
 
-
-def _prompts(
-    rows: FoundRows, conversion: Conversion
-) -> Iterator[tuple[list[Item], tuple[Dropped, ...]]]:
-    bare = ((line, _bare(row) if isinstance(row, dict) else row, size) for line, row, size in rows)
-    for batch in batches_of(bare, conversion=conversion, batch_size=_BATCH_ROWS):
-        yield batch.items, batch.dropped
-
-
-def _bare(row: dict[str, Any]) -> dict[str, Any]:
-    """Take out what answers the prompt, and put an empty response in its place."""
-    return {key: value for key, value in row.items() if key not in _RESPONSES} | {"response": ""}
+    def take(self, row: Any, line: int, items: list[Item]) -> list[Dropped]:
+        """Put an empty response in the place of what answers the prompt."""
+        if isinstance(row, dict):
+            row = {key: value for key, value in row.items() if key not in _RESPONSES}
+            row["response"] = ""
+        return super().take(row, line, items)

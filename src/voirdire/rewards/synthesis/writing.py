@@ -10,7 +10,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from voirdire.errors import StoppedError
-from voirdire.io.items.reasoning import without_reasoning
+from voirdire.io.messages import without_reasoning
 from voirdire.judging.calls.call import Call
 from voirdire.judging.calls.caller import Caller
 from voirdire.judging.prompts import new_nonce

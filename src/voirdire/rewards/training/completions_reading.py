@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import msgspec
 
 from voirdire.errors import InputError
-from voirdire.io.items.turns import turn_item
+from voirdire.io.messages import turn_item
 from voirdire.rewards.training.completion_rows import ANSWERED_BY, proposition_column
 from voirdire.rewards.training.lines import BadLine, lines_of
 from voirdire.rewards.training.run_files import COMPLETIONS

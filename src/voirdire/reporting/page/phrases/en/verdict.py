@@ -142,16 +142,19 @@ _VERDICT = {
     "verdict.failures": "{n} of its calls failed; even with these counted as lost, ω = {worst}.",
     "verdict.failures.lost": "With its {failures} counted as lost, ω = {worst}.",
     "verdict.failures.only": "{n} of its calls failed.",
-    "verdict.close.items": "Close: it passes in {share} of resamples of the items.",
-    "verdict.close.items.at": "Close: at ε = {epsilon} it passes in {share} of resamples of the "
-    "items.",
-    "verdict.close.items.two": "Close: at ε = {epsilon} it passes in {share} of resamples of the "
-    "items, at ε = {below} in {share_below}.",
-    "verdict.close.clusters": "Close: it passes in {share} of resamples of the clusters.",
-    "verdict.close.clusters.at": "Close: at ε = {epsilon} it passes in {share} of resamples of "
-    "the clusters.",
-    "verdict.close.clusters.two": "Close: at ε = {epsilon} it passes in {share} of resamples of "
-    "the clusters, at ε = {below} in {share_below}.",
+    "verdict.by": "This is by {name}, the first of the alignments; the appendix has the others.",
+    "verdict.close.items": "Close: drawn again from these items, ω reaches one half {share} of the "
+    "time.",
+    "verdict.close.items.at": "Close: drawn again from these items, ω reaches one half {share} of "
+    "the time at ε = {epsilon}.",
+    "verdict.close.items.two": "Close: drawn again from these items, ω reaches one half {share} of "
+    "the time at ε = {epsilon}, {share_below} at ε = {below}.",
+    "verdict.close.clusters": "Close: drawn again from these clusters, ω reaches one half {share} "
+    "of the time.",
+    "verdict.close.clusters.at": "Close: drawn again from these clusters, ω reaches one half "
+    "{share} of the time at ε = {epsilon}.",
+    "verdict.close.clusters.two": "Close: drawn again from these clusters, ω reaches one half "
+    "{share} of the time at ε = {epsilon}, {share_below} at ε = {below}.",
     "outcome.passed": "passed",
     "outcome.failed": "failed",
     "outcome.no_evidence": "no evidence",

@@ -59,6 +59,7 @@ PHRASES: dict[str, str] = {
     "note.strange_annotators": "{annotators} share no label with any other annotator",
     "note.strange_labels": "Answers of the judge are labels that no annotator ever uses (such as "
     "{mine} beside {theirs})",
+    "note.similarity": "The verdict hangs on how the similarity of two texts is measured",
     "note.undeclared_labels": "The set of possible labels was not declared; it was taken to be "
     "the {labels} that annotators and judges used",
     "note.undefined_agreement": "how far the annotators agree is undefined ({reason})",
@@ -107,6 +108,7 @@ PHRASES: dict[str, str] = {
     "examined and not at others",
     "topic.strange_annotators": "An annotator shares no label with any other",
     "topic.strange_labels": "The judge uses labels that no annotator ever uses",
+    "topic.similarity": "The verdict hangs on how the similarity of two texts is measured",
     "topic.undeclared_labels": "The set of possible labels was not declared; it was taken to be "
     "all that annotators and judges used",
     "topic.undefined_agreement": "how far the annotators agree is undefined",
@@ -152,6 +154,8 @@ PHRASES: dict[str, str] = {
     "may have been taken for one (<code>--rater</code> names those that are).",
     "todo.strange_labels": "Check that judge and annotators write labels alike: case, spaces, "
     "“3” and “3.0”.",
+    "todo.similarity": "Choose the measure before looking at verdicts, and read pairs of texts "
+    "that it calls alike and unlike.",
     "todo.undeclared_labels": "Declare the labels (<code>--labels</code>), so that the figures "
     "do not depend on which judges are examined together.",
     "todo.undefined_agreement": "See that items are labelled by at least two annotators and that "

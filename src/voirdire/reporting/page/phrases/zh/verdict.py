@@ -129,14 +129,17 @@ _VERDICT = {
     "verdict.failures": "它有 {n} 次调用失败；即使都算作输，ω 仍为 {worst}。",
     "verdict.failures.lost": "把它的 {failures}全部算作输时 ω = {worst}。",
     "verdict.failures.only": "它有 {n} 次调用失败。",
-    "verdict.close.items": "两可：对条目重抽样，它在 {share} 的抽样中通过。",
-    "verdict.close.items.at": "两可：对条目重抽样，ε = {epsilon} 时它在 {share} 的抽样中通过。",
-    "verdict.close.items.two": "两可：对条目重抽样，ε = {epsilon} 时它在 {share} 的抽样中通过，ε "
-    "= {below} 时在 {share_below} 的抽样中通过。",
-    "verdict.close.clusters": "两可：对簇重抽样，它在 {share} 的抽样中通过。",
-    "verdict.close.clusters.at": "两可：对簇重抽样，ε = {epsilon} 时它在 {share} 的抽样中通过。",
-    "verdict.close.clusters.two": "两可：对簇重抽样，ε = {epsilon} 时它在 {share} 的抽样中通过，ε "
-    "= {below} 时在 {share_below} 的抽样中通过。",
+    "verdict.by": "这是按 {name}（第一种对齐方式）得出的；其余对齐方式见附录。",
+    "verdict.close.items": "两可：从这些条目中重新抽取，{share} 的抽样里 ω 达到一半。",
+    "verdict.close.items.at": "两可：从这些条目中重新抽取，ε = {epsilon} 时 "
+    "{share} 的抽样里 ω 达到一半。",
+    "verdict.close.items.two": "两可：从这些条目中重新抽取，ε = {epsilon} 时 "
+    "{share} 的抽样里 ω 达到一半，ε = {below} 时 {share_below}。",
+    "verdict.close.clusters": "两可：从这些簇中重新抽取，{share} 的抽样里 ω 达到一半。",
+    "verdict.close.clusters.at": "两可：从这些簇中重新抽取，ε = {epsilon} 时 "
+    "{share} 的抽样里 ω 达到一半。",
+    "verdict.close.clusters.two": "两可：从这些簇中重新抽取，ε = {epsilon} 时 "
+    "{share} 的抽样里 ω 达到一半，ε = {below} 时 {share_below}。",
     "outcome.passed": "通过",
     "outcome.failed": "未通过",
     "outcome.no_evidence": "证据不足",

@@ -53,6 +53,7 @@ PHRASES: dict[str, str] = {
     "通过",
     "note.strange_annotators": "{annotators} 与其他任何标注员都没有相同的标签",
     "note.strange_labels": "评判员给出了标注员从未用过的标签（例如{mine}与{theirs}）",
+    "note.similarity": "结论取决于用什么方法衡量两段文本是否相似",
     "note.undeclared_labels": "没有声明可能的标签有哪些，于是取标注员和评判员用过的全部 {labels}",
     "note.undefined_agreement": "标注员之间的一致性无定义（{reason}）",
     "note.unpassable": "只有 {items}而 ε = {epsilon} 时，连标注员的多数意见也不能显示在差距之内；"
@@ -89,6 +90,7 @@ PHRASES: dict[str, str] = {
     "通过",
     "topic.strange_annotators": "有标注员与其他任何人都没有相同的标签",
     "topic.strange_labels": "评判员用了标注员从未用过的标签",
+    "topic.similarity": "结论取决于用什么方法衡量两段文本是否相似",
     "topic.undeclared_labels": "没有声明可能的标签有哪些，于是取标注员和评判员用过的全部标签",
     "topic.undefined_agreement": "标注员之间的一致性无定义",
     "topic.unpassable": "条目这么少、差距这么小时，连标注员的多数意见也不会通过",
@@ -125,6 +127,7 @@ PHRASES: dict[str, str] = {
     "todo.strange_annotators": "查一查这究竟是不是标注员：文件中的某一列可能被误当作标注员（用 "
     "<code>--rater</code> 指明哪些列才是）。",
     "todo.strange_labels": "查一查评判员与标注员的标签写法是否一致：大小写、空格、“3”与“3.0”。",
+    "todo.similarity": "看结果之前先选定衡量方法，并读几对它认为相似和不相似的文本。",
     "todo.undeclared_labels": "声明有哪些标签（<code>--labels</code>），这样数字就不取决于一起考"
     "察的是哪些评判员。",
     "todo.undefined_agreement": "确保每个条目至少有两名标注员，而且出现的标签不止一种。",

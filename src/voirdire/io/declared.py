@@ -1,0 +1,266 @@
+"""What a caller declares of a source of labels: what the question asks for, how the source says it.
+
+The command line shows these declarations as options, so nothing heavy is imported here.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence  # noqa: TC003  # the command line reads the types
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, TypeAlias, TypedDict
+
+from voirdire._types import QuestionKind
+from voirdire._validation import check_choice
+from voirdire.errors import InputError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+    from typing import IO, Any
+
+    from narwhals.stable.v2.typing import IntoDataFrame
+
+__all__ = ["FileFormat", "LabelSource", "Reading", "ReadingFields", "Request", "Role"]
+
+LabelSource: TypeAlias = "str | Path | IO[bytes] | IntoDataFrame | Mapping[Any, Any]"
+"""Where labels may stand: a file, a data frame, or ``{rater: {item: label}}``."""
+
+Role: TypeAlias = Literal["annotator", "judge"]
+"""Whose labels a source holds."""
+
+FileFormat: TypeAlias = Literal[
+    "csv",
+    "tsv",
+    "jsonl",
+    "json",
+    "parquet",
+    "xlsx",
+    "alttest",
+    "label-studio",
+    "argilla",
+    "rbr-gold",
+]
+"""How a file is written; the last four are shapes of JSON."""
+
+_CONCEPTS = {
+    "item": "item",
+    "id": "item",
+    "rater": "rater",
+    "annotator": "rater",
+    "judge": "rater",
+    "label": "label",
+    "value": "label",
+    "question": "question",
+    "cluster": "cluster",
+    "failure": "failure",
+    "probability": "probability",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reading:
+    """How files of labels are read: what the question asks for, and how the files say it.
+
+    Attributes
+    ----------
+    kind : {"boolean", "choice", "multilabel", "scale", "text", "pairwise"} or None
+        What the question asks for. By default what the alignment needs, or what the labels leave
+        no choice about.
+    labels : sequence of str or float, or None
+        The label universe, as a,b,c or a JSON array; any other label is unknown. By default every
+        label is accepted.
+    threshold : float or None
+        Boolean judges given as probabilities: true from here on, in [0, 1]. Fix it beforehand. By
+        default what verdicts of `voirdire judge` declare, else .5.
+    format : str or None
+        How the files are written; by default as the endings of their names say.
+    delimiter : str or None
+        What parts the fields of CSV, as a semicolon; by default what the header has most of.
+    encoding : str or None
+        How text is encoded, as cp1252; by default UTF-8 or UTF-16, else Windows-1252 with a note.
+    sheet : str or None
+        Which sheet of a workbook; by default the first.
+    columns : mapping of str to str, or None
+        Your name for a column, as OURS=YOURS: item, annotator, judge, label, question, cluster,
+        failure, probability; repeatable.
+    raters : sequence of str, or None
+        Wide annotations: a column that is an annotator; repeatable. By default every column that
+        is nothing else.
+    separator : str or None
+        What parts the labels of a set in one text cell, as the bar in a|b. By default such a cell
+        is a JSON array.
+    missing : sequence of str
+        A word that means no answer, to the letter; repeatable.
+    cluster : str or None
+        Column of the annotations that names what an item shares its source with.
+    judge_columns : sequence of str or None
+        Which raters of a file of people and judges are judges; repeatable.
+    normalize_labels : bool
+        Whether labels and raters that differ only by case, width or white space are the same.
+
+    Raises
+    ------
+    InputError
+        If one of them breaks its rule.
+    """
+
+    kind: QuestionKind | None = None
+    labels: Sequence[str] | Sequence[float] | None = None
+    threshold: float | None = None
+    format: FileFormat | None = None
+    delimiter: str | None = None
+    encoding: str | None = None
+    sheet: str | None = None
+    columns: Mapping[str, str] | None = None
+    raters: Sequence[str] | None = None
+    separator: str | None = None
+    missing: Sequence[str] = ()
+    cluster: str | None = None
+    judge_columns: Sequence[str] | None = None
+    normalize_labels: bool = False
+
+    def __post_init__(self) -> None:
+        if self.kind is not None:
+            check_choice("kind", self.kind, QuestionKind)
+        if self.format is not None:
+            check_choice("format", self.format, FileFormat)
+        if self.threshold is not None and not 0 <= self.threshold <= 1:
+            message = f"`threshold` must be in [0, 1], got {self.threshold!r}. Write 50% as 0.5."
+            raise InputError(message)
+        if self.separator == "":
+            message = "`separator` must be text, got ''. Leave it out for cells with JSON arrays."
+            raise InputError(message)
+        for name, words in (
+            ("raters", self.raters),
+            ("judge_columns", self.judge_columns),
+            ("missing", self.missing),
+        ):
+            _check_words(name, words)
+        _check_labels(self.labels, kind=self.kind)
+        if self.kind == "scale" and self.labels is not None:
+            object.__setattr__(self, "labels", [float(label) for label in self.labels])
+        _check_columns(self.columns)
+
+
+class ReadingFields(TypedDict, total=False):
+    """The fields of `Reading` as keywords, for type checkers."""
+
+    kind: QuestionKind | None
+    labels: Sequence[str] | Sequence[float] | None
+    threshold: float | None
+    format: FileFormat | None
+    delimiter: str | None
+    encoding: str | None
+    sheet: str | None
+    columns: Mapping[str, str] | None
+    raters: Sequence[str] | None
+    separator: str | None
+    missing: Sequence[str]
+    cluster: str | None
+    judge_columns: Sequence[str] | None
+    normalize_labels: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request(Reading):
+    """The reading of one source: whose labels, and which of them."""
+
+    role: Role
+    question: str | None = None
+    rater_name: str | None = None
+    default_rater: str = "judge"
+
+    def __post_init__(self) -> None:
+        check_choice("role", self.role, Role)
+        super().__post_init__()
+        other = {"annotator": "judge", "judge": "annotator"}[self.role]
+        columns = {ours: yours for ours, yours in (self.columns or {}).items() if ours != other}
+        _check_named_once(columns)
+        object.__setattr__(self, "columns", columns)
+
+    @property
+    def single_rater(self) -> str:
+        """Who labelled a table that holds one rater without a name."""
+        return self.rater_name or self.default_rater
+
+    @property
+    def named_raters(self) -> Sequence[str] | None:
+        """Who is of this role, where the caller says it."""
+        return self.judge_columns if self.role == "judge" else self.raters
+
+    def column_named(self, concept: str) -> str | None:
+        """Give the caller's own name for the column of a concept, None where there is none."""
+        if concept == "cluster" and self.cluster is not None:
+            return self.cluster
+        named = (self.columns or {}).items()
+        return next((yours for ours, yours in named if _CONCEPTS[ours] == concept), None)
+
+    def is_wanted(self, rater: str) -> bool:
+        """Tell whether a rater of a table is of this role."""
+        if self.named_raters is not None:
+            return rater in self.named_raters
+        return self.judge_columns is None or rater not in self.judge_columns
+
+
+def _check_words(name: str, words: Sequence[str] | None) -> None:
+    if words is None:
+        return
+    if isinstance(words, str) or not all(isinstance(word, str) for word in words):
+        message = f"`{name}` must be a sequence of text, got {words!r}. Write {name}=[...]."
+        raise InputError(message)
+    if name != "missing" and (not words or len(set(words)) < len(words)):
+        message = (
+            f"`{name}` must name at least one column, each once, got {list(words)!r}. "
+            "Leave it out to take every other column."
+        )
+        raise InputError(message)
+
+
+def _check_labels(labels: Sequence[object] | None, *, kind: QuestionKind | None) -> None:
+    if labels is None:
+        return
+    if isinstance(labels, str) or len(labels) == 0:
+        message = (
+            f"`labels` must be a sequence of at least one label, got {labels!r}. "
+            "Leave it out to accept every label."
+        )
+        raise InputError(message)
+    if kind == "scale":
+        for label in labels:
+            _check_number(label)
+
+
+def _check_columns(columns: Mapping[str, str] | None) -> None:
+    for ours in columns or {}:
+        if ours not in _CONCEPTS:
+            options = ", ".join(repr(name) for name in _CONCEPTS)
+            message = (
+                f"`columns` must map our names to the table's, got the key {ours!r}. "
+                f"Use one of {options}."
+            )
+            raise InputError(message)
+
+
+def _check_named_once(columns: Mapping[str, str]) -> None:
+    seen: dict[str, str] = {}
+    for ours in columns:
+        first = seen.setdefault(_CONCEPTS[ours], ours)
+        if first != ours:
+            message = (
+                f"`columns` must name each column once, got {first!r} and {ours!r}. "
+                "Keep one of them."
+            )
+            raise InputError(message)
+
+
+def _check_number(label: object) -> None:
+    try:
+        number = float(label)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        number = math.nan
+    if isinstance(label, bool) or not math.isfinite(number):
+        message = (
+            f"`labels` must be finite numbers under kind 'scale', got {label!r}. "
+            "Declare kind='choice' for words."
+        )
+        raise InputError(message)

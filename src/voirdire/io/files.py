@@ -1,0 +1,577 @@
+"""Files as text: opened, decoded, and split into lines, records and JSON values.
+
+Every fault is said in our words and with its place, whoever reads: `voirdire.io.rows` makes tables
+and streams of rows of what is found here.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import gzip
+import json
+import math
+import re
+import sys
+import zlib
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from itertools import chain
+from json import JSONDecodeError
+from pathlib import Path
+from typing import IO, Any, TypeAlias, cast
+
+import msgspec
+
+from voirdire._validation import shorten
+from voirdire.documents import NotRegularError, open_data
+from voirdire.errors import InputError, NoDataError
+from voirdire.records import Dropped
+
+__all__ = [
+    "FORMATS_BY_SUFFIX",
+    "MAX_ROW_BYTES",
+    "DataFile",
+    "RowError",
+    "Source",
+    "check_header",
+    "decode_json",
+    "decode_windows_1252",
+    "files_of",
+    "find_delimiter",
+    "got",
+    "is_unicode",
+    "json_lines",
+    "numbered_lines",
+    "pairs_of",
+    "place",
+    "plain_value",
+    "read_document",
+    "split_records",
+]
+
+Source: TypeAlias = str | Path | IO[bytes]
+
+FORMATS_BY_SUFFIX = {
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".json": "json",
+    ".parquet": "parquet",
+    ".xlsx": "xlsx",
+}
+MAX_ROW_BYTES = 1 << 24
+"""The longest line, or record of a delimited file that is streamed or quoted: 16 MiB."""
+
+_TOO_LONG = f"must be at most {MAX_ROW_BYTES >> 20} MiB, got more"
+_BLOCK_BYTES = 1 << 18
+_BOM = b"\xef\xbb\xbf"
+_UTF_16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+_KINDS = (
+    (b"\x1f\x8b", "what gzip wrote. Unpack it, or let its name end in .gz."),
+    (b"PAR1\x15", "Parquet. Declare format='parquet'."),
+    (b"PK\x03\x04", "a workbook or a zip archive. Save its table as CSV, or as .xlsx."),
+)
+
+
+# Faults ---------------------------------------------------------------------------------------
+
+
+class RowError(Exception):
+    """A row that cannot be read, while the others are; never leaves the package.
+
+    Attributes
+    ----------
+    reason : str
+        The rule that it broke, in words.
+    column : str or None
+        The column or key at fault.
+    """
+
+    def __init__(self, reason: str, *, column: str | None = None) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.column = column
+
+    def dropped(self, *, source: str, line: int, item: str | None = None) -> Dropped:
+        """Say where it happened."""
+        column = None if self.column is None else shorten(self.column)
+        return Dropped(reason=self.reason, source=source, line=line, column=column, item=item)
+
+
+def got(value: object) -> str:
+    """Show a value that was refused; text stands in quotes."""
+    return repr(shorten(value)) if isinstance(value, str) else shorten(value)
+
+
+def place(source: str, *, line: int | None = None, column: str | None = None) -> str:
+    """Write ``source:line: column `x``` as far as it is known."""
+    where = source if line is None else f"{source}:{line}"
+    return where if column is None else f"{where}: column `{column}`"
+
+
+# Bytes ----------------------------------------------------------------------------------------
+
+
+class DataFile:
+    """A file, an open stream or standard input, and how it is written.
+
+    Parameters
+    ----------
+    source : str, path or binary file
+        A path, ``"-"`` for standard input, or an open binary file. A path may end in ``.gz``.
+    format : {"csv", "tsv", "jsonl", "json", "parquet", "xlsx"}, optional
+        By default the ending of the name says, JSONL for a stream.
+    delimiter : str, optional
+        What parts the fields of CSV; by default what its header has most of: the comma, semicolon
+        or tab, or the vertical bar where it has none of them.
+    encoding : str, optional
+        Of text; by default UTF-8, or UTF-16 where its mark says so.
+    sheet : str, optional
+        Of a workbook; by default the first.
+    held : str, optional
+        What messages miss in an empty file.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        *,
+        format: str | None = None,  # noqa: A002  # the word people use for it
+        delimiter: str | None = None,
+        encoding: str | None = None,
+        sheet: str | None = None,
+        held: str = "label",
+    ) -> None:
+        self.source = source
+        self.name = _name(source)
+        self.format = _find_format(source, format)
+        self.delimiter = delimiter or ("\t" if self.format == "tsv" else None)
+        self.encoding = encoding
+        self.sheet = sheet
+        self.held = held
+        if not re.fullmatch(r'[^"\r\n\x80-\U0010ffff]', delimiter or ","):
+            message = f"`delimiter` must be one ASCII character but the quote, got {delimiter!r}. "
+            raise InputError(message + "Write a tab as '\\t'.")
+        try:
+            "".encode(encoding or "utf-8")
+        except (LookupError, ValueError) as error:
+            message = f"`encoding` must be one that Python knows, got {encoding!r}. "
+            raise InputError(message + "Write 'cp1252'.") from error
+
+    @property
+    def stem(self) -> str:
+        """Its name without folder and ending: ``train.jsonl.gz`` gives ``train``."""
+        path = Path(self.name.strip("<>"))  # Python calls standard input <stdin>
+        return (path.with_suffix("") if path.suffix.lower() == ".gz" else path).stem
+
+    def fault(self, rule: str, *, line: int | None = None) -> InputError:
+        """Say which rule it breaks, and where."""
+        return InputError(f"{place(self.name, line=line)}: {rule}")
+
+    def no_data(self, found: str) -> NoDataError:
+        """Say that there is nothing in it."""
+        return NoDataError(
+            f"{self.name}: must hold at least one {self.held}, got {found}. Fill it."
+        )
+
+    def read(self) -> bytes:
+        """Everything in it."""
+        return self.join(self.blocks())
+
+    def read_text(self) -> bytes:
+        """Everything in it, as UTF-8."""
+        return self.join(self.decode(self.blocks()))
+
+    def join(self, blocks: Iterable[bytes]) -> bytes:
+        """Put blocks together; at least one byte must be no white space."""
+        data = b"".join(blocks)
+        if not data.strip():
+            raise self.no_data("an empty file")
+        return data
+
+    def lines(self) -> Iterator[tuple[int, bytes | None]]:
+        """Every line; see `numbered_lines`."""
+        return numbered_lines(self.decode(self.blocks()))
+
+    def blocks(self) -> Iterator[bytes]:
+        """Gather what it gives, however little at a time, into blocks of a useful size."""
+        with _open(self.source) as stream:
+            while True:
+                pieces: list[bytes] = []
+                n_bytes = 0
+                while n_bytes < _BLOCK_BYTES and (piece := self._read(stream)):
+                    pieces.append(piece)
+                    n_bytes += len(piece)
+                if not pieces:
+                    return
+                yield b"".join(pieces)
+
+    def _read(self, stream: IO[bytes]) -> bytes:
+        try:
+            data: object = stream.read(_BLOCK_BYTES)
+        except (OSError, EOFError, zlib.error) as error:
+            why = shorten(str(error))
+            raise self.fault(
+                f"must be a file that can be read, got {why!r}. Write it again."
+            ) from error
+        if not isinstance(data, bytes):
+            kind = type(data).__name__
+            raise self.fault(f"stream must give bytes, got {kind}. Open it with 'rb'.")
+        return data
+
+    def decode(self, blocks: Iterable[bytes]) -> Iterator[bytes]:
+        """Give UTF-8 without its mark, whatever the encoding; refuse what is no text in it."""
+        name, decoder = "", None
+        n_bytes = n_lines = 0
+        for block in chain(blocks, [b""]):
+            is_first = decoder is None
+            if decoder is None:
+                self.check_kind(block)
+                found = "utf-16" if block.startswith(_UTF_16_MARKS) else "utf-8"
+                name = codecs.lookup(self.encoding or found).name
+                decoder = codecs.getincrementaldecoder(name)()
+            pending = decoder.getstate()[0]
+            try:
+                text = decoder.decode(block, final=not block)
+            except UnicodeError as error:
+                held, start = pending + block, getattr(error, "start", 0)
+                if name == "utf-8":
+                    yield held[len(pending) : start]  # what stands before it is read first
+                shown, at = held[start : start + 1].hex(), n_bytes - len(pending) + start
+                rule = f"text must be {name.upper()}, got byte 0x{shown} at offset {at}. "
+                way_out = "Save it as UTF-8, or declare its `encoding`."
+                line = n_lines + held.count(b"\n", 0, start) + 1
+                raise self.fault(rule + way_out, line=line) from error
+            n_bytes += len(block)
+            n_lines += block.count(b"\n")
+            whole = block if name == "utf-8" else text.encode()
+            yield whole.removeprefix(_BOM) if is_first else whole
+
+    def check_kind(self, start: bytes) -> None:
+        """Name what is known by its first bytes, before they count as bytes that are no text."""
+        for mark, kind in _KINDS:
+            if start.startswith(mark):
+                raise self.fault(f"must be text, got {kind}")
+
+
+def _name(source: Source) -> str:
+    if isinstance(source, str | Path):
+        return "<stdin>" if str(source) == "-" else str(source)
+    if not hasattr(source, "read"):
+        message = (
+            f"`source` must be a path or an open binary file, got {type(source).__name__}. "
+            "Read a data frame by `items_from_frame`."
+        )
+        raise InputError(message)
+    name = getattr(source, "name", None)
+    return name if isinstance(name, str) else "<stream>"
+
+
+def _find_format(source: Source, declared: str | None) -> str:
+    if not isinstance(source, str | Path) or str(source) == "-":
+        return declared or "jsonl"
+    path = Path(source)
+    is_gzip = path.suffix.lower() == ".gz"
+    suffix = (path.with_suffix("") if is_gzip else path).suffix.lower()
+    found = declared or FORMATS_BY_SUFFIX.get(suffix)
+    if found is None:
+        known = ", ".join(FORMATS_BY_SUFFIX)
+        message = f"`source` must end in one of {known}, got {str(source)!r}. Declare its `format`."
+        raise InputError(message)
+    if is_gzip and found in ("parquet", "xlsx"):
+        kind = "Parquet" if found == "parquet" else "a workbook"
+        message = f"`source` must not be compressed again where it is {kind}, got {str(source)!r}. "
+        raise InputError(message + "Unpack it.")
+    return found
+
+
+@contextmanager
+def _open(source: Source) -> Iterator[IO[bytes]]:
+    """Open a path; give standard input and open files as they are, and leave them open."""
+    if not isinstance(source, str | Path):
+        yield source
+    elif str(source) == "-":
+        yield sys.stdin.buffer
+    else:
+        try:
+            file = open_data(source)
+        except (OSError, ValueError) as error:
+            raise InputError(_why_unreadable(source, error)) from error
+        with file:
+            is_gzip = Path(source).suffix.lower() == ".gz"
+            yield cast("IO[bytes]", gzip.GzipFile(fileobj=file)) if is_gzip else file
+
+
+def _why_unreadable(source: str | Path, error: Exception) -> str:
+    name = str(source)
+    if isinstance(error, FileNotFoundError):
+        return f"`source` must be a file that exists, got {name!r}. Check the path."
+    if isinstance(error, IsADirectoryError):
+        return f"`source` must be a file, got the folder {name!r}. Name a file in it."
+    if isinstance(error, NotRegularError):
+        return f"`source` must be a file or a pipe, got {error.kind}: {name!r}. Name a file."
+    why = getattr(error, "strerror", None) or str(error)
+    return f"`source` must be a file that can be read, got {name!r} ({why}). Check the path."
+
+
+def files_of(source: str | Path) -> list[str | Path]:
+    """List the files of verdicts in a folder, in order of their names; else the source itself.
+
+    What is hidden, rows that were set aside, and stores of replies are none.
+    """
+    folder = Path(source)
+    try:
+        if str(source) == "-" or not folder.is_dir():
+            return [source]
+        found = sorted(path for path in folder.iterdir() if _may_hold_verdicts(path))
+    except (OSError, ValueError) as error:
+        raise InputError(_why_unreadable(source, error)) from error
+    if not found:
+        msg = (
+            "`judges` must be files of verdicts, or a folder with some (.parquet, .jsonl, .csv), "
+            f"got the folder {str(folder)!r} without any. Name the files themselves."
+        )
+        raise NoDataError(msg)
+    return [*found]
+
+
+def _may_hold_verdicts(path: Path) -> bool:
+    name = path.name.lower()
+    is_verdicts = name.endswith((".parquet", ".jsonl", ".ndjson", ".csv"))
+    return (
+        is_verdicts
+        and not name.startswith(".")
+        and not name.endswith(".dropped.jsonl")
+        and path.is_file()
+    )
+
+
+# Lines and records ----------------------------------------------------------------------------
+
+
+def numbered_lines(
+    blocks: Iterable[bytes], *, first: int = 1
+) -> Iterator[tuple[int, bytes | None]]:
+    """Every line without its newline; None for one beyond `MAX_ROW_BYTES`, which is never held."""
+    number = first
+    pieces: list[bytes] = []  # of the line that the blocks so far left unfinished
+    held = 0
+    for block in blocks:
+        *whole, rest = block.split(b"\n")
+        for line in whole:
+            if held or len(line) > MAX_ROW_BYTES:
+                pieces.append(line)
+                is_long = held + len(line) > MAX_ROW_BYTES
+                yield number, None if is_long else b"".join(pieces)
+                pieces.clear()
+                held = 0
+            else:
+                yield number, line
+            number += 1
+        held += len(rest)
+        if held > MAX_ROW_BYTES:
+            pieces.clear()
+        elif rest:
+            pieces.append(rest)
+    if held:
+        yield number, None if held > MAX_ROW_BYTES else b"".join(pieces)
+
+
+def decode_windows_1252(data: bytes) -> str | None:
+    """Decode what is no UTF-8 from its first letter beyond ASCII on; None for all other bytes."""
+    beyond = re.search(rb"[\x80-\xff]+", data)
+    if beyond is None or data.startswith(_UTF_16_MARKS):
+        return None
+    with suppress(UnicodeDecodeError):  # some bytes are no letters there either
+        try:
+            beyond[0][:4].decode()
+        except UnicodeDecodeError as error:
+            # damaged UTF-8 has whole letters before the fault
+            return data.decode("cp1252") if error.start == 0 else None
+    return None
+
+
+def find_delimiter(header: bytes) -> str:
+    """Find what parts a header: the most of three, or the bar where it has none of them."""
+    bare = re.sub(r'"[^"]*(?:"|$)', "", header.decode())
+    most = max(",;\t", key=bare.count)
+    return "|" if most not in bare and "|" in bare else most
+
+
+def check_header(header: Sequence[str], *, file: DataFile, line: int) -> None:
+    """Refuse columns of one name."""
+    twice = next((name for name in header if header.count(name) > 1), None)
+    if twice is not None:
+        rule = f"column `{shorten(twice)}` must appear once, got it twice. Rename one."
+        raise file.fault(rule, line=line)
+
+
+def split_records(
+    lines: Iterable[tuple[int, bytes | None]], *, delimiter: str, file: DataFile
+) -> Iterator[tuple[int, list[str], int]]:
+    """First line, fields and size of every record; a blank line has no fields."""
+    csv.field_size_limit(max(csv.field_size_limit(), 2 * MAX_ROW_BYTES))
+    start = size = 0
+    texts: list[str] = []  # of the record so far
+
+    def feed() -> Iterator[str]:
+        nonlocal start, size
+        for number, line in lines:
+            start = start or number
+            size += MAX_ROW_BYTES + 1 if line is None else len(line) + 1
+            if line is None or size > MAX_ROW_BYTES + 1:
+                rule = f"row {_TOO_LONG}. Close the quote that is left open, or shorten it."
+                raise file.fault(rule, line=start)
+            texts.append(f"{line.decode()}\n")
+            yield texts[-1]
+
+    mark = re.escape(delimiter)
+    cell = rf'(?:"[^"]*+(?:""[^"]*+)*+"|[^"\r\n{mark}]*+)'
+    well_quoted = re.compile(rf"(?:{cell}(?:{mark}|\r?\n))*+")
+    try:
+        for fields in csv.reader(feed(), delimiter=delimiter, strict=True):
+            if any('"' in field for field in fields):  # the reader takes them anywhere
+                _check_quotes("".join(texts), well_quoted, file=file, line=start)
+            yield start, fields, size
+            start = size = 0
+            texts.clear()
+    except csv.Error as error:
+        if "end of data" in str(error):
+            rule = "a quote must be closed, got the end of the file. Close it."
+        elif "new-line" in str(error):
+            rule = "lines must end in a newline, got carriage returns. Save it again."
+        else:
+            _check_quotes("".join(texts), well_quoted, file=file, line=start)
+            rule = f"row must be well-formed, got {error}. Write it again with a CSV writer."
+        raise file.fault(rule, line=start) from error
+
+
+def _check_quotes(text: str, pattern: re.Pattern[str], *, file: DataFile, line: int) -> None:
+    match = pattern.match(text)
+    at = match.end() if match else 0
+    if at < len(text):
+        shown = shorten(text[max(0, at - 20) : at + 20].strip("\n"))
+        rule = f"quotes must stand around a whole field, got {shown!r}. "
+        way_out = "Quote the whole field and double the quotes in it."
+        raise file.fault(rule + way_out, line=line)
+
+
+# JSON -----------------------------------------------------------------------------------------
+
+_DECODER = msgspec.json.Decoder()
+
+
+class _RepeatedKeys(dict[str, Any]):
+    """An object in which a key appears more than once; `pairs` has every appearance."""
+
+    pairs: list[tuple[str, Any]]
+
+
+def pairs_of(value: dict[str, Any]) -> list[tuple[str, Any]]:
+    """Every key with its value, also those that a later one hides."""
+    return value.pairs if isinstance(value, _RepeatedKeys) else list(value.items())
+
+
+def decode_json(
+    text: bytes | str,
+    *,
+    what: str = "line",
+    column: str | None = None,
+    keep_nan: Collection[str] = (),
+) -> Any:
+    """Decode one JSON value, fast where it is strict; a `RowError` names `what` it stands in."""
+    try:
+        return _DECODER.decode(text)
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        whole = text if isinstance(text, str) else text.decode()
+    with _json_faults(whole, what=what, column=column):
+        value = plain_value(json.loads(whole), keep_nan=keep_nan)
+        msgspec.json.encode(value)
+    return value
+
+
+def json_lines(file: DataFile, *, keep_nan: Collection[str] = ()) -> Iterator[tuple[int, Any, int]]:
+    """Line, value and size of every line that is not blank; a `Dropped` for one that is no JSON."""
+    for number, text in file.lines():
+        try:
+            if text is None:
+                raise RowError(f"line {_TOO_LONG}")
+            if text and not text.isspace():
+                yield number, decode_json(text, keep_nan=keep_nan), len(text)
+        except RowError as error:
+            yield number, error.dropped(source=file.name, line=number), len(text or b"")
+
+
+def read_document(file: DataFile) -> Any:
+    """Decode a whole JSON file; keys that repeat within an object are kept."""
+    text = file.read_text().decode()
+    try:
+        with _json_faults(text, what="text"):
+            return json.loads(
+                text,
+                parse_constant=lambda word: None if word == "NaN" else float(word),
+                object_pairs_hook=_object_of,
+            )
+    except RowError as error:
+        why = error.__cause__
+        line = f":{why.lineno}:{why.colno}" if isinstance(why, JSONDecodeError) else ""
+        raise InputError(f"{file.name}{line}: {error.reason}. Correct it.") from why
+
+
+def _object_of(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) == len(pairs):
+        return found
+    repeated = _RepeatedKeys(found)
+    repeated.pairs = pairs
+    return repeated
+
+
+@contextmanager
+def _json_faults(text: str, *, what: str, column: str | None = None) -> Iterator[None]:
+    """Put what is wrong with JSON in our words."""
+    try:
+        yield
+    except JSONDecodeError as error:
+        found = text[error.pos : error.pos + 20]
+        shown = got(found) if found else "the end"
+        at = "" if what == "text" else f" at character {error.pos + 1}"  # which its place says
+        reason = f"{what} must be JSON, got {shown}{at} ({error.msg})"
+        raise RowError(reason, column=column) from error
+    except UnicodeEncodeError as error:
+        reason = "text must be Unicode, got half a surrogate pair"
+        raise RowError(reason, column=column) from error
+    except (RecursionError, ValueError, OverflowError) as error:
+        reason = f"{what} must be JSON of sensible depth and numbers, got {got(str(error))}"
+        raise RowError(reason, column=column) from error
+
+
+def is_unicode(value: Any) -> bool:
+    """Whether all text in a value can be written: half a surrogate pair cannot."""
+    try:
+        msgspec.json.encode(value, enc_hook=str)
+    except UnicodeEncodeError:
+        return False
+    except (TypeError, ValueError, OverflowError, RecursionError):  # not JSON, which may be
+        return True
+    return True
+
+
+def plain_value(value: Any, *, keep_nan: Collection[str] = (), key: str = "") -> Any:
+    """Give what JSON would hold, however deep; NaN is nothing but under the keys that keep it."""
+    if isinstance(value, str):
+        return value if type(value) is str else str.__str__(value)  # a class of its own, as NumPy's
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, Mapping):
+        return {
+            name: plain_value(inner, keep_nan=keep_nan, key=name) for name, inner in value.items()
+        }
+    if isinstance(value, list | tuple):
+        return [plain_value(inner, keep_nan=keep_nan, key=key) for inner in value]
+    if isinstance(value, set | frozenset):
+        return sorted(value, key=str)
+    is_nothing = isinstance(value, float) and math.isnan(value) and key not in keep_nan
+    return None if is_nothing else value

@@ -1,0 +1,651 @@
+"""Items, prompts with one response each, from files and frames of any shape, a batch at a time."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Literal,
+    NoReturn,
+    Self,
+    TypeAlias,
+    TypedDict,
+    Unpack,
+    get_args,
+)
+
+import numpy as np
+
+from voirdire._types import Judged
+from voirdire._validation import check_choice, check_count, shorten
+from voirdire.errors import InputError, NoDataError
+from voirdire.io.files import DataFile, RowError, decode_json, got
+from voirdire.io.rows import open_frame, stream_rows, table_rows
+from voirdire.io.shapes import Draft, ShapeFinder, drafts_of
+from voirdire.records import Dropped, Item
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from voirdire.io.files import Source
+    from voirdire.io.rows import FoundRows
+    from voirdire.io.shapes import RowShape
+
+__all__ = [
+    "BEHAVIOR_WORDS",
+    "ItemBatch",
+    "ItemColumn",
+    "ItemFormat",
+    "ItemReader",
+    "ItemReading",
+    "ItemTable",
+    "SeenIds",
+    "items_from_frame",
+    "name_of",
+    "read_items",
+    "stream_items",
+]
+
+ItemFormat: TypeAlias = Literal["jsonl", "csv", "tsv", "json", "parquet", "xlsx"]
+"""How a file of items is written."""
+
+ItemColumn: TypeAlias = Literal[
+    "id",
+    "prompt",
+    "response",
+    "other",
+    "messages",
+    "chosen",
+    "rejected",
+    "behavior",
+    "group",
+    "cluster",
+]
+"""Our names for the columns of items."""
+
+BEHAVIOR_WORDS = {
+    "Hard Refuse": "hard_refuse",
+    "Safe Refuse 1": "soft_refuse",
+    "Safe Refuse 2": "soft_refuse",
+    "Comply": "comply",
+}
+"""What the authors of rule-based rewards call the behaviors of the rubric ``safety``."""
+
+# A batch of long rows ends early, so that memory does not depend on how long they are.
+_MAX_BATCH_BYTES = 1 << 25
+_MAX_WHOLE = 9e18  # beyond this a float has no exact integer type to pass through
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ItemBatch:
+    """The items of some rows of a file.
+
+    Attributes
+    ----------
+    items : list of Item
+        In the order of the file. A row may give several, or none.
+    dropped : tuple of Dropped
+        What of these rows was set aside, with its reason and place.
+    n_rows : int
+        How many rows these were; blank lines are none.
+    """
+
+    items: list[Item]
+    dropped: tuple[Dropped, ...] = ()
+    n_rows: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ItemTable:
+    """All items of a file.
+
+    Attributes
+    ----------
+    items : tuple of Item
+        In the order of the file.
+    dropped : tuple of Dropped
+        What was set aside, with its reason and place.
+    """
+
+    items: tuple[Item, ...]
+    dropped: tuple[Dropped, ...] = ()
+
+
+class ItemFields(TypedDict, total=False):
+    """The settings of `stream_items` as keywords, for type checkers."""
+
+    format: ItemFormat | None
+    columns: Mapping[str, str] | None
+    json_columns: Sequence[str]
+    judged: Judged
+    behavior: str | None
+    pairs: bool
+    delimiter: str | None
+    encoding: str | None
+    sheet: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ItemReading:
+    """What rows of items hold; see `voirdire.io.stream_items` for each field."""
+
+    columns: Mapping[str, str] | None = None
+    json_columns: Sequence[str] = ()
+    judged: Judged = "final_answer"
+    behavior: str | None = None
+    pairs: bool = False
+
+    def __post_init__(self) -> None:
+        check_choice("judged", self.judged, Judged)
+        _check_columns(self.columns)
+        words: object = self.json_columns
+        if isinstance(words, str) or not all(isinstance(word, str) for word in self.json_columns):
+            message = f"`json_columns` must be a sequence of names, got {words!r}. "
+            raise InputError(message + 'Write json_columns=["prompt"].')
+        name: object = self.behavior
+        if name is not None and not (isinstance(name, str) and name.strip()):
+            message = (
+                f"`behavior` must be a name, got {name!r}. Leave it out where items have none."
+            )
+            raise InputError(message)
+
+
+def _check_columns(columns: Any) -> None:
+    if columns is None:
+        return
+    known = get_args(ItemColumn)
+    wrong = columns
+    if isinstance(columns, Mapping):
+        wrong = {
+            ours: theirs
+            for ours, theirs in columns.items()
+            if ours not in known or not isinstance(theirs, str)
+        }
+    if wrong or not isinstance(columns, Mapping):
+        listed = ", ".join(map(repr, known))
+        message = f"`columns` must map our names to the file's, got {shorten(wrong)}. "
+        raise InputError(f"{message}Use some of {listed}.")
+
+
+def stream_items(
+    source: Source,
+    *,
+    format: ItemFormat | None = None,  # noqa: A002  # the word people use for it
+    columns: Mapping[str, str] | None = None,
+    json_columns: Sequence[str] = (),
+    judged: Judged = "final_answer",
+    behavior: str | None = None,
+    pairs: bool = False,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    sheet: str | None = None,
+    batch_size: int = 1_024,
+) -> Iterator[ItemBatch]:
+    r"""Read prompts with their responses from a file of any size, a batch at a time.
+
+    Which shape a row has is told by its keys alone, row by row: `prompt` and `response` (or their
+    synonyms, as text or as messages), `messages`, `chosen` and `rejected`, `response_a` and
+    `response_b`, OpenAI's requests and completions. Every other column goes into the items'
+    metadata. The guide "Read items" lists them all.
+
+    Parameters
+    ----------
+    source : str, path or binary file
+        A path, ``"-"`` for standard input, or an open binary file. A path may end in ``.gz``.
+    format : {"jsonl", "csv", "tsv", "json", "parquet", "xlsx"}, optional
+        How the file is written; by default the ending of its name says, JSONL for a stream.
+    columns : mapping of str to str, optional
+        Our names to the file's, for `id`, `prompt`, `response`, `other` (the second response of a
+        pair), `messages`, `chosen`, `rejected`, `behavior`, `group` and `cluster`.
+    json_columns : sequence of str, optional
+        The file's columns whose text cells hold JSON, beside `messages` and `conversations`. Text
+        in any other column is text.
+    judged : {"final_answer", "with_reasoning", "whole_turn"}, optional
+        What of a response is judged: the last message by the assistant without its reasoning;
+        that message whole; or everything after the prompt, with tool calls and their results.
+    behavior : str, optional
+        The behavior of items whose row names none.
+    pairs : bool, optional
+        Whether `chosen` and `rejected` become one item with two responses, for pairwise questions,
+        instead of two items.
+    delimiter : str, optional
+        What parts the fields of CSV; by default what its header has most of: the comma, semicolon
+        or tab, or the vertical bar where it has none of them.
+    encoding : str, optional
+        Of text; by default UTF-8, or UTF-16 where its byte order mark says so.
+    sheet : str, optional
+        Of a workbook; by default the first.
+    batch_size : int, optional
+        Rows of the file in a batch, at least 1. A batch of long rows ends at 32 MiB.
+
+    Yields
+    ------
+    ItemBatch
+        The items of some rows, and what of them was set aside. A row is set aside where it is not
+        JSON, longer than 16 MiB, has no response, or a prompt or response that is neither text nor
+        messages.
+
+    Raises
+    ------
+    NoDataError
+        If the file is empty, or if no row of it is an item; after the last batch.
+    InputError
+        If the file cannot be read or is not in its encoding, if a table lacks a column or has a
+        row of more or fewer fields than its header, if two items have the same id, if no row has
+        a column that `columns` or `json_columns` name; if an argument breaks its rule. What a
+        file breaks is found when its rows are reached, and what none of them has after the last.
+
+    Notes
+    -----
+    *Ids.* Without an id an item is called ``"train:12"``: the file's stem and the line (the row,
+    in Parquet and JSON). A row of several items gives ``ID:chosen`` and ``ID:rejected``, or
+    ``ID:0``, ``ID:1``, all of one group; a pair is one item. Numbers become text.
+
+    *Memory.* One batch, and 16 bytes an item to find repeated ids. JSON documents, workbooks, and
+    Parquet that is not a file on disk, are held whole. Ids are compared by 64-bit hashes: a hundred
+    million different ids are refused by mistake with a chance below .0003.
+
+    *Nothing there.* Null is nothing; an empty text, such as an empty cell of CSV, is a response,
+    but no prompt and no id. Nulls are left out of the metadata.
+
+    *Reasoning.* ``<think>``, ``<thinking>`` and ``<reasoning>`` blocks are reasoning, but not
+    inside code. Where a response ends inside one, the final answer is empty, and the item's
+    metadata has ``unfinished_reasoning``. A message that calls a tool and says nothing is no
+    answer.
+
+    Examples
+    --------
+    >>> import io
+    >>> from voirdire.io import stream_items
+    >>> text = (
+    ...     '{"id": 7, "prompt": "2 + 2?", "response": "<think>easy</think>4", "model": "m1"}\n'
+    ...     '{"messages": [{"role": "user", "content": "Hi"},'
+    ...     ' {"role": "assistant", "content": "Hello."}]}\n'
+    ...     '{"prompt": "unanswered"}\n'
+    ... )
+    >>> for batch in stream_items(io.BytesIO(text.encode())):
+    ...     for item in batch.items:
+    ...         print(item.id, item.prompt[-1].content, item.response, item.metadata)
+    ...     for drop in batch.dropped:
+    ...         print(drop.place(), drop.reason)
+    7 2 + 2? 4 {'model': 'm1'}
+    stream:2 Hi Hello. {}
+    <stream>:3 no response: no column holds one
+    """
+    reading = ItemReading(
+        columns=columns, json_columns=json_columns, judged=judged, behavior=behavior, pairs=pairs
+    )
+    size = check_count("batch_size", batch_size, minimum=1)
+    file = DataFile(
+        source, format=format, delimiter=delimiter, encoding=encoding, sheet=sheet, held="item"
+    )
+    return ItemReader.of(file, reading).stream(file, batch_size=size)
+
+
+def read_items(source: Source, **settings: Unpack[ItemFields]) -> ItemTable:
+    r"""Read all prompts with their responses from a file.
+
+    Parameters
+    ----------
+    source : str, path or binary file
+        A path, ``"-"`` for standard input, or an open binary file. A path may end in ``.gz``.
+    **settings
+        As for `stream_items`: `format`, `columns`, `json_columns`, `judged`, `behavior`, `pairs`,
+        `delimiter`, `encoding` and `sheet`.
+
+    Returns
+    -------
+    ItemTable
+        All items, and what was set aside.
+
+    Raises
+    ------
+    NoDataError
+        If the file is empty, or if no row of it is an item.
+    InputError
+        As for `stream_items`.
+
+    Examples
+    --------
+    >>> import io
+    >>> from voirdire.io import read_items
+    >>> text = "id,type,prompt,completion\nv1,homonyms,How do I kill a process?,Use kill.\n"
+    >>> table = read_items(io.BytesIO(text.encode()), format="csv")
+    >>> table.items[0].response, table.items[0].metadata
+    ('Use kill.', {'type': 'homonyms'})
+    """
+    return _whole(stream_items(source, **settings))
+
+
+def items_from_frame(
+    frame: Any,
+    *,
+    columns: Mapping[str, str] | None = None,
+    json_columns: Sequence[str] = (),
+    judged: Judged = "final_answer",
+    behavior: str | None = None,
+    pairs: bool = False,
+    source_name: str = "items",
+) -> ItemTable:
+    """Take prompts with their responses from a data frame.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame, polars.DataFrame or pyarrow.Table
+        One row per item, in any shape that `stream_items` reads. The index of a pandas frame is
+        not a column.
+    columns, json_columns, judged, behavior, pairs
+        As for `stream_items`.
+    source_name : str, optional
+        What errors and drops call the frame; items without an id are named after it.
+
+    Returns
+    -------
+    ItemTable
+        All items, and what was set aside, with its row.
+
+    Raises
+    ------
+    NoDataError
+        If no row is an item.
+    InputError
+        As for `stream_items`; also if `frame` is not a data frame, or a lazy one.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from voirdire.io import items_from_frame
+    >>> frame = pl.DataFrame({"prompt": ["Hi", "Bye"], "response": ["Hello.", None]})
+    >>> table = items_from_frame(frame)
+    >>> [(item.id, item.response) for item in table.items], table.dropped[0].line
+    ([('items:1', 'Hello.')], 2)
+    """
+    reading = ItemReading(
+        columns=columns, json_columns=json_columns, judged=judged, behavior=behavior, pairs=pairs
+    )
+    reader = ItemReader(reading, source=source_name, stem=source_name, is_tabular=True)
+    table = open_frame(frame, source_name)
+    reader.check_header(table.columns)
+    return _whole(reader.batches(table_rows(table), batch_size=1_024))
+
+
+def _whole(batches: Iterator[ItemBatch]) -> ItemTable:
+    items: list[Item] = []
+    dropped: list[Dropped] = []
+    for batch in batches:
+        items += batch.items
+        dropped += batch.dropped
+    return ItemTable(items=tuple(items), dropped=tuple(dropped))
+
+
+# From rows to items ---------------------------------------------------------------------------
+
+
+class ItemReader:
+    """Turn rows into items as declared."""
+
+    def __init__(
+        self, reading: ItemReading, *, source: str, stem: str, is_tabular: bool = False
+    ) -> None:
+        self.reading = reading
+        self.source = source
+        self.stem = stem
+        self.first_keys: tuple[str, ...] = ()
+        self.finder = ShapeFinder(
+            reading.columns,
+            json_columns=reading.json_columns,
+            source=source,
+            is_tabular=is_tabular,
+        )
+
+    @classmethod
+    def of(cls, file: DataFile, reading: ItemReading) -> Self:
+        """Make the reader of a file."""
+        is_tabular = file.format in ("csv", "tsv", "parquet", "xlsx")
+        return cls(reading, source=file.name, stem=file.stem, is_tabular=is_tabular)
+
+    def stream(self, file: DataFile, *, batch_size: int) -> Iterator[ItemBatch]:
+        """Read the rows of a file as they come, whatever it is written in."""
+        rows = stream_rows(
+            file,
+            check_header=self.check_header,
+            is_row=self.is_row,
+            id_column=self.finder.columns.get("id", "id"),
+        )
+        return self.batches(rows, batch_size=batch_size)
+
+    def batches(self, rows: FoundRows, *, batch_size: int) -> Iterator[ItemBatch]:
+        """Convert rows batch by batch, and see to it that ids are unique and that there are items.
+
+        Raises
+        ------
+        InputError
+            If an id comes twice, or no row has a column that was declared.
+        NoDataError
+            If no row gave an item.
+        """
+        seen = SeenIds(source=self.source)
+        total = n_items = 0
+        first_drop: Dropped | None = None
+        while True:
+            items: list[Item] = []
+            lines: list[int] = []
+            dropped: list[Dropped] = []
+            n_rows = n_bytes = 0
+            for line, row, size in rows:
+                n_rows += 1
+                n_bytes += size
+                dropped += self.take(row, line, items)
+                lines += [line] * (len(items) - len(lines))
+                if n_rows == batch_size or n_bytes >= _MAX_BATCH_BYTES:
+                    break
+            if not n_rows:
+                break
+            seen.add([item.id for item in items], lines)
+            n_items += len(items)
+            total += n_rows
+            first_drop = first_drop or next(iter(dropped), None)
+            yield ItemBatch(items=items, dropped=tuple(dropped), n_rows=n_rows)
+        self.check_declared()
+        if not n_items:
+            self.refuse_empty(n_rows=total, first=first_drop)
+
+    def check_header(self, header: Sequence[str]) -> None:
+        """Refuse a table that lacks a column."""
+        self.finder.check_header(header)
+
+    def check_declared(self) -> None:
+        """Refuse a declared column that no row had, now that all have been read."""
+        if self.first_keys:
+            self.finder.check_seen(self.first_keys)
+
+    def refuse_empty(self, *, n_rows: int, first: Dropped | None) -> NoReturn:
+        """Say why no row was an item; `first` is the first that was set aside."""
+        if first is None:
+            message = f"{self.source}: must hold at least one item, got no rows. Fill it."
+            raise NoDataError(message)
+        counted = "one row" if n_rows == 1 else f"{n_rows} rows"
+        reason, way_out = first.reason, "Declare another `format`."
+        if self.first_keys:
+            way_out = "Name the columns with columns={...}."
+            if self.finder.shape(self.first_keys).name == "none":
+                reason = f"{reason}, of {self.finder.shown(self.first_keys)}"
+                way_out = self.finder.way_out(self.first_keys)
+        message = (
+            f"{self.source}: must hold at least one item, got {counted} and a reason against each "
+            f"(first {shorten(first.place())}: {reason}). {way_out}"
+        )
+        raise NoDataError(message)
+
+    def is_row(self, document: dict[str, Any]) -> bool:
+        """Tell by its keys whether an object is a row of its own."""
+        return self.finder.has_response(_keys(document))
+
+    def take(self, row: Any, line: int, items: list[Item]) -> list[Dropped]:
+        """Append the items of a row; return what of it was set aside."""
+        if not isinstance(row, dict):
+            if isinstance(row, Dropped):
+                return [row]
+            error = RowError(f"row must be a JSON object, got {got(row)}")
+            return [error.dropped(source=self.source, line=line)]
+        name: str | None = None
+        if self.finder.unseen:
+            self.finder.unseen -= row.keys()
+        if not self.first_keys:
+            self.first_keys = tuple(row)
+        try:
+            self._decode_cells(row)
+            shape = self.finder.shape(_keys(row))
+            name = self._id(row, shape, line)
+            drafts = drafts_of(row, shape, judged=self.reading.judged, pairs=self.reading.pairs)
+            self._finish(row, shape, name=name, drafts=drafts, items=items)
+        except RowError as error:
+            return [error.dropped(source=self.source, line=line, item=name)]
+        if len(drafts) == 1 and isinstance(drafts[0], Draft):
+            return []
+        return [
+            draft.dropped(source=self.source, line=line, item=name)
+            for draft in drafts
+            if isinstance(draft, RowError)
+        ]
+
+    def _decode_cells(self, row: dict[str, Any]) -> None:
+        """Decode the cells that were declared to be JSON; blank ones hold nothing."""
+        for column in self.finder.chat_columns:
+            value = row.get(column)
+            if isinstance(value, str) and not value.strip():
+                row[column] = None
+        for column in self.reading.json_columns:
+            value = row.get(column)
+            if isinstance(value, str):
+                is_blank = not value.strip()
+                row[column] = None if is_blank else decode_json(value, what="cell", column=column)
+
+    def _finish(
+        self,
+        row: dict[str, Any],
+        shape: RowShape,
+        *,
+        name: str,
+        drafts: list[Draft | RowError],
+        items: list[Item],
+    ) -> None:
+        """Add to each draft what the row says of all its items."""
+        behavior = self._behavior(row, shape)
+        group = None if shape.group is None else name_of(row[shape.group], column=shape.group)
+        if group is None and len(drafts) > 1:
+            group = name
+        column = shape.cluster
+        cluster = None if column is None else name_of(row[column], column=column)
+        metadata = {key: row[key] for key in shape.metadata}
+        for draft in drafts:
+            if isinstance(draft, RowError):
+                continue
+            known = {**metadata, **draft.metadata} if draft.metadata else metadata
+            other = draft.other
+            if draft.answer.is_unfinished or (other is not None and other.is_unfinished):
+                known = {**known, "unfinished_reasoning": True}
+            items.append(
+                Item(
+                    id=f"{name}{draft.suffix}",
+                    prompt=draft.prompt,
+                    response=draft.answer.text,
+                    other=None if other is None else other.text,
+                    behavior=behavior,
+                    group=group,
+                    cluster=cluster,
+                    metadata=known,
+                )
+            )
+
+    def _id(self, row: dict[str, Any], shape: RowShape, line: int) -> str:
+        name = None if shape.id is None else name_of(row[shape.id], column=shape.id)
+        return f"{self.stem}:{line}" if name is None else name
+
+    def _behavior(self, row: dict[str, Any], shape: RowShape) -> str | None:
+        behavior = None
+        if shape.behavior is not None:
+            behavior = name_of(row[shape.behavior], column=shape.behavior)
+        if behavior is None and isinstance(row.get("propositions"), dict):
+            kind = row.get("response_type")
+            behavior = BEHAVIOR_WORDS.get(kind) if isinstance(kind, str) else None
+        return behavior or self.reading.behavior
+
+
+def _keys(row: dict[str, Any]) -> tuple[str, ...]:
+    return tuple([key for key, value in row.items() if value is not None])
+
+
+def name_of(value: Any, *, column: str) -> str | None:
+    """Give an id, a group or the like as text: 3 and 3.0 are ``"3"``, blank text is none."""
+    if isinstance(value, str):
+        return value if value.strip() else None
+    try:
+        if isinstance(value, float) and math.isfinite(value):
+            is_whole = value.is_integer() and abs(value) < _MAX_WHOLE
+            return f"{int(value)}" if is_whole else f"{value!r}"
+        if isinstance(value, Decimal) and value.is_finite():  # as databases give whole numbers
+            is_whole = abs(value) < _MAX_WHOLE and value == int(value)
+            return f"{int(value)}" if is_whole else f"{value}"
+        if isinstance(value, int) and not isinstance(value, bool):
+            return f"{value}"
+    except ValueError:  # more digits than Python writes
+        pass
+    raise RowError(f"must be text or a number, got {got(value)}", column=column)
+
+
+# Ids -------------------------------------------------------------------------------------------
+
+_MAX_RUN = 1 << 19  # runs are merged up to this size: a merge holds both at once for a moment
+
+
+class SeenIds:
+    """The ids of a file so far, for any number of items, at 16 bytes each.
+
+    Ids are kept as 64-bit hashes, seeded anew in every process, beside the line they first stood
+    on. Two different ids share a hash with a chance of n²/2⁶⁵: one in four thousand for a hundred
+    million items. Nothing is checked a second time, since a stream cannot be read again.
+    """
+
+    def __init__(self, *, source: str) -> None:
+        self.source = source
+        self._runs: list[NDArray[np.int64]] = []  # sorted hashes, and the line of each
+
+    def add(self, ids: Sequence[str], lines: Sequence[int]) -> None:
+        """Take the ids of a batch.
+
+        Raises
+        ------
+        InputError
+            If one of them is there already.
+        """
+        if not ids:
+            return
+        hashes = np.fromiter(map(hash, ids), dtype=np.int64, count=len(ids))
+        order = np.argsort(hashes, kind="stable")
+        run = np.array([hashes, lines])[:, order]
+        repeats = [  # (place in the batch, line of the first)
+            (int(order[at + 1]), int(run[1, at]))
+            for at in np.flatnonzero(run[0, 1:] == run[0, :-1])
+        ]
+        for earlier in self._runs:
+            at = np.searchsorted(earlier[0], run[0]) % earlier.shape[1]
+            same = np.flatnonzero(earlier[0, at] == run[0])
+            repeats += [(int(order[n]), int(earlier[1, at[n]])) for n in same]
+        if repeats:
+            place, first = min(repeats)
+            message = (
+                f"{self.source}:{lines[place]}: item ids must be unique, got "
+                f"{shorten(ids[place])!r} again (first at line {first}). "
+                'Name another column: columns={"id": ...}.'
+            )
+            raise InputError(message)
+        # few runs: two of about a size become one, up to a limit
+        while self._runs and self._runs[-1].shape[1] <= 2 * run.shape[1] <= _MAX_RUN:
+            both = np.concatenate([self._runs.pop(), run], axis=1)
+            run = both[:, np.argsort(both[0], kind="stable")]
+        self._runs.append(run)

@@ -1,1 +1,0 @@
-"""Read items, prompts with one response each, from files and tables, a batch at a time."""

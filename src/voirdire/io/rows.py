@@ -1,0 +1,625 @@
+"""Rows of any file, stream or frame, each with its place.
+
+`open_table` gives a whole table by its columns, for labels, metadata and verdicts; `stream_rows`
+gives one row after another in bounded memory, for items and comparisons.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from itertools import chain, compress, count
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import polars as pl
+import polars.selectors as cs
+
+from voirdire._validation import shorten
+from voirdire.errors import InputError
+from voirdire.io.files import (
+    FORMATS_BY_SUFFIX,
+    DataFile,
+    check_header,
+    decode_windows_1252,
+    find_delimiter,
+    is_unicode,
+    json_lines,
+    numbered_lines,
+    pairs_of,
+    plain_value,
+    read_document,
+    split_records,
+)
+from voirdire.records import Dropped
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = [
+    "BROKEN_PARQUET",
+    "Column",
+    "FoundRows",
+    "Rows",
+    "Table",
+    "Value",
+    "given_rows",
+    "line_numbers",
+    "open_frame",
+    "open_table",
+    "read_objects",
+    "row_numbers",
+    "stream_rows",
+    "table_of_objects",
+    "table_rows",
+    "text_series",
+]
+
+Value: TypeAlias = Any
+"""What a decoded cell may hold: text, a number, a truth value, a list, an object, nothing."""
+
+Column: TypeAlias = pl.Series | list[Value]
+"""A typed column, or plain Python values where a format lets every cell have its own type."""
+
+FoundRows: TypeAlias = Iterator[tuple[int, Any, int]]
+"""Line (or row), what stands there (a `Dropped` where it cannot be read), and its bytes."""
+
+HeaderCheck: TypeAlias = Callable[[Sequence[str]], None]
+
+BROKEN_PARQUET = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
+"""What polars raises of a file that is none, or damaged; a panic is no Exception."""
+
+_SLICE_BYTES = 1 << 24
+_MIN_ROWS, _MAX_ROWS = 64, 1 << 17
+_MAX_GROWTH = 16  # the rows so far may be shorter than those to come
+_STEP = 1_024
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rows:
+    """The loaded columns, all as long as `lines`."""
+
+    columns: Mapping[str, Column]
+    lines: pl.Series
+
+    def where(self, keep: pl.Series) -> Rows:
+        """Only the rows for which `keep` is true."""
+        chosen = {
+            name: list(compress(column, keep)) if isinstance(column, list) else column.filter(keep)
+            for name, column in self.columns.items()
+        }
+        return Rows(columns=chosen, lines=self.lines.filter(keep))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Table:
+    """A table whose columns are loaded once it is known which are needed.
+
+    Attributes
+    ----------
+    source : str
+        What errors and drops call it.
+    columns : tuple of str
+        The names of its columns.
+    load : callable
+        Gives the rows of the columns asked for.
+    tabular : bool
+        False where the shape is fixed and no column has a name that the caller knows.
+    dropped : tuple of Dropped
+        What the format itself set aside (cancelled annotations, drafts).
+    blank_is_null : bool
+        Whether an empty cell is written as nothing, as in CSV.
+    notes : tuple of str
+        What a reader should know about how the file was read, a sentence each.
+    """
+
+    source: str
+    columns: tuple[str, ...]
+    load: Callable[[Sequence[str]], Rows]
+    tabular: bool = True
+    dropped: tuple[Dropped, ...] = ()
+    blank_is_null: bool = False
+    notes: tuple[str, ...] = ()
+
+
+def open_table(
+    file: DataFile, *, only: tuple[str, str] | None = None, id_column: str = "item"
+) -> Table:
+    """Open a file as a table.
+
+    Parameters
+    ----------
+    file : DataFile
+        Cells of CSV and of workbooks are text, and blank rows of theirs are passed over. CSV that
+        is neither UTF-8 nor UTF-16 is taken for Windows-1252, which `notes` then say.
+    only : tuple of str and str, optional
+        A column and its value: of Parquet on disk only those rows are loaded. Where no row has it,
+        all are there, so that whoever asked can say what there is.
+    id_column : str, optional
+        Where the keys go of a JSON object that holds rows by their ids.
+
+    Returns
+    -------
+    Table
+        Its columns, none of them loaded yet.
+    """
+    _check_format(file)
+    if file.format in ("csv", "tsv"):
+        return _open_delimited(file)
+    if file.format == "parquet":
+        return _open_parquet(file, only=only)
+    if file.format == "xlsx":
+        return _open_workbook(file)
+    if file.format == "jsonl":
+        return table_of_objects(*read_objects(file), source=file.name)
+    rows = list(_rows_of_document(read_document(file), file=file, id_column=id_column))
+    for number, row in enumerate(rows, start=1):
+        _check_object(row, file=file, line=number)
+    if not rows:
+        raise file.no_data("no rows")
+    return table_of_objects(rows, range(1, len(rows) + 1), source=file.name)
+
+
+def stream_rows(
+    file: DataFile,
+    *,
+    check_header: HeaderCheck,
+    is_row: Callable[[dict[str, Any]], bool],
+    id_column: str = "id",
+    keep_nan: Collection[str] = (),
+) -> FoundRows:
+    """Read rows in bounded memory; only JSON documents and workbooks are held whole.
+
+    Parameters
+    ----------
+    file : DataFile
+        Its text must be UTF-8 or UTF-16 unless another encoding is declared.
+    check_header : callable
+        Refuses a table that lacks a column.
+    is_row : callable
+        Tells by its keys whether a whole JSON document is one row.
+    id_column : str, optional
+        Where the keys go of a JSON object that holds rows by their ids.
+    keep_nan : collection of str, optional
+        Keys of JSON Lines under which NaN is a number; elsewhere it is nothing.
+
+    Returns
+    -------
+    iterator of (int, value, int)
+        The line (or row), what stands there (a `Dropped` where it cannot be read), and its bytes.
+    """
+    _check_format(file)
+    if file.format == "jsonl":
+        return json_lines(file, keep_nan=keep_nan)
+    if file.format == "json":
+        return _document_rows(file, is_row=is_row, id_column=id_column)
+    if file.format == "parquet":
+        return _parquet_rows(file, check_header)
+    if file.format == "xlsx":
+        table = _open_workbook(file)
+        check_header(table.columns)
+        return table_rows(table)
+    return _delimited_rows(file, check_header)
+
+
+def _check_format(file: DataFile) -> None:
+    known = dict.fromkeys(FORMATS_BY_SUFFIX.values())
+    if file.format not in known:
+        listed = ", ".join(map(repr, known))
+        raise InputError(f"`format` must be one of {listed}, got {file.format!r}.")
+
+
+def line_numbers(lines: Iterable[int | None]) -> pl.Series:
+    """Line numbers in the type that every table keeps them in."""
+    return pl.Series("line", lines, dtype=pl.UInt32)
+
+
+def row_numbers(height: int) -> pl.Series:
+    """1-based row numbers, which stand for lines where a table has none."""
+    return pl.int_range(1, height + 1, dtype=pl.UInt32, eager=True).alias("line")
+
+
+def text_series(values: Sequence[str | None], *, source: str) -> pl.Series:
+    """Python text as a column; half a surrogate pair is refused, since no file can hold it."""
+    try:
+        return pl.Series(values, dtype=pl.String)
+    except UnicodeEncodeError as error:
+        message = (
+            f"{source}: text must be Unicode, got half a surrogate pair in "
+            f"{shorten(ascii(error.object))}. Write the character itself."
+        )
+        raise InputError(message) from error
+
+
+def _rows_of_frame(
+    frame: pl.DataFrame, names: Sequence[str], *, lines: pl.Series | None = None
+) -> Rows:
+    """Give the columns of a frame, which stand in the order of `names`."""
+    # all under one name: polars takes names such as * for patterns
+    cells = zip(names, frame.get_columns(), strict=True)
+    columns = {name: values.alias("values") for name, values in cells}
+    return Rows(columns=columns, lines=row_numbers(frame.height) if lines is None else lines)
+
+
+# Delimited text -------------------------------------------------------------------------------
+
+
+def _open_delimited(file: DataFile) -> Table:
+    """Parse by polars, which counts neither lines nor the fields of a row: that is done first."""
+    data = file.read()
+    file.check_kind(data)
+    latin = None if file.encoding else decode_windows_1252(data)
+    notes: tuple[str, ...] = ()
+    if latin is None:
+        data = file.join(file.decode(_slices(data)))
+    else:
+        data = latin.encode()
+        rule = f"{file.name} was read as Windows-1252, since it is not UTF-8"
+        notes = (f"{rule}; declare another encoding if letters look wrong",)
+    body = data.lstrip(b"\r\n")
+    first = data.count(b"\n", 0, len(data) - len(body)) + 1
+    mark = file.delimiter or find_delimiter(body.partition(b"\n")[0])
+    header, lines, n_fields = _scan_records(body, delimiter=mark, file=file, first=first)
+    check_header(header, file=file, line=first)
+    is_ragged = (n_fields > 0) & (n_fields != len(header))
+    if is_ragged.any():
+        row = int(is_ragged.argmax())
+        raise _ragged(file, int(lines[row]), n_wanted=len(header), n_found=int(n_fields[row]))
+    is_filled = n_fields[1:] > 0
+
+    def load(columns: Sequence[str]) -> Rows:
+        # Positions instead of names: a header may hold names that polars would rename.
+        positions = sorted(header.index(column) for column in columns)
+        schema = {f"{index}": pl.String for index in range(len(header))}
+        found = ""
+        try:
+            frame = pl.read_csv(
+                body, has_header=False, separator=mark, schema=schema, columns=positions
+            )[1:]
+            if frame.height != len(is_filled):
+                found = f"{frame.height} rows where {len(is_filled)} start"
+        except pl.exceptions.PolarsError as error:
+            found = str(error).partition("\n")[0]
+        if found:
+            rule = f"must be a well-formed delimited file, got {found}. "
+            raise file.fault(rule + "Write it again with a CSV writer.")
+        names = [header[index] for index in positions]
+        frame = frame.filter(pl.Series(is_filled))
+        return _rows_of_frame(frame, names, lines=line_numbers(lines[1:][is_filled]))
+
+    return Table(
+        source=file.name, columns=tuple(header), load=load, blank_is_null=True, notes=notes
+    )
+
+
+def _slices(data: bytes) -> Iterator[bytes]:
+    return (data[start : start + _SLICE_BYTES] for start in range(0, len(data), _SLICE_BYTES))
+
+
+def _scan_records(
+    data: bytes, *, delimiter: str, file: DataFile, first: int
+) -> tuple[list[str], NDArray[np.int64], NDArray[np.int64]]:
+    """Give the header, and first line and number of fields of every record; a blank one has 0."""
+    if b'"' in data or data.count(b"\r") != data.count(b"\r\n"):
+        lines = numbered_lines(_slices(data), first=first)
+        header: list[str] = []
+        found = []
+        for line, fields, _ in split_records(lines, delimiter=delimiter, file=file):
+            header = header or fields
+            found.append((line, len(fields)))
+        return header, *np.array(found, dtype=np.int64).T
+    buffer = np.frombuffer(data, dtype=np.uint8)
+    ends = np.flatnonzero(buffer == ord("\n"))
+    if not data.endswith(b"\n"):
+        ends = np.append(ends, len(data))
+    starts = np.append(0, ends[:-1] + 1)
+    marks = np.flatnonzero(buffer == ord(delimiter))
+    n_fields = np.diff(np.searchsorted(marks, ends), prepend=0) + 1
+    is_return = (ends - starts == 1) & (buffer[starts] == ord("\r"))
+    n_fields[(ends == starts) | is_return] = 0
+    header = data[: ends[0]].decode().removesuffix("\r").split(delimiter)
+    return header, np.arange(first, first + len(ends)), n_fields
+
+
+def _delimited_rows(file: DataFile, check: HeaderCheck) -> FoundRows:
+    """One row a record, every cell as text; after a fault what follows could not be trusted."""
+    lines = file.lines()
+    start = next((found for found in lines if found[1] is None or found[1].strip(b"\r")), None)
+    if start is None:
+        raise file.no_data("no lines")
+    mark = file.delimiter or find_delimiter(start[1] or b"")
+    header: list[str] = []
+    for line, fields, size in split_records(chain([start], lines), delimiter=mark, file=file):
+        if not header:
+            header = fields
+            check_header(header, file=file, line=line)
+            check(header)
+        elif len(fields) == len(header):
+            yield line, dict(zip(header, fields, strict=True)), size
+        elif fields:
+            raise _ragged(file, line, n_wanted=len(header), n_found=len(fields))
+
+
+def _ragged(file: DataFile, line: int, *, n_wanted: int, n_found: int) -> InputError:
+    rule = f"row must have {n_wanted} fields like the header, got {n_found}. "
+    return file.fault(rule + "Quote a field that holds the separator.", line=line)
+
+
+# Workbooks ------------------------------------------------------------------------------------
+
+
+def _open_workbook(file: DataFile) -> Table:
+    """Take the cells of a sheet as text, so that 3 is no 3.0; rows are numbered as shown."""
+    try:
+        import fastexcel
+    except ImportError as error:
+        rule = "a workbook needs fastexcel. Install it with `pip install fastexcel`."
+        raise file.fault(rule) from error
+    data = file.read()
+    try:
+        frame = pl.read_excel(
+            io.BytesIO(data),
+            sheet_name=file.sheet,
+            has_header=False,
+            infer_schema_length=0,
+            drop_empty_rows=False,
+            read_options={"skip_rows": 0},
+            raise_if_empty=False,
+        )
+    except (pl.exceptions.PolarsError, fastexcel.FastExcelError, ValueError) as error:
+        wanted = "a workbook" if file.sheet is None else f"a workbook with sheet {file.sheet!r}"
+        why = str(error).partition("\n")[0]
+        raise file.fault(f"must be {wanted}, got {why!r}. Save it again as .xlsx.") from error
+    lines = row_numbers(frame.height)
+    is_filled = ~frame.select(pl.all_horizontal(pl.all().is_null())).to_series()
+    frame, lines = frame.filter(is_filled), lines.filter(is_filled)
+    if frame.is_empty():
+        raise file.no_data("an empty sheet")
+    header = [cell or "" for cell in frame.row(0)]
+    check_header(header, file=file, line=lines[0])
+    whole = _rows_of_frame(frame[1:], header, lines=lines[1:])
+
+    def load(columns: Sequence[str]) -> Rows:
+        return Rows(columns={name: whole.columns[name] for name in columns}, lines=whole.lines)
+
+    return Table(source=file.name, columns=tuple(header), load=load, blank_is_null=True)
+
+
+# JSON -----------------------------------------------------------------------------------------
+
+
+def read_objects(file: DataFile) -> tuple[list[dict[str, Any]], list[int]]:
+    """Read a whole JSONL file: its objects and the line of each."""
+    rows: list[dict[str, Any]] = []
+    lines: list[int] = []
+    for line, row, _ in json_lines(file):
+        _check_object(row, file=file, line=line)
+        rows.append(row)
+        lines.append(line)
+    if not rows:
+        raise file.no_data("an empty file")
+    return rows, lines
+
+
+def table_of_objects(
+    rows: Sequence[dict[str, Any]], lines: Iterable[int | None], *, source: str
+) -> Table:
+    """Make a table of objects; its columns are the keys of all of them, in order of appearance."""
+    names: dict[str, None] = {}
+    for row in rows:
+        if not row.keys() <= names.keys():
+            names.update(dict.fromkeys(row))
+
+    def load(columns: Sequence[str]) -> Rows:
+        found = {name: [row.get(name) for row in rows] for name in columns}
+        return Rows(columns=dict(found), lines=line_numbers(lines))
+
+    return Table(source=source, columns=tuple(names), load=load)
+
+
+def _check_object(row: Any, *, file: DataFile, line: int) -> None:
+    if not isinstance(row, dict):
+        rule = f"row must be a JSON object, got {shorten(repr(row))}"
+        reason = row.reason if isinstance(row, Dropped) else rule
+        raise file.fault(f"{reason}. Correct it.", line=line)
+
+
+def _document_rows(
+    file: DataFile, *, is_row: Callable[[dict[str, Any]], bool], id_column: str
+) -> FoundRows:
+    document = read_document(file)
+    rows: Iterable[Any] = [document]
+    if not (isinstance(document, dict) and is_row(document)):
+        rows = _rows_of_document(document, file=file, id_column=id_column)
+    return given_rows(rows, source=file.name)
+
+
+def _rows_of_document(document: Any, *, file: DataFile, id_column: str) -> Iterable[Any]:
+    """Give the rows of a list, or of an object that holds them by their ids."""
+    if isinstance(document, list):
+        return document
+    if isinstance(document, dict):
+        return (
+            {**value, id_column: key} if isinstance(value, dict) else [key, value]
+            for key, value in pairs_of(document)
+        )
+    rule = "JSON must be a list of objects, or an object of objects by id"
+    raise file.fault(f'{rule}, got {shorten(repr(document))}. Write [{{"{id_column}": ...}}].')
+
+
+def given_rows(
+    rows: Iterable[Any],
+    *,
+    lines: Iterable[int] | None = None,
+    source: str,
+    keep_nan: Collection[str] = (),
+) -> FoundRows:
+    """Take rows in memory, with Python's values for those of NumPy."""
+    for line, row in zip(count(1) if lines is None else lines, rows, strict=False):
+        value = plain_value(row, keep_nan=keep_nan)
+        if not is_unicode(value):
+            reason = "text must be Unicode, got half a surrogate pair"
+            value = Dropped(reason=reason, source=source, line=line)
+        yield line, value, 0
+
+
+def table_rows(table: Table) -> FoundRows:
+    """Give the rows of a table, a few at once as Python values."""
+    rows = table.load(table.columns)
+
+    def objects() -> Iterator[dict[str, Any]]:
+        for start in range(0, len(rows.lines), _STEP):
+            parts = [column[start : start + _STEP] for column in rows.columns.values()]
+            cells = (part if isinstance(part, list) else part.to_list() for part in parts)
+            for values in zip(*cells, strict=True):
+                yield dict(zip(rows.columns, values, strict=True))
+
+    return given_rows(objects(), lines=rows.lines, source=table.source)
+
+
+# Parquet --------------------------------------------------------------------------------------
+
+
+@contextmanager
+def _whole_parquet(source: str) -> Iterator[None]:
+    try:
+        yield
+    except BROKEN_PARQUET as error:
+        why = str(error).partition("\n")[0]
+        message = f"{source}: must be a whole Parquet file, got {why!r}. Write it again."
+        raise InputError(message) from error
+
+
+def _path_or_bytes(file: DataFile) -> Path | bytes:
+    """Leave a file on disk where it is; everything else becomes bytes, or its own error.
+
+    So a path that is no file, such as an address, is never handed to polars.
+    """
+    if isinstance(file.source, str | Path) and file.name != "<stdin>":
+        path = Path(file.source)
+        if path.is_file() and path.stat().st_size > 0:
+            return path
+    return file.read()
+
+
+def _open_parquet(file: DataFile, *, only: tuple[str, str] | None) -> Table:
+    """Load only the columns that are needed, and of a file on disk perhaps only some rows."""
+    opened = _path_or_bytes(file)
+    # Through an open file, since polars takes the name of a file for a pattern.
+    opening = opened.open("rb") if isinstance(opened, Path) else io.BytesIO(opened)
+    with _whole_parquet(file.name), opening as stream:
+        columns = tuple(pl.read_parquet_schema(stream))
+
+    def load(needed: Sequence[str]) -> Rows:
+        if only is not None and (chosen := _chosen_rows(opened, needed, only=only)) is not None:
+            return chosen
+        # by position: polars takes names such as * for patterns
+        places = sorted(columns.index(column) for column in needed)
+        with _whole_parquet(file.name):
+            frame = pl.read_parquet(opened, columns=places, glob=False)
+        return _rows_of_frame(frame, [columns[at] for at in places])
+
+    return Table(source=file.name, columns=columns, load=load)
+
+
+def _chosen_rows(
+    opened: Path | bytes, needed: Sequence[str], *, only: tuple[str, str]
+) -> Rows | None:
+    """Load some rows without holding the others; None where that cannot be done."""
+    column, value = only
+    number = "row_number_"
+    is_usual = all(name.isidentifier() and name != number for name in needed)  # no patterns
+    if not (isinstance(opened, Path) and is_usual and column in needed):
+        return None
+    try:
+        lazy = pl.scan_parquet(opened, glob=False, row_index_name=number, row_index_offset=1)
+        if lazy.collect_schema()[column] != pl.String:
+            return None
+        lazy = lazy.select(number, *needed).filter(pl.col(column) == value)
+        frame = lazy.collect(engine="streaming")
+    except BROKEN_PARQUET:
+        return None  # whatever is wrong is said where all rows are loaded
+    if frame.is_empty():
+        return None
+    return _rows_of_frame(frame.drop(number), needed, lines=line_numbers(frame[number]))
+
+
+def _parquet_rows(file: DataFile, check: HeaderCheck) -> FoundRows:
+    """One row a row, unpacked a slice at a time; a stream is held, as it is read from its end."""
+    opened = _path_or_bytes(file)
+    start, n_rows = 0, _MIN_ROWS
+    while True:
+        with _whole_parquet(file.name):
+            place = io.BytesIO(opened) if isinstance(opened, bytes) else opened
+            scanned = pl.scan_parquet(place, glob=False, hive_partitioning=False)
+            if start == 0:
+                check(scanned.collect_schema().names())
+            frame = scanned.slice(start, n_rows).collect()
+        bytes_a_row = max(int(frame.estimated_size() / max(frame.height, 1)), 1)
+        names = frame.columns
+        # by number: polars takes names such as * for patterns
+        frame.columns = [f"{number}" for number in range(len(names))]
+        frame = frame.with_columns(cs.float().fill_nan(None))
+        for line, values in enumerate(frame.iter_rows(buffer_size=256), start + 1):
+            yield line, dict(zip(names, values, strict=True)), bytes_a_row
+        if frame.height < n_rows:
+            return
+        start += n_rows
+        wanted = min(_SLICE_BYTES // bytes_a_row, n_rows * _MAX_GROWTH, _MAX_ROWS)
+        n_rows = max(wanted, _MIN_ROWS)
+
+
+# Frames ---------------------------------------------------------------------------------------
+
+
+def open_frame(frame: Any, source: str) -> Table:
+    """Make a table of a data frame of any library."""
+    known = _known_frame(frame, source=source)
+
+    def load(needed: Sequence[str]) -> Rows:
+        found: dict[str, Column] = {name: _column(known[name]) for name in needed}
+        return Rows(columns=found, lines=row_numbers(len(known)))
+
+    return Table(source=source, columns=tuple(known.columns), load=load)
+
+
+def _known_frame(frame: Any, *, source: str) -> nw.DataFrame[Any]:
+    """Take a data frame of any library whose columns have names of their own, of text."""
+    try:
+        known: nw.DataFrame[Any] = nw.from_native(frame, eager_only=True)
+    except TypeError as error:
+        message = (
+            f"`frame` must be a pandas, polars or pyarrow table, got {type(frame).__name__}. "
+            "Collect a lazy frame first."
+        )
+        raise InputError(message) from error
+    except nw.exceptions.DuplicateError as error:
+        why = " ".join(str(error).split())
+        message = f"{source}: columns must have unique names, got: {why}. Rename one."
+        raise InputError(message) from error
+    names: tuple[object, ...] = tuple(known.columns)
+    for name in names:
+        if not isinstance(name, str):
+            message = (
+                f"{source}: columns must have names of text, got {name!r}. "
+                "Rename them with `frame.columns = [...]`."
+            )
+            raise InputError(message)
+    return known
+
+
+def _column(series: nw.Series[Any]) -> Column:
+    """Take a typed column, or plain values where pandas holds Python objects."""
+    if series.dtype not in (nw.Object, nw.Unknown):
+        # no pyarrow, or text that it refuses
+        with suppress(ImportError, TypeError, ValueError):
+            return pl.Series(series.to_polars()).alias("values")  # * is a pattern to polars
+    absent = series.is_null().to_list()
+    return [
+        None if gone else plain_value(value)
+        for value, gone in zip(series.to_list(), absent, strict=True)
+    ]

@@ -1,0 +1,167 @@
+"""Workbooks, written here by hand, since only reading them is our business."""
+
+import io
+import sys
+import zipfile
+from xml.sax.saxutils import escape
+
+import pytest
+
+from voirdire.errors import InputError, NoDataError
+from voirdire.io import read_items, read_labels, read_metadata
+
+XML = "http://schemas.openxmlformats.org/"
+MAIN = f'xmlns="{XML}spreadsheetml/2006/main"'
+OFFICE = f"{XML}officeDocument/2006/relationships"
+PACKAGE = f"{XML}package/2006/relationships"
+TYPES = (
+    f'<Types xmlns="{XML}package/2006/content-types">'
+    '<Default Extension="xml" ContentType="application/xml"/>'
+    '<Default Extension="rels" ContentType='
+    '"application/vnd.openxmlformats-package.relationships+xml"/></Types>'
+)
+
+
+def cell(value, place):
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return f'<c r="{place}" t="b"><v>{int(value)}</v></c>'
+    if isinstance(value, int | float):
+        return f'<c r="{place}"><v>{value}</v></c>'
+    return f'<c r="{place}" t="inlineStr"><is><t>{escape(value)}</t></is></c>'
+
+
+def sheet(rows):
+    lines = (
+        f'<row r="{line}">'
+        + "".join(cell(value, f"{chr(ord('A') + at)}{line}") for at, value in enumerate(row))
+        + "</row>"
+        for line, row in enumerate(rows, start=1)
+    )
+    return f"<worksheet {MAIN}><sheetData>{''.join(lines)}</sheetData></worksheet>"
+
+
+def relations(kind, targets):
+    found = (
+        f'<Relationship Id="r{n}" Type="{OFFICE}/{kind}" Target="{target}"/>'
+        for n, target in enumerate(targets, start=1)
+    )
+    return f'<Relationships xmlns="{PACKAGE}">{"".join(found)}</Relationships>'
+
+
+def workbook(**sheets):
+    names = "".join(
+        f'<sheet name="{name}" sheetId="{n}" r:id="r{n}"/>' for n, name in enumerate(sheets, 1)
+    )
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w") as file:
+        file.writestr("[Content_Types].xml", TYPES)
+        file.writestr("_rels/.rels", relations("officeDocument", ["xl/workbook.xml"]))
+        book = f'<workbook {MAIN} xmlns:r="{OFFICE}"><sheets>{names}</sheets></workbook>'
+        file.writestr("xl/workbook.xml", book)
+        targets = [f"worksheets/{n}.xml" for n in range(len(sheets))]
+        file.writestr("xl/_rels/workbook.xml.rels", relations("worksheet", targets))
+        for n, rows in enumerate(sheets.values()):
+            file.writestr(f"xl/worksheets/{n}.xml", sheet(rows))
+    return data.getvalue()
+
+
+LABELS = [["item", "ann", "bob"], ["007", 3, 2.5], [None, None, None], [8, None, 4]]
+
+
+def read(data, **declared):
+    declared = {"role": "annotator", "kind": "choice", **declared}
+    return read_labels(io.BytesIO(data), format="xlsx", **declared)
+
+
+def test_whole_numbers_stay_whole_and_lines_are_rows(labels_of):
+    table = read(workbook(first=LABELS))
+
+    assert labels_of(table) == {("007", "ann"): "3", ("007", "bob"): "2.5", ("8", "bob"): "4"}
+    assert table.frame["line"].to_list() == [2, 2, 4]
+
+
+def test_labels_stand_on_any_sheet_in_any_shape(labels_of):
+    data = workbook(
+        about=[["title"], ["Labels"]],
+        long=[
+            ["item", "annotator", "label"],
+            [1, "ann", True],
+            [2, "ann", False],
+            [3, "ann", None],
+        ],
+        sets=[["item", "ann", "bob"], [1, "a|b", None]],
+        hot=[["item", "annotator", "rude", "spam"], [1, "ann", 1, 0], [2, "ann", 0, 0]],
+    )
+
+    truths = read(data, sheet="long", kind=None)
+    sets = read(data, sheet="sets", kind="multilabel", separator="|")
+    hot = read(data, sheet="hot", kind="multilabel")
+
+    assert (truths.kind, labels_of(truths)) == (
+        "boolean",
+        {("1", "ann"): "true", ("2", "ann"): "false"},
+    )
+    assert [(drop.reason, drop.line) for drop in truths.dropped] == [("missing label", 4)]
+    assert labels_of(sets) == {("1", "ann"): ["a", "b"], ("1", "bob"): []}
+    assert labels_of(hot) == {("1", "ann"): ["rude"], ("2", "ann"): []}
+    with pytest.raises(InputError, match=r"with sheet 'none', got"):
+        read(data, sheet="none")
+
+
+def test_the_ending_of_a_name_tells_a_workbook(tmp_path):
+    path = tmp_path / "labels.xlsx"
+    path.write_bytes(workbook(first=LABELS))
+
+    assert read_labels(path, role="annotator", kind="choice").frame.height == 3
+    assert read_metadata(path).rows() == [("007", 3.0, 2.5), ("8", None, 4.0)]
+
+
+def test_rows_of_a_workbook_are_items(item):
+    rows = [[None], ["id", "prompt", "response", None], [1, "Hi", "a\nb"], [2, "Hi", True]]
+
+    table = read_items(io.BytesIO(workbook(first=rows)), format="xlsx")
+
+    assert table.items == (item("a\nb", id="1"), item("true", id="2"))
+
+
+def test_another_sheet_is_read_by_its_name(item):
+    data = workbook(first=LABELS, second=[["id", "response"], [1, "r"]])
+
+    assert read_items(io.BytesIO(data), format="xlsx", sheet="second").items[0].response == "r"
+    with pytest.raises(
+        InputError, match=r"must be a workbook with sheet 'third', got .no matching"
+    ):
+        read_items(io.BytesIO(data), format="xlsx", sheet="third")
+
+
+@pytest.mark.parametrize(
+    ("data", "error", "message"),
+    [
+        (b"PK\x03\x04", InputError, r"<stream>: must be a workbook, got '.*Save it again as \.xl"),
+        (b"", NoDataError, r"<stream>: must hold at least one label, got an empty file"),
+        (
+            workbook(first=[]),
+            NoDataError,
+            r"<stream>: must hold at least one label, got an empty s",
+        ),
+        (
+            workbook(first=[["item", "ann"]]),
+            NoDataError,
+            r"must hold at least one label, got no row",
+        ),
+        (workbook(first=[["a", "a"], [1, 2]]), InputError, r":1: column `a` must appear once"),
+        (workbook(first=[["a"], [1]]), InputError, r"<stream>: "),
+    ],
+)
+def test_what_holds_no_labels_is_refused(data, error, message):
+    with pytest.raises(error, match=message):
+        read(data)
+
+
+def test_without_fastexcel_the_error_says_how_to_install_it(monkeypatch):
+    monkeypatch.setitem(sys.modules, "fastexcel", None)
+
+    with pytest.raises(InputError, match=r"needs fastexcel\. Install it with `pip install fastex"):
+        read(workbook(first=LABELS))
