@@ -357,7 +357,7 @@ def _open_workbook(file: DataFile) -> Table:
     try:
         import fastexcel
     except ImportError as error:
-        rule = "a workbook needs fastexcel. Install it with `pip install fastexcel`."
+        rule = "a workbook needs fastexcel. Install it with `pip install 'voirdire[xlsx]'`."
         raise file.fault(rule) from error
     data = file.read()
     try:
