@@ -163,5 +163,7 @@ def test_what_holds_no_labels_is_refused(data, error, message):
 def test_without_fastexcel_the_error_says_how_to_install_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "fastexcel", None)
 
-    with pytest.raises(InputError, match=r"needs fastexcel\. Install it with `pip install 'voirdire\[xlsx\]'`"):
+    with pytest.raises(
+        InputError, match=r"needs fastexcel\. Install it with `pip install 'voirdire\[xlsx\]'`"
+    ):
         read(workbook(first=LABELS))
