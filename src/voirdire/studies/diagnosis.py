@@ -234,6 +234,7 @@ def diagnose(
     >>> from voirdire.studies.aligning import LabelMatrix
     >>> truth = np.arange(60) % 2
     >>> matrix = LabelMatrix(
+    ...     kind="choice",
     ...     items=tuple(f"t{i}" for i in range(60)),
     ...     annotators=("ann", "bob", "eve"),
     ...     judges=("mine",),
