@@ -16,6 +16,7 @@ from strategies import studies
 from voirdire import alt_test
 from voirdire.errors import DegenerateDataWarning, InputError
 from voirdire.io import metadata_from_frame, read_metadata
+from voirdire.records import as_plain
 from voirdire.reporting import examination_to_json
 from voirdire.studies import TestPlan as Plan
 from voirdire.studies import examine
@@ -321,7 +322,7 @@ def test_columns_that_cut_nothing_are_skipped_with_their_reason(values, reason):
     found = cut(values)
 
     assert found.judges[0].slices == ()
-    assert [row.as_dict() for row in found.slices_skipped] == [{"column": "x", "reason": reason}]
+    assert as_plain(found.slices_skipped) == [{"column": "x", "reason": reason}]
 
 
 def test_twenty_hostile_values_are_themselves():
@@ -433,7 +434,7 @@ def test_hostile_names_come_through_unchanged():
     humans = {f"{evil}{k}": dict.fromkeys(items, evil) for k in range(3)}
     metadata = pl.DataFrame({"item": items, evil: [evil, "*", "^.*$"] * 10})
 
-    found = diagnosed(humans, {evil: dict.fromkeys(items, "no")}, metadata=metadata).as_dict()
+    found = as_plain(diagnosed(humans, {evil: dict.fromkeys(items, "no")}, metadata=metadata))
 
     [judge] = found["judges"]
     assert judge["opposed"][0] == {

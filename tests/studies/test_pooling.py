@@ -8,6 +8,7 @@ import pytest
 import voirdire
 from alt_test_oracle import benjamini
 from voirdire.errors import InputError
+from voirdire.records import as_plain
 from voirdire.studies import pool_questions
 
 
@@ -105,7 +106,7 @@ def test_any_iterable_will_do(results):
 def test_the_dict_has_every_figure(results):
     pooled = pool_questions(results)
 
-    found = pooled.as_dict()
+    found = as_plain(pooled)
 
     assert found.keys() == vars(pooled).keys()
     assert found["questions"] == [vars(row) for row in pooled.questions]

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from voirdire.records.certificates import CERTIFICATE_SCHEMA, Certificate
     from voirdire.records.failures import Dropped, Failure
     from voirdire.records.items import Item, Message
+    from voirdire.records.plain import as_plain
     from voirdire.records.replies import Headroom, Reply, TokenChoice, TokenStep, Usage
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "TokenChoice",
     "TokenStep",
     "Usage",
+    "as_plain",
 ]
 
 _HOMES = {
@@ -41,6 +43,7 @@ _HOMES = {
     "TokenChoice": "replies",
     "TokenStep": "replies",
     "Usage": "replies",
+    "as_plain": "plain",
 }
 
 

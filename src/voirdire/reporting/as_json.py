@@ -6,6 +6,7 @@ import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from voirdire.records import as_plain
 from voirdire.studies.certificate import result_as_dict, without_nan
 
 if TYPE_CHECKING:
@@ -46,10 +47,10 @@ def examination_as_dict(examination: Examination) -> dict[str, Any]:
     """
     return {
         "examinations": [result_as_dict(row) for row in examination.results],
-        "pooled": [row.as_dict() for row in examination.pooled],
-        "questions": [row.as_dict() for row in examination.questions],
-        "dropped": [asdict(row) for row in examination.dropped],
-        "cautions": [asdict(row) for row in examination.cautions],
+        "pooled": as_plain(examination.pooled),
+        "questions": as_plain(examination.questions),
+        "dropped": as_plain(examination.dropped),
+        "cautions": as_plain(examination.cautions),
         "settings": examination.settings,
     }
 

@@ -9,6 +9,8 @@ from voirdire.stats.agreement import (
     measure_panel,
     raw_agreement,
 )
+from voirdire.stats.agreement.krippendorff import KrippendorffResult, krippendorff_alpha
+from voirdire.stats.alignment import character_cosine
 from voirdire.stats.alt_test import Names, alt_test
 from voirdire.stats.calibration import (
     CalibrationBin,
@@ -38,10 +40,9 @@ from voirdire.stats.diagnosis import (
 from voirdire.stats.exact_test import exact_p_value
 from voirdire.stats.fdr import benjamini_hochberg, benjamini_yekutieli
 from voirdire.stats.judge_difference import JudgeDifference, compare_judges
-from voirdire.stats.krippendorff import KrippendorffResult, krippendorff_alpha
+from voirdire.stats.label_arrays import normalize_scale
 from voirdire.stats.label_sets import LabelSets
 from voirdire.stats.noise_model import NoiseModel, fit_noise_model
-from voirdire.stats.normalization import normalize_scale
 from voirdire.stats.outcome_sums import OutcomeSums, sum_outcomes
 from voirdire.stats.power_analysis import PowerResult, PowerRow, SmallestSize, power
 from voirdire.stats.results import (
@@ -52,7 +53,6 @@ from voirdire.stats.results import (
     Uncertainty,
     WorstCase,
 )
-from voirdire.stats.text_similarity import character_cosine
 
 __all__ = [
     "AgreementResult",

@@ -26,7 +26,6 @@ import numpy as np
 from voirdire.errors import InputError
 from voirdire.stats.label_distance import unit_of
 from voirdire.stats.label_sets import intersection_and_union
-from voirdire.stats.text_similarity import cosine_of_codes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -36,14 +35,76 @@ if TYPE_CHECKING:
     from voirdire._types import AlignmentName
     from voirdire.stats.label_sets import LabelSets
 
-__all__ = ["SET_ALIGNMENTS", "Scorer", "VectorizedScore", "make_scorer"]
+__all__ = [
+    "SET_ALIGNMENTS",
+    "Scorer",
+    "VectorizedScore",
+    "character_cosine",
+    "make_scorer",
+]
+
+
+# Texts ----------------------------------------------------------------------------------------
+
+
+def character_cosine(a: NDArray[Any], b: NDArray[Any]) -> NDArray[np.float64]:
+    """Cosine of the character 1-to-3-gram counts of texts, pair by pair.
+
+    Needs no model and no network, and treats every script alike. It sees wording, not meaning:
+    give `similarity=` a function over embeddings where meaning is what counts.
+
+    Parameters
+    ----------
+    a, b : ndarray of str, shape (n_pairs,)
+        Texts; anything else is compared by its text form.
+
+    Returns
+    -------
+    ndarray of float, shape (n_pairs,)
+        In [0, 1]; 1 for equal texts, 0 where nothing is shared.
+
+    Examples
+    --------
+    >>> character_cosine(np.array(["same"]), np.array(["same"])).tolist()
+    [1.0]
+    """
+    texts = list(dict.fromkeys([*a, *b]))
+    if not texts:
+        return np.zeros(0)
+    codes = {text: code for code, text in enumerate(texts)}
+    first = np.fromiter(map(codes.__getitem__, a), np.intp, len(a))
+    second = np.fromiter(map(codes.__getitem__, b), np.intp, len(b))
+    return _cosine_of_codes(texts)(first, second)
+
+
+def _cosine_of_codes(texts: Sequence[Any]) -> Callable[[NDArray[Any], NDArray[Any]], Any]:
+    """Return the same cosine as a function of positions in `texts`, each read only once."""
+    from sklearn.feature_extraction.text import HashingVectorizer
+
+    vectorizer = HashingVectorizer(
+        analyzer="char", ngram_range=(1, 3), alternate_sign=False, lowercase=False
+    )
+    folded = [str(text).casefold() for text in texts]
+    vectors = vectorizer.transform(folded)
+    distinct = {text: number for number, text in enumerate(dict.fromkeys(folded))}
+    same_text = np.array([distinct[text] for text in folded], dtype=np.intp)
+
+    def cosine(first: NDArray[Any], second: NDArray[Any]) -> NDArray[np.float64]:
+        product = vectors[first].multiply(vectors[second])
+        shared = np.clip(np.asarray(product.sum(axis=1)).ravel(), 0.0, 1.0)
+        return np.where(same_text[first] == same_text[second], 1.0, shared)
+
+    return cosine
+
 
 VectorizedScore: TypeAlias = "Callable[[NDArray[Any], NDArray[Any]], NDArray[np.float64]]"
 """A user's alignment: arrays of labels a and b in, the score of each pair out."""
 
+# Scorers --------------------------------------------------------------------------------------
+
 SET_ALIGNMENTS = frozenset({"jaccard", "jaccard_macro", "jaccard_slots", "hamming"})
 
-TOLERANCE = 1e-9
+_TOLERANCE = 1e-9
 """Scores closer than this are equal: ties are ties."""
 
 _ROUNDING = 1e-14
@@ -113,7 +174,7 @@ class _CodeScorer:
 
     def tolerance(self, labels: NDArray[Any]) -> float | NDArray[np.float64]:
         del labels
-        return TOLERANCE
+        return _TOLERANCE
 
     def compare(
         self,
@@ -149,7 +210,7 @@ class AccuracyScorer(_CodeScorer):
         return True
 
 
-class SetScorer(_CodeScorer):
+class _SetScorer(_CodeScorer):
     """Scores of label sets, from the sizes of intersection and union."""
 
     def __init__(self, name: str, label_sets: LabelSets) -> None:
@@ -166,7 +227,7 @@ class SetScorer(_CodeScorer):
         return self._formula(both, either, self._n_labels)
 
 
-class SquaredErrorScorer(_CodeScorer):
+class _SquaredErrorScorer(_CodeScorer):
     """Squared differences: whole-number sums are exact, others are compared as roots of means."""
 
     larger_is_closer = False
@@ -175,7 +236,7 @@ class SquaredErrorScorer(_CodeScorer):
         scale, self._whole = _scale_of(humans)
         self._unit = unit_of(scale)
         # 1e-9 of scores as people know them, and less for tiny labels
-        self._tolerance = TOLERANCE * min(scale / self._unit, 1.0)
+        self._tolerance = _TOLERANCE * min(scale / self._unit, 1.0)
 
     def is_present(self, labels: NDArray[Any]) -> NDArray[np.bool_]:
         return ~np.isnan(labels)
@@ -207,7 +268,7 @@ class SquaredErrorScorer(_CodeScorer):
         return margin > tolerance, margin < -tolerance
 
 
-class FunctionScorer(_CodeScorer):
+class _FunctionScorer(_CodeScorer):
     """A function of label codes, called once for each distinct ordered pair that meets."""
 
     symmetric = False
@@ -237,7 +298,7 @@ class FunctionScorer(_CodeScorer):
     def tolerance(self, labels: NDArray[Any]) -> float:
         """Relative to the largest score: a user's scores may have any unit."""
         del labels
-        return TOLERANCE * self._largest
+        return _TOLERANCE * self._largest
 
     def _call(self, first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArray[np.float64]:
         scores = np.asarray(self._function(first, second), float)
@@ -264,14 +325,14 @@ def make_scorer(
     if alignment == "accuracy":
         return AccuracyScorer(n_codes, humans.shape[1])
     if alignment == "neg_rmse":
-        return SquaredErrorScorer(humans)
+        return _SquaredErrorScorer(humans)
     if isinstance(alignment, str) and alignment in SET_ALIGNMENTS:
-        return SetScorer(alignment, _required("label_sets", label_sets))
+        return _SetScorer(alignment, _required("label_sets", label_sets))
     function = alignment if callable(alignment) else similarity
     labels = _required("values", values)
-    scores = cosine_of_codes(labels) if function is None else _of_labels(function, labels)
+    scores = _cosine_of_codes(labels) if function is None else _of_labels(function, labels)
     name = "alignment" if callable(alignment) else "similarity"
-    return FunctionScorer(scores, len(labels), name=name)
+    return _FunctionScorer(scores, len(labels), name=name)
 
 
 def _scale_of(numbers: NDArray[np.float64]) -> tuple[float, bool]:

@@ -7,7 +7,7 @@ cluster) contributes, summed over annotators: the same item is never counted as 
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
@@ -87,10 +87,6 @@ class JudgeDifference:
     confidence_level: float
     n_items: int
     reason: str | None = None
-
-    def as_dict(self) -> dict[str, Any]:
-        """Every figure under the names of the JSON."""
-        return asdict(self)
 
 
 def compare_judges(

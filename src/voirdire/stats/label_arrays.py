@@ -1,4 +1,4 @@
-"""Check arrays of labels, and gather them for a comparison."""
+"""Arrays of labels, checked and gathered for a comparison; scales put on one footing."""
 
 from __future__ import annotations
 
@@ -6,24 +6,66 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from voirdire._types import Normalization
+from voirdire._validation import check_choice
 from voirdire.errors import InputError
 from voirdire.stats.comparison import Raters
-from voirdire.stats.normalization import normalize_scale
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from voirdire._types import Normalization
+__all__ = ["check_clusters", "check_humans", "check_judges", "gather_raters", "normalize_scale"]
 
-__all__ = [
-    "check_clusters",
-    "check_expert",
-    "check_gold",
-    "check_humans",
-    "check_judges",
-    "gather_raters",
-    "weight_codes",
-]
+
+# Scales ---------------------------------------------------------------------------------------
+
+
+def normalize_scale(labels: ArrayLike, *, method: Normalization) -> NDArray[np.float64]:
+    """Rescale one rater's numbers over the items that the rater labelled.
+
+    Parameters
+    ----------
+    labels : array_like of float, shape (n_items,)
+        One rater's labels; nan is missing and stays so.
+    method : {"zscore", "rank"}
+        ``"zscore"`` subtracts the rater's mean and divides by the rater's standard deviation
+        (population form; a rater who gives one value only becomes 0). ``"rank"`` replaces labels
+        by average ranks, scaled to (0, 1): (rank - 0.5) / n.
+
+    Returns
+    -------
+    ndarray of float, shape (n_items,)
+
+    Raises
+    ------
+    InputError
+        If `method` is not one of the two words.
+
+    Examples
+    --------
+    >>> normalize_scale([1, 3, 5], method="rank").round(3).tolist()
+    [0.167, 0.5, 0.833]
+    """
+    check_choice("method", method, Normalization)
+    values = np.array(labels, dtype=np.float64)
+    known = ~np.isnan(values)
+    values[known] = _zscore(values[known]) if method == "zscore" else _rank(values[known])
+    return values
+
+
+def _zscore(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    if not values.size or values.min() == values.max():
+        return np.zeros_like(values)
+    return (values - values.mean()) / values.std()
+
+
+def _rank(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
+    last = np.cumsum(counts)
+    return ((last - (counts - 1) / 2) - 0.5)[inverse] / max(len(values), 1)
+
+
+# Raters ---------------------------------------------------------------------------------------
 
 
 def gather_raters(
@@ -41,15 +83,15 @@ def gather_raters(
     """Check and gather everyone's labels; the arguments are those of `voirdire.stats.alt_test`."""
     people = check_humans(humans, numeric=numeric)
     machines, failures = check_judges(judges, failed, people)
-    truth = check_gold(gold, people)
+    truth = _check_gold(gold, people)
     if normalize is not None:
         if not numeric:
             msg = f"`normalize` must be None unless `alignment` is 'neg_rmse', got {normalize!r}."
             raise InputError(msg)
         people, machines = _normalized(people, normalize), _normalized(machines, normalize)
         truth = None if truth is None else normalize_scale(truth, method=normalize)
-    reference = truth if expert is None else check_expert(expert, gold, people)
-    codes, reference_codes = weight_codes(people, reference) if weighted else (None, None)
+    reference = truth if expert is None else _check_expert(expert, gold, people)
+    codes, reference_codes = _weight_codes(people, reference) if weighted else (None, None)
     return Raters(
         humans=people,
         judges=machines,
@@ -95,7 +137,7 @@ def check_judges(
     return np.where(flags, np.nan if matrix.dtype.kind == "f" else -1, matrix), flags
 
 
-def check_expert(expert: int, gold: ArrayLike | None, humans: NDArray[Any]) -> NDArray[Any]:
+def _check_expert(expert: int, gold: ArrayLike | None, humans: NDArray[Any]) -> NDArray[Any]:
     """Return the labels of the annotator who stands for the others."""
     if gold is not None:
         msg = f"`gold` must be None when `expert` is given, got both (expert {expert!r})."
@@ -106,7 +148,7 @@ def check_expert(expert: int, gold: ArrayLike | None, humans: NDArray[Any]) -> N
     return np.ascontiguousarray(humans[:, expert])
 
 
-def check_gold(gold: ArrayLike | None, humans: NDArray[Any]) -> NDArray[Any] | None:
+def _check_gold(gold: ArrayLike | None, humans: NDArray[Any]) -> NDArray[Any] | None:
     """Return the gold labels in the form of the annotators'."""
     if gold is None:
         return None
@@ -128,7 +170,7 @@ def check_clusters(clusters: ArrayLike | None, n_items: int) -> NDArray[np.intp]
     return np.unique(units, return_inverse=True)[1]
 
 
-def weight_codes(
+def _weight_codes(
     humans: NDArray[Any], reference: NDArray[Any] | None
 ) -> tuple[NDArray[Any], NDArray[Any] | None]:
     """Return the codes that imbalance weights count: labels must repeat, so they are whole."""

@@ -23,7 +23,7 @@ import numpy as np
 
 from voirdire._validation import check_count, shorten
 from voirdire.errors import InputError
-from voirdire.stats.krippendorff import measure_agreement
+from voirdire.stats.agreement.krippendorff import measure_agreement
 from voirdire.stats.label_arrays import check_humans, check_judges
 
 if TYPE_CHECKING:

@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from voirdire._validation import shorten
+from voirdire.stats.agreement.krippendorff import measure_agreement
 from voirdire.stats.exact_test import exact_p_value
 from voirdire.stats.figures import compute_figures, passes, share_of_annotators
-from voirdire.stats.krippendorff import measure_agreement
 from voirdire.stats.results import Caution
 
 if TYPE_CHECKING:
@@ -30,10 +30,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from voirdire._types import AlignmentName, Outcome
+    from voirdire.stats.agreement.krippendorff import KrippendorffResult
     from voirdire.stats.alignment import VectorizedScore
     from voirdire.stats.comparison import Comparison, Control, PairedGain, Raters
     from voirdire.stats.figures import Figures, TestSettings
-    from voirdire.stats.krippendorff import KrippendorffResult
     from voirdire.stats.label_distance import Level
     from voirdire.stats.outcome_sums import OutcomeSums
     from voirdire.stats.preparation import Universe

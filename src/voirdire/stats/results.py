@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 if TYPE_CHECKING:
     from voirdire._types import EpsilonMode, Method, Outcome
     from voirdire.records import Dropped
-    from voirdire.stats.krippendorff import KrippendorffResult
+    from voirdire.stats.agreement.krippendorff import KrippendorffResult
 
 __all__ = [
     "AltTestResult",

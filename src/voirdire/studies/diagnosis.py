@@ -3,35 +3,294 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from voirdire.io.cells import label_text
 from voirdire.stats import compare_slices, outlier_annotators, panel_items
-from voirdire.stats.diagnosis.gaps import item_gaps
+from voirdire.stats.diagnosis.confusion import (
+    NumberBins,
+    bin_codes,
+    confusion_counts,
+    confusion_of_sets,
+)
+from voirdire.stats.diagnosis.panel_items import item_gaps
+from voirdire.stats.diagnosis.slices import quartile_codes
 from voirdire.stats.preparation import prepare
-from voirdire.studies.confusion_tables import ConfusionTable, confusion_tables, label_namer
 from voirdire.studies.examination import comparison_settings
 from voirdire.studies.plan import TestPlan
-from voirdire.studies.slice_columns import SkippedColumn, Slicing, slice_items
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
+
+    import polars as pl
+    from numpy.typing import NDArray
 
     from voirdire._types import AlignmentName, QuestionKind
     from voirdire.stats import PanelCounts, PanelItems
     from voirdire.stats.alignment import VectorizedScore
-    from voirdire.stats.diagnosis.panel_blocks import DiagnosisLevel
+    from voirdire.stats.diagnosis.confusion import Binning
+    from voirdire.stats.diagnosis.panel_items import DiagnosisLevel
+    from voirdire.stats.label_sets import LabelSets
     from voirdire.studies.aligning import LabelMatrix
 
-__all__ = [
-    "AnnotatorDiagnosis",
-    "Diagnosis",
-    "JudgeDiagnosis",
-    "OpposedItemDiagnosis",
-    "SliceDiagnosis",
-    "diagnose",
-]
+__all__ = ["Diagnosis", "diagnose"]
+
+
+# Confusions -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class LabelConfusion:
+    """One label of a multi-label question: pairs of sets by which of the two holds it."""
+
+    label: str
+    both: int
+    judge_only: int
+    human_only: int
+    neither: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConfusionTable:
+    """Annotators' labels (rows) by the judge's label (columns), over (item, annotator) pairs.
+
+    Attributes
+    ----------
+    labels : tuple of str
+        Names of rows and columns, at most 12; empty for label sets.
+    counts : tuple of tuple of int
+        One row and column more than `labels` where `n_other` is positive: all other labels.
+    n_other : int
+        Labels that are not told apart, or not listed.
+    n_pairs : int
+        Pairs counted.
+    binning : {"values", "nearest", "quantiles"} or None
+        For scales how numbers became rows: each its own; the judge's to the nearest of the
+        annotators'; fifths of the annotators' labels.
+    per_label : tuple of LabelConfusion or None
+        For label sets, at most 30 labels, the most frequent first.
+    """
+
+    labels: tuple[str, ...] = ()
+    counts: tuple[tuple[int, ...], ...] = ()
+    n_other: int
+    n_pairs: int
+    binning: Binning | None = None
+    per_label: tuple[LabelConfusion, ...] | None = None
+
+
+def _confusion_tables(matrix: LabelMatrix) -> list[ConfusionTable]:
+    """Make the table of each judge; the labels must be ones that repeat."""
+    columns = matrix.answers.T
+    if matrix.label_sets is not None:
+        return [_of_sets(matrix, matrix.label_sets, answers) for answers in columns]
+    if matrix.humans.dtype.kind == "f":
+        return _of_numbers(matrix)
+    name = _label_namer(matrix)
+    size = len(matrix.categories)
+    return [_of_codes(matrix.humans, answers, name, n_codes=size) for answers in columns]
+
+
+def _label_namer(matrix: LabelMatrix) -> Callable[[Any], str]:
+    """Make a function that shows a label: a number, or the label behind a code."""
+    if not matrix.categories:
+        return lambda number: f"{float(number):g}"
+    return lambda code: label_text(matrix.categories[int(code)])
+
+
+def _of_codes(
+    humans: NDArray[Any],
+    answers: NDArray[Any],
+    name: Callable[[Any], str],
+    *,
+    n_codes: int,
+    binning: Binning | None = None,
+) -> ConfusionTable:
+    found = confusion_counts(answers, humans, n_codes=n_codes, in_order=binning is not None)
+    return ConfusionTable(
+        labels=tuple(name(code) for code in found.codes),
+        counts=tuple(tuple(row) for row in found.counts.tolist()),
+        n_other=found.n_other,
+        n_pairs=found.n_pairs,
+        binning=binning,
+    )
+
+
+def _of_numbers(matrix: LabelMatrix) -> list[ConfusionTable]:
+    bins = NumberBins.of(matrix.humans)
+    coded: dict[bytes, NDArray[Any]] = {}  # judges mostly share their rows
+    tables = []
+    for answers in matrix.answers.T:
+        binning, numbers = bins.beside(answers)
+        key = numbers.tobytes()
+        if key not in coded:
+            coded[key] = np.stack(
+                [bin_codes(column, numbers, binning=binning) for column in matrix.humans.T], axis=1
+            )
+        name = _number_namer(numbers, binning)
+        tables.append(
+            _of_codes(
+                coded[key],
+                bin_codes(answers, numbers, binning=binning),
+                name,
+                n_codes=len(numbers) + 1,
+                binning=binning,
+            )
+        )
+    return tables
+
+
+def _number_namer(numbers: NDArray[np.float64], binning: Binning) -> Callable[[Any], str]:
+    texts = [f"{number:g}" for number in numbers.tolist()]
+    if binning != "quantiles":
+        return lambda code: texts[int(code)]
+    ranges = [
+        f"up to {texts[0]}",
+        *(f"over {low} to {high}" for low, high in pairwise(texts)),
+        f"over {texts[-1]}",
+    ]
+    return lambda code: ranges[int(code)]
+
+
+def _of_sets(matrix: LabelMatrix, sets: LabelSets, answers: NDArray[Any]) -> ConfusionTable:
+    found = confusion_of_sets(answers, matrix.humans, label_sets=sets)
+    universe = matrix.universe or ()
+    rows = tuple(
+        LabelConfusion(
+            label=label_text(universe[row.label]),
+            both=row.both,
+            judge_only=row.judge_only,
+            human_only=row.human_only,
+            neither=row.neither,
+        )
+        for row in found.labels
+    )
+    return ConfusionTable(n_other=found.n_other, n_pairs=found.n_pairs, per_label=rows)
+
+
+# Slices ---------------------------------------------------------------------------------------
+
+_MOST_VALUES = 20
+_FEW_NUMBERS = 4
+
+
+@dataclass(frozen=True, kw_only=True)
+class SliceColumn:
+    """One way to cut the items: the names of the slices, and the slice of each item or -1."""
+
+    name: str
+    values: tuple[str, ...]
+    codes: NDArray[np.int64]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SkippedColumn:
+    """A column by which the items were not cut, and why."""
+
+    column: str
+    reason: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Slicing:
+    """Every way to cut the items.
+
+    Attributes
+    ----------
+    columns : tuple of SliceColumn
+        The columns that were used.
+    skipped : tuple of SkippedColumn
+        Those that were not.
+    n_unknown : int
+        Items about which nothing is known.
+    """
+
+    columns: tuple[SliceColumn, ...] = ()
+    skipped: tuple[SkippedColumn, ...] = ()
+    n_unknown: int = 0
+
+
+def _slice_items(metadata: pl.DataFrame, items: Sequence[str]) -> Slicing:
+    """Cut items by every column of their metadata.
+
+    Text and truth values with 2 to 20 distinct values give a slice per value; numbers do so up to
+    4 distinct values, and are cut into quarters beyond.
+
+    Parameters
+    ----------
+    metadata : polars.DataFrame
+        As `voirdire.io.read_metadata` gives it.
+    items : sequence of str
+        The items, in the order of the matrix.
+    """
+    import polars as pl
+
+    place = metadata.select("item").with_row_index("place")
+    wanted = pl.DataFrame({"item": pl.Series(items, dtype=pl.String)})
+    found = wanted.join(place, on="item", how="left", maintain_order="left")["place"]
+    columns: list[SliceColumn] = []
+    skipped: list[SkippedColumn] = []
+    for position, name in enumerate(metadata.columns):
+        if name == "item":
+            continue
+        values = metadata.to_series(position).gather(found)
+        cut = _cut_numbers(values) if values.dtype == pl.Float64 else _cut_texts(values)
+        if isinstance(cut, str):
+            skipped.append(SkippedColumn(column=name, reason=cut))
+        else:
+            columns.append(SliceColumn(name=name, values=tuple(cut[0]), codes=cut[1]))
+    return Slicing(columns=tuple(columns), skipped=tuple(skipped), n_unknown=found.null_count())
+
+
+def _cut_texts(values: pl.Series) -> tuple[list[str], NDArray[np.int64]] | str:
+    import polars as pl
+
+    distinct = values.drop_nulls().unique().sort()
+    if len(distinct) < 2:
+        return _too_few(len(distinct))
+    if len(distinct) > _MOST_VALUES:
+        return f"{len(distinct)} distinct values, more than {_MOST_VALUES}"
+    codes = values.replace_strict(
+        distinct, pl.Series(range(len(distinct))), default=-1, return_dtype=pl.Int64
+    )
+    return distinct.cast(pl.String).to_list(), codes.fill_null(-1).to_numpy()
+
+
+def _cut_numbers(values: pl.Series) -> tuple[list[str], NDArray[np.int64]] | str:
+    numbers = values.fill_null(float("nan")).to_numpy()
+    distinct = np.unique(numbers[~np.isnan(numbers)])
+    if len(distinct) < 2:
+        return _too_few(len(distinct))
+    if len(distinct) <= _FEW_NUMBERS:
+        codes = np.searchsorted(distinct, numbers)
+        codes[np.isnan(numbers)] = -1
+        return [_number_text(x) for x in distinct.tolist()], codes
+    codes = quartile_codes(numbers)
+    ends = [
+        (numbers[codes == code].min(), numbers[codes == code].max())
+        for code in range(int(codes.max()) + 1)
+    ]
+    return [_range_text(float(low), float(high)) for low, high in ends], codes
+
+
+def _too_few(n_values: int) -> str:
+    return "one value only" if n_values else "no value for any item"
+
+
+def _range_text(low: float, high: float) -> str:
+    if low == high:
+        return _number_text(low)
+    return f"{_number_text(low)} to {_number_text(high)}"
+
+
+def _number_text(number: float) -> str:
+    return f"{number:.12g}"
+
+
+# The diagnosis --------------------------------------------------------------------------------
 
 _FREE_TEXT = "labels are free text, which nobody repeats"
 
@@ -67,10 +326,6 @@ class AnnotatorDiagnosis:
     outlier: bool
     reason: str | None = None
 
-    def as_dict(self) -> dict[str, Any]:
-        """Give the fields under the names of the JSON."""
-        return dict(vars(self))
-
 
 @dataclass(frozen=True, kw_only=True)
 class OpposedItemDiagnosis:
@@ -80,10 +335,6 @@ class OpposedItemDiagnosis:
     panel_label: str
     judge_label: str
     n_annotators: int
-
-    def as_dict(self) -> dict[str, Any]:
-        """Give the fields under the names of the JSON."""
-        return dict(vars(self))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,10 +355,6 @@ class SliceDiagnosis:
     p_adjusted: float
     worse: bool
     reason: str | None = None
-
-    def as_dict(self) -> dict[str, Any]:
-        """Give the fields under the names of the JSON."""
-        return dict(vars(self))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,17 +384,12 @@ class JudgeDiagnosis:
     slices: tuple[SliceDiagnosis, ...] = ()
     reason: str | None = None
 
-    def as_dict(self) -> dict[str, Any]:
-        """Give everything under the names of the JSON."""
-        return {
-            "judge": self.judge,
-            "panel": None if self.panel is None else self.panel.as_dict(),
-            "opposed": [row.as_dict() for row in self.opposed],
-            "n_opposed": 0 if self.panel is None else self.panel.n_opposed,
-            "confusion": None if self.confusion is None else self.confusion.as_dict(),
-            "slices": [row.as_dict() for row in self.slices],
-            "reason": self.reason,
-        }
+    PLAIN: ClassVar = ("n_opposed",)
+
+    @property
+    def n_opposed(self) -> int:
+        """Unanimous items that the judge opposes."""
+        return 0 if self.panel is None else self.panel.n_opposed
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -175,15 +417,6 @@ class Diagnosis:
     def outliers(self) -> tuple[str, ...]:
         """Names of the outlier annotators."""
         return tuple(row.annotator for row in self.annotators if row.outlier)
-
-    def as_dict(self) -> dict[str, Any]:
-        """Give everything under the names of the JSON; undefined figures are nan."""
-        return {
-            "annotators": [row.as_dict() for row in self.annotators],
-            "judges": [row.as_dict() for row in self.judges],
-            "slices_skipped": [row.as_dict() for row in self.slices_skipped],
-            "n_items_unknown": self.n_items_unknown,
-        }
 
 
 def diagnose(
@@ -254,7 +487,7 @@ def diagnose(
     slicing = Slicing()
     if metadata is not None:
         known = metadata_from_frame(metadata, columns=columns)
-        slicing = slice_items(known, matrix.items)
+        slicing = _slice_items(known, matrix.items)
     slices: Sequence[tuple[SliceDiagnosis, ...]] = [()] * len(matrix.judges)
     if slicing.columns:
         slices = _slices(matrix, slicing, plan, alignment)
@@ -294,7 +527,7 @@ def _judges(
     matrix: LabelMatrix, slices: Sequence[tuple[SliceDiagnosis, ...]], *, min_annotators: int
 ) -> list[JudgeDiagnosis]:
     panels = panel_items(matrix.answers, matrix.humans, min_annotators=min_annotators)
-    tables = confusion_tables(matrix)
+    tables = _confusion_tables(matrix)
     return [
         JudgeDiagnosis(
             judge=judge,
@@ -335,7 +568,7 @@ def _annotators(
 
 
 def _opposed(panel: PanelItems, matrix: LabelMatrix) -> tuple[OpposedItemDiagnosis, ...]:
-    name = label_namer(matrix)
+    name = _label_namer(matrix)
     return tuple(
         OpposedItemDiagnosis(
             item=matrix.items[row.item],

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from voirdire._types import AlignmentName, QuestionKind
     from voirdire.stats import JudgeDifference, PanelAgreement
-    from voirdire.stats.agreement.panel_agreement import PanelLevel
+    from voirdire.stats.agreement.panel import PanelLevel
     from voirdire.studies.aligning import LabelMatrix
     from voirdire.studies.diagnosis import Diagnosis
     from voirdire.studies.plan import TestPlan
@@ -51,10 +51,6 @@ class LabelShare:
     label: str
     n_human: int
     share: float
-
-    def as_dict(self) -> dict[str, Any]:
-        """Every figure under the names of the JSON."""
-        return {"label": self.label, "n_human": self.n_human, "share": self.share}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,21 +87,6 @@ class QuestionFindings:
     agreement: PanelAgreement | None = field(repr=False)
     comparisons: tuple[JudgeDifference, ...] = field(repr=False)
     diagnosis: Diagnosis | None = field(repr=False)
-
-    def as_dict(self) -> dict[str, Any]:
-        """Every figure under the names of the JSON; nan stays nan."""
-        return {
-            "question": self.question,
-            "kind": self.kind,
-            "n_items": self.n_items,
-            "annotators": list(self.annotators),
-            "judges": list(self.judges),
-            "labels": [row.as_dict() for row in self.labels],
-            "n_labels": self.n_labels,
-            "agreement": None if self.agreement is None else self.agreement.as_dict(),
-            "comparisons": [row.as_dict() for row in self.comparisons],
-            "diagnosis": None if self.diagnosis is None else self.diagnosis.as_dict(),
-        }
 
 
 def find_around(

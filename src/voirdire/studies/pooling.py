@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -66,25 +66,6 @@ class PooledResult:
     epsilon_mode: str
     n_tests: int
     questions: tuple[PooledQuestion, ...]
-
-    def as_dict(self) -> dict[str, Any]:
-        """Every figure under the names of the JSON."""
-        return {
-            "judge": self.judge,
-            "alignment": self.alignment,
-            "epsilon": self.epsilon,
-            "epsilon_mode": self.epsilon_mode,
-            "n_tests": self.n_tests,
-            "questions": [
-                {
-                    "question": row.question,
-                    "winning_rate": row.winning_rate,
-                    "winning_rate_alone": row.winning_rate_alone,
-                    "passed": row.passed,
-                }
-                for row in self.questions
-            ],
-        }
 
 
 def pool_questions(

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack, cast
 
 import numpy as np
 
@@ -27,7 +27,6 @@ from voirdire.stats.display import html_table, summary_rows, text_table
 from voirdire.studies.aligning import align, take_labels
 from voirdire.studies.examination import check_alignment, examine_matrix, kind_of
 from voirdire.studies.findings import QuestionFindings, find_around
-from voirdire.studies.given_verdicts import given_verdicts, kind_of_verdicts, verdict_frame
 from voirdire.studies.plan import PlanFields, TestPlan
 from voirdire.studies.pooling import PooledResult, pool_questions
 
@@ -37,6 +36,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from voirdire._types import AlignmentName, QuestionKind
+    from voirdire.judging import Verdicts
     from voirdire.stats import AltTestResult
     from voirdire.stats.alignment import VectorizedScore
     from voirdire.studies.aligning import LabelMatrix, Labels
@@ -359,11 +359,11 @@ class _Study:
         questions: Sequence[str] | None,
     ) -> _Study:
         """Read the three sides, the annotators first: their labels say of what kind they are."""
-        verdicts = given_verdicts(judges)
+        verdicts = _given_verdicts(judges)
         kind = _kind_before(reading, (humans, judges, gold), alignments, verdicts, questions)
         reading = replace(reading, kind=kind)
         if verdicts:
-            judges = verdict_frame(
+            judges = _verdict_frame(
                 verdicts, kind=kind or "boolean", questions=questions, labels=reading.labels
             )
             if questions is None and judges["question"].n_unique() == 1:
@@ -449,7 +449,7 @@ def _kind_before(
     if reading.kind is not None:
         return reading.kind
     if verdicts:
-        return kind_of_verdicts(verdicts, questions=questions, alignments=alignments)
+        return _kind_of_verdicts(verdicts, questions=questions, alignments=alignments)
     implied = {kind_of(alignment) for alignment in alignments} - {"choice"}
     return implied.pop() if len(implied) == 1 else None
 
@@ -560,3 +560,107 @@ def _pooled(results: Sequence[AltTestResult], plan: TestPlan) -> tuple[PooledRes
         pool_questions(family, false_discovery_rate=plan.false_discovery_rate)
         for family in families.values()
     )
+
+
+# Verdicts in memory as the judges ------------------------------------------------------------
+
+_MOST_SHOWN = 10
+
+
+def _given_verdicts(judges: Any) -> list[tuple[str | None, Verdicts]]:
+    """Take verdicts in memory with the names that the caller gave them; empty for anything else."""
+    if isinstance(judges, Mapping):
+        found: list[tuple[Any, Any]] = [(str(name), one) for name, one in judges.items()]
+    else:
+        several = judges if isinstance(judges, list | tuple) else [judges]
+        found = [(None, one) for one in several]
+    return found if all(callable(getattr(one, "frame", None)) for _, one in found) else []
+
+
+def _kind_of_verdicts(
+    verdicts: Sequence[tuple[str | None, Verdicts]],
+    *,
+    questions: Sequence[str] | None,
+    alignments: Sequence[AlignmentName],
+) -> QuestionKind:
+    """Tell the one kind of question that verdicts answer, or that the alignments imply.
+
+    Raises
+    ------
+    InputError
+        If there are several.
+    """
+    kinds = _kinds(verdicts)
+    asked = {name: kinds.get(name, "boolean") for name in questions or kinds}
+    first = {kind: name for name, kind in reversed(asked.items())}
+    if len(first) == 1:
+        return next(iter(first))
+    implied = {kind_of(alignment) for alignment in alignments} - {"choice"}
+    if len(implied) == 1 and implied <= set(first):
+        return implied.pop()
+    kind, name = min(first.items())
+    shown = ", ".join(f"{kind} ({shorten(name)!r})" for kind, name in sorted(first.items()))
+    msg = (
+        f"`kind` must be given for verdicts on several kinds of question, got {shown}. Name it "
+        f"with the questions: kind={kind!r}, questions=[{shorten(name)!r}]."
+    )
+    raise InputError(msg)
+
+
+def _verdict_frame(
+    verdicts: Sequence[tuple[str | None, Verdicts]],
+    *,
+    kind: QuestionKind,
+    questions: Sequence[str] | None,
+    labels: Sequence[Any] | None,
+) -> pl.DataFrame:
+    """Make one frame of verdicts, of the questions asked for, else of those of the kind.
+
+    Raises
+    ------
+    NoDataError
+        If none of the questions asked for was judged.
+    """
+    import polars as pl
+
+    frames = [
+        one.frame() if name is None else one.frame().with_columns(judge=pl.lit(name))
+        for name, one in verdicts
+    ]
+    frame = pl.concat(frames, how="diagonal_relaxed")
+    if questions is not None:
+        return _asked(frame, questions)
+    if labels is not None:
+        return frame
+    kinds = _kinds(verdicts)
+    others = [name for name, found in kinds.items() if found != "boolean"]
+    wanted = pl.col("question").is_in([name for name in others if kinds[name] == kind])
+    if kind == "boolean":  # also completion classes
+        wanted = ~pl.col("question").is_in(others)
+    chosen = frame.filter(wanted)
+    return frame if chosen.is_empty() else chosen
+
+
+def _asked(frame: pl.DataFrame, questions: Sequence[str]) -> pl.DataFrame:
+    import polars as pl
+
+    chosen = frame.filter(pl.col("question").is_in(list(questions)))
+    if chosen.is_empty():
+        known = frame["question"].unique(maintain_order=True).head(_MOST_SHOWN).to_list()
+        msg = (
+            f"`questions` must be among those that were judged, got {shorten(questions[0])!r}. "
+            f"Ask for one of {', '.join(repr(shorten(name)) for name in known)}."
+        )
+        raise NoDataError(msg)
+    return chosen
+
+
+def _kinds(verdicts: Sequence[tuple[str | None, Verdicts]]) -> dict[str, QuestionKind]:
+    """Tell the kind of every question; pairs are a choice of A, B and tie."""
+    found: dict[str, QuestionKind] = {}
+    for _, one in verdicts:
+        found |= dict.fromkeys(one.questions, "boolean")
+        for row in () if one.calls is None else one.calls.answers:
+            kind = "choice" if row.kind == "pairwise" else row.kind
+            found[row.question] = cast("QuestionKind", kind)
+    return found

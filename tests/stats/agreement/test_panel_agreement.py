@@ -20,6 +20,7 @@ from agreement_oracle import (
     pair_rows,
 )
 from voirdire import InputError
+from voirdire.records import as_plain
 from voirdire.stats import fleiss_kappa, gwet_ac, krippendorff_alpha, measure_panel, raw_agreement
 
 pytestmark = pytest.mark.filterwarnings("ignore::voirdire.DegenerateDataWarning")
@@ -166,8 +167,8 @@ def test_the_panel_has_the_figures_of_the_single_functions(panel):
     assert [row.coefficient for row in result.ceiling] == CEILING
     singles = [measure(humans, clusters=clusters) for measure in (raw_agreement, fleiss_kappa)]
     singles.append(gwet_ac(humans, clusters=clusters))
-    assert [result.panel[k].as_dict() for k in (0, 2, 4)] == [
-        pytest.approx(single.as_dict(), nan_ok=True) for single in singles
+    assert [as_plain(result.panel[k]) for k in (0, 2, 4)] == [
+        pytest.approx(as_plain(single), nan_ok=True) for single in singles
     ]
     alpha = krippendorff_alpha(humans, clusters=clusters)
     assert result.panel[3].estimate == pytest.approx(alpha.alpha, nan_ok=True)
@@ -351,7 +352,7 @@ def test_figures_have_the_names_of_the_json():
         [[0, 1], [1, 1]], [[0], [1]], level="nominal", annotator_names="ab", judge_names=["m"]
     )
 
-    figures = result.as_dict()
+    figures = as_plain(result)
 
     assert list(figures) == ["confidence_level", "panel", "ceiling", "judges", "matrix"]
     assert list(figures["judges"][0]) == ["judge", "coefficients"]

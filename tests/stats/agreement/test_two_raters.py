@@ -12,6 +12,7 @@ from statsmodels.stats.inter_rater import cohens_kappa
 
 from agreement_oracle import jaccard, kappa_oracle
 from voirdire import DegenerateDataWarning, InputError
+from voirdire.records import as_plain
 from voirdire.stats import cohen_kappa
 
 pytestmark = pytest.mark.filterwarnings("ignore::voirdire.DegenerateDataWarning")
@@ -146,7 +147,7 @@ def test_kappa_by_hand():
     assert result.estimate == pytest.approx(2 / 5)
     assert (result.coefficient, result.weights) == ("cohen_kappa", None)
     assert (result.n_items, result.n_raters, result.n_clusters) == (50, 2, 50)
-    assert result.as_dict()["estimate"] == result.estimate
+    assert as_plain(result)["estimate"] == result.estimate
 
 
 def test_linear_kappa_by_hand():

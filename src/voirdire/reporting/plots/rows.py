@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, is_dataclass
+from dataclasses import dataclass, field, is_dataclass
 from typing import Any
 
 from voirdire._validation import shorten
 from voirdire.errors import InputError
+from voirdire.records import as_plain
 
 __all__ = ["Contents", "Sheet", "contents_of", "controls_of", "number", "sheet_of"]
 
@@ -214,7 +215,7 @@ def _plain(thing: Any) -> dict[str, Any]:
     if hasattr(thing, "as_dict"):
         return dict(thing.as_dict())
     if is_dataclass(thing) and not isinstance(thing, type):
-        return asdict(thing)
+        return dict(as_plain(thing))
     msg = f"`result` must hold plain records, got {shorten(thing)}."
     raise InputError(msg)
 

@@ -1,16 +1,17 @@
 """How far raters agree: coefficients with intervals, and the human ceiling beside every judge."""
 
+from voirdire.stats.agreement.coefficient import AgreementResult
+from voirdire.stats.agreement.labels import Weights
 from voirdire.stats.agreement.many_raters import fleiss_kappa, gwet_ac, raw_agreement
-from voirdire.stats.agreement.panel_agreement import PanelLevel, measure_panel
-from voirdire.stats.agreement.panel_results import (
+from voirdire.stats.agreement.panel import (
     AgreementMatrix,
     JudgeAgreement,
     MatrixRater,
     PanelAgreement,
+    PanelLevel,
+    measure_panel,
 )
-from voirdire.stats.agreement.result import AgreementResult
 from voirdire.stats.agreement.two_raters import cohen_kappa
-from voirdire.stats.agreement.weights import Weights
 
 __all__ = [
     "AgreementMatrix",

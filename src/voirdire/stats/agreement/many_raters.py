@@ -1,22 +1,220 @@
-"""Agreement of any number of raters, missing labels allowed: raw, Fleiss' κ, Gwet's AC1 and AC2."""
+r"""Agreement of any number of raters, item by item: raw, Fleiss' κ and Gwet's AC1 and AC2.
+
+With :math:`r_i` labels on item i, :math:`r_{ik}` of them k, n items with a label and n' with two,
+
+.. math:: p_a = \frac1{n'} \sum_{i: r_i \ge 2} \frac{\sum_{a \ne b} w(a, b)}{r_i (r_i - 1)}, \quad
+   \pi_k = \frac1n \sum_i \frac{r_{ik}}{r_i}, \quad \kappa = \frac{p_a - p_e}{1 - p_e},
+
+the inner sum over the ordered pairs of labels of the item; :math:`p_e = \sum_{k, l} w(k, l) \pi_k
+\pi_l` for Fleiss' κ [1]_ and :math:`\frac{T_w}{q (q - 1)} \sum_k \pi_k (1 - \pi_k)` for Gwet's
+coefficients [2]_, with q categories and the sum :math:`T_w` of the weights of all pairs of them.
+Missing labels follow [2]_: items with one label count towards the shares of the labels only.
+
+References
+----------
+.. [1] J. L. Fleiss, "Measuring Nominal Scale Agreement Among Many Raters", Psychological Bulletin
+   76(5), 1971.
+.. [2] K. L. Gwet, "Handbook of Inter-Rater Reliability", 4th edition, 2014, chapters 2 to 5.
+
+Agreement of any number of raters, missing labels allowed: raw, Fleiss' κ, Gwet's AC1 and AC2.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from voirdire._validation import check_choice, check_fraction
-from voirdire.stats.agreement.interval import check_units
-from voirdire.stats.agreement.item_agreement import ItemAgreement
-from voirdire.stats.agreement.labels import code_labels
-from voirdire.stats.agreement.weights import Weights
+from voirdire.stats.agreement.coefficient import AgreementResult, check_units, make_interval
+from voirdire.stats.agreement.labels import LabelKeys, Weights, code_labels
+from voirdire.stats.slots import pack_slots
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
 
-    from voirdire.stats.agreement.result import AgreementResult
+    from voirdire.stats.agreement.labels import CodedLabels, Disagreement
     from voirdire.stats.label_sets import LabelSets
 
-__all__ = ["fleiss_kappa", "gwet_ac", "raw_agreement"]
+__all__ = ["ItemAgreement", "fleiss_kappa", "gwet_ac", "raw_agreement"]
+
+_ITEMS_AT_ONCE = 1 << 15
+
+
+@dataclass(frozen=True, kw_only=True)
+class ItemAgreement:
+    """The sums over items behind the coefficients of many raters.
+
+    Attributes
+    ----------
+    codes : ndarray of int, shape (n_slots, n_items)
+        Codes of the labels, -1 where missing: by rater or, in crowds, packed.
+    n_raters : int
+        Raters who labelled an item with at least two labels.
+    n_labels : ndarray of int, shape (n_items,)
+        Labels of each item.
+    apart : ndarray, shape (n_items,)
+        Mean disagreement of the pairs of labels of each item; 0 with fewer than two labels.
+    share : ndarray, shape (n_distinct,)
+        Mean over items of the share of each label.
+    disagreement : Disagreement
+        How far labels disagree.
+    units : ndarray of int, shape (n_items,), or None
+        Cluster of each item.
+    confidence_level : float
+        Nominal coverage, in (0, 1).
+    """
+
+    codes: NDArray[Any]
+    n_raters: int
+    n_labels: NDArray[np.int64]
+    apart: NDArray[np.float64]
+    share: NDArray[np.float64]
+    disagreement: Disagreement
+    units: NDArray[np.intp] | None
+    confidence_level: float
+
+    @staticmethod
+    def of(
+        labels: CodedLabels,
+        disagreement: Disagreement,
+        *,
+        units: NDArray[np.intp] | None,
+        confidence_level: float,
+    ) -> ItemAgreement:
+        """Compare the labels of every item."""
+        codes, n_labels = labels.codes, np.count_nonzero(labels.codes >= 0, axis=0)
+        took_part = ((codes >= 0) & (n_labels >= 2)).any(axis=1)
+        slots = pack_slots(codes >= 0)
+        if slots is not None:
+            codes = np.take_along_axis(codes, slots, axis=0)
+        apart, share = np.zeros(len(n_labels)), np.zeros(labels.n_labels + 1)
+        for start in range(0, len(n_labels), _ITEMS_AT_ONCE):
+            block = slice(start, start + _ITEMS_AT_ONCE)
+            each = 1 / np.maximum(n_labels[block], 1)
+            apart[block] = _mean_apart(codes[:, block], n_labels[block], disagreement)
+            for column in codes[:, block]:
+                share += np.bincount(column.astype(np.intp) + 1, each, len(share))
+        return ItemAgreement(
+            codes=codes,
+            n_raters=int(np.count_nonzero(took_part)),
+            n_labels=n_labels,
+            apart=apart,
+            share=share[1:] / max(int(np.count_nonzero(n_labels)), 1),
+            disagreement=disagreement,
+            units=units,
+            confidence_level=confidence_level,
+        )
+
+    def raw_agreement(self) -> AgreementResult:
+        """Measure agreement with chance included."""
+        agree = 1 - self._observed
+        return self._result("raw_agreement", agree, -self._observed_influence(), least=0.0)
+
+    def fleiss_kappa(self) -> AgreementResult:
+        """Measure agreement beyond chance, as Fleiss does."""
+        used = np.flatnonzero(self.share)
+        if len(used) < 2:
+            return self._undefined("fleiss_kappa", "all labels are equal")
+        keys = LabelKeys(group=np.zeros(len(used), dtype=np.intp), label=used, n_groups=1)
+        by_label = np.zeros(len(self.share))
+        by_label[used] = self.disagreement.mean_to(keys, self.share[used])
+        expected = float(self.share @ by_label)
+        ratio = self._observed / expected
+        reach = 2 * self._share_influence(by_label) / expected
+        influence = ratio * reach - self._observed_influence() / expected
+        return self._result("fleiss_kappa", 1 - ratio, influence, reach=reach)
+
+    def gwet_ac(self) -> AgreementResult:
+        """Measure agreement beyond chance, as Gwet does."""
+        factor = self.disagreement.chance_factor
+        if np.isnan(factor):
+            return self._undefined("gwet_ac", "there are fewer than two categories")
+        expected = 1 - factor * (1 - float(self.share @ self.share))
+        ratio = self._observed / expected
+        reach = 2 * factor * self._share_influence(self.share) / expected
+        influence = ratio * reach - self._observed_influence() / expected
+        return self._result("gwet_ac", 1 - ratio, influence, reach=reach)
+
+    @property
+    def _paired(self) -> NDArray[np.bool_]:
+        return self.n_labels >= 2
+
+    @property
+    def _observed(self) -> float:
+        n_paired = np.count_nonzero(self._paired)
+        return float(self.apart.sum()) / n_paired if n_paired else float("nan")
+
+    def _observed_influence(self) -> NDArray[np.float64]:
+        """Influence of each item on the mean disagreement."""
+        paired = self._paired
+        return np.where(paired, self.apart - self._observed, 0) / max(np.count_nonzero(paired), 1)
+
+    def _share_influence(self, by_label: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Influence of each item on the mean over all labels of a figure of each label."""
+        table = np.append(by_label, 0.0)
+        mean = sum((table[column] for column in self.codes), start=np.zeros(len(self.n_labels)))
+        mean /= np.maximum(self.n_labels, 1)
+        labelled = self.n_labels > 0
+        centred = np.where(labelled, mean - self.share @ by_label, 0)
+        return centred / max(np.count_nonzero(labelled), 1)
+
+    def _undefined(self, coefficient: str, reason: str) -> AgreementResult:
+        nothing = np.zeros(len(self.n_labels))
+        return self._result(coefficient, float("nan"), nothing, reason=reason)
+
+    def _result(
+        self,
+        coefficient: str,
+        estimate: float,
+        influence: NDArray[np.float64],
+        *,
+        reach: NDArray[np.float64] | None = None,
+        least: float = -1.0,
+        reason: str | None = None,
+    ) -> AgreementResult:
+        interval = make_interval(
+            estimate,
+            influence,
+            reach=reach,
+            compared=self._paired,
+            units=self.units,
+            confidence_level=self.confidence_level,
+            least=least,
+        )
+        if not self._paired.any():
+            reason = "no item has two labels"
+        elif reason is None and interval.n_units < 2:
+            reason = "an interval needs at least two items, or two clusters"
+        return AgreementResult(
+            coefficient=coefficient,
+            weights=self.disagreement.name,
+            estimate=float(estimate),
+            low=interval.low,
+            high=interval.high,
+            confidence_level=self.confidence_level,
+            n_items=int(np.count_nonzero(self._paired)),
+            n_raters=self.n_raters,
+            n_clusters=interval.n_units,
+            reason=reason,
+        )
+
+
+def _mean_apart(
+    codes: NDArray[Any], n_labels: NDArray[np.int64], disagreement: Disagreement
+) -> NDArray[np.float64]:
+    total = np.zeros(codes.shape[1])
+    if n_labels.max(initial=0) < 2:
+        return total
+    for one, first in enumerate(codes):
+        for second in codes[one + 1 :]:
+            apart = disagreement.between(first, second)
+            total += apart * ((first >= 0) & (second >= 0))
+    return 2 * total / np.maximum(n_labels * (n_labels - 1), 1)
+
+
+# The coefficients -----------------------------------------------------------------------------
 
 
 def raw_agreement(

@@ -7,9 +7,10 @@ from voirdire.stats.calibration.calibrators import (
     PlattCalibrator,
     TemperatureCalibrator,
     calibrator_from_dict,
+    cross_calibrate,
+    fit_calibrator,
+    group_folds,
 )
-from voirdire.stats.calibration.cross_calibration import cross_calibrate, group_folds
-from voirdire.stats.calibration.fitting import fit_calibrator
 from voirdire.stats.calibration.measures import (
     CalibrationBin,
     CalibrationResult,

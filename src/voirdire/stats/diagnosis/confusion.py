@@ -9,7 +9,7 @@ import numpy as np
 
 from voirdire._validation import check_count
 from voirdire.errors import InputError
-from voirdire.stats.diagnosis.panel_blocks import is_present
+from voirdire.stats.diagnosis.panel_items import is_present
 from voirdire.stats.label_arrays import check_humans, check_judges
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from scipy.special import stdtr
 
 from voirdire._validation import check_choice, check_count, check_fraction
 from voirdire.errors import InputError
-from voirdire.stats.diagnosis.panel_blocks import (
+from voirdire.stats.diagnosis.panel_items import (
     DiagnosisLevel,
     count_same,
     is_present,
@@ -32,7 +32,7 @@ from voirdire.stats.label_sets import LabelSets, intersection_and_union
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from voirdire.stats.diagnosis.panel_blocks import PanelBlock
+    from voirdire.stats.diagnosis.panel_items import PanelBlock
 
 __all__ = ["OutlierAnnotators", "outlier_annotators"]
 

@@ -10,21 +10,170 @@ the smallest difference between two labels that annotators gave.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, fields
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, fields
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 
 from voirdire._validation import check_count
-from voirdire.stats.diagnosis.panel_blocks import count_same, is_present, panel_blocks
 from voirdire.stats.label_arrays import check_humans, check_judges
+from voirdire.stats.outcome_sums import HUMAN_WINS, JUDGE_WINS, NO_OUTCOME
+from voirdire.stats.slots import pack_slots
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import ArrayLike, NDArray
 
-    from voirdire.stats.diagnosis.panel_blocks import PanelBlock
+    from voirdire.stats.preparation import Prepared
 
-__all__ = ["OpposedItem", "PanelCounts", "PanelItems", "panel_items", "scale_step"]
+__all__ = [
+    "DiagnosisLevel",
+    "PanelBlock",
+    "PanelCounts",
+    "PanelItems",
+    "count_same",
+    "is_present",
+    "item_gaps",
+    "panel_blocks",
+    "panel_items",
+]
+
+DiagnosisLevel: TypeAlias = Literal["nominal", "interval", "sets"]
+"""What labels are: equal or not, numbers, or codes of label sets."""
+
+_CELLS_AT_ONCE = 1 << 18
+_FEW_SLOTS = 16
+"""Up to here comparing slots pair by pair is faster than sorting."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PanelBlock:
+    """Some items as the annotators labelled them, packed where labels are sparse.
+
+    Attributes
+    ----------
+    rows : ndarray of int, shape (n_items,), or slice
+        Where the items stand.
+    labels : ndarray, shape (n_slots, n_items)
+        Codes with -1 for missing, or numbers with nan for missing.
+    present : ndarray of bool, shape (n_slots, n_items)
+        Which labels are there.
+    raters : ndarray of int, shape (n_slots, n_items), or None
+        Whose label each slot holds; None where slot j is annotator j.
+    """
+
+    rows: Any
+    labels: NDArray[Any]
+    present: NDArray[np.bool_]
+    raters: NDArray[np.intp] | None
+
+    @property
+    def n_labels(self) -> NDArray[np.int64]:
+        """Labels of each item."""
+        return np.count_nonzero(self.present, axis=0)
+
+
+def is_present(labels: NDArray[Any]) -> NDArray[np.bool_]:
+    """Tell which labels are there."""
+    return ~np.isnan(labels) if labels.dtype.kind == "f" else labels >= 0
+
+
+def panel_blocks(
+    labels: NDArray[Any], *, clusters: NDArray[np.intp] | None = None
+) -> Iterator[PanelBlock]:
+    """Walk over a label matrix of shape (n_items, n_annotators); clusters stay whole."""
+    n_items, n_annotators = labels.shape
+    step = max(256, _CELLS_AT_ONCE // max(n_annotators, 1))
+    edges = np.arange(0, n_items, step)
+    order = None
+    if clusters is not None and n_items:
+        order = np.argsort(clusters, kind="stable")
+        edges = np.unique(np.searchsorted(clusters[order], clusters[order[edges]]))
+    for start, stop in pairwise([*edges.tolist(), n_items]):
+        yield _block(labels, slice(start, stop) if order is None else order[start:stop])
+
+
+def _block(labels: NDArray[Any], rows: Any) -> PanelBlock:
+    columns = np.ascontiguousarray(labels[rows].T)
+    present = is_present(columns)
+    raters = pack_slots(present)
+    if raters is not None:
+        columns = np.take_along_axis(columns, raters, axis=0)
+        present = is_present(columns)
+    return PanelBlock(rows=rows, labels=columns, present=present, raters=raters)
+
+
+def count_same(block: PanelBlock) -> NDArray[np.int32]:
+    """Count, for each label, the labels of its item that equal it, itself too; 0 where missing."""
+    labels, present = block.labels, block.present
+    if len(labels) > _FEW_SLOTS:
+        return _count_by_sorting(labels, present)
+    same = present.astype(np.int32)
+    for a in range(len(labels)):
+        for b in range(a + 1, len(labels)):
+            equal = (labels[a] == labels[b]) & present[a]
+            same[a] += equal
+            same[b] += equal
+    return same
+
+
+def _count_by_sorting(labels: NDArray[Any], present: NDArray[np.bool_]) -> NDArray[np.int32]:
+    """Sort each item's labels: equal ones then stand together, however many annotators there are.
+
+    Missing labels become one run of their own, which is taken out again.
+    """
+    order = np.argsort(labels, axis=0)
+    ordered = np.take_along_axis(labels, order, axis=0).T
+    starts = np.ones(ordered.shape, dtype=np.bool_)
+    starts[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
+    run = np.cumsum(starts.ravel()) - 1
+    size = np.bincount(run)[run].reshape(ordered.shape).T
+    same = np.zeros(labels.shape, dtype=np.int32)
+    np.put_along_axis(same, order, size.astype(np.int32), axis=0)
+    return same * present
+
+
+# Gaps -----------------------------------------------------------------------------------------
+
+
+def item_gaps(prepared: Prepared) -> NDArray[np.float64]:
+    """Take, for each judge and item, the share of annotators beaten less the share who beat it.
+
+    Parameters
+    ----------
+    prepared : Prepared
+        The labels and how they are compared; an expert's own comparisons do not count, and
+        neither do imbalance weights.
+
+    Returns
+    -------
+    ndarray of float, shape (n_judges, n_items)
+        In [-1, 1]; nan where the judge was compared with nobody.
+    """
+    raters, comparison = prepared.raters, prepared.comparison
+    excluded = prepared.settings.excluded
+    n_items, n_annotators = raters.humans.shape
+    gaps = np.full((raters.judges.shape[1], n_items), np.nan)
+    step = max(256, _CELLS_AT_ONCE // (n_annotators * comparison.scorer.cell_width))
+    for start in range(0, n_items, step):
+        rows = slice(start, start + step)
+        part = raters.take(rows)
+        block = comparison.block(part)
+        for number, answers in enumerate(part.judges.T):
+            outcomes = block.outcomes(np.ascontiguousarray(answers))
+            if excluded is not None:
+                outcomes[excluded] = NO_OUTCOME
+            n_compared = np.count_nonzero(outcomes >= 0, axis=0)
+            wins = np.count_nonzero(outcomes == JUDGE_WINS, axis=0)
+            losses = np.count_nonzero(outcomes == HUMAN_WINS, axis=0)
+            known = n_compared > 0
+            gaps[number, rows][known] = (wins - losses)[known] / n_compared[known]
+    return gaps
+
+
+# Sure and opposed items -----------------------------------------------------------------------
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,6 +207,10 @@ class PanelCounts:
     n_human_chances: int = 0
     n_human_opposed: int = 0
     n_judge_opposed: int = 0
+    PLAIN: ClassVar = (
+        *("n_unanimous_agreed", "departs_from_unanimous", "departs_from_split"),
+        *("human_opposes_others", "judge_opposes_others"),
+    )
 
     def __add__(self, other: PanelCounts) -> PanelCounts:
         if not isinstance(other, PanelCounts):
@@ -89,16 +242,6 @@ class PanelCounts:
     def judge_opposes_others(self) -> float:
         """How often the judge differs from the same unanimous others; nan without any."""
         return _share(self.n_judge_opposed, self.n_human_chances)
-
-    def as_dict(self) -> dict[str, Any]:
-        """Every count and share under the names of the JSON."""
-        return asdict(self) | {
-            "n_unanimous_agreed": self.n_unanimous_agreed,
-            "departs_from_unanimous": self.departs_from_unanimous,
-            "departs_from_split": self.departs_from_split,
-            "human_opposes_others": self.human_opposes_others,
-            "judge_opposes_others": self.judge_opposes_others,
-        }
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -178,7 +321,7 @@ def panel_items(
     matrix = np.asarray(humans)
     matrix = check_humans(matrix, numeric=matrix.dtype.kind == "f")
     answers, _ = check_judges(judges, None, matrix)
-    step = scale_step(matrix) if matrix.dtype.kind == "f" else 0.0
+    step = _scale_step(matrix) if matrix.dtype.kind == "f" else 0.0
     counts = [PanelCounts()] * answers.shape[1]
     listed: list[list[OpposedItem]] = [[] for _ in counts]
     for block in panel_blocks(matrix):
@@ -194,7 +337,7 @@ def panel_items(
     ]
 
 
-def scale_step(numbers: NDArray[np.float64]) -> float:
+def _scale_step(numbers: NDArray[np.float64]) -> float:
     """Give the smallest difference between two of the numbers; 0 where all are equal."""
     distinct = np.unique(np.concatenate([np.unique(column) for column in numbers.T]))
     with np.errstate(over="ignore"):  # the two largest numbers are more than a float apart

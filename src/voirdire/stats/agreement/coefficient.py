@@ -1,4 +1,4 @@
-r"""Intervals of agreement coefficients from what each item contributes to them.
+r"""Agreement coefficients as results, with intervals from what each item contributes to them.
 
 A coefficient :math:`\kappa = 1 - D_o / D_e` is a smooth function of sums over items, so that its
 error is close to the sum of the items' influences on it (the delta method), summed within clusters
@@ -30,22 +30,28 @@ Fleiss' κ              .952 .957 .907 .957 .956 .957 .953 .947 .956
 Krippendorff's α       .955 .959 .897 .958 .954 .954 .953 .948 .953
 Gwet's AC1             .959 .960 .967 .960 .955 .954 .955 .950 .956
 ====================== ==== ==== ==== ==== ==== ==== ==== ==== ====
+
+One agreement coefficient with its interval, and what it rests on.
 """
 
 from __future__ import annotations
 
+import math
+import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import expit, stdtrit
 
-from voirdire.errors import InputError
+from voirdire.errors import DegenerateDataWarning, InputError
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Interval", "check_units", "make_interval"]
+    from voirdire.stats.agreement.labels import Weights
+
+__all__ = ["AgreementResult", "check_units", "make_interval"]
 
 _NO_SPREAD = 1e-12
 """Standard errors below it are rounding: every unit says the same."""
@@ -56,7 +62,7 @@ _LEAST_LEFT = 0.25
 
 
 @dataclass(frozen=True, kw_only=True)
-class Interval:
+class _Interval:
     """An interval, and how many independent units it rests on.
 
     Attributes
@@ -92,7 +98,7 @@ def make_interval(
     units: NDArray[np.intp] | None,
     confidence_level: float,
     least: float,
-) -> Interval:
+) -> _Interval:
     """Make the interval of a coefficient.
 
     Parameters
@@ -115,14 +121,14 @@ def make_interval(
 
     Returns
     -------
-    Interval
+    _Interval
         Where all units have the same influence, as under perfect agreement, a coefficient that
         divides by chance is closed on its estimate; a share of 0 or 1 is bounded as Clopper and
         Pearson bound it.
     """
     n_units = _count_units(compared, units)
     if n_units < 2 or np.isnan(estimate):
-        return Interval(low=float("nan"), high=float("nan"), n_units=n_units)
+        return _Interval(low=float("nan"), high=float("nan"), n_units=n_units)
     sums = _sum_units(influence, units)
     if reach is not None:
         sums = sums / np.maximum(1 - _sum_units(reach, units), _LEAST_LEFT)
@@ -132,11 +138,11 @@ def make_interval(
         low, high = _without_spread(
             float(estimate), n_units, confidence_level, is_share=reach is None and least >= 0
         )
-        return Interval(low=low, high=high, n_units=n_units)
+        return _Interval(low=low, high=high, n_units=n_units)
     degrees = _degrees_of_freedom(sums, spread, n_units)
     half = float(stdtrit(degrees, (1 + confidence_level) / 2)) * error
     low, high = _on_the_scale(estimate, half, least)
-    return Interval(low=low, high=high, n_units=n_units)
+    return _Interval(low=low, high=high, n_units=n_units)
 
 
 def _without_spread(
@@ -185,3 +191,50 @@ def _on_the_scale(estimate: float, half: float, least: float) -> tuple[float, fl
     width = 1 - least
     place, half = np.log(above / below), half * width / (above * below)
     return least + width * float(expit(place - half)), least + width * float(expit(place + half))
+
+
+@dataclass(frozen=True, kw_only=True)
+class AgreementResult:
+    """An agreement coefficient and what it rests on.
+
+    Attributes
+    ----------
+    coefficient : str
+        ``"raw_agreement"``, ``"cohen_kappa"``, ``"fleiss_kappa"``, ``"krippendorff_alpha"``,
+        ``"gwet_ac"``, ``"majority_agreement"`` or ``"majority_kappa"``.
+    weights : {"linear", "quadratic", "jaccard"} or None
+        How unequal labels agree in part; None where they do not agree at all.
+    estimate : float
+        At most 1; for all but the two agreements, which lie in [0, 1], 0 is chance. nan where it
+        is undefined (see `reason`).
+    low, high : float
+        Ends of the interval; nan where undefined.
+    confidence_level : float
+        Nominal coverage, in (0, 1).
+    n_items : int
+        Items with at least two of the labels that are compared.
+    n_raters : int
+        Raters who labelled such an item; beside a judge, the annotators it is compared with.
+    n_clusters : int
+        Independent units behind the interval: clusters, or items where none are declared.
+    reason : str or None
+        Why a figure is nan, or how many pairs of raters are left out of a mean.
+    """
+
+    coefficient: str
+    weights: Weights | None
+    estimate: float
+    low: float
+    high: float
+    confidence_level: float
+    n_items: int
+    n_raters: int
+    n_clusters: int
+    reason: str | None = None
+
+    def warn_if_undefined(self, name: str) -> None:
+        """Warn, on behalf of the function that calls this, that a figure is nan."""
+        if self.reason is not None:
+            what = name if math.isnan(self.estimate) else f"the interval of {name}"
+            msg = f"{what} is undefined: {self.reason}."
+            warnings.warn(msg, DegenerateDataWarning, stacklevel=3)

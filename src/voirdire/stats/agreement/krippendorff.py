@@ -25,7 +25,7 @@ import numpy as np
 
 from voirdire._validation import check_choice, check_fraction
 from voirdire.errors import DegenerateDataWarning, InputError
-from voirdire.stats.agreement.interval import make_interval
+from voirdire.stats.agreement.coefficient import make_interval
 from voirdire.stats.label_distance import CodedMetric, Level, make_metric
 from voirdire.stats.label_sets import LabelSets
 from voirdire.stats.slots import pack_slots

@@ -1,0 +1,38 @@
+"""Records as JSON holds them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+__all__ = ["as_plain"]
+
+
+def as_plain(record: Any) -> Any:
+    """Give a record as JSON holds it: its fields, and those properties that its `PLAIN` names.
+
+    Parameters
+    ----------
+    record : dataclass instance, mapping, sequence, array or value
+        What to write, however deep.
+
+    Returns
+    -------
+    dict, list or value
+        Tuples and arrays become lists; nan stays nan.
+
+    Examples
+    --------
+    >>> from voirdire.records import Failure, as_plain
+    >>> as_plain((Failure(reason="timeout"), 1))
+    [{'reason': 'timeout'}, 1]
+    """
+    if is_dataclass(record) and not isinstance(record, type):
+        names = [*(each.name for each in fields(record)), *getattr(record, "PLAIN", ())]
+        return {name: as_plain(getattr(record, name)) for name in names}
+    if isinstance(record, Mapping):
+        return {key: as_plain(value) for key, value in record.items()}
+    if isinstance(record, list | tuple):
+        return [as_plain(value) for value in record]
+    return record.tolist() if hasattr(record, "tolist") else record

@@ -1,0 +1,739 @@
+r"""Every agreement figure of a panel of annotators and its judges, in one pass.
+
+Raters are also compared with the majority of an annotator's peers. For annotator j the majority of
+the *others* on an item is the label that most of them gave. Labels that tie share it: each counts
+as an equal fraction of the majority's answer, so that no item is left out and no tie is broken by
+the order of the labels.
+
+The κ of a judge with the majority vote of all annotators is what is often published. With
+:math:`s_{il}` the share of label l in the vote on item i (labels that tie share it) and
+:math:`j_i` the judge's label, :math:`p_o = \frac1n \sum_i s_{i j_i}` and :math:`p_e = \sum_l \bar
+s_l \bar j_l`. No annotator can be held against this vote, in which each of them has a say: it has
+no human ceiling, and stands beside the figures that do.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from itertools import repeat
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import numpy as np
+
+from voirdire._validation import check_choice, check_fraction
+from voirdire.errors import InputError
+from voirdire.stats.agreement.coefficient import AgreementResult, check_units, make_interval
+from voirdire.stats.agreement.krippendorff import measure_agreement
+from voirdire.stats.agreement.labels import code_labels
+from voirdire.stats.agreement.many_raters import ItemAgreement
+from voirdire.stats.agreement.pairs import (
+    COHEN,
+    GWET,
+    RAW,
+    Entries,
+    Occurrences,
+    OccurrenceSums,
+    PairMeans,
+    TablePairs,
+    sum_tables,
+)
+from voirdire.stats.agreement.two_raters import MAX_CELLS, RaterPairs
+from voirdire.stats.label_sets import LabelSets
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from voirdire.stats.agreement.labels import CodedLabels, Disagreement, Weights
+    from voirdire.stats.agreement.pairs import ItemSums
+
+__all__ = [
+    "AgreementMatrix",
+    "JudgeAgreement",
+    "MatrixRater",
+    "PanelAgreement",
+    "PanelLevel",
+    "measure_panel",
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgeAgreement:
+    """How far a judge agrees with the annotators.
+
+    Attributes
+    ----------
+    judge : str
+        Its name.
+    coefficients : tuple of AgreementResult
+        Those of the ceiling, in the same order: the judge in the annotators' place.
+    """
+
+    judge: str
+    coefficients: tuple[AgreementResult, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class MatrixRater:
+    """One row and column of the matrix.
+
+    Attributes
+    ----------
+    name : str
+        What the rater is called.
+    role : {"annotator", "judge"}
+        What the rater is.
+    """
+
+    name: str
+    role: Literal["annotator", "judge"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class AgreementMatrix:
+    """Cohen's κ of every two raters.
+
+    Attributes
+    ----------
+    coefficient : str
+        ``"cohen_kappa"``.
+    weights : {"quadratic", "jaccard"} or None
+        How unequal labels agree in part.
+    raters : tuple of MatrixRater
+        Rows and columns, annotators first.
+    values : ndarray, shape (n_raters, n_raters)
+        κ, at most 1; nan where undefined, and on the diagonal.
+    n_items : ndarray of int, shape (n_raters, n_raters)
+        Common items; on the diagonal, the labels of the rater.
+    """
+
+    coefficient: str = "cohen_kappa"
+    weights: Weights | None
+    raters: tuple[MatrixRater, ...]
+    values: NDArray[np.float64] = field(repr=False)
+    n_items: NDArray[np.int64] = field(repr=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PanelAgreement:
+    """How far annotators agree with each other, and judges with annotators.
+
+    Attributes
+    ----------
+    confidence_level : float
+        Nominal coverage of all intervals, in (0, 1).
+    panel : tuple of AgreementResult
+        Among all annotators: raw agreement, Cohen's κ (mean over pairs), Fleiss' κ,
+        Krippendorff's α, Gwet's coefficient.
+    ceiling : tuple of AgreementResult
+        Each annotator against the others, averaged: raw agreement, Cohen's κ and Gwet's
+        coefficient over pairs; agreement and κ with the majority of the others.
+    judges : tuple of JudgeAgreement
+        The same for every judge in the place of each annotator.
+    matrix : AgreementMatrix or None
+        κ of every two raters; None beyond 100 raters, or where it would take too long.
+    """
+
+    confidence_level: float
+    panel: tuple[AgreementResult, ...]
+    ceiling: tuple[AgreementResult, ...]
+    judges: tuple[JudgeAgreement, ...]
+    matrix: AgreementMatrix | None
+
+
+PanelLevel: TypeAlias = Literal["nominal", "interval", "sets"]
+"""How labels compare: equal or not; by difference; by the labels that sets share."""
+
+_WEIGHTS: dict[PanelLevel, Weights | None] = {
+    "nominal": None,
+    "interval": "quadratic",
+    "sets": "jaccard",
+}
+
+_MAX_MATRIX_RATERS = 100
+
+
+def measure_panel(
+    humans: ArrayLike,
+    judges: ArrayLike,
+    *,
+    level: PanelLevel,
+    label_sets: ArrayLike | LabelSets | None = None,
+    categories: ArrayLike | None = None,
+    clusters: ArrayLike | None = None,
+    confidence_level: float = 0.95,
+    annotator_names: Sequence[str] | None = None,
+    judge_names: Sequence[str] | None = None,
+) -> PanelAgreement:
+    r"""Measure how far annotators agree with each other, and judges with annotators.
+
+    What a judge reaches is to be read beside the ceiling, which is what the annotators reach among
+    themselves by the same measure. All intervals take the items, or clusters, as the sample; the
+    raters are taken as given.
+
+    Parameters
+    ----------
+    humans : array_like, shape (n_items, n_annotators)
+        Integer codes with -1 for missing or, for ``"interval"``, also numbers with nan.
+    judges : array_like, shape (n_items, n_judges) or (n_items,)
+        The judges' answers to the same items, in the same form; missing where not asked.
+    level : {"nominal", "interval", "sets"}
+        Labels are equal or not; numbers under quadratic weights; sets under Jaccard weights.
+    label_sets : array_like of bool, shape (n_sets, n_labels), or LabelSets, optional
+        For ``"sets"``: which labels the set of each code holds.
+    categories : array_like, shape (n_categories,), optional
+        All codes or numbers that could have been given; not for ``"sets"``. None: those that the
+        annotators use and, beside a judge, that judge.
+    clusters : array_like of int, shape (n_items,), optional
+        Which independent unit each item belongs to.
+    confidence_level : float, optional
+        Nominal coverage, a fraction in (0, 1).
+    annotator_names, judge_names : sequence of str, optional
+        Names by column; the column numbers where None.
+
+    Returns
+    -------
+    PanelAgreement
+        Undefined figures are nan with a reason: no items in common, all labels equal, or a
+        computation that would take too long (pairs of hundreds of annotators who all labelled
+        nearly everything).
+
+    Raises
+    ------
+    InputError
+        If shapes or types are wrong, or `confidence_level` is outside (0, 1).
+
+    Notes
+    -----
+    *Means over pairs* weight a pair by its common items; pairs whose κ is undefined are left out
+    and counted in `reason`. With 100 items or more, of which two raters have fewer than ten in
+    common on average, the means of κ and of Gwet's coefficient are nan; Fleiss' κ, α and Gwet's
+    coefficient of the panel as a whole have no such need.
+
+    *Majority*: for each annotator j, the most frequent label of the others, shared equally among
+    labels that tie, against j (the ceiling) or the judge, on the items of j; then the mean over j,
+    weighted by items. Leaving j out makes the two comparable: a majority in which j had a vote
+    would flatter j. With three annotators the others are two, and all they disagree on is shared.
+
+    *Panel majority*: each judge, and no annotator, also against the vote of all annotators
+    (``"panel_majority_kappa"``, for unordered labels): the figure that is often published.
+
+    *Categories*: Gwet's coefficient depends on how many there are, and raw agreement and Gwet's
+    coefficient under quadratic weights on their range. On a scale whose ends are rare, declare
+    them: otherwise these two depend on which ends happened to occur, which no interval accounts
+    for.
+
+    No warning is given: every result carries its reason.
+
+    Memory is O(n_items) beside the codes; time is linear in items times pairs of labels of an
+    item.
+
+    Examples
+    --------
+    >>> humans = [[0, 0, 0], [1, 1, 1], [0, 0, 1], [1, 1, 0], [0, 0, 0], [1, 1, 1]]
+    >>> result = measure_panel(humans, [0, 1, 0, 1, 0, 0], level="nominal")
+    >>> [(row.coefficient, round(row.estimate, 2)) for row in result.ceiling][:2]
+    [('raw_agreement', 0.78), ('cohen_kappa', 0.56)]
+    """
+    check_choice("level", level, PanelLevel)
+    check_fraction("confidence_level", confidence_level)
+    people, machines = _check_shapes(humans, judges)
+    weights = _WEIGHTS[level]
+    labels = code_labels(
+        _join(people, machines), weights=weights, label_sets=label_sets, categories=categories
+    )
+    units = check_units(clusters, len(people))
+    return _Measuring(
+        pairs=RaterPairs(labels=labels, n_humans=people.shape[1]),
+        means=PairMeans(units=units, confidence_level=confidence_level, weights=weights),
+        level=level,
+        annotators=_check_names("annotator_names", annotator_names, people.shape[1]),
+        judges=_check_names("judge_names", judge_names, machines.shape[1]),
+    ).run()
+
+
+def _check_shapes(humans: ArrayLike, judges: ArrayLike) -> tuple[NDArray[Any], NDArray[Any]]:
+    people, machines = np.asarray(humans), np.asarray(judges)
+    machines = machines[:, np.newaxis] if machines.ndim == 1 else machines
+    if people.ndim != 2:
+        msg = f"`humans` must have the shape (n_items, n_annotators), got {people.shape}."
+        raise InputError(msg)
+    if machines.ndim != 2 or len(machines) != len(people):
+        msg = (
+            f"`judges` must have one row for each of {len(people)} items, got the shape "
+            f"{np.shape(judges)}. Align judges and humans on items first."
+        )
+        raise InputError(msg)
+    return people, machines
+
+
+def _join(people: NDArray[Any], machines: NDArray[Any]) -> NDArray[Any]:
+    """Put judges behind annotators; codes become numbers where the others are numbers."""
+    kinds = {people.dtype.kind, machines.dtype.kind}
+    if "f" in kinds and kinds - {"f"}:
+        people, machines = (
+            np.where(labels < 0, np.nan, labels) if labels.dtype.kind in "iu" else labels
+            for labels in (people, machines)
+        )
+    return np.concatenate([people, machines], axis=1)
+
+
+def _check_names(name: str, names: Sequence[str] | None, count: int) -> list[str]:
+    if names is None:
+        return [str(number) for number in range(count)]
+    if len(names) != count:
+        msg = f"`{name}` must hold {count} names, one per column, got {len(names)}."
+        raise InputError(msg)
+    return list(names)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Cells:
+    """Cells of the matrix: κ of pairs of raters, and their common items."""
+
+    raters: NDArray[np.intp]
+    kappa: NDArray[np.float64]
+    n_items: NDArray[np.int64]
+
+    @staticmethod
+    def of(sums: ItemSums | str) -> _Cells | None:
+        """Keep what the matrix needs; a text says why there is nothing."""
+        if isinstance(sums, str):
+            return None
+        return _Cells(
+            raters=sums.raters,
+            kappa=sums.figures.values[:, COHEN],
+            n_items=np.rint(sums.figures.n_items).astype(np.int64),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Measuring:
+    pairs: RaterPairs
+    means: PairMeans
+    level: PanelLevel
+    annotators: list[str]
+    judges: list[str]
+
+    def run(self) -> PanelAgreement:
+        n_humans = self.pairs.n_humans
+        everyone = [None, *range(n_humans, n_humans + len(self.judges))]
+        among = [self._disagreement(rater) for rater in everyone]
+        why_not = _majority_reason(self.pairs)
+        votes: Iterator[ItemSums | str] = (
+            repeat(why_not, len(everyone))
+            if why_not
+            else _compare_with_majority(self.pairs, everyone, among)
+        )
+        # One rater after the other: the sums of an item weigh more than its labels.
+        rows, cells = [], []
+        for rater, disagreement, majority in zip(everyone, among, votes, strict=True):
+            compared = self._compare(rater, disagreement)
+            row = self._ceiling(compared, majority, besides=rater is not None)
+            rows.append(row if rater is None else (*row, self._with_vote(rater)))
+            cells.append(_Cells.of(compared))
+        return PanelAgreement(
+            confidence_level=self.means.confidence_level,
+            panel=self._panel(among[0], rows[0]),
+            ceiling=rows[0],
+            judges=tuple(
+                JudgeAgreement(judge=name, coefficients=row)
+                for name, row in zip(self.judges, rows[1:], strict=True)
+            ),
+            matrix=self._matrix(cells, among[0]),
+        )
+
+    def _compare(self, rater: int | None, disagreement: Disagreement) -> ItemSums | str:
+        if rater is None:
+            return self.pairs.among_humans(disagreement)
+        return self.pairs.with_judge(rater, disagreement)
+
+    def _disagreement(self, rater: int | None) -> Disagreement:
+        humans = list(range(self.pairs.n_humans))
+        return self.pairs.labels.disagreement(humans if rater is None else [*humans, rater])
+
+    def _ceiling(
+        self, pairs: ItemSums | str, majority: ItemSums | str, *, besides: bool
+    ) -> tuple[AgreementResult, ...]:
+        figures: tuple[tuple[ItemSums | str, int, str], ...] = (
+            (pairs, RAW, "raw_agreement"),
+            (pairs, COHEN, "cohen_kappa"),
+            (pairs, GWET, "gwet_ac"),
+            (majority, RAW, "majority_agreement"),
+            (majority, COHEN, "majority_kappa"),
+        )
+        return tuple(
+            self.means.measure(sums, column, name, besides=besides)
+            for sums, column, name in figures
+        )
+
+    def _with_vote(self, judge: int) -> AgreementResult:
+        return _kappa_with_panel_vote(
+            self.pairs.humans,
+            self.pairs.labels.codes[judge],
+            n_labels=self.pairs.labels.n_labels,
+            weights=self.pairs.labels.weights,
+            units=self.means.units,
+            confidence_level=self.means.confidence_level,
+        )
+
+    def _panel(
+        self, disagreement: Disagreement, ceiling: tuple[AgreementResult, ...]
+    ) -> tuple[AgreementResult, ...]:
+        labels = replace(self.pairs.labels, codes=self.pairs.humans)
+        items = ItemAgreement.of(
+            labels,
+            disagreement,
+            units=self.means.units,
+            confidence_level=self.means.confidence_level,
+        )
+        return (
+            items.raw_agreement(),
+            ceiling[1],
+            items.fleiss_kappa(),
+            self._alpha(labels, items.n_raters),
+            items.gwet_ac(),
+        )
+
+    def _alpha(self, labels: CodedLabels, n_raters: int) -> AgreementResult:
+        sets = None
+        if self.level == "sets":
+            sets = LabelSets(words=labels.values, n_labels=labels.values.itemsize * 8)
+        result = measure_agreement(
+            labels.numbers if self.level == "interval" else labels.codes.T,
+            level=self.level,
+            label_sets=sets,
+            clusters=self.means.units,
+            confidence_level=self.means.confidence_level,
+        )
+        return AgreementResult(
+            coefficient="krippendorff_alpha",
+            weights=labels.weights,
+            estimate=result.alpha,
+            low=result.low,
+            high=result.high,
+            confidence_level=result.confidence_level,
+            n_items=result.n_items,
+            n_raters=n_raters,
+            n_clusters=result.n_clusters,
+            reason=result.reason,
+        )
+
+    def _matrix(
+        self, compared: Sequence[_Cells | None], disagreement: Disagreement
+    ) -> AgreementMatrix | None:
+        codes = self.pairs.labels.codes
+        n_humans, n_raters = self.pairs.n_humans, len(codes)
+        if n_raters > _MAX_MATRIX_RATERS:
+            return None
+        machines = range(n_humans, n_raters)
+        between = [(a, b) for a in machines for b in machines if a < b]
+        parts = [*compared, _Cells.of(self.pairs.of_columns(between, disagreement))]
+        values = np.full((n_raters, n_raters), np.nan)
+        n_items = np.diag(np.count_nonzero(codes >= 0, axis=1)).astype(np.int64)
+        for part in parts:
+            if part is None:
+                return None
+            for order in (part.raters.T, part.raters.T[::-1]):
+                values[tuple(order)] = part.kappa
+                n_items[tuple(order)] = part.n_items
+        raters = [MatrixRater(name=name, role="annotator") for name in self.annotators]
+        raters += [MatrixRater(name=name, role="judge") for name in self.judges]
+        return AgreementMatrix(
+            weights=self.means.weights,
+            raters=tuple(raters),
+            values=values,
+            n_items=n_items,
+        )
+
+
+# With the majority of the others --------------------------------------------------------------
+
+_MAX_MASK_LABELS = 16
+_ITEMS_AT_ONCE = 1 << 15
+_ROWS_AT_ONCE = 1 << 20
+
+_MAX_NUMBERS = 64
+"""Distinct numbers beyond which a scale is taken for continuous: it has no majority."""
+
+_MAX_LISTED = 50_000_000
+
+
+def _majority_reason(pairs: RaterPairs) -> str | None:
+    """Say why there is no majority vote, if there is none."""
+    labels = pairs.labels
+    if labels.weights in ("linear", "quadratic") and labels.n_labels > _MAX_NUMBERS:
+        return f"a scale of {labels.n_labels:,} distinct numbers has no majority"
+    n_present = np.count_nonzero(pairs.humans >= 0, axis=0)
+    in_lists = labels.n_labels > _MAX_MASK_LABELS or pairs.slots is not None
+    if in_lists and int(n_present.sum()) * int(n_present.max(initial=0)) > _MAX_LISTED * 10:
+        return "counting the votes of so many annotators on so many labels would take too long"
+    return None
+
+
+def _compare_with_majority(
+    pairs: RaterPairs, raters: Sequence[int | None], disagreements: Sequence[Disagreement]
+) -> Iterator[ItemSums]:
+    """Compare raters with the majority of all annotators but one, for every one.
+
+    Parameters
+    ----------
+    pairs : RaterPairs
+        The labels.
+    raters : sequence of int or None
+        Whom to compare, by number: a judge; None for the annotator who is left out.
+    disagreements : sequence of Disagreement
+        For each of `raters`, how far labels disagree.
+
+    Yields
+    ------
+    ItemSums
+        For each of `raters`, one pair per annotator left out, on the items of that annotator.
+    """
+    if pairs.slots is None and pairs.labels.n_labels <= _MAX_MASK_LABELS:
+        votes, shares = _find_votes(pairs.humans, pairs.labels.n_labels)
+        if votes.shape[0] * (pairs.labels.n_labels + 1) * (len(shares) + 1) <= MAX_CELLS:
+            for rater, disagreement in zip(raters, disagreements, strict=True):
+                yield _sum_votes(pairs, votes, shares, rater, disagreement)
+            return
+    sums = [
+        OccurrenceSums(disagreement, n_labels=pairs.labels.n_labels, n_items=pairs.n_items)
+        for disagreement in disagreements
+    ]
+    for who, left_out, item in pairs.label_chunks():
+        row, label, weight = _list_votes(pairs, left_out, item)
+        for number, each in zip(raters, sums, strict=True):
+            whose = left_out if number is None else np.full(len(left_out), number)
+            place = (whose[row], left_out[row], item[row])
+            each.add(_occurrences(pairs, who, place, (label, weight)))
+    yield from (each.finish() for each in sums)
+
+
+def _sum_votes(
+    pairs: RaterPairs,
+    votes: NDArray[Any],
+    shares: NDArray[np.float64],
+    rater: int | None,
+    disagreement: Disagreement,
+) -> ItemSums:
+    humans = range(pairs.n_humans)
+    whose = [human if rater is None else rater for human in humans]
+    table_pairs = TablePairs(
+        first=[pairs.shifted[number] for number in whose],
+        second=list(votes),
+        raters=list(zip(whose, humans, strict=True)),
+        n_labels=pairs.labels.n_labels,
+        n_second=len(shares),
+        shares=shares,
+    )
+    return sum_tables(table_pairs, disagreement, n_items=pairs.n_items)
+
+
+def _find_votes(
+    humans: NDArray[Any], n_labels: int
+) -> tuple[NDArray[np.uint16], NDArray[np.float64]]:
+    """Find the majority of the others for each annotator.
+
+    Returns
+    -------
+    votes : ndarray of int, shape (n_humans, n_items)
+        Which row of `shares` from 1; 0 where the annotator or all others are silent.
+    shares : ndarray, shape (n_patterns, n_labels)
+        How the majority is shared among labels.
+    """
+    votes = np.zeros(humans.shape, dtype=np.uint16)
+    seen = np.zeros(1 << _MAX_MASK_LABELS, dtype=np.bool_)
+    for start in range(0, humans.shape[1], _ITEMS_AT_ONCE):
+        block = slice(start, start + _ITEMS_AT_ONCE)
+        codes = np.ascontiguousarray(humans[:, block])
+        counts = np.zeros((n_labels, codes.shape[1]), dtype=np.min_scalar_type(len(humans)))
+        for label in range(n_labels):
+            for column in codes:
+                counts[label] += column == label
+        for human, own in enumerate(codes):
+            votes[human, block] = _mask_of_top(counts, own)
+            seen[votes[human, block]] = True
+    seen[0] = False
+    masks = np.flatnonzero(seen)
+    number = np.zeros(len(seen), dtype=np.uint16)
+    number[masks] = np.arange(1, len(masks) + 1)
+    bits = (masks[:, np.newaxis] >> np.arange(n_labels)) & 1
+    return number[votes], bits / bits.sum(axis=1, keepdims=True)
+
+
+def _mask_of_top(counts: NDArray[Any], own: NDArray[Any]) -> NDArray[np.uint16]:
+    """Bits of the labels that most others gave, from the counts of all and one's own label."""
+    others = [count - (own == label) for label, count in enumerate(counts)]
+    most = np.max(others, axis=0, initial=0) if others else np.zeros(len(own))
+    mask = np.zeros(len(own), dtype=np.uint16)
+    for label, votes in enumerate(others):
+        mask |= (votes == most).astype(np.uint16) << np.uint16(label)
+    mask[(own < 0) | (most == 0)] = 0
+    return mask
+
+
+def _list_votes(
+    pairs: RaterPairs, raters: NDArray[np.intp], items: NDArray[np.intp]
+) -> tuple[NDArray[np.intp], NDArray[Any], NDArray[np.float64]]:
+    """For each of these labels, the labels that most others gave the item, and their weights."""
+    n_slots = max(pairs.slot_codes.shape[1], 1)
+    step = max(1, _ROWS_AT_ONCE // n_slots)
+    parts = [
+        _votes_of_others(pairs, raters[k : k + step], items[k : k + step], k)
+        for k in range(0, len(raters), step)
+    ]
+    if not parts:
+        return np.zeros(0, dtype=np.intp), np.zeros(0, dtype=np.intp), np.zeros(0)
+    rows, labels, weights = zip(*parts, strict=True)
+    return np.concatenate(rows), np.concatenate(labels), np.concatenate(weights)
+
+
+def _votes_of_others(
+    pairs: RaterPairs, raters: NDArray[np.intp], items: NDArray[np.intp], offset: int
+) -> tuple[NDArray[np.intp], NDArray[Any], NDArray[np.float64]]:
+    codes = pairs.slot_codes[items]
+    slots = np.arange(codes.shape[1]) if pairs.slots is None else pairs.slots[items]
+    counted = (codes >= 0) & (slots != raters[:, np.newaxis])
+    votes = np.zeros(codes.shape, dtype=np.int32)
+    repeated = np.zeros(codes.shape, dtype=np.bool_)
+    for slot in range(codes.shape[1]):
+        same = (codes == codes[:, slot, np.newaxis]) & counted[:, slot, np.newaxis]
+        votes += same
+        repeated[:, slot + 1 :] |= same[:, slot + 1 :]
+    votes[~counted] = 0
+    top = counted & ~repeated & (votes == votes.max(axis=1, initial=1, keepdims=True))
+    row, place = np.nonzero(top)
+    return row + offset, codes[row, place], 1 / np.count_nonzero(top, axis=1)[row]
+
+
+def _occurrences(
+    pairs: RaterPairs,
+    who: range,
+    place: tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]],
+    vote: tuple[NDArray[Any], NDArray[np.float64]],
+) -> Occurrences:
+    whose, left_out, item = place
+    own = pairs.labels.codes[whose, item]
+    kept = own >= 0
+    raters = np.array(who)
+    return Occurrences(
+        item=item[kept],
+        entries=Entries(
+            group=left_out[kept] - who.start,
+            first=own[kept],
+            second=vote[0][kept],
+            weight=vote[1][kept],
+            n_groups=len(who),
+        ),
+        raters=np.stack([raters, raters], axis=1),
+    )
+
+
+# With the majority of the panel ---------------------------------------------------------------
+
+_PANEL_MAJORITY_KAPPA = "panel_majority_kappa"
+
+_MOST_LABELS = 64
+
+
+def _kappa_with_panel_vote(
+    humans: NDArray[Any],
+    judge: NDArray[Any],
+    *,
+    n_labels: int,
+    weights: Any,
+    units: NDArray[np.intp] | None,
+    confidence_level: float,
+) -> AgreementResult:
+    """Measure how far a judge agrees with the vote of all annotators.
+
+    Parameters
+    ----------
+    humans : ndarray of int, shape (n_humans, n_items)
+        Label codes, -1 for missing.
+    judge : ndarray of int, shape (n_items,)
+        The judge's, in the same codes.
+    n_labels : int
+        How many codes there are.
+    weights : str or None
+        Anything but None: labels agree in part, and there is no vote.
+    units : ndarray of int, shape (n_items,), or None
+        Clusters.
+    confidence_level : float
+        Nominal coverage, in (0, 1).
+    """
+    known = (judge >= 0) & (humans >= 0).any(axis=0)
+    figures: dict[str, Any] = {
+        "coefficient": _PANEL_MAJORITY_KAPPA,
+        "weights": None,
+        "confidence_level": confidence_level,
+        "n_items": int(np.count_nonzero(known)),
+        "n_raters": int(np.count_nonzero((humans[:, known] >= 0).any(axis=1))),
+    }
+    reason = _why_not(known, n_labels=n_labels, weights=weights)
+    if reason is not None:
+        return _undefined(figures, reason)
+    answers = judge[known]
+    votes = _votes(humans[:, known], n_labels)
+    agreed = votes[np.arange(len(answers)), answers]
+    of_votes = votes.mean(axis=0)
+    of_judge = np.bincount(answers, minlength=n_labels) / len(answers)
+    by_chance = float(of_votes @ of_judge)
+    if by_chance >= 1 - 1e-12:
+        return _undefined(figures, "all labels are equal")
+    apart = (1 - float(agreed.mean())) / (1 - by_chance)
+    # d log(1 - κ) = d(1 - p_o) / (1 - p_o) - d(1 - p_e) / (1 - p_e), item by item
+    chance = votes @ of_judge + of_votes[answers] - 2 * by_chance
+    influence = ((agreed - agreed.mean()) - apart * chance) / (1 - by_chance) / len(answers)
+    every = np.zeros(len(judge))
+    every[known] = influence
+    reach = np.zeros(len(judge))
+    reach[known] = -chance / (1 - by_chance) / len(answers)
+    interval = make_interval(
+        1 - apart,
+        every,
+        reach=reach,
+        compared=known,
+        units=units,
+        confidence_level=confidence_level,
+        least=-1.0,
+    )
+    few = "an interval needs at least two items, or two clusters" if interval.n_units < 2 else None
+    return AgreementResult(
+        **figures,
+        estimate=1 - apart,
+        low=interval.low,
+        high=interval.high,
+        n_clusters=interval.n_units,
+        reason=few,
+    )
+
+
+def _why_not(known: NDArray[np.bool_], *, n_labels: int, weights: Any) -> str | None:
+    if weights is not None:
+        return "labels that agree in part have no majority vote"
+    if n_labels > _MOST_LABELS:
+        return f"the vote is not taken on more than {_MOST_LABELS} labels"
+    return None if known.any() else "no items in common"
+
+
+def _undefined(figures: dict[str, Any], reason: str) -> AgreementResult:
+    undefined = float("nan")
+    return AgreementResult(
+        **figures, estimate=undefined, low=undefined, high=undefined, n_clusters=0, reason=reason
+    )
+
+
+def _votes(humans: NDArray[Any], n_labels: int) -> NDArray[np.float64]:
+    """Share each item's vote among the labels that most annotators gave it."""
+    shares = np.empty((humans.shape[1], n_labels))
+    for start in range(0, len(shares), _ITEMS_AT_ONCE):
+        block = humans[:, start : start + _ITEMS_AT_ONCE]
+        counts = np.zeros((n_labels, block.shape[1]), dtype=np.int32)
+        for label in range(n_labels):
+            for column in block:
+                counts[label] += column == label
+        top = counts == counts.max(axis=0)
+        shares[start : start + _ITEMS_AT_ONCE] = (top / np.count_nonzero(top, axis=0)).T
+    return shares
