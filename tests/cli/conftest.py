@@ -142,6 +142,12 @@ def files(study, tmp_path):
 
 
 @pytest.fixture(scope="session")
+def understood():
+    """Give what standard error says of the study before anything else."""
+    return "3 annotators, 2 judges, 60 items, choice, 2 labels, nothing set aside\n"
+
+
+@pytest.fixture(scope="session")
 def assert_one_line():
     """Check that a call ended with our error: exit 1, one line on stderr, nothing on stdout."""
 

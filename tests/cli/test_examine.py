@@ -866,10 +866,29 @@ def test_json_is_what_the_library_writes(call, files):
     assert done.json["examinations"] == written["examinations"]
 
 
-def test_tables_are_on_stdout_and_nothing_on_stderr(call, files):
+@pytest.mark.parametrize("options", [[], ["--json"], ["--details"], ["--epsilon", "0.1"]])
+def test_stderr_is_the_line_of_what_was_understood(call, files, understood, options):
+    assert call("examine", *files, *options).err == understood
+
+
+def test_what_was_understood_counts_rows_and_names_the_encoding(call, study, files, write):
+    rows = [f"{i},{r},{x}" for r, given in study["humans"].items() for i, x in given.items()]
+    text = "\n".join(["item,annotator,label", *rows, "i0,zoé,perhaps"])
+    humans = write("latin.csv", text.encode("latin-1"))
+
+    done = call("examine", "--humans", humans, *files[2:], "--labels", "yes,no", "--json")
+
+    assert done.err == (
+        "3 annotators, 2 judges, 60 items, choice, 2 labels, 1 row set aside "
+        f"({humans} was read as Windows-1252, since it is not UTF-8; "
+        "declare another encoding if letters look wrong)\n"
+    )
+    assert [(row["rater"], row["value"]) for row in done.json["dropped"]] == [("zoé", "perhaps")]
+
+
+def test_tables_are_on_stdout(call, files):
     done = call("examine", *files)
 
-    assert done.said == ""
     assert done.out.index("good") < done.out.index("bad")
     assert "✓ passed" in done.out
     assert "✗ failed" in done.out
