@@ -154,11 +154,11 @@ def assert_one_line():
     def check(done, *words):
         assert done.code == 1, done
         assert done.out == ""
-        assert done.err.startswith("voirdire: ")
-        assert done.err.count("\n") == 1
-        assert done.err.endswith("\n")
-        assert "Traceback" not in done.err
+        assert done.said.startswith("voirdire: ")
+        assert done.said.count("\n") == 1
+        assert done.said.endswith("\n")
+        assert "Traceback" not in done.said
         for word in words:
-            assert str(word) in done.err
+            assert str(word) in done.said
 
     return check

@@ -154,7 +154,7 @@ def test_a_mistake_that_would_change_verdicts_is_refused(verdicts, mistake):
     done, _ = verdicts(as_csv(people), as_csv(judges), *options)
 
     assert done.code == 1
-    assert done.err.count("\n") == 1
+    assert done.said.count("\n") == 1
     assert said in done.err
     assert way_out in done.err
 

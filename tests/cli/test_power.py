@@ -56,7 +56,7 @@ def test_assumptions_give_the_figures_of_the_library(call):
         min_items=20,
         false_discovery_rate=0.1,
     )
-    assert (done.code, done.err) == (0, "")
+    assert (done.code, done.said) == (0, "")
     assert done.json == plain(expected)
 
 
@@ -79,7 +79,7 @@ def test_the_table_fits_eighty_columns_and_names_the_smallest_plan(execute):
         COLUMNS="80",
     )
 
-    assert (done.code, done.err) == (0, "")
+    assert (done.code, done.said) == (0, "")
     assert max(cell_len(line.rstrip()) for line in done.out.splitlines()) <= 80
     assert "At ε = .2 the smallest plan is" in done.out
     assert "seed 0" in done.out
@@ -126,7 +126,7 @@ def test_a_pilot_gives_the_figures_of_the_library(call, pilot, tmp_path):
         n_annotators=[2, 4],
         n_simulations=100,
     )
-    assert (done.code, done.err) == (0, "")
+    assert (done.code, done.said) == (0, "")
     assert done.json == plain(expected)
     assert {row["route"] for row in done.json["rows"]} == {"resampling", "noise_model"}
 
@@ -171,7 +171,7 @@ def test_clusters_and_scales_are_read_as_examine_reads_them(call, tmp_path, stud
         *(*columns, "--alignment", "neg_rmse", "--cluster", "doc", *QUICK, "--json"),
     )
 
-    assert (done.code, done.err) == (0, "")
+    assert (done.code, done.said) == (0, "")
     settings = done.json["settings"]
     assert (settings["clustered"], settings["pilot_clusters"]) == (True, 20)
     assert settings["alignment"] == "neg_rmse"
@@ -184,7 +184,7 @@ def test_labels_are_read_from_standard_input(call, files, tmp_path):
         stdin=(tmp_path / "humans.csv").read_bytes(),
     )
 
-    assert (done.code, done.err) == (0, "")
+    assert (done.code, done.said) == (0, "")
 
 
 # The plot -----------------------------------------------------------------------------------------
@@ -198,7 +198,7 @@ def test_curves_are_drawn_into_a_file(call, tmp_path, name, start):
 
     for path in (first, again):
         done = call(*ASSUMED, *QUICK, "--plot", path)
-        assert (done.code, done.err) == (0, "")
+        assert (done.code, done.said) == (0, "")
 
     assert first.read_bytes().startswith(start)
     assert first.read_bytes() == again.read_bytes()
@@ -228,7 +228,7 @@ def test_a_picture_is_replaced(call, tmp_path, name, old):
 
     done = call(*ASSUMED, *QUICK, "--plot", path)
 
-    assert (done.code, done.err) == (0, "")
+    assert (done.code, done.said) == (0, "")
     assert path.read_bytes() != old
     assert {*tmp_path.iterdir()} == {path, tmp_path / f"{name}.settings.yaml"}
 

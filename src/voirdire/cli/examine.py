@@ -121,6 +121,10 @@ def examine_command(
     with progress("reading"):
         study = read_study(humans, judges, gold, reading=reading, questions=questions, only=only)
         metadata = read_items(items, reading, slices, streams="-" in sources[:-1])
+        from voirdire.studies.whole_study import understand
+
+        line = understand(study.humans, study.judges, gold=study.gold, questions=questions or None)
+    say(line)
     with progress("examining"):
         from voirdire.studies import examine
 
@@ -135,7 +139,6 @@ def examine_command(
             clusters=reading.cluster is not None,
             metadata=metadata,
         )
-    say(examination.understood)
     if certificate is not None:
         _write_certificate(certificate, examination, study, reading, plan.epsilon_reason)
     if report is not None:

@@ -543,6 +543,9 @@ def _asked(long: _Long, layout: _Layout, table: Table, request: Request) -> _Lon
     if request.question is None or not (layout.question or not table.tabular):
         return long
     values = long.question.values
+    if not values:
+        msg = f"{table.source}: must hold at least one label, got none. Add some."
+        raise NoDataError(msg)
     if request.question not in values:
         listed = ", ".join(shorten(repr(name)) for name in values[:_MOST_NAMES])
         msg = (

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from voirdire.stats.alignment import VectorizedScore
     from voirdire.studies.aligning import LabelMatrix, Labels
 
-__all__ = ["Examination", "examine"]
+__all__ = ["Examination", "examine", "understand"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -262,7 +262,6 @@ def examine(
     asked = _questions(study.humans, questions)
     results: list[AltTestResult] = []
     findings: list[QuestionFindings] = []
-    n_items = 0
     for question in asked:
         matrices = [
             (name, matrix)
@@ -270,7 +269,6 @@ def examine(
                 study, question, alignments, labels=reading.labels, clustered=bool(clusters)
             )
         ]
-        n_items = max(n_items, len(matrices[0][1].items))
         for name, matrix in matrices:
             results += examine_matrix(matrix, plan, alignment=name, question=question)
         if around:
@@ -290,7 +288,7 @@ def examine(
     dropped = study.dropped + tuple(unmatched)
     return Examination(
         results=tuple(results),
-        understood=study.understood(asked, n_items),
+        understood=understand(study.humans, study.judges, gold=study.gold, questions=asked),
         pooled=_pooled(results, plan) if len(asked) > 1 else (),
         dropped=dropped,
         settings=plan.as_settings()
@@ -398,34 +396,43 @@ class _Study:
         gold = () if self.gold is None else self.gold.dropped
         return self.humans.dropped + self.judges.dropped + gold
 
-    def understood(self, asked: Sequence[str], n_items: int) -> str:
-        """Say in a line what was understood."""
-        words = len(set(self.humans.label.values))
-        parts = [
-            _counted(len(self.humans.raters), "annotator"),
-            _counted(len(self.judges.raters), "judge"),
-            _counted(n_items, "item"),
-            self.humans.kind,
-        ]
-        if len(asked) > 1:
-            parts.insert(2, _counted(len(asked), "question"))
-        if self.humans.kind == "multilabel":
-            words = len(frozenset().union(*self.humans.label.values))
-        if self.humans.kind in ("choice", "multilabel"):
-            parts.append(_counted(words, "label"))
-        n_dropped = len(self.dropped)
-        parts.append(
-            f"{_counted(n_dropped, 'row')} set aside" if n_dropped else "nothing set aside"
-        )
-        notes = dict.fromkeys([*self.humans.notes, *self.judges.notes])
-        return " ".join([", ".join([*parts, *self._others_seen()]), *(f"({x})" for x in notes)])
 
-    def _others_seen(self) -> list[str]:
-        """Name what annotators had seen that is no judge of the study: perhaps a slip."""
-        known = {*self.judges.rater.values, *TRUE_WORDS, *FALSE_WORDS}
-        seen = [] if self.humans.seen is None else self.humans.seen.values
-        others = [name for name in seen if not {name, name.strip().casefold()} & known]
-        return [f"annotators had seen answers of {shorten(name)!r}" for name in others[:1]]
+def understand(
+    humans: LabelTable,
+    judges: LabelTable,
+    *,
+    gold: LabelTable | None = None,
+    questions: Sequence[str] | None = None,
+) -> str:
+    """Say in a line what was understood of the labels of a study."""
+    asked = _questions(humans, questions)
+    n_items = max(len(humans.of_questions([each]).item.used()) for each in asked)
+    parts = [
+        _counted(len(humans.raters), "annotator"),
+        _counted(len(judges.raters), "judge"),
+        _counted(n_items, "item"),
+        humans.kind,
+    ]
+    if len(asked) > 1:
+        parts.insert(2, _counted(len(asked), "question"))
+    if humans.kind == "multilabel":
+        parts.append(_counted(len(frozenset().union(*humans.label.values)), "label"))
+    elif humans.kind == "choice":
+        parts.append(_counted(len(set(humans.label.values)), "label"))
+    n_dropped = sum(len(table.dropped) for table in (humans, judges, gold) if table is not None)
+    parts.append(f"{_counted(n_dropped, 'row')} set aside" if n_dropped else "nothing set aside")
+    notes = dict.fromkeys([*humans.notes, *judges.notes])
+    return " ".join(
+        [", ".join([*parts, *_others_seen(humans, judges)]), *(f"({x})" for x in notes)]
+    )
+
+
+def _others_seen(humans: LabelTable, judges: LabelTable) -> list[str]:
+    """Name what annotators had seen that is no judge of the study: perhaps a slip."""
+    known = {*judges.rater.values, *TRUE_WORDS, *FALSE_WORDS}
+    seen = [] if humans.seen is None else humans.seen.values
+    others = [name for name in seen if not {name, name.strip().casefold()} & known]
+    return [f"annotators had seen answers of {shorten(name)!r}" for name in others[:1]]
 
 
 def _counted(count: int, noun: str) -> str:
