@@ -243,6 +243,22 @@ def test_large_counts_approach_the_t_test(n):
 
 
 @pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("tie_share", [0.3, 0.7])
+def test_beyond_ten_thousand_items_the_normal_limit_goes_on_where_the_exact_value_ends(
+    mode, tie_share
+):
+    ties = round(10_000 * tie_share)
+    for deviations in (-2.5, -1.645, -1.0):
+        target = 0.1 if mode == "additive" else (1 - tie_share) * 0.1 / 1.9 + tie_share * 0.1
+        gain = target + deviations * math.sqrt(1 - tie_share) / 100
+        wins = round((10_000 - ties - gain * 10_000) / 2)
+        exact = p_of(wins, ties, 10_000 - ties - wins, 0.1, mode)
+        limit = p_of(wins, ties, 10_000 - ties - wins + 1, 0.1, mode)
+
+        assert limit == pytest.approx(exact, rel=0.08)
+
+
+@pytest.mark.parametrize("mode", MODES)
 def test_all_ties_are_not_certain(mode):
     # The t-test has p = 0 here; at .2 an all-tie table of n has at least .8^n.
     for n in (5, 15, 30):
