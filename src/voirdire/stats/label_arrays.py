@@ -9,12 +9,13 @@ import numpy as np
 from voirdire._types import Normalization
 from voirdire._validation import check_choice
 from voirdire.errors import InputError
+from voirdire.stats.agreement.coefficient import check_units
 from voirdire.stats.comparison import Raters
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["check_clusters", "check_humans", "check_judges", "gather_raters", "normalize_scale"]
+__all__ = ["check_humans", "check_judges", "gather_raters", "normalize_scale"]
 
 
 # Scales ---------------------------------------------------------------------------------------
@@ -97,7 +98,7 @@ def gather_raters(
         judges=machines,
         failed=failures,
         reference=reference,
-        clusters=check_clusters(clusters, len(people)),
+        clusters=check_units(clusters, len(people)),
         codes=codes,
         reference_codes=reference_codes,
     )
@@ -157,17 +158,6 @@ def _check_gold(gold: ArrayLike | None, humans: NDArray[Any]) -> NDArray[Any] | 
         msg = f"`gold` must have the shape ({len(humans)},), got {labels.shape}."
         raise InputError(msg)
     return _check_labels("gold", labels, numeric=humans.dtype.kind == "f")
-
-
-def check_clusters(clusters: ArrayLike | None, n_items: int) -> NDArray[np.intp] | None:
-    """Return the clusters as numbers from 0."""
-    if clusters is None:
-        return None
-    units = np.asarray(clusters)
-    if units.shape != (n_items,):
-        msg = f"`clusters` must have the shape ({n_items},), got {units.shape}."
-        raise InputError(msg)
-    return np.unique(units, return_inverse=True)[1]
 
 
 def _weight_codes(

@@ -25,7 +25,7 @@ import numpy as np
 
 from voirdire._validation import check_choice, check_fraction
 from voirdire.errors import DegenerateDataWarning, InputError
-from voirdire.stats.agreement.coefficient import make_interval
+from voirdire.stats.agreement.coefficient import check_units, make_interval
 from voirdire.stats.label_distance import CodedMetric, Level, make_metric
 from voirdire.stats.label_sets import LabelSets
 from voirdire.stats.slots import pack_slots
@@ -151,7 +151,7 @@ def measure_agreement(
     check_choice("level", level, Level)
     check_fraction("confidence_level", confidence_level)
     matrix = _check_labels(labels, level, label_sets)
-    units = _check_clusters(clusters, len(matrix))
+    units = check_units(clusters, len(matrix))
     paired = _paired_items(matrix, level)
     if not paired.all():
         matrix, units = matrix[paired], None if units is None else units[paired]
@@ -208,16 +208,6 @@ def _check_codes(matrix: NDArray[Any], label_sets: ArrayLike | LabelSets | None)
         if high >= n_sets:
             msg = f"`label_sets` must hold a set for every code, got {n_sets} for code {high}."
             raise InputError(msg)
-
-
-def _check_clusters(clusters: ArrayLike | None, n_items: int) -> NDArray[Any] | None:
-    if clusters is None:
-        return None
-    units = np.asarray(clusters)
-    if units.shape != (n_items,):
-        msg = f"`clusters` must have the shape ({n_items},), got {units.shape}."
-        raise InputError(msg)
-    return units
 
 
 def _present(matrix: NDArray[Any], level: Level) -> NDArray[np.bool_]:

@@ -19,6 +19,7 @@ from scipy.special import stdtr
 
 from voirdire._validation import check_choice, check_count, check_fraction
 from voirdire.errors import InputError
+from voirdire.stats.agreement.coefficient import check_units
 from voirdire.stats.diagnosis.panel_items import (
     DiagnosisLevel,
     count_same,
@@ -26,7 +27,7 @@ from voirdire.stats.diagnosis.panel_items import (
     panel_blocks,
 )
 from voirdire.stats.fdr import benjamini_yekutieli
-from voirdire.stats.label_arrays import check_clusters, check_humans
+from voirdire.stats.label_arrays import check_humans
 from voirdire.stats.label_sets import LabelSets, intersection_and_union
 
 if TYPE_CHECKING:
@@ -133,7 +134,7 @@ def outlier_annotators(
     effect = check_fraction("least_effect", least_effect)
     min_items = check_count("min_items", min_items, minimum=2)
     matrix = check_humans(labels, numeric=level == "interval")
-    units = check_clusters(clusters, len(matrix))
+    units = check_units(clusters, len(matrix))
     sums = _Sums.of(matrix, _Agreement(matrix, level, label_sets), units)
     return _tested(sums, min_items=min_items, effect=effect, rate=rate)
 

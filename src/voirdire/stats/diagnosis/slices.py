@@ -26,8 +26,8 @@ from scipy.special import stdtr, stdtrit
 
 from voirdire._validation import check_count, check_fraction
 from voirdire.errors import InputError
+from voirdire.stats.agreement.coefficient import check_units
 from voirdire.stats.fdr import adjust_p_values
-from voirdire.stats.label_arrays import check_clusters
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -351,7 +351,7 @@ def compare_slices(
     if values.ndim != 1 or np.isinf(values).any():
         msg = f"`gaps` must be finite of the shape (n_items,), got the shape {values.shape}."
         raise InputError(msg)
-    units = check_clusters(clusters, len(values))
+    units = check_units(clusters, len(values))
     found = [
         row
         for place, codes in enumerate(columns)
