@@ -334,3 +334,21 @@ def test_declared_labels_are_what_chance_is_counted_on(study):
 
     assert gwet(labels=["yes", "no"]) == gwet()
     assert gwet(labels=["yes", "no", "maybe"]) != gwet()
+
+
+# What annotators had seen ----------------------------------------------------------------------
+
+
+def test_an_annotator_who_accepted_what_was_shown_does_not_make_the_judge_an_annotator(study):
+    humans, judges = study
+    rows = long_frame(humans | {"led": judges["good"]}, "annotator")
+    seen = pl.when(pl.col("annotator") == "led").then(pl.lit("good"))
+
+    found = examine(humans=rows.with_columns(seen_judge=seen), judges={"good": judges["good"]})
+
+    [result] = found.results
+    assert result.untested == ("led",)
+    alone = examine(humans=humans, judges={"good": judges["good"]})
+    assert result.annotators == alone.results[0].annotators
+    with pytest.raises(InputError, match="whose labels are those of 'led'"):
+        examine(humans=rows, judges={"good": judges["good"]})

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from voirdire._types import QuestionKind
     from voirdire.io import LabelTable, Reading, Role
-    from voirdire.io.cells import Coded
     from voirdire.io.declared import LabelSource
     from voirdire.judging import Verdicts
 
@@ -35,7 +34,6 @@ Labels: TypeAlias = "LabelSource | LabelTable | Verdicts | Sequence[LabelSource 
 _MOST_SHOWN = 10
 _BY_CHANCE = 0.001
 """How probable it may be that a judge always sides with one annotator where annotators differ."""
-DEFAULT_JUDGE = "judge"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -240,7 +238,7 @@ def align(
         raise NoDataError(msg)
     truth = None if gold is None else gold.of_questions([question])
     # in order of their names, so that the order of rows in a file changes no figure
-    items = sorted(_names(people.item))
+    items = sorted(people.item.used())
     annotators = _annotators(humans, people, question)
     names = machines.raters
     if not names:
@@ -257,7 +255,8 @@ def align(
     ]
     failed = grid.failures(machines, names)
     _check_common(machines, names, grid)
-    _check_independent(annotators, names, matrices[0], matrices[1])
+    seen = _seen(people, annotators, names, grid)
+    _check_independent(annotators, names, matrices[0], matrices[1], seen)
     if people.kind == "multilabel":
         given = matrices[0][matrices[0] >= 0]
         counts = np.bincount(given, minlength=len(categories))
@@ -277,7 +276,7 @@ def align(
         failed=failed,
         gold=shown[2][:, 0] if truth is not None else None,
         clusters=_clusters(people, machines, grid) if clustered else None,
-        seen=_seen(people, annotators, names, grid),
+        seen=seen,
         categories=() if numeric else tuple(categories),
         label_sets=label_sets,
         universe=universe,
@@ -294,10 +293,6 @@ def _annotators(humans: LabelTable, people: LabelTable, question: str) -> list[s
     if len(humans.questions) == 1:
         asked |= set(humans.rater.values)
     return sorted({*people.raters, *(name for name in asked if name is not None)})
-
-
-def _names(column: Coded) -> list[str]:
-    return [column.values[code] for code in np.unique(column.codes).tolist()]
 
 
 class _Grid:
@@ -392,8 +387,12 @@ def _check_independent(
     judges: Sequence[str],
     humans: NDArray[np.int32],
     answers: NDArray[np.int32],
+    seen: Mapping[str, NDArray[np.bool_]],
 ) -> None:
-    """Refuse a judge that sits on the panel: it would pass by itself."""
+    """Refuse a judge that sits on the panel: it would pass by itself.
+
+    Labels whose annotator had seen the judge's answer never examine it, whatever they say.
+    """
     both = [name for name in judges if name in annotators]
     if both:
         msg = (
@@ -402,11 +401,12 @@ def _check_independent(
         )
         raise InputError(msg)
     for judge, its in zip(judges, answers.T, strict=True):
-        for annotator, theirs in zip(annotators, humans.T, strict=True):
+        unseen = np.where(seen[judge], -1, humans) if judge in seen else humans
+        for annotator, theirs in zip(annotators, unseen.T, strict=True):
             known = theirs >= 0
             if not known.any() or not (its[known] == theirs[known]).all():
                 continue
-            others = humans[known]
+            others = unseen[known]
             is_same = others == theirs[known][:, np.newaxis]
             contested = ~(is_same | (others < 0)).all(axis=1)
             n_asked = np.count_nonzero(others[contested] >= 0) - np.count_nonzero(contested)

@@ -263,12 +263,9 @@ def examine(
     results: list[AltTestResult] = []
     findings: list[QuestionFindings] = []
     for question in asked:
-        matrices = [
-            (name, matrix)
-            for name, matrix in _matrices(
-                study, question, alignments, labels=reading.labels, clustered=bool(clusters)
-            )
-        ]
+        matrices = list(
+            _matrices(study, question, alignments, labels=reading.labels, clustered=bool(clusters))
+        )
         for name, matrix in matrices:
             results += examine_matrix(matrix, plan, alignment=name, question=question)
         if around:
@@ -372,7 +369,11 @@ class _Study:
         truth = None
         if gold is not None:
             truth = take_labels(
-                gold, role="judge", reading=as_judges, questions=questions or (), rater_name="gold"
+                gold,
+                role="judge",
+                reading=replace(as_judges, judge_columns=None),
+                questions=questions or (),
+                rater_name="gold",
             )
         study = _Study(humans=people, judges=machines, gold=truth)
         study._check_kinds(alignments)
