@@ -98,6 +98,7 @@ def test_a_row_that_repeats_is_listed_once_for_each_time(read):
         ("duplicate row", 4, "1", "x"),
         ("duplicate row", 6, "1", "x"),
     ]
+    assert table.dropped[0].column == "label"
 
 
 def test_two_labels_for_one_item_are_refused_with_both_lines(read):

@@ -978,7 +978,7 @@ def test_a_label_of_a_million_characters_is_a_label():
     assert figures_of(result) == figures_of(alt_test(plain, humans))
     assert len(result.controls[0].label) <= 80
     assert len(unknown.dropped[0].value) <= 80
-    assert len(unknown.dropped[0].reason) <= 300
+    assert len(unknown.dropped[0].reason) <= 200
 
 
 def test_ten_thousand_labels_build_no_table(peak_memory):

@@ -490,7 +490,7 @@ class CellReader:
 
     def _outside(self, raw: Any) -> Word:
         declared = self.declared or ()
-        shown = ", ".join(shorten(repr(label)) for label in declared[:_MOST_SHOWN])
+        shown = ", ".join(shorten(repr(label), width=24) for label in declared[:_MOST_SHOWN])
         more = len(declared) - _MOST_SHOWN
         rest = f" and {more} more" if more > 0 else ""
         ruled = "some of" if self.kind == "multilabel" else "one of"

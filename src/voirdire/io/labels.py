@@ -23,7 +23,10 @@ if TYPE_CHECKING:
 
     from voirdire._types import QuestionKind
 
-__all__ = ["LabelTable", "check_spellings", "fold", "join_tables"]
+__all__ = ["DUPLICATE_ROW", "LabelTable", "check_spellings", "fold", "join_tables"]
+
+DUPLICATE_ROW = "duplicate row"
+"""Why a label that a table repeats is set aside."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -327,7 +330,7 @@ def without_repeats(table: LabelTable) -> LabelTable:
     if clash.any():
         row = int(repeats[clash][0])
         _refuse_contradiction(table, int(original[row]), row)
-    drops = [drop_of(table, row, reason="duplicate row") for row in repeats.tolist()]
+    drops = [drop_of(table, row, reason=DUPLICATE_ROW) for row in repeats.tolist()]
     kept = np.ones(len(key), dtype=np.bool_)
     kept[repeats] = False
     return replace(table.where(kept), dropped=(*table.dropped, *drops))

@@ -6,6 +6,7 @@ have columns, and *one-hot* where every label of a set has a column of 0 and 1.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
@@ -28,6 +29,7 @@ from voirdire.io.cells import (
 from voirdire.io.declared import LabelSource, Reading, ReadingFields, Request, Role
 from voirdire.io.files import place
 from voirdire.io.labels import (
+    DUPLICATE_ROW,
     LabelTable,
     check_spellings,
     fold,
@@ -405,11 +407,19 @@ def assemble(table: Table, request: Request) -> LabelTable:
     found = _label(long, layout, table, request, kind)
     set_aside = (*table.dropped, *other_kinds, *unnamed, *found.dropped)
     found = without_repeats(replace(found, dropped=set_aside))
-    return replace(found, dropped=_by_line(found.dropped))
+    return replace(found, dropped=_by_line(found.dropped, layout, table))
 
 
-def _by_line(dropped: Sequence[Dropped]) -> tuple[Dropped, ...]:
-    return tuple(sorted(dropped, key=lambda drop: (drop.line is None, drop.line or 0)))
+def _by_line(dropped: Sequence[Dropped], layout: _Layout, table: Table) -> tuple[Dropped, ...]:
+    """Order what was set aside, with the column of rows that repeat."""
+    column = (layout.probability or layout.label) if table.tabular else None
+    named = [
+        replace(row, column=column or row.rater)
+        if table.tabular and row.reason == DUPLICATE_ROW
+        else row
+        for row in dropped
+    ]
+    return tuple(sorted(named, key=lambda row: (row.line is None, row.line or 0)))
 
 
 def _melt(rows: Rows, layout: _Layout, table: Table, request: Request) -> _Long:
@@ -670,7 +680,7 @@ def _check_columns_are_raters(long: _Long, layout: _Layout, table: Table, reques
     flag = "--rater" if request.role == "annotator" else "--judge-column"
     others = [name for name in layout.raters if name not in strange] or list(layout.raters)
     shown = ", ".join(f"`{shorten(name)}`" for name in strange[:_MOST_NAMES])
-    paste = " ".join(f"{flag} {shorten(name)}" for name in others[:_MOST_NAMES])
+    paste = " ".join(f"{flag} {shlex.quote(shorten(name))}" for name in others[:_MOST_NAMES])
     msg = (
         f"{table.source}: every column that is not declared must be a rater, got {shown}, which "
         f"has no label in common with any other column. Name the raters: {paste}"
