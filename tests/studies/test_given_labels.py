@@ -11,7 +11,13 @@ import pyarrow as pa
 import pytest
 
 import voirdire
-from voirdire.errors import DegenerateDataWarning, DroppedRowsWarning, InputError, NoDataError
+from voirdire.errors import (
+    DegenerateDataWarning,
+    DoubtfulLabelsWarning,
+    DroppedRowsWarning,
+    InputError,
+    NoDataError,
+)
 from voirdire.io import read_labels
 from voirdire.records import Failure
 from voirdire.studies import TestPlan as Plan
@@ -199,6 +205,16 @@ def test_everything_dropped_is_kept_and_warned_about_once(study):
     assert len(caught) == 1
     dropped = {(row.rater, row.item, row.value) for row in found.dropped}
     assert dropped == {("ann", "t4", "perhaps"), ("bob", "t5", "can't tell")}
+
+
+def test_labels_that_nobody_else_uses_are_warned_about(study):
+    humans, judges = study
+    strange = judges["good"] | {f"t{i}": "perhaps" for i in range(9)}
+
+    with pytest.warns(DoubtfulLabelsWarning, match="9 of 60 answers of the judge .*'perhaps'"):
+        voirdire.alt_test(strange, humans)
+    with pytest.warns(DoubtfulLabelsWarning, match="share no label with any other annotator: 'x'"):
+        voirdire.alt_test(judges["good"], humans | {"x": {f"t{i}": f"l{i}" for i in range(60)}})
 
 
 def test_long_values_are_shortened_in_drops_and_errors():
