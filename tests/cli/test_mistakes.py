@@ -199,6 +199,16 @@ def test_one_file_may_hold_people_and_judges(verdicts, clean):
         done, found = verdicts(as_csv(rows), None, *options)
 
         assert (done.code, found) == (0, clean)
+        assert done.err.startswith("3 annotators, 2 judges, 60 items, choice, 3 labels, nothing")
+
+
+def test_labels_of_judges_are_not_counted_among_those_of_people(verdicts):
+    odd = [row | {"label": "odd"} if n % 20 == 0 else row for n, row in enumerate(JUDGE_ROWS)]
+    rows = [*PEOPLE_ROWS, *({"annotator": row.pop("judge"), **row} for row in map(dict, odd))]
+
+    done, _ = verdicts(as_csv(rows), None, "--judge-column", "good", "--judge-column", "bad")
+
+    assert done.err.startswith("3 annotators, 2 judges, 60 items, choice, 3 labels, nothing")
 
 
 def test_without_judges_somebody_must_be_one(verdicts):

@@ -417,9 +417,9 @@ def understand(
     if len(asked) > 1:
         parts.insert(2, _counted(len(asked), "question"))
     if humans.kind == "multilabel":
-        parts.append(_counted(len(frozenset().union(*humans.label.values)), "label"))
+        parts.append(_counted(len(frozenset().union(*humans.label.used())), "label"))
     elif humans.kind == "choice":
-        parts.append(_counted(len(set(humans.label.values)), "label"))
+        parts.append(_counted(len(humans.label.used()), "label"))
     n_dropped = sum(len(table.dropped) for table in (humans, judges, gold) if table is not None)
     parts.append(f"{_counted(n_dropped, 'row')} set aside" if n_dropped else "nothing set aside")
     notes = dict.fromkeys([*humans.notes, *judges.notes])
