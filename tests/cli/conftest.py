@@ -85,7 +85,7 @@ def options_of():
     """List the options of a command by name, from its own definition; `""` for the program."""
 
     def listed(command):
-        if command in ("", "rubric"):
+        if command in ("", "certify", "rubric"):
             return dict.fromkeys([] if command else ["--install-completion", "--version"])
         return shell.options_of(app, command)
 

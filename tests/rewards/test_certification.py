@@ -245,7 +245,7 @@ def test_strange_rows_of_a_certificate_certify_nothing(certificate, row):
         (0.1, "advised where annotators are a crowd"),
         (0.05, "stricter than advised for any annotators"),
         (0.12, "a margin that is advised for no annotators"),
-        (0.4, "a margin that is advised for no annotators"),
+        (0.3, "a margin that is advised for no annotators"),
     ],
 )
 def test_what_a_margin_means_stands_beside_the_certificate(make_certificate, epsilon, meaning):
@@ -257,13 +257,26 @@ def test_what_a_margin_means_stands_beside_the_certificate(make_certificate, eps
 
 
 def test_a_margin_that_nobody_advises_is_a_warning(make_certificate):
-    lax = make_certificate(epsilon=0.4, name="lax.json")
+    lax = make_certificate(epsilon=0.3, name="lax.json")
     advised = make_certificate(epsilon=0.2, name="advised.json")
     weights = {"refuse": {"sorry": 1}}
 
     with pytest.warns(UncertifiedWarning, match=r"0\.2 for experts.* for sorry\. A judge passes"):
         check_certified(reward(lax, weights=weights), required=True)
     check_certified(reward(advised, weights=weights), required=True)  # warnings are errors
+
+
+def test_a_margin_above_three_tenths_certifies_nothing(make_certificate):
+    wide = make_certificate(epsilon=0.31, name="wide.json")
+
+    found = certified(reward(wide))["sorry"]
+
+    assert (found.state, found.is_valid) == ("no_evidence", False)
+    assert (
+        "passed at ε 0.31 (accuracy; a margin above 0.3, which certifies nothing)" in found.reason
+    )
+    with pytest.raises(InputError, match=r"lacks 1 .*which certifies nothing"):
+        check_certified(reward(wide, weights={"refuse": {"sorry": 1}}), required=True)
 
 
 # The hash -------------------------------------------------------------------------------------

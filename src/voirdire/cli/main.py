@@ -17,6 +17,13 @@ _CLI = "voirdire.cli"
 _PROMPT = {"--language": "`--prompt-language`"}
 _REPORT = {"--language": "`--report-language`"}
 COMMANDS = {
+    "certify check": Command(
+        target=f"{_CLI}.certify:check_command",
+        summary="Check that a certificate still holds.",
+        example="voirdire certify check certificate.json --humans labels.csv "
+        "--judges verdicts.parquet",
+        usual="--humans --judges --gold --rubric --epsilon --epsilon-reason --json",
+    ),
     "demo": Command(
         target=f"{_CLI}.demo:demo_command",
         summary="Judge bundled responses, examine the judge, fit a reward to its verdicts.",
@@ -148,7 +155,10 @@ COMMANDS = {
 app = make_app(
     "voirdire",
     COMMANDS,
-    families={"rubric": "List, show, check and start rubrics: the questions that judges answer."},
+    families={
+        "certify": "Check the records of examinations.",
+        "rubric": "List, show, check and start rubrics: the questions that judges answer.",
+    },
     help_text=HELP,
     version=f"voirdire {voirdire.__version__}",
 )

@@ -35,6 +35,8 @@ _ADVISED = {0.2: "experts", 0.15: "skilled", 0.1: "a crowd"}
 """Margins by what annotators are, as the authors of the test advise."""
 
 _UNADVISED = "a margin that is advised for no annotators"
+_WIDEST = 0.3
+_TOO_WIDE = f"a margin above {_WIDEST:g}, which certifies nothing"
 _ORDER: tuple[CertificateState, ...] = (
     "failed",
     "no_evidence",
@@ -93,8 +95,9 @@ def certified(model: RewardModel) -> dict[str, CertificateStatus]:
     A certificate is about a proposition where one of its judges has the fingerprint of the
     reward's judge, and no other, and was examined on the question of that name. The fingerprint
     covers judge, rubric, threshold and what is judged. An examination under another threshold
-    does not count, since a threshold that was looked for afterwards makes any judge pass; and a
-    certificate that names a rubric as well must name the same one. Of several examinations in it
+    does not count, since a threshold that was looked for afterwards makes any judge pass, nor does
+    one under an ε above .3, which nearly any judge passes; and a certificate that names a rubric as
+    well must name the same one. Of several examinations in it
     (several ε or alignments) all must have passed, and where several certificates are about it,
     none may speak against it: the ε that passes is not to be looked for afterwards.
     """
@@ -215,7 +218,11 @@ def _by_certificate(
     if isinstance(threshold, int | float) and threshold != model.judge.threshold:
         reason = f"examined under the threshold {threshold:g} instead of {model.judge.threshold:g}"
         return _said(proposition, "other_judge", reason, mark)
-    worst = [row for row in own if row.get("outcome") != "passed"]
+    worst = [
+        row
+        for row in own
+        if row.get("outcome") != "passed" or _meaning(row.get("epsilon")) == _TOO_WIDE
+    ]
     if not worst:
         return _said(proposition, "passed", _figures(own), mark)
     is_failed = any(row.get("outcome") == "failed" for row in worst)
@@ -238,7 +245,7 @@ def _meaning(epsilon: Any) -> str:
         return f"advised where annotators are {_ADVISED[epsilon]}"
     if epsilon < min(_ADVISED):
         return "stricter than advised for any annotators"
-    return _UNADVISED
+    return _TOO_WIDE if epsilon > _WIDEST else _UNADVISED
 
 
 def _warn_of_margins(model: RewardModel, passed: list[CertificateStatus], stacklevel: int) -> None:

@@ -11,6 +11,11 @@ from voirdire import _lazy
 
 if TYPE_CHECKING:
     from voirdire.studies.certificate import certify, result_as_dict
+    from voirdire.studies.certificate_check import (
+        CertificateChange,
+        check_certificate,
+        recorded_reading,
+    )
     from voirdire.studies.diagnosis import Diagnosis, diagnose
     from voirdire.studies.findings import LabelShare, QuestionFindings
     from voirdire.studies.one_question import alt_test, outperforms_humans
@@ -38,6 +43,7 @@ if TYPE_CHECKING:
 __all__ = [
     "BehaviorScale",
     "BenchSubset",
+    "CertificateChange",
     "Diagnosis",
     "ErrorRate",
     "Examination",
@@ -58,18 +64,21 @@ __all__ = [
     "TestPlan",
     "alt_test",
     "certify",
+    "check_certificate",
     "diagnose",
     "examine",
     "examine_reward",
     "outperforms_humans",
     "pool_questions",
     "power_from_pilot",
+    "recorded_reading",
     "result_as_dict",
 ]
 
 _HOME = {
     "BehaviorScale": "reward.result",
     "BenchSubset": "reward.result",
+    "CertificateChange": "certificate_check",
     "Diagnosis": "diagnosis",
     "ErrorRate": "reward.result",
     "Examination": "whole_study",
@@ -90,12 +99,14 @@ _HOME = {
     "TestPlan": "plan",
     "alt_test": "one_question",
     "certify": "certificate",
+    "check_certificate": "certificate_check",
     "diagnose": "diagnosis",
     "examine": "whole_study",
     "examine_reward": "reward.examine",
     "outperforms_humans": "one_question",
     "pool_questions": "pooling",
     "power_from_pilot": "pilot",
+    "recorded_reading": "certificate_check",
     "result_as_dict": "certificate",
 }
 

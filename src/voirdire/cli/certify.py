@@ -1,0 +1,112 @@
+"""`voirdire certify check`."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+
+from voirdire._validation import shorten
+from voirdire.cli.examine import GATE_NOT_PASSED, PlanOptions
+from voirdire.cli.options import AsJson, File, Files
+from voirdire.cli.printing import print_json, print_text, progress
+from voirdire.cli.shell import Call, UsageError
+from voirdire.cli.study_files import ReadingOptions, read_study
+from voirdire.io import Reading
+from voirdire.studies import TestPlan
+
+if TYPE_CHECKING:
+    from voirdire.studies import CertificateChange
+
+__all__ = ["check_command"]
+
+_READ = ("kind", "labels", "missing", "threshold")
+
+
+def check_command(
+    certificate: Annotated[str, Parameter(metavar="CERTIFICATE")],
+    /,
+    *,
+    call: Call,
+    humans: Files,
+    judges: Files = [],
+    gold: File = None,
+    rubric: File = None,
+    reading: ReadingOptions = Reading(),
+    plan: PlanOptions = TestPlan(),
+    as_json: AsJson = False,
+) -> None:
+    """Examine again as a certificate says; exit 3 if a label, a setting or an outcome changed.
+
+    Parameters
+    ----------
+    certificate
+        What `voirdire examine --certificate` wrote.
+    humans
+        Annotations, in any format and order of rows.
+    judges
+        Judge labels, likewise; by default those of --humans that --judge-column names.
+    gold
+        Gold labels, where the certificate has them.
+    rubric
+        A rubric that must be the one of the certificate: a name or a YAML file.
+    """
+    from voirdire.rewards import read_certificate
+    from voirdire.studies import check_certificate, recorded_reading
+
+    given = [name for name in _READ if name in call.options]
+    if given:
+        msg = f"`--{given[0]}` must be left out: the certificate says it."
+        raise UsageError(msg)
+    if not judges and not reading.judge_columns:
+        msg = (
+            "`--judges` must be given, or `--judge-column` where one file holds people and judges."
+        )
+        raise UsageError(msg)
+    record = read_certificate(certificate)
+    with progress("reading"):
+        study = read_study(
+            humans,
+            judges or humans,
+            gold,
+            reading=recorded_reading(record, reading),
+            questions=record.settings.get("questions") or (),
+        )
+    settings = {name: x for name, x in plan.as_settings().items() if name in call.options}
+    with progress("examining"):
+        changes = check_certificate(
+            record,
+            humans=study.humans,
+            judges=study.judges,
+            gold=study.gold,
+            rubric_hash=_rubric_hash(rubric),
+            settings=settings,
+        )
+    if as_json:
+        found: dict[str, Any] = {"certificate": record.content_hash, "holds": not changes}
+        print_json(found | {"changes": [asdict(row) for row in changes]})
+    else:
+        print_text("".join(f"{line}\n" for line in _lines(changes, len(record.outcomes))))
+    if changes:
+        raise SystemExit(GATE_NOT_PASSED)
+
+
+def _rubric_hash(rubric: str | None) -> str | None:
+    if rubric is None:
+        return None
+    from voirdire.rubrics import load_rubric
+
+    return load_rubric(rubric).content_hash
+
+
+def _lines(changes: tuple[CertificateChange, ...], n_outcomes: int) -> list[str]:
+    if not changes:
+        return [f"the certificate holds: labels, settings and outcomes ({n_outcomes}) are the same"]
+    head = f"the certificate does not hold, {len(changes)} changed:"
+    rows = [
+        f"  {shorten(row.what, width=80)}: certified {shorten(row.certified, width=30)}, now "
+        f"{shorten(row.found, width=30)}"
+        for row in changes
+    ]
+    return [head, *rows]

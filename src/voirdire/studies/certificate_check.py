@@ -1,0 +1,211 @@
+"""Whether a certificate still holds: the same labels, judges, rubric and settings, run again."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any
+
+from voirdire.errors import InputError
+from voirdire.studies.certificate import certify
+from voirdire.studies.plan import TestPlan
+from voirdire.studies.whole_study import examine
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from voirdire.io import LabelTable, Reading
+    from voirdire.records import Certificate
+
+__all__ = ["CertificateChange", "check_certificate", "recorded_reading"]
+
+_SAME = 1e-6
+"""Figures closer than this, relative to their size, differ by rounding between versions only."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CertificateChange:
+    """Something that is not as it was certified.
+
+    Attributes
+    ----------
+    what : str
+        What differs: ``"data"``, ``"gold"``, ``"judge NAME"``, ``"rubric"``, ``"setting NAME"``,
+        ``"outcome ..."`` or ``"figures ..."``.
+    certified, found : object
+        What the certificate says, and what there is now; hashes for labels.
+    """
+
+    what: str
+    certified: Any
+    found: Any
+
+
+def check_certificate(
+    certificate: Certificate,
+    *,
+    humans: LabelTable,
+    judges: LabelTable,
+    gold: LabelTable | None = None,
+    rubric_hash: str | None = None,
+    settings: Mapping[str, Any] | None = None,
+) -> tuple[CertificateChange, ...]:
+    """Examine again as a certificate says, and tell what differs.
+
+    Parameters
+    ----------
+    certificate : Certificate
+        As `voirdire.rewards.read_certificate` gives it.
+    humans, judges : LabelTable
+        The labels that there are now, read with `recorded_reading`.
+    gold : LabelTable, optional
+        Gold labels, where they stood for the annotators.
+    rubric_hash : str, optional
+        Content hash of the rubric that there is now; by default it is not compared.
+    settings : mapping, optional
+        Settings that should be those of the certificate, under the names of `TestPlan`: those of
+        the file that fixed ε beforehand.
+
+    Returns
+    -------
+    tuple of CertificateChange
+        Empty where everything holds. The order of rows and the format of files change nothing.
+
+    Raises
+    ------
+    InputError
+        If the certificate is of an alignment that is a function of the user's, or its settings
+        are none.
+    NoDataError
+        If nothing is left to examine.
+    """
+    found = list(_settings_changes(certificate, settings or {}))
+    if rubric_hash is not None and rubric_hash != certificate.rubric_hash:
+        row = CertificateChange(what="rubric", certified=certificate.rubric_hash, found=rubric_hash)
+        found.append(row)
+    known = [name for name in certificate.judges if name in judges.raters]
+    found += [
+        CertificateChange(what=f"judge {name}", certified="labels", found=None)
+        for name in certificate.judges
+        if name not in known
+    ]
+    if not known:
+        return tuple(found)
+    recorded = certificate.settings
+    examination = examine(
+        judges=judges.of_raters(known),
+        humans=humans,
+        gold=gold,
+        alignment=_recorded(certificate, "alignments"),
+        questions=_recorded(certificate, "questions"),
+        labels=recorded.get("labels"),
+        clusters=bool(recorded.get("clustered")),
+        plan=_plan(certificate),
+        around=False,
+    )
+    again = certify(
+        examination,
+        humans=humans,
+        judges=judges,
+        gold=gold,
+        rubric_hash=certificate.rubric_hash,
+        reading={name: recorded.get(name) for name in ("threshold", "missing")},
+    )
+    found += _changes(certificate, again, known)
+    return tuple(found)
+
+
+def recorded_reading(certificate: Certificate, reading: Reading) -> Reading:
+    """Say how labels are read for a certificate: what they mean as it says, the rest as given.
+
+    Parameters
+    ----------
+    certificate : Certificate
+        Its kind, declared labels, words for missing and threshold count.
+    reading : Reading
+        How the files that there are now name their columns, and their format.
+
+    Returns
+    -------
+    Reading
+    """
+    recorded = certificate.settings
+    threshold = recorded.get("threshold")
+    return replace(
+        reading,
+        kind=recorded.get("kind"),
+        labels=recorded.get("labels"),
+        missing=tuple(recorded.get("missing") or ()),
+        threshold=threshold if isinstance(threshold, int | float) else None,
+    )
+
+
+def _recorded(certificate: Certificate, name: str) -> Any:
+    if name not in certificate.settings:
+        msg = f"the certificate must say its {name}, got none. Examine again."
+        raise InputError(msg)
+    return certificate.settings[name]
+
+
+def _plan(certificate: Certificate) -> TestPlan:
+    recorded = certificate.settings
+    if recorded.get("similarity") is not None:
+        msg = (
+            f"the certificate must be of alignments that are known by name, got the function "
+            f"{recorded['similarity']!r}. Examine again with it."
+        )
+        raise InputError(msg)
+    names = [each.name for each in fields(TestPlan)]
+    return TestPlan(**{name: recorded[name] for name in names if name in recorded})
+
+
+def _settings_changes(
+    certificate: Certificate, settings: Mapping[str, Any]
+) -> Iterator[CertificateChange]:
+    wanted = replace(_plan(certificate), **settings).as_settings()
+    for name in settings:
+        before = certificate.settings.get(name)
+        if not _alike(before, wanted[name]):
+            yield CertificateChange(what=f"setting {name}", certified=before, found=wanted[name])
+
+
+def _changes(
+    certificate: Certificate, again: Certificate, judges: list[str]
+) -> Iterator[CertificateChange]:
+    pairs = [
+        ("data", certificate.data_hash, again.data_hash),
+        ("gold", certificate.gold_hash, again.gold_hash),
+    ]
+    for name in judges:
+        for part in ("labels_hash", "fingerprint"):
+            before, now = (record.judges[name].get(part) for record in (certificate, again))
+            pairs.append((f"judge {name}", before, now))
+    lost = [f"outcome {place}" for place in certificate.outcomes if place not in again.outcomes]
+    pairs += [(place, "examined", None) for place in lost]
+    pairs += [
+        (f"outcome {place}", certificate.outcomes.get(place), outcome)
+        for place, outcome in again.outcomes.items()
+    ]
+    changes = [(what, before, now) for what, before, now in pairs if before != now]
+    if not changes:  # where labels differ, figures do so too
+        for before, now in zip(certificate.examinations, again.examinations, strict=True):
+            place = " | ".join(str(before.get(name)) for name in ("question", "judge", "epsilon"))
+            names = [name for name in before if not _alike(before[name], now.get(name))]
+            if names:
+                changes.append((f"figures {place}", before[names[0]], now.get(names[0])))
+    for what, before, now in changes:
+        yield CertificateChange(what=what, certified=before, found=now)
+
+
+def _alike(first: Any, second: Any) -> bool:
+    """Tell whether values are equal, floats but for rounding; null and nan are one."""
+    if isinstance(second, float) and math.isnan(second):
+        return first is None or (isinstance(first, float) and math.isnan(first))
+    if isinstance(first, float) or isinstance(second, float):
+        numbers = isinstance(first, int | float) and isinstance(second, int | float)
+        return numbers and math.isclose(first, second, rel_tol=_SAME, abs_tol=_SAME)
+    if isinstance(first, list | tuple) and isinstance(second, list | tuple):
+        return len(first) == len(second) and all(map(_alike, first, second))
+    if isinstance(first, dict) and isinstance(second, dict):
+        return first.keys() == second.keys() and all(_alike(first[k], second[k]) for k in first)
+    return bool(first == second)

@@ -1,0 +1,93 @@
+"""`voirdire certify check`: exit 3 where anything is not as it was certified."""
+
+import json
+
+import polars as pl
+import pytest
+
+
+@pytest.fixture
+def certificate(call, files, tmp_path):
+    """Write the certificate of the good judge under two margins."""
+    path = tmp_path / "certificate.json"
+    margins = ["--epsilon", "0.1", "--epsilon", "0.2", "--epsilon-reason", "skilled"]
+    done = call("examine", *files, "--only", "good", *margins, "--certificate", path)
+    assert done.code == 0, done
+    return path
+
+
+def test_a_certificate_holds_for_its_files_in_any_format_and_order(call, files, certificate):
+    done = call("certify", "check", certificate, *files)
+    assert (done.code, done.said) == (0, "")
+    assert done.out == "the certificate holds: labels, settings and outcomes (2) are the same\n"
+
+    shuffled = [x if n % 2 == 0 else x.with_suffix(".parquet") for n, x in enumerate(files)]
+    for old, new in zip(files[1::2], shuffled[1::2], strict=True):
+        pl.read_csv(old).sample(fraction=1, shuffle=True, seed=1).write_parquet(new)
+    done = call("certify", "check", certificate, *shuffled, "--json")
+    assert done.code == 0
+    assert done.json["holds"]
+    assert done.json["changes"] == []
+    assert done.json["certificate"] == json.loads(certificate.read_text())["content_hash"]
+
+
+@pytest.mark.parametrize("side", ["humans", "judges"])
+def test_one_changed_label_exits_3_and_is_named(call, files, certificate, tmp_path, side):
+    path = tmp_path / f"{side}.csv"
+    rater = "ann" if side == "humans" else "good"
+    lines = path.read_text().splitlines()
+    place = next(n for n, line in enumerate(lines) if f",{rater}," in line)
+    item, rater, label = lines[place].split(",")
+    lines[place] = f"{item},{rater},{'no' if label == 'yes' else 'yes'}"
+    path.write_text("\n".join(lines))
+
+    done = call("certify", "check", certificate, *files)
+
+    assert done.code == 3
+    head, first, *_ = done.out.splitlines()
+    assert head.startswith("the certificate does not hold, ")
+    what = "data" if side == "humans" else "judge good"
+    assert first.startswith(f"  {what}: certified sha256:")
+
+
+def test_settings_fixed_in_a_file_must_be_those_of_the_certificate(
+    call, files, certificate, tmp_path
+):
+    settings = tmp_path / "study.yaml"
+    settings.write_text("epsilon: [0.1, 0.2]\nepsilon-reason: skilled\n")
+    assert call("certify", "check", certificate, *files, "--settings", settings).code == 0
+
+    settings.write_text("epsilon: [0.1, 0.2]\nepsilon-reason: experts\n")
+    done = call("certify", "check", certificate, *files, "--settings", settings)
+    assert done.code == 3
+    assert "setting epsilon_reason: certified skilled, now experts" in done.out
+
+
+def test_a_rubric_that_the_certificate_does_not_name_is_a_change(call, files, certificate):
+    done = call("certify", "check", certificate, *files, "--rubric", "safety", "--json")
+
+    assert done.code == 3
+    (change,) = done.json["changes"]
+    assert (change["what"], change["certified"]) == ("rubric", None)
+
+
+def test_what_the_certificate_says_is_no_option(call, files, certificate):
+    done = call("certify", "check", certificate, *files, "--kind", "boolean")
+
+    assert done.code == 2
+    assert "`--kind` must be left out: the certificate says it." in done.err
+
+
+def test_an_edited_or_missing_certificate_is_an_error(call, files, certificate, assert_one_line):
+    certificate.write_text(certificate.read_text().replace('"passed"', '"failed"', 1))
+    assert_one_line(call("certify", "check", certificate, *files), "one that was changed")
+
+    certificate.unlink()
+    assert_one_line(call("certify", "check", certificate, *files), "must be a file that exists")
+
+
+def test_judges_are_needed(call, files, certificate):
+    done = call("certify", "check", certificate, *files[:2])
+
+    assert done.code == 2
+    assert "`--judges` must be given" in done.err
