@@ -42,6 +42,7 @@ from voirdire.stats.fdr import benjamini_hochberg, benjamini_yekutieli
 from voirdire.stats.judge_difference import JudgeDifference, compare_judges
 from voirdire.stats.label_arrays import normalize_scale
 from voirdire.stats.label_sets import LabelSets
+from voirdire.stats.label_variation import LabelVariation, MeanWithInterval, label_variation
 from voirdire.stats.noise_model import NoiseModel, fit_noise_model
 from voirdire.stats.outcome_sums import OutcomeSums, sum_outcomes
 from voirdire.stats.power_analysis import PowerResult, PowerRow, SmallestSize, power
@@ -52,6 +53,12 @@ from voirdire.stats.results import (
     ControlResult,
     Uncertainty,
     WorstCase,
+)
+from voirdire.stats.variance_components import (
+    FacetSize,
+    VarianceComponent,
+    VarianceComponents,
+    variance_components,
 )
 
 __all__ = [
@@ -65,10 +72,13 @@ __all__ = [
     "Caution",
     "Confusion",
     "ControlResult",
+    "FacetSize",
     "IsotonicCalibrator",
     "JudgeDifference",
     "KrippendorffResult",
     "LabelSets",
+    "LabelVariation",
+    "MeanWithInterval",
     "Names",
     "NoiseModel",
     "OutcomeSums",
@@ -83,6 +93,8 @@ __all__ = [
     "SmallestSize",
     "TemperatureCalibrator",
     "Uncertainty",
+    "VarianceComponent",
+    "VarianceComponents",
     "WorstCase",
     "alt_test",
     "benjamini_hochberg",
@@ -101,6 +113,7 @@ __all__ = [
     "group_folds",
     "gwet_ac",
     "krippendorff_alpha",
+    "label_variation",
     "measure_calibration",
     "measure_panel",
     "normalize_scale",
@@ -109,4 +122,5 @@ __all__ = [
     "power",
     "raw_agreement",
     "sum_outcomes",
+    "variance_components",
 ]

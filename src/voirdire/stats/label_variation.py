@@ -1,0 +1,250 @@
+r"""How close a judge's probabilities are to the labels of a crowd, item by item.
+
+Where people split, one label is no truth: an item has the distribution of labels :math:`q` that
+many people would give, of which its n labels are a sample. With :math:`\hat q_k = n_k / n`,
+
+.. math:: \tfrac12 \sum_k (p_k - \hat q_k)^2 - \frac{1}{2 (n - 1)} \sum_k \hat q_k (1 - \hat q_k)
+
+estimates the squared distance :math:`\frac12 \sum_k (p_k - q_k)^2` without bias, and
+:math:`\sum_k n_k (n_k - 1) / (n (n - 1))` how often two people give one label [1]_. A person's own
+label, taken as a judge that is always sure, lies :math:`\frac12 (1 - \sum_k q_k^2)` from the crowd.
+
+References
+----------
+.. [1] E. H. Simpson, "Measurement of Diversity", Nature 163, page 688, 1949.
+   :doi:`10.1038/163688a0`
+.. [2] P. Hall, "On the Removal of Skewness by Transformation", Journal of the Royal Statistical
+   Society B 54(1), pages 221-228, 1992. :doi:`10.1111/j.2517-6161.1992.tb01876.x`
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.special import stdtrit
+
+from voirdire._validation import check_fraction
+from voirdire.errors import DegenerateDataWarning, InputError
+from voirdire.stats.agreement.coefficient import check_units
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["LabelVariation", "MeanWithInterval", "label_variation"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class MeanWithInterval:
+    """A mean over items; nan where it is undefined.
+
+    Attributes
+    ----------
+    mean : float
+        The mean.
+    low, high : float
+        Ends of its interval.
+    """
+
+    mean: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class LabelVariation:
+    """A judge's probabilities beside the distributions of people's labels.
+
+    Attributes
+    ----------
+    distance : MeanWithInterval
+        Mean squared distance of the judge's probabilities from people's, 0 for the same and at
+        most 1; may fall a little below 0 by chance.
+    distance_person, distance_base_rate : MeanWithInterval
+        The same for one person's label, and for the labels' overall shares on every item.
+    gain : MeanWithInterval
+        How much closer the judge is than the overall shares, item by item; above 0 where the judge
+        tells items apart.
+    agreement : MeanWithInterval
+        How often a label drawn by the judge's probabilities is that of a person, in [0, 1].
+    agreement_people : MeanWithInterval
+        How often two people give one label: what a judge that knew every distribution would reach
+        too.
+    doubt_correlation : float
+        Pearson's correlation over items of the judge's doubt (1 - Σp²) with people's; weakened
+        where items have few labels, nan where either never changes.
+    confidence_level : float
+        Nominal coverage of the intervals, in (0, 1).
+    n_items : int
+        Items with at least two labels and the judge's probabilities.
+    n_units : int
+        Clusters, or items where none are declared.
+    reason : str or None
+        Why figures are nan.
+    """
+
+    distance: MeanWithInterval
+    distance_person: MeanWithInterval
+    distance_base_rate: MeanWithInterval
+    gain: MeanWithInterval
+    agreement: MeanWithInterval
+    agreement_people: MeanWithInterval
+    doubt_correlation: float
+    confidence_level: float
+    n_items: int
+    n_units: int
+    reason: str | None = None
+
+
+def label_variation(
+    probabilities: ArrayLike,
+    counts: ArrayLike,
+    *,
+    clusters: ArrayLike | None = None,
+    confidence_level: float = 0.95,
+) -> LabelVariation:
+    """Measure how close a judge's probabilities are to the distribution of people's labels.
+
+    Parameters
+    ----------
+    probabilities : array_like of float, shape (n_items,) or (n_items, n_labels)
+        The judge's probability of each label, rows that sum to 1; with one column that of the
+        second of two labels ("yes"). nan where the judge gave none.
+    counts : array_like of int, shape (n_items, n_labels)
+        How many people gave each label. Items with fewer than two labels say nothing and are left
+        out.
+    clusters : array_like of int, shape (n_items,), optional
+        Which independent unit each item belongs to.
+    confidence_level : float, optional
+        Nominal coverage, a fraction in (0, 1).
+
+    Returns
+    -------
+    LabelVariation
+
+    Raises
+    ------
+    InputError
+        If shapes differ, probabilities are outside [0, 1] or do not sum to 1, counts are negative
+        or not whole, or `confidence_level` is outside (0, 1).
+
+    Warns
+    -----
+    DegenerateDataWarning
+        If no interval, or nothing at all, can be computed.
+
+    Notes
+    -----
+    Intervals are those of a mean over items or clusters, by the t distribution and with Hall's
+    correction for skewness [2]_, since most items are near and a few are far: with 5 labels an item
+    they cover .93 at 50 items, .96 at 100 and .95 at 400, where the plain t interval covers .90,
+    .93 and .94. The overall shares are taken as known: with a hundred items that adds little.
+
+    Examples
+    --------
+    Ten people label each item; the judge knows how many of them say yes:
+
+    >>> counts = np.array([[9, 1], [5, 5], [2, 8], [10, 0]])
+    >>> found = label_variation([0.1, 0.5, 0.8, 0.0], counts)
+    >>> found.distance.mean < 0.01 < found.distance_person.mean
+    True
+    >>> round(found.agreement_people.mean, 3)
+    0.722
+    """
+    check_fraction("confidence_level", confidence_level)
+    given, labels = _check(probabilities, counts)
+    units = check_units(clusters, len(labels))
+    total = labels.sum(axis=1)
+    taken = (total >= 2) & ~np.isnan(given).any(axis=1)
+    given, labels, n = given[taken], labels[taken], total[taken, np.newaxis]
+    units = None if units is None else np.unique(units[taken], return_inverse=True)[1]
+    n_units = len(given) if units is None else len(np.unique(units))
+    reason = None
+    if n_units < 2:
+        reason = "an interval needs at least two items, or two clusters"
+        if not len(given):
+            reason = "no item has two labels and the judge's probabilities"
+        warnings.warn(f"label variation is undefined: {reason}.", DegenerateDataWarning, 2)
+    seen = labels / np.maximum(n, 1)
+    bias = (seen * (1 - seen)).sum(axis=1) / np.maximum(n[:, 0] - 1, 1) / 2
+    same = (labels * (labels - 1) / np.maximum(n * (n - 1), 1)).sum(axis=1)
+    base = seen.mean(axis=0) if len(seen) else np.zeros(labels.shape[1])
+    distance = ((given - seen) ** 2).sum(axis=1) / 2 - bias
+    at_base = ((base - seen) ** 2).sum(axis=1) / 2 - bias
+    of_items = {
+        "distance": distance,
+        "distance_person": (1 - same) / 2,
+        "distance_base_rate": at_base,
+        "gain": at_base - distance,
+        "agreement": (given * seen).sum(axis=1),
+        "agreement_people": same,
+    }
+    return LabelVariation(
+        **{name: _mean(x, units, n_units, confidence_level) for name, x in of_items.items()},
+        doubt_correlation=_correlate(1 - (given**2).sum(axis=1), 1 - same),
+        confidence_level=confidence_level,
+        n_items=len(given),
+        n_units=n_units,
+        reason=reason,
+    )
+
+
+def _check(
+    probabilities: ArrayLike, counts: ArrayLike
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    labels = np.asarray(counts, dtype=np.float64)
+    if labels.ndim != 2 or labels.shape[1] < 2:
+        msg = f"`counts` must have the shape (n_items, n_labels), got {labels.shape}."
+        raise InputError(msg)
+    if not (labels >= 0).all() or (labels != np.floor(labels)).any():
+        msg = "`counts` must be whole numbers from 0: how many people gave each label."
+        raise InputError(msg)
+    given = np.asarray(probabilities, dtype=np.float64)
+    if given.ndim == 1 and labels.shape[1] == 2:
+        given = np.stack([1 - given, given], axis=1)
+    if given.shape != labels.shape:
+        msg = f"`probabilities` must have the shape of `counts` {labels.shape}, got {given.shape}."
+        raise InputError(msg)
+    known = given[~np.isnan(given).any(axis=1)]
+    if (known < 0).any() or (np.abs(known.sum(axis=1) - 1) > 1e-6).any():
+        msg = "`probabilities` must be in [0, 1] and sum to 1 for each item."
+        raise InputError(msg)
+    return given, labels
+
+
+def _mean(
+    values: NDArray[np.float64],
+    units: NDArray[np.intp] | None,
+    n_units: int,
+    confidence_level: float,
+) -> MeanWithInterval:
+    if not len(values):
+        return MeanWithInterval(mean=np.nan, low=np.nan, high=np.nan)
+    mean = float(values.mean())
+    if n_units < 2:
+        return MeanWithInterval(mean=mean, low=np.nan, high=np.nan)
+    apart = values - mean
+    sums = apart if units is None else np.bincount(units, weights=apart)
+    square = float((sums**2).mean())
+    error = float(np.sqrt(n_units / (n_units - 1) * square * n_units)) / len(values)
+    skewness = float((sums**3).mean()) / max(square, 1e-200) ** 1.5
+    limit = float(stdtrit(n_units - 1, (1 + confidence_level) / 2))
+    ends = [_unskew(x / np.sqrt(n_units), skewness, n_units) for x in (limit, -limit)]
+    low, high = (mean - error * np.sqrt(n_units) * end for end in ends)
+    return MeanWithInterval(mean=mean, low=float(low), high=float(high))
+
+
+def _unskew(place: float, skewness: float, n_units: int) -> float:
+    """Invert Hall's transformation of the mean's error, in standard deviations of a unit."""
+    shifted = place - skewness / (6 * n_units)
+    if abs(skewness) < 1e-6:
+        return shifted
+    return float(np.cbrt(1 + skewness * shifted) - 1) * 3 / skewness
+
+
+def _correlate(first: NDArray[np.float64], second: NDArray[np.float64]) -> float:
+    if len(first) < 2 or np.ptp(first) < 1e-12 or np.ptp(second) < 1e-12:
+        return float("nan")
+    return float(np.corrcoef(first, second)[0, 1])
