@@ -4,6 +4,7 @@ import csv
 import doctest
 import importlib
 import io
+import math
 import subprocess
 import sys
 
@@ -550,6 +551,29 @@ def test_few_labels_may_have_nothing_in_common(read):
     rows = "".join(f"{n},a{n},b{n}\n" for n in range(4))
 
     assert read("item,ann,bob\n" + rows).raters == ["ann", "bob"]
+
+
+# Probabilities ----------------------------------------------------------------------------------
+
+
+def test_a_judges_probabilities_stay_beside_its_labels(read, tmp_path):
+    text = (
+        "item,judge,label,probability,threshold\n1,a,true,0.7,.5\n2,a,false,.2,.5\n3,a,true,,.5\n"
+    )
+    found = read(text, role="judge", kind="boolean")
+    assert found.probability.tolist() == pytest.approx([0.7, 0.2, math.nan], nan_ok=True)
+
+    frame = pl.DataFrame({"item": ["3", "1"], "judge": "b", "probability": [0.25, 2.0]})
+    other = read_labels(frame, role="judge")
+    assert other.probability.tolist() == pytest.approx([0.25, math.nan], nan_ok=True)
+    assert other.label.where(other.label.codes >= 0).used() == [False]  # 2.0 is a failure
+
+    people = read_labels(frame.select("item", label=pl.lit("yes")), role="judge", kind="boolean")
+    assert people.probability is None
+    joined = join_tables([found, other, people])
+    assert joined.of_raters(["b"]).probability.tolist()[0] == 0.25
+    assert len(joined.probability) == 7
+    assert math.isnan(joined.probability[-1])
 
 
 # Names of the package -----------------------------------------------------------------------------

@@ -59,6 +59,8 @@ class LabelTable:
         For each judge that has any: the fingerprints of its verdicts.
     notes : tuple of str
         What was found about the file that a reader should know, a sentence each.
+    probability : ndarray of float, or None
+        What a judge stated for true, in [0, 1]; nan where it stated none.
     """
 
     kind: QuestionKind
@@ -75,6 +77,7 @@ class LabelTable:
     thresholds: tuple[float, ...] = ()
     fingerprints: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    probability: NDArray[np.float64] | None = None
 
     def __len__(self) -> int:
         return len(self.lines)
@@ -95,7 +98,8 @@ class LabelTable:
             )
             if (column := getattr(self, name)) is not None
         }
-        return replace(self, **columns, lines=self.lines[kept])
+        stated = None if self.probability is None else self.probability[kept]
+        return replace(self, **columns, lines=self.lines[kept], probability=stated)
 
     def of_questions(self, questions: Sequence[str]) -> LabelTable:
         """Return the rows of some questions."""
@@ -255,8 +259,20 @@ def join_tables(tables: Iterable[LabelTable]) -> LabelTable:
         thresholds=tuple(sorted({value for table in listed for value in table.thresholds})),
         fingerprints=join_fingerprints([table.fingerprints for table in listed]),
         notes=tuple(note for table in listed for note in table.notes),
+        probability=_join_probabilities(listed),
     )
     return without_repeats(whole)
+
+
+def _join_probabilities(tables: Sequence[LabelTable]) -> NDArray[np.float64] | None:
+    if all(table.probability is None for table in tables):
+        return None
+    return np.concatenate(
+        [
+            np.full(len(table), np.nan) if table.probability is None else table.probability
+            for table in tables
+        ]
+    )
 
 
 def join_fingerprints(

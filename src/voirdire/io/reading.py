@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, Unpack
 
 import numpy as np
+import polars as pl
 
 from voirdire._validation import shorten
 from voirdire.errors import InputError, NoDataError
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from voirdire._types import QuestionKind
-    from voirdire.io.rows import Rows, Table
+    from voirdire.io.rows import Column, Rows, Table
 
 __all__ = ["DEFAULT_QUESTION", "assemble", "read_labels"]
 
@@ -198,7 +199,8 @@ def _stem(source: Any, source_name: str | None) -> str:
 class _Layout:
     """The table's own names for its columns.
 
-    `raters` are the columns of a wide table, `hot` those of the labels of a one-hot one.
+    `probability` is where labels come from, `stated` what stands beside them; `raters` are the
+    columns of a wide table, `hot` those of the labels of a one-hot one.
     """
 
     item: str
@@ -211,6 +213,7 @@ class _Layout:
     seen: str | None = None
     threshold: str | None = None
     fingerprint: str | None = None
+    stated: str | None = None
     raters: tuple[str, ...] = ()
     hot: tuple[str, ...] = ()
     undeclared: bool = False
@@ -280,6 +283,7 @@ def _find_layout(table: Table, request: Request) -> _Layout:
         failure=_named(table, request, "failure", "failure") if is_judge else None,
         threshold=_declared_threshold(table, request, label),
         fingerprint="fingerprint" if is_judge and "fingerprint" in table.columns else None,
+        stated=_named(table, request, "probability", "probability") if is_judge else None,
     )
 
 
@@ -377,6 +381,7 @@ class _Long:
     failure: Coded | None = None
     threshold: Coded | None = None
     fingerprint: Coded | None = None
+    stated: NDArray[np.float64] | None = None
     cluster: Coded | None = None
     seen: Coded | None = None
 
@@ -386,7 +391,8 @@ class _Long:
             for each in fields(self)
             if isinstance(column := getattr(self, each.name), Coded)
         }
-        return replace(self, **columns, lines=self.lines[kept])
+        stated = None if self.stated is None else self.stated[kept]
+        return replace(self, **columns, lines=self.lines[kept], stated=stated)
 
 
 def assemble(table: Table, request: Request) -> LabelTable:
@@ -435,7 +441,7 @@ def _melt(rows: Rows, layout: _Layout, table: Table, request: Request) -> _Long:
     question = names(layout.question) or Coded.constant(
         request.question or DEFAULT_QUESTION, n_rows
     )
-    optional = {
+    optional: dict[str, Any] = {
         "probability": names(layout.probability),
         "failure": names(layout.failure),
         "threshold": names(layout.threshold),
@@ -463,9 +469,17 @@ def _melt(rows: Rows, layout: _Layout, table: Table, request: Request) -> _Long:
         column=Coded.constant(column, n_rows)
         if table.tabular and column
         else Coded([], np.full(n_rows, -1, np.int32)),
+        stated=None if layout.stated is None else _read_probabilities(rows.columns[layout.stated]),
         **optional,
     )
     return long if layout.rater is None else _wanted_raters(long, layout.rater, table, request)
+
+
+def _read_probabilities(column: Column) -> NDArray[np.float64]:
+    """Read probabilities, nan where there is none in [0, 1]."""
+    series = column if isinstance(column, pl.Series) else pl.Series(map(str, column))
+    numbers = series.cast(pl.Float64, strict=False).fill_null(np.nan).to_numpy()
+    return np.where((numbers >= 0) & (numbers <= 1), numbers, np.nan)
 
 
 def _wanted_raters(long: _Long, column: str, table: Table, request: Request) -> _Long:
@@ -495,7 +509,7 @@ def _melt_wide(
     item: Coded,
     question: Coded,
     lines: NDArray[np.uint32],
-    optional: Mapping[str, Coded | None],
+    optional: Mapping[str, Any],
 ) -> _Long:
     n_raters = len(layout.raters)
 
@@ -511,7 +525,7 @@ def _melt_wide(
         raw=raw,
         lines=np.tile(lines, n_raters),
         column=raters,
-        **{name: None if column is None else repeated(column) for name, column in optional.items()},
+        **{name: x if x is None else repeated(x) for name, x in optional.items()},
     )
 
 
@@ -764,6 +778,7 @@ def _label(
         thresholds=_thresholds(long),
         fingerprints=_fingerprints(long, table),
         notes=table.notes,
+        probability=long.stated if kind == "boolean" else None,
     )
     if not is_judge:
         found = found.where(~lost)
