@@ -509,7 +509,7 @@ def _melt_wide(
     item: Coded,
     question: Coded,
     lines: NDArray[np.uint32],
-    optional: Mapping[str, Any],
+    optional: Mapping[str, Coded | None],
 ) -> _Long:
     n_raters = len(layout.raters)
 
@@ -518,6 +518,9 @@ def _melt_wide(
 
     raw = Coded.join([code_values(rows.columns[name]) for name in layout.raters])
     raters = Coded(list(layout.raters), np.repeat(np.arange(n_raters, dtype=np.int32), len(lines)))
+    others: dict[str, Any] = {
+        name: None if column is None else repeated(column) for name, column in optional.items()
+    }
     return _Long(
         question=repeated(question),
         item=repeated(item),
@@ -525,7 +528,7 @@ def _melt_wide(
         raw=raw,
         lines=np.tile(lines, n_raters),
         column=raters,
-        **{name: x if x is None else repeated(x) for name, x in optional.items()},
+        **others,
     )
 
 
