@@ -37,12 +37,14 @@ from voirdire.stats.diagnosis import (
     outlier_annotators,
     panel_items,
 )
+from voirdire.stats.drift import JudgeDrift, judge_drift
 from voirdire.stats.exact_test import exact_p_value
 from voirdire.stats.fdr import benjamini_hochberg, benjamini_yekutieli
 from voirdire.stats.judge_difference import JudgeDifference, compare_judges
 from voirdire.stats.label_arrays import normalize_scale
 from voirdire.stats.label_sets import LabelSets
-from voirdire.stats.label_variation import LabelVariation, MeanWithInterval, label_variation
+from voirdire.stats.label_variation import LabelVariation, label_variation
+from voirdire.stats.means import MeanWithInterval
 from voirdire.stats.noise_model import NoiseModel, fit_noise_model
 from voirdire.stats.outcome_sums import OutcomeSums, sum_outcomes
 from voirdire.stats.power_analysis import PowerResult, PowerRow, SmallestSize, power
@@ -75,6 +77,7 @@ __all__ = [
     "FacetSize",
     "IsotonicCalibrator",
     "JudgeDifference",
+    "JudgeDrift",
     "KrippendorffResult",
     "LabelSets",
     "LabelVariation",
@@ -112,6 +115,7 @@ __all__ = [
     "fleiss_kappa",
     "group_folds",
     "gwet_ac",
+    "judge_drift",
     "krippendorff_alpha",
     "label_variation",
     "measure_calibration",

@@ -24,33 +24,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import stdtrit
 
 from voirdire._validation import check_fraction
 from voirdire.errors import DegenerateDataWarning, InputError
 from voirdire.stats.agreement.coefficient import check_units
+from voirdire.stats.means import MeanWithInterval, mean_with_interval
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["LabelVariation", "MeanWithInterval", "label_variation"]
-
-
-@dataclass(frozen=True, kw_only=True)
-class MeanWithInterval:
-    """A mean over items; nan where it is undefined.
-
-    Attributes
-    ----------
-    mean : float
-        The mean.
-    low, high : float
-        Ends of its interval.
-    """
-
-    mean: float
-    low: float
-    high: float
+__all__ = ["LabelVariation", "label_variation"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,10 +120,8 @@ def label_variation(
 
     Notes
     -----
-    Intervals are those of a mean over items or clusters, by the t distribution and with Hall's
-    correction for skewness [2]_, since most items are near and a few are far: with 5 labels an item
-    they cover .93 at 50 items, .96 at 100 and .95 at 400, where the plain t interval covers .90,
-    .93 and .94. The overall shares are taken as known: with a hundred items that adds little.
+    Intervals are those of a mean over items or clusters, with Hall's correction for skewness [2]_.
+    The overall shares are taken as known: with a hundred items that adds little.
 
     Examples
     --------
@@ -182,7 +163,10 @@ def label_variation(
         "agreement_people": same,
     }
     return LabelVariation(
-        **{name: _mean(x, units, n_units, confidence_level) for name, x in of_items.items()},
+        **{
+            name: mean_with_interval(values, units, confidence_level=confidence_level)
+            for name, values in of_items.items()
+        },
         doubt_correlation=_correlate(1 - (given**2).sum(axis=1), 1 - same),
         confidence_level=confidence_level,
         n_items=len(given),
@@ -212,36 +196,6 @@ def _check(
         msg = "`probabilities` must be in [0, 1] and sum to 1 for each item."
         raise InputError(msg)
     return given, labels
-
-
-def _mean(
-    values: NDArray[np.float64],
-    units: NDArray[np.intp] | None,
-    n_units: int,
-    confidence_level: float,
-) -> MeanWithInterval:
-    if not len(values):
-        return MeanWithInterval(mean=np.nan, low=np.nan, high=np.nan)
-    mean = float(values.mean())
-    if n_units < 2:
-        return MeanWithInterval(mean=mean, low=np.nan, high=np.nan)
-    apart = values - mean
-    sums = apart if units is None else np.bincount(units, weights=apart)
-    square = float((sums**2).mean())
-    error = float(np.sqrt(n_units / (n_units - 1) * square * n_units)) / len(values)
-    skewness = float((sums**3).mean()) / max(square, 1e-200) ** 1.5
-    limit = float(stdtrit(n_units - 1, (1 + confidence_level) / 2))
-    ends = [_unskew(x / np.sqrt(n_units), skewness, n_units) for x in (limit, -limit)]
-    low, high = (mean - error * np.sqrt(n_units) * end for end in ends)
-    return MeanWithInterval(mean=mean, low=float(low), high=float(high))
-
-
-def _unskew(place: float, skewness: float, n_units: int) -> float:
-    """Invert Hall's transformation of the mean's error, in standard deviations of a unit."""
-    shifted = place - skewness / (6 * n_units)
-    if abs(skewness) < 1e-6:
-        return shifted
-    return float(np.cbrt(1 + skewness * shifted) - 1) * 3 / skewness
 
 
 def _correlate(first: NDArray[np.float64], second: NDArray[np.float64]) -> float:

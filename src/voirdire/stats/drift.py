@@ -1,0 +1,179 @@
+"""A judge then against the judge now, on the same frozen items."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+import numpy as np
+
+from voirdire._validation import check_fraction
+from voirdire.errors import DegenerateDataWarning, InputError
+from voirdire.stats.agreement import raw_agreement
+from voirdire.stats.agreement.coefficient import check_units
+from voirdire.stats.means import MeanWithInterval, mean_with_interval
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+__all__ = ["DriftVerdict", "JudgeDrift", "judge_drift"]
+
+DriftVerdict: TypeAlias = Literal["same", "drifted", "undecided"]
+"""What the items show: not more change than tolerated, more, or either is possible."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgeDrift:
+    """How a judge's answers to the same items changed.
+
+    Attributes
+    ----------
+    verdict : {"same", "drifted", "undecided"}
+        ``"same"`` where the interval of `changed` ends below the tolerance, ``"drifted"`` where it
+        begins above it.
+    changed : MeanWithInterval
+        Share of the items with another label, or with none now; in [0, 1].
+    shift : MeanWithInterval or None
+        For booleans: how much more often the judge says yes now, in [-1, 1]; over items with both
+        labels.
+    probability_shift : MeanWithInterval or None
+        The same for its probabilities; None without them.
+    n_items : int
+        Items that it answered then.
+    n_changed, n_lost : int
+        How many of them have another label, or none, now.
+    tolerance : float
+        The share of changed answers that is tolerated, fixed beforehand.
+    confidence_level : float
+        Nominal coverage of the intervals, in (0, 1).
+    reason : str or None
+        Why figures are nan.
+    """
+
+    verdict: DriftVerdict
+    changed: MeanWithInterval
+    shift: MeanWithInterval | None
+    probability_shift: MeanWithInterval | None
+    n_items: int
+    n_changed: int
+    n_lost: int
+    tolerance: float
+    confidence_level: float
+    reason: str | None = None
+
+
+def judge_drift(
+    then: ArrayLike,
+    now: ArrayLike,
+    *,
+    is_boolean: bool = False,
+    probabilities: tuple[ArrayLike, ArrayLike] | None = None,
+    clusters: ArrayLike | None = None,
+    tolerance: float = 0.05,
+    confidence_level: float = 0.95,
+) -> JudgeDrift:
+    """Compare a judge's answers to the same items at two times.
+
+    A provider may change the model behind a name; the items are kept, judged again, and compared.
+
+    Parameters
+    ----------
+    then, now : array_like of int, shape (n_items,)
+        Codes of its labels, -1 where it gave none; for booleans 1 is yes.
+    is_boolean : bool, optional
+        Whether labels are 0 and 1, so that they can shift.
+    probabilities : pair of array_like of float, each of shape (n_items,), optional
+        What the judge stated then and now, nan where nothing.
+    clusters : array_like of int, shape (n_items,), optional
+        Which independent unit each item belongs to.
+    tolerance : float, optional
+        The share of changed answers that is tolerated, in (0, 1). A judge that answers at random
+        at the margin changes some answers by itself: repeat it once to know how many.
+    confidence_level : float, optional
+        Nominal coverage, a fraction in (0, 1).
+
+    Returns
+    -------
+    JudgeDrift
+
+    Raises
+    ------
+    InputError
+        If shapes or types are wrong, or a fraction is out of its range.
+
+    Warns
+    -----
+    DegenerateDataWarning
+        If fewer than two items, or clusters, were answered then.
+
+    Notes
+    -----
+    The interval of the share is that of `raw_agreement`, on the logit scale and by Clopper and
+    Pearson where nothing changed: 72 items without a change show less than .05. Those of the
+    shifts are of a mean, with Hall's correction for skewness.
+
+    Examples
+    --------
+    >>> then = np.arange(200) % 2
+    >>> now = np.where(np.arange(200) % 10 == 0, 1, then)  # 20 answers of "no" are now "yes"
+    >>> found = judge_drift(then, now, is_boolean=True)
+    >>> found.verdict, found.n_changed, found.shift.mean
+    ('drifted', 20, 0.1)
+    """
+    check_fraction("tolerance", tolerance)
+    check_fraction("confidence_level", confidence_level)
+    before, after = np.asarray(then), np.asarray(now)
+    if before.ndim != 1 or before.shape != after.shape:
+        msg = f"`then`, `now` must have one shape (n_items,), got {before.shape} and {after.shape}."
+        raise InputError(msg)
+    for name, labels in (("then", before), ("now", after)):
+        if labels.dtype.kind not in "iu":
+            msg = f"`{name}` must hold integer codes, -1 where missing, got {labels.dtype}."
+            raise InputError(msg)
+        if is_boolean and labels.max(initial=0) > 1:
+            msg = f"`{name}` must hold 0, 1 or -1 for booleans, got {labels.max()}."
+            raise InputError(msg)
+    units = check_units(clusters, len(before))
+    answered = before >= 0
+    changed = answered & (before != after)
+    n_items = int(np.count_nonzero(answered))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DegenerateDataWarning)
+        same = raw_agreement(
+            np.stack([np.zeros(n_items, np.int64), changed[answered].astype(np.int64)], axis=1),
+            clusters=None if units is None else units[answered],
+            confidence_level=confidence_level,
+        )
+    same.warn_if_undefined("drift")
+    n_changed = int(np.count_nonzero(changed))
+    mean = n_changed / n_items if n_items else float("nan")
+    share = MeanWithInterval(mean=mean, low=1 - same.high, high=1 - same.low)
+    verdict: DriftVerdict = "undecided"
+    if share.high <= tolerance:
+        verdict = "same"
+    elif share.low > tolerance:
+        verdict = "drifted"
+
+    def shifted(first: ArrayLike, second: ArrayLike) -> MeanWithInterval:
+        difference = np.asarray(second, dtype=np.float64) - np.asarray(first, dtype=np.float64)
+        known = ~np.isnan(difference)
+        kept = None if units is None else np.unique(units[known], return_inverse=True)[1]
+        return mean_with_interval(difference[known], kept, confidence_level=confidence_level)
+
+    both = answered & (after >= 0)
+    shift = None
+    if is_boolean:
+        shift = shifted(np.where(both, before, np.nan), np.where(both, after, np.nan))
+    return JudgeDrift(
+        verdict=verdict,
+        changed=share,
+        shift=shift,
+        probability_shift=None if probabilities is None else shifted(*probabilities),
+        n_items=n_items,
+        n_changed=n_changed,
+        n_lost=int(np.count_nonzero(answered & (after < 0))),
+        tolerance=tolerance,
+        confidence_level=confidence_level,
+        reason=same.reason,
+    )
