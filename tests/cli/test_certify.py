@@ -91,3 +91,55 @@ def test_judges_are_needed(call, files, certificate):
 
     assert done.code == 2
     assert "`--judges` must be given" in done.err
+
+
+# Frozen items -----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def verdicts(tmp_path):
+    """Write verdicts on 100 items, of which the first few say no."""
+
+    def write(name, n_no, n_items=100, judge="gpt"):
+        rows = [{"item": n, "judge": judge, "label": n >= n_no} for n in range(n_items)]
+        path = tmp_path / f"{name}.parquet"
+        pl.DataFrame(rows).sample(fraction=1, shuffle=True, seed=3).write_parquet(path)
+        return path
+
+    return write
+
+
+def test_the_same_answers_to_frozen_items_pass(call, verdicts):
+    done = call("certify", "anchor", "--then", verdicts("then", 20), "--now", verdicts("now", 20))
+
+    assert done.code == 0
+    assert "same" in done.out
+    assert "0.0% to 3.6%" in done.out  # 1 - .025^(1/100)
+
+
+def test_other_answers_or_none_exit_3(call, verdicts):
+    then = verdicts("then", 20)
+    done = call("certify", "anchor", "--then", then, "--now", verdicts("now", 40), "--json")
+
+    assert done.code == 3
+    (row,) = done.json["anchors"]
+    assert (row["judge"], row["drift"]["verdict"], row["drift"]["n_changed"]) == (
+        "gpt",
+        "drifted",
+        20,
+    )
+    assert row["drift"]["shift"]["mean"] == pytest.approx(-0.2)
+
+    fewer = call("certify", "anchor", "--then", then, "--now", verdicts("few", 20, 70), "--json")
+    assert fewer.code == 3
+    assert fewer.json["anchors"][0]["drift"]["n_lost"] == 30
+
+
+def test_one_judge_may_have_another_name_now(call, verdicts, assert_one_line):
+    then, now = verdicts("then", 20), verdicts("now", 20, judge="gpt-2026-11")
+    assert call("certify", "anchor", "--then", then, "--now", now).code == 0
+
+    both = ["--now", now, "--now", verdicts("other", 20, judge="other")]
+    assert_one_line(
+        call("certify", "anchor", "--then", then, *both), "`--now` must hold labels of 'gpt'"
+    )

@@ -1,4 +1,4 @@
-"""`voirdire certify check`."""
+"""`voirdire certify`: check a certificate, and compare a judge with itself on frozen items."""
 
 from __future__ import annotations
 
@@ -10,16 +10,20 @@ from cyclopts import Parameter
 from voirdire._validation import shorten
 from voirdire.cli.examine import GATE_NOT_PASSED, PlanOptions
 from voirdire.cli.options import AsJson, File, Files
-from voirdire.cli.printing import print_json, print_text, progress
+from voirdire.cli.printing import print_json, print_tables, print_text, progress
 from voirdire.cli.shell import Call, UsageError
-from voirdire.cli.study_files import ReadingOptions, read_study
+from voirdire.cli.study_files import ReadingOptions, read_judges, read_study
 from voirdire.io import Reading
 from voirdire.studies import TestPlan
 
 if TYPE_CHECKING:
-    from voirdire.studies import CertificateChange
+    from collections.abc import Sequence
 
-__all__ = ["check_command"]
+    from rich.table import Table
+
+    from voirdire.studies import AnchorResult, CertificateChange
+
+__all__ = ["anchor_command", "check_command"]
 
 _READ = ("kind", "labels", "missing", "threshold")
 
@@ -110,3 +114,70 @@ def _lines(changes: tuple[CertificateChange, ...], n_outcomes: int) -> list[str]
         for row in changes
     ]
     return [head, *rows]
+
+
+def anchor_command(
+    *,
+    then: Files,
+    now: Files,
+    questions: Annotated[list[str], Parameter(name="--question")] = [],
+    only: list[str] = [],
+    tolerance: float = 0.05,
+    confidence_level: float = 0.95,
+    reading: ReadingOptions = Reading(),
+    as_json: AsJson = False,
+) -> None:
+    """Compare a judge's answers to frozen items, then and now; exit 3 unless they are the same.
+
+    Parameters
+    ----------
+    then
+        Its labels or verdicts when it was certified, in any format.
+    now
+        Those of today on the same items. An item without an answer counts as changed.
+    questions
+        Compare this question only; repeatable.
+    only
+        Compare this judge only; repeatable.
+    tolerance
+        The share of changed answers that is tolerated, in (0, 1); fixed beforehand.
+    confidence_level
+        Of the intervals, in (0, 1). The answers are the same where the interval ends below the
+        tolerance.
+    """
+    from voirdire.records import as_plain
+    from voirdire.studies import compare_anchors
+
+    with progress("reading"):
+        tables = [
+            read_judges(files, reading=reading, questions=questions, only=only)
+            for files in (then, now)
+        ]
+    with progress("comparing"):
+        results = compare_anchors(
+            then=tables[0], now=tables[1], tolerance=tolerance, confidence_level=confidence_level
+        )
+    if as_json:
+        print_json({"anchors": as_plain(results)})
+    else:
+        print_tables(_anchor_table(results))
+    if any(row.drift.verdict != "same" for row in results):
+        raise SystemExit(GATE_NOT_PASSED)
+
+
+def _anchor_table(results: Sequence[AnchorResult]) -> Table:
+    from rich.table import Table
+
+    table = Table("question", "judge", "verdict", "items", "changed", "interval", "shift to yes")
+    for row in results:
+        drift, shift = row.drift, row.drift.shift
+        table.add_row(
+            shorten(row.question, width=40),
+            shorten(row.judge, width=40),
+            drift.verdict,
+            f"{drift.n_items:,}",
+            f"{drift.n_changed:,} ({drift.changed.mean:.1%})",
+            f"{drift.changed.low:.1%} to {drift.changed.high:.1%}",
+            "" if shift is None else f"{shift.mean:+.1%} ({shift.low:+.1%} to {shift.high:+.1%})",
+        )
+    return table

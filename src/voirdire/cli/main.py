@@ -17,6 +17,12 @@ _CLI = "voirdire.cli"
 _PROMPT = {"--language": "`--prompt-language`"}
 _REPORT = {"--language": "`--report-language`"}
 COMMANDS = {
+    "certify anchor": Command(
+        target=f"{_CLI}.certify:anchor_command",
+        summary="Compare a judge's answers to frozen items, then and now.",
+        example="voirdire certify anchor --then certified.parquet --now today.parquet",
+        usual="--then --now --question --only --tolerance --kind --json",
+    ),
     "certify check": Command(
         target=f"{_CLI}.certify:check_command",
         summary="Check that a certificate still holds.",
@@ -156,7 +162,7 @@ app = make_app(
     "voirdire",
     COMMANDS,
     families={
-        "certify": "Check the records of examinations.",
+        "certify": "Check that an examination still holds: its record, and its judge.",
         "rubric": "List, show, check and start rubrics: the questions that judges answer.",
     },
     help_text=HELP,

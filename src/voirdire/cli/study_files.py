@@ -34,7 +34,7 @@ else:
     )
 
 _RATERS = ("rater", "annotator", "judge")
-__all__ = ["ReadingOptions", "Study", "declare_kind", "read_items", "read_study"]
+__all__ = ["ReadingOptions", "Study", "declare_kind", "read_items", "read_judges", "read_study"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,6 +90,14 @@ def read_study(
         if gold is None
         else _read([gold], as_gold, questions, streams, "judge", rater_name="gold"),
     )
+
+
+def read_judges(
+    files: Sequence[str], *, reading: Reading, questions: Sequence[str], only: Sequence[str]
+) -> LabelTable:
+    """Read judges alone, or only some of them."""
+    listen_for_interrupts()
+    return _only(_read(files, reading, questions, "-" in files, "judge"), only)
 
 
 def read_items(

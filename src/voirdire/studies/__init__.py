@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from voirdire import _lazy
 
 if TYPE_CHECKING:
+    from voirdire.studies.anchors import AnchorResult, compare_anchors
     from voirdire.studies.certificate import certify, result_as_dict
     from voirdire.studies.certificate_check import (
         CertificateChange,
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from voirdire.studies.whole_study import Examination, examine
 
 __all__ = [
+    "AnchorResult",
     "BehaviorScale",
     "BenchSubset",
     "CertificateChange",
@@ -65,6 +67,7 @@ __all__ = [
     "alt_test",
     "certify",
     "check_certificate",
+    "compare_anchors",
     "diagnose",
     "examine",
     "examine_reward",
@@ -76,6 +79,7 @@ __all__ = [
 ]
 
 _HOME = {
+    "AnchorResult": "anchors",
     "BehaviorScale": "reward.result",
     "BenchSubset": "reward.result",
     "CertificateChange": "certificate_check",
@@ -100,6 +104,7 @@ _HOME = {
     "alt_test": "one_question",
     "certify": "certificate",
     "check_certificate": "certificate_check",
+    "compare_anchors": "anchors",
     "diagnose": "diagnosis",
     "examine": "whole_study",
     "examine_reward": "reward.examine",
