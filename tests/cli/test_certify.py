@@ -128,7 +128,7 @@ def test_other_answers_or_none_exit_3(call, verdicts):
         "drifted",
         20,
     )
-    assert row["drift"]["shift"]["mean"] == pytest.approx(-0.2)
+    assert row["drift"]["shift"]["estimate"] == pytest.approx(-0.2)
 
     fewer = call("certify", "anchor", "--then", then, "--now", verdicts("few", 20, 70), "--json")
     assert fewer.code == 3

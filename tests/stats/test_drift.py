@@ -13,7 +13,7 @@ def test_no_change_is_bounded_as_clopper_and_pearson_bound_it():
 
     found = judge_drift(labels, labels)
 
-    assert (found.verdict, found.n_changed, found.changed.mean) == ("same", 0, 0)
+    assert (found.verdict, found.n_changed, found.changed.estimate) == ("same", 0, 0)
     assert found.changed.high == pytest.approx(1 - 0.025 ** (1 / 72))
     assert judge_drift(labels[:71], labels[:71]).verdict == "undecided"
 
@@ -26,8 +26,8 @@ def test_shares_and_shifts_are_counted():
 
     # of 9 answers three flipped (1 → 0, twice 0 → 1) and one was lost
     assert (found.n_items, found.n_changed, found.n_lost) == (9, 4, 1)
-    assert found.changed.mean == pytest.approx(4 / 9)
-    assert found.shift.mean == pytest.approx(1 / 8)
+    assert found.changed.estimate == pytest.approx(4 / 9)
+    assert found.shift.estimate == pytest.approx(1 / 8)
     assert found.verdict == "drifted"
     assert found.probability_shift is None
 
@@ -54,7 +54,7 @@ def test_a_cluster_is_one_unit():
 
     apart, together = judge_drift(then, now), judge_drift(then, now, clusters=clusters)
 
-    assert apart.changed.mean == together.changed.mean == 0.1
+    assert apart.changed.estimate == together.changed.estimate == 0.1
     assert together.changed.high > apart.changed.high
 
 

@@ -11,15 +11,15 @@ def test_figures_of_two_items_follow_from_fractions():
     found = label_variation([0.5, 1.0], [[1, 3], [0, 2]])
 
     # item 1: q̂ = 3/4, (1/2 - 3/4)² = 1/16, less 2 · 3/16 / (2 · 3) = 1/16; item 2: 0
-    assert found.distance.mean == pytest.approx(0)
+    assert found.distance.estimate == pytest.approx(0)
     # two people agree on item 1 in 3 · 2 / (4 · 3) = 1/2, on item 2 always
-    assert found.agreement_people.mean == pytest.approx(3 / 4)
-    assert found.distance_person.mean == pytest.approx((1 / 4 + 0) / 2)
+    assert found.agreement_people.estimate == pytest.approx(3 / 4)
+    assert found.distance_person.estimate == pytest.approx((1 / 4 + 0) / 2)
     # a drawn label of the judge: 1/2 on item 1, 1 on item 2
-    assert found.agreement.mean == pytest.approx(3 / 4)
+    assert found.agreement.estimate == pytest.approx(3 / 4)
     # overall share of yes 7/8: (1/8)² less 1/16, and (1/8)²
-    assert found.distance_base_rate.mean == pytest.approx((1 / 64 - 1 / 16 + 1 / 64) / 2)
-    assert found.gain.mean == pytest.approx((1 / 64 - 1 / 16 + 1 / 64) / 2)
+    assert found.distance_base_rate.estimate == pytest.approx((1 / 64 - 1 / 16 + 1 / 64) / 2)
+    assert found.gain.estimate == pytest.approx((1 / 64 - 1 / 16 + 1 / 64) / 2)
     assert found.doubt_correlation == pytest.approx(1)
     assert found.n_items == found.n_units == 2
 
@@ -43,7 +43,7 @@ def test_a_few_labels_an_item_give_the_distance_from_many(n_labels):
     for name, value in expected.items():
         interval = getattr(found, name)
         error = (interval.high - interval.low) / 4
-        assert abs(interval.mean - value) < 4 * error
+        assert abs(interval.estimate - value) < 4 * error
     assert found.gain.low > 0.02
 
 
@@ -82,12 +82,12 @@ def test_items_without_two_labels_or_an_answer_are_left_out():
 def test_nothing_to_measure_is_undefined():
     with pytest.warns(DegenerateDataWarning, match="no item has two labels"):
         found = label_variation([0.5], [[1, 0]])
-    assert np.isnan(found.distance.mean)
+    assert np.isnan(found.distance.estimate)
     assert np.isnan(found.doubt_correlation)
 
     with pytest.warns(DegenerateDataWarning, match="at least two items, or two clusters"):
         found = label_variation([0.5, 0.2], [[1, 1], [2, 1]], clusters=[3, 3])
-    assert np.isfinite(found.distance.mean)
+    assert np.isfinite(found.distance.estimate)
     assert np.isnan(found.distance.low)
 
 

@@ -176,8 +176,10 @@ def _anchor_table(results: Sequence[AnchorResult]) -> Table:
             shorten(row.judge, width=40),
             drift.verdict,
             f"{drift.n_items:,}",
-            f"{drift.n_changed:,} ({drift.changed.mean:.1%})",
+            f"{drift.n_changed:,} ({drift.changed.estimate:.1%})",
             f"{drift.changed.low:.1%} to {drift.changed.high:.1%}",
-            "" if shift is None else f"{shift.mean:+.1%} ({shift.low:+.1%} to {shift.high:+.1%})",
+            ""
+            if shift is None
+            else f"{shift.estimate:+.1%} ({shift.low:+.1%} to {shift.high:+.1%})",
         )
     return table

@@ -44,7 +44,7 @@ from voirdire.stats.judge_difference import JudgeDifference, compare_judges
 from voirdire.stats.label_arrays import normalize_scale
 from voirdire.stats.label_sets import LabelSets
 from voirdire.stats.label_variation import LabelVariation, label_variation
-from voirdire.stats.means import MeanWithInterval
+from voirdire.stats.means import Estimate
 from voirdire.stats.noise_model import NoiseModel, fit_noise_model
 from voirdire.stats.outcome_sums import OutcomeSums, sum_outcomes
 from voirdire.stats.power_analysis import PowerResult, PowerRow, SmallestSize, power
@@ -74,6 +74,7 @@ __all__ = [
     "Caution",
     "Confusion",
     "ControlResult",
+    "Estimate",
     "FacetSize",
     "IsotonicCalibrator",
     "JudgeDifference",
@@ -81,7 +82,6 @@ __all__ = [
     "KrippendorffResult",
     "LabelSets",
     "LabelVariation",
-    "MeanWithInterval",
     "Names",
     "NoiseModel",
     "OutcomeSums",

@@ -12,7 +12,7 @@ from voirdire._validation import check_fraction
 from voirdire.errors import DegenerateDataWarning, InputError
 from voirdire.stats.agreement import raw_agreement
 from voirdire.stats.agreement.coefficient import check_units
-from voirdire.stats.means import MeanWithInterval, mean_with_interval
+from voirdire.stats.means import Estimate, estimate_mean
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -32,12 +32,12 @@ class JudgeDrift:
     verdict : {"same", "drifted", "undecided"}
         ``"same"`` where the interval of `changed` ends below the tolerance, ``"drifted"`` where it
         begins above it.
-    changed : MeanWithInterval
+    changed : Estimate
         Share of the items with another label, or with none now; in [0, 1].
-    shift : MeanWithInterval or None
+    shift : Estimate or None
         For booleans: how much more often the judge says yes now, in [-1, 1]; over items with both
         labels.
-    probability_shift : MeanWithInterval or None
+    probability_shift : Estimate or None
         The same for its probabilities; None without them.
     n_items : int
         Items that it answered then.
@@ -52,9 +52,9 @@ class JudgeDrift:
     """
 
     verdict: DriftVerdict
-    changed: MeanWithInterval
-    shift: MeanWithInterval | None
-    probability_shift: MeanWithInterval | None
+    changed: Estimate
+    shift: Estimate | None
+    probability_shift: Estimate | None
     n_items: int
     n_changed: int
     n_lost: int
@@ -118,7 +118,7 @@ def judge_drift(
     >>> then = np.arange(200) % 2
     >>> now = np.where(np.arange(200) % 10 == 0, 1, then)  # 20 answers of "no" are now "yes"
     >>> found = judge_drift(then, now, is_boolean=True)
-    >>> found.verdict, found.n_changed, found.shift.mean
+    >>> found.verdict, found.n_changed, found.shift.estimate
     ('drifted', 20, 0.1)
     """
     check_fraction("tolerance", tolerance)
@@ -148,18 +148,18 @@ def judge_drift(
     same.warn_if_undefined("drift")
     n_changed = int(np.count_nonzero(changed))
     mean = n_changed / n_items if n_items else float("nan")
-    share = MeanWithInterval(mean=mean, low=1 - same.high, high=1 - same.low)
+    share = Estimate(estimate=mean, low=1 - same.high, high=1 - same.low)
     verdict: DriftVerdict = "undecided"
     if share.high <= tolerance:
         verdict = "same"
     elif share.low > tolerance:
         verdict = "drifted"
 
-    def shifted(first: ArrayLike, second: ArrayLike) -> MeanWithInterval:
+    def shifted(first: ArrayLike, second: ArrayLike) -> Estimate:
         difference = np.asarray(second, dtype=np.float64) - np.asarray(first, dtype=np.float64)
         known = ~np.isnan(difference)
         kept = None if units is None else np.unique(units[known], return_inverse=True)[1]
-        return mean_with_interval(difference[known], kept, confidence_level=confidence_level)
+        return estimate_mean(difference[known], kept, confidence_level=confidence_level)
 
     both = answered & (after >= 0)
     shift = None

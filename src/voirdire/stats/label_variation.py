@@ -28,7 +28,7 @@ import numpy as np
 from voirdire._validation import check_fraction
 from voirdire.errors import DegenerateDataWarning, InputError
 from voirdire.stats.agreement.coefficient import check_units
-from voirdire.stats.means import MeanWithInterval, mean_with_interval
+from voirdire.stats.means import Estimate, estimate_mean
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -42,17 +42,17 @@ class LabelVariation:
 
     Attributes
     ----------
-    distance : MeanWithInterval
+    distance : Estimate
         Mean squared distance of the judge's probabilities from people's, 0 for the same and at
         most 1; may fall a little below 0 by chance.
-    distance_person, distance_base_rate : MeanWithInterval
+    distance_person, distance_base_rate : Estimate
         The same for one person's label, and for the labels' overall shares on every item.
-    gain : MeanWithInterval
+    gain : Estimate
         How much closer the judge is than the overall shares, item by item; above 0 where the judge
         tells items apart.
-    agreement : MeanWithInterval
+    agreement : Estimate
         How often a label drawn by the judge's probabilities is that of a person, in [0, 1].
-    agreement_people : MeanWithInterval
+    agreement_people : Estimate
         How often two people give one label: what a judge that knew every distribution would reach
         too.
     doubt_correlation : float
@@ -68,12 +68,12 @@ class LabelVariation:
         Why figures are nan.
     """
 
-    distance: MeanWithInterval
-    distance_person: MeanWithInterval
-    distance_base_rate: MeanWithInterval
-    gain: MeanWithInterval
-    agreement: MeanWithInterval
-    agreement_people: MeanWithInterval
+    distance: Estimate
+    distance_person: Estimate
+    distance_base_rate: Estimate
+    gain: Estimate
+    agreement: Estimate
+    agreement_people: Estimate
     doubt_correlation: float
     confidence_level: float
     n_items: int
@@ -129,9 +129,9 @@ def label_variation(
 
     >>> counts = np.array([[9, 1], [5, 5], [2, 8], [10, 0]])
     >>> found = label_variation([0.1, 0.5, 0.8, 0.0], counts)
-    >>> found.distance.mean < 0.01 < found.distance_person.mean
+    >>> found.distance.estimate < 0.01 < found.distance_person.estimate
     True
-    >>> round(found.agreement_people.mean, 3)
+    >>> round(found.agreement_people.estimate, 3)
     0.722
     """
     check_fraction("confidence_level", confidence_level)
@@ -164,7 +164,7 @@ def label_variation(
     }
     return LabelVariation(
         **{
-            name: mean_with_interval(values, units, confidence_level=confidence_level)
+            name: estimate_mean(values, units, confidence_level=confidence_level)
             for name, values in of_items.items()
         },
         doubt_correlation=_correlate(1 - (given**2).sum(axis=1), 1 - same),

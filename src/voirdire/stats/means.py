@@ -22,44 +22,44 @@ from scipy.special import stdtrit
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["MeanWithInterval", "mean_with_interval"]
+__all__ = ["Estimate", "estimate_mean"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class MeanWithInterval:
-    """A mean over items; nan where it is undefined.
+class Estimate:
+    """A figure with its interval; nan where it is undefined.
 
     Attributes
     ----------
-    mean : float
-        The mean.
+    estimate : float
+        The figure.
     low, high : float
         Ends of its interval; nan with fewer than two items or clusters.
     """
 
-    mean: float
+    estimate: float
     low: float
     high: float
 
 
-def mean_with_interval(
+def estimate_mean(
     values: NDArray[np.float64], units: NDArray[np.intp] | None, *, confidence_level: float
-) -> MeanWithInterval:
+) -> Estimate:
     """Take the mean of values of items, in clusters numbered from 0 where there are any."""
     if not len(values):
-        return MeanWithInterval(mean=np.nan, low=np.nan, high=np.nan)
+        return Estimate(estimate=np.nan, low=np.nan, high=np.nan)
     mean = float(values.mean())
     apart = values - mean
     sums = apart if units is None else np.bincount(units, weights=apart)
     n_units = len(sums)
     if n_units < 2:
-        return MeanWithInterval(mean=mean, low=np.nan, high=np.nan)
+        return Estimate(estimate=mean, low=np.nan, high=np.nan)
     square = float((sums**2).mean())
     deviation = float(np.sqrt(square * n_units / (n_units - 1))) * n_units / len(values)
     skewness = float((sums**3).mean()) / max(square, 1e-200) ** 1.5
     limit = float(stdtrit(n_units - 1, (1 + confidence_level) / 2)) / np.sqrt(n_units)
     low, high = (mean - deviation * _unskew(x, skewness, n_units) for x in (limit, -limit))
-    return MeanWithInterval(mean=mean, low=float(low), high=float(high))
+    return Estimate(estimate=mean, low=float(low), high=float(high))
 
 
 def _unskew(place: float, skewness: float, n_units: int) -> float:

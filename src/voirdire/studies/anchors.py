@@ -71,7 +71,7 @@ def compare_anchors(
     >>> after = {"gpt": {item: "no" if item < 30 else "yes" for item in range(100)}}
     >>> tables = [read_labels(x, role="judge", kind="boolean") for x in (before, after)]
     >>> [found] = compare_anchors(then=tables[0], now=tables[1])
-    >>> found.drift.verdict, found.drift.n_changed, found.drift.shift.mean
+    >>> found.drift.verdict, found.drift.n_changed, found.drift.shift.estimate
     ('drifted', 30, -0.3)
     """
     if then.kind != now.kind:
