@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from itertools import islice, takewhile
+from itertools import combinations_with_replacement, islice, takewhile
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
@@ -550,10 +550,11 @@ def resample_rows(
         panels, which = np.unique(np.sort(drawn, axis=1), axis=0, return_inverse=True)
         blocks = [HumanBlock(pilot.humans[:, panel], scorer=scorer) for panel in panels]
         items, clusters = _draw_items(rng, pilot, n_studies, grid.n_items[-1])
+        items += which.reshape(-1, 1) * len(pilot.humans)
         outcomes = (
-            np.stack([block.outcomes(answers) for block in blocks], axis=1)[
-                :, which.reshape(-1, 1), items
-            ]
+            np.concatenate([block.outcomes(answers) for block in blocks], axis=1).take(
+                items, axis=1
+            )
             for answers in pilot.judges.T
         )
         counts += _count_studies(outcomes, grid, clusters)
@@ -656,12 +657,16 @@ class _FirstItems:
         """Sum items, the last axis."""
         return np.add.reduceat(values, self._starts, axis=-1, dtype=kind).cumsum(axis=-1)
 
-    def products(self, one: NDArray[Any], other: NDArray[Any]) -> NDArray[np.float64]:
-        """Sum the products of two values, each summed within clusters first."""
-        grown = one * other
-        if self.clustered:
-            grown = grown + self._earlier(one) * other + one * self._earlier(other)
-        return self.total(grown)
+    def second_moments(self, *values: NDArray[Any]) -> list[list[NDArray[np.float64]]]:
+        """Sum the products of any two values, each of which is summed within clusters first."""
+        earlier = [self._earlier(value) for value in values] if self.clustered else values
+        found: list[list[Any]] = [[None] * len(values) for _ in values]
+        for one, other in combinations_with_replacement(range(len(values)), 2):
+            grown = values[one] * values[other]
+            if self.clustered:
+                grown = grown + earlier[one] * values[other] + values[one] * earlier[other]
+            found[one][other] = found[other][one] = self.total(grown)
+        return found
 
     def count_units(self, met: NDArray[np.bool_]) -> NDArray[np.float64]:
         """Count the items, or the clusters, of which any item is met."""
@@ -683,8 +688,7 @@ def _sum_outcomes(judge: NDArray[np.int8], first: _FirstItems) -> OutcomeSums:
     weights, n_units = counts.astype(np.float64), counts.sum(axis=-1)
     squares = weights[..., np.newaxis] * np.eye(3)
     if first.clustered:
-        products = [[first.products(one, other) for other in kinds] for one in kinds]
-        squares = np.array(products).transpose(3, 4, 2, 0, 1)
+        squares = np.array(first.second_moments(*kinds)).transpose(3, 4, 2, 0, 1)
         n_units = first.count_units(judge >= 0).transpose(1, 2, 0).astype(np.int64)
     return OutcomeSums(counts=counts, weights=weights, squares=squares, n_units=n_units)
 
@@ -704,7 +708,6 @@ def _gain_p_values(
     n_annotators = np.maximum(np.count_nonzero(compared, axis=0), 1)
     ahead = judge.view(np.uint8) < HUMAN_WINS
     n_items, n_units = first.total(met.view(np.uint8)), first.count_units(met)
-    sizes = first.products(met, met)
     best = np.full(n_items.shape, -np.inf)
     statistic = np.full(n_items.shape, np.nan)
     for constant in constants:
@@ -712,7 +715,7 @@ def _gain_p_values(
         wins = first.total(won.view(np.uint8)).transpose(1, 2, 0)
         advantage = (wins / np.maximum(n_compared, 1)).mean(axis=-1)
         gains = np.subtract(ahead, won, dtype=np.int8).sum(axis=0, dtype=np.int64) / n_annotators
-        squares, mixed = first.products(gains, gains), first.products(gains, met)
+        (squares, mixed), (_, sizes) = first.second_moments(gains, met)
         with np.errstate(divide="ignore", invalid="ignore"):
             mean = first.total(gains) / n_items
             spread = squares - 2 * mean * mixed + mean**2 * sizes
