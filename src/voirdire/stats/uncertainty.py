@@ -239,7 +239,7 @@ def _n_passed(
         return np.full(len(settings[0].epsilons), np.nan)
     halves = (slice(0, n_tested), slice(n_tested, None))
     passed = [
-        compute_figures(sums.columns(half), plan).passed
+        compute_figures(sums.rows((slice(None), half)), plan).passed
         for half, plan in zip(halves, settings, strict=False)
     ]
     return np.count_nonzero(np.all(passed, axis=0), axis=0).astype(np.float64)
