@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from itertools import combinations_with_replacement, islice, takewhile
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
-from scipy.special import stdtr
 
 from voirdire._types import EpsilonMode, Method
 from voirdire._validation import (
@@ -31,7 +30,7 @@ from voirdire.stats.outcome import CONSTANT_LEVEL
 from voirdire.stats.outcome_sums import HUMAN_WINS, JUDGE_WINS, TIE, OutcomeSums
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -571,15 +570,11 @@ def _draw_items(
     sizes = np.unique(pilot.clusters, return_counts=True)[1]
     starts = np.cumsum(sizes) - sizes
     drawn = rng.integers(len(sizes), size=(n_studies, -(-n_items // int(sizes.min()))))
-    items = np.empty((n_studies, n_items), dtype=np.intp)
-    units = np.empty((n_studies, n_items), dtype=np.intp)
-    for study, chosen in enumerate(drawn):
-        lengths = sizes[chosen]
-        unit = np.repeat(np.arange(len(chosen)), lengths)[:n_items]
-        before = (np.cumsum(lengths) - lengths)[unit]
-        items[study] = order[starts[chosen][unit] + np.arange(n_items) - before]
-        units[study] = unit
-    return items, units
+    ends = np.cumsum(sizes[drawn])
+    begins = ends - sizes[drawn].ravel()
+    places = begins.reshape(drawn.shape)[:, :1] + np.arange(n_items)
+    units = np.searchsorted(ends, places, side="right")
+    return order[starts[drawn.ravel()[units]] + places - begins[units]], units
 
 
 def _count_studies(
@@ -595,14 +590,12 @@ def _count_studies(
     """
     judge = next(outcomes)
     first = _FirstItems(grid.n_items, clusters)
-    sums = _sum_outcomes(judge, first)
-    rates = _winning_rates(sums, grid, first, method=grid.method)
+    sums = first.sums({kind: judge == kind for kind in (JUDGE_WINS, TIE, HUMAN_WINS)})
     above = _gain_p_values(judge, outcomes, sums.n_items, first) <= CONSTANT_LEVEL
-    exact = rates[above]
+    rates = exact = _winning_rates(sums, grid, first, method="exact")
     if grid.method != "exact":
-        exact = _winning_rates(sums.rows(above), grid, first, method="exact")
-    passed = np.zeros(rates.shape, dtype=np.bool_)
-    passed[above] = passes(exact)
+        rates = _winning_rates(sums, grid, first, method=grid.method)
+    passed = passes(exact) & above[..., np.newaxis]
     counted = [passed, passes(rates), ~np.isnan(rates), np.nan_to_num(rates)]
     return np.stack([each.sum(axis=0, dtype=np.float64) for each in counted])
 
@@ -653,44 +646,36 @@ class _FirstItems:
             places = np.where(opens, np.arange(clusters.shape[1]), 0)
             self._opening = np.maximum.accumulate(places, axis=1)
 
-    def total(self, values: NDArray[Any], kind: Any = np.float64) -> NDArray[Any]:
-        """Sum items, the last axis."""
-        return np.add.reduceat(values, self._starts, axis=-1, dtype=kind).cumsum(axis=-1)
+    def total(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Sum values of shape (n_annotators, n_studies, n_items), annotators put last."""
+        kind = np.float64 if values.dtype.kind == "f" else np.int32
+        parts = np.add.reduceat(values, self._starts, axis=-1, dtype=kind)
+        return parts.cumsum(axis=-1).transpose(1, 2, 0)
 
-    def second_moments(self, *values: NDArray[Any]) -> list[list[NDArray[np.float64]]]:
-        """Sum the products of any two values, each of which is summed within clusters first."""
-        earlier = [self._earlier(value) for value in values] if self.clustered else values
-        found: list[list[Any]] = [[None] * len(values) for _ in values]
-        for one, other in combinations_with_replacement(range(len(values)), 2):
-            grown = values[one] * values[other]
-            if self.clustered:
-                grown = grown + earlier[one] * values[other] + values[one] * earlier[other]
-            found[one][other] = found[other][one] = self.total(grown)
-        return found
-
-    def count_units(self, met: NDArray[np.bool_]) -> NDArray[np.float64]:
-        """Count the items, or the clusters, of which any item is met."""
+    def sums(self, shares: Mapping[int, NDArray[Any]]) -> OutcomeSums:
+        """Sum by outcome, given how much of each item has it: all or nothing, or a part."""
+        totals = {kind: self.total(share) for kind, share in shares.items()}
+        weights = np.zeros((*totals[JUDGE_WINS].shape, 3))
+        for kind, total in totals.items():
+            weights[..., kind] = total
+        squares, n_units = weights[..., np.newaxis] * np.eye(3), np.rint(weights.sum(axis=-1))
+        earlier = {kind: self._earlier(share) for kind, share in shares.items() if self.clustered}
+        if self.clustered or shares[JUDGE_WINS].dtype.kind == "f":
+            for r, s in combinations_with_replacement(shares, 2):
+                grown = shares[r] * shares[s]
+                if self.clustered:
+                    grown = grown + earlier[r] * shares[s] + shares[r] * earlier[s]
+                squares[..., r, s] = squares[..., s, r] = self.total(grown)
         if self.clustered:
-            met = met & (self._earlier(met) == 0)
-        return self.total(met.view(np.uint8))
+            n_units = self.total((sum(shares.values()) > 0) & (sum(earlier.values()) == 0))
+        counts, n_units = np.rint(weights).astype(np.int64), n_units.astype(np.int64)
+        return OutcomeSums(counts=counts, weights=weights, squares=squares, n_units=n_units)
 
     def _earlier(self, values: NDArray[Any]) -> NDArray[np.float64]:
         """Sum what stands before each item in its cluster."""
         before = values.cumsum(axis=-1, dtype=np.float64) - values
         opening = np.broadcast_to(self._opening, values.shape)
         return before - np.take_along_axis(before, opening, axis=-1)
-
-
-def _sum_outcomes(judge: NDArray[np.int8], first: _FirstItems) -> OutcomeSums:
-    """Sum outcomes for studies of every size, shape (n_studies, n_sizes, n_annotators)."""
-    kinds = [(judge == kind).view(np.uint8) for kind in (JUDGE_WINS, TIE, HUMAN_WINS)]
-    counts = np.array([first.total(kind, np.int64) for kind in kinds]).transpose(2, 3, 1, 0)
-    weights, n_units = counts.astype(np.float64), counts.sum(axis=-1)
-    squares = weights[..., np.newaxis] * np.eye(3)
-    if first.clustered:
-        squares = np.array(first.second_moments(*kinds)).transpose(3, 4, 2, 0, 1)
-        n_units = first.count_units(judge >= 0).transpose(1, 2, 0).astype(np.int64)
-    return OutcomeSums(counts=counts, weights=weights, squares=squares, n_units=n_units)
 
 
 def _gain_p_values(
@@ -701,31 +686,29 @@ def _gain_p_values(
 ) -> NDArray[np.float64]:
     """Test the judge against the constant with the largest ρ, in every study and at every size.
 
-    By the one-sided paired t-test of the items' means over annotators; nan without a constant.
+    By the t-test that also compares it with an annotator, on the items' means over annotators; nan
+    without a constant.
     """
     compared = judge >= 0
-    met = compared.any(axis=0)
-    n_annotators = np.maximum(np.count_nonzero(compared, axis=0), 1)
+    n_annotators = np.maximum(compared.sum(axis=0, dtype=np.int32, keepdims=True), 1)
+    met = compared.any(axis=0, keepdims=True)
     ahead = judge.view(np.uint8) < HUMAN_WINS
-    n_items, n_units = first.total(met.view(np.uint8)), first.count_units(met)
-    best = np.full(n_items.shape, -np.inf)
-    statistic = np.full(n_items.shape, np.nan)
+    best, gains = np.full(n_compared.shape[:-1], -np.inf), None
     for constant in constants:
         won = (constant.view(np.uint8) < HUMAN_WINS) & compared
-        wins = first.total(won.view(np.uint8)).transpose(1, 2, 0)
-        advantage = (wins / np.maximum(n_compared, 1)).mean(axis=-1)
-        gains = np.subtract(ahead, won, dtype=np.int8).sum(axis=0, dtype=np.int64) / n_annotators
-        (squares, mixed), (_, sizes) = first.second_moments(gains, met)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            mean = first.total(gains) / n_items
-            spread = squares - 2 * mean * mixed + mean**2 * sizes
-            spread = np.where(spread <= 1e-12 * np.maximum(squares, 1.0), 0.0, spread)
-            error = np.sqrt(n_units / (n_units - 1) * spread) / n_items
-            certain = np.where(mean > 1e-12, np.inf, -np.inf)
-            found = np.where(error == 0, certain, mean / error)
-        statistic = np.where(advantage > best, found, statistic)
+        advantage = (first.total(won.view(np.uint8)) / np.maximum(n_compared, 1)).mean(axis=-1)
+        gap = np.subtract(ahead, won, dtype=np.int8).sum(axis=0, dtype=np.int32, keepdims=True)
+        gain = gap / n_annotators
+        sums = first.sums({JUDGE_WINS: (met + gain) / 2, HUMAN_WINS: (met - gain) / 2})
+        gains = gains or sums
+        for each in fields(OutcomeSums):
+            kept, new = getattr(gains, each.name), getattr(sums, each.name)
+            kept[advantage > best] = new[advantage > best]
         best = np.maximum(best, advantage)
-    return stdtr(n_units - 1, -statistic)
+    if gains is None:
+        return np.full(best.shape, np.nan)
+    mean = mean_difference(gains, np.zeros(1), mode="additive", design="clustered")
+    return t_test_p_values(mean)[..., 0, 0]
 
 
 def _winning_rates(
