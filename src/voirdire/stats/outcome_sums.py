@@ -302,7 +302,7 @@ class UnitCollector:
         n_units = int(copies.sum())
         group = np.random.default_rng(self._seed).permutation(n_units) % n_groups
         row = np.repeat(np.arange(len(rows)), copies)
-        times = csr_array((np.ones(n_units), (group, row)), shape=(n_groups, len(rows)))
+        times: Any = csr_array((np.ones(n_units), (group, row)), shape=(n_groups, len(rows)))
         weights = np.empty((n_groups, self._n_columns, 3))
         squares, n_met = np.empty((*weights.shape, 3)), np.empty(weights.shape[:2])
         for column in range(self._n_columns):  # one by one, to bound memory
@@ -328,7 +328,7 @@ def _units(rows: NDArray[Any], copies: NDArray[np.int64]) -> OutcomeUnits:
     return OutcomeUnits(
         weights=weights,
         squares=weights[..., :, np.newaxis] * weights[..., np.newaxis, :],
-        n_units=rows.any(axis=-1).astype(np.float64),
+        n_units=np.asarray(rows.any(axis=-1), dtype=np.float64),
         copies=copies,
         n_independent=int(copies.sum()),
     )

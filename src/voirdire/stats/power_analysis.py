@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from itertools import combinations_with_replacement, islice, takewhile
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -24,13 +24,19 @@ from voirdire.stats.alignment import AccuracyScorer
 from voirdire.stats.comparison import HumanBlock
 from voirdire.stats.exact_test import exact_bounds
 from voirdire.stats.fdr import benjamini_yekutieli
-from voirdire.stats.figures import exact_counts, mean_difference, passes, t_test_p_values
+from voirdire.stats.figures import (
+    MeanDifference,
+    exact_counts,
+    mean_difference,
+    passes,
+    t_test_p_values,
+)
 from voirdire.stats.noise_model import NoiseModel, check_shares
 from voirdire.stats.outcome import CONSTANT_LEVEL
 from voirdire.stats.outcome_sums import HUMAN_WINS, JUDGE_WINS, TIE, OutcomeSums
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -260,13 +266,16 @@ class PowerResult:
 
 def _smallest_size(curve: Sequence[PowerRow], wanted: float) -> SmallestSize:
     enough = list(takewhile(lambda row: row.power >= wanted, reversed(curve)))
-    found = enough[-1] if enough else None
+    n_annotators, epsilon = curve[0].n_annotators, curve[0].epsilon
+    n_items = n_labels = power_there = None
+    if enough:
+        n_items, n_labels, power_there = enough[-1].n_items, enough[-1].n_labels, enough[-1].power
     return SmallestSize(
-        n_annotators=curve[0].n_annotators,
-        epsilon=curve[0].epsilon,
-        n_items=found and found.n_items,
-        n_labels=found and found.n_labels,
-        power=found and found.power,
+        n_annotators=n_annotators,
+        epsilon=epsilon,
+        n_items=n_items,
+        n_labels=n_labels,
+        power=power_there,
     )
 
 
@@ -590,7 +599,7 @@ def _count_studies(
     """
     judge = next(outcomes)
     first = _FirstItems(grid.n_items, clusters)
-    sums = first.sums({kind: judge == kind for kind in (JUDGE_WINS, TIE, HUMAN_WINS)})
+    sums = _sum_outcomes(judge, first)
     above = _gain_p_values(judge, outcomes, sums.n_items, first) <= CONSTANT_LEVEL
     rates = exact = _winning_rates(sums, grid, first, method="exact")
     if grid.method != "exact":
@@ -647,35 +656,42 @@ class _FirstItems:
             self._opening = np.maximum.accumulate(places, axis=1)
 
     def total(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Sum values of shape (n_annotators, n_studies, n_items), annotators put last."""
+        """Sum values over items, the last axis."""
         kind = np.float64 if values.dtype.kind == "f" else np.int32
-        parts = np.add.reduceat(values, self._starts, axis=-1, dtype=kind)
-        return parts.cumsum(axis=-1).transpose(1, 2, 0)
+        return np.add.reduceat(values, self._starts, axis=-1, dtype=kind).cumsum(axis=-1)
 
-    def sums(self, shares: Mapping[int, NDArray[Any]]) -> OutcomeSums:
-        """Sum by outcome, given how much of each item has it: all or nothing, or a part."""
-        totals = {kind: self.total(share) for kind, share in shares.items()}
-        weights = np.zeros((*totals[JUDGE_WINS].shape, 3))
-        for kind, total in totals.items():
-            weights[..., kind] = total
-        squares, n_units = weights[..., np.newaxis] * np.eye(3), np.rint(weights.sum(axis=-1))
-        earlier = {kind: self._earlier(share) for kind, share in shares.items() if self.clustered}
-        if self.clustered or shares[JUDGE_WINS].dtype.kind == "f":
-            for r, s in combinations_with_replacement(shares, 2):
-                grown = shares[r] * shares[s]
-                if self.clustered:
-                    grown = grown + earlier[r] * shares[s] + shares[r] * earlier[s]
-                squares[..., r, s] = squares[..., s, r] = self.total(grown)
-        if self.clustered:
-            n_units = self.total((sum(shares.values()) > 0) & (sum(earlier.values()) == 0))
-        counts, n_units = np.rint(weights).astype(np.int64), n_units.astype(np.int64)
-        return OutcomeSums(counts=counts, weights=weights, squares=squares, n_units=n_units)
+    def second_moments(self, *values: NDArray[Any]) -> list[list[NDArray[Any]]]:
+        """Sum the products of any two values, each of which is summed within clusters first."""
+        earlier = [self._earlier(value) for value in values] if self.clustered else []
+        found: list[list[Any]] = [[None] * len(values) for _ in values]
+        for one, other in combinations_with_replacement(range(len(values)), 2):
+            grown = values[one] * values[other]
+            if self.clustered:
+                grown = grown + earlier[one] * values[other] + values[one] * earlier[other]
+            found[one][other] = found[other][one] = self.total(grown)
+        return found
+
+    def count_units(self, met: NDArray[np.bool_]) -> NDArray[Any]:
+        """Count the items, or the clusters, of which any item is met."""
+        return self.total(met & (self._earlier(met) == 0) if self.clustered else met)
 
     def _earlier(self, values: NDArray[Any]) -> NDArray[np.float64]:
         """Sum what stands before each item in its cluster."""
         before = values.cumsum(axis=-1, dtype=np.float64) - values
         opening = np.broadcast_to(self._opening, values.shape)
         return before - np.take_along_axis(before, opening, axis=-1)
+
+
+def _sum_outcomes(judge: NDArray[np.int8], first: _FirstItems) -> OutcomeSums:
+    """Sum outcomes for studies of every size, shape (n_studies, n_sizes, n_annotators)."""
+    kinds = [judge == kind for kind in (JUDGE_WINS, TIE, HUMAN_WINS)]
+    counts = np.array([first.total(kind) for kind in kinds], dtype=np.int64).transpose(2, 3, 1, 0)
+    weights, n_units = counts.astype(np.float64), counts.sum(axis=-1)
+    squares = weights[..., np.newaxis] * np.eye(3)
+    if first.clustered:
+        squares = np.array(first.second_moments(*kinds)).transpose(3, 4, 2, 0, 1)
+        n_units = first.count_units(judge >= 0).transpose(1, 2, 0).astype(np.int64)
+    return OutcomeSums(counts=counts, weights=weights, squares=squares, n_units=n_units)
 
 
 def _gain_p_values(
@@ -686,29 +702,34 @@ def _gain_p_values(
 ) -> NDArray[np.float64]:
     """Test the judge against the constant with the largest ρ, in every study and at every size.
 
-    By the t-test that also compares it with an annotator, on the items' means over annotators; nan
-    without a constant.
+    By the one-sided paired t-test of the items' means over annotators; nan without a constant.
     """
     compared = judge >= 0
-    n_annotators = np.maximum(compared.sum(axis=0, dtype=np.int32, keepdims=True), 1)
-    met = compared.any(axis=0, keepdims=True)
+    met = np.asarray(compared.any(axis=0))
+    n_annotators = np.maximum(compared.sum(axis=0, dtype=np.int32), 1)
     ahead = judge.view(np.uint8) < HUMAN_WINS
-    best, gains = np.full(n_compared.shape[:-1], -np.inf), None
+    n_items, n_units = first.total(met), first.count_units(met)
+    best = np.full(n_items.shape, -np.inf)
+    mean, error = np.full((2, *n_items.shape), np.nan)
     for constant in constants:
         won = (constant.view(np.uint8) < HUMAN_WINS) & compared
-        advantage = (first.total(won.view(np.uint8)) / np.maximum(n_compared, 1)).mean(axis=-1)
-        gap = np.subtract(ahead, won, dtype=np.int8).sum(axis=0, dtype=np.int32, keepdims=True)
-        gain = gap / n_annotators
-        sums = first.sums({JUDGE_WINS: (met + gain) / 2, HUMAN_WINS: (met - gain) / 2})
-        gains = gains or sums
-        for each in fields(OutcomeSums):
-            kept, new = getattr(gains, each.name), getattr(sums, each.name)
-            kept[advantage > best] = new[advantage > best]
+        wins = first.total(won).transpose(1, 2, 0)
+        advantage = (wins / np.maximum(n_compared, 1)).mean(axis=-1)
+        gap = np.subtract(ahead, won, dtype=np.int8).sum(axis=0, dtype=np.int32)
+        (squares, mixed), (_, sizes) = first.second_moments(gap / n_annotators, met)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            gain = first.total(gap / n_annotators) / n_items
+            spread = squares - 2 * gain * mixed + gain**2 * sizes
+            spread = np.where(spread <= 1e-12 * np.maximum(squares, 1.0), 0.0, spread)
+            found = np.sqrt(n_units / (n_units - 1) * spread) / n_items
+        mean = np.where(advantage > best, gain, mean)
+        error = np.where(advantage > best, found, error)
         best = np.maximum(best, advantage)
-    if gains is None:
-        return np.full(best.shape, np.nan)
-    mean = mean_difference(gains, np.zeros(1), mode="additive", design="clustered")
-    return t_test_p_values(mean)[..., 0, 0]
+    return t_test_p_values(
+        MeanDifference(
+            mean=-mean, standard_error=error, degrees_of_freedom=n_units - 1, target=np.zeros(1)
+        )
+    )
 
 
 def _winning_rates(
