@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -227,14 +228,10 @@ def _draw_rater(
 
 def _check_share(name: str, value: float) -> float:
     """Return `value` if it is a number in [0, 1]."""
-    try:
-        number = math.nan if isinstance(value, str | bool) else float(value)
-    except (TypeError, ValueError):
-        number = math.nan
-    if not 0 <= number <= 1:
+    if isinstance(value, bool) or not isinstance(value, Real) or not 0 <= value <= 1:
         msg = f"`{name}` must be a number in [0, 1], got {shorten(repr(value))}."
         raise InputError(msg)
-    return number
+    return float(value)
 
 
 def check_shares(prevalences: Any) -> tuple[float, ...]:
