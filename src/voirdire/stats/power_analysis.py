@@ -266,16 +266,13 @@ class PowerResult:
 
 def _smallest_size(curve: Sequence[PowerRow], wanted: float) -> SmallestSize:
     enough = list(takewhile(lambda row: row.power >= wanted, reversed(curve)))
-    n_annotators, epsilon = curve[0].n_annotators, curve[0].epsilon
-    n_items = n_labels = power_there = None
-    if enough:
-        n_items, n_labels, power_there = enough[-1].n_items, enough[-1].n_labels, enough[-1].power
+    found = enough[-1] if enough else None
     return SmallestSize(
-        n_annotators=n_annotators,
-        epsilon=epsilon,
-        n_items=n_items,
-        n_labels=n_labels,
-        power=power_there,
+        n_annotators=curve[0].n_annotators,
+        epsilon=curve[0].epsilon,
+        n_items=None if found is None else found.n_items,
+        n_labels=None if found is None else found.n_labels,
+        power=None if found is None else found.power,
     )
 
 
@@ -559,12 +556,11 @@ def resample_rows(
         blocks = [HumanBlock(pilot.humans[:, panel], scorer=scorer) for panel in panels]
         items, clusters = _draw_items(rng, pilot, n_studies, grid.n_items[-1])
         items += which.reshape(-1, 1) * len(pilot.humans)
-        outcomes = (
-            np.concatenate([block.outcomes(answers) for block in blocks], axis=1).take(
-                items, axis=1
-            )
+        compared = (
+            np.concatenate([block.outcomes(answers) for block in blocks], axis=1)
             for answers in pilot.judges.T
         )
+        outcomes = (each.take(items, axis=1) for each in compared)
         counts += _count_studies(outcomes, grid, clusters)
     return _rows(counts, grid, n_annotators, route="resampling", label_share=label_share)
 
