@@ -226,9 +226,9 @@ def _draw_rater(
     return np.where(guessed, guesses, truth)
 
 
-def _check_share(name: str, value: float) -> float:
+def _check_share(name: str, value: Any) -> float:
     """Return `value` if it is a number in [0, 1]."""
-    if isinstance(value, bool) or not isinstance(value, Real) or not 0 <= value <= 1:
+    if isinstance(value, bool) or not isinstance(value, Real) or not 0 <= float(value) <= 1:
         msg = f"`{name}` must be a number in [0, 1], got {shorten(repr(value))}."
         raise InputError(msg)
     return float(value)
