@@ -29,6 +29,8 @@ from voirdire._types import EpsilonMode
 from voirdire._validation import check_choice, check_count, check_fraction
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from numpy.typing import NDArray
 
 __all__ = ["exact_bounds", "exact_p_value", "remembered_p_value"]
@@ -257,6 +259,7 @@ def exact_bounds(
     counts: NDArray[np.int64],
     epsilons: NDArray[np.float64],
     *,
+    tested: NDArray[np.bool_],
     mode: EpsilonMode,
     false_discovery_rate: float,
 ) -> NDArray[np.float64]:
@@ -272,6 +275,8 @@ def exact_bounds(
     counts : ndarray of int, shape (..., n_annotators, 3)
         Items by outcome: the judge wins, tie, the human wins.
     epsilons : ndarray of float, shape (n_epsilons,)
+    tested : ndarray of bool, shape (..., n_annotators)
+        Which annotators are tested together.
     mode, false_discovery_rate
         As of the test.
 
@@ -283,7 +288,8 @@ def exact_bounds(
     """
     if len(_CUTS) > _MOST_CUTS:
         _CUTS.clear()
-    thresholds = _thresholds(counts.shape[-2], false_discovery_rate)
+    n_tested = np.unique(np.count_nonzero(tested, axis=-1)).tolist()
+    thresholds = _thresholds(n_tested, false_discovery_rate)
     tables, place = _distinct(counts.reshape(-1, 3))
     bounds = np.full((len(tables), len(epsilons)), np.nan)
     n_items = tables.sum(axis=1)
@@ -327,12 +333,11 @@ def _count_below(
     return low
 
 
-def _thresholds(n_annotators: int, rate: float) -> NDArray[np.float64]:
-    """Every threshold of Benjamini-Yekutieli for up to that many tested annotators, ascending."""
-    harmonic = np.cumsum(1 / np.arange(1, n_annotators + 1))
+def _thresholds(numbers: Iterable[int], rate: float) -> NDArray[np.float64]:
+    """Every threshold of Benjamini-Yekutieli for these numbers of tested annotators, ascending."""
     found = [
-        rank * rate / (n_tested * harmonic[n_tested - 1])
-        for n_tested in range(1, n_annotators + 1)
+        rank * rate / (n_tested * (1 / np.arange(1, n_tested + 1)).sum())
+        for n_tested in numbers
         for rank in range(1, n_tested + 1)
     ]
     return np.unique(found)

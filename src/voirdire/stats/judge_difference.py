@@ -8,6 +8,7 @@ cluster) contributes, summed over annotators: the same item is never counted as 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from inspect import signature
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
@@ -28,22 +29,8 @@ if TYPE_CHECKING:
 
 __all__ = ["JudgeDifference", "compare_judges"]
 
-_SETTINGS = (
-    "alignment",
-    "clusters",
-    "expert",
-    "failed",
-    "gold",
-    "label_sets",
-    "min_annotators",
-    "min_items",
-    "n_codes",
-    "normalize",
-    "quality",
-    "similarity",
-    "values",
-    "weights",
-)
+_OF_MARGINS = {"epsilon", "epsilon_mode", "false_discovery_rate", "family", "method"}
+_SETTINGS = sorted(set(signature(prepare).parameters) - {"judges", "humans"} - _OF_MARGINS)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -182,69 +169,44 @@ def _figures(
     confidence_level: float,
 ) -> dict[str, Any]:
     """Compare the outcomes of two judges, each of shape (n_annotators, n_items)."""
-    settings = prepared.settings
+    settings, clusters = prepared.settings, prepared.raters.clusters
     both = (first >= 0) & (second >= 0)
     tested = np.count_nonzero(both, axis=1) >= settings.min_items
     if settings.excluded is not None:
         tested[settings.excluded] = False
-    n_items = int(np.count_nonzero(both[tested].any(axis=0)))
+    met = both[tested].any(axis=0)
+    names = ("advantage_a", "advantage_b", "difference", "low", "high", "p_value")
+    figures: dict[str, Any] = dict.fromkeys(names, float("nan"))
+    figures["n_items"] = int(np.count_nonzero(met))
     if not tested.any():
-        return _undefined(n_items, f"no annotator has {settings.min_items} items to compare")
+        return figures | {"reason": f"no annotator has {settings.min_items} items to compare"}
     weights = prepared.comparison.weights(np.where(both, first, -1), prepared.raters)
     mass = both[tested] if weights is None else weights[tested] * both[tested]
     total = mass.sum(axis=1)
     won = [((labels[tested] < HUMAN_WINS) * mass).sum(axis=1) / total for labels in (first, second)]
     gap = (first[tested] < HUMAN_WINS).astype(np.int8) - (second[tested] < HUMAN_WINS)
     share = 1 / (total * len(total))
-    items = share @ (gap * mass) - (share * (won[0] - won[1])) @ mass
-    units = _by_unit(items, both[tested].any(axis=0), prepared.raters.clusters)
-    advantages = (float(won[0].mean()), float(won[1].mean()))
-    return _tested(advantages, units, n_items, confidence_level)
-
-
-def _by_unit(
-    items: NDArray[np.float64], taken: NDArray[np.bool_], clusters: NDArray[np.intp] | None
-) -> NDArray[np.float64]:
-    if clusters is None:
-        return items[taken]
-    _, place = np.unique(clusters[taken], return_inverse=True)
-    return np.bincount(place, weights=items[taken]).astype(np.float64)
-
-
-def _tested(
-    advantages: tuple[float, float],
-    units: NDArray[np.float64],
-    n_items: int,
-    confidence_level: float,
-) -> dict[str, Any]:
-    n_units = len(units)
-    difference = advantages[0] - advantages[1]
-    figures = {
-        "advantage_a": advantages[0],
-        "advantage_b": advantages[1],
-        "difference": difference,
-        "n_items": n_items,
-    }
+    units = (share @ (gap * mass) - (share * (won[0] - won[1])) @ mass)[met]
+    if clusters is not None:
+        units = np.bincount(np.unique(clusters[met], return_inverse=True)[1], weights=units)
+    a, b = (float(rates.mean()) for rates in won)
+    difference, n_units = a - b, len(units)
+    figures |= {"advantage_a": a, "advantage_b": b, "difference": difference}
     if n_units < 2:
-        return _undefined(n_items, "a standard error needs two items, or two clusters") | figures
+        return figures | {"reason": "a standard error needs two items, or two clusters"}
     error = float(np.sqrt(n_units / (n_units - 1) * (units**2).sum()))
     if error < 1e-12:
         if abs(difference) < 1e-12:
-            return _undefined(n_items, "the judges fare alike on every item") | figures
+            return figures | {"reason": "the judges fare alike on every item"}
         # as in the test of one judge: without variance the sign of the difference is certain
         reason = "all items are alike: the interval is undefined"
-        return _undefined(n_items, reason) | figures | {"p_value": 0.0}
+        return figures | {"reason": reason, "p_value": 0.0}
     half = float(stdtrit(n_units - 1, (1 + confidence_level) / 2)) * error
     return figures | {
         "low": max(difference - half, -1.0),
         "high": min(difference + half, 1.0),
         "p_value": float(2 * stdtr(n_units - 1, -abs(difference) / error)),
     }
-
-
-def _undefined(n_items: int, reason: str) -> dict[str, Any]:
-    names = ("advantage_a", "advantage_b", "difference", "low", "high", "p_value")
-    return dict.fromkeys(names, float("nan")) | {"n_items": n_items, "reason": reason}
 
 
 def _holm(p_values: NDArray[np.float64]) -> NDArray[np.float64]:

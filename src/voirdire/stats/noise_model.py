@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,17 +30,7 @@ from voirdire.stats.label_arrays import check_humans, check_judges
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = [
-    "EVERYTHING",
-    "NoiseModel",
-    "PooledKappas",
-    "ShareGiven",
-    "SimulatedLabels",
-    "check_shares",
-    "fit_noise_model",
-    "noise_from_kappas",
-    "pooled_kappas",
-]
+__all__ = ["NoiseModel", "SimulatedLabels", "check_shares", "fit_noise_model", "pooled_kappas"]
 
 _WHOLE = 1e-6
 """How far from 1 the sum of prevalences may be, for those who write .33 three times and round."""
@@ -103,7 +94,13 @@ class NoiseModel:
             raise InputError(msg)
         object.__setattr__(self, "n_categories", n_categories)
         if self.prevalences is not None:
-            shares = _check_prevalences(self.prevalences, self.n_categories)
+            shares = check_shares(self.prevalences)
+            if len(shares) != n_categories or abs(sum(shares) - 1) > _WHOLE:
+                msg = (
+                    f"`prevalences` must be {n_categories} shares that sum to 1, one per "
+                    f"category, got {shorten(list(shares))}."
+                )
+                raise InputError(msg)
             object.__setattr__(self, "prevalences", shares)
 
     @property
@@ -192,30 +189,20 @@ def fit_noise_model(judge: ArrayLike, humans: ArrayLike) -> NoiseModel:
         msg = f"`judge` must have the shape ({len(labels)},), got {answers.shape}."
         raise InputError(msg)
     answers = check_judges(answers, None, labels)[0][:, 0]
-    return noise_from_kappas(pooled_kappas(answers, labels), answers, labels)
-
-
-def noise_from_kappas(
-    kappas: PooledKappas, judge: NDArray[Any], humans: NDArray[Any]
-) -> NoiseModel:
-    """Fit the noise model to labels whose pooled kappas are known; see `fit_noise_model`."""
-    if math.isnan(kappas.human) or math.isnan(kappas.judge) or kappas.human <= 0:
-        got = (
-            f"a pooled kappa of {kappas.human:.3g} among annotators and of {kappas.judge:.3g} "
-            "with the judge"
-        )
+    human_kappa, judge_kappa = pooled_kappas(answers, labels)
+    if math.isnan(human_kappa) or math.isnan(judge_kappa) or human_kappa <= 0:
         msg = (
-            "`humans` must agree by more than chance on labels that vary for a noise model, "
-            f"got {got}. Plan from assumptions instead."
+            "`humans` must agree by more than chance on labels that vary for a noise model, got a "
+            f"pooled kappa of {human_kappa:.3g} among annotators and of {judge_kappa:.3g} with "
+            "the judge. Plan from assumptions instead."
         )
         raise InputError(msg)
-    n_categories = max(2, 1 + int(max(judge.max(), humans.max())))
-    counts = np.bincount(humans[humans >= 0].astype(np.int64), minlength=n_categories)
-    root = math.sqrt(kappas.human)
+    counts = np.bincount(labels[labels >= 0], minlength=max(2, 1 + int(answers.max())))
+    root = math.sqrt(human_kappa)
     return NoiseModel(
         human_noise=1 - root,
-        judge_noise=min(max(1 - kappas.judge / root, 0.0), 1.0),
-        n_categories=n_categories,
+        judge_noise=min(max(1 - judge_kappa / root, 0.0), 1.0),
+        n_categories=len(counts),
         prevalences=tuple((counts / counts.sum()).tolist()),
     )
 
@@ -239,16 +226,12 @@ def _draw_rater(
     return np.where(guessed, guesses, truth)
 
 
-def _check_share(name: str, value: float) -> float:
+def _check_share(name: str, value: Any) -> float:
     """Return `value` if it is a number in [0, 1]."""
-    try:
-        number = math.nan if isinstance(value, str | bool) else float(value)
-    except (TypeError, ValueError):
-        number = math.nan
-    if not 0 <= number <= 1:
+    if isinstance(value, bool) or not isinstance(value, Real) or not 0 <= float(value) <= 1:
         msg = f"`{name}` must be a number in [0, 1], got {shorten(repr(value))}."
         raise InputError(msg)
-    return number
+    return float(value)
 
 
 def check_shares(prevalences: Any) -> tuple[float, ...]:
@@ -261,86 +244,23 @@ def check_shares(prevalences: Any) -> tuple[float, ...]:
     return tuple(_check_share("prevalences", share) for share in shares)
 
 
-def _check_prevalences(prevalences: Any, n_categories: int) -> tuple[float, ...]:
-    shares = check_shares(prevalences)
-    if len(shares) != n_categories or abs(sum(shares) - 1) > _WHOLE:
-        msg = (
-            f"`prevalences` must be {n_categories} shares that sum to 1, one per category, "
-            f"got {shorten(list(shares))}."
-        )
-        raise InputError(msg)
-    return shares
-
-
-@dataclass(frozen=True, kw_only=True)
-class ShareGiven:
-    """How much of a study is labelled.
-
-    Attributes
-    ----------
-    humans, judge : float
-        Share of the items that an annotator labels, and that the judge does, in (0, 1].
-    """
-
-    humans: float = 1.0
-    judge: float = 1.0
-
-    def thin(self, labels: SimulatedLabels, rng: np.random.Generator) -> SimulatedLabels:
-        """Set labels to -1, missing, at random; fewer annotators stay the first of more."""
-        judge, humans = labels.judge, labels.humans
-        if self.judge < 1:
-            judge = _thinned(judge, self.judge, rng)
-        if self.humans < 1:
-            columns = range(humans.shape[-1])
-            humans = np.stack(
-                [_thinned(humans[..., column], self.humans, rng) for column in columns], axis=-1
-            )
-        return SimulatedLabels(humans=humans, judge=judge)
-
-
-EVERYTHING = ShareGiven()
-"""No gaps."""
-
-
-def _thinned(labels: NDArray[Any], share: float, rng: np.random.Generator) -> NDArray[Any]:
-    there = rng.random(labels.shape, dtype=np.float32) < share
-    return np.where(there, labels, labels.dtype.type(-1))
-
-
-@dataclass(frozen=True, kw_only=True)
-class PooledKappas:
-    """Pooled kappa among annotators, and of the judge with them, at most 1; nan if undefined.
+def pooled_kappas(judge: NDArray[Any], humans: NDArray[Any]) -> tuple[float, float]:
+    """Compute the pooled kappa among annotators, and of the judge with them, nan if undefined.
 
     Under the noise model chance is the same for all raters, so that labels can be put together
     whoever gave them. A mean of kappas over pairs of annotators would not do: two who share one
     item have no kappa if they agree on it, and 0 if they do not, so that in a crowd the mean falls
-    far below the truth.
+    far below the truth. The judge's is Cohen's kappa of two raters with all pairs of one item's
+    labels. Codes are from 0, -1 being missing.
     """
-
-    human: float
-    judge: float
-
-
-def pooled_kappas(judge: NDArray[Any], humans: NDArray[Any]) -> PooledKappas:
-    """Compute both; codes from 0, -1 being missing."""
     human = measure_agreement(humans, level="nominal").alpha
-    return PooledKappas(human=human, judge=_judge_kappa(judge, humans))
-
-
-def _judge_kappa(judge: NDArray[Any], humans: NDArray[Any]) -> float:
-    r"""Pooled kappa of the judge and the annotators, over all pairs of one item's labels.
-
-    Observed agreement against the chance of the two pooled marginals, as in Cohen's kappa of two
-    raters with these labels; nan without a pair, or where all labels are equal.
-    """
     paired = (humans >= 0) & (judge >= 0)[:, np.newaxis]
-    theirs = humans[paired].astype(np.int64)
-    its = np.repeat(judge, np.count_nonzero(paired, axis=1)).astype(np.int64)
+    theirs, its = humans[paired], np.broadcast_to(judge[:, np.newaxis], humans.shape)[paired]
     if not len(its):
-        return math.nan
+        return human, math.nan
     n_codes = 1 + int(max(its.max(), theirs.max()))
     shares = [np.bincount(labels, minlength=n_codes) / len(its) for labels in (its, theirs)]
     chance = float(shares[0] @ shares[1])
-    if chance >= 1:
-        return math.nan
-    return (float(np.mean(its == theirs)) - chance) / (1 - chance)
+    return human, (float(np.mean(its == theirs)) - chance) / (
+        1 - chance
+    ) if chance < 1 else math.nan

@@ -15,15 +15,14 @@ copies: an examination of a million items has a few thousand of them.
 
 from __future__ import annotations
 
-import operator
-from dataclasses import dataclass
-from functools import cached_property, reduce
+from dataclasses import dataclass, fields
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from numpy.typing import NDArray
 
@@ -84,61 +83,38 @@ class OutcomeSums:
     def __add__(self, other: OutcomeSums) -> OutcomeSums:
         if not isinstance(other, OutcomeSums):
             return NotImplemented
-        return OutcomeSums(
-            counts=self.counts + other.counts,
-            weights=self.weights + other.weights,
-            squares=self.squares + other.squares,
-            n_units=self.n_units + other.n_units,
-        )
+        return OutcomeSums.add([self, other])
 
     @property
     def n_items(self) -> NDArray[np.int64]:
         """Items compared, shape (..., n_annotators)."""
         return self.counts.sum(axis=-1)
 
-    def columns(self, kept: slice) -> OutcomeSums:
-        """Return the sums of some annotators only."""
-        return OutcomeSums(
-            counts=self.counts[..., kept, :],
-            weights=self.weights[..., kept, :],
-            squares=self.squares[..., kept, :, :],
-            n_units=self.n_units[..., kept],
-        )
-
     def rows(self, chosen: Any) -> OutcomeSums:
         """Return the sums of some judges, the first axis kept."""
-        return OutcomeSums(
-            counts=self.counts[chosen],
-            weights=self.weights[chosen],
-            squares=self.squares[chosen],
-            n_units=self.n_units[chosen],
-        )
+        return OutcomeSums._combine(lambda one: one[0][chosen], [self])
 
     @staticmethod
     def add(parts: Iterable[OutcomeSums]) -> OutcomeSums:
         """Add the sums of partitions of the items; there is at least one."""
-        return reduce(operator.add, parts)
+        return OutcomeSums._combine(sum, parts)
 
     @staticmethod
     def join(parts: Iterable[OutcomeSums]) -> OutcomeSums:
         """Put the sums of judges behind those of others, along the first axis."""
-        listed = list(parts)
-        return OutcomeSums(
-            counts=np.concatenate([part.counts for part in listed]),
-            weights=np.concatenate([part.weights for part in listed]),
-            squares=np.concatenate([part.squares for part in listed]),
-            n_units=np.concatenate([part.n_units for part in listed]),
-        )
+        return OutcomeSums._combine(np.concatenate, parts)
 
     @staticmethod
     def stack(parts: Iterable[OutcomeSums]) -> OutcomeSums:
         """Put the sums of several judges along a new first axis."""
+        return OutcomeSums._combine(np.stack, parts)
+
+    @staticmethod
+    def _combine(how: Callable[..., Any], parts: Iterable[OutcomeSums]) -> OutcomeSums:
         listed = list(parts)
+        names = [each.name for each in fields(OutcomeSums)]
         return OutcomeSums(
-            counts=np.stack([part.counts for part in listed]),
-            weights=np.stack([part.weights for part in listed]),
-            squares=np.stack([part.squares for part in listed]),
-            n_units=np.stack([part.n_units for part in listed]),
+            **{name: how([getattr(part, name) for part in listed]) for name in names}
         )
 
 
@@ -164,45 +140,29 @@ def sum_outcomes(
     OutcomeSums
     """
     counts = np.stack([np.count_nonzero(outcomes == kind, axis=1) for kind in _OUTCOMES], axis=-1)
-    if clusters is not None:
-        return _sum_by_cluster(outcomes, counts, weights=weights, clusters=clusters)
-    if weights is None:
-        total, squared = counts.astype(np.float64), counts.astype(np.float64)
+    if weights is None and clusters is None:
+        total, n_units = counts.astype(np.float64), counts.sum(axis=-1)
+        squares = total[..., np.newaxis] * np.eye(3)
     else:
-        total = np.stack([(weights * (outcomes == kind)).sum(axis=1) for kind in _OUTCOMES], -1)
-        square = weights * weights
-        squared = np.stack([(square * (outcomes == kind)).sum(axis=1) for kind in _OUTCOMES], -1)
-    return OutcomeSums(
-        counts=counts,
-        weights=total,
-        squares=squared[..., np.newaxis] * np.eye(3),
-        n_units=counts.sum(axis=-1),
-    )
+        units = _weigh_units(outcomes, weights=weights, clusters=clusters)
+        total, n_units = units.sum(axis=-1), np.count_nonzero(units.any(axis=1), axis=-1)
+        squares = units @ units.swapaxes(1, 2)
+    return OutcomeSums(counts=counts, weights=total, squares=squares, n_units=n_units)
 
 
-def _sum_by_cluster(
+def _weigh_units(
     outcomes: NDArray[np.int8],
-    counts: NDArray[np.int64],
     *,
     weights: NDArray[np.float64] | None,
-    clusters: NDArray[np.intp],
-) -> OutcomeSums:
-    if not clusters.size:
-        zeros = np.zeros((len(counts), 3, 3))
-        n_units = np.zeros(len(counts), dtype=np.int64)
-        return OutcomeSums(counts=counts, weights=zeros[..., 0], squares=zeros, n_units=n_units)
-    starts = np.flatnonzero(np.concatenate([[True], clusters[1:] != clusters[:-1]]))
-    mass = np.ones(outcomes.shape) if weights is None else weights
-    units = np.stack(
-        [np.add.reduceat(mass * (outcomes == kind), starts, axis=1) for kind in _OUTCOMES], axis=-1
-    )
-    compared = np.add.reduceat((outcomes >= 0).astype(np.int64), starts, axis=1) > 0
-    return OutcomeSums(
-        counts=counts,
-        weights=units.sum(axis=1),
-        squares=np.einsum("jgr,jgs->jrs", units, units),
-        n_units=np.count_nonzero(compared, axis=1),
-    )
+    clusters: NDArray[np.intp] | None,
+) -> NDArray[np.float64]:
+    """Find the weight of each unit on each outcome, shape (n_annotators, 3, n_units)."""
+    mass = 1.0 if weights is None else weights
+    units = np.stack([mass * (outcomes == kind) for kind in _OUTCOMES], axis=1)
+    if clusters is None:
+        return units
+    starts = np.flatnonzero(np.diff(clusters, prepend=clusters[:1] - 1))
+    return np.add.reduceat(units, starts, axis=-1)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -254,16 +214,13 @@ class OutcomeUnits:
         OutcomeSums
             Of shape (n_resamples, n_annotators); its `counts` hold the number of units.
         """
-        shape = (len(times), self.weights.shape[1])
-        weights = (times @ _flat(self.weights)).reshape(*shape, 3)
+        weights = np.tensordot(times, self.weights, axes=1)
         if self._weigh_one:
             units, squares = weights.sum(axis=-1), weights[..., np.newaxis] * np.eye(3)
         else:
-            units = times @ self.n_units
-            squares = (times @ _flat(self.squares)).reshape(*shape, 3, 3)
+            units, squares = times @ self.n_units, np.tensordot(times, self.squares, axes=1)
         n_units = np.rint(units).astype(np.int64)
-        counts = np.zeros((*shape, 3), dtype=np.int64)
-        counts[..., 0] = n_units
+        counts = n_units[..., np.newaxis] * np.array([1, 0, 0])
         return OutcomeSums(counts=counts, weights=weights, squares=squares, n_units=n_units)
 
     @cached_property
@@ -303,91 +260,75 @@ class UnitCollector:
         """Take a block, shape (n_columns, n_items); its clusters are whole and ascending."""
         self._n_columns = len(outcomes)
         if weights is None and clusters is None:
-            words, copies = _distinct(_packed(outcomes))
+            words, copies = np.unique(_packed(outcomes), return_counts=True)
             self._words.append(words)
             self._copies.append(copies)
-            return
-        mass = np.ones(outcomes.shape) if weights is None else weights
-        rows = np.stack([mass * (outcomes == kind) for kind in range(3)], axis=-1)
-        if clusters is not None and clusters.size:
-            starts = np.flatnonzero(np.concatenate([[True], clusters[1:] != clusters[:-1]]))
-            rows = np.add.reduceat(rows, starts, axis=1)
-        self._rows.append(np.swapaxes(rows, 0, 1))
+        else:
+            units = _weigh_units(outcomes, weights=weights, clusters=clusters)
+            self._rows.append(units.transpose(2, 0, 1))
 
     def units(self) -> OutcomeUnits:
         """Return what was gathered, without the items or clusters that nobody meets."""
-        if not self._words:
+        most = _MOST_ROWS if self._n_columns <= _MANY_COLUMNS else _MOST_ROWS // 4
+        if self._words:
+            words, place = np.unique(np.concatenate(self._words), return_inverse=True)
+            copies = np.bincount(place, weights=np.concatenate(self._copies)).astype(np.int64)
+            outcomes = _unpacked(words, self._n_columns)
+            met = (outcomes >= 0).any(axis=0)
+            rows = outcomes[:, met, np.newaxis] == np.array(_OUTCOMES, dtype=np.int8)
+            rows, copies = rows.swapaxes(0, 1), copies[met]
+        else:
             rows = np.concatenate(self._rows or [np.zeros((0, self._n_columns, 3))])
             rows = rows[rows.any(axis=(1, 2))]
-            if len(rows) > self._most_rows:
-                return self._grouped(rows)
+            flat = rows.reshape(len(rows), 3 * self._n_columns)
             # sorted, so that the order and names of clusters decide nothing
-            flat = _flat(rows).round(_DECIMALS)
-            _, first, copies = np.unique(flat, axis=0, return_index=True, return_counts=True)
-            return _units(rows[first], copies)
-        words, copies = _distinct(np.concatenate(self._words), np.concatenate(self._copies))
-        outcomes = _unpacked(words, self._n_columns)
-        met = (outcomes >= 0).any(axis=1)
-        outcomes, copies = outcomes[met], copies[met]
-        if len(outcomes) > self._most_rows:
-            return self._grouped_items(outcomes, copies)
-        return _units((outcomes[..., np.newaxis] == np.arange(3)).astype(np.float64), copies)
+            if len(rows) <= most:
+                _, order, copies = np.unique(
+                    flat.round(_DECIMALS), axis=0, return_index=True, return_counts=True
+                )
+            else:
+                key = flat @ np.random.default_rng(self._seed).random(flat.shape[1])
+                order = np.argsort(key.round(_DECIMALS), kind="stable")
+                copies = np.ones(len(rows), dtype=np.int64)
+            rows = rows[order]
+        return _units(rows, copies) if len(rows) <= most else self._grouped(rows, copies, most)
 
-    @property
-    def _most_rows(self) -> int:
-        return _MOST_ROWS if self._n_columns <= _MANY_COLUMNS else _MOST_ROWS // 4
-
-    def _deal(self, n_units: int) -> NDArray[np.int64]:
+    def _grouped(
+        self, rows: NDArray[Any], copies: NDArray[np.int64], n_groups: int
+    ) -> OutcomeUnits:
         """Deal units into equal groups at random: sums of groups vary as their units do."""
-        return np.random.default_rng(self._seed).permutation(n_units) % self._most_rows
+        from scipy.sparse import csr_array
 
-    def _grouped(self, rows: NDArray[np.float64]) -> OutcomeUnits:
-        # dealt in the order of a random projection: the order of items and clusters decides nothing
-        flat = _flat(rows)
-        key = flat @ np.random.default_rng(self._seed).random(flat.shape[1])
-        group = np.empty(len(rows), dtype=np.int64)
-        group[np.argsort(key.round(_DECIMALS), kind="stable")] = self._deal(len(rows))
-        order = np.argsort(group, kind="stable")
-        starts = np.searchsorted(group[order], np.arange(self._most_rows))
-        single = _units(rows[order])
-        return OutcomeUnits(
-            weights=np.add.reduceat(single.weights, starts, axis=0),
-            squares=np.add.reduceat(single.squares, starts, axis=0),
-            n_units=np.add.reduceat(single.n_units, starts, axis=0),
-            copies=np.ones(self._most_rows, dtype=np.int64),
-            n_independent=len(rows),
-        )
-
-    def _grouped_items(self, outcomes: NDArray[np.int8], copies: NDArray[np.int64]) -> OutcomeUnits:
-        """Group items that weigh 1 by counting, without a row of floats for each."""
-        rows = np.repeat(np.arange(len(copies)), copies)
-        group = self._deal(len(rows))
-        shape = (self._most_rows, self._n_columns, 3)
-        weights = np.zeros(shape)
-        for column in range(self._n_columns):
-            kind = outcomes[rows, column]
-            here = kind >= 0
-            cell = group[here] * 3 + kind[here]
-            weights[:, column] = np.bincount(cell, minlength=shape[0] * 3).reshape(shape[0], 3)
+        n_units = int(copies.sum())
+        group = np.random.default_rng(self._seed).permutation(n_units) % n_groups
+        row = np.repeat(np.arange(len(rows)), copies)
+        times: Any = csr_array((np.ones(n_units), (group, row)), shape=(n_groups, len(rows)))
+        weights = np.empty((n_groups, self._n_columns, 3))
+        squares, n_met = np.empty((*weights.shape, 3)), np.empty(weights.shape[:2])
+        for column in range(self._n_columns):  # one by one, to bound memory
+            here = rows[:, column].astype(np.float64)
+            weights[:, column] = times @ here
+            if rows.dtype.kind == "f":
+                products = here[:, :, np.newaxis] * here[:, np.newaxis]
+                squares[:, column] = (times @ products.reshape(-1, 9)).reshape(-1, 3, 3)
+                n_met[:, column] = times @ here.any(axis=1)
+        if rows.dtype.kind != "f":
+            squares, n_met = weights[..., np.newaxis] * np.eye(3), weights.sum(axis=-1)
         return OutcomeUnits(
             weights=weights,
-            squares=weights[..., np.newaxis] * np.eye(3),
-            n_units=weights.sum(axis=-1),
-            copies=np.ones(self._most_rows, dtype=np.int64),
-            n_independent=len(rows),
+            squares=squares,
+            n_units=n_met,
+            copies=np.ones(n_groups, dtype=np.int64),
+            n_independent=n_units,
         )
 
 
-def _flat(rows: NDArray[np.float64]) -> NDArray[np.float64]:
-    return rows.reshape(len(rows), int(np.prod(rows.shape[1:])))  # -1 fails without rows
-
-
-def _units(rows: NDArray[np.float64], copies: NDArray[np.int64] | None = None) -> OutcomeUnits:
-    copies = np.ones(len(rows), dtype=np.int64) if copies is None else copies
+def _units(rows: NDArray[Any], copies: NDArray[np.int64]) -> OutcomeUnits:
+    weights = rows.astype(np.float64, order="C")
     return OutcomeUnits(
-        weights=rows,
-        squares=rows[..., :, np.newaxis] * rows[..., np.newaxis, :],
-        n_units=(rows.sum(axis=-1) > 0).astype(np.float64),
+        weights=weights,
+        squares=weights[..., :, np.newaxis] * weights[..., np.newaxis, :],
+        n_units=np.asarray(rows.any(axis=-1), dtype=np.float64),
         copies=copies,
         n_independent=int(copies.sum()),
     )
@@ -407,16 +348,6 @@ def _packed(outcomes: NDArray[np.int8]) -> NDArray[Any]:
 
 def _unpacked(words: NDArray[Any], n_columns: int) -> NDArray[np.int8]:
     if words.dtype.kind == "V":
-        return words.view(np.uint8).reshape(len(words), n_columns).astype(np.int8) - 1
-    shifts = np.arange(n_columns, dtype=np.uint64) * np.uint64(2)
-    return ((words[:, np.newaxis] >> shifts) & np.uint64(3)).astype(np.int8) - 1
-
-
-def _distinct(
-    words: NDArray[Any], copies: NDArray[np.int64] | None = None
-) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Return distinct words and how often each occurs."""
-    if copies is None:
-        return np.unique(words, return_counts=True)
-    distinct, where = np.unique(words, return_inverse=True)
-    return distinct, np.bincount(where, weights=copies, minlength=len(distinct)).astype(np.int64)
+        return words.view(np.uint8).reshape(-1, n_columns).T.astype(np.int8) - 1
+    shifts = np.arange(n_columns, dtype=np.uint64)[:, np.newaxis] * np.uint64(2)
+    return ((words >> shifts) & np.uint64(3)).astype(np.int8) - 1

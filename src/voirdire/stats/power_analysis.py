@@ -3,13 +3,12 @@ r"""How many items and annotators an examination needs: its power, simulated bef
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import combinations_with_replacement, islice, takewhile
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
-from scipy.special import stdtr
 
 from voirdire._types import EpsilonMode, Method
 from voirdire._validation import (
@@ -20,18 +19,19 @@ from voirdire._validation import (
     shorten,
 )
 from voirdire.errors import InputError
+from voirdire.records import as_plain
 from voirdire.stats.alignment import AccuracyScorer
 from voirdire.stats.comparison import HumanBlock
 from voirdire.stats.exact_test import exact_bounds
 from voirdire.stats.fdr import benjamini_yekutieli
 from voirdire.stats.figures import (
-    TestSettings,
+    MeanDifference,
     exact_counts,
     mean_difference,
     passes,
     t_test_p_values,
 )
-from voirdire.stats.noise_model import EVERYTHING, NoiseModel, ShareGiven, check_shares
+from voirdire.stats.noise_model import NoiseModel, check_shares
 from voirdire.stats.outcome import CONSTANT_LEVEL
 from voirdire.stats.outcome_sums import HUMAN_WINS, JUDGE_WINS, TIE, OutcomeSums
 
@@ -40,7 +40,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from voirdire.stats.noise_model import SimulatedLabels
+    from voirdire.stats.alignment import Scorer
+    from voirdire.stats.comparison import Raters
 
 __all__ = [
     "DEFAULT_EPSILONS",
@@ -48,11 +49,10 @@ __all__ = [
     "PowerGrid",
     "PowerResult",
     "PowerRow",
-    "PowerTally",
     "Route",
     "SmallestSize",
-    "StudySums",
     "power",
+    "resample_rows",
     "simulate_rows",
 ]
 
@@ -200,15 +200,14 @@ class PowerResult:
         for row in rows:
             curves.setdefault((row.n_annotators, row.epsilon), []).append(row)
         sizes = [_smallest_size(curve, wanted_power) for curve in curves.values()]
-        plans = [
-            _fewest_labels([size for size in sizes if size.epsilon == epsilon])
-            for epsilon in dict.fromkeys(row.epsilon for row in rows)
-        ]
+        plans: dict[float, SmallestSize] = {}
+        for size in sorted(sizes, key=lambda size: size.n_labels or math.inf):
+            plans.setdefault(size.epsilon, size)
         return PowerResult(
             rows=tuple(rows),
             wanted_power=wanted_power,
             smallest_sizes=tuple(sizes),
-            smallest_plans=tuple(plans),
+            smallest_plans=tuple(plans[epsilon] for epsilon in dict.fromkeys(e for _, e in curves)),
             **figures,
         )
 
@@ -246,16 +245,12 @@ class PowerResult:
 
     def _table(self) -> list[tuple[str, ...]]:
         """Give a head and a row per size, with a column per number of annotators and ε."""
-        columns = [(m, e) for m in self.annotators for e in self.epsilons]
-        head = ("items", *(f"{m} annotators, ε {e:g}" for m, e in columns))
-        powers = {(row.n_items, row.n_annotators, row.epsilon): row.power for row in self.rows}
-        return [
-            head,
-            *(
-                (f"{n:,}", *(f"{powers[n, m, e]:.2f}" for m, e in columns if (n, m, e) in powers))
-                for n in self.sizes
-            ),
-        ]
+        columns = [(m, epsilon) for m in self.annotators for epsilon in self.epsilons]
+        table = [("items", *(f"{m} annotators, ε {epsilon:g}" for m, epsilon in columns))]
+        for n_items in self.sizes:
+            powers = [row.power for row in self.rows if row.n_items == n_items]
+            table.append((f"{n_items:,}", *(f"{power:.2f}" for power in powers)))
+        return table
 
     def _plans(self) -> str:
         """Say the smallest plan at each margin."""
@@ -270,11 +265,8 @@ class PowerResult:
 
 
 def _smallest_size(curve: Sequence[PowerRow], wanted: float) -> SmallestSize:
-    found: PowerRow | None = None
-    for row in reversed(curve):
-        if row.power < wanted:
-            break
-        found = row
+    enough = list(takewhile(lambda row: row.power >= wanted, reversed(curve)))
+    found = enough[-1] if enough else None
     return SmallestSize(
         n_annotators=curve[0].n_annotators,
         epsilon=curve[0].epsilon,
@@ -282,10 +274,6 @@ def _smallest_size(curve: Sequence[PowerRow], wanted: float) -> SmallestSize:
         n_labels=None if found is None else found.n_labels,
         power=None if found is None else found.power,
     )
-
-
-def _fewest_labels(sizes: Sequence[SmallestSize]) -> SmallestSize:
-    return min(sizes, key=lambda size: float("inf") if size.n_labels is None else size.n_labels)
 
 
 def power(
@@ -413,102 +401,66 @@ def power(
         judge_kappa=model.judge_kappa,
         human_noise=model.human_noise,
         judge_noise=model.judge_noise,
-        settings={
-            "human_noise": model.human_noise,
-            "judge_noise": model.judge_noise,
-            "n_categories": model.n_categories,
-            "prevalences": None if shares is None else list(shares),
-        }
-        | grid.as_settings(),
+        settings=as_plain(model) | as_plain(grid),
     )
 
 
 @dataclass(frozen=True, kw_only=True)
 class PowerGrid:
-    """What a simulation is asked: sizes of study, the test, and how often.
+    """What a simulation is asked: sizes of study, ascending, the test, and how often."""
 
-    Attributes
-    ----------
-    sizes, annotators : tuple of int
-        Numbers of items and of annotators, ascending.
-    test : TestSettings
-        The test of every study.
-    wanted_power : float
-        In (0, 1).
-    n_simulations : int
-        Studies per number of annotators.
-    seed : int
-        Of the simulation.
-    """
-
-    sizes: tuple[int, ...]
-    annotators: tuple[int, ...]
-    test: TestSettings
+    n_items: tuple[int, ...]
+    n_annotators: tuple[int, ...]
+    epsilon: tuple[float, ...]
+    epsilon_mode: EpsilonMode
+    method: Method
+    false_discovery_rate: float
+    min_items: int
     wanted_power: float
     n_simulations: int
     seed: int
 
     @staticmethod
-    def of(
-        *,
-        n_items: int | Sequence[int],
-        n_annotators: int | Sequence[int],
-        epsilon: float | Sequence[float],
-        epsilon_mode: EpsilonMode,
-        method: Method,
-        false_discovery_rate: float,
-        min_items: int,
-        wanted_power: float,
-        n_simulations: int,
-        seed: int,
-        clustered: bool = False,
-    ) -> PowerGrid:
+    def of(**asked: Any) -> PowerGrid:
         """Check what was asked; the rules are those of `voirdire.power`."""
-        check_choice("method", method, Method)
-        if method == "exact" and clustered:
-            msg = "`method` must be 't' with clusters, got 'exact'."
+        grid = PowerGrid(
+            n_items=_counts("n_items", asked["n_items"]),
+            n_annotators=_counts("n_annotators", asked["n_annotators"]),
+            epsilon=tuple(dict.fromkeys(check_epsilons(asked["epsilon"]))),
+            epsilon_mode=check_choice("epsilon_mode", asked["epsilon_mode"], EpsilonMode),
+            method=check_choice("method", asked["method"], Method),
+            false_discovery_rate=check_fraction(
+                "false_discovery_rate", asked["false_discovery_rate"]
+            ),
+            min_items=check_count("min_items", asked["min_items"], minimum=2),
+            wanted_power=check_fraction("wanted_power", asked["wanted_power"]),
+            n_simulations=check_count("n_simulations", asked["n_simulations"], minimum=1),
+            seed=check_count("seed", asked["seed"], minimum=0),
+        )
+        most_items, most_annotators = grid.n_items[-1], grid.n_annotators[-1]
+        if most_items * most_annotators > _MOST_LABELS:
+            msg = (
+                f"`n_items` times `n_annotators` must be at most {_MOST_LABELS:,}, got "
+                f"{shorten(f'{most_items:,} times {most_annotators:,}')}. "
+                "Ask about smaller studies."
+            )
             raise InputError(msg)
-        test = TestSettings(
-            epsilons=np.asarray(tuple(dict.fromkeys(check_epsilons(epsilon)))),
-            mode=check_choice("epsilon_mode", epsilon_mode, EpsilonMode),
-            method=method,
-            design="clustered" if clustered else "items",
-            false_discovery_rate=check_fraction("false_discovery_rate", false_discovery_rate),
-            min_items=check_count("min_items", min_items, minimum=2),
-        )
-        sizes, annotators = _counts("n_items", n_items), _counts("n_annotators", n_annotators)
-        _check_memory(sizes, annotators, n_epsilons=len(test.epsilons))
-        return PowerGrid(
-            sizes=sizes,
-            annotators=annotators,
-            test=test,
-            wanted_power=check_fraction("wanted_power", wanted_power),
-            n_simulations=check_count("n_simulations", n_simulations, minimum=1),
-            seed=check_count("seed", seed, minimum=0),
-        )
+        if len(grid.n_items) * most_annotators * len(grid.epsilon) > _MOST_FIGURES:
+            msg = (
+                f"`n_items` must hold at most {_MOST_FIGURES:,} numbers times `n_annotators` times "
+                f"ε, got {len(grid.n_items):,} times {most_annotators:,} times "
+                f"{len(grid.epsilon):,}. Ask about fewer at once."
+            )
+            raise InputError(msg)
+        return grid
 
     def blocks(self) -> Iterator[tuple[int, int]]:
         """Split the simulations: number of the first, and how many, per block."""
-        n_items, n_annotators = self.sizes[-1], self.annotators[-1]
+        n_items, n_annotators = self.n_items[-1], self.n_annotators[-1]
         step = min(_ITEMS_AT_ONCE // n_items, _LABELS_AT_ONCE // (n_items * n_annotators))
         step = max(1, step)
         for start in range(0, self.n_simulations, step):
             yield start, min(step, self.n_simulations - start)
-
-    def as_settings(self) -> dict[str, Any]:
-        """Return what was asked as plain values."""
-        return {
-            "n_items": list(self.sizes),
-            "n_annotators": list(self.annotators),
-            "epsilon": self.test.epsilons.tolist(),
-            "epsilon_mode": self.test.mode,
-            "method": self.test.method,
-            "false_discovery_rate": self.test.false_discovery_rate,
-            "min_items": self.test.min_items,
-            "wanted_power": self.wanted_power,
-            "n_simulations": self.n_simulations,
-            "seed": self.seed,
-        }
 
 
 def _counts(name: str, value: int | Sequence[int]) -> tuple[int, ...]:
@@ -525,259 +477,280 @@ def _counts(name: str, value: int | Sequence[int]) -> tuple[int, ...]:
     return tuple(sorted({check_count(name, count, minimum=2) for count in given}))
 
 
-def _check_memory(sizes: tuple[int, ...], annotators: tuple[int, ...], *, n_epsilons: int) -> None:
-    """Refuse studies that are too large to be simulated one at a time."""
-    if sizes[-1] * annotators[-1] > _MOST_LABELS:
-        msg = (
-            f"`n_items` times `n_annotators` must be at most {_MOST_LABELS:,}, got "
-            f"{shorten(f'{sizes[-1]:,} times {annotators[-1]:,}')}. Ask about smaller studies."
-        )
-        raise InputError(msg)
-    if len(sizes) * annotators[-1] * n_epsilons > _MOST_FIGURES:
-        msg = (
-            f"`n_items` must hold at most {_MOST_FIGURES:,} numbers times `n_annotators` times "
-            f"ε, got {len(sizes):,} times {annotators[-1]:,} times {n_epsilons:,}. "
-            "Ask about fewer at once."
-        )
-        raise InputError(msg)
-
-
-@dataclass(frozen=True, kw_only=True)
-class StudySums:
-    """What the outcomes of simulated studies follow from.
-
-    Attributes
-    ----------
-    judge : OutcomeSums
-        Of shape (n_studies, n_sizes, n_annotators).
-    gain_p_values : ndarray of float, shape (n_studies, n_sizes)
-        Of the judge being no closer to the annotators than the best constant answer.
-    """
-
-    judge: OutcomeSums
-    gain_p_values: NDArray[np.float64]
-
-    @staticmethod
-    def of(
-        judge: NDArray[np.int8], constants: Iterable[NDArray[np.int8]], sizes: Sequence[int]
-    ) -> StudySums:
-        """Sum outcomes of shape (n_annotators, n_studies, n_items), for every size in one pass."""
-        starts = [0, *sizes[:-1]]
-
-        def sum_up(values: NDArray[Any], kind: Any) -> NDArray[Any]:
-            used = values[..., : sizes[-1]]
-            return np.add.reduceat(used, starts, axis=-1, dtype=kind).cumsum(axis=-1)
-
-        counts = np.stack(
-            [
-                sum_up((judge == kind).view(np.uint8), np.int64).transpose(1, 2, 0)
-                for kind in (JUDGE_WINS, TIE, HUMAN_WINS)
-            ],
-            axis=-1,
-        )
-        weights = counts.astype(np.float64)
-        sums = OutcomeSums(
-            counts=counts,
-            weights=weights,
-            squares=weights[..., np.newaxis] * np.eye(3),
-            n_units=counts.sum(axis=-1),
-        )
-
-        def moments(gains: NDArray[np.float64], met: NDArray[np.bool_]) -> Moments:
-            n_met = sum_up(met.view(np.uint8), np.float64)
-            total, squares = sum_up(gains, np.float64), sum_up(gains * gains, np.float64)
-            return Moments(n_items=n_met, n_units=n_met, total=total, squares=squares)
-
-        return StudySums(
-            judge=sums, gain_p_values=gain_p_values(judge, constants, sums, sum_up, moments)
-        )
-
-
-@dataclass(frozen=True, kw_only=True)
-class Moments:
-    """Sums over items of a judge's gain, arrays over studies and sizes.
-
-    `squares` are those of the items' or clusters' totals; with clusters `mixed` and `sizes` are
-    the sums of a cluster's total times its items, and of its items squared.
-    """
-
-    n_items: NDArray[np.float64]
-    n_units: NDArray[np.float64]
-    total: NDArray[np.float64]
-    squares: NDArray[np.float64]
-    mixed: NDArray[np.float64] | None = None
-    sizes: NDArray[np.float64] | None = None
-
-    def p_values(self) -> NDArray[np.float64]:
-        """Test the mean above 0 by a paired t-test, one-sided."""
-        mixed = self.total if self.mixed is None else self.mixed
-        sizes = self.n_items if self.sizes is None else self.sizes
-        with np.errstate(divide="ignore", invalid="ignore"):
-            mean = self.total / self.n_items
-            spread = self.squares - 2 * mean * mixed + mean**2 * sizes
-            spread = np.where(spread <= 1e-12 * np.maximum(self.squares, 1.0), 0.0, spread)
-            error = np.sqrt(self.n_units / (self.n_units - 1) * spread) / self.n_items
-            p_values = stdtr(self.n_units - 1, -mean / error)
-            certain = np.where(mean > 1e-12, 0.0, 1.0)
-        return np.where(error == 0, certain, p_values)
-
-
-def gain_p_values(
-    judge: NDArray[np.int8],
-    constants: Iterable[NDArray[np.int8]],
-    sums: OutcomeSums,
-    sum_up: Callable[[NDArray[Any], Any], NDArray[Any]],
-    moments: Callable[[NDArray[np.float64], NDArray[np.bool_]], Moments],
-) -> NDArray[np.float64]:
-    """Test the judge against the constant with the largest ρ, in every study and at every size.
-
-    By the paired t-test of the items' means over annotators; nan without a constant.
-    """
-    compared = judge >= 0
-    n_met = np.maximum(np.count_nonzero(compared, axis=0), 1)
-    ahead = judge.view(np.uint8) < HUMAN_WINS
-    best = np.full(sums.n_units.shape[:-1], -np.inf)
-    p_values = np.full(best.shape, np.nan)
-    for constant in constants:
-        won = (constant.view(np.uint8) < HUMAN_WINS) & compared
-        wins = sum_up(won.view(np.uint8), np.float64).transpose(1, 2, 0)
-        advantage = (wins / np.maximum(sums.n_items, 1)).mean(axis=-1)
-        gap = np.subtract(ahead, won, dtype=np.int8).sum(axis=0, dtype=np.int64)
-        found = moments(gap / n_met, np.asarray(compared.any(axis=0))).p_values()
-        p_values = np.where(advantage > best, found, p_values)
-        best = np.maximum(best, advantage)
-    return p_values
-
-
-class PowerTally:
-    """How many studies with some number of annotators were passed, by size and ε."""
-
-    def __init__(self, grid: PowerGrid) -> None:
-        self._grid = grid
-        shape = (len(grid.sizes), len(grid.test.epsilons))
-        self._n_passed = np.zeros(shape, dtype=np.int64)
-        self._n_won = np.zeros(shape, dtype=np.int64)
-        self._n_defined = np.zeros(shape, dtype=np.int64)
-        self._rate_sum = np.zeros(shape)
-        self._n_studies = 0
-
-    def add(self, sums: StudySums) -> None:
-        """Count studies."""
-        test = self._grid.test
-        exact = _winning_rates(sums.judge, test, is_exact=True)
-        is_exact = test.method == "exact"
-        rates = exact if is_exact else _winning_rates(sums.judge, test, is_exact=False)
-        above = (sums.gain_p_values <= CONSTANT_LEVEL)[..., np.newaxis]
-        self._n_studies += len(rates)
-        self._n_passed += np.count_nonzero(passes(exact) & above, axis=0)
-        self._n_won += np.count_nonzero(passes(rates), axis=0)
-        self._n_defined += np.count_nonzero(~np.isnan(rates), axis=0)
-        self._rate_sum += np.nansum(rates, axis=0)
-
-    def rows(self, n_annotators: int, *, route: Route, label_share: float = 1.0) -> list[PowerRow]:
-        """Report the counts, size by size."""
-        rows = []
-        for place, n_items in enumerate(self._grid.sizes):
-            for position, epsilon in enumerate(self._grid.test.epsilons.tolist()):
-                share = int(self._n_passed[place, position]) / self._n_studies
-                n_defined = int(self._n_defined[place, position])
-                reason = None
-                if not n_defined:
-                    reason = (
-                        f"no annotator has the {self._grid.test.min_items} items of `min_items`"
-                    )
-                rows.append(
-                    PowerRow(
-                        n_items=n_items,
-                        n_annotators=n_annotators,
-                        epsilon=epsilon,
-                        power=share,
-                        standard_error=math.sqrt(share * (1 - share) / self._n_studies),
-                        winning_rate_power=int(self._n_won[place, position]) / self._n_studies,
-                        winning_rate=float(self._rate_sum[place, position]) / n_defined
-                        if n_defined
-                        else math.nan,
-                        n_simulations=self._n_studies,
-                        route=route,
-                        label_share=label_share,
-                        n_labels=round(n_items * n_annotators * label_share),
-                        reason=reason,
-                    )
-                )
-        return rows
-
-
-def _winning_rates(sums: OutcomeSums, test: TestSettings, *, is_exact: bool) -> NDArray[np.float64]:
-    """Find ω of every study, as `compute_figures` does: shape (n_studies, n_sizes, n_epsilons)."""
-    tested = sums.n_items >= test.min_items
-    p_values = None
-    if not is_exact or test.design == "clustered":
-        p_values = t_test_p_values(
-            mean_difference(sums, test.epsilons, mode=test.mode, design=test.design)
-        )
-    if is_exact:
-        counts = sums.counts if test.design == "items" else exact_counts(sums)
-        bounds = exact_bounds(
-            counts, test.epsilons, mode=test.mode, false_discovery_rate=test.false_discovery_rate
-        )
-        p_values = bounds if p_values is None else np.maximum(bounds, p_values)
-    # An undefined p-value of a tested annotator speaks for nobody: it counts as 1.
-    family = np.where(np.isnan(p_values), 1.0, p_values)  # type: ignore[arg-type]
-    family[np.broadcast_to(~tested[..., np.newaxis, :], family.shape)] = np.nan
-    rejected = benjamini_yekutieli(family, false_discovery_rate=test.false_discovery_rate)
-    n_tested = np.count_nonzero(tested, axis=-1)[..., np.newaxis]
-    won = np.count_nonzero(rejected, axis=-1)
-    return np.divide(won, n_tested, out=np.full(won.shape, np.nan), where=n_tested > 0)
-
-
 def simulate_rows(
     model: NoiseModel,
     grid: PowerGrid,
     *,
     route: Route,
     annotators: Sequence[int] | None = None,
-    given: ShareGiven = EVERYTHING,
+    label_share: float = 1.0,
+    judge_share: float = 1.0,
 ) -> list[PowerRow]:
     """Simulate studies from a noise model, with gaps, for some numbers of annotators or all."""
-    wanted = grid.annotators if annotators is None else tuple(annotators)
-    tallies = {n_annotators: PowerTally(grid) for n_annotators in wanted}
+    wanted = annotators or grid.n_annotators
+    n_items = grid.n_items[-1]
+    counts: dict[int, Any] = dict.fromkeys(wanted, 0)
     for start, n_studies in grid.blocks():
         labels = model.draw(
             np.random.default_rng([grid.seed, start]),
             n_studies=n_studies,
-            n_items=grid.sizes[-1],
+            n_items=n_items,
             n_annotators=max(wanted),
         )
         # another stream than that of the labels, which are the same with and without gaps
-        labels = given.thin(labels, np.random.default_rng([grid.seed, start, 1]))
-        constants = _frequent_labels(labels, model.n_categories)
-        for n_annotators, tally in tallies.items():
-            humans = labels.humans[..., :n_annotators].reshape(-1, n_annotators)
-            block = HumanBlock(humans, scorer=AccuracyScorer(model.n_categories, n_annotators))
-            shape = (n_annotators, *labels.judge.shape)
-            judge = block.outcomes(labels.judge.ravel()).reshape(shape)
-            others = (
-                block.outcomes(np.repeat(constant, grid.sizes[-1])).reshape(shape)
-                for constant in constants.T
-            )
-            tally.add(StudySums.of(judge, others, grid.sizes))
+        rng = np.random.default_rng([grid.seed, start, 1])
+        judge = _with_gaps(labels.judge, judge_share, rng)
+        # annotator by annotator, so that fewer of them stay the first of more
+        humans = _with_gaps(np.moveaxis(labels.humans, -1, 0), label_share, rng)
+        constants = _frequent_labels(humans, model.n_categories)
+        answers = [judge, *(np.broadcast_to(label[:, None], judge.shape) for label in constants)]
+        for m in wanted:
+            columns = humans[:m].reshape(m, -1).T
+            block = HumanBlock(columns, scorer=AccuracyScorer(model.n_categories, m))
+            outcomes = (block.outcomes(each.ravel()).reshape(m, *judge.shape) for each in answers)
+            counts[m] += _count_studies(outcomes, grid)
     return [
         row
-        for m, tally in tallies.items()
-        for row in tally.rows(m, route=route, label_share=given.humans)
+        for m in wanted
+        for row in _rows(counts[m], grid, m, route=route, label_share=label_share)
     ]
 
 
-def _frequent_labels(labels: SimulatedLabels, n_categories: int) -> NDArray[Any]:
-    """Find the labels that annotators give most often in each study, shape (n_studies, n)."""
-    n_studies = len(labels.judge)
+def _with_gaps(labels: NDArray[Any], share_given: float, rng: np.random.Generator) -> NDArray[Any]:
+    """Set labels to -1, missing, at random."""
+    if share_given == 1:
+        return labels
+    given = rng.random(labels.shape, dtype=np.float32) < share_given
+    return np.where(given, labels, labels.dtype.type(-1))
+
+
+def _frequent_labels(humans: NDArray[Any], n_categories: int) -> NDArray[Any]:
+    """Find the labels that annotators give most often in each study, shape (n, n_studies)."""
+    n_studies = humans.shape[1]
     if n_categories <= _MOST_CONSTANTS:
-        return np.tile(np.arange(n_categories, dtype=labels.judge.dtype), (n_studies, 1))
-    return np.stack(
-        [
-            np.argpartition(
-                -np.bincount(codes[codes >= 0], minlength=n_categories), _MOST_CONSTANTS
-            )
-            for codes in labels.humans.reshape(n_studies, -1)
+        found = np.tile(np.arange(n_categories)[:, np.newaxis], n_studies)
+    else:
+        counts = [
+            np.bincount(codes[codes >= 0], minlength=n_categories)
+            for codes in np.moveaxis(humans, 1, 0)
         ]
-    )[:, :_MOST_CONSTANTS].astype(labels.judge.dtype)
+        found = np.argpartition(-np.array(counts), _MOST_CONSTANTS)[:, :_MOST_CONSTANTS].T
+    return found.astype(humans.dtype)
+
+
+def resample_rows(
+    pilot: Raters, scorer: Scorer, grid: PowerGrid, *, n_annotators: int, label_share: float
+) -> list[PowerRow]:
+    """Find the power of studies with no more annotators than the pilot had.
+
+    Every study draws some of the annotators, and items (or whole clusters of items) with
+    replacement. Its first items are the smaller studies. The pilot's first judge is examined; the
+    others are the constant answers.
+    """
+    counts: Any = 0
+    everyone = np.arange(pilot.humans.shape[1])
+    for start, n_studies in grid.blocks():
+        rng = np.random.default_rng([grid.seed, start, n_annotators])
+        drawn = rng.permuted(np.tile(everyone, (n_studies, 1)), axis=1)[:, :n_annotators]
+        panels, which = np.unique(np.sort(drawn, axis=1), axis=0, return_inverse=True)
+        blocks = [HumanBlock(pilot.humans[:, panel], scorer=scorer) for panel in panels]
+        items, clusters = _draw_items(rng, pilot, n_studies, grid.n_items[-1])
+        items += which.reshape(-1, 1) * len(pilot.humans)
+        compared = (
+            np.concatenate([block.outcomes(answers) for block in blocks], axis=1)
+            for answers in pilot.judges.T
+        )
+        outcomes = (each.take(items, axis=1) for each in compared)
+        counts += _count_studies(outcomes, grid, clusters)
+    return _rows(counts, grid, n_annotators, route="resampling", label_share=label_share)
+
+
+def _draw_items(
+    rng: np.random.Generator, pilot: Raters, n_studies: int, n_items: int
+) -> tuple[NDArray[np.intp], NDArray[np.intp] | None]:
+    """Draw items for every study, and, with clusters, the unit to which each then belongs."""
+    if pilot.clusters is None:
+        return rng.integers(len(pilot.humans), size=(n_studies, n_items)), None
+    order = np.argsort(pilot.clusters, kind="stable")
+    sizes = np.unique(pilot.clusters, return_counts=True)[1]
+    starts = np.cumsum(sizes) - sizes
+    drawn = rng.integers(len(sizes), size=(n_studies, -(-n_items // int(sizes.min()))))
+    ends = np.cumsum(sizes[drawn])
+    begins = ends - sizes[drawn].ravel()
+    places = begins.reshape(drawn.shape)[:, :1] + np.arange(n_items)
+    units = np.searchsorted(ends, places, side="right")
+    return order[starts[drawn.ravel()[units]] + places - begins[units]], units
+
+
+def _count_studies(
+    outcomes: Iterator[NDArray[np.int8]],
+    grid: PowerGrid,
+    clusters: NDArray[np.intp] | None = None,
+) -> NDArray[np.float64]:
+    """Examine simulated studies: how many pass, reach ω .5, and have an ω, and the sum of ω.
+
+    `outcomes` are the judge's and then those of constant answers, of shape (n_annotators,
+    n_studies, n_items); items of a study with the same number in `clusters` are one unit. The
+    shape is (4, n_sizes, n_epsilons).
+    """
+    judge = next(outcomes)
+    first = _FirstItems(grid.n_items, clusters)
+    sums = _sum_outcomes(judge, first)
+    above = _gain_p_values(judge, outcomes, sums.n_items, first) <= CONSTANT_LEVEL
+    rates = exact = _winning_rates(sums, grid, first, method="exact")
+    if grid.method != "exact":
+        rates = _winning_rates(sums, grid, first, method=grid.method)
+    passed = passes(exact) & above[..., np.newaxis]
+    counted = [passed, passes(rates), ~np.isnan(rates), np.nan_to_num(rates)]
+    return np.stack([each.sum(axis=0, dtype=np.float64) for each in counted])
+
+
+def _rows(
+    counts: NDArray[np.float64],
+    grid: PowerGrid,
+    n_annotators: int,
+    *,
+    route: Route,
+    label_share: float,
+) -> list[PowerRow]:
+    """Report what was counted, size by size."""
+    n = grid.n_simulations
+    reason = f"no annotator has the {grid.min_items} items of `min_items`"
+    return [
+        PowerRow(
+            n_items=n_items,
+            n_annotators=n_annotators,
+            epsilon=epsilon,
+            power=passed / n,
+            standard_error=math.sqrt(passed / n * (1 - passed / n) / n),
+            winning_rate_power=won / n,
+            winning_rate=total / defined if defined else math.nan,
+            n_simulations=n,
+            route=route,
+            label_share=label_share,
+            n_labels=round(n_items * n_annotators * label_share),
+            reason=None if defined else reason,
+        )
+        for n_items, of_size in zip(grid.n_items, np.moveaxis(counts, 0, -1).tolist(), strict=True)
+        for epsilon, (passed, won, defined, total) in zip(grid.epsilon, of_size, strict=True)
+    ]
+
+
+class _FirstItems:
+    """Sums over the first items of each study, for every size of study in one pass.
+
+    The square of a cluster's sum grows by x² + 2xy with an item x after others that sum to y: so
+    second moments over clusters are sums over items too, also where a size cuts through a cluster.
+    """
+
+    def __init__(self, sizes: Sequence[int], clusters: NDArray[np.intp] | None) -> None:
+        self._starts = [0, *sizes[:-1]]
+        self.clustered = clusters is not None
+        if clusters is not None:
+            opens = np.diff(clusters, axis=1, prepend=-1) != 0
+            places = np.where(opens, np.arange(clusters.shape[1]), 0)
+            self._opening = np.maximum.accumulate(places, axis=1)
+
+    def total(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Sum values over items, the last axis."""
+        kind = np.float64 if values.dtype.kind == "f" else np.int32
+        return np.add.reduceat(values, self._starts, axis=-1, dtype=kind).cumsum(axis=-1)
+
+    def second_moments(self, *values: NDArray[Any]) -> list[list[NDArray[Any]]]:
+        """Sum the products of any two values, each of which is summed within clusters first."""
+        earlier = [self._earlier(value) for value in values] if self.clustered else []
+        found: list[list[Any]] = [[None] * len(values) for _ in values]
+        for one, other in combinations_with_replacement(range(len(values)), 2):
+            grown = values[one] * values[other]
+            if self.clustered:
+                grown = grown + earlier[one] * values[other] + values[one] * earlier[other]
+            found[one][other] = found[other][one] = self.total(grown)
+        return found
+
+    def count_units(self, met: NDArray[np.bool_]) -> NDArray[Any]:
+        """Count the items, or the clusters, of which any item is met."""
+        return self.total(met & (self._earlier(met) == 0) if self.clustered else met)
+
+    def _earlier(self, values: NDArray[Any]) -> NDArray[np.float64]:
+        """Sum what stands before each item in its cluster."""
+        before = values.cumsum(axis=-1, dtype=np.float64) - values
+        opening = np.broadcast_to(self._opening, values.shape)
+        return before - np.take_along_axis(before, opening, axis=-1)
+
+
+def _sum_outcomes(judge: NDArray[np.int8], first: _FirstItems) -> OutcomeSums:
+    """Sum outcomes for studies of every size, shape (n_studies, n_sizes, n_annotators)."""
+    kinds = [judge == kind for kind in (JUDGE_WINS, TIE, HUMAN_WINS)]
+    counts = np.array([first.total(kind) for kind in kinds], dtype=np.int64).transpose(2, 3, 1, 0)
+    weights, n_units = counts.astype(np.float64), counts.sum(axis=-1)
+    squares = weights[..., np.newaxis] * np.eye(3)
+    if first.clustered:
+        squares = np.array(first.second_moments(*kinds)).transpose(3, 4, 2, 0, 1)
+        n_units = first.count_units(judge >= 0).transpose(1, 2, 0).astype(np.int64)
+    return OutcomeSums(counts=counts, weights=weights, squares=squares, n_units=n_units)
+
+
+def _gain_p_values(
+    judge: NDArray[np.int8],
+    constants: Iterable[NDArray[np.int8]],
+    n_compared: NDArray[np.int64],
+    first: _FirstItems,
+) -> NDArray[np.float64]:
+    """Test the judge against the constant with the largest ρ, in every study and at every size.
+
+    By the one-sided paired t-test of the items' means over annotators; nan without a constant.
+    """
+    compared = judge >= 0
+    met = np.asarray(compared.any(axis=0))
+    n_annotators = np.maximum(compared.sum(axis=0, dtype=np.int32), 1)
+    ahead = judge.view(np.uint8) < HUMAN_WINS
+    n_items, n_units = first.total(met), first.count_units(met)
+    best = np.full(n_items.shape, -np.inf)
+    mean, error = np.full((2, *n_items.shape), np.nan)
+    for constant in constants:
+        won = (constant.view(np.uint8) < HUMAN_WINS) & compared
+        wins = first.total(won).transpose(1, 2, 0)
+        advantage = (wins / np.maximum(n_compared, 1)).mean(axis=-1)
+        gap = np.subtract(ahead, won, dtype=np.int8).sum(axis=0, dtype=np.int32)
+        (squares, mixed), (_, sizes) = first.second_moments(gap / n_annotators, met)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            gain = first.total(gap / n_annotators) / n_items
+            spread = squares - 2 * gain * mixed + gain**2 * sizes
+            spread = np.where(spread <= 1e-12 * np.maximum(squares, 1.0), 0.0, spread)
+            found = np.sqrt(n_units / (n_units - 1) * spread) / n_items
+        mean = np.where(advantage > best, gain, mean)
+        error = np.where(advantage > best, found, error)
+        best = np.maximum(best, advantage)
+    return t_test_p_values(
+        MeanDifference(
+            mean=-mean, standard_error=error, degrees_of_freedom=n_units - 1, target=np.zeros(1)
+        )
+    )
+
+
+def _winning_rates(
+    sums: OutcomeSums, grid: PowerGrid, first: _FirstItems, *, method: Method
+) -> NDArray[np.float64]:
+    """Find ω of every study, as `compute_figures` does: shape (..., n_epsilons)."""
+    epsilons, rate = np.asarray(grid.epsilon), grid.false_discovery_rate
+    tested = sums.n_items >= grid.min_items
+    p_values: Any = 0.0
+    if method == "t" or first.clustered:
+        p_values = t_test_p_values(
+            mean_difference(sums, epsilons, mode=grid.epsilon_mode, design="clustered")
+        )
+    if method == "exact":
+        bounds = exact_bounds(
+            exact_counts(sums),
+            epsilons,
+            tested=tested,
+            mode=grid.epsilon_mode,
+            false_discovery_rate=rate,
+        )
+        p_values = np.maximum(bounds, p_values)
+    # An undefined p-value of a tested annotator speaks for nobody: it counts as 1.
+    family = np.where(np.isnan(p_values), 1.0, p_values)
+    family[np.broadcast_to(~tested[..., np.newaxis, :], family.shape)] = np.nan
+    won = np.count_nonzero(benjamini_yekutieli(family, false_discovery_rate=rate), axis=-1)
+    n_tested = np.count_nonzero(tested, axis=-1)[..., np.newaxis]
+    return np.divide(won, n_tested, out=np.full(won.shape, np.nan), where=n_tested > 0)

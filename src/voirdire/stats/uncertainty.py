@@ -95,99 +95,45 @@ def bootstrap_judge(
     list of Uncertainty
         One per ε.
     """
-    n_epsilons = len(settings.epsilons)
     halves = [tested] if tested_lost is None else [tested, tested_lost]
     kept = units.columns(np.concatenate(halves))
-    n_units = kept.n_independent
-    reason = _why_not(n_units, tested)
-    if reason is not None:
-        return [_blank(reason, n_units, settings, resampling)] * n_epsilons
     n_tested = int(np.count_nonzero(tested))
-    estimates = _advantages(kept, n_tested)
-    plain = [_without_exclusion(settings, who) for who in halves]
-    draws, passes = _resample(kept, n_tested, plain, resampling)
-    shares = _shares(kept, n_tested)
-    intervals = [
-        _interval(
-            estimates[which],
-            draws[which],
-            influence=_influence(kept, n_tested, which),
-            shares=shares,
-            units=kept,
-            resampling=resampling,
-        )
-        for which in range(2)
-    ]
+    nan = float("nan")
+    intervals, stability = [(nan, nan), (nan, nan)], np.full(len(settings.epsilons), nan)
+    reason = None
+    if not n_tested:
+        reason = "no annotator has enough items"
+    elif kept.n_independent < 2:
+        reason = "fewer than two units to resample"
+    else:
+        # whoever is left is tested: who that is was decided on the whole data
+        quality = [None if settings.quality is None else settings.quality[who] for who in halves]
+        plans = [replace(settings, quality=q, excluded=None, min_items=1) for q in quality]
+        draws, stability = _resample(kept, n_tested, plans, resampling)
+        intervals = [
+            _interval(kept, n_tested, kinds, drawn, resampling)
+            for kinds, drawn in zip(_WINS, draws, strict=True)
+        ]
+        if np.isnan(intervals).any():
+            reason = "all units have the same outcomes"
+        elif np.isnan(stability).any():
+            which = "the exact test" if settings.method == "exact" else "a family of all judges"
+            reason = f"stability is not computed under {which}"
     return [
         Uncertainty(
             advantage_low=intervals[0][0],
             advantage_high=intervals[0][1],
             human_advantage_low=intervals[1][0],
             human_advantage_high=intervals[1][1],
-            stability=float(passes[number]),
+            stability=share,
             confidence_level=resampling.confidence_level,
             n_resamples=resampling.n_resamples,
-            n_units=n_units,
+            n_units=kept.n_independent,
             clustered=settings.design == "clustered",
-            reason=_what_is_missing(intervals, passes[number], settings),
+            reason=reason,
         )
-        for number in range(n_epsilons)
+        for share in stability.tolist()
     ]
-
-
-def _why_not(n_units: int, tested: NDArray[np.bool_]) -> str | None:
-    if not tested.any():
-        return "no annotator has enough items"
-    return "fewer than two units to resample" if n_units < 2 else None
-
-
-def _is_undefined(settings: TestSettings) -> bool:
-    """Tell a test that is not made again for every resample of one judge."""
-    return settings.method == "exact" or settings.family == "judges"
-
-
-def _what_is_missing(
-    intervals: list[tuple[float, float]], passes: float, settings: TestSettings
-) -> str | None:
-    if np.isnan(intervals).any():
-        return "all units have the same outcomes"
-    if not np.isnan(passes):
-        return None
-    which = "the exact test" if settings.method == "exact" else "a family of all judges"
-    return f"stability is not computed under {which}"
-
-
-def _blank(
-    reason: str, n_units: int, settings: TestSettings, resampling: Resampling
-) -> Uncertainty:
-    undefined = float("nan")
-    return Uncertainty(
-        advantage_low=undefined,
-        advantage_high=undefined,
-        human_advantage_low=undefined,
-        human_advantage_high=undefined,
-        stability=undefined,
-        confidence_level=resampling.confidence_level,
-        n_resamples=resampling.n_resamples,
-        n_units=n_units,
-        clustered=settings.design == "clustered",
-        reason=reason,
-    )
-
-
-def _without_exclusion(settings: TestSettings, tested: NDArray[np.bool_]) -> TestSettings:
-    """Test whoever is left: who that is was decided on the whole data."""
-    quality = None if settings.quality is None else settings.quality[tested]
-    return replace(settings, quality=quality, excluded=None, min_items=1)
-
-
-def _advantages(units: OutcomeUnits, n_tested: int) -> tuple[float, float]:
-    """ρ of the judge and the mean ρ of the annotators, on all units."""
-    sums = np.tensordot(units.copies.astype(np.float64), units.weights[:, :n_tested], axes=1)
-    judge, human = (
-        float((sums[:, kinds].sum(axis=-1) / sums.sum(axis=-1)).mean()) for kinds in _WINS
-    )
-    return judge, human
 
 
 def _resample(
@@ -234,45 +180,38 @@ def draw_times(
 def _n_passed(
     sums: OutcomeSums, n_tested: int, settings: Sequence[TestSettings]
 ) -> NDArray[np.float64]:
-    """Count the resamples that pass at each ε, with failures dropped and lost."""
-    if _is_undefined(settings[0]):
+    """Count the resamples that pass at each ε, with failures dropped and lost.
+
+    Undefined for a test that is not made again for every resample of one judge.
+    """
+    if settings[0].method == "exact" or settings[0].family == "judges":
         return np.full(len(settings[0].epsilons), np.nan)
     halves = (slice(0, n_tested), slice(n_tested, None))
     passed = [
-        Figures(sums.columns(half), plan).passed
+        Figures(sums.rows((slice(None), half)), plan).passed
         for half, plan in zip(halves, settings, strict=False)
     ]
     return np.count_nonzero(np.all(passed, axis=0), axis=0).astype(np.float64)
 
 
-def _influence(units: OutcomeUnits, n_tested: int, which: int) -> NDArray[np.float64]:
-    """Differentiate ρ of the judge (0) or the annotators (1) by each row's number of copies."""
-    weights = units.weights[:, :n_tested]
-    mass = weights.sum(axis=-1)
-    won = weights[..., _WINS[which]].sum(axis=-1)
-    copies = units.copies.astype(np.float64)
-    total = copies @ mass
-    return ((won - mass * (copies @ won / total)) / total).mean(axis=1)
-
-
-def _shares(units: OutcomeUnits, n_tested: int) -> NDArray[np.float64]:
-    """How much of ρ one unit of each row decides; over all units these sum to 1."""
-    mass = units.weights[:, :n_tested].sum(axis=-1)
-    return (mass / (units.copies.astype(np.float64) @ mass)).mean(axis=1)
-
-
 def _interval(
-    estimate: float,
-    draws: NDArray[np.float64],
-    *,
-    influence: NDArray[np.float64],
-    shares: NDArray[np.float64],
     units: OutcomeUnits,
+    n_tested: int,
+    kinds: slice,
+    draws: NDArray[np.float64],
     resampling: Resampling,
 ) -> tuple[float, float]:
     """BCa interval with widened tails; one-sided where every unit agrees with every other."""
-    tail = (1 - resampling.confidence_level) / 2
     copies = units.copies.astype(np.float64)
+    weights = units.weights[:, :n_tested]
+    mass, won = weights.sum(axis=-1), weights[..., kinds].sum(axis=-1)
+    total = copies @ mass
+    rates = copies @ won / total
+    estimate = float(rates.mean())
+    # the derivative of ρ by each row's number of copies, and how much of ρ one copy decides
+    influence = ((won - mass * rates) / total).mean(axis=1)
+    shares = (mass / total).mean(axis=1)
+    tail = (1 - resampling.confidence_level) / 2
     spread = float(copies @ influence**2)
     if spread <= 1e-24:
         grouped = units.n_independent / copies.sum()  # units that one copy of a row stands for

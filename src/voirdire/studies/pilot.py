@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from voirdire._validation import shorten
 from voirdire.errors import InputError
+from voirdire.records import as_plain
 from voirdire.stats.alignment import make_scorer
-from voirdire.stats.comparison import frequent_labels
-from voirdire.stats.noise_model import PooledKappas, noise_from_kappas, pooled_kappas
-from voirdire.stats.pilot_studies import PilotLabels, resample_rows
+from voirdire.stats.comparison import Raters, frequent_labels
+from voirdire.stats.noise_model import fit_noise_model, pooled_kappas
 from voirdire.stats.power_analysis import (
     DEFAULT_EPSILONS,
     DEFAULT_SIZES,
     PowerGrid,
     PowerResult,
+    resample_rows,
     simulate_rows,
 )
 from voirdire.studies.aligning import align
@@ -32,13 +33,13 @@ if TYPE_CHECKING:
     from voirdire._types import AlignmentName, EpsilonMode, Method
     from voirdire.io import LabelTable
     from voirdire.stats.noise_model import NoiseModel
+    from voirdire.stats.power_analysis import PowerRow
     from voirdire.studies.aligning import LabelMatrix
 
 __all__ = ["power_from_pilot"]
 
 _FEW_ITEMS = 50
 _FEW_CLUSTERS = 20
-_NOMINAL = ("boolean", "choice")
 
 
 def power_from_pilot(
@@ -127,20 +128,32 @@ def power_from_pilot(
     >>> [(size.n_annotators, size.n_items) for size in result.smallest_sizes]
     [(3, 150), (5, 150)]
     """
-    _check_kinds(humans, judges, alignment)
-    question = _one_question(humans, question)
+    check_alignment(alignment)
+    if humans.kind != judges.kind:
+        msg = f"`humans` and `judges` must be of one kind, got {humans.kind!r}, {judges.kind!r}."
+        raise InputError(msg)
+    if kind_of(alignment) not in ("choice", "text", humans.kind):
+        msg = f"`alignment` must suit a {humans.kind} question, got {alignment!r}."
+        raise InputError(msg)
+    if clustered and method == "exact":
+        msg = "`method` must be 't' with clusters, got 'exact'."
+        raise InputError(msg)
+    question = _only(humans.questions, question, what="question")
     matrix = align(
-        _one_judge(judges, judge),
+        judges.of_raters([_only(judges.raters, judge, what="judge")]),
         humans,
         question=question,
         numeric=alignment == "neg_rmse",
         labels=labels,
         clustered=clustered,
     )
-    _check_panel(matrix)
+    n_pilot = len(matrix.annotators)
+    if n_pilot < 2:
+        msg = "`humans` must hold labels of at least 2 annotators, got 1."
+        raise InputError(msg)
     grid = PowerGrid.of(
         n_items=n_items,
-        n_annotators=len(matrix.annotators) if n_annotators is None else n_annotators,
+        n_annotators=n_pilot if n_annotators is None else n_annotators,
         epsilon=epsilon,
         epsilon_mode=epsilon_mode,
         method=method,
@@ -149,113 +162,83 @@ def power_from_pilot(
         wanted_power=wanted_power,
         n_simulations=n_simulations,
         seed=seed,
-        clustered=clustered,
     )
-    result = _planned(_asked_about(matrix), grid, alignment, kind=humans.kind)
-    settings = {"question": question, "alignment": alignment, "clustered": clustered}
-    return replace(result, settings=result.settings | settings)
-
-
-def _planned(
-    matrix: LabelMatrix, grid: PowerGrid, alignment: AlignmentName, *, kind: str
-) -> PowerResult:
-    """Resample for panels up to the pilot's size, and simulate larger ones."""
-    n_pilot = len(matrix.annotators)
-    larger = [m for m in grid.annotators if m > n_pilot]
-    nominal = kind in _NOMINAL and alignment == "accuracy"
-    if larger:
-        _check_can_grow(matrix, alignment, nominal=nominal)
-    kappas, model = PooledKappas(human=math.nan, judge=math.nan), None
-    if nominal:
-        kappas = pooled_kappas(matrix.answers[:, 0], matrix.humans)
-        model = _fitted(matrix, kappas, needed=bool(larger))
-    pilot = _pilot_labels(matrix, alignment)
-    rows = [
-        row
-        for m in grid.annotators
-        if m <= n_pilot
-        for row in resample_rows(pilot, grid, n_annotators=m)
-    ]
-    if larger and model is not None:
-        rows += simulate_rows(
-            model, grid, route="noise_model", annotators=larger, given=pilot.given
-        )
+    matrix = matrix.rows(_known(matrix.answers[:, 0]) | matrix.failed[:, 0])
+    n_clusters = None if matrix.clusters is None else len(np.unique(matrix.clusters))
+    pilot = {
+        "judge": matrix.judges[0],
+        "pilot_items": len(matrix.items),
+        "pilot_annotators": n_pilot,
+        "pilot_clusters": n_clusters,
+    }
+    asked = {"question": question, "alignment": alignment, "clustered": clustered}
+    rows, kappas, model = _simulate(matrix, grid, alignment)
     return PowerResult.of(
         rows,
         wanted_power=grid.wanted_power,
-        human_kappa=kappas.human,
-        judge_kappa=kappas.judge,
+        human_kappa=kappas[0],
+        judge_kappa=kappas[1],
         human_noise=math.nan if model is None else model.human_noise,
         judge_noise=math.nan if model is None else model.judge_noise,
-        cautions=tuple(_cautions(matrix, simulated=bool(larger))),
-        settings=grid.as_settings() | _pilot_settings(matrix),
+        cautions=tuple(_cautions(matrix, n_clusters, simulated=grid.n_annotators[-1] > n_pilot)),
+        settings=as_plain(grid) | pilot | asked,
     )
 
 
-def _pilot_labels(matrix: LabelMatrix, alignment: AlignmentName) -> PilotLabels:
-    return PilotLabels(
-        humans=matrix.humans,
-        judge=matrix.answers[:, 0],
-        constants=frequent_labels(
-            matrix.humans, rng=np.random.default_rng(0), label_sets=matrix.label_sets
-        )[0],
-        scorer=make_scorer(
-            alignment,
-            humans=matrix.humans,
-            n_codes=len(matrix.categories),
-            label_sets=matrix.label_sets,
-            values=matrix.categories or None,
-        ),
-        clusters=matrix.clusters,
+def _simulate(
+    matrix: LabelMatrix, grid: PowerGrid, alignment: AlignmentName
+) -> tuple[list[PowerRow], tuple[float, float], NoiseModel | None]:
+    """Resample for panels up to the pilot's size, and simulate larger ones.
+
+    With the rows come the pooled kappas of the pilot, and the noise model where one fits.
+    """
+    humans, answers = matrix.humans, matrix.answers[:, 0]
+    larger = [m for m in grid.n_annotators if m > len(matrix.annotators)]
+    nominal = matrix.kind in ("boolean", "choice") and alignment == "accuracy"
+    if larger and not (nominal and matrix.clusters is None):
+        why = "items that share clusters are not simulated"
+        if not nominal:
+            why = f"only boolean and choice questions under accuracy are simulated, not {alignment}"
+        msg = (
+            f"`n_annotators` must be at most the {len(matrix.annotators)} of the pilot here, got "
+            f"more: {why}. Ask about fewer annotators."
+        )
+        raise InputError(msg)
+    kappas, model = (math.nan, math.nan), None
+    if nominal:
+        kappas = pooled_kappas(answers, humans)
+        # a model that cannot be fitted matters only where it is needed
+        with nullcontext() if larger else suppress(InputError):
+            model = fit_noise_model(answers, humans)
+    constants, _ = frequent_labels(
+        humans, rng=np.random.default_rng(0), label_sets=matrix.label_sets
     )
-
-
-def _fitted(matrix: LabelMatrix, kappas: PooledKappas, *, needed: bool) -> NoiseModel | None:
-    """Fit the noise model; where it cannot be fitted that matters only if it is needed."""
-    try:
-        return noise_from_kappas(kappas, matrix.answers[:, 0], matrix.humans)
-    except InputError:
-        if needed:
-            raise
-        return None
-
-
-def _check_can_grow(matrix: LabelMatrix, alignment: AlignmentName, *, nominal: bool) -> None:
-    """Refuse to add annotators where the noise model does not describe the pilot."""
-    if nominal and matrix.clusters is None:
-        return
-    why = "items that share clusters are not simulated"
-    if not nominal:
-        why = f"only boolean and choice questions under accuracy are simulated, not {alignment}"
-    msg = (
-        f"`n_annotators` must be at most the {len(matrix.annotators)} of the pilot here, got more: "
-        f"{why}. Ask about fewer annotators."
+    judges = [answers, *(np.full_like(answers, label) for label in constants)]
+    scorer = make_scorer(
+        alignment,
+        humans=humans,
+        n_codes=len(matrix.categories),
+        label_sets=matrix.label_sets,
+        values=matrix.categories or None,
     )
-    raise InputError(msg)
-
-
-def _check_kinds(humans: LabelTable, judges: LabelTable, alignment: AlignmentName) -> None:
-    check_alignment(alignment)
-    if humans.kind != judges.kind:
-        msg = f"`humans` and `judges` must be of one kind, got {humans.kind!r}, {judges.kind!r}."
-        raise InputError(msg)
-    if kind_of(alignment) not in ("choice", "text", humans.kind):
-        msg = f"`alignment` must suit a {humans.kind} question, got {alignment!r}."
-        raise InputError(msg)
-
-
-def _check_panel(matrix: LabelMatrix) -> None:
-    if len(matrix.annotators) < 2:
-        msg = "`humans` must hold labels of at least 2 annotators, got 1."
-        raise InputError(msg)
-
-
-def _one_judge(judges: LabelTable, judge: str | None) -> LabelTable:
-    return judges.of_raters([_only(judges.raters, judge, what="judge")])
-
-
-def _one_question(humans: LabelTable, question: str | None) -> str:
-    return _only(humans.questions, question, what="question")
+    pilot = Raters(humans=humans, judges=np.stack(judges, axis=1), clusters=matrix.clusters)
+    label_share, judge_share = (float(_known(labels).mean()) for labels in (humans, answers))
+    rows = [
+        row
+        for m in grid.n_annotators
+        if m not in larger
+        for row in resample_rows(pilot, scorer, grid, n_annotators=m, label_share=label_share)
+    ]
+    if larger and model is not None:
+        rows += simulate_rows(
+            model,
+            grid,
+            route="noise_model",
+            annotators=larger,
+            label_share=label_share,
+            judge_share=judge_share,
+        )
+    return rows, kappas, model
 
 
 def _only(names: Sequence[str], wanted: str | None, *, what: str) -> str:
@@ -263,33 +246,25 @@ def _only(names: Sequence[str], wanted: str | None, *, what: str) -> str:
     listed = ", ".join(repr(shorten(name)) for name in names[:10])
     if not names:
         msg = f"the tables must hold at least one {what}, got none."
-        raise InputError(msg)
-    if wanted is None and len(names) > 1:
+    elif wanted is None and len(names) > 1:
         msg = f"`{what}` must name one of {listed}, got {len(names)} to choose from."
-        raise InputError(msg)
-    if wanted is not None and wanted not in names:
+    elif wanted is not None and wanted not in names:
         msg = f"`{what}` must be one of {listed}, got {shorten(wanted)!r}."
-        raise InputError(msg)
-    return names[0] if wanted is None else wanted
+    else:
+        return wanted or names[0]
+    raise InputError(msg)
 
 
 def _known(labels: NDArray[Any]) -> NDArray[np.bool_]:
     return ~np.isnan(labels) if labels.dtype.kind == "f" else labels >= 0
 
 
-def _asked_about(matrix: LabelMatrix) -> LabelMatrix:
-    """Keep the items that the judge was asked about."""
-    return matrix.rows(_known(matrix.answers[:, 0]) | matrix.failed[:, 0])
-
-
-def _cautions(matrix: LabelMatrix, *, simulated: bool) -> Iterator[str]:
+def _cautions(matrix: LabelMatrix, n_clusters: int | None, *, simulated: bool) -> Iterator[str]:
     n_items = len(matrix.items)
     if n_items < _FEW_ITEMS:
         yield f"the pilot has {n_items} items: its own error is larger than the figures show"
-    if matrix.clusters is not None:
-        n_clusters = len(np.unique(matrix.clusters))
-        if n_clusters < _FEW_CLUSTERS:
-            yield f"the pilot has {n_clusters} clusters: its own error is larger than shown"
+    if n_clusters is not None and n_clusters < _FEW_CLUSTERS:
+        yield f"the pilot has {n_clusters} clusters: its own error is larger than shown"
     known = _known(matrix.humans)
     if not known.all():
         where = "; where noise is simulated, they are at random" if simulated else ""
@@ -309,13 +284,3 @@ def _cautions(matrix: LabelMatrix, *, simulated: bool) -> Iterator[str]:
             "more annotators than the pilot's are simulated with independent errors and equal "
             "noise: people who err on the same items need other numbers"
         )
-
-
-def _pilot_settings(matrix: LabelMatrix) -> dict[str, Any]:
-    clusters = matrix.clusters
-    return {
-        "judge": matrix.judges[0],
-        "pilot_items": len(matrix.items),
-        "pilot_annotators": len(matrix.annotators),
-        "pilot_clusters": None if clusters is None else len(np.unique(clusters)),
-    }
