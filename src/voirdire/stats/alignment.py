@@ -19,7 +19,7 @@ With A and B the label sets and L the number of labels in the universe:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -114,81 +114,50 @@ _LARGEST_EXACT = 2**20
 """Squared differences of whole numbers up to here add up exactly in floats."""
 
 
-class Scorer(Protocol):
-    """Scores labels pairwise, and says which of two sums of scores is larger."""
+class Scorer:
+    """Scores labels pairwise, and says which of two sums of scores is closer.
 
-    symmetric: bool
-    cell_width: int
-    """Words per prepared label."""
-    larger_is_closer: bool
-    """Whether a larger score means closer labels."""
-
-    def is_present(self, labels: NDArray[Any]) -> NDArray[np.bool_]:
-        """Tell which labels are there."""
-
-    def prepare(self, labels: NDArray[Any], present: NDArray[np.bool_]) -> NDArray[Any]:
-        """Turn labels into whatever `score` works on; the last axis of labels is items."""
-
-    def sum_dtype(self, weighted: bool) -> np.dtype[Any]:  # noqa: FBT001
-        """In which type scores are summed over annotators."""
-
-    def score(self, a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
-        """Score prepared labels pairwise, with broadcasting."""
-
-    def is_exact(self, judge: NDArray[Any]) -> bool:
-        """Tell whether unweighted sums of scores with these labels are whole numbers."""
-
-    def tolerance(self, labels: NDArray[Any]) -> float | NDArray[np.float64]:
-        """Within which difference scores are equal, per item where labels decide it."""
-
-    def compare(
-        self,
-        judge: NDArray[Any],
-        human: NDArray[Any],
-        *,
-        n_others: NDArray[np.float64],
-        tolerance: float | NDArray[np.float64],
-    ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Tell where the judge's sum is larger, and where the human's is, to a tolerance."""
-
-
-class _CodeScorer:
-    """What the scorers of coded labels share: -1 is missing, sums are compared to a tolerance."""
+    Labels are codes with -1 for missing, and sums are compared to a tolerance, where a scorer of
+    its own does not say otherwise.
+    """
 
     symmetric = True
     cell_width = 1
+    """Words per prepared label."""
     larger_is_closer = True
 
     def is_present(self, labels: NDArray[Any]) -> NDArray[np.bool_]:
+        """Tell which labels are there."""
         return labels >= 0
 
     def prepare(self, labels: NDArray[Any], present: NDArray[np.bool_]) -> NDArray[Any]:
+        """Turn labels into whatever `score` works on; the last axis of labels is items."""
         return np.where(present, labels, 0)
 
-    def sum_dtype(self, weighted: bool) -> np.dtype[Any]:  # noqa: ARG002, FBT001
+    def sum_dtype(self, *, weighted: bool) -> np.dtype[Any]:  # noqa: ARG002
+        """In which type scores are summed over annotators."""
         return np.dtype(np.float64)
 
-    def is_exact(self, judge: NDArray[Any]) -> bool:
-        del judge
+    def score(self, a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
+        """Score prepared labels pairwise, with broadcasting."""
+        raise NotImplementedError
+
+    def is_exact(self, judge: NDArray[Any]) -> bool:  # noqa: ARG002
+        """Tell whether unweighted sums of scores with these labels are whole numbers."""
         return False
 
-    def tolerance(self, labels: NDArray[Any]) -> float | NDArray[np.float64]:
-        del labels
+    def margin(
+        self, judge: NDArray[Any], human: NDArray[Any], n_others: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Give by how much the judge's score is larger, from the sums over the others."""
+        return np.subtract(judge, human, dtype=np.float64) / n_others
+
+    def tolerance(self, labels: NDArray[Any]) -> float | NDArray[np.float64]:  # noqa: ARG002
+        """Within which margin scores are equal, per item where labels decide it."""
         return _TOLERANCE
 
-    def compare(
-        self,
-        judge: NDArray[Any],
-        human: NDArray[Any],
-        *,
-        n_others: NDArray[np.float64],
-        tolerance: float | NDArray[np.float64],
-    ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        margin = np.subtract(judge, human, dtype=np.float64) / n_others
-        return margin > tolerance, margin < -tolerance
 
-
-class AccuracyScorer(_CodeScorer):
+class AccuracyScorer(Scorer):
     """1 if the codes are equal; sums are whole numbers, so ties are exact."""
 
     def __init__(self, n_codes: int, n_annotators: int) -> None:
@@ -199,35 +168,44 @@ class AccuracyScorer(_CodeScorer):
         del present  # every score with a missing label is masked by the caller
         return labels.astype(self._code_dtype, copy=False)
 
-    def sum_dtype(self, weighted: bool) -> np.dtype[Any]:  # noqa: FBT001
+    def sum_dtype(self, *, weighted: bool) -> np.dtype[Any]:
         return np.dtype(np.float64) if weighted else self._count_dtype
 
     def score(self, a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
         return (a == b).view(np.uint8)
 
-    def is_exact(self, judge: NDArray[Any]) -> bool:
-        del judge
+    def is_exact(self, judge: NDArray[Any]) -> bool:  # noqa: ARG002
         return True
 
 
-class _SetScorer(_CodeScorer):
+class _SetScorer(Scorer):
     """Scores of label sets, from the sizes of intersection and union."""
 
     def __init__(self, name: str, label_sets: LabelSets) -> None:
         self._n_labels = max(label_sets.n_labels, 1)  # an empty universe: everyone agrees
         self._words = label_sets.words
         self.cell_width = self._words.shape[1]
-        self._formula = _SET_FORMULAS[name]
+        self._name = name
 
     def prepare(self, labels: NDArray[Any], present: NDArray[np.bool_]) -> NDArray[Any]:
         return self._words[np.where(present, labels, 0)]
 
     def score(self, a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
         both, either = intersection_and_union(a, b)
-        return self._formula(both, either, self._n_labels)
+        n_labels = self._n_labels
+        if self._name == "jaccard":
+            return _ratio(both, either, where_empty=1.0)
+        if self._name == "hamming":
+            return (n_labels - either + both) / n_labels
+        absent = _ratio(n_labels - either, n_labels - both, where_empty=0.0)
+        lacks = both < n_labels  # one of the sets lacks a label
+        if self._name == "jaccard_slots":
+            return (both + absent) / np.maximum(either + lacks, 1)
+        present = _ratio(both, either, where_empty=0.0)
+        return (present + absent) / np.maximum((either > 0).astype(np.float64) + lacks, 1.0)
 
 
-class _SquaredErrorScorer(_CodeScorer):
+class _SquaredErrorScorer(Scorer):
     """Squared differences: whole-number sums are exact, others are compared as roots of means."""
 
     larger_is_closer = False
@@ -255,20 +233,14 @@ class _SquaredErrorScorer(_CodeScorer):
     def tolerance(self, labels: NDArray[Any]) -> float | NDArray[np.float64]:
         return np.maximum(self._tolerance, _ROUNDING * np.abs(labels).max(axis=0, initial=0.0))
 
-    def compare(
-        self,
-        judge: NDArray[Any],
-        human: NDArray[Any],
-        *,
-        n_others: NDArray[np.float64],
-        tolerance: float | NDArray[np.float64],
-    ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    def margin(
+        self, judge: NDArray[Any], human: NDArray[Any], n_others: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
         with np.errstate(over="ignore", invalid="ignore"):
-            margin = np.sqrt(judge / n_others) - np.sqrt(human / n_others)
-        return margin > tolerance, margin < -tolerance
+            return np.sqrt(judge / n_others) - np.sqrt(human / n_others)
 
 
-class _FunctionScorer(_CodeScorer):
+class _FunctionScorer(Scorer):
     """A function of label codes, called once for each distinct ordered pair that meets."""
 
     symmetric = False
@@ -295,9 +267,8 @@ class _FunctionScorer(_CodeScorer):
         scores[both] = np.array([self._known[pair] for pair in distinct.tolist()])[inverse]
         return scores
 
-    def tolerance(self, labels: NDArray[Any]) -> float:
+    def tolerance(self, labels: NDArray[Any]) -> float:  # noqa: ARG002
         """Relative to the largest score: a user's scores may have any unit."""
-        del labels
         return _TOLERANCE * self._largest
 
     def _call(self, first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -376,37 +347,3 @@ def _as_label_array(values: Sequence[Any]) -> NDArray[Any]:
 def _ratio(part: NDArray[Any], whole: NDArray[Any], *, where_empty: float) -> NDArray[np.float64]:
     result = np.full(np.broadcast(part, whole).shape, where_empty)
     return np.divide(part, whole, out=result, where=whole > 0)
-
-
-def _jaccard(both: NDArray[Any], either: NDArray[Any], n_labels: int) -> NDArray[np.float64]:
-    del n_labels
-    return _ratio(both, either, where_empty=1.0)
-
-
-def _jaccard_absent(both: NDArray[Any], either: NDArray[Any], n_labels: int) -> NDArray[Any]:
-    """Jaccard index of the complements; 0 where neither set lacks a label."""
-    return _ratio(n_labels - either, n_labels - both, where_empty=0.0)
-
-
-def _jaccard_macro(both: NDArray[Any], either: NDArray[Any], n_labels: int) -> NDArray[Any]:
-    present = _ratio(both, either, where_empty=0.0)
-    absent = _jaccard_absent(both, either, n_labels)
-    n_values = (either > 0).astype(np.float64) + (both < n_labels)
-    return (present + absent) / np.maximum(n_values, 1.0)
-
-
-def _jaccard_slots(both: NDArray[Any], either: NDArray[Any], n_labels: int) -> NDArray[Any]:
-    slots = either + (both < n_labels)
-    return (both + _jaccard_absent(both, either, n_labels)) / np.maximum(slots, 1)
-
-
-def _hamming(both: NDArray[Any], either: NDArray[Any], n_labels: int) -> NDArray[Any]:
-    return (n_labels - either + both) / max(n_labels, 1)
-
-
-_SET_FORMULAS = {
-    "jaccard": _jaccard,
-    "jaccard_macro": _jaccard_macro,
-    "jaccard_slots": _jaccard_slots,
-    "hamming": _hamming,
-}

@@ -12,7 +12,7 @@ from voirdire._validation import check_count, check_fraction
 from voirdire.errors import DegenerateDataWarning, InputError
 from voirdire.stats.cautions import find_cautions
 from voirdire.stats.comparison import make_controls
-from voirdire.stats.figures import compute_figures, smallest_epsilons
+from voirdire.stats.figures import Figures, smallest_epsilons
 from voirdire.stats.outcome import Panel, Yardsticks, decide_outcome, describe_panel
 from voirdire.stats.outcome_sums import OutcomeSums, UnitCollector
 from voirdire.stats.preparation import prepare
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     )
     from voirdire.stats.alignment import VectorizedScore
     from voirdire.stats.comparison import Control, Raters
-    from voirdire.stats.figures import Figures, TestSettings
+    from voirdire.stats.figures import TestSettings
     from voirdire.stats.label_sets import LabelSets
     from voirdire.stats.preparation import Prepared
     from voirdire.stats.results import Uncertainty
@@ -208,15 +208,19 @@ def alt_test(
     )
     names = names or Names.positions(prepared.raters)
     names.check(prepared.raters)
-    shown = alignment if isinstance(alignment, str) else getattr(alignment, "__name__", "custom")
-    run = _Run.of(prepared, names, alignment=alignment, seed=seed, resampling=resampling)
+    parts = _run_parts(
+        prepared, names, alignment=alignment, seed=seed, collect=resampling is not None
+    )
+    run = _Run.join(parts, prepared.settings, resampling)
     if np.isnan(run.plain.winning_rate).any():
         msg = f"ω is undefined: no annotator has {min_items} items to compare with some judge."
         warnings.warn(msg, DegenerateDataWarning, stacklevel=2)
+    shown = alignment if isinstance(alignment, str) else getattr(alignment, "__name__", "custom")
+    part_of = {judge: part for part in parts for judge in part.judges}
     return [
-        _result(run, names, judge, number, alignment=shown)
-        for judge in range(len(names.judges))
-        for number in range(len(prepared.settings.epsilons))
+        result
+        for judge in sorted(part_of)
+        for result in _judge_results(run, part_of[judge], judge, names=names, alignment=shown)
     ]
 
 
@@ -287,215 +291,151 @@ class _Part:
     lost: OutcomeSums
     n_items: NDArray[np.int64]
     n_failures: NDArray[np.int64]
+    collectors: list[UnitCollector]
     panel: Panel
     control_rows: list[tuple[ControlResult, ...]]
     yardsticks: Yardsticks
-    collectors: list[UnitCollector]
 
-    @staticmethod
-    def of(
-        prepared: Prepared,
-        judges: list[int],
-        rows: NDArray[np.bool_],
-        names: Names,
-        *,
-        alignment: AlignmentName | VectorizedScore,
-        seed: int,
-        collect: bool,
-    ) -> _Part:
-        """Run some judges and the controls on some items."""
-        raters = prepared.raters
-        raters = replace(
-            raters,
-            judges=raters.judges[:, judges],
-            failed=None if raters.failed is None else raters.failed[:, judges],
-        )
-        if not rows.all():
-            raters = raters.take(rows)
-        panel = describe_panel(
-            raters,
-            prepared.universe,
-            alignment,
-            min_annotators=prepared.comparison.min_annotators,
-            label=names.label,
-        )
-        controls = make_controls(
-            raters.humans,
+
+def _run_parts(
+    prepared: Prepared,
+    names: Names,
+    *,
+    alignment: AlignmentName | VectorizedScore,
+    seed: int,
+    collect: bool,
+) -> list[_Part]:
+    """Run the judges, those who were asked about everything together."""
+    asked = prepared.comparison.asked(prepared.raters)
+    groups = [np.flatnonzero(asked.all(axis=0)).tolist()]
+    groups += [[judge] for judge in np.flatnonzero(~asked.all(axis=0)).tolist()]
+    return [
+        _run_part(
+            replace(prepared, raters=prepared.raters.take(asked[:, judges[0]]).of_judges(judges)),
+            judges,
+            names,
+            alignment=alignment,
             seed=seed,
-            label_sets=prepared.universe.label_sets,
-            has_reference=raters.reference is not None,
+            collect=collect,
         )
-        if raters.clusters is not None:
-            raters = raters.take(np.argsort(raters.clusters, kind="stable"))
-        comparison, settings = prepared.comparison, prepared.settings
-        n_failures = np.zeros(len(judges), np.int64)
-        if raters.failed is not None:
-            n_failures = raters.failed.sum(axis=0)
-        collectors = [UnitCollector(seed=seed, lost=bool(n)) for n in n_failures] if collect else []
-        plain, lost, n_items = comparison.sum_judges(raters, collectors, excluded=settings.excluded)
-        control_rows = []
-        yardsticks = Yardsticks(gains=[None] * len(judges))
-        if controls:
-            sums = comparison.sum_controls(raters, controls)
-            figures = compute_figures(sums, replace(settings, family="annotators"))
-            control_rows = [
-                _control_rows(controls, figures, number, label=names.label)
-                for number in range(len(settings.epsilons))
-            ]
-            yardsticks = Yardsticks.of(
-                raters,
-                comparison,
-                controls,
-                sums,
-                advantages=figures.advantage_probability,
-                lost=lost,
-                settings=settings,
-                label=names.label,
-            )
-        return _Part(
-            judges=judges,
-            plain=plain,
-            lost=lost,
-            n_items=n_items,
-            n_failures=n_failures,
-            panel=panel,
-            control_rows=control_rows,
-            yardsticks=yardsticks,
-            collectors=collectors,
+        for judges in groups
+        if judges
+    ]
+
+
+def _run_part(
+    prepared: Prepared,
+    judges: list[int],
+    names: Names,
+    *,
+    alignment: AlignmentName | VectorizedScore,
+    seed: int,
+    collect: bool,
+) -> _Part:
+    """Run some judges, whose labels alone are prepared, and the controls."""
+    raters, comparison, settings = prepared.raters, prepared.comparison, prepared.settings
+    panel = describe_panel(prepared, alignment, label=names.label)
+    controls = make_controls(raters, seed=seed, label_sets=prepared.label_sets)
+    if raters.clusters is not None:
+        raters = raters.take(np.argsort(raters.clusters, kind="stable"))
+    n_failures = np.zeros(len(judges), np.int64)
+    if raters.failed is not None:
+        n_failures = raters.failed.sum(axis=0)
+    collectors = [UnitCollector(seed=seed, lost=bool(n)) for n in n_failures] if collect else []
+    plain, lost, n_items = comparison.sum_judges(raters, collectors, excluded=settings.excluded)
+    control_rows, yardsticks = [], Yardsticks(gains=[None] * len(judges))
+    if controls:
+        figures = Figures(
+            comparison.sum_controls(raters, controls), replace(settings, family="annotators")
         )
+        control_rows = [
+            _control_rows(controls, figures, number, label=names.label)
+            for number in range(len(settings.epsilons))
+        ]
+        yardsticks = Yardsticks.of(
+            raters, comparison, controls, figures, lost=lost, label=names.label
+        )
+    return _Part(
+        judges=judges,
+        plain=plain,
+        lost=lost,
+        n_items=n_items,
+        n_failures=n_failures,
+        collectors=collectors,
+        panel=panel,
+        control_rows=control_rows,
+        yardsticks=yardsticks,
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Run:
-    """Everything that was computed; `rows` says in which row of the figures each judge stands."""
+    """All judges, by number: their figures, as they are and with failures lost, and the rest."""
 
-    settings: TestSettings
-    parts: list[_Part]
-    rows: list[int]
     plain: Figures
     lost: Figures
-    exact: Figures
-    exact_lost: Figures
-    sums: OutcomeSums
     smallest_epsilons: list[float | None]
     uncertainties: list[list[Uncertainty]]
 
     @staticmethod
-    def of(
-        prepared: Prepared,
-        names: Names,
-        *,
-        alignment: AlignmentName | VectorizedScore,
-        seed: int,
-        resampling: Resampling | None,
-    ) -> _Run:
-        """Run the judges, those who were asked about everything together."""
-        asked = prepared.comparison.asked(prepared.raters)
-        groups = [np.flatnonzero(asked.all(axis=0)).tolist()]
-        groups += [[judge] for judge in np.flatnonzero(~asked.all(axis=0)).tolist()]
-        parts = [
-            _Part.of(
-                prepared,
-                judges,
-                asked[:, judges[0]],
-                names,
-                alignment=alignment,
-                seed=seed,
-                collect=resampling is not None,
+    def join(parts: list[_Part], settings: TestSettings, resampling: Resampling | None) -> _Run:
+        """Put the judges of all parts together, and resample them where that was asked for."""
+        order = np.argsort([judge for part in parts for judge in part.judges])
+        sums = OutcomeSums.join(part.plain for part in parts).rows(order)
+        plain = lost = Figures(sums, settings)
+        if any(part.n_failures.any() for part in parts):
+            lost_sums = OutcomeSums.join(part.lost for part in parts).rows(order)
+            lost = Figures(lost_sums, settings)
+        run = _Run(plain=plain, lost=lost, smallest_epsilons=[], uncertainties=[])
+        if resampling is None:
+            return run
+        both = [sums] if lost is plain else [sums, lost.sums]
+        collectors = [collector for part in parts for collector in part.collectors]
+        uncertainties = [
+            bootstrap_judge(
+                collectors[place].units(),
+                tested=plain.tested[judge],
+                tested_lost=lost.tested[judge] if collectors[place].lost else None,
+                settings=settings,
+                resampling=resampling,
             )
-            for judges in groups
-            if judges
+            for judge, place in enumerate(order.tolist())
         ]
-        settings = prepared.settings
-        sums = OutcomeSums.join(part.plain for part in parts)
-        lost_sums = OutcomeSums.join(part.lost for part in parts)
-        n_failures = np.concatenate([part.n_failures for part in parts])
-        plain = compute_figures(sums, settings)
-        lost = compute_figures(lost_sums, settings) if n_failures.any() else plain
-        by_exact = replace(settings, method="exact")
-        exact = plain if settings.method == "exact" else compute_figures(sums, by_exact)
-        exact_lost = compute_figures(lost_sums, by_exact) if n_failures.any() else exact
-        order = [judge for part in parts for judge in part.judges]
-        smallest: list[float | None] = []
-        uncertainties: list[list[Uncertainty]] = []
-        if resampling is not None:
-            both = [sums, lost_sums] if n_failures.any() else [sums]
-            smallest = smallest_epsilons(both, settings)
-            collectors = [collector for part in parts for collector in part.collectors]
-            uncertainties = [
-                bootstrap_judge(
-                    collector.units(),
-                    tested=plain.tested[row],
-                    tested_lost=lost.tested[row] if collector.lost else None,
-                    settings=settings,
-                    resampling=resampling,
-                )
-                for row, collector in enumerate(collectors)
-            ]
-        return _Run(
-            settings=settings,
-            parts=parts,
-            rows=[order.index(judge) for judge in range(len(order))],
-            plain=plain,
-            lost=lost,
-            exact=exact,
-            exact_lost=exact_lost,
-            sums=sums,
-            smallest_epsilons=smallest,
-            uncertainties=uncertainties,
-        )
+        smallest = smallest_epsilons(both, settings)
+        return replace(run, smallest_epsilons=smallest, uncertainties=uncertainties)
 
 
-def _result(run: _Run, names: Names, judge: int, number: int, *, alignment: str) -> AltTestResult:
-    figures, settings, row = run.plain, run.settings, run.rows[judge]
-    part = next(part for part in run.parts if judge in part.judges)
+def _judge_results(
+    run: _Run, part: _Part, judge: int, *, names: Names, alignment: str
+) -> list[AltTestResult]:
+    """Report one judge, one result per ε."""
+    figures, settings = run.plain, run.plain.settings
     place = part.judges.index(judge)
-    annotators = _annotator_rows(run, names, row, number)
     untested = tuple(
         name
         for column, name in enumerate(names.annotators)
-        if not figures.tested[row, column] and column != settings.excluded
+        if not figures.tested[judge, column] and column != settings.excluded
     )
-    worst_case = WorstCase(
-        n_failures=int(part.n_failures[place]),
-        winning_rate=float(run.lost.winning_rate[row, number]),
-        advantage_probability=float(run.lost.advantage_probability[row]),
-        passed=bool(run.lost.passed[row, number]),
-    )
-    winning_rate = float(figures.winning_rate[row, number])
-    winning_rate_bh = float(figures.winning_rate_bh[row, number])
-    uncertainty = run.uncertainties[row][number] if run.uncertainties else None
-    outcome, because = decide_outcome(
-        part.yardsticks,
-        run.exact_lost,
-        settings,
-        judge=row,
-        place=place,
-        number=number,
-        has_reference=part.panel.has_reference,
-    )
-    return AltTestResult(
-        question=names.question,
-        judge=names.judges[judge],
-        alignment=alignment,
-        epsilon=float(settings.epsilons[number]),
-        epsilon_mode=settings.mode,
-        method=settings.method,
-        n_items=int(part.n_items[place]),
-        n_annotators=len(annotators),
-        winning_rate=winning_rate,
-        winning_rate_bh=winning_rate_bh,
-        advantage_probability=float(figures.advantage_probability[row]),
-        human_advantage=float(figures.human_advantage[row]),
-        passed=bool(figures.passed[row, number]),
-        outcome=outcome,
-        because=because,
-        annotators=annotators,
-        untested=untested,
-        worst_case=worst_case,
-        controls=part.control_rows[number] if part.control_rows else (),
-        human_agreement=part.panel.agreement,
-        cautions=find_cautions(
+    results = []
+    for number, annotators in enumerate(_annotator_rows(figures, judge, names.annotators)):
+        worst_case = WorstCase(
+            n_failures=int(part.n_failures[place]),
+            winning_rate=float(run.lost.winning_rate[judge, number]),
+            advantage_probability=float(run.lost.advantage_probability[judge]),
+            passed=bool(run.lost.passed[judge, number]),
+        )
+        winning_rate = float(figures.winning_rate[judge, number])
+        winning_rate_bh = float(figures.winning_rate_bh[judge, number])
+        uncertainty = run.uncertainties[judge][number] if run.uncertainties else None
+        outcome, because = decide_outcome(
+            part.yardsticks,
+            part.yardsticks.gains[place],
+            run.lost,
+            judge=judge,
+            number=number,
+            has_reference=part.panel.has_reference,
+        )
+        cautions = find_cautions(
             part.panel,
             annotators,
             untested=untested,
@@ -504,39 +444,72 @@ def _result(run: _Run, names: Names, judge: int, number: int, *, alignment: str)
             winning_rate=winning_rate,
             winning_rate_bh=winning_rate_bh,
             uncertainty=uncertainty,
-        ),
-        settings=names.settings | {"n_clusters": part.panel.n_clusters},
-        smallest_epsilon=run.smallest_epsilons[row] if run.smallest_epsilons else None,
-        uncertainty=uncertainty,
-    )
-
-
-def _annotator_rows(run: _Run, names: Names, row: int, number: int) -> tuple[AnnotatorResult, ...]:
-    figures = run.plain
-    of_judge = {
-        "advantage_judge": figures.advantage_judge[row].tolist(),
-        "advantage_human": figures.advantage_human[row].tolist(),
-        "mean_difference": figures.difference.mean[row, number].tolist(),
-        "standard_error": figures.difference.standard_error[row, number].tolist(),
-        "degrees_of_freedom": figures.difference.degrees_of_freedom[row, number].tolist(),
-        "p_value": figures.p_values[row, number].tolist(),
-        "rejected": figures.rejected[row, number].tolist(),
-        "rejected_bh": figures.rejected_bh[row, number].tolist(),
-        "exact_p_value": run.exact.p_values[row, number].tolist(),
-    }
-    counts = run.sums.counts[row].tolist()
-    return tuple(
-        AnnotatorResult(
-            annotator=names.annotators[column],
-            n_items=sum(counts[column]),
-            n_judge_wins=counts[column][0],
-            n_ties=counts[column][1],
-            n_human_wins=counts[column][2],
-            tie_share=counts[column][1] / sum(counts[column]),
-            **{name: values[column] for name, values in of_judge.items()},
         )
-        for column in np.flatnonzero(figures.tested[row]).tolist()
-    )
+        result = AltTestResult(
+            question=names.question,
+            judge=names.judges[judge],
+            alignment=alignment,
+            epsilon=float(settings.epsilons[number]),
+            epsilon_mode=settings.mode,
+            method=settings.method,
+            n_items=int(part.n_items[place]),
+            n_annotators=len(annotators),
+            winning_rate=winning_rate,
+            winning_rate_bh=winning_rate_bh,
+            advantage_probability=float(figures.advantage_probability[judge]),
+            human_advantage=float(figures.human_advantage[judge]),
+            passed=bool(figures.passed[judge, number]),
+            outcome=outcome,
+            because=because,
+            annotators=annotators,
+            untested=untested,
+            worst_case=worst_case,
+            controls=part.control_rows[number] if part.control_rows else (),
+            human_agreement=part.panel.agreement,
+            cautions=cautions,
+            settings=names.settings | {"n_clusters": part.panel.n_clusters},
+            smallest_epsilon=run.smallest_epsilons[judge] if run.smallest_epsilons else None,
+            uncertainty=uncertainty,
+        )
+        results.append(result)
+    return results
+
+
+def _annotator_rows(
+    figures: Figures, judge: int, names: Sequence[str]
+) -> list[tuple[AnnotatorResult, ...]]:
+    """Report the tested annotators of a judge, one tuple per ε."""
+    tested = np.flatnonzero(figures.tested[judge])
+    counts = figures.sums.counts[judge, tested]
+    n_items, difference = counts.sum(axis=-1), figures.difference
+    same = {
+        "annotator": [names[column] for column in tested.tolist()],
+        "n_items": n_items.tolist(),
+        "n_judge_wins": counts[:, 0].tolist(),
+        "n_ties": counts[:, 1].tolist(),
+        "n_human_wins": counts[:, 2].tolist(),
+        "tie_share": (counts[:, 1] / n_items).tolist(),
+        "advantage_judge": figures.advantage_judge[judge, tested].tolist(),
+        "advantage_human": figures.advantage_human[judge, tested].tolist(),
+    }
+    varied = {
+        "mean_difference": difference.mean,
+        "standard_error": difference.standard_error,
+        "degrees_of_freedom": difference.degrees_of_freedom,
+        "p_value": figures.p_values,
+        "rejected": figures.rejected,
+        "rejected_bh": figures.rejected_bh,
+        "exact_p_value": figures.exact_p_values,
+    }
+    rows = [dict(zip(same, row, strict=True)) for row in zip(*same.values(), strict=True)]
+    of_epsilon = [array[judge][:, tested].tolist() for array in varied.values()]
+    return [
+        tuple(
+            AnnotatorResult(**row, **dict(zip(varied, values, strict=True)))
+            for row, values in zip(rows, zip(*columns, strict=True), strict=True)
+        )
+        for columns in zip(*of_epsilon, strict=True)
+    ]
 
 
 def _control_rows(

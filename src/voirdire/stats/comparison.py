@@ -9,12 +9,13 @@ block at a time; controls, which know nothing or everything, are judges like any
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from scipy.special import stdtr
 
+from voirdire.errors import InputError
 from voirdire.stats.outcome_sums import (
     HUMAN_WINS,
     NO_OUTCOME,
@@ -91,12 +92,36 @@ class Raters:
         }
         return Raters(**taken)
 
+    def of_judges(self, numbers: list[int]) -> Raters:
+        """Return the labels with those of some judges only."""
+        failed = None if self.failed is None else self.failed[:, numbers]
+        return replace(self, judges=self.judges[:, numbers], failed=failed)
+
     def n_codes_seen(self) -> int:
         """One more than the largest code; 0 where labels are numbers."""
         if self.humans.dtype.kind == "f":
             return 0
         given = (self.humans, self.judges, self.reference)
         return 1 + max(int(labels.max(initial=-1)) for labels in given if labels is not None)
+
+    def with_weight_codes(self) -> Raters:
+        """Add the codes that imbalance weights count: labels must repeat, so they are whole."""
+        humans, reference = self.humans, self.reference
+        if humans.dtype.kind != "f":
+            return replace(self, codes=humans, reference_codes=reference)
+        stacked = humans if reference is None else np.column_stack([humans, reference])
+        known = stacked[~np.isnan(stacked)]
+        if (known != np.floor(known)).any():
+            msg = (
+                "`weights` must be None for continuous labels, got 'imbalance'. "
+                "Majority labels exist only where labels repeat."
+            )
+            raise InputError(msg)
+        codes = np.unique(stacked, return_inverse=True)[1].reshape(stacked.shape)
+        codes = np.where(np.isnan(stacked), -1, codes)
+        if reference is None:
+            return replace(self, codes=codes)
+        return replace(self, codes=codes[:, :-1], reference_codes=codes[:, -1])
 
     def n_weight_codes(self) -> int:
         """One more than the largest code that imbalance weights count; 0 without weights."""
@@ -216,7 +241,7 @@ class HumanBlock:
         scorer, labels, present = self._scorer, self._labels, self.present
         if self._reference is not None:
             return scorer.score(labels, self._reference[np.newaxis])
-        total = np.zeros(present.shape, dtype=scorer.sum_dtype(self._quality is not None))
+        total = np.zeros(present.shape, dtype=scorer.sum_dtype(weighted=self._quality is not None))
         for j in range(len(present)):
             for k in range(j + 1, len(present)):
                 both = present[j] & present[k]
@@ -246,12 +271,9 @@ class HumanBlock:
         if exact:
             ahead, behind = judge > self._human, self._human > judge
         else:
-            ahead, behind = self._scorer.compare(
-                judge,
-                self._human,
-                n_others=self._n_others(),
-                tolerance=self._scorer.tolerance(self._labels),
-            )
+            margin = self._scorer.margin(judge, self._human, self._n_others())
+            tolerance = self._scorer.tolerance(self._labels)
+            ahead, behind = margin > tolerance, margin < -tolerance
         if not self._scorer.larger_is_closer:
             ahead, behind = behind, ahead
         result = np.full(self.present.shape, TIE, dtype=np.int8)
@@ -564,18 +586,16 @@ def _majority_shares(others: NDArray[Any]) -> NDArray[np.float64]:
     return top / np.maximum(np.count_nonzero(top, axis=0), 1)
 
 
-def make_controls(
-    humans: NDArray[Any], *, seed: int, label_sets: LabelSets | None, has_reference: bool
-) -> list[Control]:
-    """Make the controls for a label matrix of shape (n_items, n_annotators).
+def make_controls(raters: Raters, *, seed: int, label_sets: LabelSets | None) -> list[Control]:
+    """Make the controls of a run.
 
     Constants for the most frequent labels (for numbers also the mean and the median, for sets the
     empty set and the set of the labels that most annotators' labels hold), one that draws labels,
     the majority vote, and the expert's or gold labels where there are any.
     """
-    n_items = len(humans)
+    n_items = len(raters.humans)
     rng = np.random.default_rng(seed)
-    constants, pool = frequent_labels(humans, rng=rng, label_sets=label_sets)
+    constants, pool = frequent_labels(raters.humans, rng=rng, label_sets=label_sets)
     if not len(pool):
         return []
     controls = [
@@ -584,7 +604,9 @@ def make_controls(
     ]
     drawn = pool[rng.integers(0, len(pool), n_items, dtype=np.int32)]
     controls += [Control(control="random", answers=drawn), Control(control="majority_vote")]
-    return [*controls, Control(control="reference")] if has_reference else controls
+    if raters.reference is not None:
+        controls.append(Control(control="reference"))
+    return controls
 
 
 def frequent_labels(

@@ -21,6 +21,7 @@ References
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
@@ -42,7 +43,6 @@ __all__ = [
     "Figures",
     "MeanDifference",
     "TestSettings",
-    "compute_figures",
     "exact_counts",
     "mean_difference",
     "passes",
@@ -107,82 +107,148 @@ class MeanDifference:
     target: NDArray[np.float64]
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Figures:
-    """Arrays over judges, ε and annotators; nan where an annotator is not tested.
+    """Every figure of the test, each computed when it is first asked for.
+
+    Arrays over judges, ε and annotators; nan where an annotator is not tested. Figures that begin
+    with `exact` rest on the exact test, whatever the method of the test is.
 
     Attributes
     ----------
-    tested : ndarray of bool, shape (n_judges, n_annotators)
-    n_items : ndarray of int, shape (n_judges, n_annotators)
-    advantage_judge, advantage_human : ndarray of float, shape (n_judges, n_annotators)
-    difference : MeanDifference
-        Of shape (n_judges, n_epsilons, n_annotators).
-    p_values : ndarray of float, shape (n_judges, n_epsilons, n_annotators)
-    rejected, rejected_bh : ndarray of bool, shape (n_judges, n_epsilons, n_annotators)
-    winning_rate, winning_rate_bh : ndarray of float, shape (n_judges, n_epsilons)
-    advantage_probability, human_advantage : ndarray of float, shape (n_judges,)
+    sums : OutcomeSums
+        Of shape (n_judges, n_annotators).
+    settings : TestSettings
+        What determines the test.
     """
 
-    tested: NDArray[np.bool_]
-    n_items: NDArray[np.int64]
-    advantage_judge: NDArray[np.float64]
-    advantage_human: NDArray[np.float64]
-    difference: MeanDifference
-    p_values: NDArray[np.float64]
-    rejected: NDArray[np.bool_]
-    rejected_bh: NDArray[np.bool_]
-    winning_rate: NDArray[np.float64]
-    winning_rate_bh: NDArray[np.float64]
-    advantage_probability: NDArray[np.float64]
-    human_advantage: NDArray[np.float64]
+    sums: OutcomeSums
+    settings: TestSettings
 
-    @property
+    @cached_property
+    def tested(self) -> NDArray[np.bool_]:
+        """Who has enough items, shape (n_judges, n_annotators)."""
+        tested = self.sums.n_items >= self.settings.min_items
+        if self.settings.excluded is not None:
+            tested[:, self.settings.excluded] = False
+        return tested
+
+    @cached_property
+    def advantage_judge(self) -> NDArray[np.float64]:
+        """ρ^f of each annotator, shape (n_judges, n_annotators)."""
+        return self._share_won(slice(None, 2))
+
+    @cached_property
+    def advantage_human(self) -> NDArray[np.float64]:
+        """ρ^h of each annotator, shape (n_judges, n_annotators)."""
+        return self._share_won(slice(1, None))
+
+    @cached_property
+    def advantage_probability(self) -> NDArray[np.float64]:
+        """ρ, shape (n_judges,)."""
+        return _mean_over_tested(self.advantage_judge, self.tested)
+
+    @cached_property
+    def human_advantage(self) -> NDArray[np.float64]:
+        """The mean of the annotators' own, shape (n_judges,)."""
+        return _mean_over_tested(self.advantage_human, self.tested)
+
+    @cached_property
+    def difference(self) -> MeanDifference:
+        """The mean of d, of shape (n_judges, n_epsilons, n_annotators)."""
+        settings = self.settings
+        return mean_difference(
+            self.sums, settings.epsilons, mode=settings.mode, design=settings.design
+        )
+
+    @cached_property
+    def within(self) -> NDArray[np.bool_]:
+        """For whom the estimate is better than ε demands, shape of `p_values`."""
+        better = self.difference.mean < self.difference.target
+        return better & self.tested[:, np.newaxis]
+
+    @cached_property
+    def p_values(self) -> NDArray[np.float64]:
+        """By the method of the test, shape (n_judges, n_epsilons, n_annotators)."""
+        return self.exact_p_values if self.settings.method == "exact" else self._t_p_values
+
+    @cached_property
+    def exact_p_values(self) -> NDArray[np.float64]:
+        """By the exact test; of weighted or clustered items never below the t-test's."""
+        settings, counts = self.settings, exact_counts(self.sums)
+        found = np.full_like(self._t_p_values, np.nan)
+        for judge, annotator in np.argwhere(self.tested):
+            won, ties, lost = counts[judge, annotator].tolist()
+            for position, epsilon in enumerate(settings.epsilons.tolist()):
+                p_value = remembered_p_value(won, ties, lost, epsilon, settings.mode)
+                found[judge, position, annotator] = p_value
+        return found if settings.design == "items" else np.maximum(found, self._t_p_values)
+
+    @cached_property
+    def rejected(self) -> NDArray[np.bool_]:
+        """Whom the judge wins under Benjamini-Yekutieli, shape of `p_values`."""
+        return self._reject(benjamini_yekutieli, self.p_values)
+
+    @cached_property
+    def rejected_bh(self) -> NDArray[np.bool_]:
+        """The same under Benjamini-Hochberg."""
+        return self._reject(benjamini_hochberg, self.p_values)
+
+    @cached_property
+    def exact_rejected(self) -> NDArray[np.bool_]:
+        """Whom it wins by the exact test."""
+        return self._reject(benjamini_yekutieli, self.exact_p_values)
+
+    @cached_property
+    def winning_rate(self) -> NDArray[np.float64]:
+        """ω, shape (n_judges, n_epsilons)."""
+        return self.share_of_annotators(self.rejected)
+
+    @cached_property
+    def winning_rate_bh(self) -> NDArray[np.float64]:
+        """ω under Benjamini-Hochberg."""
+        return self.share_of_annotators(self.rejected_bh)
+
+    @cached_property
+    def exact_winning_rate(self) -> NDArray[np.float64]:
+        """ω by the exact test: what outcomes rest on."""
+        return self.share_of_annotators(self.exact_rejected)
+
+    @cached_property
     def passed(self) -> NDArray[np.bool_]:
         """Whether ω is at least .5 (to rounding); never where it is undefined."""
         return passes(self.winning_rate)
+
+    def share_of_annotators(self, chosen: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """Share of the tested annotators that are chosen, by their weight; nan without any."""
+        return share_of_annotators(chosen, self.tested, self.settings.quality)
+
+    def _share_won(self, outcomes: slice) -> NDArray[np.float64]:
+        with np.errstate(invalid="ignore", divide="ignore"):
+            share = self.sums.weights[..., outcomes].sum(axis=-1) / self.sums.weights.sum(axis=-1)
+        return np.where(self.tested, share, np.nan)
+
+    @cached_property
+    def _t_p_values(self) -> NDArray[np.float64]:
+        return np.where(self.tested[:, np.newaxis], t_test_p_values(self.difference), np.nan)
+
+    def _reject(
+        self, procedure: Callable[..., NDArray[np.bool_]], p_values: NDArray[np.float64]
+    ) -> NDArray[np.bool_]:
+        # An undefined p-value of a tested annotator speaks for nobody: it counts as 1.
+        family = np.where(self.tested[:, np.newaxis] & np.isnan(p_values), 1.0, p_values)
+        rate = self.settings.false_discovery_rate
+        if self.settings.family == "annotators":
+            return procedure(family, false_discovery_rate=rate)
+        n_judges, n_epsilons, n_annotators = family.shape
+        together = family.swapaxes(0, 1).reshape(n_epsilons, n_judges * n_annotators)
+        rejected = procedure(together, false_discovery_rate=rate)
+        return rejected.reshape(n_epsilons, n_judges, n_annotators).swapaxes(0, 1)
 
 
 def passes(winning_rate: Any) -> Any:
     """Tell whether ω is at least .5, to the rounding of sums of weights; never where it is nan."""
     return winning_rate >= 0.5 - 1e-12
-
-
-def compute_figures(sums: OutcomeSums, settings: TestSettings) -> Figures:
-    """Compute every figure of the test from sums of shape (n_judges, n_annotators)."""
-    tested = sums.n_items >= settings.min_items
-    if settings.excluded is not None:
-        tested[:, settings.excluded] = False
-    with np.errstate(invalid="ignore", divide="ignore"):
-        mass = sums.weights.sum(axis=-1)
-        judge = np.where(tested, sums.weights[..., :2].sum(axis=-1) / mass, np.nan)
-        human = np.where(tested, sums.weights[..., 1:].sum(axis=-1) / mass, np.nan)
-    difference = mean_difference(
-        sums, settings.epsilons, mode=settings.mode, design=settings.design
-    )
-    p_values = t_test_p_values(difference)
-    if settings.method == "exact":
-        exact = _exact_p_values(sums, settings, tested)
-        p_values = exact if settings.design == "items" else np.maximum(exact, p_values)
-    p_values = np.where(tested[:, np.newaxis], p_values, np.nan)
-    # An undefined p-value of a tested annotator speaks for nobody: it counts as 1.
-    family = np.where(tested[:, np.newaxis] & np.isnan(p_values), 1.0, p_values)
-    rejected = _reject(benjamini_yekutieli, family, settings)
-    rejected_bh = _reject(benjamini_hochberg, family, settings)
-    return Figures(
-        tested=tested,
-        n_items=sums.n_items,
-        advantage_judge=judge,
-        advantage_human=human,
-        difference=difference,
-        p_values=p_values,
-        rejected=rejected,
-        rejected_bh=rejected_bh,
-        winning_rate=share_of_annotators(rejected, tested, settings.quality),
-        winning_rate_bh=share_of_annotators(rejected_bh, tested, settings.quality),
-        advantage_probability=_mean_over_tested(judge, tested),
-        human_advantage=_mean_over_tested(human, tested),
-    )
 
 
 def mean_difference(
@@ -248,32 +314,6 @@ def exact_counts(sums: OutcomeSums) -> NDArray[np.int64]:
     return np.stack([won, units - won - lost, lost], axis=-1).astype(np.int64)
 
 
-def _exact_p_values(
-    sums: OutcomeSums, settings: TestSettings, tested: NDArray[np.bool_]
-) -> NDArray[np.float64]:
-    p_values = np.full((tested.shape[0], len(settings.epsilons), tested.shape[1]), np.nan)
-    counts = exact_counts(sums)
-    for judge, annotator in np.argwhere(tested):
-        won, ties, lost = counts[judge, annotator].tolist()
-        for position, epsilon in enumerate(settings.epsilons.tolist()):
-            p_value = remembered_p_value(won, ties, lost, epsilon, settings.mode)
-            p_values[judge, position, annotator] = p_value
-    return p_values
-
-
-def _reject(
-    procedure: Callable[..., NDArray[np.bool_]],
-    p_values: NDArray[np.float64],
-    settings: TestSettings,
-) -> NDArray[np.bool_]:
-    if settings.family == "annotators":
-        return procedure(p_values, false_discovery_rate=settings.false_discovery_rate)
-    n_judges, n_epsilons, n_annotators = p_values.shape
-    together = p_values.swapaxes(0, 1).reshape(n_epsilons, n_judges * n_annotators)
-    rejected = procedure(together, false_discovery_rate=settings.false_discovery_rate)
-    return rejected.reshape(n_epsilons, n_judges, n_annotators).swapaxes(0, 1)
-
-
 def share_of_annotators(
     chosen: NDArray[np.bool_], tested: NDArray[np.bool_], quality: NDArray[np.float64] | None
 ) -> NDArray[np.float64]:
@@ -330,7 +370,5 @@ def _passing(
     parts: Sequence[OutcomeSums], settings: TestSettings, steps: NDArray[np.int64]
 ) -> NDArray[np.bool_]:
     varied = replace(settings, epsilons=steps / _STEPS)
-    passed: NDArray[np.bool_] = np.all(
-        [compute_figures(part, varied).passed for part in parts], axis=0
-    )
+    passed: NDArray[np.bool_] = np.all([Figures(part, varied).passed for part in parts], axis=0)
     return passed

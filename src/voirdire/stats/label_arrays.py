@@ -9,25 +9,23 @@ import numpy as np
 from voirdire._types import Normalization
 from voirdire._validation import check_choice
 from voirdire.errors import InputError
-from voirdire.stats.agreement.coefficient import check_units
-from voirdire.stats.comparison import Raters
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["check_humans", "check_judges", "gather_raters", "normalize_scale"]
+__all__ = ["check_humans", "check_judges", "check_reference", "normalize_scale"]
 
 
 # Scales ---------------------------------------------------------------------------------------
 
 
 def normalize_scale(labels: ArrayLike, *, method: Normalization) -> NDArray[np.float64]:
-    """Rescale one rater's numbers over the items that the rater labelled.
+    """Rescale each rater's numbers over the items that the rater labelled.
 
     Parameters
     ----------
-    labels : array_like of float, shape (n_items,)
-        One rater's labels; nan is missing and stays so.
+    labels : array_like of float, shape (n_items,) or (n_items, n_raters)
+        One rater's labels, or a column for each rater; nan is missing and stays so.
     method : {"zscore", "rank"}
         ``"zscore"`` subtracts the rater's mean and divides by the rater's standard deviation
         (population form; a rater who gives one value only becomes 0). ``"rank"`` replaces labels
@@ -35,7 +33,7 @@ def normalize_scale(labels: ArrayLike, *, method: Normalization) -> NDArray[np.f
 
     Returns
     -------
-    ndarray of float, shape (n_items,)
+    ndarray of float, shape of `labels`
 
     Raises
     ------
@@ -49,6 +47,8 @@ def normalize_scale(labels: ArrayLike, *, method: Normalization) -> NDArray[np.f
     """
     check_choice("method", method, Normalization)
     values = np.array(labels, dtype=np.float64)
+    if values.ndim > 1:
+        return np.stack([normalize_scale(column, method=method) for column in values.T], axis=1)
     known = ~np.isnan(values)
     values[known] = _zscore(values[known]) if method == "zscore" else _rank(values[known])
     return values
@@ -66,42 +66,7 @@ def _rank(values: NDArray[np.float64]) -> NDArray[np.float64]:
     return ((last - (counts - 1) / 2) - 0.5)[inverse] / max(len(values), 1)
 
 
-# Raters ---------------------------------------------------------------------------------------
-
-
-def gather_raters(
-    judges: ArrayLike,
-    humans: ArrayLike,
-    *,
-    numeric: bool,
-    failed: ArrayLike | None,
-    expert: int | None,
-    gold: ArrayLike | None,
-    normalize: Normalization | None,
-    clusters: ArrayLike | None,
-    weighted: bool,
-) -> Raters:
-    """Check and gather everyone's labels; the arguments are those of `voirdire.stats.alt_test`."""
-    people = check_humans(humans, numeric=numeric)
-    machines, failures = check_judges(judges, failed, people)
-    truth = _check_gold(gold, people)
-    if normalize is not None:
-        if not numeric:
-            msg = f"`normalize` must be None unless `alignment` is 'neg_rmse', got {normalize!r}."
-            raise InputError(msg)
-        people, machines = _normalized(people, normalize), _normalized(machines, normalize)
-        truth = None if truth is None else normalize_scale(truth, method=normalize)
-    reference = truth if expert is None else _check_expert(expert, gold, people)
-    codes, reference_codes = _weight_codes(people, reference) if weighted else (None, None)
-    return Raters(
-        humans=people,
-        judges=machines,
-        failed=failures,
-        reference=reference,
-        clusters=check_units(clusters, len(people)),
-        codes=codes,
-        reference_codes=reference_codes,
-    )
+# Labels ---------------------------------------------------------------------------------------
 
 
 def check_humans(humans: ArrayLike, *, numeric: bool) -> NDArray[Any]:
@@ -138,8 +103,18 @@ def check_judges(
     return np.where(flags, np.nan if matrix.dtype.kind == "f" else -1, matrix), flags
 
 
-def _check_expert(expert: int, gold: ArrayLike | None, humans: NDArray[Any]) -> NDArray[Any]:
-    """Return the labels of the annotator who stands for the others."""
+def check_reference(
+    humans: NDArray[Any], *, expert: int | None, gold: ArrayLike | None
+) -> NDArray[Any] | None:
+    """Return the labels that stand for the others: an annotator's, or gold ones in their form."""
+    if expert is None and gold is None:
+        return None
+    if expert is None:
+        labels = np.asarray(gold)
+        if labels.shape != (len(humans),):
+            msg = f"`gold` must have the shape ({len(humans)},), got {labels.shape}."
+            raise InputError(msg)
+        return _check_labels("gold", labels, numeric=humans.dtype.kind == "f")
     if gold is not None:
         msg = f"`gold` must be None when `expert` is given, got both (expert {expert!r})."
         raise InputError(msg)
@@ -147,40 +122,6 @@ def _check_expert(expert: int, gold: ArrayLike | None, humans: NDArray[Any]) -> 
         msg = f"`expert` must be a column of `humans` (0 to {humans.shape[1] - 1}), got {expert}."
         raise InputError(msg)
     return np.ascontiguousarray(humans[:, expert])
-
-
-def _check_gold(gold: ArrayLike | None, humans: NDArray[Any]) -> NDArray[Any] | None:
-    """Return the gold labels in the form of the annotators'."""
-    if gold is None:
-        return None
-    labels = np.asarray(gold)
-    if labels.shape != (len(humans),):
-        msg = f"`gold` must have the shape ({len(humans)},), got {labels.shape}."
-        raise InputError(msg)
-    return _check_labels("gold", labels, numeric=humans.dtype.kind == "f")
-
-
-def _weight_codes(
-    humans: NDArray[Any], reference: NDArray[Any] | None
-) -> tuple[NDArray[Any], NDArray[Any] | None]:
-    """Return the codes that imbalance weights count: labels must repeat, so they are whole."""
-    if humans.dtype.kind != "f":
-        return humans, reference
-    stacked = humans if reference is None else np.column_stack([humans, reference])
-    known = stacked[~np.isnan(stacked)]
-    if (known != np.floor(known)).any():
-        msg = (
-            "`weights` must be None for continuous labels, got 'imbalance'. "
-            "Majority labels exist only where labels repeat."
-        )
-        raise InputError(msg)
-    codes = np.unique(stacked, return_inverse=True)[1].reshape(stacked.shape)
-    codes = np.where(np.isnan(stacked), -1, codes)
-    return (codes, None) if reference is None else (codes[:, :-1], codes[:, -1])
-
-
-def _normalized(labels: NDArray[np.float64], method: Normalization) -> NDArray[np.float64]:
-    return np.stack([normalize_scale(column, method=method) for column in labels.T], axis=1)
 
 
 def _check_labels(name: str, labels: NDArray[Any], *, numeric: bool) -> NDArray[Any]:

@@ -13,7 +13,7 @@ Failures are lost, and ω rests on the exact test throughout, whatever method th
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,7 +21,7 @@ import numpy as np
 from voirdire._validation import shorten
 from voirdire.stats.agreement.krippendorff import measure_agreement
 from voirdire.stats.exact_test import exact_p_value
-from voirdire.stats.figures import compute_figures, passes, share_of_annotators
+from voirdire.stats.figures import Figures, passes
 from voirdire.stats.results import Caution
 
 if TYPE_CHECKING:
@@ -33,10 +33,10 @@ if TYPE_CHECKING:
     from voirdire.stats.agreement.krippendorff import KrippendorffResult
     from voirdire.stats.alignment import VectorizedScore
     from voirdire.stats.comparison import Comparison, Control, PairedGain, Raters
-    from voirdire.stats.figures import Figures, TestSettings
+    from voirdire.stats.figures import TestSettings
     from voirdire.stats.label_distance import Level
     from voirdire.stats.outcome_sums import OutcomeSums
-    from voirdire.stats.preparation import Universe
+    from voirdire.stats.preparation import Prepared
 
 __all__ = ["Panel", "Yardsticks", "decide_outcome", "describe_panel"]
 
@@ -83,7 +83,7 @@ class Yardsticks:
     constant : str or None
         The constant answer with the largest ρ; None without labels.
     figures : Figures or None
-        By the exact test, of the majority vote (or the reference) and of that constant.
+        Of the majority vote (or the reference) and of that constant.
     gains : sequence of PairedGain or None
         Of each judge over that constant.
     """
@@ -97,84 +97,72 @@ class Yardsticks:
         raters: Raters,
         comparison: Comparison,
         controls: Sequence[Control],
-        sums: OutcomeSums,
+        figures: Figures,
         *,
-        advantages: NDArray[np.float64],
         lost: OutcomeSums,
-        settings: TestSettings,
         label: Callable[[Any], str],
     ) -> Yardsticks:
-        """Measure controls with these sums and ρ, and judges with these, failures lost."""
+        """Take yardsticks from controls with these figures, for judges with failures `lost`."""
         constants = [n for n, control in enumerate(controls) if control.control == "constant"]
-        advantages = advantages[constants]
+        advantages = figures.advantage_probability[constants]
         if np.isnan(advantages).all():
             return Yardsticks(gains=[None] * len(lost.n_units))
         best = constants[int(np.nanargmax(advantages))]
         kind = "reference" if raters.reference is not None else "majority_vote"
         ceiling = next(n for n, control in enumerate(controls) if control.control == kind)
-        alone = replace(settings, method="exact", family="annotators")
         return Yardsticks(
             constant=label(controls[best].constant),
-            figures=compute_figures(sums.rows([ceiling, best]), alone),
+            figures=Figures(figures.sums.rows([ceiling, best]), figures.settings),
             gains=comparison.gains(
                 raters,
                 controls[best].constant,
                 judges=lost,
-                other=sums.rows([best]),
-                settings=settings,
+                other=figures.sums.rows([best]),
+                settings=figures.settings,
             ),
         )
 
 
 def decide_outcome(
     yardsticks: Yardsticks,
+    gain: PairedGain | None,
     lost: Figures,
-    settings: TestSettings,
     *,
     judge: int,
-    place: int,
     number: int,
     has_reference: bool,
 ) -> tuple[Outcome, Caution]:
-    """Decide one judge at one ε, and say what decided.
-
-    `lost` are the exact figures with failures lost, in which the judge stands in row `judge`;
-    among the judges of its yardsticks it has the number `place`.
-    """
-    tested = lost.tested[judge]
+    """Decide one judge, with this gain over the constant, at one ε, and say what decided."""
+    tested, settings = lost.tested[judge], lost.settings
     n_tested = int(np.count_nonzero(tested))
-    gain = yardsticks.gains[place]
     if not n_tested or gain is None or yardsticks.figures is None:
         return "no_evidence", _because(
             "untestable",
             f"No annotator shares {settings.min_items} items with it.",
             min_items=settings.min_items,
         )
-    if np.isnan(lost.p_values[judge, number][tested]).all():
+    if np.isnan(lost.exact_p_values[judge, number][tested]).all():
         sentence = "No p-value is defined: a standard error needs two clusters."
         return "no_evidence", _because("no_p_values", sentence)
     epsilon = float(settings.epsilons[number])
-    rate = float(lost.winning_rate[judge, number])
+    rate = float(lost.exact_winning_rate[judge, number])
     facts: dict[str, Any] = {
         "epsilon": epsilon,
         "winning_rate": rate,
-        "n_shown": int(np.count_nonzero(lost.rejected[judge, number])),
+        "n_shown": int(np.count_nonzero(lost.exact_rejected[judge, number])),
         "n_annotators": n_tested,
     }
     if passes(rate):
         return _beside_constant(yardsticks, gain, facts)
-    difference = lost.difference
-    within = tested & (difference.mean[judge, number] < difference.target[number])
-    share = share_of_annotators(
-        within[np.newaxis, np.newaxis], tested[np.newaxis], settings.quality
-    )
-    ceiling, constant = yardsticks.figures.winning_rate[:, number].tolist()
+    within = lost.within[judge, number]
+    is_close = bool(passes(lost.share_of_annotators(lost.within)[judge, number]))
+    ceiling, constant = yardsticks.figures.exact_winning_rate[:, number].tolist()
     facts |= {"n_within": int(np.count_nonzero(within))}
-    if passes(share[0, 0]) and not passes(ceiling):
-        facts |= {"n_items": int(lost.n_items[judge][tested].max()), "ceiling": ceiling}
+    if is_close and not passes(ceiling):
+        facts |= {"n_items": int(lost.sums.n_items[judge][tested].max()), "ceiling": ceiling}
         return "no_evidence", _unpassable(facts, settings, has_reference=has_reference)
     facts |= {"constant": yardsticks.constant, "constant_passes": bool(passes(constant))}
-    return "failed", _failed(facts, is_close=bool(passes(share[0, 0])))
+    return "failed", _failed(facts, is_close=is_close)
 
 
 def _because(code: str, sentence: str, **figures: Any) -> Caution:
@@ -259,34 +247,29 @@ def _items_needed(settings: TestSettings, epsilon: float, n_annotators: int) -> 
 
 
 def describe_panel(
-    raters: Raters,
-    universe: Universe,
-    alignment: AlignmentName | VectorizedScore,
-    *,
-    min_annotators: int,
-    label: Callable[[Any], str],
+    prepared: Prepared, alignment: AlignmentName | VectorizedScore, *, label: Callable[[Any], str]
 ) -> Panel:
     """Describe the annotators of a run; `label` names a label code."""
-    humans = raters.humans
+    raters, humans, n_codes = prepared.raters, prepared.raters.humans, prepared.n_codes
     level: Level | None = None
-    if universe.label_sets is not None:
+    if prepared.label_sets is not None:
         level = "sets"
     elif alignment == "neg_rmse":
         level = "interval"
     elif alignment == "accuracy" or (
         # free text, on which agreement word by word means nothing, has many labels
-        callable(alignment) and universe.n_codes <= np.count_nonzero(humans >= 0) / 2
+        callable(alignment) and n_codes <= np.count_nonzero(humans >= 0) / 2
     ):
         level = "nominal"
     agreement = sides = None
     top_share, top_label = math.nan, None
     if level is not None:
         agreement = measure_agreement(
-            humans, level=level, label_sets=universe.label_sets, clusters=raters.clusters
+            humans, level=level, label_sets=prepared.label_sets, clusters=raters.clusters
         )
     if level == "nominal":
-        sides = _sides(raters, universe, min_annotators=min_annotators)
-        counts = np.zeros(universe.n_codes + 1, dtype=np.int64)
+        sides = _sides(prepared)
+        counts = np.zeros(n_codes + 1, dtype=np.int64)
         for column in humans.T:  # code -1 lands in front and is left out
             counts += np.bincount(column.astype(np.int64) + 1, minlength=len(counts))
         n_labels = int(counts[1:].sum())
@@ -303,15 +286,18 @@ def describe_panel(
     )
 
 
-def _sides(raters: Raters, universe: Universe, *, min_annotators: int) -> tuple[int, int] | None:
+def _sides(prepared: Prepared) -> tuple[int, int] | None:
     """Count the items by which of two labels has the majority, whatever words a judge uses.
 
     A tied item is on neither side; None for questions with more labels.
     """
-    labels = raters.humans if raters.reference is None else raters.reference[:, np.newaxis]
-    if universe.declared and universe.n_codes != 2:
+    raters, fewest = prepared.raters, prepared.comparison.min_annotators
+    labels = raters.humans
+    if raters.reference is not None:
+        labels, fewest = raters.reference[:, np.newaxis], 1
+    if prepared.is_declared and prepared.n_codes != 2:
         return None
-    used = _labels_in_use(labels, universe.n_codes)
+    used = _labels_in_use(labels, prepared.n_codes)
     if len(used) > 2:
         return None
     one, other = [*used, -2, -2][:2]
@@ -320,7 +306,7 @@ def _sides(raters: Raters, universe: Universe, *, min_annotators: int) -> tuple[
     for column in labels.T:
         lean += (column == other).astype(np.int32) - (column == one)
         known += column >= 0
-    enough = known >= (min_annotators if raters.reference is None else 1)
+    enough = known >= fewest
     return int(np.count_nonzero(enough & (lean < 0))), int(np.count_nonzero(enough & (lean > 0)))
 
 

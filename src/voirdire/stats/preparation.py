@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,10 +10,16 @@ import numpy as np
 from voirdire._types import AlignmentName, EpsilonMode, Family, Method, WeightScheme
 from voirdire._validation import check_choice, check_count, check_epsilons, check_fraction
 from voirdire.errors import InputError
+from voirdire.stats.agreement.coefficient import check_units
 from voirdire.stats.alignment import make_scorer
 from voirdire.stats.comparison import Comparison, Raters
 from voirdire.stats.figures import TestSettings
-from voirdire.stats.label_arrays import gather_raters
+from voirdire.stats.label_arrays import (
+    check_humans,
+    check_judges,
+    check_reference,
+    normalize_scale,
+)
 from voirdire.stats.label_sets import LabelSets
 
 if TYPE_CHECKING:
@@ -25,29 +31,23 @@ if TYPE_CHECKING:
     from voirdire.stats.alignment import VectorizedScore
     from voirdire.stats.figures import Design
 
-__all__ = ["Prepared", "Universe", "prepare"]
+__all__ = ["Prepared", "prepare"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Prepared:
-    """What a run needs.
+    """What a run needs: everyone's labels, how they are compared, and what determines the test.
 
-    Attributes
-    ----------
-    raters : Raters
-        Everyone's labels.
-    comparison : Comparison
-        How they are compared.
-    settings : TestSettings
-        What determines the test.
-    universe : Universe
-        The labels that there are.
+    Of the labels that there are: how many codes, whether that number was declared, and the sets
+    behind the codes.
     """
 
     raters: Raters
     comparison: Comparison
     settings: TestSettings
-    universe: Universe
+    n_codes: int
+    is_declared: bool
+    label_sets: LabelSets | None
 
 
 def prepare(
@@ -80,35 +80,55 @@ def prepare(
     if weights is not None and normalize is not None:
         msg = f"`weights` must be None with `normalize`, got {weights!r} and {normalize!r}."
         raise InputError(msg)
-    settings = _make_settings(
-        epsilon=epsilon,
-        epsilon_mode=epsilon_mode,
+    people = check_humans(humans, numeric=alignment == "neg_rmse")
+    machines, failures = check_judges(judges, failed, people)
+    reference = check_reference(people, expert=expert, gold=gold)
+    if normalize is not None:
+        if alignment != "neg_rmse":
+            msg = f"`normalize` must be None unless `alignment` is 'neg_rmse', got {normalize!r}."
+            raise InputError(msg)
+        people = normalize_scale(people, method=normalize)
+        machines = normalize_scale(machines, method=normalize)
+        reference = None if reference is None else normalize_scale(reference, method=normalize)
+    raters = Raters(
+        humans=people,
+        judges=machines,
+        failed=failures,
+        reference=reference,
+        clusters=check_units(clusters, len(people)),
+    )
+    if label_sets is not None and not isinstance(label_sets, LabelSets):
+        label_sets = LabelSets.from_membership(label_sets)
+    n_seen = raters.n_codes_seen()
+    sizes = {
+        name: None if known is None else len(known)
+        for name, known in (("label_sets", label_sets), ("values", values))
+    }
+    sizes["n_codes"] = n_codes
+    for name, size in sizes.items():
+        if size is not None and size < n_seen:
+            msg = f"`{name}` must cover every code, got {size} for codes up to {n_seen - 1}."
+            raise InputError(msg)
+    settings = TestSettings(
+        epsilons=np.asarray(check_epsilons(epsilon)),
+        mode=check_choice("epsilon_mode", epsilon_mode, EpsilonMode),
         method=method,
         design=_choose_design(method, weights=weights, clusters=clusters),
-        false_discovery_rate=false_discovery_rate,
-        min_items=min_items,
-        family=family,
-        expert=expert,
+        false_discovery_rate=check_fraction("false_discovery_rate", false_discovery_rate),
+        min_items=check_count("min_items", min_items, minimum=2),
+        family=check_choice("family", family, Family),
+        quality=_check_quality(quality, people.shape[1]),
+        excluded=expert,
     )
-    raters = gather_raters(
-        judges,
-        humans,
-        numeric=alignment == "neg_rmse",
-        failed=failed,
-        expert=expert,
-        gold=gold,
-        normalize=normalize,
-        clusters=clusters,
-        weighted=weights is not None,
-    )
-    universe = Universe.of(raters, n_codes=n_codes, label_sets=label_sets, values=values)
-    settings = replace(settings, quality=_check_quality(quality, raters.humans.shape[1]))
+    if weights is not None:
+        raters = raters.with_weight_codes()
+    n_codes, is_declared = max(n_seen, n_codes or 0), n_codes is not None
     comparison = Comparison(
         scorer=make_scorer(
             alignment,
-            humans=raters.humans,
-            n_codes=universe.n_codes,
-            label_sets=universe.label_sets,
+            humans=people,
+            n_codes=n_codes,
+            label_sets=label_sets,
             values=values,
             similarity=similarity,
         ),
@@ -116,51 +136,14 @@ def prepare(
         min_annotators=check_count("min_annotators", min_annotators, minimum=2),
         n_codes=raters.n_weight_codes(),
     )
-    return Prepared(raters=raters, comparison=comparison, settings=settings, universe=universe)
-
-
-@dataclass(frozen=True)
-class Universe:
-    """The labels that there are.
-
-    Attributes
-    ----------
-    n_codes : int
-        How many codes.
-    label_sets : LabelSets or None
-        The sets behind the codes.
-    declared : bool
-        Whether their number was declared.
-    """
-
-    n_codes: int
-    label_sets: LabelSets | None
-    declared: bool
-
-    @staticmethod
-    def of(
-        raters: Raters,
-        *,
-        n_codes: int | None,
-        label_sets: ArrayLike | LabelSets | None,
-        values: Sequence[Any] | None,
-    ) -> Universe:
-        """Take the universe from what was declared and what occurs."""
-        sets = label_sets
-        if sets is not None and not isinstance(sets, LabelSets):
-            sets = LabelSets.from_membership(sets)
-        seen = raters.n_codes_seen()
-        sizes = {
-            "n_codes": n_codes,
-            "label_sets": None if sets is None else len(sets),
-            "values": None if values is None else len(values),
-        }
-        for name, size in sizes.items():
-            if size is not None and size < seen:
-                msg = f"`{name}` must cover every code, got {size} for codes up to {seen - 1}."
-                raise InputError(msg)
-        declared = n_codes is not None
-        return Universe(n_codes=max(seen, n_codes or 0), label_sets=sets, declared=declared)
+    return Prepared(
+        raters=raters,
+        comparison=comparison,
+        settings=settings,
+        n_codes=n_codes,
+        is_declared=is_declared,
+        label_sets=label_sets,
+    )
 
 
 def _choose_design(method: Method, *, weights: WeightScheme | None, clusters: object) -> Design:
@@ -177,29 +160,6 @@ def _choose_design(method: Method, *, weights: WeightScheme | None, clusters: ob
     if clusters is not None:
         return "clustered"
     return "items" if weights is None else "weighted"
-
-
-def _make_settings(
-    *,
-    epsilon: float | Sequence[float],
-    epsilon_mode: EpsilonMode,
-    method: Method,
-    design: Design,
-    false_discovery_rate: float,
-    min_items: int,
-    family: Family,
-    expert: int | None,
-) -> TestSettings:
-    return TestSettings(
-        epsilons=np.asarray(check_epsilons(epsilon)),
-        mode=check_choice("epsilon_mode", epsilon_mode, EpsilonMode),
-        method=method,
-        design=design,
-        false_discovery_rate=check_fraction("false_discovery_rate", false_discovery_rate),
-        min_items=check_count("min_items", min_items, minimum=2),
-        family=check_choice("family", family, Family),
-        excluded=expert,
-    )
 
 
 def _check_quality(quality: ArrayLike | None, n_annotators: int) -> NDArray[np.float64] | None:

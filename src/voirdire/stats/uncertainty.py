@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import ndtr, ndtri, stdtrit
 
-from voirdire.stats.figures import compute_figures
+from voirdire.stats.figures import Figures
 from voirdire.stats.results import Uncertainty
 
 if TYPE_CHECKING:
@@ -188,7 +188,7 @@ def _n_passed(
         return np.full(len(settings[0].epsilons), np.nan)
     halves = (slice(0, n_tested), slice(n_tested, None))
     passed = [
-        compute_figures(sums.rows((slice(None), half)), plan).passed
+        Figures(sums.rows((slice(None), half)), plan).passed
         for half, plan in zip(halves, settings, strict=False)
     ]
     return np.count_nonzero(np.all(passed, axis=0), axis=0).astype(np.float64)
