@@ -418,6 +418,39 @@ def test_the_order_of_items_and_the_names_of_clusters_are_irrelevant(lost, clust
     assert asdict(second.uncertainty) == expected
 
 
+def test_the_interval_for_other_annotators_adds_their_variance_to_that_of_items():
+    judge, humans = labels(12, n_annotators=4)
+    humans[:, 3] = np.where(np.arange(100) < 60, judge, 1 - humans[:, 3])  # one who differs
+
+    found = interval(judge, humans, n_resamples=100)
+
+    won, _ = outcomes_of(judge, humans)
+    n, m = won.shape
+    covariance = np.cov(won.T, bias=True) / n
+    apart = covariance.diagonal().mean() - (covariance.sum() - covariance.trace()) / (m * (m - 1))
+    of_items = covariance.mean()
+    of_panel = max(won.mean(axis=0).var(ddof=1) / m - apart / m, 0)
+    assert of_panel > 0
+    variance = of_items + of_panel
+    freedom = variance**2 / (of_items**2 / (n - 1) + of_panel**2 / (m - 1))
+    rho = won.mean()
+    half = special.stdtrit(freedom, 0.975) * math.sqrt(variance) / (rho * (1 - rho))
+    ends = special.expit(special.logit(rho) + np.array([-half, half]))
+    assert (found.uncertainty.panel_low, found.uncertainty.panel_high) == pytest.approx(tuple(ends))
+    assert found.uncertainty.panel_low < found.uncertainty.advantage_low
+
+
+def test_one_annotator_says_nothing_of_others():
+    judge, humans = labels(13)
+    humans[:80, 1:] = -1  # two have too few items to be tested
+
+    found = interval(judge, humans, min_annotators=2, min_items=30, gold=judge, n_resamples=100)
+
+    assert found.n_annotators == 1
+    assert math.isnan(found.uncertainty.panel_low)
+    assert math.isfinite(found.uncertainty.advantage_low)
+
+
 def test_units_that_nobody_meets_are_none():
     judge, humans = labels(9)
     humans[10:30] = -1
@@ -454,6 +487,8 @@ def test_the_record_says_how_it_was_made():
         "advantage_high",
         "human_advantage_low",
         "human_advantage_high",
+        "panel_low",
+        "panel_high",
         "stability",
         "confidence_level",
         "n_resamples",

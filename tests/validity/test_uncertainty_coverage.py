@@ -163,3 +163,22 @@ def test_equal_judges_differ_one_time_in_twenty(share, shape):
     # With 60 clusters of rare labels the test is cautious.
     if share == 0.5 or not shape:
         assert 0.05 - significant <= allowance(n_runs)
+
+
+@pytest.mark.parametrize("n_annotators", [3, 10])
+def test_the_interval_for_other_annotators_covers_over_panels(n_annotators):
+    rng = np.random.default_rng(n_annotators)
+
+    def panel(n_items):
+        truth = rng.random(n_items) < 0.4
+        noise = np.append(0.25, rng.beta(0.9, 2.1, n_annotators))
+        slips = rng.random((n_items, n_annotators + 1)) < noise
+        guesses = rng.random((n_items, n_annotators + 1)) < 0.4
+        labels = np.where(slips, guesses, truth[:, np.newaxis]).astype(int)
+        return stats.alt_test(labels[:, 0], labels[:, 1:], n_resamples=100)[0]
+
+    truth = np.mean([panel(400).advantage_probability for _ in range(1_500)])
+    found = [panel(100).uncertainty for _ in range(600)]
+    covered = np.mean([each.panel_low <= truth <= each.panel_high for each in found])
+
+    assert covered >= LEVEL - allowance(600)

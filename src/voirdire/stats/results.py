@@ -144,6 +144,9 @@ class Uncertainty:
         Ends of the interval of ρ, in [0, 1]; nan where undefined.
     human_advantage_low, human_advantage_high : float
         The same for the mean of the annotators' own advantage.
+    panel_low, panel_high : float
+        Ends of an interval of ρ for other annotators like these, on other items; nan with one
+        annotator, or where ρ is 0 or 1.
     stability : float
         Share of the resamples in which the judge passes, failures lost, in [0, 1]; nan under the
         exact test. Not a p-value: ω is a decision, and this is how often it would be made again.
@@ -163,6 +166,8 @@ class Uncertainty:
     advantage_high: float
     human_advantage_low: float
     human_advantage_high: float
+    panel_low: float
+    panel_high: float
     stability: float
     confidence_level: float
     n_resamples: int

@@ -11,6 +11,7 @@ References
    Association 82(397), 1987.
 .. [2] T. Hesterberg, "What Teachers Should Know About the Bootstrap", The American Statistician
    69(4), 2015, section 3.4.
+.. [3] A. B. Owen, "The Pigeonhole Bootstrap", Annals of Applied Statistics 1(2), 2007.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.special import ndtr, ndtri, stdtrit
+from scipy.special import expit, ndtr, ndtri, stdtrit
 
 from voirdire.stats.figures import Figures
 from voirdire.stats.results import Uncertainty
@@ -99,7 +100,8 @@ def bootstrap_judge(
     kept = units.columns(np.concatenate(halves))
     n_tested = int(np.count_nonzero(tested))
     nan = float("nan")
-    intervals, stability = [(nan, nan), (nan, nan)], np.full(len(settings.epsilons), nan)
+    intervals, panel = [(nan, nan), (nan, nan)], (nan, nan)
+    stability = np.full(len(settings.epsilons), nan)
     reason = None
     if not n_tested:
         reason = "no annotator has enough items"
@@ -114,6 +116,7 @@ def bootstrap_judge(
             _interval(kept, n_tested, kinds, drawn, resampling)
             for kinds, drawn in zip(_WINS, draws, strict=True)
         ]
+        panel = _panel_interval(kept, n_tested, resampling)
         if np.isnan(intervals).any():
             reason = "all units have the same outcomes"
         elif np.isnan(stability).any():
@@ -125,6 +128,8 @@ def bootstrap_judge(
             advantage_high=intervals[0][1],
             human_advantage_low=intervals[1][0],
             human_advantage_high=intervals[1][1],
+            panel_low=panel[0],
+            panel_high=panel[1],
             stability=share,
             confidence_level=resampling.confidence_level,
             n_resamples=resampling.n_resamples,
@@ -226,6 +231,37 @@ def _interval(
     adjusted = ndtr(bias + (bias + normal) / (1 - skew * (bias + normal)))
     low, high = np.quantile(draws, adjusted)
     return float(min(low, estimate)), float(max(high, estimate))
+
+
+def _panel_interval(
+    units: OutcomeUnits, n_tested: int, resampling: Resampling
+) -> tuple[float, float]:
+    r"""Make the interval of ρ for other annotators like these, on other items.
+
+    The variance of ρ over items is joined by that of the annotators' own ρ, less what items add to
+    the latter (a crossed design [3]_); on the logit scale, with Satterthwaite's degrees of freedom.
+    """
+    copies = units.copies.astype(np.float64)
+    weights = units.weights[:, :n_tested]
+    mass, won = weights.sum(axis=-1), weights[..., _WINS[0]].sum(axis=-1)
+    total = copies @ mass
+    rates = copies @ won / total
+    rho = float(rates.mean())
+    if n_tested < 2 or not 1e-12 < rho < 1 - 1e-12:
+        return float("nan"), float("nan")
+    influence = (won - mass * rates) / total
+    of_items = float(copies @ influence.mean(axis=1) ** 2)
+    own = float((copies @ influence**2).mean())
+    shared = (n_tested * of_items - own) / (n_tested - 1)
+    spread = float(rates.var(ddof=1)) / n_tested
+    of_panel = max(spread - (own - shared) / n_tested, 0.0)
+    variance = of_items + of_panel
+    n_units = units.n_independent
+    freedom = variance**2 / (of_items**2 / (n_units - 1) + of_panel**2 / (n_tested - 1) + 1e-300)
+    half = float(stdtrit(freedom, (1 + resampling.confidence_level) / 2)) * np.sqrt(variance)
+    width = half / (rho * (1 - rho))
+    place = np.log(rho / (1 - rho))
+    return float(expit(place - width)), float(expit(place + width))
 
 
 def _without_variance(estimate: float, n_units: float, tail: float) -> tuple[float, float]:
