@@ -197,9 +197,13 @@ def test_without_a_positive_what_rests_on_it_is_undefined():
 
 
 def test_few_items_of_a_label_are_said():
-    found = measure_classification(np.repeat([1, 0], 9), np.repeat([1, 0], [9, 9]))
+    labels = np.repeat([1, 0], [1, 30])
 
-    assert found.reason == "label 0 is the gold label of 9 items only"
+    assert measure_classification(labels, labels).reason == (
+        "label 1 is the gold label of 1 item only"
+    )
+    named = measure_classification(labels, labels, names=["no", "yes"])
+    assert named.reason == "yes is the gold label of 1 item only"
 
 
 def test_nothing_to_compare_is_undefined():

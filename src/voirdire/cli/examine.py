@@ -12,7 +12,7 @@ from voirdire._types import AlignmentName
 from voirdire._validation import shorten
 from voirdire.cli.option_groups import Text, option_group
 from voirdire.cli.options import AsJson, File, Files, ReportLanguage
-from voirdire.cli.printing import print_examination, progress
+from voirdire.cli.printing import print_examination, print_gold, progress
 from voirdire.cli.shell import Call, UsageError, say
 from voirdire.cli.study_files import ReadingOptions, declare_kind, read_items, read_study
 from voirdire.cli.written_files import (
@@ -49,7 +49,7 @@ _MOST_SAID = 5
 def examine_command(
     *,
     call: Call,
-    humans: Files,
+    humans: Files = [],
     judges: Files = [],
     gold: File = None,
     items: File = None,
@@ -71,13 +71,14 @@ def examine_command(
     Parameters
     ----------
     humans
-        Annotations: CSV, JSONL, JSON, Parquet or XLSX, long or wide; - reads standard input.
+        Annotations: CSV, JSONL, JSON, Parquet or XLSX, long or wide; - reads standard input. Left
+        out, judges are measured against --gold alone.
     judges
         Judge labels, likewise; or a folder of them. By default those of --humans that
         --judge-column names.
     gold
         Gold labels that stand for the other annotators; ε defaults to 0: does the judge outperform
-        the humans?
+        the humans? Without --humans: how often is the judge right?
     items
         What is known about the items: a column item (or id), and one per property to slice by.
     questions
@@ -98,6 +99,11 @@ def examine_command(
     details
         Print every annotator.
     """
+    if not humans:
+        _examine_gold(
+            call, judges, gold, reading, plan, questions=questions, details=details, as_json=as_json
+        )
+        return
     alignments = list(dict.fromkeys(alignments))
     reading = declare_kind(reading, alignments)
     if not judges and not reading.judge_columns:
@@ -148,6 +154,53 @@ def examine_command(
     print_examination(examination, as_json=as_json, details=details)
     if gate:
         _leave_if_closed(closed_gates(examination, study.judge_names))
+
+
+_OF_PEOPLE = (
+    *("items", "only", "alignments", "slices", "gate", "report", "certificate"),
+    *("epsilon", "epsilon_reason", "epsilon_mode", "method", "weights", "quality", "expert"),
+    *("normalize", "min_items", "min_annotators", "family", "n_resamples", "false_discovery_rate"),
+)
+
+
+def _examine_gold(
+    call: Call,
+    judges: Sequence[str],
+    gold: str | None,
+    reading: Reading,
+    plan: TestPlan,
+    *,
+    questions: Sequence[str],
+    details: bool,
+    as_json: bool,
+) -> None:
+    """Measure judges against gold labels, where there are no annotators."""
+    if gold is None or not judges:
+        given, lacking = ("--gold", "--judges") if gold else ("--judges", "--humans")
+        msg = (
+            f"`{lacking}` must be given with `{given}`"
+            if judges or gold
+            else ("`--humans` must be given, or `--gold` alone to see how often a judge is right")
+        )
+        raise UsageError(f"{msg}.")
+    strange = [call.options[name] for name in _OF_PEOPLE if name in call.options]
+    if strange:
+        msg = f"`{strange[0]}` must be left out without `--humans`: gold labels are no annotators."
+        raise UsageError(msg)
+    with progress("reading and measuring"):
+        from voirdire.studies import examine_gold
+
+        found = examine_gold(
+            judges=list(judges),
+            gold=gold,
+            questions=questions or None,
+            clustered=reading.cluster is not None,
+            reading=reading,
+            confidence_level=plan.confidence_level,
+            seed=plan.seed,
+        )
+    say(found.understood)
+    print_gold(found, as_json=as_json, details=details)
 
 
 def closed_gates(examination: Examination, judges: Sequence[str]) -> list[str]:

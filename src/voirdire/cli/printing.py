@@ -23,11 +23,12 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
-    from voirdire.studies import Examination
+    from voirdire.studies import Examination, GoldExamination
 
 __all__ = [
     "listen_for_interrupts",
     "print_examination",
+    "print_gold",
     "print_json",
     "print_tables",
     "print_text",
@@ -68,6 +69,20 @@ def print_examination(examination: Examination, *, as_json: bool, details: bool)
         print_text(examination_to_json(examination) + "\n")
     else:
         print_tables(ExaminationTables(examination, details=details))
+
+
+def print_gold(examination: GoldExamination, *, as_json: bool, details: bool) -> None:
+    """Print judges against gold labels as a table, or as one JSON object."""
+    if as_json:
+        from voirdire.documents import plain_json
+        from voirdire.records import as_plain
+
+        found = {"gold": as_plain(examination.results), "dropped": as_plain(examination.dropped)}
+        print_json(plain_json(found))
+        return
+    from voirdire.reporting.gold_tables import GoldTables
+
+    print_tables(GoldTables(examination, details=details))
 
 
 def print_tables(*shown: RenderableType, stream: TextIO | None = None) -> None:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     )
     from voirdire.studies.diagnosis import Diagnosis, diagnose
     from voirdire.studies.findings import LabelShare, QuestionFindings
+    from voirdire.studies.gold import GoldExamination, GoldResult, examine_gold
     from voirdire.studies.one_question import alt_test, outperforms_humans
     from voirdire.studies.pilot import power_from_pilot
     from voirdire.studies.plan import TestPlan
@@ -50,6 +51,8 @@ __all__ = [
     "ErrorRate",
     "Examination",
     "FeatureDrive",
+    "GoldExamination",
+    "GoldResult",
     "LabelHistogram",
     "LabelShare",
     "NearIdeal",
@@ -70,6 +73,7 @@ __all__ = [
     "compare_anchors",
     "diagnose",
     "examine",
+    "examine_gold",
     "examine_reward",
     "outperforms_humans",
     "pool_questions",
@@ -87,6 +91,8 @@ _HOME = {
     "ErrorRate": "reward.result",
     "Examination": "whole_study",
     "FeatureDrive": "reward.result",
+    "GoldExamination": "gold",
+    "GoldResult": "gold",
     "LabelHistogram": "reward.result",
     "LabelShare": "findings",
     "NearIdeal": "reward.result",
@@ -107,6 +113,7 @@ _HOME = {
     "compare_anchors": "anchors",
     "diagnose": "diagnosis",
     "examine": "whole_study",
+    "examine_gold": "gold",
     "examine_reward": "reward.examine",
     "outperforms_humans": "one_question",
     "pool_questions": "pooling",

@@ -70,6 +70,8 @@ class LabelMatrix:
         What was set aside.
     n_unjudged : dict of str to int
         Annotated items that a judge was not asked about, by judge.
+    probabilities : ndarray of float, shape (n_items, n_judges), or None
+        What judges stated for true, nan where nothing; None where no judge stated any.
     """
 
     kind: QuestionKind
@@ -88,6 +90,7 @@ class LabelMatrix:
     declared: bool = False
     dropped: tuple[Dropped, ...] = ()
     n_unjudged: dict[str, int] = field(default_factory=dict)
+    probabilities: NDArray[np.float64] | None = None
 
     def rows(self, kept: NDArray[np.bool_]) -> LabelMatrix:
         """Return the matrix of some items only."""
@@ -100,6 +103,7 @@ class LabelMatrix:
             gold=None if self.gold is None else self.gold[kept],
             clusters=None if self.clusters is None else self.clusters[kept],
             seen={judge: mask[kept] for judge, mask in self.seen.items()},
+            probabilities=None if self.probabilities is None else self.probabilities[kept],
         )
 
 
@@ -284,6 +288,7 @@ def align(
         dropped=_unannotated(machines, grid, question)
         + (() if truth is None else _unusable_gold(truth, grid, question)),
         n_unjudged=_unjudged(machines, names, grid),
+        probabilities=grid.probabilities(machines, names),
     )
 
 
@@ -327,6 +332,18 @@ class _Grid:
         lost = (rows >= 0) & (table.failure.codes >= 0)
         failed[rows[lost], places[lost]] = True
         return failed
+
+    def probabilities(
+        self, table: LabelTable, columns: Sequence[str]
+    ) -> NDArray[np.float64] | None:
+        """Lay out what judges stated, where any did."""
+        if table.probability is None or np.isnan(table.probability).all():
+            return None
+        matrix = np.full((len(self.items), len(columns)), np.nan)
+        rows, places = self.rows(table), _places(table, columns)
+        there = rows >= 0
+        matrix[rows[there], places[there]] = table.probability[there]
+        return matrix
 
 
 def _places(table: LabelTable, columns: Sequence[str]) -> NDArray[np.intp]:

@@ -121,6 +121,7 @@ def _of_judges(matrix: LabelMatrix, places: list[int]) -> LabelMatrix:
         judges=tuple(matrix.judges[place] for place in places),
         answers=matrix.answers[:, places],
         failed=matrix.failed[:, places],
+        probabilities=None if matrix.probabilities is None else matrix.probabilities[:, places],
     )
 
 

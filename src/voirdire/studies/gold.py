@@ -1,0 +1,343 @@
+"""Judges against one gold label per item: no annotators, no test, but how often they are right."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from voirdire._validation import check_fraction, shorten
+from voirdire.errors import DegenerateDataWarning, InputError, NoDataError
+from voirdire.io import Reading
+from voirdire.io.cells import label_text
+from voirdire.stats import (
+    CalibrationResult,
+    ClassificationResult,
+    CrossFittedThreshold,
+    cross_threshold,
+    measure_calibration,
+    measure_classification,
+)
+from voirdire.studies.aligning import align, take_labels
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import polars as pl
+
+    from voirdire._types import QuestionKind
+    from voirdire.io import LabelTable
+    from voirdire.records import Dropped
+    from voirdire.studies.aligning import LabelMatrix, Labels
+
+__all__ = ["GoldExamination", "GoldResult", "examine_gold", "measure_matrix"]
+
+_FEWEST_FOLDS = 5
+_FIGURES = ("accuracy", "sensitivity", "specificity", "precision", "f1", "mcc", "auc", "brier")
+
+
+@dataclass(frozen=True, kw_only=True)
+class GoldResult:
+    """One judge on one question, against gold labels.
+
+    Attributes
+    ----------
+    question, judge : str
+        Which.
+    labels : tuple of str
+        The label of each code in `classification`; ``"false"`` and ``"true"`` for booleans.
+    classification : ClassificationResult
+        How often it is right, and about what.
+    threshold : CrossFittedThreshold or None
+        For booleans with probabilities: the threshold that does best, measured on other items.
+    calibration : CalibrationResult or None
+        For booleans with probabilities: how far they are from the truth.
+    """
+
+    question: str
+    judge: str
+    labels: tuple[str, ...]
+    classification: ClassificationResult
+    threshold: CrossFittedThreshold | None = field(default=None, repr=False)
+    calibration: CalibrationResult | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class GoldExamination:
+    """Everything that gold labels say of judges.
+
+    Attributes
+    ----------
+    results : tuple of GoldResult
+        One per question and judge.
+    dropped : tuple of Dropped
+        Every label that was set aside, with its reason.
+    understood : str
+        What was understood of the labels, in a line.
+    """
+
+    results: tuple[GoldResult, ...]
+    dropped: tuple[Dropped, ...] = field(default=(), repr=False)
+    understood: str = ""
+
+    def frame(self) -> pl.DataFrame:
+        """Return the results as a table, a row each.
+
+        Columns `question`, `judge`, `n_items`, `n_failures`, `always` (the accuracy of the constant
+        that does best), each figure with its ends `..._low` and `..._high`, and `threshold`.
+        """
+        import polars as pl
+
+        return pl.DataFrame([_row(result) for result in self.results], infer_schema_length=None)
+
+
+def _row(result: GoldResult) -> dict[str, Any]:
+    found = result.classification
+    row: dict[str, Any] = {
+        "question": result.question,
+        "judge": result.judge,
+        "n_items": found.n_items,
+        "n_failures": found.n_failures,
+        "always": found.always["accuracy"],
+    }
+    for name in _FIGURES:
+        each = found.figures.get(name)
+        for ending, end in (("", "estimate"), ("_low", "low"), ("_high", "high")):
+            row[name + ending] = None if each is None else getattr(each, end)
+    return row | {"threshold": None if result.threshold is None else result.threshold.threshold}
+
+
+def examine_gold(
+    *,
+    judges: Labels,
+    gold: Labels,
+    kind: QuestionKind | None = None,
+    labels: Sequence[Any] | None = None,
+    questions: Sequence[str] | None = None,
+    clustered: bool = False,
+    reading: Reading | None = None,
+    confidence_level: float = 0.95,
+    seed: int = 0,
+) -> GoldExamination:
+    """Measure judges against one gold label per item, for every question that has them.
+
+    Parameters
+    ----------
+    judges, gold : LabelTable, data frame, path, mapping, or list of these
+        Labels, as `voirdire.examine` takes them; gold labels are of one rater.
+    kind : {"boolean", "choice", "pairwise"}, optional
+        What the question asks for; by default what the gold labels leave no choice about.
+    labels : sequence, optional
+        The declared labels. Any other is set aside, and a judge's is a failure.
+    questions : sequence of str, optional
+        Which questions; by default all that have gold labels.
+    clustered : bool, optional
+        Whether the tables' clusters are the independent units.
+    reading : Reading, optional
+        How labels are read; `kind` and `labels` count before its own.
+    confidence_level : float, optional
+        Of the intervals, in (0, 1).
+    seed : int, optional
+        Of the folds and of the resamples of the calibration error.
+
+    Returns
+    -------
+    GoldExamination
+
+    Raises
+    ------
+    InputError
+        If a setting or a label breaks a rule, or the question asks for sets, numbers or texts.
+    NoDataError
+        If no judge answered a question that has gold labels.
+
+    Warns
+    -----
+    DegenerateDataWarning
+        If figures of some questions are undefined, since a label is nobody's gold label.
+
+    Examples
+    --------
+    >>> gold = {item: item % 4 == 0 for item in range(80)}
+    >>> judge = {item: item % 4 == 0 or item < 12 for item in range(80)}
+    >>> found = examine_gold(judges={"mine": judge}, gold=gold, kind="boolean")
+    >>> found.understood
+    '1 judge, 1 question, 80 items with gold labels, boolean, nothing set aside'
+    >>> figures = found.results[0].classification.figures
+    >>> round(figures["sensitivity"].estimate, 2), round(figures["precision"].estimate, 2)
+    (1.0, 0.69)
+    """
+    check_fraction("confidence_level", confidence_level)
+    reading = reading or Reading()
+    given: dict[str, Any] = {"kind": kind, "labels": labels}
+    reading = replace(reading, **{name: x for name, x in given.items() if x is not None})
+    asked = tuple(questions or ())
+    as_gold = replace(reading, raters=None, judge_columns=None, threshold=None)
+    truth = take_labels(gold, role="judge", reading=as_gold, questions=asked, rater_name="gold")
+    _check_gold(truth)
+    answered = asked or tuple(truth.questions)
+    machines = take_labels(
+        _frames(judges),
+        role="judge",
+        reading=replace(reading, kind=truth.kind),
+        questions=asked,
+    )
+    both = [name for name in answered if name in machines.questions and name in truth.questions]
+    if not both:
+        msg = (
+            f"no judge answered a question that has gold labels ({_listed(truth.questions)}); "
+            f"judges answered {_listed(machines.questions)}."
+        )
+        raise NoDataError(msg)
+    results: list[GoldResult] = []
+    dropped = [*truth.dropped, *machines.dropped]
+    for question in both:
+        matrix = align(
+            machines, truth, question=question, labels=reading.labels, clustered=clustered
+        )
+        dropped += matrix.dropped
+        results += measure_matrix(
+            matrix, matrix.humans[:, 0], question, confidence_level=confidence_level, seed=seed
+        )
+    reasons = [row.classification.reason for row in results if _is_undefined(row)]
+    if reasons:
+        msg = f"figures of {len(reasons)} of {len(results)} results are undefined: {reasons[0]}."
+        warnings.warn(msg, DegenerateDataWarning, stacklevel=2)
+    return GoldExamination(
+        results=tuple(results),
+        dropped=tuple(dict.fromkeys(dropped)),
+        understood=_understand(truth, machines, both, len(set(dropped))),
+    )
+
+
+def measure_matrix(
+    matrix: LabelMatrix,
+    gold: np.ndarray[Any, Any],
+    question: str,
+    *,
+    confidence_level: float,
+    seed: int,
+) -> list[GoldResult]:
+    """Measure every judge of an aligned question against one label per item, in its codes."""
+    names: list[Any] = list(matrix.categories)
+    if matrix.kind == "boolean":
+        names = [False, True]
+    place = [names.index(label) for label in matrix.categories]
+    moved = np.array([*place, -1], np.int64)
+    true = moved[gold]
+    results = []
+    for column, judge in enumerate(matrix.judges):
+        stated = None
+        if matrix.probabilities is not None and matrix.kind == "boolean":
+            stated = matrix.probabilities[:, column]
+        if stated is not None and np.isnan(stated).all():
+            stated = None
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DegenerateDataWarning)
+            found = measure_classification(
+                moved[matrix.answers[:, column]],
+                true,
+                n_labels=max(len(names), 2),
+                names=[*map(label_text, names), "another label"],
+                probabilities=stated,
+                failed=matrix.failed[:, column],
+                clusters=matrix.clusters,
+                confidence_level=confidence_level,
+            )
+            result = GoldResult(
+                question=question,
+                judge=judge,
+                labels=tuple(map(label_text, names)),
+                classification=found,
+            )
+            if stated is not None:
+                known = ~np.isnan(stated) & (true >= 0)
+                result = _with_probabilities(
+                    result, stated[known], true[known], _taken(matrix.clusters, known), seed=seed
+                )
+        results.append(result)
+    return results
+
+
+def _with_probabilities(
+    result: GoldResult,
+    stated: np.ndarray[Any, Any],
+    true: np.ndarray[Any, Any],
+    clusters: np.ndarray[Any, Any] | None,
+    *,
+    seed: int,
+) -> GoldResult:
+    """Add what probabilities allow: a cross-fitted threshold, and calibration."""
+    level = result.classification.confidence_level
+    n_units = len(true) if clusters is None else len(np.unique(clusters))
+    if n_units < _FEWEST_FOLDS or not 0 < true.mean() < 1:
+        return result
+    return replace(
+        result,
+        threshold=cross_threshold(stated, true, groups=clusters, confidence_level=level, seed=seed),
+        calibration=measure_calibration(
+            stated, true == 1, groups=clusters, confidence_level=level, rng=seed
+        ),
+    )
+
+
+def _taken(
+    clusters: np.ndarray[Any, Any] | None, kept: np.ndarray[Any, Any]
+) -> np.ndarray[Any, Any] | None:
+    return None if clusters is None else clusters[kept]
+
+
+def _is_undefined(row: GoldResult) -> bool:
+    return any(np.isnan(each.estimate) for each in row.classification.figures.values())
+
+
+def _check_gold(truth: LabelTable) -> None:
+    if truth.kind not in ("boolean", "choice", "pairwise"):
+        msg = (
+            f"`gold` without `humans` must answer a boolean or a choice, got a {truth.kind} "
+            "question. With annotators in `humans` gold labels may be of any kind."
+        )
+        raise InputError(msg)
+    if len(truth.raters) > 1:
+        msg = (
+            f"`gold` must hold one label per item, got {len(truth.raters)} raters "
+            f"({_listed(truth.raters)}). Give labels of several annotators as `humans`."
+        )
+        raise InputError(msg)
+
+
+def _frames(judges: Any) -> Any:
+    """Turn what `voirdire.judge` gave into frames; anything else stays."""
+    from voirdire.judging import Verdicts
+
+    if isinstance(judges, Verdicts):
+        return judges.frame()
+    if isinstance(judges, dict) and any(isinstance(each, Verdicts) for each in judges.values()):
+        return {name: each.frame().drop("judge") for name, each in judges.items()}
+    if isinstance(judges, list | tuple):
+        return [_frames(each) for each in judges]
+    return judges
+
+
+def _understand(
+    truth: LabelTable, machines: LabelTable, questions: Sequence[str], n_dropped: int
+) -> str:
+    def counted(count: int, noun: str) -> str:
+        return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+    n_items = max(len(truth.of_questions([name]).item.used()) for name in questions)
+    parts = [
+        counted(len(machines.raters), "judge"),
+        counted(len(questions), "question"),
+        f"{counted(n_items, 'item')} with gold labels",
+        truth.kind,
+        f"{counted(n_dropped, 'row')} set aside" if n_dropped else "nothing set aside",
+    ]
+    return ", ".join(parts)
+
+
+def _listed(names: Sequence[str], most: int = 10) -> str:
+    shown = ", ".join(repr(shorten(name)) for name in names[:most])
+    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
