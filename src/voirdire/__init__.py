@@ -50,6 +50,7 @@ if TYPE_CHECKING:
         examine_reward,
         outperforms_humans,
         power_from_pilot,
+        rate,
     )
 
 __version__ = "0.1.0"
@@ -92,6 +93,7 @@ __all__ = [
     "plot",
     "power",
     "power_from_pilot",
+    "rate",
     "read_comparisons",
     "read_items",
     "read_labels",
@@ -138,6 +140,7 @@ _HOME = {
     "plot": "reporting",
     "power": "stats",
     "power_from_pilot": "studies",
+    "rate": "studies",
     "read_comparisons": "rewards",
     "read_items": "io",
     "read_labels": "io",

@@ -93,6 +93,13 @@ COMMANDS = {
         summary="Ask a model's server what it can do.",
         example="voirdire probe openai/gpt-4o-mini",
     ),
+    "rate": Command(
+        target=f"{_CLI}.rate:rate_command",
+        summary="Estimate how often something holds, from verdicts and few labels.",
+        example="voirdire rate --judges verdicts.parquet --humans labels.csv",
+        usual="--judges --humans --items --question --only --label --by --labelled --method "
+        "--probabilities --kind --json",
+    ),
     "replay": Command(
         target=f"{_CLI}.replay:replay_command",
         summary="Give a training run's completions another reward.",

@@ -33,6 +33,7 @@ from voirdire.stats.classification import (
     cross_threshold,
     measure_classification,
 )
+from voirdire.stats.dawid_skene import dawid_skene, majority_shares
 from voirdire.stats.diagnosis import (
     Confusion,
     OutlierAnnotators,
@@ -55,6 +56,14 @@ from voirdire.stats.means import Estimate
 from voirdire.stats.noise_model import NoiseModel, fit_noise_model
 from voirdire.stats.outcome_sums import OutcomeSums, sum_outcomes
 from voirdire.stats.power_analysis import PowerResult, PowerRow, SmallestSize, power
+from voirdire.stats.rates import (
+    ChainedRate,
+    RateDifference,
+    RateResult,
+    chain_rates,
+    compare_rates,
+    estimate_rate,
+)
 from voirdire.stats.results import (
     AltTestResult,
     AnnotatorResult,
@@ -79,6 +88,7 @@ __all__ = [
     "CalibrationResult",
     "Calibrator",
     "Caution",
+    "ChainedRate",
     "ClassificationResult",
     "Confusion",
     "ControlResult",
@@ -102,6 +112,8 @@ __all__ = [
     "PlattCalibrator",
     "PowerResult",
     "PowerRow",
+    "RateDifference",
+    "RateResult",
     "SliceResult",
     "SmallestSize",
     "TemperatureCalibrator",
@@ -113,13 +125,17 @@ __all__ = [
     "benjamini_hochberg",
     "benjamini_yekutieli",
     "calibrator_from_dict",
+    "chain_rates",
     "character_cosine",
     "cohen_kappa",
     "compare_judges",
+    "compare_rates",
     "compare_slices",
     "confusion_counts",
     "cross_calibrate",
     "cross_threshold",
+    "dawid_skene",
+    "estimate_rate",
     "exact_p_value",
     "fit_calibrator",
     "fit_noise_model",
@@ -129,6 +145,7 @@ __all__ = [
     "judge_drift",
     "krippendorff_alpha",
     "label_variation",
+    "majority_shares",
     "measure_calibration",
     "measure_classification",
     "measure_panel",

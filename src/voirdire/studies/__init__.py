@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from voirdire.studies.pilot import power_from_pilot
     from voirdire.studies.plan import TestPlan
     from voirdire.studies.pooling import PooledQuestion, PooledResult, pool_questions
+    from voirdire.studies.rates import QuestionRate, RateReport, rate
     from voirdire.studies.reward.examine import examine_reward
     from voirdire.studies.reward.result import (
         BehaviorScale,
@@ -60,7 +61,9 @@ __all__ = [
     "PooledQuestion",
     "PooledResult",
     "QuestionFindings",
+    "QuestionRate",
     "RateEstimate",
+    "RateReport",
     "RefusalErrors",
     "RewardExamination",
     "RewardNote",
@@ -78,6 +81,7 @@ __all__ = [
     "outperforms_humans",
     "pool_questions",
     "power_from_pilot",
+    "rate",
     "recorded_reading",
     "result_as_dict",
 ]
@@ -100,6 +104,8 @@ _HOME = {
     "PooledQuestion": "pooling",
     "PooledResult": "pooling",
     "QuestionFindings": "findings",
+    "QuestionRate": "rates",
+    "RateReport": "rates",
     "RateEstimate": "reward.result",
     "RefusalErrors": "reward.result",
     "RewardExamination": "reward.result",
@@ -118,6 +124,7 @@ _HOME = {
     "outperforms_humans": "one_question",
     "pool_questions": "pooling",
     "power_from_pilot": "pilot",
+    "rate": "rates",
     "recorded_reading": "certificate_check",
     "result_as_dict": "certificate",
 }

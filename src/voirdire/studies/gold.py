@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from voirdire.records import Dropped
     from voirdire.studies.aligning import LabelMatrix, Labels
 
-__all__ = ["GoldExamination", "GoldResult", "examine_gold", "measure_matrix"]
+__all__ = ["GoldExamination", "GoldResult", "examine_gold", "frames_of", "measure_matrix"]
 
 _FEWEST_FOLDS = 5
 _FIGURES = ("accuracy", "sensitivity", "specificity", "precision", "f1", "mcc", "auc", "brier")
@@ -179,7 +179,7 @@ def examine_gold(
     _check_gold(truth)
     answered = asked or tuple(truth.questions)
     machines = take_labels(
-        _frames(judges),
+        frames_of(judges),
         role="judge",
         reading=replace(reading, kind=truth.kind),
         questions=asked,
@@ -308,7 +308,7 @@ def _check_gold(truth: LabelTable) -> None:
         raise InputError(msg)
 
 
-def _frames(judges: Any) -> Any:
+def frames_of(judges: Any) -> Any:
     """Turn what `voirdire.judge` gave into frames; anything else stays."""
     from voirdire.judging import Verdicts
 
@@ -317,7 +317,7 @@ def _frames(judges: Any) -> Any:
     if isinstance(judges, dict) and any(isinstance(each, Verdicts) for each in judges.values()):
         return {name: each.frame().drop("judge") for name, each in judges.items()}
     if isinstance(judges, list | tuple):
-        return [_frames(each) for each in judges]
+        return [frames_of(each) for each in judges]
     return judges
 
 

@@ -1,0 +1,109 @@
+"""`voirdire rate`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
+
+from voirdire.cli.options import AsJson, File, Files
+from voirdire.cli.printing import print_json, print_tables, progress
+from voirdire.cli.shell import UsageError, say
+from voirdire.cli.study_files import ReadingOptions, read_items, read_study
+from voirdire.io import Reading
+from voirdire.stats.rates import LabelledItems, RateMethod
+from voirdire.studies.rates import TruthOf
+
+if TYPE_CHECKING:
+    from voirdire.studies import RateReport
+
+__all__ = ["rate_command"]
+
+
+def rate_command(
+    *,
+    judges: Files,
+    humans: Files,
+    items: File = None,
+    questions: Annotated[list[str], Parameter(name="--question")] = [],
+    only: list[str] = [],
+    label: str | None = None,
+    by: Annotated[str | None, Parameter(metavar="COLUMN")] = None,
+    labelled: LabelledItems = "random",
+    method: RateMethod = "auto",
+    truth: TruthOf = "majority",
+    probabilities: bool = False,
+    confidence_level: float = 0.95,
+    reading: ReadingOptions = Reading(),
+    as_json: AsJson = False,
+) -> None:
+    """Estimate how often something holds, from many verdicts and few labels of people.
+
+    Parameters
+    ----------
+    judges
+        Verdicts on all items: CSV, JSONL, Parquet, or a folder.
+    humans
+        Labels of some of the items by one or several annotators.
+    items
+        What is known about the items, for --by: a column item (or id), and that column.
+    questions
+        Estimate the rate of this question only; repeatable.
+    only
+        Use this judge only; repeatable.
+    label
+        Which label of a choice is counted; true for booleans.
+    by
+        A column of --items that splits the items, such as the model that wrote them; two groups are
+        compared.
+    labelled
+        How the labelled items were drawn: at random from all, so many of each verdict, or so many
+        that hold and so many that do not.
+    method
+        How to estimate. By default Rogan and Gladen's for items labelled by class, the strata of
+        verdicts for those labelled by verdict, else PPI++.
+    truth
+        What stands for the truth where several annotators labelled an item.
+    probabilities
+        Use the probabilities that judges state in place of their labels.
+    confidence_level
+        Of the intervals, in (0, 1).
+    """
+    if by is not None and items is None:
+        msg = "`--by` must name a column of `--items`, which is not given."
+        raise UsageError(msg)
+    with progress("reading"):
+        study = read_study(humans, judges, reading=reading, questions=questions, only=only)
+        metadata = read_items(items, reading, [by] if by else [], streams="-" in [*humans, *judges])
+    with progress("estimating"):
+        from voirdire.studies import rate
+
+        report = rate(
+            judges=study.judges,
+            humans=study.humans,
+            label=label,
+            questions=questions or None,
+            truth=truth,
+            labelled=labelled,
+            method=method,
+            probabilities=probabilities,
+            by=by,
+            metadata=metadata,
+            clustered=reading.cluster is not None,
+            confidence_level=confidence_level,
+        )
+    say(report.understood)
+    _print(report, as_json=as_json)
+
+
+def _print(report: RateReport, *, as_json: bool) -> None:
+    if as_json:
+        from voirdire.documents import plain_json
+        from voirdire.records import as_plain
+
+        rates = {"rates": as_plain(report.results), "dropped": as_plain(report.dropped)}
+        print_json(plain_json(rates))
+        return
+    from voirdire.reporting.rate_tables import RateTables
+
+    print_tables(RateTables(report))

@@ -1,0 +1,370 @@
+"""Rates that can be reported: verdicts on many items, corrected by people's labels of a few."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import numpy as np
+
+from voirdire._validation import check_choice, shorten
+from voirdire.errors import DegenerateDataWarning, InputError, NoDataError
+from voirdire.io import Reading
+from voirdire.io.cells import name_text
+from voirdire.stats import (
+    RateDifference,
+    RateResult,
+    compare_rates,
+    dawid_skene,
+    estimate_rate,
+    majority_shares,
+)
+from voirdire.studies.aligning import take_labels
+from voirdire.studies.gold import frames_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import polars as pl
+    from numpy.typing import NDArray
+
+    from voirdire.io import LabelTable
+    from voirdire.records import Dropped
+    from voirdire.stats.rates import LabelledItems, RateMethod
+    from voirdire.studies.aligning import Labels
+
+__all__ = ["QuestionRate", "RateReport", "TruthOf", "rate"]
+
+TruthOf: TypeAlias = Literal["majority", "dawid-skene"]
+"""How the labels of several annotators become one truth."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class QuestionRate:
+    """How often something holds, by one judge.
+
+    Attributes
+    ----------
+    question, judge : str
+        Which.
+    result : RateResult
+        The rate of all items.
+    groups : dict of str to RateResult
+        The rates of the groups that `by` names; empty without it.
+    difference : RateDifference or None
+        Of two groups, the second less the first in the order of `groups`.
+    n_annotators : int
+        Whose labels stand for the truth.
+    """
+
+    question: str
+    judge: str
+    result: RateResult
+    groups: dict[str, RateResult] = field(default_factory=dict)
+    difference: RateDifference | None = None
+    n_annotators: int = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class RateReport:
+    """Rates of all questions and judges.
+
+    Attributes
+    ----------
+    results : tuple of QuestionRate
+        One per question and judge.
+    dropped : tuple of Dropped
+        Every label that was set aside, with its reason.
+    understood : str
+        What was understood of the labels, in a line.
+    """
+
+    results: tuple[QuestionRate, ...]
+    dropped: tuple[Dropped, ...] = field(default=(), repr=False)
+    understood: str = ""
+
+    def frame(self) -> pl.DataFrame:
+        """Return the rates as a table: a row per question, judge and group.
+
+        Columns `question`, `judge`, `group` (null for all items), `rate`, `low`, `high`, `method`,
+        `human`, `human_low`, `human_high`, `naive`, `n_items` and `n_labelled`.
+        """
+        import polars as pl
+
+        rows = [
+            _row(each, group, found)
+            for each in self.results
+            for group, found in ((None, each.result), *each.groups.items())
+        ]
+        return pl.DataFrame(rows, infer_schema_length=None)
+
+
+def _row(each: QuestionRate, group: str | None, found: RateResult) -> dict[str, Any]:
+    return {
+        "question": each.question,
+        "judge": each.judge,
+        "group": group,
+        "rate": found.rate.estimate,
+        "low": found.rate.low,
+        "high": found.rate.high,
+        "method": found.method,
+        "human": found.human.estimate,
+        "human_low": found.human.low,
+        "human_high": found.human.high,
+        "naive": found.naive.estimate,
+        "n_items": found.n_items,
+        "n_labelled": found.n_labelled,
+    }
+
+
+def rate(
+    *,
+    judges: Labels,
+    humans: Labels,
+    label: str | None = None,
+    questions: Sequence[str] | None = None,
+    truth: TruthOf = "majority",
+    labelled: LabelledItems = "random",
+    method: RateMethod = "auto",
+    probabilities: bool = False,
+    by: str | None = None,
+    metadata: pl.DataFrame | None = None,
+    clustered: bool = False,
+    reading: Reading | None = None,
+    confidence_level: float = 0.95,
+) -> RateReport:
+    """Estimate how often something holds, from many verdicts and few labels of people.
+
+    Parameters
+    ----------
+    judges, humans : LabelTable, data frame, path, mapping, or list of these
+        Verdicts on all items, and labels of some of them by one or several annotators, as
+        `voirdire.examine` takes them.
+    label : str, optional
+        Which label of a choice is counted; true for booleans.
+    questions : sequence of str, optional
+        Which questions; by default all that people answered.
+    truth : {"majority", "dawid-skene"}, optional
+        What stands for the truth where several annotators labelled an item: their most frequent
+        label (one that ties counts half), or the probability that Dawid and Skene give.
+    labelled : {"random", "verdict", "class"}, optional
+        How the labelled items were drawn, see `voirdire.stats.estimate_rate`.
+    method : {"auto", "human", "efficient", "ppi", "rogan_gladen"}, optional
+        See `voirdire.stats.estimate_rate`.
+    probabilities : bool, optional
+        Whether to use the probabilities that judges state in place of their labels.
+    by : str, optional
+        A column of `metadata` that splits the items into groups, such as the model that wrote
+        them; two groups are compared.
+    metadata : polars.DataFrame, optional
+        What is known about the items, as `voirdire.io.read_metadata` gives it.
+    clustered : bool, optional
+        Whether the tables' clusters are the independent units.
+    reading : Reading, optional
+        How labels are read.
+    confidence_level : float, optional
+        Of the intervals, in (0, 1).
+
+    Returns
+    -------
+    RateReport
+
+    Raises
+    ------
+    InputError
+        If a setting or a label breaks a rule, or a question is neither boolean nor a choice with
+        `label`.
+    NoDataError
+        If no judge answered a question that people labelled.
+
+    Warns
+    -----
+    DegenerateDataWarning
+        If a rate is undefined.
+
+    Examples
+    --------
+    A judge says yes to 300 of 1,000 items, where it holds for 400; a person labelled every seventh:
+
+    >>> judge = {item: item % 10 < 3 for item in range(1_000)}
+    >>> person = {item: item % 10 < 4 for item in range(0, 1_000, 7)}
+    >>> [each] = rate(judges={"mine": judge}, humans={"ann": person}).results
+    >>> round(each.result.rate.estimate, 2), each.result.naive.estimate
+    (0.4, 0.3)
+    """
+    check_choice("truth", truth, TruthOf)
+    reading = reading or Reading()
+    asked = tuple(questions or ())
+    people = take_labels(
+        humans, role="annotator", reading=replace(reading, threshold=None), questions=asked
+    )
+    as_judges = replace(reading, kind=people.kind, raters=None, cluster=None)
+    machines = take_labels(frames_of(judges), role="judge", reading=as_judges, questions=asked)
+    counted = _counted_label(people, label)
+    both = [name for name in asked or people.questions if name in machines.questions]
+    if not both:
+        msg = f"no judge answered a question that people labelled ({shorten(people.questions)})."
+        raise NoDataError(msg)
+    group_of = _groups(by, metadata)
+    results = []
+    for question in both:
+        own, theirs = machines.of_questions([question]), people.of_questions([question])
+        for judge in own.raters:
+            data = _Question(own.of_raters([judge]), theirs, counted, truth=truth)
+            settings: dict[str, Any] = {
+                "labelled": labelled,
+                "clusters": data.clusters(theirs) if clustered else None,
+                "confidence_level": confidence_level,
+            }
+            verdicts = data.verdicts(probabilities=probabilities)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", DegenerateDataWarning)
+                found = QuestionRate(
+                    question=question,
+                    judge=judge,
+                    result=estimate_rate(verdicts, data.labels, method=method, **settings),
+                    n_annotators=len(theirs.raters),
+                )
+                results.append(_by_group(found, data, verdicts, group_of, settings))
+    lost = [row.result.reason for row in results if row.result.reason is not None]
+    if lost:
+        msg = f"{len(lost)} of {len(results)} rates are undefined: {lost[0]}."
+        warnings.warn(msg, DegenerateDataWarning, stacklevel=2)
+    dropped = tuple(dict.fromkeys([*people.dropped, *machines.dropped]))
+    return RateReport(
+        results=tuple(results), dropped=dropped, understood=_understand(results, people, dropped)
+    )
+
+
+class _Question:
+    """One judge's verdicts on a question, and the truth about some of its items."""
+
+    def __init__(
+        self, own: LabelTable, theirs: LabelTable, counted: Any, *, truth: TruthOf
+    ) -> None:
+        self._own = own
+        self._counted = counted
+        self.items = [own.item.values[code] for code in own.item.codes.tolist()]
+        self._row = {item: row for row, item in enumerate(self.items)}
+        votes = np.full((len(self.items), max(len(theirs.raters), 1)), -1, np.int64)
+        rows = np.array([self._row.get(item, -1) for item in theirs.item.values] + [-1])
+        column = {name: place for place, name in enumerate(theirs.raters)}
+        places = np.array([column.get(name, -1) for name in theirs.rater.values] + [-1])
+        there = rows[theirs.item.codes] >= 0
+        is_yes = self._is_counted(theirs)
+        votes[rows[theirs.item.codes][there], places[theirs.rater.codes][there]] = is_yes[there]
+        settle = majority_shares if truth == "majority" else dawid_skene
+        self.labels: NDArray[np.float64] = settle(votes)[:, 1]
+
+    def _is_counted(self, table: LabelTable) -> NDArray[np.int64]:
+        flags = [int(value == self._counted) for value in table.label.values]
+        return np.array([*flags, -1], np.int64)[table.label.codes]
+
+    def verdicts(self, *, probabilities: bool) -> NDArray[np.float64]:
+        if probabilities:
+            if self._own.probability is None:
+                msg = "`probabilities` must be false for judges that state none, got true."
+                raise InputError(msg)
+            return self._own.probability
+        said = self._is_counted(self._own).astype(np.float64)
+        return np.where(said < 0, np.nan, said)
+
+    def clusters(self, theirs: LabelTable) -> NDArray[np.intp]:
+        """Give the cluster of each item; one without a cluster is its own."""
+        named: dict[str, Any] = {}
+        for table in (theirs, self._own):
+            if table.cluster is not None:
+                names = [*table.cluster.values, None]
+                for item, unit in zip(table.item.codes, table.cluster.codes, strict=True):
+                    if unit >= 0:
+                        named[table.item.values[item]] = ("cluster", names[unit])
+        if not named:
+            msg = "`clustered` must be false for labels without a column `cluster`, got true."
+            raise InputError(msg)
+        known: dict[Any, int] = {}
+        return np.array(
+            [known.setdefault(named.get(item, item), len(known)) for item in self.items]
+        )
+
+
+def _by_group(
+    found: QuestionRate,
+    data: _Question,
+    verdicts: NDArray[np.float64],
+    group_of: dict[str, str] | None,
+    settings: dict[str, Any],
+) -> QuestionRate:
+    if group_of is None:
+        return found
+    names = [group_of.get(item) for item in data.items]
+    groups = sorted({name for name in names if name is not None})
+    clusters = settings.pop("clusters")
+    rates = {}
+    for group in groups:
+        kept = np.array([name == group for name in names])
+        rates[group] = estimate_rate(
+            verdicts[kept],
+            data.labels[kept],
+            clusters=None if clusters is None else clusters[kept],
+            **settings,
+        )
+    difference = None
+    if len(groups) == 2:
+        kept = np.array([name is not None for name in names])
+        difference = compare_rates(
+            verdicts[kept],
+            data.labels[kept],
+            is_second=np.array([name == groups[1] for name in names])[kept],
+            clusters=None if clusters is None else clusters[kept],
+            **settings,
+        )
+    return replace(found, groups=rates, difference=difference)
+
+
+def _counted_label(people: LabelTable, label: str | None) -> Any:
+    if people.kind == "boolean":
+        if label is not None:
+            msg = f"`label` must be left out for booleans, whose true is counted, got {label!r}."
+            raise InputError(msg)
+        return True
+    known = people.label.used()
+    if people.kind not in ("choice", "pairwise") or label not in known:
+        shown = ", ".join(repr(shorten(name)) for name in known[:10])
+        msg = (
+            f"`label` must be one of the labels of a choice ({shown}), got {label!r} for a "
+            f"{people.kind} question."
+        )
+        raise InputError(msg)
+    return label
+
+
+def _groups(by: str | None, metadata: pl.DataFrame | None) -> dict[str, str] | None:
+    if by is None:
+        return None
+    if metadata is None or by not in metadata.columns:
+        known = [] if metadata is None else metadata.columns
+        msg = f"`by` must be a column of `metadata` ({', '.join(known)}), got {by!r}."
+        raise InputError(msg)
+    return {
+        str(item): name_text(group) or ""
+        for item, group in metadata.select("item", by).iter_rows()
+        if group is not None
+    }
+
+
+def _understand(
+    results: Sequence[QuestionRate], people: LabelTable, dropped: Sequence[Dropped]
+) -> str:
+    def counted(count: int, noun: str) -> str:
+        return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+    first = max(results, key=lambda row: row.result.n_items).result
+    parts = [
+        counted(len({row.judge for row in results}), "judge"),
+        counted(len({row.question for row in results}), "question"),
+        counted(first.n_items, "item"),
+        f"{first.n_labelled:,} of them labelled by {counted(len(people.raters), 'annotator')}",
+        f"{counted(len(dropped), 'row')} set aside" if dropped else "nothing set aside",
+    ]
+    return ", ".join(parts)

@@ -1,0 +1,347 @@
+"""Rates from verdicts and labels, against ppi-python, counting and simulation."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from statsmodels.stats.proportion import proportion_confint
+
+from voirdire.errors import DegenerateDataWarning, InputError
+from voirdire.stats import (
+    Estimate,
+    chain_rates,
+    compare_rates,
+    dawid_skene,
+    estimate_rate,
+    majority_shares,
+)
+
+REFERENCE = json.loads((Path(__file__).parents[1] / "reference" / "ppi_py.json").read_text())
+
+
+def draw(rng, n_labelled, n_others, share, finds, rejects):
+    """Verdicts of all items, and labels of the first ones."""
+    n_items = n_labelled + n_others
+    true = (rng.random(n_items) < share).astype(float)
+    yes = rng.random(n_items) < np.where(true == 1, finds, 1 - rejects)
+    return yes.astype(float), np.where(np.arange(n_items) < n_labelled, true, np.nan)
+
+
+# Figures ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("case", REFERENCE["cases"], ids=lambda case: f"seed {case['seed']}")
+def test_prediction_powered_rates_are_those_of_ppi_python(case):
+    rng = np.random.default_rng(case["seed"])
+    n_items = case["n_labelled"] + case["n_others"]
+    true = (rng.random(n_items) < case["share"]).astype(float)
+    judged = np.where(rng.random(n_items) < case["right"], true, 1 - true)
+    labels = np.where(np.arange(n_items) < case["n_labelled"], true, np.nan)
+
+    found = estimate_rate(judged, labels)
+
+    assert found.method == "ppi"
+    # λ is estimated a little otherwise, and their interval is symmetric
+    assert found.rate.estimate == pytest.approx(case["estimate"], abs=1e-3)
+    assert (found.rate.low, found.rate.high) == pytest.approx((case["low"], case["high"]), abs=0.01)
+
+
+def test_labels_by_verdict_are_weighted_by_how_frequent_verdicts_are():
+    judged = np.repeat([1.0, 0.0], [200, 800])
+    labels = np.full(1_000, np.nan)
+    labels[:50], labels[200:250] = np.arange(50) < 40, np.arange(50) < 5
+
+    found = estimate_rate(judged, labels, labelled="verdict")
+
+    # 1/5 of the items at 4/5 and 4/5 at 1/10
+    assert found.rate.estimate == pytest.approx(0.2 * 0.8 + 0.8 * 0.1)
+    assert found.method == "efficient"
+    assert np.isnan(found.human.estimate)
+    assert found.naive.estimate == pytest.approx(0.2)
+    assert (found.n_items, found.n_labelled) == (1_000, 100)
+    assert found.sensitivity == pytest.approx(40 / 45)
+    assert found.specificity == pytest.approx(45 / 55)
+
+
+def test_labels_by_class_correct_by_sensitivity_and_specificity():
+    judged = np.concatenate([np.repeat([1.0, 0.0], 500), np.repeat([1, 0, 1, 0], [45, 5, 10, 40])])
+    labels = np.concatenate([np.full(1_000, np.nan), np.repeat([1.0, 0.0], 50)])
+
+    found = estimate_rate(judged, labels, labelled="class")
+
+    assert found.method == "rogan_gladen"
+    assert found.rate.estimate == pytest.approx((0.5 + 0.8 - 1) / (0.9 + 0.8 - 1))
+    assert 0 < found.rate.low < found.rate.estimate < found.rate.high < 0.6
+
+
+def test_where_all_items_are_labelled_people_alone_count():
+    found = estimate_rate(np.ones(40), np.repeat([1.0, 0.0], 20))
+
+    assert found.method == "human"
+    assert found.rate == found.human
+    assert found.naive.estimate == 1
+    low = proportion_confint(40, 40, method="beta")[0]
+    assert found.naive.low == pytest.approx(low)
+
+
+def test_probabilities_are_cut_into_strata():
+    rng = np.random.default_rng(4)
+    stated = rng.random(3_000)
+    true = rng.random(3_000) < stated**2  # far from calibrated
+    labels = np.where(np.arange(3_000) < 600, true, np.nan)
+
+    efficient = estimate_rate(stated, labels, method="efficient")
+    powered = estimate_rate(stated, labels)
+
+    assert efficient.rate.estimate == pytest.approx(true.mean(), abs=0.03)
+    assert powered.rate.estimate == pytest.approx(true.mean(), abs=0.03)
+    for found in (efficient.rate, powered.rate):
+        assert found.high - found.low < 0.9 * (efficient.human.high - efficient.human.low)
+    assert efficient.naive.low > true.mean()  # 1/2 where it holds for 1/3
+
+
+def test_shares_of_people_are_labels_too():
+    rng = np.random.default_rng(5)
+    shares = rng.choice([0, 1 / 3, 2 / 3, 1], 200)
+    judged = (shares > 0.5).astype(float)
+
+    found = estimate_rate(judged, np.where(np.arange(200) < 100, shares, np.nan))
+
+    assert found.human.estimate == pytest.approx(shares[:100].mean())
+
+
+def test_clusters_make_the_interval_wider():
+    rng = np.random.default_rng(6)
+    judged, labels = draw(rng, 50, 150, 0.4, 0.8, 0.8)
+    copies = np.repeat(np.arange(200), 3)
+
+    alone = estimate_rate(judged, labels)
+    copied = estimate_rate(judged[copies], labels[copies], clusters=copies)
+
+    for name in ("rate", "human"):
+        one, other = getattr(alone, name), getattr(copied, name)
+        assert other.estimate == pytest.approx(one.estimate, abs=2e-3)
+        assert (other.low, other.high) == pytest.approx((one.low, one.high), abs=0.015)
+
+
+# Intervals ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("finds", "rejects"), [(0.5, 0.5), (0.95, 0.95), (1, 1)])
+@pytest.mark.parametrize("share", [0.03, 0.5])
+def test_a_hundred_labels_and_a_hundred_others_cover(share, finds, rejects):
+    rng = np.random.default_rng([round(100 * share), round(100 * finds)])
+    n_runs = 400
+    covered = {"rate": 0, "human": 0}
+    widths = {"rate": [], "human": []}
+    for _ in range(n_runs):
+        found = estimate_rate(*draw(rng, 100, 100, share, finds, rejects))
+        for name in covered:
+            interval = getattr(found, name)
+            covered[name] += interval.low <= share <= interval.high
+            widths[name].append(interval.high - interval.low)
+
+    allowance = 3 * (0.95 * 0.05 / n_runs) ** 0.5
+    assert min(covered.values()) / n_runs >= 0.95 - allowance
+    assert np.mean(widths["rate"]) <= 1.03 * np.mean(widths["human"])
+
+
+# Two rates, and rates in a row --------------------------------------------------------------------
+
+
+def test_a_difference_is_second_less_first():
+    rng = np.random.default_rng(7)
+    first, second = draw(rng, 100, 500, 0.2, 0.9, 0.9), draw(rng, 100, 500, 0.5, 0.9, 0.9)
+    judged, labels = (np.concatenate(parts) for parts in zip(first, second, strict=True))
+
+    found = compare_rates(judged, labels, is_second=np.repeat([False, True], 600))
+
+    alone = [estimate_rate(*part).rate.estimate for part in (first, second)]
+    assert found.difference.estimate == pytest.approx(alone[1] - alone[0])
+    assert found.difference.low > 0
+    assert found.p_value < 1e-4
+    assert found.correlation == 0
+
+
+def test_the_same_prompts_make_a_difference_surer():
+    rng = np.random.default_rng(8)
+    prompt = rng.random(400)
+    holds = rng.random((2, 400)) < 0.1 + 0.8 * (prompt > 0.5)
+    judged = np.where(rng.random((2, 400)) < 0.9, holds, ~holds).astype(float).ravel()
+    labels = np.where(np.arange(400) < 150, holds, np.nan).ravel()
+    is_second = np.repeat([False, True], 400)
+
+    apart = compare_rates(judged, labels, is_second=is_second)
+    paired = compare_rates(judged, labels, is_second=is_second, clusters=np.tile(np.arange(400), 2))
+
+    assert paired.correlation > 0.3
+    assert paired.difference.estimate == pytest.approx(apart.difference.estimate)
+    widths = [x.difference.high - x.difference.low for x in (paired, apart)]
+    assert widths[0] < 0.85 * widths[1]
+
+
+def test_equal_rates_differ_one_time_in_twenty():
+    rng = np.random.default_rng(9)
+    n_runs = 300
+    covered = rejected = 0
+    for _ in range(n_runs):
+        parts = [draw(rng, 80, 300, 0.3, 0.8, 0.9) for _ in range(2)]
+        judged, labels = (np.concatenate(x) for x in zip(*parts, strict=True))
+        found = compare_rates(judged, labels, is_second=np.repeat([False, True], 380))
+        covered += found.difference.low <= 0 <= found.difference.high
+        rejected += found.p_value <= 0.05
+
+    allowance = 3 * (0.95 * 0.05 / n_runs) ** 0.5
+    assert covered / n_runs >= 0.95 - allowance
+    assert rejected / n_runs <= 0.05 + allowance
+
+
+def test_two_steps_right_nineteen_times_in_twenty_are_right_nine_times_in_ten():
+    step = Estimate(estimate=0.95, low=0.9, high=0.98)
+    sure = Estimate(estimate=0.95, low=0.95, high=0.95)
+
+    both = chain_rates({"first": step, "second": step})
+    one = chain_rates({"first": step, "second": sure})
+
+    assert both.rate.estimate == pytest.approx(0.9025)
+    assert both.error_shares == pytest.approx({"first": 0.5, "second": 0.5})
+    assert one.error_shares == pytest.approx({"first": 1, "second": 0})
+    assert (one.rate.low, one.rate.high) == pytest.approx((0.9 * 0.95, 0.98 * 0.95))
+    assert both.rate.low < one.rate.low
+
+
+def test_a_chain_covers_the_rate_of_a_simulated_pipeline():
+    rng = np.random.default_rng(10)
+    n_runs = 300
+    covered = 0
+    for _ in range(n_runs):
+        relevant = rng.random(600) < 0.7
+        answered = rng.random(600) < 0.6
+        first = estimate_rate(
+            np.where(rng.random(600) < 0.9, relevant, ~relevant).astype(float),
+            np.where(np.arange(600) < 100, relevant, np.nan),
+        )
+        passed = np.flatnonzero(relevant)
+        second = estimate_rate(
+            np.where(rng.random(len(passed)) < 0.85, answered[passed], ~answered[passed]).astype(
+                float
+            ),
+            np.where(np.arange(len(passed)) < 80, answered[passed], np.nan),
+        )
+        end = chain_rates({"relevant": first.rate, "answered": second.rate}).rate
+        covered += end.low <= 0.7 * 0.6 <= end.high
+
+    assert covered / n_runs >= 0.95 - 3 * (0.95 * 0.05 / n_runs) ** 0.5
+
+
+# Truth from several annotators --------------------------------------------------------------------
+
+
+def test_ties_are_shared_and_nobody_is_nan():
+    shares = majority_shares([[0, 0, 1], [0, 1, -1], [-1, -1, -1], [2, 2, 1]], n_labels=3)
+
+    assert shares[:2].tolist() == [[1, 0, 0], [0.5, 0.5, 0]]
+    assert np.isnan(shares[2]).all()
+    assert shares[3].tolist() == [0, 0, 1]
+
+
+def test_dawid_and_skene_find_who_errs():
+    rng = np.random.default_rng(11)
+    truth = rng.integers(0, 3, 400)
+    right = np.array([0.95, 0.9, 0.4, 0.4, 0.4])
+    labels = np.where(rng.random((400, 5)) < right, truth[:, None], rng.integers(0, 3, (400, 5)))
+    labels[rng.random((400, 5)) < 0.1] = -1
+
+    found = dawid_skene(labels, n_labels=3)
+
+    assert found.sum(axis=1) == pytest.approx(1)
+    by_votes = (majority_shares(labels, n_labels=3).argmax(axis=1) == truth).mean()
+    assert (found.argmax(axis=1) == truth).mean() > by_votes + 0.02
+    # probabilities mean what they say
+    top = found.max(axis=1)
+    assert (found.argmax(axis=1) == truth).mean() == pytest.approx(top.mean(), abs=0.04)
+
+
+def test_the_likelihood_is_at_its_height():
+    rng = np.random.default_rng(12)
+    truth = rng.integers(0, 2, 60)
+    labels = np.where(rng.random((60, 3)) < 0.8, truth[:, None], 1 - truth[:, None])
+    classes = dawid_skene(labels)
+
+    # one more step of expectation and maximisation, in plain loops, changes nothing
+    prior = classes.mean(axis=0)
+    again = np.ones((60, 2)) * prior
+    for j in range(3):
+        confusion = np.array(
+            [[classes[labels[:, j] == said, k].sum() + 0.01 for said in (0, 1)] for k in (0, 1)]
+        )
+        confusion /= confusion.sum(axis=1, keepdims=True)
+        for i in range(60):
+            again[i] *= confusion[:, labels[i, j]]
+    again /= again.sum(axis=1, keepdims=True)
+    assert again == pytest.approx(classes, abs=1e-5)
+
+
+# What is undefined or wrong -----------------------------------------------------------------------
+
+
+def test_without_a_label_nothing_is_known():
+    with pytest.warns(DegenerateDataWarning, match="no item has a label and a verdict"):
+        found = estimate_rate([1, 0, 1], [np.nan] * 3)
+    assert np.isnan(found.rate.estimate)
+    assert found.naive.estimate == pytest.approx(2 / 3)
+
+
+def test_a_verdict_without_labels_leaves_the_rate_open():
+    with pytest.warns(DegenerateDataWarning, match="a verdict has no labelled item"):
+        found = estimate_rate([1, 1, 0, 0], [1, 0, np.nan, np.nan], labelled="verdict")
+    assert np.isnan(found.rate.estimate)
+
+
+def test_a_judge_no_better_than_chance_corrects_nothing():
+    with pytest.warns(DegenerateDataWarning, match="no better than chance"):
+        found = estimate_rate([1, 0, 0, 1, 1], [1, 1, 0, 0, np.nan], labelled="class")
+    assert np.isnan(found.rate.estimate)
+
+
+def test_one_labelled_item_has_no_interval():
+    with pytest.warns(DegenerateDataWarning, match="at least two items"):
+        found = estimate_rate([1, 0, 1], [1, np.nan, np.nan])
+    assert found.rate.estimate == 1
+    assert np.isnan(found.rate.low)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"judged": [1], "labels": [1, 0]}, r"one shape \(n_items,\)"),
+        ({"judged": [1.5], "labels": [1]}, r"`judged` must be in \[0, 1\]"),
+        ({"judged": [1], "labels": [-1]}, r"`labels` must be in \[0, 1\]"),
+        ({"judged": [1], "labels": [1], "labelled": "somehow"}, "`labelled`"),
+        ({"judged": [1], "labels": [1], "method": "rogan_gladen"}, "items labelled by class only"),
+        ({"judged": [1], "labels": [1], "method": "ppi", "labelled": "class"}, "rogan_gladen"),
+        (
+            {"judged": [1], "labels": [1], "method": "human", "labelled": "verdict"},
+            "'efficient'",
+        ),
+        ({"judged": [1], "labels": [1], "confidence_level": 95}, "`confidence_level`"),
+        ({"judged": [1], "labels": [1], "clusters": [1, 2]}, "`clusters`"),
+    ],
+)
+def test_what_is_no_rate_is_refused(arguments, message):
+    with pytest.raises(InputError, match=message):
+        estimate_rate(**arguments)
+
+
+def test_groups_steps_and_votes_are_checked():
+    with pytest.raises(InputError, match="must mark some of the items"):
+        compare_rates([1, 0], [1, 0], is_second=[True, True])
+    with pytest.raises(InputError, match="at least one step"):
+        chain_rates({})
+    with pytest.raises(InputError, match=r"rates in \(0, 1\], got 0.0 for 'b'"):
+        chain_rates({"b": Estimate(estimate=0.0, low=0.0, high=0.1)})
+    with pytest.raises(InputError, match="integer codes of shape"):
+        dawid_skene([[0.5]])
+    with pytest.raises(InputError, match="codes below 2, got 0 to 2"):
+        majority_shares([[0, 2]])

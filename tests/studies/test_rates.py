@@ -1,0 +1,152 @@
+"""Rates of a study: verdicts and labels joined, groups compared."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+import voirdire
+from voirdire.errors import DegenerateDataWarning, InputError, NoDataError
+from voirdire.stats import compare_rates, estimate_rate
+
+
+@pytest.fixture(scope="module")
+def study():
+    """Verdicts on 900 items of two models, and three annotators' labels of 150 of them."""
+    rng = np.random.default_rng(0)
+    true = rng.random(900) < np.where(np.arange(900) % 2 == 0, 0.2, 0.4)
+    said = np.where(rng.random(900) < 0.9, true, ~true)
+    stated = np.clip(0.25 + 0.5 * said + rng.normal(0, 0.1, 900), 0, 1).round(3)
+    labelled = rng.choice(900, 150, replace=False)
+    votes = np.where(rng.random((150, 3)) < 0.95, true[labelled, None], ~true[labelled, None])
+    judges = pl.DataFrame(
+        {"item": range(900), "judge": "gpt", "probability": stated, "threshold": 0.5}
+    )
+    humans = pl.DataFrame(
+        {
+            "item": np.repeat(labelled, 3),
+            "annotator": ["ann", "bob", "eve"] * 150,
+            "label": votes.ravel(),
+        }
+    )
+    items = pl.DataFrame({"item": [str(n) for n in range(900)], "model": ["a", "b"] * 450})
+    majority = np.full(900, np.nan)
+    majority[labelled] = votes.sum(axis=1) >= 2
+    return {"judges": judges, "humans": humans}, items, stated, majority
+
+
+def test_the_rate_is_that_of_the_arrays(study):
+    sides, _, stated, majority = study
+
+    [found] = voirdire.rate(**sides).results
+
+    expected = estimate_rate((stated >= 0.5).astype(float), majority)
+    assert found.result == expected
+    assert (found.judge, found.n_annotators) == ("gpt", 3)
+    [by_probability] = voirdire.rate(**sides, probabilities=True).results
+    assert by_probability.result == estimate_rate(stated, majority)
+
+
+def test_order_and_forms_of_labels_change_nothing(study, tmp_path):
+    sides, _, _, _ = study
+    paths = {}
+    for name, frame in sides.items():
+        paths[name] = tmp_path / f"{name}.csv"
+        frame.sample(fraction=1, shuffle=True, seed=1).write_csv(paths[name])
+
+    first, second = voirdire.rate(**sides), voirdire.rate(**paths)
+
+    assert second.results[0].result.rate.estimate == first.results[0].result.rate.estimate
+    assert second.understood == first.understood
+    assert first.understood == (
+        "1 judge, 1 question, 900 items, 150 of them labelled by 3 annotators, nothing set aside"
+    )
+
+
+def test_two_groups_are_compared(study):
+    sides, items, stated, majority = study
+
+    [found] = voirdire.rate(**sides, by="model", metadata=items).results
+
+    second = np.arange(900) % 2 == 1
+    judged = (stated >= 0.5).astype(float)
+    assert list(found.groups) == ["a", "b"]
+    assert found.groups["b"] == estimate_rate(judged[second], majority[second])
+    expected = compare_rates(judged, majority, is_second=second)
+    assert found.difference.difference == expected.difference
+    assert found.difference.difference.low > 0.05
+
+
+def test_the_frame_has_a_row_for_each_group(study):
+    sides, items, _, _ = study
+    frame = voirdire.rate(**sides, by="model", metadata=items).frame()
+
+    assert frame["group"].to_list() == [None, "a", "b"]
+    assert (frame["low"] < frame["rate"]).all()
+    assert frame["n_items"].to_list() == [900, 450, 450]
+
+
+def test_dawid_and_skene_weigh_annotators():
+    true = {n: n % 3 == 0 for n in range(300)}
+    humans = {
+        "careful": true,
+        "also careful": true,
+        **{f"always yes {n}": dict.fromkeys(true, True) for n in range(3)},
+    }
+    judge = {"j": true}
+
+    votes = voirdire.rate(judges=judge, humans=humans).results[0].result
+    weighed = voirdire.rate(judges=judge, humans=humans, truth="dawid-skene").results[0].result
+
+    assert votes.human.estimate == 1
+    assert weighed.human.estimate == pytest.approx(1 / 3, abs=0.01)
+
+
+def test_a_choice_needs_the_label_that_is_counted():
+    labels = {n: ("yes", "no", "partly")[n % 3] for n in range(90)}
+
+    [found] = voirdire.rate(judges={"j": labels}, humans={"ann": labels}, label="partly").results
+
+    assert found.result.rate.estimate == pytest.approx(1 / 3)
+    with pytest.raises(InputError, match="must be one of the labels of a choice"):
+        voirdire.rate(judges={"j": labels}, humans={"ann": labels})
+    truths = {n: n % 2 == 0 for n in range(40)}
+    with pytest.raises(InputError, match="must be left out for booleans"):
+        voirdire.rate(judges={"j": truths}, humans={"ann": truths}, label="yes")
+
+
+def test_clusters_are_the_units(study):
+    sides, _, _, _ = study
+    grouped = {
+        name: frame.with_columns(cluster=pl.col("item") // 10) for name, frame in sides.items()
+    }
+
+    plain = voirdire.rate(**sides).results[0].result
+    clustered = voirdire.rate(**grouped, clustered=True).results[0].result
+
+    assert clustered.rate.estimate == pytest.approx(plain.rate.estimate)
+    assert clustered.rate != plain.rate
+    with pytest.raises(InputError, match="without a column `cluster`"):
+        voirdire.rate(**sides, clustered=True)
+
+
+def test_an_undefined_rate_is_one_warning():
+    judge = {n: n < 20 for n in range(40)}
+    with pytest.warns(DegenerateDataWarning, match="1 of 1 rates are undefined: a verdict has no"):
+        voirdire.rate(
+            judges={"j": judge}, humans={"ann": dict.fromkeys(range(10), True)}, labelled="verdict"
+        )
+
+
+def test_what_cannot_be_joined_is_refused(study):
+    sides, items, _, _ = study
+    with pytest.raises(InputError, match="`by` must be a column of `metadata`"):
+        voirdire.rate(**sides, by="author", metadata=items)
+    with pytest.raises(InputError, match="`probabilities` must be false"):
+        voirdire.rate(
+            judges={"j": {1: True, 2: False}}, humans={"a": {1: True}}, probabilities=True
+        )
+    other = sides["humans"].with_columns(question=pl.lit("other"))
+    with pytest.raises(NoDataError, match="no judge answered a question that people labelled"):
+        voirdire.rate(judges=sides["judges"], humans=other)
+    with pytest.raises(InputError, match="`truth`"):
+        voirdire.rate(**sides, truth="mean")
