@@ -12,6 +12,7 @@ from voirdire.stats.agreement import (
 from voirdire.stats.agreement.krippendorff import KrippendorffResult, krippendorff_alpha
 from voirdire.stats.alignment import character_cosine
 from voirdire.stats.alt_test import Names, alt_test
+from voirdire.stats.annotator_truth import dawid_skene, majority_shares
 from voirdire.stats.calibration import (
     CalibrationBin,
     CalibrationMethod,
@@ -33,7 +34,7 @@ from voirdire.stats.classification import (
     cross_threshold,
     measure_classification,
 )
-from voirdire.stats.dawid_skene import dawid_skene, majority_shares
+from voirdire.stats.crowd_distribution import LabelVariation, label_variation
 from voirdire.stats.diagnosis import (
     Confusion,
     OutlierAnnotators,
@@ -51,7 +52,6 @@ from voirdire.stats.fdr import benjamini_hochberg, benjamini_yekutieli
 from voirdire.stats.judge_difference import JudgeDifference, compare_judges
 from voirdire.stats.label_arrays import normalize_scale
 from voirdire.stats.label_sets import LabelSets
-from voirdire.stats.label_variation import LabelVariation, label_variation
 from voirdire.stats.means import Estimate
 from voirdire.stats.noise_model import NoiseModel, fit_noise_model
 from voirdire.stats.outcome_sums import OutcomeSums, sum_outcomes
@@ -72,7 +72,7 @@ from voirdire.stats.results import (
     Uncertainty,
     WorstCase,
 )
-from voirdire.stats.variance_components import (
+from voirdire.stats.variance import (
     FacetSize,
     VarianceComponent,
     VarianceComponents,
