@@ -34,7 +34,7 @@ def test_a_rate_stands_beside_what_not_to_report(call, files):
         "1 judge, 1 question, 600 items, 120 of them labelled by 1 annotator, nothing set aside\n"
     )
     assert "PPI++" in done.out
-    assert "verdicts as they are" in done.out
+    assert "uncorrected" in done.out
 
 
 def test_groups_are_compared(call, files, tmp_path):

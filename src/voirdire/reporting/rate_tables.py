@@ -50,7 +50,7 @@ class RateTables:
         table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
         for head in ("question", "judge", "items"):
             table.add_column(head, overflow="ellipsis", no_wrap=True)
-        for head in ("labelled", "rate", "labels alone", "verdicts as they are", "by"):
+        for head in ("labelled", "rate", "labels alone", "uncorrected", "by"):
             table.add_column(head, justify="right", no_wrap=True)
         for row in self._report.results:
             names = shorten(row.question, width=_NAME_WIDTH), shorten(row.judge, width=_NAME_WIDTH)
@@ -59,7 +59,7 @@ class RateTables:
         yield NarrowTable(table)
         first = self._report.results[0].result
         yield Text(
-            f"{first.confidence_level:.0%} intervals. Report the rate; verdicts as they are count "
+            f"{first.confidence_level:.0%} intervals. Report the rate; uncorrected verdicts count "
             "the judge's errors as truth.",
             style="dim",
         )
