@@ -176,13 +176,10 @@ def _examine_gold(
 ) -> None:
     """Measure judges against gold labels, where there are no annotators."""
     if gold is None or not judges:
-        given, lacking = ("--gold", "--judges") if gold else ("--judges", "--humans")
-        msg = (
-            f"`{lacking}` must be given with `{given}`"
-            if judges or gold
-            else ("`--humans` must be given, or `--gold` alone to see how often a judge is right")
-        )
-        raise UsageError(f"{msg}.")
+        lacking = "`--judges`" if gold else "`--humans`"
+        known = " (or `--gold`, to see how often a judge is right)" if gold is None else ""
+        msg = f"{lacking} is missing{known}. Test whether judges may stand in for human annotators."
+        raise UsageError(msg)
     strange = [call.options[name] for name in _OF_PEOPLE if name in call.options]
     if strange:
         msg = f"`{strange[0]}` must be left out without `--humans`: gold labels are no annotators."

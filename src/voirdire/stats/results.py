@@ -146,7 +146,7 @@ class Uncertainty:
         The same for the mean of the annotators' own advantage.
     panel_low, panel_high : float
         Ends of an interval of ρ for other annotators like these, on other items; nan with one
-        annotator, or where ρ is 0 or 1.
+        annotator, and that over items alone where ρ is 0 or 1.
     stability : float
         Share of the resamples in which the judge passes, failures lost, in [0, 1]; nan under the
         exact test. Not a p-value: ω is a decision, and this is how often it would be made again.

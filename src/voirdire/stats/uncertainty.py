@@ -116,7 +116,7 @@ def bootstrap_judge(
             _interval(kept, n_tested, kinds, drawn, resampling)
             for kinds, drawn in zip(_WINS, draws, strict=True)
         ]
-        panel = _panel_interval(kept, n_tested, resampling)
+        panel = _panel_interval(kept, n_tested, resampling, of_items_alone=intervals[0])
         if np.isnan(intervals).any():
             reason = "all units have the same outcomes"
         elif np.isnan(stability).any():
@@ -234,7 +234,11 @@ def _interval(
 
 
 def _panel_interval(
-    units: OutcomeUnits, n_tested: int, resampling: Resampling
+    units: OutcomeUnits,
+    n_tested: int,
+    resampling: Resampling,
+    *,
+    of_items_alone: tuple[float, float],
 ) -> tuple[float, float]:
     r"""Make the interval of ρ for other annotators like these, on other items.
 
@@ -247,8 +251,10 @@ def _panel_interval(
     total = copies @ mass
     rates = copies @ won / total
     rho = float(rates.mean())
-    if n_tested < 2 or not 1e-12 < rho < 1 - 1e-12:
+    if n_tested < 2:
         return float("nan"), float("nan")
+    if not 1e-12 < rho < 1 - 1e-12:
+        return of_items_alone
     influence = (won - mass * rates) / total
     of_items = float(copies @ influence.mean(axis=1) ** 2)
     own = float((copies @ influence**2).mean())
