@@ -16,8 +16,7 @@ from voirdire.stats.diagnosis.confusion import (
     confusion_counts,
     confusion_of_sets,
 )
-from voirdire.stats.diagnosis.panel_items import item_gaps
-from voirdire.stats.diagnosis.slices import quartile_codes
+from voirdire.stats.diagnosis.slices import item_gaps
 from voirdire.stats.preparation import prepare
 from voirdire.studies.examination import comparison_settings
 from voirdire.studies.plan import TestPlan
@@ -261,19 +260,18 @@ def _cut_texts(values: pl.Series) -> tuple[list[str], NDArray[np.int64]] | str:
 
 def _cut_numbers(values: pl.Series) -> tuple[list[str], NDArray[np.int64]] | str:
     numbers = values.fill_null(float("nan")).to_numpy()
-    distinct = np.unique(numbers[~np.isnan(numbers)])
+    known = numbers[~np.isnan(numbers)]
+    distinct = np.unique(known)
     if len(distinct) < 2:
         return _too_few(len(distinct))
-    if len(distinct) <= _FEW_NUMBERS:
-        codes = np.searchsorted(distinct, numbers)
-        codes[np.isnan(numbers)] = -1
-        return [_number_text(x) for x in distinct.tolist()], codes
-    codes = quartile_codes(numbers)
-    ends = [
-        (numbers[codes == code].min(), numbers[codes == code].max())
-        for code in range(int(codes.max()) + 1)
-    ]
-    return [_range_text(float(low), float(high)) for low, high in ends], codes
+    ends = distinct[:-1]
+    if len(distinct) > _FEW_NUMBERS:
+        ends = np.unique(np.quantile(known, (0.25, 0.5, 0.75), method="inverted_cdf"))
+        ends = ends[ends < distinct[-1]]
+        ends = ends if ends.size else distinct[-2:-1]  # most are the largest: cut right below it
+    slices = np.split(distinct, np.searchsorted(distinct, ends, side="right"))
+    codes = np.where(np.isnan(numbers), -1, np.searchsorted(ends, numbers))
+    return [_range_text(slice_[0], slice_[-1]) for slice_ in slices], codes
 
 
 def _too_few(n_values: int) -> str:

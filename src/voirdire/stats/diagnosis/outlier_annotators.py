@@ -12,7 +12,9 @@ whose difference :math:`a_{ij} - o_{ij}` has mean 0 where annotators are alike.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import partial
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import stdtr
@@ -20,25 +22,20 @@ from scipy.special import stdtr
 from voirdire._validation import check_choice, check_count, check_fraction
 from voirdire.errors import InputError
 from voirdire.stats.agreement.coefficient import check_units
-from voirdire.stats.diagnosis.panel_items import (
-    DiagnosisLevel,
-    count_same,
-    is_present,
-    panel_blocks,
-)
+from voirdire.stats.diagnosis.panel_items import DiagnosisLevel, is_present, panel_blocks
+from voirdire.stats.diagnosis.slices import ROUNDING, above_rounding
 from voirdire.stats.fdr import benjamini_yekutieli
 from voirdire.stats.label_arrays import check_humans
 from voirdire.stats.label_sets import LabelSets, intersection_and_union
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import ArrayLike, NDArray
 
     from voirdire.stats.diagnosis.panel_items import PanelBlock
 
 __all__ = ["OutlierAnnotators", "outlier_annotators"]
-
-_ROUNDING = 1e-13
-"""Squared differences below it, relative to their number, are rounding."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,168 +132,128 @@ def outlier_annotators(
     min_items = check_count("min_items", min_items, minimum=2)
     matrix = check_humans(labels, numeric=level == "interval")
     units = check_units(clusters, len(matrix))
-    sums = _Sums.of(matrix, _Agreement(matrix, level, label_sets), units)
+    agreement = _agreement(matrix, level, label_sets)
+    sums = np.zeros((8, matrix.shape[1]))
+    for block in panel_blocks(matrix, clusters=units):
+        sums += _sum_differences(
+            block,
+            agreement(block),
+            units=None if units is None else units[block.rows],
+            n_annotators=matrix.shape[1],
+        )
     return _tested(sums, min_items=min_items, effect=effect, rate=rate)
 
 
-class _Agreement:
-    """Sums, for each label of a block, its agreement with the other labels of its item."""
-
-    def __init__(
-        self,
-        labels: NDArray[np.generic],
-        level: DiagnosisLevel,
-        label_sets: ArrayLike | LabelSets | None,
-    ) -> None:
-        self._level = level
-        if level == "sets":
-            if label_sets is None:
-                msg = "`label_sets` must be given for 'sets', got None."
-                raise InputError(msg)
-            sets = label_sets
-            if not isinstance(sets, LabelSets):
-                sets = LabelSets.from_membership(sets)
-            if int(labels.max(initial=-1)) >= len(sets):
-                msg = f"`label_sets` must hold a set for every code, got {len(sets)}."
-                raise InputError(msg)
-            self._words = sets.words
-        elif level == "interval":
-            known = [column[is_present(column)] for column in labels.T]
-            ends = [(column.min(), column.max()) for column in known if column.size]
-            self._low = min((float(low) for low, _ in ends), default=0.0)
-            self._half_range = max((high / 2 for _, high in ends), default=0.0) - self._low / 2
-
-    def sums(self, block: PanelBlock) -> NDArray[np.float64]:
-        """Sum over the other labels of the item; 0 where missing."""
-        if self._level == "nominal":
-            return (count_same(block) - block.present).astype(np.float64)
-        return self._of_numbers(block) if self._level == "interval" else self._of_sets(block)
-
-    def _of_numbers(self, block: PanelBlock) -> NDArray[np.float64]:
-        filled = np.where(block.present, block.labels, self._low)
-        # Halves, since the range of the largest numbers is beyond every float.
-        scaled = (filled / 2 - self._low / 2) / (self._half_range or 1.0)
-        # Around the item's first label: where all are equal, every difference is 0 to the digit.
-        first = np.take_along_axis(scaled, block.present.argmax(axis=0)[np.newaxis], axis=0)
-        scaled = (scaled - first) * block.present
-        total, squares = scaled.sum(axis=0), (scaled**2).sum(axis=0)
-        apart = block.n_labels * scaled**2 - 2 * scaled * total + squares
-        return np.where(block.present, block.n_labels - 1 - apart, 0.0)
-
-    def _of_sets(self, block: PanelBlock) -> NDArray[np.float64]:
-        words = self._words[np.where(block.present, block.labels, 0)]
-        total = np.zeros(block.present.shape)
-        for a in range(len(words)):
-            for b in range(a + 1, len(words)):
-                both, either = intersection_and_union(words[a], words[b])
-                index = np.where(either > 0, both / np.maximum(either, 1), 1.0)
-                index *= block.present[a] & block.present[b]
-                total[a] += index
-                total[b] += index
-        return total
+def _agreement(
+    labels: NDArray[Any], level: DiagnosisLevel, label_sets: ArrayLike | LabelSets | None
+) -> Callable[[PanelBlock], NDArray[Any]]:
+    """Make what sums, for each label of a block, its agreement with the others of its item."""
+    if level == "nominal":
+        return lambda block: block.count_same() - block.present
+    if level == "interval":
+        known = [column[is_present(column)] for column in labels.T]
+        low = min((float(column.min()) for column in known if column.size), default=0.0)
+        high = max((float(column.max()) for column in known if column.size), default=0.0)
+        # halves, since the range of the largest numbers is beyond every float
+        return partial(_of_numbers, low=low, half_range=high / 2 - low / 2)
+    if label_sets is None:
+        msg = "`label_sets` must be given for 'sets', got None."
+        raise InputError(msg)
+    sets = label_sets
+    if not isinstance(sets, LabelSets):
+        sets = LabelSets.from_membership(sets)
+    if int(labels.max(initial=-1)) >= len(sets):
+        msg = f"`label_sets` must hold a set for every code, got {len(sets)}."
+        raise InputError(msg)
+    return partial(_of_sets, words=sets.words)
 
 
-@dataclass
-class _Sums:
-    """Running sums per annotator; units are items, or clusters of items.
+def _of_numbers(block: PanelBlock, *, low: float, half_range: float) -> NDArray[np.float64]:
+    filled = np.where(block.present, block.labels, low)
+    scaled = (filled / 2 - low / 2) / (half_range or 1.0)
+    # around the item's first label: where all are equal, every difference is 0 to the digit
+    first = np.take_along_axis(scaled, block.present.argmax(axis=0)[np.newaxis], axis=0)
+    scaled = (scaled - first) * block.present
+    total, squares = scaled.sum(axis=0), (scaled**2).sum(axis=0)
+    apart = block.n_labels * scaled**2 - 2 * scaled * total + squares
+    return np.where(block.present, block.n_labels - 1 - apart, 0.0)
 
-    With d the differences of a unit added up and n their number, `spread` holds Σd², Σdn and Σn²
-    over units.
+
+def _of_sets(block: PanelBlock, *, words: NDArray[Any]) -> NDArray[np.float64]:
+    held = words[np.where(block.present, block.labels, 0)]
+    total = np.zeros(block.present.shape)
+    for a, b in combinations(range(len(held)), 2):
+        both, either = intersection_and_union(held[a], held[b])
+        index = np.where(either > 0, both / np.maximum(either, 1), 1.0)
+        index *= block.present[a] & block.present[b]
+        total[a] += index
+        total[b] += index
+    return total
+
+
+def _sum_differences(
+    block: PanelBlock,
+    pairs: NDArray[Any],
+    *,
+    units: NDArray[np.intp] | None,
+    n_annotators: int,
+) -> NDArray[np.float64]:
+    """Sum, per annotator: items, own agreement, that of the others, squared differences.
+
+    Then, with d the differences of a unit (an item, or a cluster) added up and n their number,
+    units, Σd², Σdn and Σn².
     """
-
-    n_items: NDArray[np.int64]
-    own: NDArray[np.float64]
-    others: NDArray[np.float64]
-    squares: NDArray[np.float64]
-    n_units: NDArray[np.int64]
-    spread: NDArray[np.float64]
-
-    @staticmethod
-    def of(
-        labels: NDArray[np.generic], agreement: _Agreement, units: NDArray[np.intp] | None
-    ) -> _Sums:
-        n = labels.shape[1]
-        whole, parts = np.int64, np.float64
-        sums = _Sums(
-            n_items=np.zeros(n, whole),
-            own=np.zeros(n, parts),
-            others=np.zeros(n, parts),
-            squares=np.zeros(n, parts),
-            n_units=np.zeros(n, whole),
-            spread=np.zeros((3, n), parts),
-        )
-        for block in panel_blocks(labels, clusters=units):
-            sums.add(block, agreement.sums(block), None if units is None else units[block.rows])
-        return sums
-
-    def add(
-        self, block: PanelBlock, pairs: NDArray[np.float64], units: NDArray[np.intp] | None
-    ) -> None:
-        n_labels = block.n_labels
-        used = block.present & (n_labels >= 3)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            own = pairs / (n_labels - 1)
-            others = (pairs.sum(axis=0) / 2 - pairs) / ((n_labels - 1) * (n_labels - 2) / 2)
-        slot = np.arange(len(used))[:, np.newaxis]
-        raters = np.broadcast_to(slot, used.shape) if block.raters is None else block.raters
-        who, mine, theirs = raters[used], own[used], others[used]
-        difference = mine - theirs
-        n = len(self.own)
-        self.n_items += np.bincount(who, minlength=n)
-        self.own += np.bincount(who, mine, n)
-        self.others += np.bincount(who, theirs, n)
-        squares = np.bincount(who, difference**2, n)
-        self.squares += squares
-        if units is None:
-            count = np.bincount(who, minlength=n)
-            self.n_units += count
-            self.spread += [squares, np.bincount(who, difference, n), count]
-            return
-        place = np.broadcast_to(np.unique(units, return_inverse=True)[1], used.shape)[used]
-        size = (int(place.max(initial=-1)) + 1, n)
-        total = np.bincount(place * n + who, difference, size[0] * n).reshape(size)
-        count = np.bincount(place * n + who, minlength=size[0] * n).reshape(size)
-        self.n_units += np.count_nonzero(count, axis=0)
-        self.spread += [(total**2).sum(axis=0), (total * count).sum(axis=0), (count**2).sum(axis=0)]
-
-
-def _tested(sums: _Sums, *, min_items: int, effect: float, rate: float) -> OutlierAnnotators:
-    n, units = sums.n_items, sums.n_units
+    used = block.present & (block.n_labels >= 3)
     with np.errstate(divide="ignore", invalid="ignore"):
-        own, others = sums.own / n, sums.others / n
-        mean = (sums.own - sums.others) / n
-        variance = _above_rounding(
-            sums.spread[0] - 2 * mean * sums.spread[1] + mean**2 * sums.spread[2], n
-        )
-        item_variance = _above_rounding(sums.squares - n * mean**2, n)
+        own = pairs / (block.n_labels - 1)
+        others = (pairs.sum(axis=0) / 2 - pairs) / ((block.n_labels - 1) * (block.n_labels - 2) / 2)
+    who, mine, theirs = block.raters[used], own[used], others[used]
+    difference = mine - theirs
+    n_items, mine, theirs, squares = (
+        np.bincount(who, weights, n_annotators) for weights in (None, mine, theirs, difference**2)
+    )
+    if units is None:
+        return np.stack([n_items, mine, theirs, squares, n_items, squares, mine - theirs, n_items])
+    place = np.broadcast_to(np.unique(units, return_inverse=True)[1], used.shape)[used]
+    shape = (int(place.max(initial=-1)) + 1, n_annotators)
+    cells = place * n_annotators + who
+    d, n = (
+        np.bincount(cells, weights, shape[0] * n_annotators).reshape(shape)
+        for weights in (difference, None)
+    )
+    moments = [x.sum(axis=0) for x in (n > 0, d**2, d * n, n**2)]
+    return np.stack([n_items, mine, theirs, squares, *moments])
+
+
+def _tested(
+    sums: NDArray[np.float64], *, min_items: int, effect: float, rate: float
+) -> OutlierAnnotators:
+    n, own, others, item_squares, units, squares, products, sizes = sums
+    with np.errstate(divide="ignore", invalid="ignore"):
+        mean = (own - others) / n
+        variance = above_rounding(squares - 2 * mean * products + mean**2 * sizes, n)
+        item_variance = above_rounding(item_squares - n * mean**2, n)
         error = np.sqrt(variance * units / (units - 1)) / n
-        p_value = np.where(
-            error > 0, stdtr(units - 1, mean / error), np.where(mean < -_ROUNDING, 0.0, 1.0)
-        )
-    reasons = [
-        "no item has three labels"
-        if not n[j]
-        else f"fewer than {min_items} items with three labels"
-        if n[j] < min_items
-        else "fewer than two clusters"
-        if units[j] < 2
-        else "the clusters leave no variance to test with"
-        if variance[j] == 0 < item_variance[j]
-        else None
-        for j in range(len(n))
-    ]
-    p_value[[reason is not None for reason in reasons]] = np.nan
-    found = benjamini_yekutieli(p_value, false_discovery_rate=rate)
+        certain = np.where(mean < -ROUNDING, 0.0, 1.0)
+        p_value = np.where(error > 0, stdtr(units - 1, mean / error), certain)
+        own, others = own / n, others / n
+    reasons = np.select(
+        [n == 0, n < min_items, units < 2, (variance == 0) & (item_variance > 0)],
+        [
+            "no item has three labels",
+            f"fewer than {min_items} items with three labels",
+            "fewer than two clusters",
+            "the clusters leave no variance to test with",
+        ],
+        default="",
+    )
+    p_value = np.where(reasons == "", p_value, np.nan)
     return OutlierAnnotators(
-        n_items=n,
+        n_items=n.astype(np.int64),
         agreement=own,
         agreement_of_others=others,
         difference=mean,
         p_value=p_value,
-        outlier=found & (mean <= -effect),
-        reasons=tuple(reasons),
+        outlier=benjamini_yekutieli(p_value, false_discovery_rate=rate) & (mean <= -effect),
+        reasons=tuple(reason or None for reason in reasons.tolist()),
     )
-
-
-def _above_rounding(squares: NDArray[np.float64], n: NDArray[np.int64]) -> NDArray[np.float64]:
-    return np.where(squares <= _ROUNDING * n, 0.0, squares)

@@ -10,7 +10,7 @@ the smallest difference between two labels that annotators gave.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
@@ -18,7 +18,6 @@ import numpy as np
 
 from voirdire._validation import check_count
 from voirdire.stats.label_arrays import check_humans, check_judges
-from voirdire.stats.outcome_sums import HUMAN_WINS, JUDGE_WINS, NO_OUTCOME
 from voirdire.stats.slots import pack_slots
 
 if TYPE_CHECKING:
@@ -26,16 +25,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from voirdire.stats.preparation import Prepared
-
 __all__ = [
     "DiagnosisLevel",
     "PanelBlock",
     "PanelCounts",
     "PanelItems",
-    "count_same",
     "is_present",
-    "item_gaps",
     "panel_blocks",
     "panel_items",
 ]
@@ -44,35 +39,28 @@ DiagnosisLevel: TypeAlias = Literal["nominal", "interval", "sets"]
 """What labels are: equal or not, numbers, or codes of label sets."""
 
 _CELLS_AT_ONCE = 1 << 18
-_FEW_SLOTS = 16
-"""Up to here comparing slots pair by pair is faster than sorting."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class PanelBlock:
     """Some items as the annotators labelled them, packed where labels are sparse.
 
-    Attributes
-    ----------
-    rows : ndarray of int, shape (n_items,), or slice
-        Where the items stand.
-    labels : ndarray, shape (n_slots, n_items)
-        Codes with -1 for missing, or numbers with nan for missing.
-    present : ndarray of bool, shape (n_slots, n_items)
-        Which labels are there.
-    raters : ndarray of int, shape (n_slots, n_items), or None
-        Whose label each slot holds; None where slot j is annotator j.
+    Arrays have the shape (n_slots, n_items) but for `n_labels`, the labels of each item; `rows`
+    says where the items stand, and `raters` whose label each slot holds.
     """
 
     rows: Any
     labels: NDArray[Any]
     present: NDArray[np.bool_]
-    raters: NDArray[np.intp] | None
+    raters: NDArray[np.intp]
+    n_labels: NDArray[np.int64]
 
-    @property
-    def n_labels(self) -> NDArray[np.int64]:
-        """Labels of each item."""
-        return np.count_nonzero(self.present, axis=0)
+    def count_same(self) -> NDArray[np.int32]:
+        """Count the labels of the item that equal each label, itself too; 0 where missing."""
+        same = np.zeros(self.labels.shape, dtype=np.int32)
+        for labels in self.labels:
+            same += self.labels == labels
+        return same * self.present
 
 
 def is_present(labels: NDArray[Any]) -> NDArray[np.bool_]:
@@ -85,92 +73,27 @@ def panel_blocks(
 ) -> Iterator[PanelBlock]:
     """Walk over a label matrix of shape (n_items, n_annotators); clusters stay whole."""
     n_items, n_annotators = labels.shape
-    step = max(256, _CELLS_AT_ONCE // max(n_annotators, 1))
-    edges = np.arange(0, n_items, step)
-    order = None
-    if clusters is not None and n_items:
+    edges = np.arange(0, n_items, max(256, _CELLS_AT_ONCE // n_annotators))
+    if clusters is not None:
         order = np.argsort(clusters, kind="stable")
         edges = np.unique(np.searchsorted(clusters[order], clusters[order[edges]]))
     for start, stop in pairwise([*edges.tolist(), n_items]):
-        yield _block(labels, slice(start, stop) if order is None else order[start:stop])
-
-
-def _block(labels: NDArray[Any], rows: Any) -> PanelBlock:
-    columns = np.ascontiguousarray(labels[rows].T)
-    present = is_present(columns)
-    raters = pack_slots(present)
-    if raters is not None:
-        columns = np.take_along_axis(columns, raters, axis=0)
+        rows = slice(start, stop) if clusters is None else order[start:stop]
+        columns = np.ascontiguousarray(labels[rows].T)
         present = is_present(columns)
-    return PanelBlock(rows=rows, labels=columns, present=present, raters=raters)
-
-
-def count_same(block: PanelBlock) -> NDArray[np.int32]:
-    """Count, for each label, the labels of its item that equal it, itself too; 0 where missing."""
-    labels, present = block.labels, block.present
-    if len(labels) > _FEW_SLOTS:
-        return _count_by_sorting(labels, present)
-    same = present.astype(np.int32)
-    for a in range(len(labels)):
-        for b in range(a + 1, len(labels)):
-            equal = (labels[a] == labels[b]) & present[a]
-            same[a] += equal
-            same[b] += equal
-    return same
-
-
-def _count_by_sorting(labels: NDArray[Any], present: NDArray[np.bool_]) -> NDArray[np.int32]:
-    """Sort each item's labels: equal ones then stand together, however many annotators there are.
-
-    Missing labels become one run of their own, which is taken out again.
-    """
-    order = np.argsort(labels, axis=0)
-    ordered = np.take_along_axis(labels, order, axis=0).T
-    starts = np.ones(ordered.shape, dtype=np.bool_)
-    starts[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
-    run = np.cumsum(starts.ravel()) - 1
-    size = np.bincount(run)[run].reshape(ordered.shape).T
-    same = np.zeros(labels.shape, dtype=np.int32)
-    np.put_along_axis(same, order, size.astype(np.int32), axis=0)
-    return same * present
-
-
-# Gaps -----------------------------------------------------------------------------------------
-
-
-def item_gaps(prepared: Prepared) -> NDArray[np.float64]:
-    """Take, for each judge and item, the share of annotators beaten less the share who beat it.
-
-    Parameters
-    ----------
-    prepared : Prepared
-        The labels and how they are compared; an expert's own comparisons do not count, and
-        neither do imbalance weights.
-
-    Returns
-    -------
-    ndarray of float, shape (n_judges, n_items)
-        In [-1, 1]; nan where the judge was compared with nobody.
-    """
-    raters, comparison = prepared.raters, prepared.comparison
-    excluded = prepared.settings.excluded
-    n_items, n_annotators = raters.humans.shape
-    gaps = np.full((raters.judges.shape[1], n_items), np.nan)
-    step = max(256, _CELLS_AT_ONCE // (n_annotators * comparison.scorer.cell_width))
-    for start in range(0, n_items, step):
-        rows = slice(start, start + step)
-        part = raters.take(rows)
-        block = comparison.block(part)
-        for number, answers in enumerate(part.judges.T):
-            outcomes = block.outcomes(np.ascontiguousarray(answers))
-            if excluded is not None:
-                outcomes[excluded] = NO_OUTCOME
-            n_compared = np.count_nonzero(outcomes >= 0, axis=0)
-            wins = np.count_nonzero(outcomes == JUDGE_WINS, axis=0)
-            losses = np.count_nonzero(outcomes == HUMAN_WINS, axis=0)
-            known = n_compared > 0
-            gaps[number, rows][known] = (wins - losses)[known] / n_compared[known]
-    return gaps
+        raters = pack_slots(present)
+        if raters is None:
+            raters = np.broadcast_to(np.arange(n_annotators)[:, np.newaxis], present.shape)
+        else:
+            columns = np.take_along_axis(columns, raters, axis=0)
+            present = is_present(columns)
+        yield PanelBlock(
+            rows=rows,
+            labels=columns,
+            present=present,
+            raters=raters,
+            n_labels=np.count_nonzero(present, axis=0),
+        )
 
 
 # Sure and opposed items -----------------------------------------------------------------------
@@ -213,10 +136,8 @@ class PanelCounts:
     )
 
     def __add__(self, other: PanelCounts) -> PanelCounts:
-        if not isinstance(other, PanelCounts):
-            return NotImplemented
-        names = [each.name for each in fields(self)]
-        return PanelCounts(**{name: getattr(self, name) + getattr(other, name) for name in names})
+        theirs = asdict(other)
+        return PanelCounts(**{name: n + theirs[name] for name, n in asdict(self).items()})
 
     @property
     def n_unanimous_agreed(self) -> int:
@@ -250,15 +171,15 @@ class OpposedItem:
 
     Attributes
     ----------
-    item : int
-        Its row.
-    panel_label, judge_label : int or float
-        A code, or a number.
+    item : int or str
+        Its row; in a diagnosis its name.
+    panel_label, judge_label : int, float or str
+        A code, or a number; in a diagnosis its name.
     n_annotators : int
         Who all gave `panel_label`.
     """
 
-    item: int
+    item: Any
     panel_label: Any
     judge_label: Any
     n_annotators: int
@@ -321,20 +242,64 @@ def panel_items(
     matrix = np.asarray(humans)
     matrix = check_humans(matrix, numeric=matrix.dtype.kind == "f")
     answers, _ = check_judges(judges, None, matrix)
+    n_labels, n_top, tied, agreeing, giving = _meet(matrix, answers)
+    found = []
+    for labels, agrees, given in zip(answers.T, agreeing, giving, strict=True):
+        judged = is_present(labels) & (n_labels >= least)
+        unanimous, split = judged & (n_top == n_labels), judged & (n_top < n_labels)
+        opposed = unanimous & ~agrees
+        sure = unanimous & (n_labels >= 3)
+        lone = split & (n_top == n_labels - 1) & (n_labels >= 3)
+        counts = PanelCounts(
+            n_unanimous=_count(unanimous),
+            n_opposed=_count(opposed),
+            n_split=_count(split),
+            n_split_with_majority=_count(split & agrees & ~tied),
+            n_split_with_tied=_count(split & agrees & tied),
+            n_split_with_minority=_count(split & ~agrees & given),
+            n_split_with_nobody=_count(split & ~given),
+            n_human_chances=int(n_labels[sure].sum()) + _count(lone),
+            n_human_opposed=_count(lone),
+            n_judge_opposed=int(n_labels[sure & ~agrees].sum()) + _count(lone & ~agrees),
+        )
+        rows = np.flatnonzero(opposed)
+        rows = rows[np.argsort(-n_labels[rows], kind="stable")][:limit]
+        items = tuple(
+            OpposedItem(
+                item=row,
+                panel_label=matrix[row, is_present(matrix[row]).argmax()].item(),
+                judge_label=labels[row].item(),
+                n_annotators=int(n_labels[row]),
+            )
+            for row in rows.tolist()
+        )
+        found.append(PanelItems(counts=counts, opposed=items))
+    return found
+
+
+def _meet(matrix: NDArray[Any], answers: NDArray[Any]) -> tuple[NDArray[Any], ...]:
+    """Give each item's labels, how many have the most frequent one, and whether several do.
+
+    And, for each judge, whether it gives a most frequent label, and one that anybody gave.
+    """
     step = _scale_step(matrix) if matrix.dtype.kind == "f" else 0.0
-    counts = [PanelCounts()] * answers.shape[1]
-    listed: list[list[OpposedItem]] = [[] for _ in counts]
+    n_labels, n_top = np.zeros((2, len(matrix)), dtype=np.int64)
+    tied = np.zeros(len(matrix), dtype=np.bool_)
+    agrees, given = np.zeros((2, *answers.shape[::-1]), dtype=np.bool_)
     for block in panel_blocks(matrix):
-        panel = _Panel.of(block, least)
-        for number, labels in enumerate(answers[block.rows].T):
-            part, opposed = panel.meet(labels, step=step)
-            counts[number] += part
-            new = panel.list_items(opposed, labels, limit=limit)
-            listed[number] = _first([*listed[number], *new], limit)
-    return [
-        PanelItems(counts=count, opposed=tuple(items))
-        for count, items in zip(counts, listed, strict=True)
-    ]
+        same, rows = block.count_same(), block.rows
+        n_labels[rows], n_top[rows] = block.n_labels, same.max(axis=0)
+        at_top = block.present & (same == n_top[rows])
+        tied[rows] = np.count_nonzero(at_top, axis=0) > n_top[rows]
+        for number, labels in enumerate(answers[rows].T):
+            near = block.labels == labels
+            if step:
+                with np.errstate(invalid="ignore", over="ignore"):
+                    near |= np.abs(block.labels - labels) < step
+            near &= block.present
+            given[number, rows] = near.any(axis=0)
+            agrees[number, rows] = (near & at_top).any(axis=0)
+    return n_labels, n_top, tied, agrees, given
 
 
 def _scale_step(numbers: NDArray[np.float64]) -> float:
@@ -343,82 +308,6 @@ def _scale_step(numbers: NDArray[np.float64]) -> float:
     with np.errstate(over="ignore"):  # the two largest numbers are more than a float apart
         gaps = np.diff(distinct[~np.isnan(distinct)])
     return float(gaps.min()) if gaps.size else 0.0
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Panel:
-    """The annotators' side of a block of items."""
-
-    block: PanelBlock
-    n_labels: NDArray[np.int64]
-    at_top: NDArray[np.bool_]
-    unanimous: NDArray[np.bool_]
-    split: NDArray[np.bool_]
-    tied: NDArray[np.bool_]
-    lone: NDArray[np.bool_]
-
-    @staticmethod
-    def of(block: PanelBlock, min_annotators: int) -> _Panel:
-        same = count_same(block)
-        n_labels, top = block.n_labels, same.max(axis=0)
-        enough = n_labels >= min_annotators
-        at_top = block.present & (same == top)
-        return _Panel(
-            block=block,
-            n_labels=n_labels,
-            at_top=at_top,
-            unanimous=enough & (top == n_labels),
-            split=enough & (top < n_labels),
-            tied=np.count_nonzero(at_top, axis=0) > top,
-            lone=enough & (top == n_labels - 1) & (n_labels >= 3),
-        )
-
-    def meet(self, judge: NDArray[Any], *, step: float) -> tuple[PanelCounts, NDArray[np.bool_]]:
-        """Count one judge's answers; tell the opposed items."""
-        near = self.block.labels == judge
-        if step:
-            with np.errstate(invalid="ignore", over="ignore"):
-                near |= np.abs(self.block.labels - judge) < step
-        near &= self.block.present
-        known, agrees = is_present(judge), (near & self.at_top).any(axis=0)
-        given = near.any(axis=0)
-        unanimous, split, lone = (x & known for x in (self.unanimous, self.split, self.lone))
-        opposed = unanimous & ~agrees
-        others = unanimous & (self.n_labels >= 3)
-        counts = PanelCounts(
-            n_unanimous=_count(unanimous),
-            n_opposed=_count(opposed),
-            n_split=_count(split),
-            n_split_with_majority=_count(split & agrees & ~self.tied),
-            n_split_with_tied=_count(split & agrees & self.tied),
-            n_split_with_minority=_count(split & ~agrees & given),
-            n_split_with_nobody=_count(split & ~given),
-            n_human_chances=int(self.n_labels[others].sum()) + _count(lone),
-            n_human_opposed=_count(lone),
-            n_judge_opposed=int(self.n_labels[others & ~agrees].sum()) + _count(lone & ~agrees),
-        )
-        return counts, opposed
-
-    def list_items(
-        self, opposed: NDArray[np.bool_], judge: NDArray[Any], *, limit: int
-    ) -> list[OpposedItem]:
-        """Take the first opposed items of the block."""
-        found = np.flatnonzero(opposed)
-        found = found[np.lexsort((found, -self.n_labels[found]))[:limit]]
-        first = self.block.present.argmax(axis=0)
-        return [
-            OpposedItem(
-                item=self.block.rows.start + place,
-                panel_label=self.block.labels[first[place], place].item(),
-                judge_label=judge[place].item(),
-                n_annotators=int(self.n_labels[place]),
-            )
-            for place in found.tolist()
-        ]
-
-
-def _first(items: list[OpposedItem], limit: int) -> list[OpposedItem]:
-    return sorted(items, key=lambda item: (-item.n_annotators, item.item))[:limit]
 
 
 def _count(flags: NDArray[np.bool_]) -> int:
