@@ -209,20 +209,17 @@ def _sum_differences(
         others = (pairs.sum(axis=0) / 2 - pairs) / ((block.n_labels - 1) * (block.n_labels - 2) / 2)
     who, mine, theirs = block.raters[used], own[used], others[used]
     difference = mine - theirs
-    n_items, mine, theirs, squares = (
+    sums = [
         np.bincount(who, weights, n_annotators) for weights in (None, mine, theirs, difference**2)
-    )
+    ]
     if units is None:
-        return np.stack([n_items, mine, theirs, squares, n_items, squares, mine - theirs, n_items])
+        return np.stack([*sums, sums[0], sums[3], sums[1] - sums[2], sums[0]])
     place = np.broadcast_to(np.unique(units, return_inverse=True)[1], used.shape)[used]
     shape = (int(place.max(initial=-1)) + 1, n_annotators)
     cells = place * n_annotators + who
-    d, n = (
-        np.bincount(cells, weights, shape[0] * n_annotators).reshape(shape)
-        for weights in (difference, None)
-    )
-    moments = [x.sum(axis=0) for x in (n > 0, d**2, d * n, n**2)]
-    return np.stack([n_items, mine, theirs, squares, *moments])
+    n = np.bincount(cells, minlength=shape[0] * shape[1]).reshape(shape)
+    d = np.bincount(cells, difference, shape[0] * shape[1]).reshape(shape)
+    return np.stack([*sums, *(x.sum(axis=0) for x in (n > 0, d**2, d * n, n**2))])
 
 
 def _tested(

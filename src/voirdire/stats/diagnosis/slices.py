@@ -203,25 +203,15 @@ def _compare_column(
     with np.errstate(divide="ignore", invalid="ignore"):
         means = sums[1] / n_items
         item_squares = above_rounding(sums[0] - n_items * means**2, n_items)
-        n_units, squares, shared, n_all = n_items, item_squares, 0.0, len(codes)
+        n_units, squares, n_all = n_items, item_squares, len(codes)
+        shared = np.zeros(means.shape[1])
         if units is not None:
             n_units, squares, shared, n_all = _sum_clusters(codes, gaps, units[kept], means)
             squares = above_rounding(squares, n_items)
         difference = means[0] - means[1]
-        # the standard error with a variance for each side, and with one for both
-        scale = n_units / (n_units - 1)
-        covariance = shared * np.sqrt(scale.prod(axis=0)) / n_items.prod(axis=0)
-        squared = squares * scale / n_items**2
-        parts = (squared**2 / (n_units - 1)).sum(axis=0)
-        freedom = np.where(parts == 0, n_all, squared.sum(axis=0) ** 2 / parts)
-        welch = _error(squared.sum(axis=0) - 2 * covariance), np.minimum(freedom, n_all - 1)
-        both = n_units.sum(axis=0)
-        variance = squares.sum(axis=0) * both / (both - 2) / n_items.sum(axis=0)
-        squared = variance * (1 / n_items).sum(axis=0)
-        pooled = _error(squared - 2 * covariance), np.minimum(both - 2, n_all - 1)
-        p_value = np.maximum(_two_sided(difference, *welch), _two_sided(difference, *pooled))
-        error, freedom = np.where((squares == 0).any(axis=0), pooled, welch)
-        half = stdtrit(freedom, (1 + level) / 2) * error
+        p_value, half = _t_tests(
+            difference, squares, shared, n_items=n_items, n_units=n_units, n_all=n_all, level=level
+        )
     reasons = np.select(
         [
             n_items[1] < min_items,
@@ -269,20 +259,19 @@ def _sum_clusters(
 
     What a cluster has elsewhere is all of it, less what it has in the slice.
     """
-    units = np.unique(units, return_inverse=True)[1]
     whole = np.stack([np.bincount(units, gaps), np.bincount(units)])
-    n_all, n_values = whole.shape[1], means.shape[1]
-    pairs, place = np.unique(codes * n_all + units, return_inverse=True)
-    value, cluster = np.divmod(pairs, n_all)
+    n_all = int(np.count_nonzero(whole[1]))
+    pairs, place = np.unique(codes * whole.shape[1] + units, return_inverse=True)
+    value, cluster = np.divmod(pairs, whole.shape[1])
     inside = np.stack([np.bincount(place, gaps), np.bincount(place)])
     before = whole[:, cluster]
     rest = before - inside
 
-    def residuals(sums: NDArray[np.float64], side: int) -> NDArray[np.float64]:
+    def residuals(sums: NDArray[Any], side: int) -> NDArray[np.float64]:
         return sums[0] - means[side, value] * sums[1]
 
     def total(weights: NDArray[Any] | None) -> NDArray[Any]:
-        return np.bincount(value, weights, n_values)
+        return np.bincount(value, weights, means.shape[1])
 
     ours, theirs = residuals(inside, 0), residuals(rest, 1)
     mean = means[1]
@@ -295,20 +284,35 @@ def _sum_clusters(
     return n_units, squares, total(ours * theirs), n_all
 
 
+def _t_tests(
+    difference: NDArray[np.float64],
+    squares: NDArray[np.float64],
+    shared: NDArray[np.float64],
+    *,
+    n_items: NDArray[Any],
+    n_units: NDArray[Any],
+    n_all: int,
+    level: float,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Give the larger p-value of both tests, and half the width of the interval."""
+    scale, both = n_units / (n_units - 1), n_units.sum(axis=0)  # scales make squares unbiased
+    covariance = shared * np.sqrt(scale.prod(axis=0)) / n_items.prod(axis=0)
+    variances = squares * scale / n_items**2
+    parts = (variances**2 / (n_units - 1)).sum(axis=0)
+    freedom = np.where(parts == 0, n_all, variances.sum(axis=0) ** 2 / parts)
+    variance = squares.sum(axis=0) * both / (both - 2) / n_items.sum(axis=0)
+    squared = np.stack([variances.sum(axis=0), variance * (1 / n_items).sum(axis=0)])
+    errors = np.sqrt(np.maximum(squared - 2 * covariance, 0.0))  # Welch's, and with one variance
+    degrees = np.minimum([freedom, both - 2], n_all - 1)
+    certain = np.where(np.abs(difference) < ROUNDING, 1.0, 0.0)
+    p_values = np.where(errors == 0, certain, 2 * stdtr(degrees, -np.abs(difference) / errors))
+    halves = stdtrit(degrees, (1 + level) / 2) * errors
+    return p_values.max(axis=0), np.where((squares == 0).any(axis=0), halves[1], halves[0])
+
+
 def above_rounding(squares: NDArray[np.float64], n_items: NDArray[Any]) -> NDArray[np.float64]:
     """Make sums of squares 0 that are nothing but rounding."""
     return np.where(squares <= ROUNDING * n_items, 0.0, squares)
-
-
-def _error(squared: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.sqrt(np.maximum(squared, 0.0))
-
-
-def _two_sided(
-    difference: NDArray[np.float64], error: NDArray[np.float64], freedom: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    certain = np.where(np.abs(difference) < ROUNDING, 1.0, 0.0)
-    return np.where(error == 0, certain, 2 * stdtr(freedom, -np.abs(difference) / error))
 
 
 # Gaps -----------------------------------------------------------------------------------------
