@@ -11,7 +11,7 @@ import numpy as np
 from voirdire.io.cells import label_text
 from voirdire.stats import SliceResult, compare_slices, outlier_annotators, panel_items
 from voirdire.stats.diagnosis.confusion import bin_numbers, confusion_counts, confusion_of_sets
-from voirdire.stats.diagnosis.panel_items import OpposedItem
+from voirdire.stats.diagnosis.panels import OpposedItem
 from voirdire.stats.diagnosis.slices import item_gaps
 from voirdire.stats.preparation import prepare
 from voirdire.studies.examination import comparison_settings
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from voirdire.stats import PanelCounts
     from voirdire.stats.alignment import VectorizedScore
     from voirdire.stats.diagnosis.confusion import Binning
-    from voirdire.stats.diagnosis.panel_items import DiagnosisLevel
+    from voirdire.stats.diagnosis.panels import DiagnosisLevel
     from voirdire.stats.label_sets import LabelSets
     from voirdire.studies.aligning import LabelMatrix
 
@@ -160,18 +160,24 @@ class SkippedColumn:
 
 
 def _cut_items(
-    metadata: pl.DataFrame, items: Sequence[str]
+    frame: Any, wanted: Sequence[str] | None, items: Sequence[str]
 ) -> tuple[dict[str, _Cut], tuple[SkippedColumn, ...], int]:
     """Cut items by every column of their metadata, and count those that it does not name.
 
     Text and truth values with 2 to 20 distinct values give a slice per value; numbers do so up to
     4 distinct values, and are cut into quarters beyond.
     """
+    if frame is None:
+        return {}, (), 0
     import polars as pl
 
+    from voirdire.io.metadata import metadata_from_frame
+
+    metadata = metadata_from_frame(frame, columns=wanted)
     place = metadata.select("item").with_row_index("place")
-    wanted = pl.DataFrame({"item": pl.Series(items, dtype=pl.String)})
-    found = wanted.join(place, on="item", how="left", maintain_order="left")["place"]
+    found = pl.DataFrame({"item": pl.Series(items, dtype=pl.String)}).join(
+        place, on="item", how="left", maintain_order="left"
+    )["place"]
     cuts: dict[str, _Cut] = {}
     skipped = []
     for column in metadata.iter_columns():
@@ -380,15 +386,8 @@ def diagnose(
     >>> judge.panel.n_unanimous, [row.item for row in judge.opposed]
     (57, ['t0', 't1', 't2'])
     """
-    from voirdire.io.metadata import metadata_from_frame
-
     plan = plan or TestPlan()
-    cuts: dict[str, _Cut] = {}
-    skipped: tuple[SkippedColumn, ...] = ()
-    n_unknown = 0
-    if metadata is not None:
-        known = metadata_from_frame(metadata, columns=columns)
-        cuts, skipped, n_unknown = _cut_items(known, matrix.items)
+    cuts, skipped, n_unknown = _cut_items(metadata, columns, matrix.items)
     judges: Iterable[JudgeDiagnosis] = (
         JudgeDiagnosis(judge=judge, panel=None, reason=_FREE_TEXT) for judge in matrix.judges
     )
