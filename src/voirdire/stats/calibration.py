@@ -79,8 +79,7 @@ def _check_groups(values: ArrayLike | None, n_items: int) -> NDArray[np.intp]:
     """Return groups as numbers from 0; every item is its own where none are given."""
     if values is None:
         return np.arange(n_items)
-    _check_length("groups", np.asarray(values), n_items)
-    return np.unique(values, return_inverse=True)[1]
+    return np.unique(_check_shape("groups", np.asarray(values), n_items), return_inverse=True)[1]
 
 
 def _check_numbers(name: str, values: ArrayLike, n_items: int | None) -> NDArray[np.float64]:
@@ -89,18 +88,15 @@ def _check_numbers(name: str, values: ArrayLike, n_items: int | None) -> NDArray
     except (TypeError, ValueError) as error:
         msg = f"`{name}` must be numbers. Pass an array of floats or truth values."
         raise InputError(msg) from error
-    if found.ndim != 1:
-        msg = f"`{name}` must have one dimension, got the shape {found.shape}. Pass one question."
-        raise InputError(msg)
-    if n_items is not None:
-        _check_length(name, found, n_items)
-    return found
+    return _check_shape(name, found, n_items)
 
 
-def _check_length(name: str, values: NDArray[Any], n_items: int) -> None:
-    if values.shape != (n_items,):
-        msg = f"`{name}` must have the shape ({n_items},), got {values.shape}. Align them by item."
+def _check_shape(name: str, values: NDArray[Any], n_items: int | None) -> NDArray[Any]:
+    if values.ndim != 1 or n_items not in (None, len(values)):
+        wanted = "n_items" if n_items is None else n_items
+        msg = f"`{name}` must have the shape ({wanted},), got {values.shape}. Align them by item."
         raise InputError(msg)
+    return values
 
 
 # Calibrators ----------------------------------------------------------------------------------

@@ -183,8 +183,7 @@ def _cut_items(
     for column in metadata.iter_columns():
         if column.name == "item":
             continue
-        values = column.gather(found)
-        cut = _cut_numbers(values) if values.dtype == pl.Float64 else _cut_texts(values)
+        cut = _cut(column.gather(found))
         if isinstance(cut, str):
             skipped.append(SkippedColumn(column=column.name, reason=cut))
         else:
@@ -192,38 +191,31 @@ def _cut_items(
     return cuts, tuple(skipped), found.null_count()
 
 
-def _cut_texts(values: pl.Series) -> _Cut | str:
+def _cut(values: pl.Series) -> _Cut | str:
+    """Cut the items by one column, or say why not."""
     import polars as pl
 
+    is_number = values.dtype == pl.Float64
+    values = values.fill_nan(None) if is_number else values
     distinct = values.drop_nulls().unique().sort()
     if len(distinct) < 2:
-        return _too_few(len(distinct))
+        return "one value only" if len(distinct) else "no value for any item"
+    if is_number and len(distinct) > _FEW_NUMBERS:
+        return _cut_into_quarters(values.to_numpy(), distinct.to_numpy())
     if len(distinct) > _MOST_VALUES:
         return f"{len(distinct)} distinct values, more than {_MOST_VALUES}"
-    codes = values.replace_strict(
-        distinct, pl.Series(range(len(distinct))), default=-1, return_dtype=pl.Int64
-    )
-    return distinct.cast(pl.String).to_list(), codes.fill_null(-1).to_numpy()
+    names = [f"{x:.12g}" for x in distinct] if is_number else distinct.cast(pl.String).to_list()
+    return names, (values.rank("dense").cast(pl.Int64) - 1).fill_null(-1).to_numpy()
 
 
-def _cut_numbers(values: pl.Series) -> _Cut | str:
-    numbers = values.fill_null(float("nan")).to_numpy()
-    known = numbers[~np.isnan(numbers)]
-    distinct = np.unique(known)
-    if len(distinct) < 2:
-        return _too_few(len(distinct))
-    ends = distinct[:-1]
-    if len(distinct) > _FEW_NUMBERS:
-        ends = np.unique(np.quantile(known, (0.25, 0.5, 0.75), method="inverted_cdf"))
-        ends = ends[ends < distinct[-1]]
-        ends = ends if ends.size else distinct[-2:-1]  # most are the largest: cut right below it
+def _cut_into_quarters(numbers: NDArray[np.float64], distinct: NDArray[np.float64]) -> _Cut:
+    quarters = (0.25, 0.5, 0.75)
+    ends = np.unique(np.nanquantile(numbers, quarters, method="inverted_cdf"))
+    ends = ends[ends < distinct[-1]]
+    ends = ends if ends.size else distinct[-2:-1]  # most are the largest: cut right below it
     slices = np.split(distinct, np.searchsorted(distinct, ends, side="right"))
     names = [" to ".join(f"{x:.12g}" for x in np.unique(part[[0, -1]])) for part in slices]
     return names, np.where(np.isnan(numbers), -1, np.searchsorted(ends, numbers))
-
-
-def _too_few(n_values: int) -> str:
-    return "one value only" if n_values else "no value for any item"
 
 
 # The diagnosis --------------------------------------------------------------------------------
