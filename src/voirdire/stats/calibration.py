@@ -630,6 +630,7 @@ def measure_calibration(
         rng=np.random.default_rng(rng),
     )
     share = float(y.mean()) if len(y) else math.nan
+    binned = np.stack([np.bincount(codes, weights) for weights in (None, p, y)])
     return CalibrationResult(
         brier=brier,
         brier_low=brier_low,
@@ -638,7 +639,10 @@ def measure_calibration(
         calibration_error=error,
         calibration_error_low=error_low,
         calibration_error_high=error_high,
-        bins=_bins(p, y, codes),
+        bins=tuple(
+            CalibrationBin(n_items=int(n), probability=probability / n, share=true / n)
+            for n, probability, true in binned.T.tolist()
+        ),
         n_items=len(p),
         n_groups=n_groups,
         confidence_level=level,
@@ -650,18 +654,6 @@ def _bin_codes(p: NDArray[np.float64], n_bins: int) -> NDArray[np.intp]:
         return np.zeros(0, dtype=np.intp)
     edges = np.quantile(p, np.arange(1, n_bins) / n_bins, method="lower")
     return np.unique(np.searchsorted(edges, p, side="left"), return_inverse=True)[1]
-
-
-def _bins(
-    p: NDArray[np.float64], y: NDArray[np.float64], codes: NDArray[np.intp]
-) -> tuple[CalibrationBin, ...]:
-    counts = np.bincount(codes)
-    means = np.bincount(codes, weights=p) / counts
-    shares = np.bincount(codes, weights=y) / counts
-    return tuple(
-        CalibrationBin(n_items=int(count), probability=float(mean), share=float(share))
-        for count, mean, share in zip(counts, means, shares, strict=True)
-    )
 
 
 def _brier(

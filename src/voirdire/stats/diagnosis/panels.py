@@ -529,16 +529,13 @@ def _tested(
         certain = np.where(mean < -ROUNDING, 0.0, 1.0)
         p_value = np.where(error > 0, stdtr(units - 1, mean / error), certain)
         own, others = own / n, others / n
-    reasons = np.select(
-        [n == 0, n < min_items, units < 2, (variance == 0) & (item_variance > 0)],
-        [
-            "no item has three labels",
-            f"fewer than {min_items} items with three labels",
-            "fewer than two clusters",
-            "the clusters leave no variance to test with",
-        ],
-        default="",
-    )
+    cases = {
+        "no item has three labels": n == 0,
+        f"fewer than {min_items} items with three labels": n < min_items,
+        "fewer than two clusters": units < 2,
+        "the clusters leave no variance to test with": (variance == 0) & (item_variance > 0),
+    }
+    reasons = np.select([*cases.values()], [*cases], default="")
     p_value = np.where(reasons == "", p_value, np.nan)
     return OutlierAnnotators(
         n_items=n.astype(np.int64),

@@ -42,8 +42,6 @@ __all__ = ["ROUNDING", "SliceResult", "above_rounding", "compare_slices", "item_
 ROUNDING = 1e-13
 """Squares below it, relative to the number of items, are rounding, and so are means."""
 
-_CELLS_AT_ONCE = 1 << 18
-
 
 @dataclass(frozen=True, kw_only=True)
 class SliceResult:
@@ -208,23 +206,19 @@ def _compare_column(
         if units is not None:
             n_units, squares, shared, n_all = _sum_clusters(codes, gaps, units[kept], means)
             squares = above_rounding(squares, n_items)
-        difference = means[0] - means[1]
-        p_value, half = _t_tests(
+    cases = {
+        f"fewer than {min_items} items elsewhere": n_items[1] < min_items,
+        "fewer than two clusters on one side": n_units.min(axis=0) < 2,
+        "the clusters leave no variance to test with": (squares.sum(axis=0) == 0)
+        & (item_squares.sum(axis=0) > 0),
+    }
+    reasons = np.select([*cases.values()], [*cases], default="")
+    difference = means[0] - means[1]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        tests = _t_tests(
             difference, squares, shared, n_items=n_items, n_units=n_units, n_all=n_all, level=level
         )
-    reasons = np.select(
-        [
-            n_items[1] < min_items,
-            n_units.min(axis=0) < 2,
-            (squares.sum(axis=0) == 0) & (item_squares.sum(axis=0) > 0),
-        ],
-        [
-            f"fewer than {min_items} items elsewhere",
-            "fewer than two clusters on one side",
-            "the clusters leave no variance to test with",
-        ],
-        default="",
-    )
+    p_value, half = np.where(reasons == "", tests, np.nan)
     figures = {
         "value": np.arange(len(reasons)),
         "n_items": n_items[0].astype(np.int64),
@@ -232,9 +226,9 @@ def _compare_column(
         "gap": means[0] + centre,
         "gap_elsewhere": means[1] + centre,
         "difference": difference,
-        "low": np.where(reasons == "", np.maximum(difference - half, -2.0), np.nan),
-        "high": np.where(reasons == "", np.minimum(difference + half, 2.0), np.nan),
-        "p_value": np.where(reasons == "", p_value, np.nan),
+        "low": np.maximum(difference - half, -2.0),
+        "high": np.minimum(difference + half, 2.0),
+        "p_value": p_value,
     }
     listed = n_items[0] >= min_items
     rows = zip(*(array[listed].tolist() for array in figures.values()), strict=True)
@@ -315,31 +309,20 @@ def above_rounding(squares: NDArray[np.float64], n_items: NDArray[Any]) -> NDArr
     return np.where(squares <= ROUNDING * n_items, 0.0, squares)
 
 
-# Gaps -----------------------------------------------------------------------------------------
-
-
-def item_gaps(prepared: Prepared) -> NDArray[np.float64]:
+def item_gaps(prepared: Prepared) -> list[NDArray[np.float64]]:
     """Take, for each judge and item, the share of annotators beaten less the share who beat it.
 
-    An expert's own comparisons do not count, and neither do imbalance weights; nan, of the shape
-    (n_judges, n_items), where the judge was compared with nobody.
+    An expert's own comparisons do not count, and neither do imbalance weights; nan where the judge
+    was compared with nobody.
     """
-    raters, comparison = prepared.raters, prepared.comparison
-    n_items, n_annotators = raters.humans.shape
-    gaps = np.full((raters.judges.shape[1], n_items), np.nan)
-    step = max(256, _CELLS_AT_ONCE // (n_annotators * comparison.scorer.cell_width))
-    for start in range(0, n_items, step):
-        rows = slice(start, start + step)
-        part = raters.take(rows)
-        block = comparison.block(part)
-        for number, answers in enumerate(part.judges.T):
-            outcomes = block.outcomes(np.ascontiguousarray(answers))
-            if prepared.settings.excluded is not None:
-                outcomes[prepared.settings.excluded] = NO_OUTCOME
-            wins, losses, nobody = (
-                np.count_nonzero(outcomes == outcome, axis=0)
-                for outcome in (JUDGE_WINS, HUMAN_WINS, NO_OUTCOME)
-            )
-            with np.errstate(invalid="ignore"):
-                gaps[number, rows] = (wins - losses) / (len(outcomes) - nobody)
+    gaps = []
+    for outcomes in prepared.comparison.outcomes(prepared.raters):
+        if prepared.settings.excluded is not None:
+            outcomes[prepared.settings.excluded] = NO_OUTCOME
+        wins, losses, nobody = (
+            np.count_nonzero(outcomes == outcome, axis=0)
+            for outcome in (JUDGE_WINS, HUMAN_WINS, NO_OUTCOME)
+        )
+        with np.errstate(invalid="ignore"):
+            gaps.append((wins - losses) / (len(outcomes) - nobody))
     return gaps
