@@ -11,14 +11,13 @@ import numpy as np
 from voirdire.io.cells import label_text
 from voirdire.stats import SliceResult, compare_slices, outlier_annotators, panel_items
 from voirdire.stats.diagnosis.confusion import bin_numbers, confusion_counts, confusion_of_sets
-from voirdire.stats.diagnosis.panels import OpposedItem
 from voirdire.stats.diagnosis.slices import item_gaps
 from voirdire.stats.preparation import prepare
 from voirdire.studies.examination import comparison_settings
 from voirdire.studies.plan import TestPlan
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     import polars as pl
     from numpy.typing import NDArray
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
     from voirdire.stats import PanelCounts
     from voirdire.stats.alignment import VectorizedScore
     from voirdire.stats.diagnosis.confusion import Binning
-    from voirdire.stats.diagnosis.panels import DiagnosisLevel
+    from voirdire.stats.diagnosis.panels import DiagnosisLevel, OpposedItem
     from voirdire.stats.label_sets import LabelSets
     from voirdire.studies.aligning import LabelMatrix
 
@@ -125,20 +124,14 @@ def _of_codes(
 
 def _of_sets(matrix: LabelMatrix, sets: LabelSets, answers: NDArray[Any]) -> ConfusionTable:
     held, n_pairs = confusion_of_sets(answers, matrix.humans, sets)
-    frequency = 2 * held[0] + held[1] + held[2]
+    frequency = 2 * held["both"] + held["judge_only"] + held["human_only"]
     used = [label for label in np.argsort(-frequency, kind="stable") if frequency[label]]
-    names, listed = matrix.universe or (), used[:_MOST_LABELS]
+    names = matrix.universe or ()
     rows = tuple(
         LabelConfusion(
-            label=label_text(names[label]),
-            both=both,
-            judge_only=judge_only,
-            human_only=human_only,
-            neither=neither,
+            label=label_text(names[label]), **{kind: n[label].item() for kind, n in held.items()}
         )
-        for label, (both, judge_only, human_only, neither) in zip(
-            listed, held[:, listed].T.tolist(), strict=True
-        )
+        for label in used[:_MOST_LABELS]
     )
     return ConfusionTable(n_other=len(used) - len(rows), n_pairs=n_pairs, per_label=rows)
 
@@ -380,11 +373,12 @@ def diagnose(
     """
     plan = plan or TestPlan()
     cuts, skipped, n_unknown = _cut_items(metadata, columns, matrix.items)
-    judges: Iterable[JudgeDiagnosis] = (
-        JudgeDiagnosis(judge=judge, panel=None, reason=_FREE_TEXT) for judge in matrix.judges
-    )
-    annotators: tuple[AnnotatorDiagnosis, ...] = ()
-    if (kind or matrix.kind) != "text":
+    if (kind or matrix.kind) == "text":
+        annotators: tuple[AnnotatorDiagnosis, ...] = ()
+        judges = [
+            JudgeDiagnosis(judge=judge, panel=None, reason=_FREE_TEXT) for judge in matrix.judges
+        ]
+    else:
         annotators = _annotators(matrix, plan.false_discovery_rate)
         judges = _judges(matrix, plan.min_annotators)
     slices = _slices(matrix, cuts, plan, alignment) if cuts else [()] * len(matrix.judges)
@@ -405,11 +399,11 @@ def _judges(matrix: LabelMatrix, min_annotators: int) -> list[JudgeDiagnosis]:
             judge=judge,
             panel=panel.counts,
             opposed=tuple(
-                OpposedItem(
+                replace(
+                    row,
                     item=matrix.items[row.item],
                     panel_label=name(row.panel_label),
                     judge_label=name(row.judge_label),
-                    n_annotators=row.n_annotators,
                 )
                 for row in panel.opposed
             ),

@@ -114,11 +114,8 @@ def confusion_counts(
 
 def confusion_of_sets(
     judge: NDArray[Any], humans: NDArray[Any], label_sets: LabelSets
-) -> tuple[NDArray[np.int64], int]:
-    """Count the pairs in which both sets, the judge's only, the human's only, or none hold a label.
-
-    The shape is (4, n_labels); the number of pairs comes with it.
-    """
+) -> tuple[dict[str, NDArray[np.int64]], int]:
+    """Count, for each label, the pairs of sets by which of the two holds it; and all pairs."""
     human, machine, counts = _count_pairs(humans, judge, len(label_sets))
     as_bytes = np.ascontiguousarray(label_sets.words).view(np.uint8)
     held = np.unpackbits(as_bytes, axis=1, count=label_sets.n_labels, bitorder="little")
@@ -126,9 +123,13 @@ def confusion_of_sets(
     by_human, by_judge = (
         np.bincount(codes, counts, len(held)) @ held for codes in (human, machine)
     )
-    neither = counts.sum() - by_human - by_judge + both
-    found = np.stack([both, by_judge - both, by_human - both, neither])
-    return found.astype(np.int64), int(counts.sum())
+    found = {
+        "both": both,
+        "judge_only": by_judge - both,
+        "human_only": by_human - both,
+        "neither": counts.sum() - by_human - by_judge + both,
+    }
+    return {kind: n.astype(np.int64) for kind, n in found.items()}, int(counts.sum())
 
 
 def _count_pairs(
