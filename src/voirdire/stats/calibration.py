@@ -612,38 +612,38 @@ def measure_calibration(
     n_bins = check_count("n_bins", n_bins, minimum=1)
     level = check_fraction("confidence_level", confidence_level)
     n_resamples = check_count("n_resamples", n_resamples, minimum=1)
-    n_groups = int(units.max()) + 1 if len(p) else 0
+    n_items, n_groups = len(p), int(units.max(initial=-1)) + 1
+    codes = _bin_codes(p, n_bins)
+    binned = np.stack([np.bincount(codes, weights) for weights in (None, p, y)])
+    squares = (p - y) ** 2
+    with np.errstate(invalid="ignore"):
+        brier, share = squares.sum() / n_items, y.sum() / n_items
+        error = np.abs(binned[1] - binned[2]).sum() / n_items
+    brier_low, brier_high, error_low, error_high = (math.nan,) * 4
     if n_groups < 2:
         warnings.warn(
-            f"calibration of {len(p)} items in {n_groups} groups has no interval (nan)",
+            f"calibration of {n_items} items in {n_groups} groups has no interval (nan)",
             DegenerateDataWarning,
             stacklevel=2,
         )
-    codes = _bin_codes(p, n_bins)
-    brier, brier_low, brier_high = _brier(p, y, units, level)
-    error, error_low, error_high = _error(
-        p - y,
-        codes,
-        units,
-        level=level,
-        n_resamples=n_resamples,
-        rng=np.random.default_rng(rng),
-    )
-    share = float(y.mean()) if len(y) else math.nan
-    binned = np.stack([np.bincount(codes, weights) for weights in (None, p, y)])
+    else:
+        brier_low, brier_high = _mean_interval(squares, units, level)
+        drawn = _drawn_errors(p - y, codes, units, n_resamples, np.random.default_rng(rng))
+        shifted = drawn - (drawn.mean() - error)
+        error_low, error_high = np.quantile(shifted, [(1 - level) / 2, (1 + level) / 2])
     return CalibrationResult(
-        brier=brier,
-        brier_low=brier_low,
-        brier_high=brier_high,
-        baseline_brier=share * (1 - share),
-        calibration_error=error,
-        calibration_error_low=error_low,
-        calibration_error_high=error_high,
+        brier=float(brier),
+        brier_low=max(brier_low, 0.0),
+        brier_high=min(brier_high, 1.0),
+        baseline_brier=float(share * (1 - share)),
+        calibration_error=float(error),
+        calibration_error_low=max(float(error_low), 0.0),
+        calibration_error_high=min(float(error_high), 1.0),
         bins=tuple(
             CalibrationBin(n_items=int(n), probability=probability / n, share=true / n)
             for n, probability, true in binned.T.tolist()
         ),
-        n_items=len(p),
+        n_items=n_items,
         n_groups=n_groups,
         confidence_level=level,
     )
@@ -656,40 +656,29 @@ def _bin_codes(p: NDArray[np.float64], n_bins: int) -> NDArray[np.intp]:
     return np.unique(np.searchsorted(edges, p, side="left"), return_inverse=True)[1]
 
 
-def _brier(
-    p: NDArray[np.float64], y: NDArray[np.float64], units: NDArray[np.intp], level: float
-) -> tuple[float, float, float]:
-    if not len(p):
-        return math.nan, math.nan, math.nan
-    squares = (p - y) ** 2
-    mean = float(squares.mean())
-    sums = np.bincount(units, weights=squares - mean)
-    n_groups = len(sums)
-    if n_groups < 2:
-        return mean, math.nan, math.nan
-    error = math.sqrt(n_groups / (n_groups - 1) * float(sums @ sums)) / len(p)
-    reach = float(stdtrit(n_groups - 1, (1 + level) / 2)) * error
-    return mean, max(mean - reach, 0.0), min(mean + reach, 1.0)
+def _mean_interval(
+    values: NDArray[np.float64], units: NDArray[np.intp], level: float
+) -> tuple[float, float]:
+    mean = float(values.mean())
+    sums = np.bincount(units, weights=values - mean)
+    degrees = len(sums) - 1
+    error = math.sqrt(len(sums) / degrees * float(sums @ sums)) / len(values)
+    reach = float(stdtrit(degrees, (1 + level) / 2)) * error
+    return mean - reach, mean + reach
 
 
-def _error(
+def _drawn_errors(
     gaps: NDArray[np.float64],
     codes: NDArray[np.intp],
     units: NDArray[np.intp],
-    *,
-    level: float,
     n_resamples: int,
     rng: np.random.Generator,
-) -> tuple[float, float, float]:
-    if not len(gaps):
-        return math.nan, math.nan, math.nan
-    n_groups, n_bins = int(units.max()) + 1, int(codes.max()) + 1
+) -> NDArray[np.float64]:
+    """Draw groups with replacement, and compute the calibration error of each draw."""
+    sizes = np.bincount(units).astype(np.float64)
+    n_groups, n_bins = len(sizes), int(codes.max()) + 1
     cells = np.bincount(units * n_bins + codes, weights=gaps, minlength=n_groups * n_bins)
     sums = cells.reshape(n_groups, n_bins)
-    sizes = np.bincount(units, minlength=n_groups).astype(np.float64)
-    observed = float(np.abs(sums.sum(axis=0)).sum() / len(gaps))
-    if n_groups < 2:
-        return observed, math.nan, math.nan
     drawn = np.empty(n_resamples)
     rows = max(1, _CHUNK // n_groups)
     for start in range(0, n_resamples, rows):
@@ -697,6 +686,4 @@ def _error(
         times = rng.multinomial(n_groups, np.full(n_groups, 1 / n_groups), size=n_rows)
         totals = np.abs(times @ sums).sum(axis=1)
         drawn[start : start + n_rows] = totals / (times @ sizes)
-    shifted = drawn - (drawn.mean() - observed)
-    low, high = np.quantile(shifted, [(1 - level) / 2, (1 + level) / 2])
-    return observed, max(float(low), 0.0), min(float(high), 1.0)
+    return drawn
