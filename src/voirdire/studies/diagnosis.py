@@ -24,13 +24,14 @@ if TYPE_CHECKING:
 
     from voirdire._types import AlignmentName, QuestionKind
     from voirdire.stats import PanelCounts
+    from voirdire.stats.agreement import PanelLevel
     from voirdire.stats.alignment import VectorizedScore
     from voirdire.stats.diagnosis.confusion import Binning
-    from voirdire.stats.diagnosis.panels import DiagnosisLevel, OpposedItem
+    from voirdire.stats.diagnosis.panels import OpposedItem
     from voirdire.stats.label_sets import LabelSets
     from voirdire.studies.aligning import LabelMatrix
 
-__all__ = ["Diagnosis", "diagnose"]
+__all__ = ["Diagnosis", "diagnose", "level_of"]
 
 _MOST_LABELS = 30
 """Labels of a multi-label question that are counted one by one."""
@@ -82,7 +83,7 @@ def _confusion_tables(matrix: LabelMatrix) -> list[ConfusionTable]:
     """Make the table of each judge; the labels must be ones that repeat."""
     if matrix.label_sets is not None:
         return [_of_sets(matrix, matrix.label_sets, answers) for answers in matrix.answers.T]
-    if matrix.humans.dtype.kind == "f":
+    if level_of(matrix) == "interval":
         return [
             _of_codes(humans, answers, _row_names(numbers, binning).__getitem__, binning)
             for binning, numbers, humans, answers in bin_numbers(matrix.humans, matrix.answers)
@@ -413,11 +414,17 @@ def _judges(matrix: LabelMatrix, min_annotators: int) -> list[JudgeDiagnosis]:
     ]
 
 
+def level_of(matrix: LabelMatrix) -> PanelLevel:
+    """Tell how the labels of a matrix compare."""
+    if matrix.label_sets is not None:
+        return "sets"
+    return "interval" if matrix.humans.dtype.kind == "f" else "nominal"
+
+
 def _annotators(matrix: LabelMatrix, rate: float) -> tuple[AnnotatorDiagnosis, ...]:
-    level: DiagnosisLevel = "interval" if matrix.humans.dtype.kind == "f" else "nominal"
     found = outlier_annotators(
         matrix.humans,
-        level="sets" if matrix.label_sets is not None else level,
+        level=level_of(matrix),
         label_sets=matrix.label_sets,
         clusters=matrix.clusters,
         false_discovery_rate=rate,

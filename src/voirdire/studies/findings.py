@@ -11,7 +11,7 @@ import numpy as np
 from voirdire import stats
 from voirdire._validation import shorten
 from voirdire.io.cells import label_text
-from voirdire.studies.diagnosis import diagnose
+from voirdire.studies.diagnosis import diagnose, level_of
 from voirdire.studies.examination import comparison_settings
 
 if TYPE_CHECKING:
@@ -21,14 +21,12 @@ if TYPE_CHECKING:
 
     from voirdire._types import AlignmentName, QuestionKind
     from voirdire.stats import JudgeDifference, PanelAgreement
-    from voirdire.stats.agreement.panel import PanelLevel
     from voirdire.studies.aligning import LabelMatrix
     from voirdire.studies.diagnosis import Diagnosis
     from voirdire.studies.plan import TestPlan
 
 __all__ = ["LabelShare", "QuestionFindings", "find_around"]
 
-_LEVELS: dict[str, PanelLevel] = {"scale": "interval", "multilabel": "sets"}
 MOST_LABELS = 30
 MOST_COMPARED = 60
 """More judges are not compared pair by pair."""
@@ -161,7 +159,7 @@ def _agreement(matrix: LabelMatrix, plan: TestPlan) -> PanelAgreement | None:
     return stats.measure_panel(
         matrix.humans,
         matrix.answers,
-        level=_LEVELS.get(matrix.kind, "nominal"),
+        level=level_of(matrix),
         label_sets=matrix.label_sets,
         categories=_declared_categories(matrix),
         clusters=matrix.clusters,

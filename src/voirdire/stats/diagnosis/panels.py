@@ -21,13 +21,14 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import combinations, pairwise
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from scipy.special import stdtr
 
 from voirdire._validation import check_choice, check_count, check_fraction
 from voirdire.errors import InputError
+from voirdire.stats.agreement import PanelLevel
 from voirdire.stats.agreement.coefficient import check_units
 from voirdire.stats.diagnosis.slices import ROUNDING, above_rounding
 from voirdire.stats.fdr import benjamini_yekutieli
@@ -41,7 +42,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 __all__ = [
-    "DiagnosisLevel",
     "OpposedItem",
     "OutlierAnnotators",
     "PanelCounts",
@@ -49,9 +49,6 @@ __all__ = [
     "outlier_annotators",
     "panel_items",
 ]
-
-DiagnosisLevel: TypeAlias = Literal["nominal", "interval", "sets"]
-"""What labels are: equal or not, numbers, or codes of label sets."""
 
 _CELLS_AT_ONCE = 1 << 18
 
@@ -366,7 +363,7 @@ class OutlierAnnotators:
 def outlier_annotators(
     labels: ArrayLike,
     *,
-    level: DiagnosisLevel = "nominal",
+    level: PanelLevel = "nominal",
     label_sets: ArrayLike | LabelSets | None = None,
     clusters: ArrayLike | None = None,
     min_items: int = 10,
@@ -420,7 +417,7 @@ def outlier_annotators(
     >>> outlier_annotators(labels).outlier.tolist()
     [False, False, False, True]
     """
-    check_choice("level", level, DiagnosisLevel)
+    check_choice("level", level, PanelLevel)
     rate = check_fraction("false_discovery_rate", false_discovery_rate)
     effect = check_fraction("least_effect", least_effect)
     min_items = check_count("min_items", min_items, minimum=2)
@@ -439,7 +436,7 @@ def outlier_annotators(
 
 
 def _agreement(
-    labels: NDArray[Any], level: DiagnosisLevel, label_sets: ArrayLike | LabelSets | None
+    labels: NDArray[Any], level: PanelLevel, label_sets: ArrayLike | LabelSets | None
 ) -> Callable[[_Block], NDArray[Any]]:
     """Make what sums, for each label of a block, its agreement with the others of its item."""
     if level == "nominal":
