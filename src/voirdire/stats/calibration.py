@@ -422,9 +422,8 @@ def group_folds(groups: ArrayLike, *, n_folds: int = 5, seed: int = 0) -> NDArra
     fold_of_group = np.empty(len(sizes), dtype=np.intp)
     filled = np.zeros(n_folds)
     for group in largest_first:
-        fold = int(filled.argmin())
-        fold_of_group[group] = fold
-        filled[fold] += sizes[group]
+        fold_of_group[group] = filled.argmin()
+        filled[fold_of_group[group]] += sizes[group]
     return fold_of_group[units]
 
 

@@ -229,17 +229,13 @@ def _compare_column(
         "low": np.maximum(difference - half, -2.0),
         "high": np.minimum(difference + half, 2.0),
         "p_value": p_value,
+        "reason": np.where(reasons == "", np.array(None), reasons),
     }
     listed = n_items[0] >= min_items
     rows = zip(*(array[listed].tolist() for array in figures.values()), strict=True)
     return [
-        SliceResult(
-            column=column,
-            confidence_level=level,
-            reason=reason or None,
-            **dict(zip(figures, row, strict=True)),
-        )
-        for reason, row in zip(reasons[listed].tolist(), rows, strict=True)
+        SliceResult(column=column, confidence_level=level, **dict(zip(figures, row, strict=True)))
+        for row in rows
     ]
 
 
