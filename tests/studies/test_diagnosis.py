@@ -191,6 +191,17 @@ def test_labels_of_sets_are_counted_one_by_one_and_the_most_frequent_named():
         assert (row.judge_only, row.neither) == (held[False, True], held[False, False])
 
 
+def test_labels_given_equally_often_come_in_alphabetical_order():
+    words = [f"w{n:02}" for n in range(20)]
+    labels = {f"i{n}": words[::-1] for n in range(5)}
+
+    [question] = examined(
+        dict.fromkeys("abc", labels), {"mine": labels}, kind="multilabel"
+    ).questions
+
+    assert [row.label for row in question.labels] == words
+
+
 def test_free_text_has_slices_only(make_survey):
     survey = make_survey("text", n_items=40)
 

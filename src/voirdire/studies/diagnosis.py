@@ -2,42 +2,39 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 
 from voirdire.io.cells import label_text
-from voirdire.stats import compare_slices, outlier_annotators, panel_items
-from voirdire.stats.diagnosis.confusion import (
-    NumberBins,
-    bin_codes,
-    confusion_counts,
-    confusion_of_sets,
-)
-from voirdire.stats.diagnosis.panel_items import item_gaps
-from voirdire.stats.diagnosis.slices import quartile_codes
+from voirdire.stats import SliceResult, compare_slices, outlier_annotators, panel_items
+from voirdire.stats.diagnosis.confusion import bin_numbers, confusion_counts, confusion_of_sets
+from voirdire.stats.diagnosis.slices import item_gaps
 from voirdire.stats.preparation import prepare
 from voirdire.studies.examination import comparison_settings
 from voirdire.studies.plan import TestPlan
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     import polars as pl
     from numpy.typing import NDArray
 
     from voirdire._types import AlignmentName, QuestionKind
-    from voirdire.stats import PanelCounts, PanelItems
+    from voirdire.stats import PanelCounts
+    from voirdire.stats.agreement import PanelLevel
     from voirdire.stats.alignment import VectorizedScore
     from voirdire.stats.diagnosis.confusion import Binning
-    from voirdire.stats.diagnosis.panel_items import DiagnosisLevel
+    from voirdire.stats.diagnosis.panels import OpposedItem
     from voirdire.stats.label_sets import LabelSets
     from voirdire.studies.aligning import LabelMatrix
 
-__all__ = ["Diagnosis", "diagnose"]
+__all__ = ["Diagnosis", "diagnose", "level_of"]
 
+_MOST_LABELS = 30
+"""Labels of a multi-label question that are counted one by one."""
 
 # Confusions -----------------------------------------------------------------------------------
 
@@ -84,14 +81,15 @@ class ConfusionTable:
 
 def _confusion_tables(matrix: LabelMatrix) -> list[ConfusionTable]:
     """Make the table of each judge; the labels must be ones that repeat."""
-    columns = matrix.answers.T
     if matrix.label_sets is not None:
-        return [_of_sets(matrix, matrix.label_sets, answers) for answers in columns]
-    if matrix.humans.dtype.kind == "f":
-        return _of_numbers(matrix)
+        return [_of_sets(matrix, matrix.label_sets, answers) for answers in matrix.answers.T]
+    if level_of(matrix) == "interval":
+        return [
+            _of_codes(humans, answers, _row_names(numbers, binning).__getitem__, binning)
+            for binning, numbers, humans, answers in bin_numbers(matrix.humans, matrix.answers)
+        ]
     name = _label_namer(matrix)
-    size = len(matrix.categories)
-    return [_of_codes(matrix.humans, answers, name, n_codes=size) for answers in columns]
+    return [_of_codes(matrix.humans, answers, name) for answers in matrix.answers.T]
 
 
 def _label_namer(matrix: LabelMatrix) -> Callable[[Any], str]:
@@ -101,15 +99,21 @@ def _label_namer(matrix: LabelMatrix) -> Callable[[Any], str]:
     return lambda code: label_text(matrix.categories[int(code)])
 
 
+def _row_names(numbers: NDArray[np.float64], binning: Binning) -> list[str]:
+    texts = [f"{number:g}" for number in numbers.tolist()]
+    if binning != "quantiles":
+        return texts
+    between = [f"over {low} to {high}" for low, high in pairwise(texts)]
+    return [f"up to {texts[0]}", *between, f"over {texts[-1]}"]
+
+
 def _of_codes(
     humans: NDArray[Any],
     answers: NDArray[Any],
     name: Callable[[Any], str],
-    *,
-    n_codes: int,
     binning: Binning | None = None,
 ) -> ConfusionTable:
-    found = confusion_counts(answers, humans, n_codes=n_codes, in_order=binning is not None)
+    found = confusion_counts(answers, humans, in_order=binning is not None)
     return ConfusionTable(
         labels=tuple(name(code) for code in found.codes),
         counts=tuple(tuple(row) for row in found.counts.tolist()),
@@ -119,71 +123,26 @@ def _of_codes(
     )
 
 
-def _of_numbers(matrix: LabelMatrix) -> list[ConfusionTable]:
-    bins = NumberBins.of(matrix.humans)
-    coded: dict[bytes, NDArray[Any]] = {}  # judges mostly share their rows
-    tables = []
-    for answers in matrix.answers.T:
-        binning, numbers = bins.beside(answers)
-        key = numbers.tobytes()
-        if key not in coded:
-            coded[key] = np.stack(
-                [bin_codes(column, numbers, binning=binning) for column in matrix.humans.T], axis=1
-            )
-        name = _number_namer(numbers, binning)
-        tables.append(
-            _of_codes(
-                coded[key],
-                bin_codes(answers, numbers, binning=binning),
-                name,
-                n_codes=len(numbers) + 1,
-                binning=binning,
-            )
-        )
-    return tables
-
-
-def _number_namer(numbers: NDArray[np.float64], binning: Binning) -> Callable[[Any], str]:
-    texts = [f"{number:g}" for number in numbers.tolist()]
-    if binning != "quantiles":
-        return lambda code: texts[int(code)]
-    ranges = [
-        f"up to {texts[0]}",
-        *(f"over {low} to {high}" for low, high in pairwise(texts)),
-        f"over {texts[-1]}",
-    ]
-    return lambda code: ranges[int(code)]
-
-
 def _of_sets(matrix: LabelMatrix, sets: LabelSets, answers: NDArray[Any]) -> ConfusionTable:
-    found = confusion_of_sets(answers, matrix.humans, label_sets=sets)
-    universe = matrix.universe or ()
+    held, n_pairs = confusion_of_sets(answers, matrix.humans, sets)
+    frequency = 2 * held["both"] + held["judge_only"] + held["human_only"]
+    used = [label for label in np.argsort(-frequency, kind="stable") if frequency[label]]
+    names = matrix.universe or ()
     rows = tuple(
         LabelConfusion(
-            label=label_text(universe[row.label]),
-            both=row.both,
-            judge_only=row.judge_only,
-            human_only=row.human_only,
-            neither=row.neither,
+            label=label_text(names[label]), **{kind: n[label].item() for kind, n in held.items()}
         )
-        for row in found.labels
+        for label in used[:_MOST_LABELS]
     )
-    return ConfusionTable(n_other=found.n_other, n_pairs=found.n_pairs, per_label=rows)
+    return ConfusionTable(n_other=len(used) - len(rows), n_pairs=n_pairs, per_label=rows)
 
 
 # Slices ---------------------------------------------------------------------------------------
 
 _MOST_VALUES = 20
 _FEW_NUMBERS = 4
-
-
-@dataclass(frozen=True, kw_only=True)
-class SliceColumn:
-    """One way to cut the items: the names of the slices, and the slice of each item or -1."""
-
-    name: str
-    values: tuple[str, ...]
-    codes: NDArray[np.int64]
+_Cut: TypeAlias = "tuple[list[str], NDArray[np.int64]]"
+"""The names of the slices, and the slice of each item or -1."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -194,100 +153,63 @@ class SkippedColumn:
     reason: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class Slicing:
-    """Every way to cut the items.
-
-    Attributes
-    ----------
-    columns : tuple of SliceColumn
-        The columns that were used.
-    skipped : tuple of SkippedColumn
-        Those that were not.
-    n_unknown : int
-        Items about which nothing is known.
-    """
-
-    columns: tuple[SliceColumn, ...] = ()
-    skipped: tuple[SkippedColumn, ...] = ()
-    n_unknown: int = 0
-
-
-def _slice_items(metadata: pl.DataFrame, items: Sequence[str]) -> Slicing:
-    """Cut items by every column of their metadata.
+def _cut_items(
+    frame: Any, wanted: Sequence[str] | None, items: Sequence[str]
+) -> tuple[dict[str, _Cut], tuple[SkippedColumn, ...], int]:
+    """Cut items by every column of their metadata, and count those that it does not name.
 
     Text and truth values with 2 to 20 distinct values give a slice per value; numbers do so up to
     4 distinct values, and are cut into quarters beyond.
-
-    Parameters
-    ----------
-    metadata : polars.DataFrame
-        As `voirdire.io.read_metadata` gives it.
-    items : sequence of str
-        The items, in the order of the matrix.
     """
+    if frame is None:
+        return {}, (), 0
     import polars as pl
 
+    from voirdire.io.metadata import metadata_from_frame
+
+    metadata = metadata_from_frame(frame, columns=wanted)
     place = metadata.select("item").with_row_index("place")
-    wanted = pl.DataFrame({"item": pl.Series(items, dtype=pl.String)})
-    found = wanted.join(place, on="item", how="left", maintain_order="left")["place"]
-    columns: list[SliceColumn] = []
-    skipped: list[SkippedColumn] = []
-    for position, name in enumerate(metadata.columns):
-        if name == "item":
+    found = pl.DataFrame({"item": pl.Series(items, dtype=pl.String)}).join(
+        place, on="item", how="left", maintain_order="left"
+    )["place"]
+    cuts: dict[str, _Cut] = {}
+    skipped = []
+    for column in metadata.iter_columns():
+        if column.name == "item":
             continue
-        values = metadata.to_series(position).gather(found)
-        cut = _cut_numbers(values) if values.dtype == pl.Float64 else _cut_texts(values)
+        cut = _cut(column.gather(found))
         if isinstance(cut, str):
-            skipped.append(SkippedColumn(column=name, reason=cut))
+            skipped.append(SkippedColumn(column=column.name, reason=cut))
         else:
-            columns.append(SliceColumn(name=name, values=tuple(cut[0]), codes=cut[1]))
-    return Slicing(columns=tuple(columns), skipped=tuple(skipped), n_unknown=found.null_count())
+            cuts[column.name] = cut
+    return cuts, tuple(skipped), found.null_count()
 
 
-def _cut_texts(values: pl.Series) -> tuple[list[str], NDArray[np.int64]] | str:
+def _cut(values: pl.Series) -> _Cut | str:
+    """Cut the items by one column, or say why not."""
     import polars as pl
 
+    is_number = values.dtype == pl.Float64
+    values = values.fill_nan(None) if is_number else values
     distinct = values.drop_nulls().unique().sort()
     if len(distinct) < 2:
-        return _too_few(len(distinct))
+        return "one value only" if len(distinct) else "no value for any item"
+    if is_number and len(distinct) > _FEW_NUMBERS:
+        return _cut_into_quarters(values.to_numpy(), distinct.to_numpy())
     if len(distinct) > _MOST_VALUES:
         return f"{len(distinct)} distinct values, more than {_MOST_VALUES}"
-    codes = values.replace_strict(
-        distinct, pl.Series(range(len(distinct))), default=-1, return_dtype=pl.Int64
-    )
-    return distinct.cast(pl.String).to_list(), codes.fill_null(-1).to_numpy()
+    names = [f"{x:.12g}" for x in distinct] if is_number else distinct.cast(pl.String).to_list()
+    return names, (values.rank("dense").cast(pl.Int64) - 1).fill_null(-1).to_numpy()
 
 
-def _cut_numbers(values: pl.Series) -> tuple[list[str], NDArray[np.int64]] | str:
-    numbers = values.fill_null(float("nan")).to_numpy()
-    distinct = np.unique(numbers[~np.isnan(numbers)])
-    if len(distinct) < 2:
-        return _too_few(len(distinct))
-    if len(distinct) <= _FEW_NUMBERS:
-        codes = np.searchsorted(distinct, numbers)
-        codes[np.isnan(numbers)] = -1
-        return [_number_text(x) for x in distinct.tolist()], codes
-    codes = quartile_codes(numbers)
-    ends = [
-        (numbers[codes == code].min(), numbers[codes == code].max())
-        for code in range(int(codes.max()) + 1)
-    ]
-    return [_range_text(float(low), float(high)) for low, high in ends], codes
-
-
-def _too_few(n_values: int) -> str:
-    return "one value only" if n_values else "no value for any item"
-
-
-def _range_text(low: float, high: float) -> str:
-    if low == high:
-        return _number_text(low)
-    return f"{_number_text(low)} to {_number_text(high)}"
-
-
-def _number_text(number: float) -> str:
-    return f"{number:.12g}"
+def _cut_into_quarters(numbers: NDArray[np.float64], distinct: NDArray[np.float64]) -> _Cut:
+    quarters = (0.25, 0.5, 0.75)
+    ends = np.unique(np.nanquantile(numbers, quarters, method="inverted_cdf"))
+    ends = ends[ends < distinct[-1]]
+    ends = ends if ends.size else distinct[-2:-1]  # most are the largest: cut right below it
+    slices = np.split(distinct, np.searchsorted(distinct, ends, side="right"))
+    names = [" to ".join(f"{x:.12g}" for x in np.unique(part[[0, -1]])) for part in slices]
+    return names, np.where(np.isnan(numbers), -1, np.searchsorted(ends, numbers))
 
 
 # The diagnosis --------------------------------------------------------------------------------
@@ -328,36 +250,6 @@ class AnnotatorDiagnosis:
 
 
 @dataclass(frozen=True, kw_only=True)
-class OpposedItemDiagnosis:
-    """An item on which the judge opposes a unanimous panel."""
-
-    item: str
-    panel_label: str
-    judge_label: str
-    n_annotators: int
-
-
-@dataclass(frozen=True, kw_only=True)
-class SliceDiagnosis:
-    """One slice of the items against the items elsewhere; see `SliceResult` for the figures."""
-
-    column: str
-    value: str
-    n_items: int
-    n_elsewhere: int
-    gap: float
-    gap_elsewhere: float
-    difference: float
-    low: float
-    high: float
-    confidence_level: float
-    p_value: float
-    p_adjusted: float
-    worse: bool
-    reason: str | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
 class JudgeDiagnosis:
     """One judge: on sure and split items, label by label, slice by slice.
 
@@ -367,21 +259,21 @@ class JudgeDiagnosis:
         Who.
     panel : PanelCounts or None
         Unanimous and split items; None for free text.
-    opposed : tuple of OpposedItemDiagnosis
+    opposed : tuple of OpposedItem
         Unanimous items that the judge opposes: at most 50, those with most annotators first.
     confusion : ConfusionTable or None
         Annotators' labels by the judge's; None for free text.
-    slices : tuple of SliceDiagnosis
-        Column by column.
+    slices : tuple of SliceResult
+        Column by column, with the names of column and value.
     reason : str or None
         Why a part is missing.
     """
 
     judge: str
     panel: PanelCounts | None
-    opposed: tuple[OpposedItemDiagnosis, ...] = ()
+    opposed: tuple[OpposedItem, ...] = ()
     confusion: ConfusionTable | None = None
-    slices: tuple[SliceDiagnosis, ...] = ()
+    slices: tuple[SliceResult, ...] = ()
     reason: str | None = None
 
     PLAIN: ClassVar = ("n_opposed",)
@@ -440,7 +332,7 @@ def diagnose(
         Says who takes part (`min_annotators`), how the slices compare (quality, expert,
         similarity, normalisation), and the false discovery rate and confidence level.
     kind : str, optional
-        What the question asks for; by default the labels and the alignment tell.
+        What the question asks for; by default what the matrix says.
     metadata : data frame, optional
         A column `item` and one column per property, as `voirdire.io.read_metadata` gives it.
         Without it there are no slices.
@@ -480,131 +372,90 @@ def diagnose(
     >>> judge.panel.n_unanimous, [row.item for row in judge.opposed]
     (57, ['t0', 't1', 't2'])
     """
-    from voirdire.io.metadata import metadata_from_frame
-
     plan = plan or TestPlan()
-    level = _level(matrix, alignment, kind)
-    slicing = Slicing()
-    if metadata is not None:
-        known = metadata_from_frame(metadata, columns=columns)
-        slicing = _slice_items(known, matrix.items)
-    slices: Sequence[tuple[SliceDiagnosis, ...]] = [()] * len(matrix.judges)
-    if slicing.columns:
-        slices = _slices(matrix, slicing, plan, alignment)
-    if level is None:
+    cuts, skipped, n_unknown = _cut_items(metadata, columns, matrix.items)
+    if (kind or matrix.kind) == "text":
+        annotators: tuple[AnnotatorDiagnosis, ...] = ()
         judges = [
-            JudgeDiagnosis(judge=judge, panel=None, slices=rows, reason=_FREE_TEXT)
-            for judge, rows in zip(matrix.judges, slices, strict=True)
+            JudgeDiagnosis(judge=judge, panel=None, reason=_FREE_TEXT) for judge in matrix.judges
         ]
     else:
-        judges = _judges(matrix, slices, min_annotators=plan.min_annotators)
+        annotators = _annotators(matrix, plan.false_discovery_rate)
+        judges = _judges(matrix, plan.min_annotators)
+    slices = _slices(matrix, cuts, plan, alignment) if cuts else [()] * len(matrix.judges)
     return Diagnosis(
-        annotators=() if level is None else _annotators(matrix, level, plan.false_discovery_rate),
-        judges=tuple(judges),
-        slices_skipped=slicing.skipped,
-        n_items_unknown=slicing.n_unknown,
+        annotators=annotators,
+        judges=tuple(replace(row, slices=found) for row, found in zip(judges, slices, strict=True)),
+        slices_skipped=skipped,
+        n_items_unknown=n_unknown,
     )
 
 
-def _level(
-    matrix: LabelMatrix,
-    alignment: AlignmentName | VectorizedScore,
-    kind: QuestionKind | None,
-) -> DiagnosisLevel | None:
-    """Tell how labels compare; None for free text, told by its many labels where nothing else."""
-    if matrix.label_sets is not None:
-        return "sets"
-    if matrix.humans.dtype.kind == "f":
-        return "interval"
-    if kind == "text" or (kind is None and alignment == "similarity"):
-        return None
-    n_labels = np.count_nonzero(matrix.humans >= 0)
-    mostly_distinct = callable(alignment) and len(matrix.categories) > n_labels / 2
-    return None if kind is None and mostly_distinct else "nominal"
-
-
-def _judges(
-    matrix: LabelMatrix, slices: Sequence[tuple[SliceDiagnosis, ...]], *, min_annotators: int
-) -> list[JudgeDiagnosis]:
+def _judges(matrix: LabelMatrix, min_annotators: int) -> list[JudgeDiagnosis]:
     panels = panel_items(matrix.answers, matrix.humans, min_annotators=min_annotators)
     tables = _confusion_tables(matrix)
+    name = _label_namer(matrix)
     return [
         JudgeDiagnosis(
             judge=judge,
             panel=panel.counts,
-            opposed=_opposed(panel, matrix),
+            opposed=tuple(
+                replace(
+                    row,
+                    item=matrix.items[row.item],
+                    panel_label=name(row.panel_label),
+                    judge_label=name(row.judge_label),
+                )
+                for row in panel.opposed
+            ),
             confusion=table,
-            slices=rows,
         )
-        for judge, panel, table, rows in zip(matrix.judges, panels, tables, slices, strict=True)
+        for judge, panel, table in zip(matrix.judges, panels, tables, strict=True)
     ]
 
 
-def _annotators(
-    matrix: LabelMatrix, level: DiagnosisLevel | None, rate: float
-) -> tuple[AnnotatorDiagnosis, ...]:
-    if level is None:
-        return ()
+def level_of(matrix: LabelMatrix) -> PanelLevel:
+    """Tell how the labels of a matrix compare."""
+    if matrix.label_sets is not None:
+        return "sets"
+    return "interval" if matrix.humans.dtype.kind == "f" else "nominal"
+
+
+def _annotators(matrix: LabelMatrix, rate: float) -> tuple[AnnotatorDiagnosis, ...]:
     found = outlier_annotators(
         matrix.humans,
-        level=level,
+        level=level_of(matrix),
         label_sets=matrix.label_sets,
         clusters=matrix.clusters,
         false_discovery_rate=rate,
     )
+    figures = {name: x.tolist() for name, x in vars(found).items() if name != "reasons"}
     return tuple(
-        AnnotatorDiagnosis(
-            annotator=name,
-            n_items=int(found.n_items[place]),
-            agreement=float(found.agreement[place]),
-            agreement_of_others=float(found.agreement_of_others[place]),
-            difference=float(found.difference[place]),
-            p_value=float(found.p_value[place]),
-            outlier=bool(found.outlier[place]),
-            reason=found.reasons[place],
+        AnnotatorDiagnosis(annotator=name, reason=reason, **dict(zip(figures, row, strict=True)))
+        for name, reason, *row in zip(
+            matrix.annotators, found.reasons, *figures.values(), strict=True
         )
-        for place, name in enumerate(matrix.annotators)
-    )
-
-
-def _opposed(panel: PanelItems, matrix: LabelMatrix) -> tuple[OpposedItemDiagnosis, ...]:
-    name = _label_namer(matrix)
-    return tuple(
-        OpposedItemDiagnosis(
-            item=matrix.items[row.item],
-            panel_label=name(row.panel_label),
-            judge_label=name(row.judge_label),
-            n_annotators=row.n_annotators,
-        )
-        for row in panel.opposed
     )
 
 
 def _slices(
     matrix: LabelMatrix,
-    slicing: Slicing,
+    cuts: dict[str, _Cut],
     plan: TestPlan,
     alignment: AlignmentName | VectorizedScore,
-) -> list[tuple[SliceDiagnosis, ...]]:
+) -> Iterator[tuple[SliceResult, ...]]:
     """Compare every judge's slices."""
     settings = comparison_settings(matrix, plan, alignment) | {"weights": None}
-    gaps = item_gaps(prepare(matrix.answers, matrix.humans, **settings))
-    return [
-        tuple(
-            SliceDiagnosis(
-                **vars(row)
-                | {
-                    "column": slicing.columns[row.column].name,
-                    "value": slicing.columns[row.column].values[row.value],
-                }
-            )
-            for row in compare_slices(
-                of_judge,
-                [column.codes for column in slicing.columns],
-                clusters=matrix.clusters,
-                confidence_level=plan.confidence_level,
-                false_discovery_rate=plan.false_discovery_rate,
-            )
+    columns = [(name, values) for name, (values, _) in cuts.items()]
+    for gaps in item_gaps(prepare(matrix.answers, matrix.humans, **settings)):
+        rows = compare_slices(
+            gaps,
+            [codes for _, codes in cuts.values()],
+            clusters=matrix.clusters,
+            confidence_level=plan.confidence_level,
+            false_discovery_rate=plan.false_discovery_rate,
         )
-        for of_judge in gaps
-    ]
+        yield tuple(
+            replace(row, column=columns[row.column][0], value=columns[row.column][1][row.value])
+            for row in rows
+        )

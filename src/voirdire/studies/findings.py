@@ -11,7 +11,7 @@ import numpy as np
 from voirdire import stats
 from voirdire._validation import shorten
 from voirdire.io.cells import label_text
-from voirdire.studies.diagnosis import diagnose
+from voirdire.studies.diagnosis import diagnose, level_of
 from voirdire.studies.examination import comparison_settings
 
 if TYPE_CHECKING:
@@ -21,14 +21,12 @@ if TYPE_CHECKING:
 
     from voirdire._types import AlignmentName, QuestionKind
     from voirdire.stats import JudgeDifference, PanelAgreement
-    from voirdire.stats.agreement.panel import PanelLevel
     from voirdire.studies.aligning import LabelMatrix
     from voirdire.studies.diagnosis import Diagnosis
     from voirdire.studies.plan import TestPlan
 
 __all__ = ["LabelShare", "QuestionFindings", "find_around"]
 
-_LEVELS: dict[str, PanelLevel] = {"scale": "interval", "multilabel": "sets"}
 MOST_LABELS = 30
 MOST_COMPARED = 60
 """More judges are not compared pair by pair."""
@@ -94,7 +92,6 @@ def find_around(
     plan: TestPlan,
     *,
     question: str,
-    kind: QuestionKind,
     metadata: pl.DataFrame | None = None,
     slices: Sequence[str] | None = None,
 ) -> QuestionFindings:
@@ -109,8 +106,6 @@ def find_around(
         What was fixed in advance.
     question : str
         What was asked.
-    kind : str
-        How it was answered.
     metadata : polars.DataFrame, optional
         A column `item` and what is known about items.
     slices : sequence of str, optional
@@ -120,36 +115,35 @@ def find_around(
     -------
     QuestionFindings
     """
-    alignment, matrix = _main_matrix(matrices, kind)
-    labels, n_labels = _label_shares(matrix, kind)
+    alignment, matrix = _main_matrix(matrices)
+    labels, n_labels = _label_shares(matrix)
     return QuestionFindings(
         question=question,
-        kind=kind,
+        kind=matrix.kind,
         n_items=len(matrix.items),
         annotators=matrix.annotators,
         judges=matrix.judges,
         labels=labels,
         n_labels=n_labels,
-        agreement=_agreement(matrix, kind, plan),
+        agreement=_agreement(matrix, plan),
         comparisons=tuple(
             pair for name, labelled in matrices for pair in _comparisons(labelled, plan, name)
         ),
         diagnosis=diagnose(
-            matrix, alignment=alignment, plan=plan, kind=kind, metadata=metadata, columns=slices
+            matrix, alignment=alignment, plan=plan, metadata=metadata, columns=slices
         ),
     )
 
 
 def _main_matrix(
-    matrices: Sequence[tuple[AlignmentName, LabelMatrix]], kind: QuestionKind
+    matrices: Sequence[tuple[AlignmentName, LabelMatrix]],
 ) -> tuple[AlignmentName, LabelMatrix]:
     """Take the first alignment; a scale needs its labels as numbers, whichever comes first."""
-    if kind != "scale":
-        return matrices[0]
-    for alignment, matrix in matrices:
-        if matrix.humans.dtype.kind == "f":
-            return alignment, matrix
-    alignment, matrix = matrices[0]
+    alignment, matrix = next(
+        (pair for pair in matrices if pair[1].humans.dtype.kind == "f"), matrices[0]
+    )
+    if matrix.kind != "scale" or matrix.humans.dtype.kind == "f":
+        return alignment, matrix
     values = np.asarray([*matrix.categories, np.nan], dtype=np.float64)
     numbers = {
         "humans": values[matrix.humans],  # code -1 is the last value
@@ -159,15 +153,15 @@ def _main_matrix(
     return "neg_rmse", replace(matrix, categories=(), label_sets=None, **numbers)
 
 
-def _agreement(matrix: LabelMatrix, kind: QuestionKind, plan: TestPlan) -> PanelAgreement | None:
-    if kind == "text":
+def _agreement(matrix: LabelMatrix, plan: TestPlan) -> PanelAgreement | None:
+    if matrix.kind == "text":
         return None
     return stats.measure_panel(
         matrix.humans,
         matrix.answers,
-        level=_LEVELS.get(kind, "nominal"),
+        level=level_of(matrix),
         label_sets=matrix.label_sets,
-        categories=_declared_categories(matrix, kind),
+        categories=_declared_categories(matrix),
         clusters=matrix.clusters,
         confidence_level=plan.confidence_level,
         annotator_names=matrix.annotators,
@@ -175,8 +169,9 @@ def _agreement(matrix: LabelMatrix, kind: QuestionKind, plan: TestPlan) -> Panel
     )
 
 
-def _declared_categories(matrix: LabelMatrix, kind: QuestionKind) -> list[Any] | None:
+def _declared_categories(matrix: LabelMatrix) -> list[Any] | None:
     """All labels that could have been given, where they were declared: chance depends on them."""
+    kind = matrix.kind
     universe = ("false", "true") if kind == "boolean" else matrix.universe
     if universe is None or kind == "multilabel" or not (matrix.declared or kind == "boolean"):
         return None
@@ -202,16 +197,16 @@ def _comparisons(
     )
 
 
-def _label_shares(matrix: LabelMatrix, kind: QuestionKind) -> tuple[tuple[LabelShare, ...], int]:
+def _label_shares(matrix: LabelMatrix) -> tuple[tuple[LabelShare, ...], int]:
     """Count annotators' labels; of a set every label in it."""
-    if kind == "text" or not matrix.categories:
+    if matrix.kind == "text" or not matrix.categories:
         numbers = matrix.humans[~np.isnan(matrix.humans)] if not matrix.categories else []
         return (), len(np.unique(numbers))
     codes = matrix.humans[matrix.humans >= 0]
     counts = np.bincount(codes, minlength=len(matrix.categories)).tolist()
     held: Counter[str] = Counter()
     for label, count in zip(matrix.categories, counts, strict=True):
-        for word in label if isinstance(label, frozenset) else (label_text(label),):
+        for word in sorted(label) if isinstance(label, frozenset) else [label_text(label)]:
             held[word] += count
     used = [(label, count) for label, count in held.most_common() if count]
     shares = (

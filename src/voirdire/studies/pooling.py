@@ -13,7 +13,9 @@ from voirdire.stats import benjamini_yekutieli
 from voirdire.stats.figures import passes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
 
     from voirdire.stats import AltTestResult
 
@@ -109,35 +111,28 @@ def pool_questions(
             f"{len(keys)} combinations. Pool each by itself."
         )
         raise InputError(msg)
-    p_values = [row.p_value for result in listed for row in result.annotators]
     # an undefined p-value of a tested annotator speaks for nobody
-    family = [1.0 if math.isnan(p_value) else p_value for p_value in p_values]
-    rejected = benjamini_yekutieli(family, false_discovery_rate=false_discovery_rate).tolist()
-    questions, start = [], 0
-    for result in listed:
-        stop = start + len(result.annotators)
-        questions.append(_question(result, rejected[start:stop]))
-        start = stop
+    family = np.nan_to_num([row.p_value for result in listed for row in result.annotators], nan=1.0)
+    rejected = benjamini_yekutieli(family, false_discovery_rate=false_discovery_rate)
+    ends = np.cumsum([len(result.annotators) for result in listed])[:-1]
     judge, alignment, epsilon, mode = keys.pop()
     return PooledResult(
         judge=judge,
         alignment=alignment,
         epsilon=epsilon,
         epsilon_mode=mode,
-        n_tests=len(p_values),
-        questions=tuple(questions),
+        n_tests=len(family),
+        questions=tuple(map(_question, listed, np.split(rejected, ends))),
     )
 
 
-def _question(result: AltTestResult, rejected: Sequence[bool]) -> PooledQuestion:
+def _question(result: AltTestResult, rejected: NDArray[np.bool_]) -> PooledQuestion:
     quality = result.settings.get("quality")
     weights = [1.0 if not quality else quality[row.annotator] for row in result.annotators]
-    total = sum(weights)
-    won = sum(weight for weight, wins in zip(weights, rejected, strict=True) if wins)
-    winning_rate = won / total if total else math.nan
+    winning_rate = np.average(rejected, weights=weights) if weights else math.nan
     return PooledQuestion(
         question=result.question,
-        winning_rate=winning_rate,
+        winning_rate=float(winning_rate),
         winning_rate_alone=result.winning_rate,
         passed=bool(passes(np.asarray(winning_rate))),
     )

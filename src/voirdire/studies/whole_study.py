@@ -274,7 +274,6 @@ def examine(
                     matrices,
                     plan,
                     question=question,
-                    kind=study.humans.kind,
                     metadata=metadata,
                     slices=slices,
                 )

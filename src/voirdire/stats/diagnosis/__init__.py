@@ -1,8 +1,13 @@
 """Behind the figures: odd annotators, sure items, confusions, and slices of the items."""
 
 from voirdire.stats.diagnosis.confusion import Confusion, confusion_counts
-from voirdire.stats.diagnosis.outlier_annotators import OutlierAnnotators, outlier_annotators
-from voirdire.stats.diagnosis.panel_items import PanelCounts, PanelItems, panel_items
+from voirdire.stats.diagnosis.panels import (
+    OutlierAnnotators,
+    PanelCounts,
+    PanelItems,
+    outlier_annotators,
+    panel_items,
+)
 from voirdire.stats.diagnosis.slices import SliceResult, compare_slices
 
 __all__ = [

@@ -28,222 +28,19 @@ from voirdire._validation import check_count, check_fraction
 from voirdire.errors import InputError
 from voirdire.stats.agreement.coefficient import check_units
 from voirdire.stats.fdr import adjust_p_values
+from voirdire.stats.outcome_sums import HUMAN_WINS, JUDGE_WINS, NO_OUTCOME
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["SliceResult", "compare_slices", "quartile_codes"]
+    from voirdire.stats.preparation import Prepared
 
-_ROUNDING = 1e-13
-"""Squares of gaps below it, relative to the number of items, are rounding."""
+__all__ = ["ROUNDING", "SliceResult", "above_rounding", "compare_slices", "item_gaps"]
 
-
-@dataclass(frozen=True, kw_only=True)
-class _Side:
-    """The items on one side: their number, mean gap, and squares of residuals.
-
-    `squares` are summed over units (items, or clusters), `item_squares` over items.
-    """
-
-    n_items: int
-    mean: float
-    n_units: int
-    squares: float
-    item_squares: float
-
-    @property
-    def scale(self) -> float:
-        """What makes the sum of squares of residuals an unbiased one."""
-        return self.n_units / (self.n_units - 1)
-
-    @property
-    def squared_error(self) -> float:
-        """Of the mean."""
-        return self.squares * self.scale / self.n_items**2
-
-
-@dataclass(frozen=True, kw_only=True)
-class _SliceSums:
-    """Both sides of one comparison; means are less `centre`, `covariance` is that of the means."""
-
-    column: int
-    value: int
-    centre: float
-    inside: _Side
-    elsewhere: _Side
-    covariance: float
-    n_units: int
-    min_items: int
-
-    def why_not(self) -> str | None:
-        """Say why it cannot be tested."""
-        if self.elsewhere.n_items < self.min_items:
-            return f"fewer than {self.min_items} items elsewhere"
-        if min(self.inside.n_units, self.elsewhere.n_units) < 2:
-            return "fewer than two clusters on one side"
-        squares = self.inside.squares + self.elsewhere.squares
-        items = self.inside.item_squares + self.elsewhere.item_squares
-        return "the clusters leave no variance to test with" if squares == 0 < items else None
-
-
-def _sum_slices(
-    codes: NDArray[np.int64],
-    gaps: NDArray[np.float64],
-    *,
-    units: NDArray[np.intp] | None,
-    column: int,
-    min_items: int,
-) -> list[_SliceSums]:
-    """Sum every slice of at least `min_items` items, and the items elsewhere.
-
-    Parameters
-    ----------
-    codes : ndarray of int, shape (n_items,)
-        The slice of each item, -1 where unknown.
-    gaps : ndarray of float, shape (n_items,)
-        nan where the judge was not compared.
-    units : ndarray of int, shape (n_items,), or None
-        Clusters.
-    column : int
-        The place of the column.
-    min_items : int
-        Fewest items with a gap.
-    """
-    kept = ~np.isnan(gaps) & (codes >= 0)
-    codes, centred = codes[kept], gaps[kept]
-    if not codes.size:
-        return []
-    centre = float(centred.mean())  # so that sums of squares keep their digits
-    values = _Values.of(codes, centred - centre)
-    listed = np.flatnonzero(values.items >= min_items).tolist()
-    if units is None:
-        found = ((value, *values.sides(value), 0.0, len(codes)) for value in listed)
-    else:
-        clusters = _Clusters.of(codes, centred - centre, units[kept])
-        found = ((value, *clusters.sides(value, values), clusters.n_units) for value in listed)
-    return [
-        _SliceSums(
-            column=column,
-            value=value,
-            centre=centre,
-            inside=inside,
-            elsewhere=elsewhere,
-            covariance=covariance,
-            n_units=n_units,
-            min_items=min_items,
-        )
-        for value, inside, elsewhere, covariance, n_units in found
-    ]
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Values:
-    """Per slice: items, their gaps added up, and the squares of these."""
-
-    items: NDArray[np.int64]
-    gaps: NDArray[Any]
-    squares: NDArray[Any]
-
-    @staticmethod
-    def of(codes: NDArray[np.int64], gaps: NDArray[np.float64]) -> _Values:
-        return _Values(
-            items=np.bincount(codes),
-            gaps=np.bincount(codes, gaps),
-            squares=np.bincount(codes, gaps**2),
-        )
-
-    def sides(self, value: int) -> tuple[_Side, _Side]:
-        """Give the slice and the rest, every item a unit."""
-        own = int(self.items[value]), float(self.gaps[value]), float(self.squares[value])
-        whole = int(self.items.sum()), float(self.gaps.sum()), float(self.squares.sum())
-        rest = (whole[0] - own[0], whole[1] - own[1], whole[2] - own[2])
-        return _side_of_items(*own), _side_of_items(*rest)
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Totals:
-    """Sums per unit: of the gaps, and of the items."""
-
-    gaps: NDArray[Any]
-    items: NDArray[np.int64]
-
-    def moments(self) -> NDArray[np.float64]:
-        """Σg², Σgn and Σn² over units: what squares of residuals around any mean are made of."""
-        n = self.items.astype(np.float64)
-        return np.array([(self.gaps**2).sum(), (self.gaps * n).sum(), (n * n).sum()])
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Clusters:
-    """Sums per cluster, and per slice and cluster; `ends` cuts the latter by slice."""
-
-    whole: _Totals
-    inside: _Totals
-    cluster: NDArray[np.int64]
-    ends: NDArray[np.intp]
-
-    @property
-    def n_units(self) -> int:
-        return len(self.whole.items)
-
-    @staticmethod
-    def of(
-        codes: NDArray[np.int64], gaps: NDArray[np.float64], units: NDArray[np.intp]
-    ) -> _Clusters:
-        units = np.unique(units, return_inverse=True)[1]
-        whole = _Totals(gaps=np.bincount(units, gaps), items=np.bincount(units))
-        pairs, place = np.unique(codes * len(whole.items) + units, return_inverse=True)
-        owner, cluster = np.divmod(pairs, len(whole.items))
-        return _Clusters(
-            whole=whole,
-            inside=_Totals(gaps=np.bincount(place, gaps), items=np.bincount(place)),
-            cluster=cluster,
-            ends=np.searchsorted(owner, np.arange(int(codes.max()) + 2)),
-        )
-
-    def sides(self, value: int, values: _Values) -> tuple[_Side, _Side, float]:
-        """Give the slice, the rest, and the covariance of their means through shared clusters."""
-        part = slice(self.ends[value], self.ends[value + 1])
-        touched = self.cluster[part]
-        own = _Totals(gaps=self.inside.gaps[part], items=self.inside.items[part])
-        before = _Totals(gaps=self.whole.gaps[touched], items=self.whole.items[touched])
-        rest = _Totals(gaps=before.gaps - own.gaps, items=before.items - own.items)
-        shared = rest.items > 0
-        by_item = values.sides(value)
-        n_rest = self.n_units - int(np.count_nonzero(~shared))
-        moments = self.whole.moments() - before.moments() + rest.moments()
-        inside = _clustered(by_item[0], own.moments(), n_units=len(touched))
-        elsewhere = _clustered(by_item[1], moments, n_units=n_rest)
-        if not shared.any() or min(inside.n_units, elsewhere.n_units) < 2:
-            return inside, elsewhere, 0.0
-        ours = own.gaps - inside.mean * own.items
-        theirs = rest.gaps - elsewhere.mean * rest.items
-        scale = (inside.scale * elsewhere.scale) ** 0.5 / (inside.n_items * elsewhere.n_items)
-        return inside, elsewhere, float((ours * theirs)[shared].sum()) * scale
-
-
-def _side_of_items(n_items: int, total: float, square: float) -> _Side:
-    mean = total / n_items if n_items else float("nan")
-    squares = _above_rounding(square - n_items * mean**2, n_items)
-    return _Side(n_items=n_items, mean=mean, n_units=n_items, squares=squares, item_squares=squares)
-
-
-def _clustered(side: _Side, moments: NDArray[np.float64], *, n_units: int) -> _Side:
-    mean = side.mean
-    squares = float(moments @ np.array([1.0, -2 * mean, mean**2]))
-    return replace(side, n_units=n_units, squares=_above_rounding(squares, side.n_items))
-
-
-def _above_rounding(squares: float, n_items: int) -> float:
-    return 0.0 if squares <= _ROUNDING * n_items else squares
-
-
-"""Squares of gaps below it, relative to the number of items, are rounding."""
-
-
-# Comparing ------------------------------------------------------------------------------------
+ROUNDING = 1e-13
+"""Squares below it, relative to the number of items, are rounding, and so are means."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -252,8 +49,8 @@ class SliceResult:
 
     Attributes
     ----------
-    column, value : int
-        Which slice: the place of its column, and its code there.
+    column, value : int or str
+        Which slice: the place of its column and its code there; in a diagnosis their names.
     n_items, n_elsewhere : int
         Items with a gap inside, and with another value of the column.
     gap, gap_elsewhere : float
@@ -274,8 +71,8 @@ class SliceResult:
         Why a figure is nan.
     """
 
-    column: int
-    value: int
+    column: Any
+    value: Any
     n_items: int
     n_elsewhere: int
     gap: float
@@ -352,108 +149,23 @@ def compare_slices(
         msg = f"`gaps` must be finite of the shape (n_items,), got the shape {values.shape}."
         raise InputError(msg)
     units = check_units(clusters, len(values))
-    found = [
+    rows = [
         row
         for place, codes in enumerate(columns)
-        for row in _sum_slices(
+        for row in _compare_column(
             _check_codes(codes, len(values)),
             values,
             units=units,
             column=place,
             min_items=min_items,
+            level=level,
         )
     ]
-    rows = [_tested(slice_, level) for slice_ in found]
     adjusted = adjust_p_values([row.p_value for row in rows])
     return [
         replace(row, p_adjusted=p, worse=bool(p <= rate and row.difference < 0))
         for row, p in zip(rows, adjusted.tolist(), strict=True)
     ]
-
-
-def quartile_codes(numbers: ArrayLike) -> NDArray[np.int64]:
-    """Cut numbers into quarters; equal numbers stay together, so there may be fewer.
-
-    Parameters
-    ----------
-    numbers : array_like of float, shape (n_items,)
-        nan where unknown.
-
-    Returns
-    -------
-    ndarray of int, shape (n_items,)
-        0 for the lowest quarter and so on, -1 where unknown.
-
-    Examples
-    --------
-    >>> quartile_codes([1, 2, 3, 4, 5, 6, 7, 8]).tolist()
-    [0, 0, 1, 1, 2, 2, 3, 3]
-    """
-    values = np.asarray(numbers, dtype=np.float64)
-    known = values[~np.isnan(values)]
-    if not known.size:
-        return np.full(values.shape, -1)
-    edges = np.unique(np.quantile(known, (0.25, 0.5, 0.75), method="inverted_cdf"))
-    below = known[known < known.max()]
-    if below.size and edges[0] == known.max():  # most are the largest: cut right below it
-        edges = below.max(keepdims=True)
-    codes = np.searchsorted(edges[edges < known.max()], values, side="left")
-    return np.where(np.isnan(values), -1, codes)
-
-
-def _tested(found: _SliceSums, level: float) -> SliceResult:
-    inside, elsewhere = found.inside, found.elsewhere
-    difference = inside.mean - elsewhere.mean
-    reason = found.why_not()
-    low = high = p_value = float("nan")
-    if reason is None:
-        welch, pooled = _welch(found), _pooled(found)
-        p_value = max(_two_sided(difference, *welch), _two_sided(difference, *pooled))
-        error, freedom = pooled if 0 in (inside.squares, elsewhere.squares) else welch
-        half = float(stdtrit(freedom, (1 + level) / 2)) * error
-        low, high = max(difference - half, -2.0), min(difference + half, 2.0)
-    return SliceResult(
-        column=found.column,
-        value=found.value,
-        n_items=inside.n_items,
-        n_elsewhere=elsewhere.n_items,
-        gap=inside.mean + found.centre,
-        gap_elsewhere=elsewhere.mean + found.centre,
-        difference=difference,
-        low=low,
-        high=high,
-        confidence_level=level,
-        p_value=p_value,
-        reason=reason,
-    )
-
-
-def _welch(found: _SliceSums) -> tuple[float, float]:
-    """Compute the standard error and its degrees of freedom, each side with its variance."""
-    inside, elsewhere = found.inside, found.elsewhere
-    first, second = inside.squared_error, elsewhere.squared_error
-    error = np.sqrt(max(first + second - 2 * found.covariance, 0.0))
-    most = float(found.n_units - 1)
-    if first + second == 0:
-        return float(error), most
-    parts = first**2 / (inside.n_units - 1) + second**2 / (elsewhere.n_units - 1)
-    return float(error), min((first + second) ** 2 / parts, most)
-
-
-def _pooled(found: _SliceSums) -> tuple[float, float]:
-    """Compute the same with one variance for both sides."""
-    inside, elsewhere = found.inside, found.elsewhere
-    n_units = inside.n_units + elsewhere.n_units
-    squares = (inside.squares + elsewhere.squares) * n_units / (n_units - 2)
-    variance = squares / (inside.n_items + elsewhere.n_items)
-    squared = variance * (1 / inside.n_items + 1 / elsewhere.n_items) - 2 * found.covariance
-    return float(np.sqrt(max(squared, 0.0))), min(n_units - 2.0, found.n_units - 1.0)
-
-
-def _two_sided(difference: float, error: float, freedom: float) -> float:
-    if error == 0:
-        return 1.0 if abs(difference) < _ROUNDING else 0.0
-    return 2 * float(stdtr(freedom, -abs(difference) / error))
 
 
 def _check_codes(codes: ArrayLike, n_items: int) -> NDArray[Any]:
@@ -465,3 +177,148 @@ def _check_codes(codes: ArrayLike, n_items: int) -> NDArray[Any]:
         )
         raise InputError(msg)
     return array.astype(np.int64, copy=False)
+
+
+def _compare_column(
+    codes: NDArray[np.int64],
+    gaps: NDArray[np.float64],
+    *,
+    units: NDArray[np.intp] | None,
+    column: int,
+    min_items: int,
+    level: float,
+) -> list[SliceResult]:
+    """Compare all slices of a column; arrays of two rows hold the slices, and what is elsewhere."""
+    kept = ~np.isnan(gaps) & (codes >= 0)
+    codes, gaps = codes[kept], gaps[kept]
+    if not codes.size:
+        return []
+    centre = float(gaps.mean())  # so that sums of squares keep their digits
+    gaps = gaps - centre
+    inside = np.stack([np.bincount(codes, weights) for weights in (gaps**2, gaps, None)])
+    sums = np.stack([inside, inside.sum(axis=1, keepdims=True) - inside], axis=1)
+    n_items = sums[2]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        means = sums[1] / n_items
+        item_squares = above_rounding(sums[0] - n_items * means**2, n_items)
+        n_units, squares, n_all = n_items, item_squares, len(codes)
+        shared = np.zeros(means.shape[1])
+        if units is not None:
+            n_units, squares, shared, n_all = _sum_clusters(codes, gaps, units[kept], means)
+            squares = above_rounding(squares, n_items)
+    cases = {
+        f"fewer than {min_items} items elsewhere": n_items[1] < min_items,
+        "fewer than two clusters on one side": n_units.min(axis=0) < 2,
+        "the clusters leave no variance to test with": (squares.sum(axis=0) == 0)
+        & (item_squares.sum(axis=0) > 0),
+    }
+    reasons = np.select([*cases.values()], [*cases], default="")
+    difference = means[0] - means[1]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        tests = _t_tests(
+            difference, squares, shared, n_items=n_items, n_units=n_units, n_all=n_all, level=level
+        )
+    p_value, half = np.where(reasons == "", tests, np.nan)
+    figures = {
+        "value": np.arange(len(reasons)),
+        "n_items": n_items[0].astype(np.int64),
+        "n_elsewhere": n_items[1].astype(np.int64),
+        "gap": means[0] + centre,
+        "gap_elsewhere": means[1] + centre,
+        "difference": difference,
+        "low": np.maximum(difference - half, -2.0),
+        "high": np.minimum(difference + half, 2.0),
+        "p_value": p_value,
+        "reason": np.where(reasons == "", np.array(None), reasons),
+    }
+    listed = n_items[0] >= min_items
+    rows = zip(*(array[listed].tolist() for array in figures.values()), strict=True)
+    return [
+        SliceResult(column=column, confidence_level=level, **dict(zip(figures, row, strict=True)))
+        for row in rows
+    ]
+
+
+def _sum_clusters(
+    codes: NDArray[np.int64],
+    gaps: NDArray[np.float64],
+    units: NDArray[np.intp],
+    means: NDArray[np.float64],
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], int]:
+    """Count clusters and sum their squares on both sides, and the products of those on both.
+
+    What a cluster has elsewhere is all of it, less what it has in the slice.
+    """
+    whole = np.stack([np.bincount(units, gaps), np.bincount(units)])
+    n_all = int(np.count_nonzero(whole[1]))
+    pairs, place = np.unique(codes * whole.shape[1] + units, return_inverse=True)
+    value, cluster = np.divmod(pairs, whole.shape[1])
+    inside = np.stack([np.bincount(place, gaps), np.bincount(place)])
+    before = whole[:, cluster]
+    rest = before - inside
+
+    def residuals(sums: NDArray[Any], side: int) -> NDArray[np.float64]:
+        return sums[0] - means[side, value] * sums[1]
+
+    def total(weights: NDArray[Any] | None) -> NDArray[Any]:
+        return np.bincount(value, weights, means.shape[1])
+
+    ours, theirs = residuals(inside, 0), residuals(rest, 1)
+    mean = means[1]
+    untouched = (
+        whole[0] @ whole[0] - 2 * mean * (whole[0] @ whole[1]) + mean**2 * (whole[1] @ whole[1])
+    )
+    untouched -= total(residuals(before, 1) ** 2)
+    squares = np.stack([total(ours**2), untouched + total(theirs**2)])
+    n_units = np.stack([total(None), n_all - total(rest[1] == 0)])
+    return n_units, squares, total(ours * theirs), n_all
+
+
+def _t_tests(
+    difference: NDArray[np.float64],
+    squares: NDArray[np.float64],
+    shared: NDArray[np.float64],
+    *,
+    n_items: NDArray[Any],
+    n_units: NDArray[Any],
+    n_all: int,
+    level: float,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Give the larger p-value of both tests, and half the width of the interval."""
+    scale, both = n_units / (n_units - 1), n_units.sum(axis=0)  # scales make squares unbiased
+    covariance = shared * np.sqrt(scale.prod(axis=0)) / n_items.prod(axis=0)
+    variances = squares * scale / n_items**2
+    parts = (variances**2 / (n_units - 1)).sum(axis=0)
+    freedom = np.where(parts == 0, n_all, variances.sum(axis=0) ** 2 / parts)
+    variance = squares.sum(axis=0) * both / (both - 2) / n_items.sum(axis=0)
+    squared = np.stack([variances.sum(axis=0), variance * (1 / n_items).sum(axis=0)])
+    errors = np.sqrt(np.maximum(squared - 2 * covariance, 0.0))  # Welch's, and with one variance
+    degrees = np.minimum([freedom, both - 2], n_all - 1)
+    certain = np.where(np.abs(difference) < ROUNDING, 1.0, 0.0)
+    p_values = np.where(errors == 0, certain, 2 * stdtr(degrees, -np.abs(difference) / errors))
+    halves = stdtrit(degrees, (1 + level) / 2) * errors
+    return p_values.max(axis=0), np.where((squares == 0).any(axis=0), halves[1], halves[0])
+
+
+def above_rounding(squares: NDArray[np.float64], n_items: NDArray[Any]) -> NDArray[np.float64]:
+    """Make sums of squares 0 that are nothing but rounding."""
+    return np.where(squares <= ROUNDING * n_items, 0.0, squares)
+
+
+def item_gaps(prepared: Prepared) -> list[NDArray[np.float64]]:
+    """Take, for each judge and item, the share of annotators beaten less the share who beat it.
+
+    An expert's own comparisons do not count, and neither do imbalance weights; nan where the judge
+    was compared with nobody.
+    """
+    gaps = []
+    for outcomes in prepared.comparison.outcomes(prepared.raters):
+        if prepared.settings.excluded is not None:
+            outcomes[prepared.settings.excluded] = NO_OUTCOME
+        wins, losses, nobody = (
+            np.count_nonzero(outcomes == outcome, axis=0)
+            for outcome in (JUDGE_WINS, HUMAN_WINS, NO_OUTCOME)
+        )
+        with np.errstate(invalid="ignore"):
+            gaps.append((wins - losses) / (len(outcomes) - nobody))
+    return gaps

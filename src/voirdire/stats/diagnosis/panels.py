@@ -1,0 +1,545 @@
+r"""Judges and annotators beside the panel of all annotators.
+
+A judge that departs from people where they are sure is worse than one that departs where they
+split. The panel's label is the one that most annotators gave; with several such labels the item is
+tied. A judge departs from the panel where it gives no such label. On scales a judge gives a label
+of the panel if it is less than one step away from it, a step being the smallest difference between
+two labels that annotators gave.
+
+An annotator is odd who agrees with the others less than the others agree among themselves. With
+:math:`s(a, b) \in [0, 1]` the agreement of two labels, and :math:`H_{ij}` the labels of item i
+other than annotator j's, each item with at least three labels gives a pair of means,
+
+.. math:: a_{ij} = \operatorname{mean}_{k \in H_{ij}} s(h_j, h_k), \qquad
+          o_{ij} = \operatorname{mean}_{k < l \in H_{ij}} s(h_k, h_l),
+
+whose difference :math:`a_{ij} - o_{ij}` has mean 0 where annotators are alike.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from functools import partial
+from itertools import combinations, pairwise
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from scipy.special import stdtr
+
+from voirdire._validation import check_choice, check_count, check_fraction
+from voirdire.errors import InputError
+from voirdire.stats.agreement import PanelLevel
+from voirdire.stats.agreement.coefficient import check_units
+from voirdire.stats.diagnosis.slices import ROUNDING, above_rounding
+from voirdire.stats.fdr import benjamini_yekutieli
+from voirdire.stats.label_arrays import check_humans, check_judges
+from voirdire.stats.label_sets import LabelSets, intersection_and_union
+from voirdire.stats.slots import pack_slots
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from numpy.typing import ArrayLike, NDArray
+
+__all__ = [
+    "OpposedItem",
+    "OutlierAnnotators",
+    "PanelCounts",
+    "PanelItems",
+    "outlier_annotators",
+    "panel_items",
+]
+
+_CELLS_AT_ONCE = 1 << 18
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Block:
+    """Some items as the annotators labelled them, packed where labels are sparse.
+
+    Arrays have the shape (n_slots, n_items) but for `n_labels`, the labels of each item; `rows`
+    says where the items stand, and `raters` whose label each slot holds.
+    """
+
+    rows: Any
+    labels: NDArray[Any]
+    present: NDArray[np.bool_]
+    raters: NDArray[np.intp]
+    n_labels: NDArray[np.int64]
+
+    def count_same(self) -> NDArray[np.int32]:
+        """Count the labels of the item that equal each label, itself too; 0 where missing."""
+        same = np.zeros(self.labels.shape, dtype=np.int32)
+        for labels in self.labels:
+            same += self.labels == labels
+        return same * self.present
+
+
+def _is_present(labels: NDArray[Any]) -> NDArray[np.bool_]:
+    """Tell which labels are there."""
+    return ~np.isnan(labels) if labels.dtype.kind == "f" else labels >= 0
+
+
+def _blocks(labels: NDArray[Any], *, clusters: NDArray[np.intp] | None = None) -> Iterator[_Block]:
+    """Walk over a label matrix of shape (n_items, n_annotators); clusters stay whole."""
+    n_items, n_annotators = labels.shape
+    edges = np.arange(0, n_items, max(256, _CELLS_AT_ONCE // n_annotators))
+    if clusters is not None:
+        order = np.argsort(clusters, kind="stable")
+        edges = np.unique(np.searchsorted(clusters[order], clusters[order[edges]]))
+    for start, stop in pairwise([*edges.tolist(), n_items]):
+        rows = slice(start, stop) if clusters is None else order[start:stop]
+        columns = np.ascontiguousarray(labels[rows].T)
+        present = _is_present(columns)
+        raters = pack_slots(present)
+        if raters is None:
+            raters = np.broadcast_to(np.arange(n_annotators)[:, np.newaxis], present.shape)
+        else:
+            columns = np.take_along_axis(columns, raters, axis=0)
+            present = _is_present(columns)
+        yield _Block(
+            rows=rows,
+            labels=columns,
+            present=present,
+            raters=raters,
+            n_labels=np.count_nonzero(present, axis=0),
+        )
+
+
+# Sure and opposed items -----------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class PanelCounts:
+    """Items by what the annotators and the judge did; counts of two parts can be added.
+
+    Attributes
+    ----------
+    n_unanimous, n_opposed : int
+        Items that the judge answered and all of at least two annotators labelled alike; those of
+        them on which the judge departs.
+    n_split : int
+        Items that the judge answered and annotators labelled differently.
+    n_split_with_majority, n_split_with_tied, n_split_with_minority, n_split_with_nobody : int
+        Of these: the judge gives the one most frequent label; one of several; a rarer one; one
+        that no annotator gave.
+    n_human_chances, n_human_opposed : int
+        How often all others (at least two) of an annotator agree on an item that the judge
+        answered, and how often the annotator then differs from them.
+    n_judge_opposed : int
+        How often the judge differs from those others.
+    """
+
+    n_unanimous: int = 0
+    n_opposed: int = 0
+    n_split: int = 0
+    n_split_with_majority: int = 0
+    n_split_with_tied: int = 0
+    n_split_with_minority: int = 0
+    n_split_with_nobody: int = 0
+    n_human_chances: int = 0
+    n_human_opposed: int = 0
+    n_judge_opposed: int = 0
+    PLAIN: ClassVar = (
+        *("n_unanimous_agreed", "departs_from_unanimous", "departs_from_split"),
+        *("human_opposes_others", "judge_opposes_others"),
+    )
+
+    def __add__(self, other: PanelCounts) -> PanelCounts:
+        theirs = asdict(other)
+        return PanelCounts(**{name: n + theirs[name] for name, n in asdict(self).items()})
+
+    @property
+    def n_unanimous_agreed(self) -> int:
+        """Unanimous items on which the judge agrees."""
+        return self.n_unanimous - self.n_opposed
+
+    @property
+    def departs_from_unanimous(self) -> float:
+        """Share of the unanimous items on which the judge departs; nan without any."""
+        return _share(self.n_opposed, self.n_unanimous)
+
+    @property
+    def departs_from_split(self) -> float:
+        """Share of the split items on which the judge gives no most frequent label; or nan."""
+        return _share(self.n_split_with_minority + self.n_split_with_nobody, self.n_split)
+
+    @property
+    def human_opposes_others(self) -> float:
+        """How often an annotator differs from unanimous others; nan without any."""
+        return _share(self.n_human_opposed, self.n_human_chances)
+
+    @property
+    def judge_opposes_others(self) -> float:
+        """How often the judge differs from the same unanimous others; nan without any."""
+        return _share(self.n_judge_opposed, self.n_human_chances)
+
+
+@dataclass(frozen=True, kw_only=True)
+class OpposedItem:
+    """An item on which a judge opposes a unanimous panel.
+
+    Attributes
+    ----------
+    item : int or str
+        Its row; in a diagnosis its name.
+    panel_label, judge_label : int, float or str
+        A code, or a number; in a diagnosis its name.
+    n_annotators : int
+        Who all gave `panel_label`.
+    """
+
+    item: Any
+    panel_label: Any
+    judge_label: Any
+    n_annotators: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class PanelItems:
+    """One judge beside the panel: the counts, and the first of the opposed items."""
+
+    counts: PanelCounts
+    opposed: tuple[OpposedItem, ...]
+
+
+def panel_items(
+    judges: ArrayLike, humans: ArrayLike, *, min_annotators: int = 2, max_listed: int = 50
+) -> list[PanelItems]:
+    """Count how judges stand to unanimous and to split panels.
+
+    Parameters
+    ----------
+    judges : array_like, shape (n_items,) or (n_items, n_judges)
+        Labels of the judges, in the form of `humans`.
+    humans : array_like, shape (n_items, n_annotators)
+        Integer codes (of labels, or of label sets) with -1 for missing, or numbers with nan for
+        missing.
+    min_annotators : int, optional
+        Fewest labels for an item to count; at least 2.
+    max_listed : int, optional
+        How many opposed items to list: those with most annotators first, then in item order.
+
+    Returns
+    -------
+    list of PanelItems
+        One per judge.
+
+    Raises
+    ------
+    InputError
+        If shapes, codes or settings break a rule above.
+
+    Notes
+    -----
+    An item on which everyone agrees gives each of its annotators a chance to oppose the others
+    (from three annotators on), and one on which a single annotator differs from all others gives
+    that annotator the chance that was taken. `judge_opposes_others` is the judge's figure over the
+    same chances, and hence the one to hold against `human_opposes_others`. Reference values in the
+    tests come from plain loops.
+
+    Examples
+    --------
+    >>> humans = [[0, 0, 0], [1, 1, 1], [0, 0, 1], [0, 1, -1]]
+    >>> [found] = panel_items([0, 0, 0, 1], humans)
+    >>> found.counts.n_unanimous, found.counts.n_opposed, found.opposed[0].item
+    (2, 1, 1)
+    >>> found.counts.n_split_with_majority, found.counts.n_split_with_tied
+    (1, 1)
+    """
+    least = check_count("min_annotators", min_annotators, minimum=2)
+    limit = check_count("max_listed", max_listed, minimum=0)
+    matrix = np.asarray(humans)
+    matrix = check_humans(matrix, numeric=matrix.dtype.kind == "f")
+    answers, _ = check_judges(judges, None, matrix)
+    n_labels, n_top, tied, agreeing, giving = _meet(matrix, answers)
+    found = []
+    for labels, agrees, given in zip(answers.T, agreeing, giving, strict=True):
+        judged = _is_present(labels) & (n_labels >= least)
+        unanimous, split = judged & (n_top == n_labels), judged & (n_top < n_labels)
+        opposed = unanimous & ~agrees
+        sure = unanimous & (n_labels >= 3)
+        lone = split & (n_top == n_labels - 1) & (n_labels >= 3)
+        counts = PanelCounts(
+            n_unanimous=_count(unanimous),
+            n_opposed=_count(opposed),
+            n_split=_count(split),
+            n_split_with_majority=_count(split & agrees & ~tied),
+            n_split_with_tied=_count(split & agrees & tied),
+            n_split_with_minority=_count(split & ~agrees & given),
+            n_split_with_nobody=_count(split & ~given),
+            n_human_chances=int(n_labels[sure].sum()) + _count(lone),
+            n_human_opposed=_count(lone),
+            n_judge_opposed=int(n_labels[sure & ~agrees].sum()) + _count(lone & ~agrees),
+        )
+        rows = np.flatnonzero(opposed)
+        rows = rows[np.argsort(-n_labels[rows], kind="stable")][:limit]
+        items = tuple(
+            OpposedItem(
+                item=row,
+                panel_label=matrix[row, _is_present(matrix[row]).argmax()].item(),
+                judge_label=labels[row].item(),
+                n_annotators=int(n_labels[row]),
+            )
+            for row in rows.tolist()
+        )
+        found.append(PanelItems(counts=counts, opposed=items))
+    return found
+
+
+def _meet(matrix: NDArray[Any], answers: NDArray[Any]) -> tuple[NDArray[Any], ...]:
+    """Give each item's labels, how many have the most frequent one, and whether several do.
+
+    And, for each judge, whether it gives a most frequent label, and one that anybody gave.
+    """
+    step = _scale_step(matrix) if matrix.dtype.kind == "f" else 0.0
+    n_labels, n_top = np.zeros((2, len(matrix)), dtype=np.int64)
+    tied = np.zeros(len(matrix), dtype=np.bool_)
+    agrees, given = np.zeros((2, *answers.shape[::-1]), dtype=np.bool_)
+    for block in _blocks(matrix):
+        same, rows = block.count_same(), block.rows
+        n_labels[rows], n_top[rows] = block.n_labels, same.max(axis=0)
+        at_top = block.present & (same == n_top[rows])
+        tied[rows] = np.count_nonzero(at_top, axis=0) > n_top[rows]
+        for number, labels in enumerate(answers[rows].T):
+            with np.errstate(invalid="ignore", over="ignore"):
+                near = abs(block.labels - labels) < step if step else block.labels == labels
+            near &= block.present
+            given[number, rows] = near.any(axis=0)
+            agrees[number, rows] = (near & at_top).any(axis=0)
+    return n_labels, n_top, tied, agrees, given
+
+
+def _scale_step(numbers: NDArray[np.float64]) -> float:
+    """Give the smallest difference between two of the numbers; 0 where all are equal."""
+    distinct = np.unique(np.concatenate([np.unique(column) for column in numbers.T]))
+    with np.errstate(over="ignore"):  # the two largest numbers are more than a float apart
+        gaps = np.diff(distinct[~np.isnan(distinct)])
+    return float(gaps.min()) if gaps.size else 0.0
+
+
+def _count(flags: NDArray[np.bool_]) -> int:
+    return int(np.count_nonzero(flags))
+
+
+def _share(part: int, whole: int) -> float:
+    return part / whole if whole else float("nan")
+
+
+# Annotators who stand apart --------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class OutlierAnnotators:
+    """Each annotator beside the others; every array has the shape (n_annotators,).
+
+    Attributes
+    ----------
+    n_items : ndarray of int
+        Items of the annotator with at least three labels.
+    agreement : ndarray of float
+        Mean agreement of the annotator with the others, in [0, 1]; nan without such items.
+    agreement_of_others : ndarray of float
+        Mean agreement among the others on the same items, in [0, 1].
+    difference : ndarray of float
+        `agreement` - `agreement_of_others`; negative where the annotator stands apart.
+    p_value : ndarray of float
+        Of the null hypothesis that the mean difference is not below 0; nan where not tested.
+    outlier : ndarray of bool
+        Whether that falls, and `difference` is at most minus the least effect.
+    reasons : tuple of str or None
+        Why an annotator was not tested.
+    """
+
+    n_items: NDArray[np.int64]
+    agreement: NDArray[np.float64]
+    agreement_of_others: NDArray[np.float64]
+    difference: NDArray[np.float64]
+    p_value: NDArray[np.float64]
+    outlier: NDArray[np.bool_]
+    reasons: tuple[str | None, ...]
+
+
+def outlier_annotators(
+    labels: ArrayLike,
+    *,
+    level: PanelLevel = "nominal",
+    label_sets: ArrayLike | LabelSets | None = None,
+    clusters: ArrayLike | None = None,
+    min_items: int = 10,
+    least_effect: float = 0.1,
+    false_discovery_rate: float = 0.05,
+) -> OutlierAnnotators:
+    """Find annotators who agree with the others less than the others agree among themselves.
+
+    Parameters
+    ----------
+    labels : array_like, shape (n_items, n_annotators)
+        Integer codes with -1 for missing; for ``"interval"`` numbers with nan for missing.
+    level : {"nominal", "interval", "sets"}, optional
+        The agreement of two labels: 1 if equal, else 0; 1 - (a - b)²/range², the range being that
+        of all labels; the Jaccard index.
+    label_sets : array_like of bool, shape (n_sets, n_labels), or LabelSets, optional
+        For ``"sets"``: which labels the set of each code holds.
+    clusters : array_like of int, shape (n_items,), optional
+        Which independent unit each item belongs to.
+    min_items : int, optional
+        Fewest items with three labels for an annotator to be tested; at least 2.
+    least_effect : float, optional
+        Smallest shortfall of agreement that counts, a fraction in (0, 1).
+    false_discovery_rate : float, optional
+        q of Benjamini-Yekutieli over annotators, in (0, 1).
+
+    Returns
+    -------
+    OutlierAnnotators
+        Figures are nan, with a reason, for an annotator with no item that three annotators
+        labelled: of two labels that differ nobody can say whose is odd.
+
+    Raises
+    ------
+    InputError
+        If shapes, codes or settings break a rule above.
+
+    Notes
+    -----
+    The t-test of the paired differences is one-sided; its errors come from clusters where there
+    are any. It compares people with each other: where most are careless, the careful one is odd.
+    Time is O(labels) per item, for ``"sets"`` the square of that; memory is bounded. Reference
+    values in the tests come from plain loops over pairs and from `scipy.stats.ttest_rel`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> truth = np.arange(60) % 3
+    >>> labels = np.stack([truth, truth, truth, (truth + 1) % 3], axis=1)
+    >>> labels[::7, 0] = 0
+    >>> outlier_annotators(labels).outlier.tolist()
+    [False, False, False, True]
+    """
+    check_choice("level", level, PanelLevel)
+    rate = check_fraction("false_discovery_rate", false_discovery_rate)
+    effect = check_fraction("least_effect", least_effect)
+    min_items = check_count("min_items", min_items, minimum=2)
+    matrix = check_humans(labels, numeric=level == "interval")
+    units = check_units(clusters, len(matrix))
+    agreement = _agreement(matrix, level, label_sets)
+    sums = np.zeros((8, matrix.shape[1]))
+    for block in _blocks(matrix, clusters=units):
+        sums += _sum_differences(
+            block,
+            agreement(block),
+            units=None if units is None else units[block.rows],
+            n_annotators=matrix.shape[1],
+        )
+    return _tested(sums, min_items=min_items, effect=effect, rate=rate)
+
+
+def _agreement(
+    labels: NDArray[Any], level: PanelLevel, label_sets: ArrayLike | LabelSets | None
+) -> Callable[[_Block], NDArray[Any]]:
+    """Make what sums, for each label of a block, its agreement with the others of its item."""
+    if level == "nominal":
+        return lambda block: block.count_same() - block.present
+    if level == "interval":
+        low, high = (
+            float(extreme.reduce(labels, axis=None, initial=np.nan))
+            for extreme in (np.fmin, np.fmax)
+        )
+        # halves, since the range of the largest numbers is beyond every float
+        return partial(_of_numbers, low=low, half_range=high / 2 - low / 2)
+    if label_sets is None:
+        msg = "`label_sets` must be given for 'sets', got None."
+        raise InputError(msg)
+    sets = label_sets
+    if not isinstance(sets, LabelSets):
+        sets = LabelSets.from_membership(sets)
+    if int(labels.max(initial=-1)) >= len(sets):
+        msg = f"`label_sets` must hold a set for every code, got {len(sets)}."
+        raise InputError(msg)
+    return partial(_of_sets, words=sets.words)
+
+
+def _of_numbers(block: _Block, *, low: float, half_range: float) -> NDArray[np.float64]:
+    filled = np.where(block.present, block.labels, low)
+    scaled = (filled / 2 - low / 2) / (half_range or 1.0)
+    # around the item's first label: where all are equal, every difference is 0 to the digit
+    first = np.take_along_axis(scaled, block.present.argmax(axis=0)[np.newaxis], axis=0)
+    scaled = (scaled - first) * block.present
+    total, squares = scaled.sum(axis=0), (scaled**2).sum(axis=0)
+    apart = block.n_labels * scaled**2 - 2 * scaled * total + squares
+    return np.where(block.present, block.n_labels - 1 - apart, 0.0)
+
+
+def _of_sets(block: _Block, *, words: NDArray[Any]) -> NDArray[np.float64]:
+    held = words[np.where(block.present, block.labels, 0)]
+    total = np.zeros(block.present.shape)
+    for a, b in combinations(range(len(held)), 2):
+        both, either = intersection_and_union(held[a], held[b])
+        index = np.where(either > 0, both / np.maximum(either, 1), 1.0)
+        index *= block.present[a] & block.present[b]
+        total[a] += index
+        total[b] += index
+    return total
+
+
+def _sum_differences(
+    block: _Block,
+    pairs: NDArray[Any],
+    *,
+    units: NDArray[np.intp] | None,
+    n_annotators: int,
+) -> NDArray[np.float64]:
+    """Sum, per annotator: items, own agreement, that of the others, squared differences.
+
+    Then, with d the differences of a unit (an item, or a cluster) added up and n their number,
+    units, Σd², Σdn and Σn².
+    """
+    used = block.present & (block.n_labels >= 3)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        own = pairs / (block.n_labels - 1)
+        others = (pairs.sum(axis=0) / 2 - pairs) / ((block.n_labels - 1) * (block.n_labels - 2) / 2)
+    who, mine, theirs = block.raters[used], own[used], others[used]
+    difference = mine - theirs
+    sums = [
+        np.bincount(who, weights, n_annotators) for weights in (None, mine, theirs, difference**2)
+    ]
+    if units is None:
+        return np.stack([*sums, sums[0], sums[3], sums[1] - sums[2], sums[0]])
+    place = np.broadcast_to(np.unique(units, return_inverse=True)[1], used.shape)[used]
+    shape = (int(place.max(initial=-1)) + 1, n_annotators)
+    cells = place * n_annotators + who
+    n = np.bincount(cells, minlength=shape[0] * shape[1]).reshape(shape)
+    d = np.bincount(cells, difference, shape[0] * shape[1]).reshape(shape)
+    return np.stack([*sums, *(x.sum(axis=0) for x in (n > 0, d**2, d * n, n**2))])
+
+
+def _tested(
+    sums: NDArray[np.float64], *, min_items: int, effect: float, rate: float
+) -> OutlierAnnotators:
+    n, own, others, item_squares, units, squares, products, sizes = sums
+    with np.errstate(divide="ignore", invalid="ignore"):
+        mean = (own - others) / n
+        variance = above_rounding(squares - 2 * mean * products + mean**2 * sizes, n)
+        item_variance = above_rounding(item_squares - n * mean**2, n)
+        error = np.sqrt(variance * units / (units - 1)) / n
+        certain = np.where(mean < -ROUNDING, 0.0, 1.0)
+        p_value = np.where(error > 0, stdtr(units - 1, mean / error), certain)
+        own, others = own / n, others / n
+    cases = {
+        "no item has three labels": n == 0,
+        f"fewer than {min_items} items with three labels": n < min_items,
+        "fewer than two clusters": units < 2,
+        "the clusters leave no variance to test with": (variance == 0) & (item_variance > 0),
+    }
+    reasons = np.select([*cases.values()], [*cases], default="")
+    p_value = np.where(reasons == "", p_value, np.nan)
+    return OutlierAnnotators(
+        n_items=n.astype(np.int64),
+        agreement=own,
+        agreement_of_others=others,
+        difference=mean,
+        p_value=p_value,
+        outlier=benjamini_yekutieli(p_value, false_discovery_rate=rate) & (mean <= -effect),
+        reasons=tuple(reason or None for reason in reasons.tolist()),
+    )
