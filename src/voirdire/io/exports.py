@@ -31,7 +31,6 @@ from voirdire.records import Dropped
 if TYPE_CHECKING:
     from voirdire.io.declared import Request
     from voirdire.io.files import Source
-    from voirdire.io.rows import Column
 
 __all__ = ["open_labels", "table_of_mapping", "unflattened"]
 
@@ -145,30 +144,25 @@ class _Label(NamedTuple):
 
 def _long_table(found: Iterable[_Label], *, source: str) -> Table:
     """Make a table in long form under our own names."""
-    labels: list[_Label] = []
+    columns: dict[str, list[Any]] = {name: [] for name in _Label._fields[:5]}
     dropped: list[Dropped] = []
     for each in found:
         if each.reason is None:
-            labels.append(each)
-            continue
-        item, rater, question = map(name_text, each[:3])
-        dropped.append(
-            Dropped(
-                reason=each.reason,
-                source=source,
-                line=each.line,
-                item=item,
-                rater=rater,
-                question=question,
+            for values, value in zip(columns.values(), each, strict=False):
+                values.append(value)
+        else:
+            item, rater, question = map(name_text, each[:3])
+            dropped.append(
+                Dropped(
+                    reason=each.reason,
+                    source=source,
+                    line=each.line,
+                    item=item,
+                    rater=rater,
+                    question=question,
+                )
             )
-        )
-    columns: dict[str, Column] = {
-        "question": [each.question for each in labels],
-        "item": [each.item for each in labels],
-        "rater": [each.rater for each in labels],
-        "label": [each.label for each in labels],
-    }
-    lines = [each.line for each in labels]
+    lines = columns.pop("line")
     return _table_of_columns(columns, lines, source=source, dropped=tuple(dropped))
 
 
@@ -189,9 +183,8 @@ def _checked(value: Any, kind: type[dict[Any, Any] | list[Any]], *, name: str, s
     """Check that a JSON value is an object, or a list of objects; nothing at all is empty."""
     if value is None:
         return kind()
-    if not isinstance(value, kind) or not all(
-        isinstance(each, dict) for each in value if kind is list
-    ):
+    is_ours = isinstance(value, kind)
+    if not is_ours or (kind is list and not all(isinstance(each, dict) for each in value)):
         rule = "an object" if kind is dict else "a list of objects"
         message = f"{source}: `{name}` must be {rule}, got {shorten(repr(value))}. "
         raise InputError(message + "Export the file again.")
@@ -437,8 +430,12 @@ def _argilla(
     if not _is_argilla(records):
         rule = "JSON must be a list of records with `responses`"
         _refuse_shape(records, rule, "Export it with `to_json`.", source=source)
-    facts = [_facts(record, source=source) for record in records]
-    keys = {key for each in facts for key, value in each.items() if value is not None}
+    keys = {
+        key
+        for record in records
+        for key, value in _facts(record, source=source).items()
+        if value is not None
+    }
     wanted = request.column_named("item")
     key = next((name for name in ((wanted,) if wanted else _IDS) if name in keys), None)
     if key is None:
@@ -447,18 +444,14 @@ def _argilla(
             'Name it with columns={"item": ...}.'
         )
         raise InputError(message)
-    read = _suggestions if request.role == "judge" else _responses
-    for record, fact, line in zip(records, facts, lines, strict=True):
+    is_judge = request.role == "judge"
+    read = _suggestions if is_judge else _responses
+    for record, line in zip(records, lines, strict=True):
+        item = _facts(record, source=source).get(key)
         for question, label, who, status in read(record, source=source):
-            is_left = status in ("discarded", "draft")
-            yield _Label(
-                fact.get(key),
-                who or request.single_rater if request.role == "judge" else who,
-                question,
-                label,
-                line,
-                reason=f"{status} response" if is_left else None,
-            )
+            rater = who or request.single_rater if is_judge else who
+            reason = f"{status} response" if status in ("discarded", "draft") else None
+            yield _Label(item, rater, question, label, line, reason)
 
 
 def _facts(record: dict[str, Any], *, source: str) -> dict[str, Any]:
