@@ -16,14 +16,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from voirdire._validation import shorten
 from voirdire.errors import InputError, NoDataError
 from voirdire.io.files import DataFile, pairs_of, read_document
-from voirdire.io.rows import Rows, Table, line_numbers, open_table, read_objects, table_of_objects
+from voirdire.io.rows import (
+    Rows,
+    Table,
+    line_numbers,
+    open_table,
+    read_objects,
+    table_of_objects,
+    table_rows,
+)
 from voirdire.io.shapes import ID_COLUMNS
 from voirdire.io.values import Coded, code_names, name_text
 from voirdire.records import Dropped
@@ -37,10 +45,11 @@ __all__ = ["open_labels", "table_of_mapping", "unflattened"]
 
 def open_labels(source: Source, request: Request) -> Table:
     """Open a file of labels in any format."""
-    shape = request.format if request.format in _SHAPES else None
-    written = request.format if shape is None else _SHAPES[shape][0]
-    if shape and isinstance(source, str | Path) and Path(source).suffix in (".jsonl", ".ndjson"):
-        written = "jsonl"
+    shape, written = None, request.format
+    if written in _SHAPES:
+        shape, written = written, "jsonl" if written == "rbr-gold" else "json"
+        if isinstance(source, str | Path) and Path(source).suffix in (".jsonl", ".ndjson"):
+            written = "jsonl"
     file = DataFile(
         source,
         format=written,
@@ -48,84 +57,68 @@ def open_labels(source: Source, request: Request) -> Table:
         encoding=request.encoding,
         sheet=request.sheet,
     )
-    if file.format == "jsonl":
-        return _read_jsonl(file, shape=shape, request=request)
-    if file.format == "json":
-        return _read_json(file, shape=shape, request=request)
+    if file.format in ("json", "jsonl"):
+        return _open_json(file, shape=shape, request=request)
     column = request.column_named("question") or "question"
     only = None if request.question is None else (column, request.question)
     return unflattened(open_table(file, only=only), request)
-
-
-_SHAPES = {
-    "alttest": ("json", "an object of objects"),
-    "label-studio": ("json", "a list of tasks"),
-    "argilla": ("json", "a list of records"),
-    "rbr-gold": ("jsonl", "a list of rows"),
-}
-"""How a shape is written where the file's name does not say JSON Lines, and its top level."""
 
 
 def unflattened(table: Table, request: Request) -> Table:
     """Read Argilla's records out of columns, as its data sets are stored; other tables stay."""
     if not any(name.endswith(".responses.users") for name in table.columns):
         return table
-    rows = table.load(table.columns)
-    cells = zip(*map(list, rows.columns.values()), strict=True)
-    records = [
-        dict(
-            zip(
-                rows.columns,
-                (x.to_list() if hasattr(x, "to_list") else x for x in row),
-                strict=True,
-            )
-        )
-        for row in cells
-    ]
-    found = _argilla(records, rows.lines.to_list(), source=table.source, request=request)
-    return _long_table(found, source=table.source)
+    rows = {line: row for line, row, _ in table_rows(table)}
+    return _long_table(_argilla(list(rows.values()), list(rows), request), source=table.source)
 
 
-def _read_json(file: DataFile, *, shape: str | None, request: Request) -> Table:
-    """Open a JSON file of any of the shapes, one of which may be declared."""
+def _open_json(file: DataFile, *, shape: str | None, request: Request) -> Table:
+    """Open JSON of any of the shapes, one of which may be declared."""
     name = file.name
-    document = read_document(file)
+    if file.format == "jsonl":
+        rows, lines = read_objects(file)
+    else:
+        rows = read_document(file)
+        _check_document(rows, shape=shape, source=name)
+        if isinstance(rows, dict):
+            return table_of_mapping(rows, source=name, request=request)
+        lines = list(range(1, len(rows) + 1))
+    if shape == "label-studio" or (shape is None and _is_label_studio(rows)):
+        return _long_table(_label_studio(rows, request), source=name)
+    if shape == "argilla" or (shape is None and _is_argilla(rows[:1])):
+        return _long_table(_argilla(rows, lines, request), source=name)
+    if shape == "rbr-gold" or (shape is None and _is_gold(rows[:1])):
+        return _long_table(_gold(rows, lines, request, stem=file.stem), source=name)
+    return table_of_objects(rows, lines, source=name)
+
+
+_SHAPES = {
+    "alttest": "an object of objects",
+    "label-studio": "a list of tasks",
+    "argilla": "a list of records",
+    "rbr-gold": "a list of rows",
+}
+"""What stands at the top level of the shapes that may be declared."""
+
+
+def _check_document(document: Any, *, shape: str | None, source: str) -> None:
     if not isinstance(document, dict | list):
-        message = f"{name}: JSON must be an object or a list, got {shorten(repr(document))}. "
+        message = f"{source}: JSON must be an object or a list, got {shorten(repr(document))}. "
         raise InputError(message + 'Write {"annotator": {"item": "label"}}.')
+    kind = type(document).__name__
     if not document:
-        message = f"{name}: must hold at least one label, got an empty {type(document).__name__}."
-        raise NoDataError(f"{message} Add some.")
+        message = f"{source}: must hold at least one label, got an empty {kind}. Add some."
+        raise NoDataError(message)
     if shape is not None and (shape == "alttest") != isinstance(document, dict):
-        message = f"{name}: JSON must be {_SHAPES[shape][1]}, got a {type(document).__name__}. "
-        raise InputError(message + "Leave out `format`.")
-    if isinstance(document, dict):
-        return table_of_mapping(document, source=name, request=request)
-    if shape == "label-studio" or (shape is None and _is_label_studio(document)):
-        return _long_table(_label_studio(document, source=name, request=request), source=name)
+        message = f"{source}: JSON must be {_SHAPES[shape]}, got a {kind}. Leave out `format`."
+        raise InputError(message)
     for number, row in enumerate(document, start=1):
-        if not isinstance(row, dict):
+        if not isinstance(row, dict) and isinstance(document, list):
             message = (
-                f"{name}:{number}: row must be a JSON object, got {shorten(repr(row))}. "
+                f"{source}:{number}: row must be a JSON object, got {shorten(repr(row))}. "
                 'Write {"item": ..., "label": ...}.'
             )
             raise InputError(message)
-    lines = range(1, len(document) + 1)
-    if shape == "argilla" or _is_argilla(document):
-        return _long_table(_argilla(document, lines, source=name, request=request), source=name)
-    return table_of_objects(document, lines, source=name)
-
-
-def _read_jsonl(file: DataFile, *, shape: str | None, request: Request) -> Table:
-    """Open a JSONL file: rows, Argilla's records, or gold rows of the RBR authors."""
-    rows, lines = read_objects(file)
-    if shape == "argilla" or _is_argilla(rows[:1]):
-        found = _argilla(rows, lines, source=file.name, request=request)
-    elif shape == "rbr-gold" or _is_gold(rows[:1]):
-        found = _gold(rows, lines, file=file, request=request)
-    else:
-        return table_of_objects(rows, lines, source=file.name)
-    return _long_table(found, source=file.name)
 
 
 # Rows of nested values ----------------------------------------------------------------------------
@@ -143,25 +136,20 @@ class _Label(NamedTuple):
 
 
 def _long_table(found: Iterable[_Label], *, source: str) -> Table:
-    """Make a table in long form under our own names."""
+    """Make a table in long form under our own names; what the export breaks is said of its file."""
     columns: dict[str, list[Any]] = {name: [] for name in _Label._fields[:5]}
     dropped: list[Dropped] = []
-    for each in found:
-        if each.reason is None:
-            for values, value in zip(columns.values(), each, strict=False):
-                values.append(value)
-        else:
-            item, rater, question = map(name_text, each[:3])
-            dropped.append(
-                Dropped(
-                    reason=each.reason,
-                    source=source,
-                    line=each.line,
-                    item=item,
-                    rater=rater,
-                    question=question,
-                )
-            )
+    try:
+        for each in found:
+            if each.reason is None:
+                for values, value in zip(columns.values(), each, strict=False):
+                    values.append(value)
+            else:
+                names = dict(zip(_Label._fields, map(name_text, each[:3]), strict=False))
+                row = Dropped(reason=each.reason, source=source, line=each.line, **names)
+                dropped.append(row)
+    except InputError as error:
+        raise InputError(f"{source}: {error}") from None
     lines = columns.pop("line")
     return _table_of_columns(columns, lines, source=source, dropped=tuple(dropped))
 
@@ -179,21 +167,20 @@ def _table_of_columns(
     return Table(source=source, columns=tuple(columns), load=load, tabular=False, dropped=dropped)
 
 
-def _checked(value: Any, kind: type[dict[Any, Any] | list[Any]], *, name: str, source: str) -> Any:
+def _checked(value: Any, kind: type[dict[Any, Any] | list[Any]], name: str) -> Any:
     """Check that a JSON value is an object, or a list of objects; nothing at all is empty."""
     if value is None:
         return kind()
     is_ours = isinstance(value, kind)
     if not is_ours or (kind is list and not all(isinstance(each, dict) for each in value)):
         rule = "an object" if kind is dict else "a list of objects"
-        message = f"{source}: `{name}` must be {rule}, got {shorten(repr(value))}. "
-        raise InputError(message + "Export the file again.")
+        message = f"`{name}` must be {rule}, got {shorten(repr(value))}. Export the file again."
+        raise InputError(message)
     return value
 
 
-def _refuse_shape(rows: Sequence[Any], rule: str, way_out: str, *, source: str) -> NoReturn:
-    first = shorten(repr(next(iter(rows), [])))
-    raise InputError(f"{source}: {rule}, got {first}. {way_out}")
+def _first(rows: Sequence[Any]) -> str:
+    return shorten(repr(next(iter(rows), [])))
 
 
 # The alt-test authors' JSON, and dicts ------------------------------------------------------------
@@ -260,7 +247,7 @@ def _is_label_studio(document: Sequence[Any]) -> bool:
     )
 
 
-def _label_studio(tasks: Sequence[Any], *, source: str, request: Request) -> Iterator[_Label]:
+def _label_studio(tasks: Sequence[Any], request: Request) -> Iterator[_Label]:
     """Read tasks: `from_name` is the question, `completed_by` the rater.
 
     A judge's labels are the task's `predictions`, named by their `model_version`. An answer with
@@ -268,27 +255,27 @@ def _label_studio(tasks: Sequence[Any], *, source: str, request: Request) -> Ite
     other side tell too.
     """
     if not _is_label_studio(tasks):
-        rule = "JSON must be a list of tasks with `data` and `annotations`"
-        _refuse_shape(tasks, rule, "Export it from Label Studio as JSON.", source=source)
-    key = _task_key(tasks, source=source, request=request)
+        msg = f"JSON must be a list of tasks with `data` and `annotations`, got {_first(tasks)}. "
+        raise InputError(msg + "Export it from Label Studio as JSON.")
+    key = _task_key(tasks, request)
     sides = ("annotations", "predictions")
     mine, beside = sides if request.role == "annotator" else sides[::-1]
     answers: list[tuple[Any, Any, _Answer]] = []
     for task in tasks:
         item = task["data"].get(key) if key is not None else task.get("id")
-        for answer in _checked(task.get(mine), list, name=mine, source=source):
+        for answer in _checked(task.get(mine), list, mine):
             rater = _rater(answer, request)
             if answer.get("was_cancelled"):
                 yield _Label(item, rater, reason="cancelled annotation")
                 continue
-            found, unread = _results(answer, source=source)
+            found, unread = _results(answer)
             for question, kind in unread:
                 reason = f"Label Studio results of type {kind!r} are not read"
                 yield _Label(item, rater, question, reason=reason)
             answers.append((item, rater, found))
     ours = [found for *_, found in answers]
-    sets = _questions_of_sets([*ours, *_answers_beside(tasks, beside, source)], request)
-    _check_nothing_ticked(ours, sets, source, request)
+    sets = _questions_of_sets([*ours, *_answers_beside(tasks, beside)], request)
+    _check_nothing_ticked(ours, sets, request)
     for item, rater, found in answers:
         yield from _labels_in(found, sets, item=item, rater=rater, request=request)
 
@@ -315,13 +302,13 @@ def _labels_in(
         yield _Label(item, rater, question, label)
 
 
-def _answers_beside(tasks: Sequence[Any], part: str, source: str) -> Iterator[_Answer]:
+def _answers_beside(tasks: Sequence[Any], part: str) -> Iterator[_Answer]:
     """Give the answers of the other side, which tell what is asked; nothing else is taken."""
     for task in tasks:
         given = task.get(part)
         for answer in given if isinstance(given, list) else []:
             if isinstance(answer, dict) and not answer.get("was_cancelled"):
-                yield _results(answer, source=source)[0]
+                yield _results(answer)[0]
 
 
 def _rater(answer: dict[str, Any], request: Request) -> Any:
@@ -331,18 +318,18 @@ def _rater(answer: dict[str, Any], request: Request) -> Any:
     return rater.get("email") or rater.get("id") if isinstance(rater, dict) else rater
 
 
-def _results(answer: dict[str, Any], *, source: str) -> tuple[_Answer, list[tuple[str, Any]]]:
+def _results(answer: dict[str, Any]) -> tuple[_Answer, list[tuple[str, Any]]]:
     """Gather the labels of an answer by question, and the types of results that are not read."""
     found: _Answer = {}
     unread = []
-    for result in _checked(answer.get("result"), list, name="result", source=source):
+    for result in _checked(answer.get("result"), list, "result"):
         question, kind = result.get("from_name"), result.get("type")
         if not isinstance(question, str):  # a relation between regions belongs to no question
             continue
         if kind not in _HELD:
             unread.append((question, kind))
             continue
-        value = _checked(result.get("value"), dict, name="value", source=source).get(_HELD[kind])
+        value = _checked(result.get("value"), dict, "value").get(_HELD[kind])
         labels = value if isinstance(value, list) else [] if value is None else [value]
         if kind == "taxonomy":
             labels = ["/".join(map(str, x)) if isinstance(x, list) else x for x in labels]
@@ -351,9 +338,7 @@ def _results(answer: dict[str, Any], *, source: str) -> tuple[_Answer, list[tupl
     return found, unread
 
 
-def _check_nothing_ticked(
-    answers: Sequence[_Answer], sets: set[str], source: str, request: Request
-) -> None:
+def _check_nothing_ticked(answers: Sequence[_Answer], sets: set[str], request: Request) -> None:
     """Refuse to guess whether an answer with nothing ticked is one."""
     if request.kind is not None:
         return
@@ -363,7 +348,7 @@ def _check_nothing_ticked(
         is_asked = request.question in (None, question)
         if is_asked and types[question] in _SETS and n_blank:
             msg = (
-                f"{source}: `kind` must be given for {shorten(question)!r}, where {n_blank:,} of "
+                f"`kind` must be given for {shorten(question)!r}, where {n_blank:,} of "
                 f"{len(answers):,} answers have nothing ticked. Declare kind='multilabel' if that "
                 "is an answer, kind='choice' if it is none."
             )
@@ -384,7 +369,7 @@ def _questions_of_sets(answers: Iterable[_Answer], request: Request) -> set[str]
     }
 
 
-def _task_key(tasks: Sequence[Any], *, source: str, request: Request) -> str | None:
+def _task_key(tasks: Sequence[Any], request: Request) -> str | None:
     """Find the key of `data` that names items; None where the task's own id does."""
     keys = dict.fromkeys(key for task in tasks for key in task["data"])
     wanted = request.column_named("item")
@@ -393,7 +378,7 @@ def _task_key(tasks: Sequence[Any], *, source: str, request: Request) -> str | N
     if wanted not in keys:
         known = ", ".join(repr(key) for key in keys)
         msg = (
-            f"{source}: `data` must hold the item's key, got {wanted!r} where the keys are "
+            f"`data` must hold the item's key, got {wanted!r} where the keys are "
             f"{shorten(known)}. Correct `columns`."
         )
         raise InputError(msg)
@@ -421,65 +406,60 @@ def _is_argilla(document: Sequence[Any]) -> bool:
 
 
 def _argilla(
-    records: Sequence[Any], lines: Sequence[int | None], *, source: str, request: Request
+    records: Sequence[Any], lines: Sequence[int | None], request: Request
 ) -> Iterator[_Label]:
     """Read records: each response is one label of one user.
 
     A judge's labels are the records' `suggestions`, named by their `agent`.
     """
     if not _is_argilla(records):
-        rule = "JSON must be a list of records with `responses`"
-        _refuse_shape(records, rule, "Export it with `to_json`.", source=source)
-    keys = {
-        key
-        for record in records
-        for key, value in _facts(record, source=source).items()
-        if value is not None
-    }
+        msg = f"JSON must be a list of records with `responses`, got {_first(records)}. "
+        raise InputError(msg + "Export it with `to_json`.")
+    keys = {key for record in records for key, value in _facts(record).items() if value is not None}
     wanted = request.column_named("item")
     key = next((name for name in ((wanted,) if wanted else _IDS) if name in keys), None)
     if key is None:
         message = (
-            f"{source}: records must hold the item's key, got no {wanted or ', '.join(_IDS)}. "
+            f"records must hold the item's key, got no {wanted or ', '.join(_IDS)}. "
             'Name it with columns={"item": ...}.'
         )
         raise InputError(message)
     is_judge = request.role == "judge"
     read = _suggestions if is_judge else _responses
     for record, line in zip(records, lines, strict=True):
-        item = _facts(record, source=source).get(key)
-        for question, label, who, status in read(record, source=source):
+        item = _facts(record).get(key)
+        for question, label, who, status in read(record):
             rater = who or request.single_rater if is_judge else who
             reason = f"{status} response" if status in ("discarded", "draft") else None
             yield _Label(item, rater, question, label, line, reason)
 
 
-def _facts(record: dict[str, Any], *, source: str) -> dict[str, Any]:
+def _facts(record: dict[str, Any]) -> dict[str, Any]:
     """Where an item's id may stand: the record itself, its metadata, its fields."""
-    fields = _checked(record.get("fields"), dict, name="fields", source=source)
-    metadata = _checked(record.get("metadata"), dict, name="metadata", source=source)
+    fields = _checked(record.get("fields"), dict, "fields")
+    metadata = _checked(record.get("metadata"), dict, "metadata")
     return {**fields, **metadata, **record}
 
 
-def _responses(record: dict[str, Any], *, source: str) -> _Given:
+def _responses(record: dict[str, Any]) -> _Given:
     """Read the responses, in any of the three shapes."""
     responses = record.get("responses")
     if isinstance(responses, dict):  # argilla 2
         for question, given in responses.items():
-            for response in _checked(given, list, name="responses", source=source):
+            for response in _checked(given, list, "responses"):
                 yield question, response.get("value"), response.get("user_id"), _status(response)
     elif isinstance(responses, list):  # argilla 1
-        for response in _checked(responses, list, name="responses", source=source):
-            values = _checked(response.get("values"), dict, name="values", source=source)
+        for response in _checked(responses, list, "responses"):
+            values = _checked(response.get("values"), dict, "values")
             # A discarded response may hold no answer at all; it is listed all the same.
             for question, value in (values or {"": None}).items():
                 found = value.get("value") if isinstance(value, dict) else value
                 yield question, found, response.get("user_id"), _status(response)
     else:
-        yield from _flat_responses(record, source=source)
+        yield from _flat_responses(record)
 
 
-def _flat_responses(record: dict[str, Any], *, source: str) -> _Given:
+def _flat_responses(record: dict[str, Any]) -> _Given:
     """Read responses of argilla 2 flattened: lists of values, users and statuses side by side."""
     for key, values in record.items():
         users = record.get(f"{key}.users")
@@ -488,7 +468,7 @@ def _flat_responses(record: dict[str, Any], *, source: str) -> _Given:
         statuses = record.get(f"{key}.status") or [None] * len(users)
         if not isinstance(values, list) or not len(values) == len(users) == len(statuses):
             message = (
-                f"{source}: `{key}` must be as long as its users, got {shorten(repr(values))} "
+                f"`{key}` must be as long as its users, got {shorten(repr(values))} "
                 f"for {len(users)}. Export the file again."
             )
             raise InputError(message)
@@ -501,15 +481,15 @@ def _status(response: dict[str, Any]) -> str | None:
     return status if isinstance(status, str) else None
 
 
-def _suggestions(record: dict[str, Any], *, source: str) -> _Given:
+def _suggestions(record: dict[str, Any]) -> _Given:
     """Read the suggestions, in any of the three shapes."""
     given = record.get("suggestions")
     if isinstance(given, dict):  # argilla 2
         for question, one in given.items():
-            suggestion = _checked(one, dict, name="suggestions", source=source)
+            suggestion = _checked(one, dict, "suggestions")
             yield question, suggestion.get("value"), suggestion.get("agent"), None
     elif isinstance(given, list):  # argilla 1
-        for suggestion in _checked(given, list, name="suggestions", source=source):
+        for suggestion in _checked(given, list, "suggestions"):
             question = suggestion.get("question_name") or ""
             yield question, suggestion.get("value"), suggestion.get("agent"), None
     for key, value in record.items():  # argilla 2, flattened
@@ -535,21 +515,21 @@ def _is_gold(rows: Sequence[dict[str, Any]]) -> bool:
 
 
 def _gold(
-    rows: Sequence[dict[str, Any]], lines: Sequence[int], *, file: DataFile, request: Request
+    rows: Sequence[dict[str, Any]], lines: Sequence[int], request: Request, *, stem: str
 ) -> Iterator[_Label]:
     """Read gold rows: each proposition is a question, labelled by one rater.
 
     An item without an id is called ``STEM:LINE``, as `stream_items` calls it.
     """
     if not _is_gold(rows):
-        rule = "rows must hold `propositions` beside a `completion`"
-        _refuse_shape(rows, rule, "Leave out `format`.", source=file.name)
+        msg = f"rows must hold `propositions` beside a `completion`, got {_first(rows)}. "
+        raise InputError(msg + "Leave out `format`.")
     wanted = request.column_named("item")
     keys = ID_COLUMNS if wanted is None else (wanted,)
     rater = request.rater_name or _GOLD_RATER
     for row, line in zip(rows, lines, strict=True):
         name = next((row[key] for key in keys if row.get(key) is not None), None)
-        item = f"{file.stem}:{line}" if name_text(name) is None else name
+        item = f"{stem}:{line}" if name_text(name) is None else name
         propositions = row.get("propositions")
         if isinstance(propositions, dict):
             for theirs, label in propositions.items():
