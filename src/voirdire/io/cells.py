@@ -7,7 +7,6 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -23,7 +22,7 @@ from voirdire.records import Failure
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["CellReader", "Word", "check_sorts", "find_kind", "label_text", "unfold_choices"]
+__all__ = ["CellReader", "Unreadable", "check_sorts", "find_kind", "label_text", "unfold_choices"]
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?|nan|[+-]?inf(inity)?", re.A | re.I)
 """What tables read as a number too: no underscores, no other digits."""
@@ -164,20 +163,14 @@ def _refuse_several(words: Iterable[str], separator: str, *, what: str) -> None:
 # One cell -----------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Word:
-    """A cell, read: its label, or the reason why it has none.
+class Unreadable(Failure):
+    """Why a cell holds something that is no label."""
 
-    `is_unknown` tells what cannot be read from what is no answer.
-    """
-
-    label: Any = None
-    reason: str | None = None
-    is_unknown: bool = False
+    __slots__ = ()
 
 
-_MISSING = Word(reason="missing label")
-_CANT_TELL = Word(reason="can't tell")
+_MISSING = Failure(reason="missing label")
+_CANT_TELL = Failure(reason="can't tell")
 _RULES: dict[QuestionKind, str] = {
     "boolean": "true or false (yes/no, 1/0, 是/否)",
     "choice": "one label",
@@ -211,68 +204,65 @@ class CellReader:
         self._known: dict[Any, None] = {}
         self._known = dict.fromkeys(map(self._declared, labels or ()))
 
-    def read(self, raw: Any) -> Word:
-        """Read one value."""
-        if isinstance(raw, Failure):
-            return Word(reason=raw.reason)
-        word = self._read(raw)
-        if word.reason is not None or not self._known:
-            return word
-        labels = word.label if self.kind == "multilabel" else {word.label}
-        if labels <= self._known.keys():
-            return word
-        shown = [shorten(repr(label), width=24) for label in self._known]
+    def read(self, raw: Any) -> Any:
+        """Read one value: its label, or a Failure that says why it has none."""
+        label = raw if isinstance(raw, Failure) else self._read(raw)
+        if isinstance(label, Failure) or not self._known:
+            return label
+        is_set = self.kind == "multilabel"
+        if (label if is_set else {label}) <= self._known.keys():
+            return label
+        shown = [shorten(repr(known), width=24) for known in self._known]
         more = len(shown) - _MOST_SHOWN
         rest = f" and {more} more" if more > 0 else ""
-        ruled = "some of" if self.kind == "multilabel" else "one of"
-        return _unknown(raw, f"{ruled} {', '.join(shown[:_MOST_SHOWN])}{rest}")
+        ruled = "some of" if is_set else "one of"
+        return _unreadable(raw, f"{ruled} {', '.join(shown[:_MOST_SHOWN])}{rest}")
 
-    def read_probability(self, raw: Any, *, threshold: float) -> Word:
+    def read_probability(self, raw: Any, *, threshold: float) -> bool | Failure:
         """Read a probability as whether it reaches the threshold."""
-        number = _number_in(raw)
-        if number is None or not 0 <= number <= 1:
-            return _unknown(raw, "a probability in [0, 1]")
-        return Word(label=number >= threshold)
+        number = float(raw) if _NUMBER.fullmatch(raw.strip()) else math.nan
+        return (
+            number >= threshold if 0 <= number <= 1 else _unreadable(raw, "a probability in [0, 1]")
+        )
 
     def _declared(self, label: Any) -> Any:
         value = plain_value(label)
         if self.kind == "multilabel":
             value = [value] if isinstance(value, str | int | float) else None
-        word = self._read(value)
-        if word is _CANT_TELL:
+        found = self._read(value)
+        if found is _CANT_TELL:
             return label
-        if word.reason is not None:
+        if isinstance(found, Failure):
             msg = f"`labels` must fit a {self.kind} question, got {shorten(label)!r}."
             raise InputError(msg)
-        return next(iter(word.label)) if self.kind == "multilabel" else word.label
+        return next(iter(found)) if self.kind == "multilabel" else found
 
-    def _read(self, raw: Any) -> Word:
+    def _read(self, raw: Any) -> Any:
         if isinstance(raw, AbstractSet | list | tuple):
-            return self._read_set(raw)
+            return self._read_set(raw, raw)
         text = (name_text(raw) or "").strip()
         if not text or text in self._missing:
             is_empty = isinstance(raw, str) and not text and "" not in self._missing
-            is_set = is_empty and self.kind == "multilabel"
-            return Word(label=frozenset()) if is_set else _MISSING
-        if self._is_cannot_tell(text, raw):
+            return frozenset() if is_empty and self.kind == "multilabel" else _MISSING
+        if _is_cannot_tell(text) and raw not in self._known:
             return _CANT_TELL
         if self.kind == "multilabel":
             return self._read_set(self._parts(text) if isinstance(raw, str) else None, raw)
         if not isinstance(raw, str | bool) and not _is_finite(raw):
-            return self._unknown(raw)
+            return self._unreadable(raw)
         if self.kind in ("choice", "text"):
-            return Word(label=raw if isinstance(raw, str) else text)
+            return raw if isinstance(raw, str) else text
         if self.kind == "scale":
             return self._read_number(text, raw)
-        word = (_TRUTHS if self.kind == "boolean" else _SIDES).get(text.casefold())
-        return self._unknown(raw) if word is None else Word(label=word)
+        answers: dict[str, Any] = _TRUTHS if self.kind == "boolean" else _SIDES
+        return answers.get(text.casefold(), self._unreadable(raw))
 
-    def _read_number(self, text: str, raw: Any) -> Word:
+    def _read_number(self, text: str, raw: Any) -> float | Failure:
         number = float(text) if _NUMBER.fullmatch(text) else math.inf
         if math.isinf(number):
-            return self._unknown(raw)
+            return self._unreadable(raw)
         is_nothing = math.isnan(number) or name_text(number) in self._missing
-        return _MISSING if is_nothing else Word(label=number)
+        return _MISSING if is_nothing else number
 
     def _parts(self, text: str) -> list[Any] | None:
         found = _json_labels(text)
@@ -280,29 +270,26 @@ class CellReader:
             found = [piece for part in text.split(self._separator) if (piece := part.strip())]
         return found
 
-    def _read_set(self, values: Iterable[Any] | None, raw: Any = None) -> Word:
-        found = None if values is None else [plain_value(label) for label in values]
-        if found is None or None in found or self.kind != "multilabel":
-            return self._unknown(values if raw is None else raw)
+    def _read_set(self, values: Iterable[Any] | None, raw: Any) -> frozenset[str] | Failure:
+        found = [None] if values is None else [plain_value(label) for label in values]
+        if None in found or self.kind != "multilabel":
+            return self._unreadable(raw)
         labels = frozenset(str(name_text(label) or label) for label in found)
         alone = next(iter(labels)) if len(labels) == 1 else ""
-        return _CANT_TELL if self._is_cannot_tell(alone, alone) else Word(label=labels)
+        is_none = _is_cannot_tell(alone) and alone not in self._known
+        return _CANT_TELL if is_none else labels
 
-    def _is_cannot_tell(self, text: str, raw: Any) -> bool:
-        return _is_cannot_tell(text) and raw not in self._known
-
-    def _unknown(self, raw: Any) -> Word:
+    def _unreadable(self, raw: Any) -> Unreadable:
         if self.kind == "multilabel" and isinstance(raw, str) and self._separator is None:
             way_out = '; write ["a", "b"], or declare separator="|"'
-            return _unknown(raw, "a JSON array of labels", way_out)
-        return _unknown(raw, _RULES[self.kind])
+            return _unreadable(raw, "a JSON array of labels", way_out)
+        return _unreadable(raw, _RULES[self.kind])
 
 
-def _unknown(raw: Any, rule: str, way_out: str = "") -> Word:
+def _unreadable(raw: Any, rule: str, way_out: str = "") -> Unreadable:
     is_plain = isinstance(raw, int | float | list | AbstractSet)
     text = raw if isinstance(raw, str) else (is_plain and name_text(raw)) or repr(raw)
-    reason = f"unknown label: must be {rule}, got {shorten(text)!r}{way_out}"
-    return Word(reason=reason, is_unknown=True)
+    return Unreadable(reason=f"unknown label: must be {rule}, got {shorten(text)!r}{way_out}")
 
 
 def _is_cannot_tell(text: str) -> bool:
@@ -314,15 +301,6 @@ def _is_finite(raw: Any) -> bool:
         return isinstance(raw, int | float) and math.isfinite(raw)
     except OverflowError:
         return False
-
-
-def _number_in(raw: Any) -> float | None:
-    if isinstance(raw, bool) or not isinstance(raw, int | float | str):
-        return None
-    if isinstance(raw, str) and not _NUMBER.fullmatch(raw.strip()):
-        return None
-    number = float(raw)
-    return number if math.isfinite(number) else None
 
 
 # Sets in one cell ---------------------------------------------------------------------------------

@@ -112,8 +112,8 @@ def _check_document(document: Any, *, shape: str | None, source: str) -> None:
     if shape is not None and (shape == "alttest") != isinstance(document, dict):
         message = f"{source}: JSON must be {_SHAPES[shape]}, got a {kind}. Leave out `format`."
         raise InputError(message)
-    for number, row in enumerate(document, start=1):
-        if not isinstance(row, dict) and isinstance(document, list):
+    for number, row in enumerate(document if isinstance(document, list) else (), start=1):
+        if not isinstance(row, dict):
             message = (
                 f"{source}:{number}: row must be a JSON object, got {shorten(repr(row))}. "
                 'Write {"item": ..., "label": ...}.'

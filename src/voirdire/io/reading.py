@@ -17,7 +17,7 @@ import numpy as np
 
 from voirdire._validation import shorten
 from voirdire.errors import InputError, NoDataError
-from voirdire.io.cells import CellReader, check_sorts, find_kind, unfold_choices
+from voirdire.io.cells import CellReader, Unreadable, check_sorts, find_kind, unfold_choices
 from voirdire.io.declared import LabelSource, Reading, ReadingFields, Request, Role
 from voirdire.io.exports import open_labels, table_of_mapping, unflattened
 from voirdire.io.files import place
@@ -31,7 +31,7 @@ from voirdire.io.labels import (
 )
 from voirdire.io.rows import open_frame
 from voirdire.io.values import Coded, code_names, code_values, is_unnamed, refuse_column
-from voirdire.records import Dropped
+from voirdire.records import Dropped, Failure
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -203,6 +203,14 @@ class _Cells(LabelTable):
         """Tell where an optional column says something."""
         column = getattr(self, name)
         return np.zeros(len(self), np.bool_) if column is None else column.codes >= 0
+
+    def place_of(self, row: int) -> str:
+        """Say where the label of a row stands."""
+        source, column = self.source.values[0], self.column.value(row)
+        if column is not None:
+            return place(source, line=int(self.lines[row]) or None, column=column)
+        item, rater = self.item.value(row), self.rater.value(row)
+        return f"{source}: the label of item {shorten(item)!r} by {shorten(rater)!r}"
 
     def drop(self, row: int, *, reason: str) -> Dropped:
         """Say of a row that it is set aside."""
@@ -415,10 +423,10 @@ class _Reader:
         flags: dict[str, NDArray[np.int32]] = {}
         for name in self.layout.hot:
             coded = code_values(rows.columns[name])
-            words = [reader.read(value) for value in coded.values]
-            code = next((code for code, word in enumerate(words) if word.is_unknown), None)
+            found = [reader.read(value) for value in coded.values]
+            code = next((n for n, each in enumerate(found) if isinstance(each, Unreadable)), None)
             if code is None:
-                truths = [-1 if word.reason else int(word.label) for word in words]
+                truths = [-1 if isinstance(each, Failure) else int(each) for each in found]
                 flags[name] = np.array([*truths, -1], np.int32)[coded.codes]
             elif name in (self.request.labels or (name,)):
                 line = rows.lines[coded.first_row(code)]
@@ -560,7 +568,13 @@ class _Reader:
     def _read(self, cells: _Cells) -> _Cells:
         """Read every label; what is none is set aside, or a judge's failure."""
         request, table = self.request, self.table
-        self._check_sorts(cells)
+        check_sorts(
+            cells.label,
+            cells.kind,
+            where=cells.place_of,
+            one_question="question" not in self.layout.columns or request.question is not None,
+            missing=request.missing,
+        )
         reader = CellReader(
             cells.kind,
             labels=request.labels,
@@ -568,22 +582,20 @@ class _Reader:
             missing=request.missing,
         )
         raw = cells.label
-        words = [reader.read(value) for value in raw.values]
+        found = [reader.read(value) for value in raw.values]
         if cells.probability is not None:
             cut = _DEFAULT_THRESHOLD if request.threshold is None else request.threshold
             raw = raw.under(cells.probability)
             stated = cells.probability.values
-            words += [reader.read_probability(value, threshold=cut) for value in stated]
-        words.append(reader.read("" if table.blank_is_null and not self.layout.hot else None))
+            found += [reader.read_probability(value, threshold=cut) for value in stated]
+        nothing = reader.read("" if table.blank_is_null and not self.layout.hot else None)
         cells = replace(cells, label=raw)
-
-        def recoded(values: list[Any]) -> Coded:
-            return raw.recode(values[:-1], nothing=values[-1])
-
-        label = recoded([word.label for word in words])
-        reason = recoded([word.reason for word in words])
+        label = raw.recode([_label_in(each) for each in found], nothing=_label_in(nothing))
+        reason = raw.recode([_reason_in(each) for each in found], nothing=_reason_in(nothing))
         is_lost = reason.codes >= 0
-        is_unknown = np.array([word.is_unknown for word in words])[raw.codes]
+        is_unknown = np.array([isinstance(each, Unreadable) for each in (*found, nothing)])[
+            raw.codes
+        ]
         is_unknown &= cells.failure.codes < 0
         listed = is_unknown if self.is_judge else is_lost & ~self._is_blank(cells)
         drops = [
@@ -600,22 +612,6 @@ class _Reader:
             failure=failure.recode(failure.values),
             thresholds=_thresholds(cells),
             fingerprints=self._fingerprints(cells),
-        )
-
-    def _check_sorts(self, cells: _Cells) -> None:
-        source = self.table.source
-
-        def where(row: int) -> str:
-            if self.table.tabular:
-                line = int(cells.lines[row]) or None
-                return place(source, line=line, column=cells.column.value(row))
-            item, rater = cells.item.value(row), cells.rater.value(row)
-            return f"{source}: the label of item {shorten(item)!r} by {shorten(rater)!r}"
-
-        one_question = "question" not in self.layout.columns or self.request.question is not None
-        missing = self.request.missing
-        check_sorts(
-            cells.label, cells.kind, where=where, one_question=one_question, missing=missing
         )
 
     def _check_readable(
@@ -675,6 +671,14 @@ class _Reader:
             words = label_words(cells.label)
             check_spellings(words, what=f"{source}: labels", way_out=way_out)
         return cells
+
+
+def _label_in(found: Any) -> Any:
+    return None if isinstance(found, Failure) else found
+
+
+def _reason_in(found: Any) -> str | None:
+    return found.reason if isinstance(found, Failure) else None
 
 
 def _present(**columns: str | None) -> dict[str, str]:
