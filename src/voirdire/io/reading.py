@@ -458,8 +458,11 @@ class _Reader:
                 names = ", ".join(repr(shorten(rater)) for rater in sorted(known)[:_MOST_NAMES])
                 msg = f"{self.table.source}: column `{column}` must hold {name!r}, got {names}. "
                 raise InputError(msg + self._correct_raters())
-        wanted = [*map(self.request.is_wanted, cells.rater.values)]
-        return cells if all(wanted) else cells.where(np.array([*wanted, False])[cells.rater.codes])
+        wanted = [name if self.request.is_wanted(name) else None for name in cells.rater.values]
+        if None not in wanted:
+            return cells
+        cells = replace(cells, rater=cells.rater.recode(wanted))
+        return cells.where(cells.rater.codes >= 0)
 
     def _only_asked(self, cells: _Cells) -> _Cells:
         """Keep the rows of the question that the caller asked for, if there are questions."""
