@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -124,11 +125,10 @@ def find_kind(values: Iterable[Any], *, what: str, missing: Sequence[str] = ()) 
         return "boolean"
     numbers = [word for word in words if _NUMBER.fullmatch(word)]
     if len(numbers) * 2 > len(words):
-        msg = (
+        raise InputError(
             f"`kind` must be given for {what} that are numbers, such as {numbers[0]!r}. Declare "
             "kind='scale' if they measure something, kind='choice' if they are names."
         )
-        raise InputError(msg)
     if words and all(_json_labels(word) is not None for word in words):
         return "multilabel"
     for separator in _SEPARATORS:
@@ -152,12 +152,11 @@ def _refuse_several(words: Iterable[str], separator: str, *, what: str) -> None:
     n_words = Counter(part for each in parts.values() for part in set(each))
     for word, each in parts.items():
         if len(each) > 1 and all(each) and any(n_words[part] > 1 for part in each):
-            msg = (
+            raise InputError(
                 f"`kind` must be given for {what} that look like several in one cell, such as "
                 f"{shorten(word)!r}. Declare kind='multilabel' with separator={separator!r}, or "
                 "kind='choice' if each is one label."
             )
-            raise InputError(msg)
 
 
 # One cell -----------------------------------------------------------------------------------------
@@ -183,6 +182,7 @@ _SIDES = {"a": "A", "b": "B", "tie": "tie"}
 _TRUTHS = dict.fromkeys(TRUE_WORDS, True) | dict.fromkeys(FALSE_WORDS, False)
 
 
+@dataclass(eq=False)
 class CellReader:
     """Reads the distinct cells of one kind of question.
 
@@ -190,19 +190,14 @@ class CellReader:
     `missing` are words for no answer.
     """
 
-    def __init__(
-        self,
-        kind: QuestionKind,
-        *,
-        labels: Iterable[Any] | None = None,
-        separator: str | None = None,
-        missing: Sequence[str] = (),
-    ) -> None:
-        self.kind = kind
-        self._separator = separator
-        self._missing = set(missing)
+    kind: QuestionKind
+    labels: Iterable[Any] = ()
+    separator: str | None = None
+    missing: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
         self._known: dict[Any, None] = {}
-        self._known = dict.fromkeys(map(self._declared, labels or ()))
+        self._known = dict.fromkeys(map(self._declared, self.labels))
 
     def read(self, raw: Any) -> Any:
         """Read one value: its label, or a Failure that says why it has none."""
@@ -241,8 +236,8 @@ class CellReader:
         if isinstance(raw, AbstractSet | list | tuple):
             return self._read_set(raw, raw)
         text = (name_text(raw) or "").strip()
-        if not text or text in self._missing:
-            is_empty = isinstance(raw, str) and not text and "" not in self._missing
+        if not text or text in self.missing:
+            is_empty = isinstance(raw, str) and not text and "" not in self.missing
             return frozenset() if is_empty and self.kind == "multilabel" else _MISSING
         if _is_cannot_tell(text) and raw not in self._known:
             return _CANT_TELL
@@ -261,13 +256,13 @@ class CellReader:
         number = float(text) if _NUMBER.fullmatch(text) else math.inf
         if math.isinf(number):
             return self._unreadable(raw)
-        is_nothing = math.isnan(number) or name_text(number) in self._missing
+        is_nothing = math.isnan(number) or name_text(number) in self.missing
         return _MISSING if is_nothing else number
 
     def _parts(self, text: str) -> list[Any] | None:
         found = _json_labels(text)
-        if found is None and self._separator is not None:
-            found = [piece for part in text.split(self._separator) if (piece := part.strip())]
+        if found is None and self.separator is not None:
+            found = [piece for part in text.split(self.separator) if (piece := part.strip())]
         return found
 
     def _read_set(self, values: Iterable[Any] | None, raw: Any) -> frozenset[str] | Failure:
@@ -280,7 +275,7 @@ class CellReader:
         return _CANT_TELL if is_none else labels
 
     def _unreadable(self, raw: Any) -> Unreadable:
-        if self.kind == "multilabel" and isinstance(raw, str) and self._separator is None:
+        if self.kind == "multilabel" and isinstance(raw, str) and self.separator is None:
             way_out = '; write ["a", "b"], or declare separator="|"'
             return _unreadable(raw, "a JSON array of labels", way_out)
         return _unreadable(raw, _RULES[self.kind])

@@ -138,11 +138,10 @@ class Reading:
         for ours in self.columns or {}:
             if ours not in _CONCEPTS:
                 options = ", ".join(map(repr, _CONCEPTS))
-                message = (
+                raise InputError(
                     f"`columns` must map our names to the table's, got the key {ours!r}. "
                     f"Use one of {options}."
                 )
-                raise InputError(message)
 
 
 class ReadingFields(TypedDict, total=False):
@@ -182,11 +181,10 @@ class Request(Reading):
         for ours in columns:
             first = seen.setdefault(_CONCEPTS[ours], ours)
             if first != ours:
-                message = (
+                raise InputError(
                     f"`columns` must name each column once, got {first!r} and {ours!r}. "
                     "Keep one of them."
                 )
-                raise InputError(message)
         object.__setattr__(self, "columns", columns)
 
     @property
@@ -225,22 +223,20 @@ def _check_words(name: str, words: Sequence[str] | None) -> None:
         message = f"`{name}` must be a sequence of text, got {words!r}. Write {name}=[...]."
         raise InputError(message)
     if name != "missing" and (not words or len(set(words)) < len(words)):
-        message = (
+        raise InputError(
             f"`{name}` must name at least one column, each once, got {list(words)!r}. "
             "Leave it out to take every other column."
         )
-        raise InputError(message)
 
 
 def _checked_labels(
     labels: Sequence[Any], *, kind: QuestionKind | None
 ) -> Sequence[str] | Sequence[float]:
     if isinstance(labels, str) or len(labels) == 0:
-        message = (
+        raise InputError(
             f"`labels` must be a sequence of at least one label, got {labels!r}. "
             "Leave it out to accept every label."
         )
-        raise InputError(message)
     return [_number(label) for label in labels] if kind == "scale" else labels
 
 
@@ -249,8 +245,7 @@ def _number(label: Any) -> float:
         number = float(label)
         if math.isfinite(number) and not isinstance(label, bool):
             return number
-    message = (
+    raise InputError(
         f"`labels` must be finite numbers under kind 'scale', got {label!r}. "
         "Declare kind='choice' for words."
     )
-    raise InputError(message)

@@ -114,11 +114,10 @@ def _check_document(document: Any, *, shape: str | None, source: str) -> None:
         raise InputError(message)
     for number, row in enumerate(document if isinstance(document, list) else (), start=1):
         if not isinstance(row, dict):
-            message = (
+            raise InputError(
                 f"{source}:{number}: row must be a JSON object, got {shorten(repr(row))}. "
                 'Write {"item": ..., "label": ...}.'
             )
-            raise InputError(message)
 
 
 # Rows of nested values ----------------------------------------------------------------------------
@@ -347,12 +346,11 @@ def _check_nothing_ticked(answers: Sequence[_Answer], sets: set[str], request: R
         n_blank = sum(not (question in answer and answer[question][1]) for answer in answers)
         is_asked = request.question in (None, question)
         if is_asked and types[question] in _SETS and n_blank:
-            msg = (
+            raise InputError(
                 f"`kind` must be given for {shorten(question)!r}, where {n_blank:,} of "
                 f"{len(answers):,} answers have nothing ticked. Declare kind='multilabel' if that "
                 "is an answer, kind='choice' if it is none."
             )
-            raise InputError(msg)
 
 
 def _questions_of_sets(answers: Iterable[_Answer], request: Request) -> set[str]:
@@ -377,11 +375,10 @@ def _task_key(tasks: Sequence[Any], request: Request) -> str | None:
         return next((name for name in ("item", "id") if name in keys), None)
     if wanted not in keys:
         known = ", ".join(repr(key) for key in keys)
-        msg = (
+        raise InputError(
             f"`data` must hold the item's key, got {wanted!r} where the keys are "
             f"{shorten(known)}. Correct `columns`."
         )
-        raise InputError(msg)
     return wanted
 
 
@@ -419,11 +416,10 @@ def _argilla(
     wanted = request.column_named("item")
     key = next((name for name in ((wanted,) if wanted else _IDS) if name in keys), None)
     if key is None:
-        message = (
+        raise InputError(
             f"records must hold the item's key, got no {wanted or ', '.join(_IDS)}. "
             'Name it with columns={"item": ...}.'
         )
-        raise InputError(message)
     is_judge = request.role == "judge"
     read = _suggestions if is_judge else _responses
     for record, line in zip(records, lines, strict=True):
@@ -467,11 +463,10 @@ def _flat_responses(record: dict[str, Any]) -> _Given:
             continue
         statuses = record.get(f"{key}.status") or [None] * len(users)
         if not isinstance(values, list) or not len(values) == len(users) == len(statuses):
-            message = (
+            raise InputError(
                 f"`{key}` must be as long as its users, got {shorten(repr(values))} "
                 f"for {len(users)}. Export the file again."
             )
-            raise InputError(message)
         for value, user, status in zip(values, users, statuses, strict=True):
             yield key.removesuffix(".responses"), value, user, status
 

@@ -169,11 +169,10 @@ def check_spellings(names: Iterable[str], *, what: str, way_out: str) -> None:
     for name in names:
         first = known.setdefault(fold(name), name)
         if first != name:
-            msg = (
+            raise InputError(
                 f"{what} must be written alike, got {shorten(first)!r} and {shorten(name)!r}. "
                 f"{way_out}"
             )
-            raise InputError(msg)
 
 
 def label_words(label: Coded) -> list[str]:
@@ -223,11 +222,10 @@ def join_tables(tables: Iterable[LabelTable]) -> LabelTable:
         raise InputError(msg)
     kinds = sorted({table.kind for table in listed})
     if len(kinds) > 1:
-        msg = (
+        raise InputError(
             f"`tables` must be of one kind of question, got {kinds!r}. "
             "Examine the kinds one after the other."
         )
-        raise InputError(msg)
     if len(listed) == 1:
         return listed[0]
     _refuse_mixed_runs(listed)
@@ -270,12 +268,11 @@ def _refuse_mixed_runs(tables: Sequence[LabelTable]) -> None:
         found = {*table.fingerprints[rater]}
         first, known = seen.setdefault((rater, question), (_source(table), found))
         if not found & known:
-            msg = (
+            raise InputError(
                 f"verdicts by {shorten(rater)!r} on {shorten(question)!r} must be of one run with "
                 f"one fingerprint, got others in {_source(table)} than in {first}. Name the judge "
                 "of each run differently."
             )
-            raise InputError(msg)
         known |= found
 
 
@@ -352,10 +349,9 @@ def _refuse_contradiction(table: LabelTable, first: int, second: int) -> None:
         failure = table.failure.value(row)
         return repr(drop.value) if failure is None else f"a failure ({shorten(failure)})"
 
-    msg = (
+    raise InputError(
         f"{place(other.source, line=other.line)}: `label` must be given once per question, item "
         f"and rater, got {shown(second, other)} after {shown(first, one)} in "
         f"{place(one.source, line=one.line)} (question {shorten(other.question or '')!r}, item "
         f"{shorten(other.item or '')!r}, rater {shorten(other.rater or '')!r}). Keep one of them."
     )
-    raise InputError(msg)

@@ -155,17 +155,15 @@ def _other_columns(table: Table, key: str, columns: Sequence[str] | None) -> lis
         if name not in table.columns:
             refuse_column(table, name, way_out="Name one of these.")
         if name == ITEM:
-            message = (
+            raise InputError(
                 f"{table.source}: column `{ITEM}` must hold the items where it exists, "
                 f"got {shorten(key)!r} for them. Rename one of the two, or leave it out."
             )
-            raise InputError(message)
         if not is_unicode(name):
-            message = (
+            raise InputError(
                 f"{table.source}: columns must have names of Unicode text, got "
                 f"{shorten(ascii(name))}. Write the character itself."
             )
-            raise InputError(message)
     return chosen
 
 
@@ -200,11 +198,10 @@ def _one_per_item(frame: pl.DataFrame, *, column: str, source: str) -> pl.Series
         row = again.row(0, named=True)
         first = known.filter(pl.col("item") == row["item"]).row(0, named=True)
         value, earlier = (shorten(repr(each["value"])) for each in (row, first))
-        message = (
+        raise InputError(
             f"{place(source, line=row['line'], column=shorten(column))} must be one value per "
             f"item, got {value} after {earlier} in line {first['line']} for item "
             f"{shorten(row['item'])!r}. Keep one of them."
         )
-        raise InputError(message)
     first_value = pl.col("value").drop_nulls().first()
     return frame.group_by("item", maintain_order=True).agg(first_value)["value"]

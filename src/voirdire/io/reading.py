@@ -322,12 +322,8 @@ class _Reader:
         if not self.is_judge or request.kind not in _OF_THRESHOLDS:
             return found
         is_asked = request.column_named("probability") is not None
-        if (
-            label is not None
-            and request.threshold is None
-            and not is_asked
-            and {"probability", "threshold"} <= set(columns)
-        ):
+        has_threshold = label is not None and {"probability", "threshold"} <= set(columns)
+        if has_threshold and request.threshold is None and not is_asked:
             return found | {"threshold": "threshold"}
         if request.kind == "choice" or (request.column_named("label") and not is_asked):
             return found
@@ -354,11 +350,10 @@ class _Reader:
             if self.is_judge
             else "Name the file of labels that people gave them."
         )
-        msg = (
+        raise InputError(
             f"{self.table.source}: must hold labels, got columns {', '.join(sorted(found))}, which "
             f"look like items to be judged. {way_out}"
         )
-        raise InputError(msg)
 
     def _refuse_missing(self, name: str, *, way_out: str | None = None) -> NoReturn:
         columns = self.table.columns
@@ -398,11 +393,10 @@ class _Reader:
                 raw = unfold_choices(raw, missing=request.missing)
         else:
             raw = Coded.constant(None, len(lines))
-        nothing = Coded.constant(None, len(lines))
         column = layout.columns.get("probability") or layout.columns.get("label")
         coded.setdefault("rater", Coded.constant(request.single_rater, len(lines)))
         coded.setdefault("column", Coded.constant(column if table.tabular else None, len(lines)))
-        failure = coded.pop("failure", nothing)
+        failure = coded.pop("failure", Coded.constant(None, len(lines)))
         return _Cells(
             kind=request.kind or "text",
             label=raw,
@@ -430,12 +424,11 @@ class _Reader:
                 flags[name] = np.array([*truths, -1], np.int32)[coded.codes]
             elif name in (self.request.labels or (name,)):
                 line = rows.lines[coded.first_row(code)]
-                msg = (
+                raise InputError(
                     f"{place(self.table.source, line=line, column=name)} must hold 0 or 1 where "
                     f"every label has a column, got {shorten(repr(coded.values[code]))}. Name the "
                     'labels with labels=[...], or their one column with columns={"label": ...}.'
                 )
-                raise InputError(msg)
         if not flags:
             self._refuse_missing("label")
         matrix = np.stack(list(flags.values()), axis=1)
@@ -474,11 +467,10 @@ class _Reader:
             self._refuse_nothing("none")
         if asked not in values:
             names = ", ".join(shorten(repr(name)) for name in values[:_MOST_NAMES])
-            msg = (
+            raise NoDataError(
                 f"{self.table.source}: column `{column}` must hold the question asked for, got "
                 f"{asked!r}. Ask for one of {names}."
             )
-            raise NoDataError(msg)
         return cells.where(cells.question.codes == values.index(asked))
 
     def _only_propositions(self, cells: _Cells) -> _Cells:
@@ -562,11 +554,10 @@ class _Reader:
         others = [name for name in raters if name not in strange] or list(raters)
         shown = ", ".join(f"`{shorten(name)}`" for name in strange[:_MOST_NAMES])
         paste = " ".join(f"{flag} {shlex.quote(shorten(name))}" for name in others[:_MOST_NAMES])
-        msg = (
+        raise InputError(
             f"{self.table.source}: every column that is not declared must be a rater, got {shown}, "
             f"which has no label in common with any other column. Name the raters: {paste}"
         )
-        raise InputError(msg)
 
     def _read(self, cells: _Cells) -> _Cells:
         """Read every label; what is none is set aside, or a judge's failure."""
@@ -578,12 +569,7 @@ class _Reader:
             one_question="question" not in self.layout.columns or request.question is not None,
             missing=request.missing,
         )
-        reader = CellReader(
-            cells.kind,
-            labels=request.labels,
-            separator=request.separator,
-            missing=request.missing,
-        )
+        reader = CellReader(cells.kind, request.labels or (), request.separator, request.missing)
         raw = cells.label
         found = [reader.read(value) for value in raw.values]
         if cells.probability is not None:
@@ -596,15 +582,13 @@ class _Reader:
         label = raw.recode([_label_in(each) for each in found], nothing=_label_in(nothing))
         reason = raw.recode([_reason_in(each) for each in found], nothing=_reason_in(nothing))
         is_lost = reason.codes >= 0
-        is_unknown = np.array([isinstance(each, Unreadable) for each in (*found, nothing)])[
-            raw.codes
-        ]
-        is_unknown &= cells.failure.codes < 0
+        unknown = [*(isinstance(each, Unreadable) for each in found), False]
+        is_unknown = np.array(unknown)[raw.codes] & (cells.failure.codes < 0)
         listed = is_unknown if self.is_judge else is_lost & ~self._is_blank(cells)
+        self._check_readable(cells, reason, is_unknown, n_read=int((~is_lost).sum()))
         drops = [
             cells.drop(row, reason=reason.value(row)) for row in np.flatnonzero(listed).tolist()
         ]
-        self._check_readable(cells, reason, is_unknown, n_read=int((~is_lost).sum()))
         cells = replace(cells, dropped=(*cells.dropped, *drops))
         if not self.is_judge:
             return replace(cells, label=label).where(~is_lost)
@@ -627,13 +611,12 @@ class _Reader:
             return
         row = int(np.argmax(is_unknown))
         first = cells.drop(row, reason=reason.value(row))
-        msg = (
+        raise InputError(
             f"{n_unknown:,} of {n_given:,} labels of {self.table.source} cannot be read, more than "
             f"one in ten. The first, {first.place()} (item {shorten(first.item or '')!r}, rater "
             f"{shorten(first.rater or '')!r}): {first.reason}. Correct the file, or what is "
             "declared about it (`kind`, `labels`, `missing`, `separator`)."
         )
-        raise InputError(msg)
 
     def _fingerprints(self, cells: _Cells) -> dict[str, tuple[str, ...]]:
         """Give the fingerprints of every judge's verdicts; one per judge and question."""
@@ -648,12 +631,11 @@ class _Reader:
                 column.values[code] for column, code in zip(columns, triple, strict=True)
             )
             if seen.setdefault((rater, question), fingerprint) != fingerprint:
-                msg = (
+                raise InputError(
                     f"{self.table.source}: column `fingerprint` must hold one value per judge and "
                     f"question, got several for {shorten(rater)!r} on {shorten(question)!r}. "
                     "Name the judge of each run differently."
                 )
-                raise InputError(msg)
             found.setdefault(rater, set()).add(fingerprint)
         return {rater: tuple(sorted(values)) for rater, values in sorted(found.items())}
 

@@ -263,8 +263,7 @@ def refuse_column(table: Table, name: str, *, way_out: str) -> NoReturn:
     shown = ", ".join(shorten(repr(column)) for column in table.columns[:_MOST_NAMES])
     more = len(table.columns) - _MOST_NAMES
     rest = f" and {more} more" if more > 0 else ""
-    msg = (
+    raise InputError(
         f"{table.source}: column `{shorten(name)}` must exist, got columns {shown or 'of no name'}"
         f"{rest}. {way_out}"
     )
-    raise InputError(msg)
