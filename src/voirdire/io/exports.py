@@ -1,15 +1,16 @@
 """Labels as other programs write them: Label Studio, Argilla, and the authors' of two papers.
 
-Which shape of JSON a document has is told by its top level alone, unless it was declared:
+Which shape JSON has is told by its top level alone, unless it was declared; JSON Lines are a list:
 
-==============================================  ====================================
-top level                                       read as
-==============================================  ====================================
-object                                          alt-test authors' JSON
-list of objects with `data` and `annotations`   Label Studio
-list of objects with `responses`                Argilla
-any other list of objects                       rows, as in JSONL
-==============================================  ====================================
+==================================================  ====================================
+top level                                           read as
+==================================================  ====================================
+object                                              alt-test authors' JSON
+list of objects with `data` and `annotations`       Label Studio
+list of objects with `responses`                    Argilla
+list of objects with `propositions`, `completion`   gold rows of the RBR authors
+any other list of objects                           rows
+==================================================  ====================================
 """
 
 from __future__ import annotations
