@@ -510,6 +510,14 @@ def test_jsonl_exports_are_recognised(read):
         assert read("\n" + lines[0], **declared).frame["line"].to_list() == [2]
 
 
+def test_tasks_in_json_lines_are_recognised(read):
+    tasks = [task(number, annotation(3, CHOICE)) for number in (7, 8)]
+
+    table = read("\n".join(map(json.dumps, tasks)), format="jsonl", role="annotator")
+
+    assert table.frame["item"].to_list() == ["7", "8"]
+
+
 def test_a_column_called_responses_is_a_column(read, labels_of):
     table = read('{"item": 1, "responses": "x"}', format="jsonl")
 

@@ -561,19 +561,19 @@ def test_a_judges_probabilities_stay_beside_its_labels(read, tmp_path):
         "item,judge,label,probability,threshold\n1,a,true,0.7,.5\n2,a,false,.2,.5\n3,a,true,,.5\n"
     )
     found = read(text, role="judge", kind="boolean")
-    assert found.probability.tolist() == pytest.approx([0.7, 0.2, math.nan], nan_ok=True)
+    assert found.stated.tolist() == pytest.approx([0.7, 0.2, math.nan], nan_ok=True)
 
     frame = pl.DataFrame({"item": ["3", "1"], "judge": "b", "probability": [0.25, 2.0]})
     other = read_labels(frame, role="judge")
-    assert other.probability.tolist() == pytest.approx([0.25, math.nan], nan_ok=True)
+    assert other.stated.tolist() == pytest.approx([0.25, math.nan], nan_ok=True)
     assert other.label.where(other.label.codes >= 0).used() == [False]  # 2.0 is a failure
 
     people = read_labels(frame.select("item", label=pl.lit("yes")), role="judge", kind="boolean")
-    assert people.probability is None
+    assert people.stated is None
     joined = join_tables([found, other, people])
-    assert joined.of_raters(["b"]).probability.tolist()[0] == 0.25
-    assert len(joined.probability) == 7
-    assert math.isnan(joined.probability[-1])
+    assert joined.of_raters(["b"]).stated.tolist()[0] == 0.25
+    assert len(joined.stated) == 7
+    assert math.isnan(joined.stated[-1])
 
 
 # Names of the package -----------------------------------------------------------------------------

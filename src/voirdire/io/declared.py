@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence  # noqa: TC003  # the command line reads the types
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypedDict
 
@@ -130,16 +131,17 @@ class Reading:
         if self.separator == "":
             message = "`separator` must be text, got ''. Leave it out for cells with JSON arrays."
             raise InputError(message)
-        for name, words in (
-            ("raters", self.raters),
-            ("judge_columns", self.judge_columns),
-            ("missing", self.missing),
-        ):
-            _check_words(name, words)
-        _check_labels(self.labels, kind=self.kind)
-        if self.kind == "scale" and self.labels is not None:
-            object.__setattr__(self, "labels", [float(label) for label in self.labels])
-        _check_columns(self.columns)
+        for name in ("raters", "judge_columns", "missing"):
+            _check_words(name, getattr(self, name))
+        if self.labels is not None:
+            object.__setattr__(self, "labels", _checked_labels(self.labels, kind=self.kind))
+        for ours in self.columns or {}:
+            if ours not in _CONCEPTS:
+                options = ", ".join(map(repr, _CONCEPTS))
+                raise InputError(
+                    f"`columns` must map our names to the table's, got the key {ours!r}. "
+                    f"Use one of {options}."
+                )
 
 
 class ReadingFields(TypedDict, total=False):
@@ -175,13 +177,25 @@ class Request(Reading):
         super().__post_init__()
         other = {"annotator": "judge", "judge": "annotator"}[self.role]
         columns = {ours: yours for ours, yours in (self.columns or {}).items() if ours != other}
-        _check_named_once(columns)
+        seen: dict[str, str] = {}
+        for ours in columns:
+            first = seen.setdefault(_CONCEPTS[ours], ours)
+            if first != ours:
+                raise InputError(
+                    f"`columns` must name each column once, got {first!r} and {ours!r}. "
+                    "Keep one of them."
+                )
         object.__setattr__(self, "columns", columns)
 
     @property
     def single_rater(self) -> str:
         """Who labelled a table that holds one rater without a name."""
         return self.rater_name or self.default_rater
+
+    @property
+    def single_question(self) -> str:
+        """What the question is called of a table that has no column for it."""
+        return self.question or "label"
 
     @property
     def named_raters(self) -> Sequence[str] | None:
@@ -209,58 +223,29 @@ def _check_words(name: str, words: Sequence[str] | None) -> None:
         message = f"`{name}` must be a sequence of text, got {words!r}. Write {name}=[...]."
         raise InputError(message)
     if name != "missing" and (not words or len(set(words)) < len(words)):
-        message = (
+        raise InputError(
             f"`{name}` must name at least one column, each once, got {list(words)!r}. "
             "Leave it out to take every other column."
         )
-        raise InputError(message)
 
 
-def _check_labels(labels: Sequence[object] | None, *, kind: QuestionKind | None) -> None:
-    if labels is None:
-        return
+def _checked_labels(
+    labels: Sequence[Any], *, kind: QuestionKind | None
+) -> Sequence[str] | Sequence[float]:
     if isinstance(labels, str) or len(labels) == 0:
-        message = (
+        raise InputError(
             f"`labels` must be a sequence of at least one label, got {labels!r}. "
             "Leave it out to accept every label."
         )
-        raise InputError(message)
-    if kind == "scale":
-        for label in labels:
-            _check_number(label)
+    return [_number(label) for label in labels] if kind == "scale" else labels
 
 
-def _check_columns(columns: Mapping[str, str] | None) -> None:
-    for ours in columns or {}:
-        if ours not in _CONCEPTS:
-            options = ", ".join(repr(name) for name in _CONCEPTS)
-            message = (
-                f"`columns` must map our names to the table's, got the key {ours!r}. "
-                f"Use one of {options}."
-            )
-            raise InputError(message)
-
-
-def _check_named_once(columns: Mapping[str, str]) -> None:
-    seen: dict[str, str] = {}
-    for ours in columns:
-        first = seen.setdefault(_CONCEPTS[ours], ours)
-        if first != ours:
-            message = (
-                f"`columns` must name each column once, got {first!r} and {ours!r}. "
-                "Keep one of them."
-            )
-            raise InputError(message)
-
-
-def _check_number(label: object) -> None:
-    try:
-        number = float(label)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
-        number = math.nan
-    if isinstance(label, bool) or not math.isfinite(number):
-        message = (
-            f"`labels` must be finite numbers under kind 'scale', got {label!r}. "
-            "Declare kind='choice' for words."
-        )
-        raise InputError(message)
+def _number(label: Any) -> float:
+    with suppress(TypeError, ValueError):
+        number = float(label)
+        if math.isfinite(number) and not isinstance(label, bool):
+            return number
+    raise InputError(
+        f"`labels` must be finite numbers under kind 'scale', got {label!r}. "
+        "Declare kind='choice' for words."
+    )

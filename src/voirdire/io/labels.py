@@ -3,30 +3,41 @@
 from __future__ import annotations
 
 import unicodedata
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from itertools import chain
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
 import polars as pl
 
 from voirdire._validation import shorten
-from voirdire.errors import InputError, NoDataError
-from voirdire.io.cells import Coded, label_text
+from voirdire.errors import InputError
+from voirdire.io.cells import label_text
 from voirdire.io.files import place
-from voirdire.records import Dropped
+from voirdire.io.values import Coded, name_text
+from voirdire.records import Dropped, Failure
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from voirdire._types import QuestionKind
 
-__all__ = ["DUPLICATE_ROW", "LabelTable", "check_spellings", "fold", "join_tables"]
+__all__ = [
+    "LabelTable",
+    "check_spellings",
+    "drop_of",
+    "fold",
+    "join_tables",
+    "label_words",
+    "split_raters",
+    "without_repeats",
+]
 
-DUPLICATE_ROW = "duplicate row"
-"""Why a label that a table repeats is set aside."""
+
+T = TypeVar("T", bound="LabelTable")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -51,15 +62,13 @@ class LabelTable:
         The 1-based line of a text file or row of a table; 0 where the format has neither.
     dropped : tuple of Dropped
         What was set aside, with its reason and place.
-    n_unread : int
-        How many of these could not be read, as `more than one in ten` counts them.
     thresholds : tuple of float
         The thresholds that judges' labels were made with, where the table declares them.
     fingerprints : mapping of str to tuple of str
         For each judge that has any: the fingerprints of its verdicts.
     notes : tuple of str
         What was found about the file that a reader should know, a sentence each.
-    probability : ndarray of float, or None
+    stated : ndarray of float, or None
         What a judge stated for true, in [0, 1]; nan where it stated none.
     """
 
@@ -77,29 +86,22 @@ class LabelTable:
     thresholds: tuple[float, ...] = ()
     fingerprints: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
-    probability: NDArray[np.float64] | None = None
+    stated: NDArray[np.float64] | None = None
 
     def __len__(self) -> int:
         return len(self.lines)
 
-    def where(self, kept: NDArray[np.bool_]) -> LabelTable:
+    def where(self, kept: NDArray[np.bool_]) -> Self:
         """Return some rows."""
-        columns = {
-            name: column.where(kept)
-            for name in (
-                "question",
-                "item",
-                "rater",
-                "label",
-                "failure",
-                "cluster",
-                "seen",
-                "source",
-            )
-            if (column := getattr(self, name)) is not None
+        if kept.all():
+            return self
+        columns: dict[str, Any] = {
+            each.name: column.where(kept)
+            for each in fields(self)
+            if isinstance(column := getattr(self, each.name), Coded)
         }
-        stated = None if self.probability is None else self.probability[kept]
-        return replace(self, **columns, lines=self.lines[kept], probability=stated)
+        stated = None if self.stated is None else self.stated[kept]
+        return replace(self, **columns, lines=self.lines[kept], stated=stated)
 
     def of_questions(self, questions: Sequence[str]) -> LabelTable:
         """Return the rows of some questions."""
@@ -130,43 +132,34 @@ class LabelTable:
         `failure` (String, null = none; then `label` is null), `cluster` and `seen_judge` (String,
         null = none), `source` (Categorical) and `line` (UInt32, null where there is none).
         """
-        nothing = Coded([], np.full(len(self), -1, np.int32))
+        label = self.label
+        dtype: Any = pl.String
+        if self.kind == "scale":
+            dtype = pl.Float64
+        elif self.kind == "multilabel":
+            label, dtype = Coded(list(map(sorted, label.values)), label.codes), pl.List(pl.String)
+        else:
+            label = Coded(list(map(label_text, label.values)), label.codes)
+        nothing = Coded.constant(None, len(self))
         lines = pl.Series("line", self.lines, dtype=pl.UInt32)
         return pl.DataFrame(
             {
-                "question": _series(self.question),
-                "item": _series(self.item),
-                "rater": _series(self.rater),
-                "label": _label_series(self.label, self.kind),
-                "failure": _series(self.failure),
-                "cluster": _series(self.cluster or nothing),
-                "seen_judge": _series(self.seen or nothing),
-                "source": _series(self.source).cast(pl.Categorical),
-                "line": lines.to_frame().select(pl.when(pl.col("line") > 0).then("line"))["line"],
+                "question": self.question.series(pl.String),
+                "item": self.item.series(pl.String),
+                "rater": self.rater.series(pl.String),
+                "label": label.series(dtype),
+                "failure": self.failure.series(pl.String),
+                "cluster": (self.cluster or nothing).series(pl.String),
+                "seen_judge": (self.seen or nothing).series(pl.String),
+                "source": self.source.series(pl.String).cast(pl.Categorical),
+                "line": lines.set(lines == 0, None),
             }
         )
 
 
 def _is_one_of(column: Coded, wanted: Sequence[str]) -> NDArray[np.bool_]:
-    chosen = [code for code, value in enumerate(column.values) if value in set(wanted)]
-    return np.isin(column.codes, chosen)
-
-
-def _series(column: Coded) -> pl.Series:
-    values = pl.Series([*column.values, None], dtype=pl.String)
-    return values.gather(np.where(column.codes < 0, len(column.values), column.codes))
-
-
-def _label_series(column: Coded, kind: QuestionKind) -> pl.Series:
-    if kind == "scale":
-        values = pl.Series([*column.values, None], dtype=pl.Float64)
-    elif kind == "multilabel":
-        sets = [sorted(labels) for labels in column.values]
-        values = pl.Series([*sets, None], dtype=pl.List(pl.String))
-    else:
-        words = [label_text(label) for label in column.values]
-        values = pl.Series([*words, None], dtype=pl.String)
-    return values.gather(np.where(column.codes < 0, len(column.values), column.codes))
+    chosen = [*map(set(wanted).__contains__, column.values), False]
+    return np.array(chosen)[column.codes]
 
 
 def fold(text: str) -> str:
@@ -180,11 +173,10 @@ def check_spellings(names: Iterable[str], *, what: str, way_out: str) -> None:
     for name in names:
         first = known.setdefault(fold(name), name)
         if first != name:
-            msg = (
+            raise InputError(
                 f"{what} must be written alike, got {shorten(first)!r} and {shorten(name)!r}. "
                 f"{way_out}"
             )
-            raise InputError(msg)
 
 
 def label_words(label: Coded) -> list[str]:
@@ -234,74 +226,67 @@ def join_tables(tables: Iterable[LabelTable]) -> LabelTable:
         raise InputError(msg)
     kinds = sorted({table.kind for table in listed})
     if len(kinds) > 1:
-        msg = (
+        raise InputError(
             f"`tables` must be of one kind of question, got {kinds!r}. "
             "Examine the kinds one after the other."
         )
-        raise InputError(msg)
     if len(listed) == 1:
         return listed[0]
     _refuse_mixed_runs(listed)
-    joined = {
-        name: Coded.join([getattr(table, name) for table in listed])
-        for name in ("question", "item", "rater", "label", "failure", "source")
-    }
-    for name in ("cluster", "seen"):
-        if any(getattr(table, name) is not None for table in listed):
-            nothing = [Coded([], np.full(len(table), -1, np.int32)) for table in listed]
-            parts = [getattr(t, name) or none for t, none in zip(listed, nothing, strict=True)]
-            joined[name] = Coded.join(parts)
-    whole = LabelTable(
+    fingerprints: dict[str, set[str]] = {}
+    for rater, given in chain.from_iterable(table.fingerprints.items() for table in listed):
+        fingerprints.setdefault(rater, set()).update(given)
+    columns: dict[str, Any] = {}
+    for each in fields(LabelTable):
+        parts = [getattr(table, each.name) for table in listed]
+        if any(isinstance(part, Coded) for part in parts):
+            nothing = [Coded.constant(None, len(table)) for table in listed]
+            columns[each.name] = Coded.join(
+                [part or none for part, none in zip(parts, nothing, strict=True)]
+            )
+    joined = LabelTable(
         kind=listed[0].kind,
-        **joined,
+        **columns,
         lines=np.concatenate([table.lines for table in listed]),
         dropped=tuple(row for table in listed for row in table.dropped),
         thresholds=tuple(sorted({value for table in listed for value in table.thresholds})),
-        fingerprints=join_fingerprints([table.fingerprints for table in listed]),
+        fingerprints={rater: tuple(sorted(fingerprints[rater])) for rater in sorted(fingerprints)},
         notes=tuple(note for table in listed for note in table.notes),
-        probability=_join_probabilities(listed),
+        stated=_join_stated(listed),
     )
-    return without_repeats(whole)
+    return without_repeats(joined)
 
 
-def _join_probabilities(tables: Sequence[LabelTable]) -> NDArray[np.float64] | None:
-    if all(table.probability is None for table in tables):
+def _join_stated(tables: Sequence[LabelTable]) -> NDArray[np.float64] | None:
+    if all(table.stated is None for table in tables):
         return None
     return np.concatenate(
-        [
-            np.full(len(table), np.nan) if table.probability is None else table.probability
-            for table in tables
-        ]
+        [np.full(len(table), np.nan) if table.stated is None else table.stated for table in tables]
     )
 
 
-def join_fingerprints(
-    found: Iterable[Mapping[str, tuple[str, ...]]],
-) -> dict[str, tuple[str, ...]]:
-    """Put the fingerprints of each judge together, in order."""
-    joined: dict[str, set[str]] = {}
-    for fingerprints in found:
-        for rater, values in fingerprints.items():
-            joined.setdefault(rater, set()).update(values)
-    return {rater: tuple(sorted(joined[rater])) for rater in sorted(joined)}
+def _runs(tables: Iterable[LabelTable]) -> Iterator[tuple[str, str, LabelTable]]:
+    """Give every judge whose verdicts have a fingerprint, every question, and the verdicts."""
+    for table in tables:
+        for rater in table.fingerprints:
+            mine = table.of_raters([rater])
+            for question in mine.questions:
+                yield rater, question, mine
 
 
 def _refuse_mixed_runs(tables: Sequence[LabelTable]) -> None:
     """Refuse tables whose verdicts by one judge on one question have no fingerprint in common."""
-    seen: dict[tuple[str, str], tuple[LabelTable, set[str]]] = {}
-    for table in tables:
-        for rater in table.fingerprints:
-            found = {*table.fingerprints[rater]}
-            for question in table.of_raters([rater]).questions:
-                first, known = seen.setdefault((rater, question), (table, found))
-                if found and known and not found & known:
-                    msg = (
-                        f"verdicts by {shorten(rater)!r} on {shorten(question)!r} must be of one "
-                        f"run with one fingerprint, got others in {_source(table)} than in "
-                        f"{_source(first)}. Name the judge of each run differently."
-                    )
-                    raise InputError(msg)
-                known |= found
+    seen: dict[tuple[str, str], tuple[str, set[str]]] = {}
+    for rater, question, table in _runs(tables):
+        found = {*table.fingerprints[rater]}
+        first, known = seen.setdefault((rater, question), (_source(table), found))
+        if not found & known:
+            raise InputError(
+                f"verdicts by {shorten(rater)!r} on {shorten(question)!r} must be of one run with "
+                f"one fingerprint, got others in {_source(table)} than in {first}. Name the judge "
+                "of each run differently."
+            )
+        known |= found
 
 
 def _source(table: LabelTable) -> str:
@@ -314,14 +299,9 @@ def split_raters(tables: Iterable[LabelTable]) -> dict[str, dict[str, int]]:
     Returns by judge the number of items in each source.
     """
     items: dict[tuple[str, str], dict[str, set[str]]] = {}
-    for table in tables:
-        for rater in table.fingerprints:
-            mine = table.of_raters([rater])
-            for question in mine.questions:
-                found = items.setdefault((rater, question), {})
-                found.setdefault(_source(table), set()).update(
-                    mine.of_questions([question]).item.used()
-                )
+    for rater, question, table in _runs(tables):
+        found = items.setdefault((rater, question), {}).setdefault(_source(table), set())
+        found.update(table.of_questions([question]).item.used())
     return {
         rater: {source: len(names) for source, names in found.items()}
         for (rater, _), found in items.items()
@@ -329,7 +309,7 @@ def split_raters(tables: Iterable[LabelTable]) -> dict[str, dict[str, int]]:
     }
 
 
-def without_repeats(table: LabelTable) -> LabelTable:
+def without_repeats(table: T, column: Coded | None = None) -> T:
     """Keep the first of equal labels by one rater; two different ones are refused."""
     n_items, n_raters = len(table.item.values) + 1, len(table.rater.values) + 1
     key = (table.question.codes.astype(np.int64) * n_items + table.item.codes) * n_raters
@@ -338,69 +318,53 @@ def without_repeats(table: LabelTable) -> LabelTable:
     if len(first) == len(key):
         return table
     original = first[place_of]
-    repeats = np.flatnonzero(original != np.arange(len(key)))
-    differs = (table.label.codes[repeats] != table.label.codes[original[repeats]]) | (
-        table.failure.codes[repeats] != table.failure.codes[original[repeats]]
-    )
-    clash = differs & ~_both_failed(table, repeats, original[repeats])
+    is_repeat = original != np.arange(len(key))
+    label, failure = table.label.codes, table.failure.codes
+    have_failed = (failure >= 0) & (failure[original] >= 0)
+    clash = ((label != label[original]) | (failure != failure[original])) & ~have_failed
     if clash.any():
-        row = int(repeats[clash][0])
+        row = int(np.argmax(clash))
         _refuse_contradiction(table, int(original[row]), row)
-    drops = [drop_of(table, row, reason=DUPLICATE_ROW) for row in repeats.tolist()]
-    kept = np.ones(len(key), dtype=np.bool_)
-    kept[repeats] = False
-    return replace(table.where(kept), dropped=(*table.dropped, *drops))
+    drops = [
+        drop_of(table, row, reason="duplicate row", column=column)
+        for row in np.flatnonzero(is_repeat).tolist()
+    ]
+    return replace(table.where(~is_repeat), dropped=(*table.dropped, *drops))
 
 
-def _both_failed(
-    table: LabelTable, rows: NDArray[np.intp], others: NDArray[np.intp]
-) -> NDArray[np.bool_]:
-    return (table.failure.codes[rows] >= 0) & (table.failure.codes[others] >= 0)
-
-
-def drop_of(table: LabelTable, row: int, *, reason: str) -> Dropped:
+def drop_of(table: LabelTable, row: int, *, reason: str, column: Coded | None = None) -> Dropped:
     """Say of a row that it is set aside."""
-
-    def value(column: Coded) -> Any:
-        code = column.codes[row]
-        return None if code < 0 else column.values[code]
-
-    label = value(table.label)
-    line = int(table.lines[row])
+    label = table.label.value(row)
     return Dropped(
         reason=reason,
-        source=value(table.source) or "",
-        line=line or None,
-        item=value(table.item),
-        rater=value(table.rater),
-        question=value(table.question),
-        value=None if label is None else shorten(_shown_label(label)),
+        source=table.source.value(row) or "",
+        line=int(table.lines[row]) or None,
+        column=None if column is None else column.value(row),
+        item=table.item.value(row),
+        rater=table.rater.value(row),
+        question=table.question.value(row),
+        value=None if label is None else shorten(_value_text(label)),
     )
 
 
-def _shown_label(label: Any) -> str:
-    return ", ".join(sorted(label)) if isinstance(label, frozenset) else label_text(label)
+def _value_text(label: Any) -> str:
+    if isinstance(label, frozenset):
+        return ", ".join(sorted(map(str, label)))
+    if isinstance(label, str | Failure):
+        return label if isinstance(label, str) else label.reason
+    return name_text(label) or str(label)
 
 
 def _refuse_contradiction(table: LabelTable, first: int, second: int) -> None:
     one, other = (drop_of(table, row, reason="") for row in (first, second))
 
     def shown(row: int, drop: Dropped) -> str:
-        code = table.failure.codes[row]
-        if code >= 0:
-            return f"a failure ({shorten(table.failure.values[code])})"
-        return repr(drop.value)
+        failure = table.failure.value(row)
+        return repr(drop.value) if failure is None else f"a failure ({shorten(failure)})"
 
-    msg = (
+    raise InputError(
         f"{place(other.source, line=other.line)}: `label` must be given once per question, item "
         f"and rater, got {shown(second, other)} after {shown(first, one)} in "
         f"{place(one.source, line=one.line)} (question {shorten(other.question or '')!r}, item "
         f"{shorten(other.item or '')!r}, rater {shorten(other.rater or '')!r}). Keep one of them."
     )
-    raise InputError(msg)
-
-
-def refuse_nothing(table_source: str) -> None:
-    """Refuse a source without a row."""
-    msg = f"{table_source}: must hold at least one label, got no rows. Add some."
-    raise NoDataError(msg)

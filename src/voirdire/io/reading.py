@@ -7,7 +7,8 @@ have columns, and *one-hot* where every label of a set has a column of 0 and 1.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, Unpack
@@ -17,26 +18,20 @@ import polars as pl
 
 from voirdire._validation import shorten
 from voirdire.errors import InputError, NoDataError
-from voirdire.io.cells import (
-    CellReader,
-    Coded,
-    check_sorts,
-    code_names,
-    code_values,
-    find_kind,
-    name_text,
-    unfold_choices,
-)
+from voirdire.io.cells import CellReader, Unreadable, check_sorts, find_kind, unfold_choices
 from voirdire.io.declared import LabelSource, Reading, ReadingFields, Request, Role
+from voirdire.io.exports import open_labels, table_of_mapping, unflattened
 from voirdire.io.files import place
 from voirdire.io.labels import (
-    DUPLICATE_ROW,
     LabelTable,
     check_spellings,
+    drop_of,
     fold,
     label_words,
     without_repeats,
 )
+from voirdire.io.rows import open_frame
+from voirdire.io.values import Coded, code_names, code_values, is_unnamed, refuse_column
 from voirdire.records import Dropped, Failure
 
 if TYPE_CHECKING:
@@ -45,12 +40,9 @@ if TYPE_CHECKING:
     from voirdire._types import QuestionKind
     from voirdire.io.rows import Column, Rows, Table
 
-__all__ = ["DEFAULT_QUESTION", "assemble", "read_labels"]
+__all__ = ["read_labels"]
 
-DEFAULT_QUESTION = "label"
-"""The name of the only question where a table has no question column."""
-
-DEFAULT_THRESHOLD = 0.5
+_DEFAULT_THRESHOLD = 0.5
 """The probability from which on a boolean label is true, where nobody declares another."""
 
 _MOST_UNREAD = 0.1
@@ -161,26 +153,19 @@ def read_labels(
         default_rater=_stem(source, source_name),
         **{row.name: getattr(read, row.name) for row in fields(Reading)},
     )
-    return assemble(_opened(source, request, source_name), request)
+    return _Reader(_open(source, request, source_name), request).labels()
 
 
-def _opened(source: Any, request: Request, source_name: str | None) -> Table:
+def _open(source: Any, request: Request, source_name: str | None) -> Table:
     name = source_name or ("humans" if request.role == "annotator" else "judges")
     if isinstance(source, Mapping):
-        from voirdire.io.exports import table_of_mapping
-
         return table_of_mapping(source, source=name, request=request, typed=True)
     if isinstance(source, str | Path) or hasattr(source, "read"):
-        from voirdire.io.exports import open_labels
-
         return open_labels(source, request)
     if not hasattr(type(source), "columns"):
         kind = type(source).__name__
         msg = f"`source` must be a file, a data frame or {{rater: {{item: label}}}}, got {kind}."
         raise InputError(msg)
-    from voirdire.io.exports import unflattened
-    from voirdire.io.rows import open_frame
-
     return unflattened(open_frame(source, name), request)
 
 
@@ -192,40 +177,47 @@ def _stem(source: Any, source_name: str | None) -> str:
     return (path.with_suffix("") if path.suffix.lower() == ".gz" else path).stem
 
 
-# The shape of a table -----------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, kw_only=True)
 class _Layout:
-    """The table's own names for its columns.
+    """The table's own names for its columns, by what they hold.
 
-    `probability` is where labels come from, `stated` what stands beside them; `raters` are the
-    columns of a wide table, `hot` those of the labels of a one-hot one.
+    `raters` are the columns of a wide table, `hot` those of the labels of a one-hot one;
+    `is_guessed` tells that nobody said whether such a column is a rater; `stated` holds a judge's
+    probabilities, whether or not labels come from it.
     """
 
-    item: str
-    rater: str | None = None
-    label: str | None = None
-    probability: str | None = None
-    failure: str | None = None
-    question: str | None = None
-    cluster: str | None = None
-    seen: str | None = None
-    threshold: str | None = None
-    fingerprint: str | None = None
-    stated: str | None = None
+    columns: dict[str, str]
     raters: tuple[str, ...] = ()
     hot: tuple[str, ...] = ()
-    undeclared: bool = False
+    is_guessed: bool = False
+    stated: str | None = None
 
-    def needed(self) -> list[str]:
-        """Name the columns to load, each once."""
-        single = [
-            getattr(self, each.name)
-            for each in fields(self)
-            if each.name not in ("raters", "hot", "undeclared")
-        ]
-        return list(dict.fromkeys(x for x in (*single, *self.raters, *self.hot) if x is not None))
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Cells(LabelTable):
+    """Labels as they were found, with what else stands in their rows."""
+
+    column: Coded
+    probability: Coded | None = None
+    threshold: Coded | None = None
+    fingerprint: Coded | None = None
+
+    def given(self, name: str) -> NDArray[np.bool_]:
+        """Tell where an optional column says something."""
+        column = getattr(self, name)
+        return np.zeros(len(self), np.bool_) if column is None else column.codes >= 0
+
+    def place_of(self, row: int) -> str:
+        """Say where the label of a row stands."""
+        source, column = self.source.values[0], self.column.value(row)
+        if column is not None:
+            return place(source, line=int(self.lines[row]) or None, column=column)
+        item, rater = self.item.value(row), self.rater.value(row)
+        return f"{source}: the label of item {shorten(item)!r} by {shorten(rater)!r}"
+
+    def drop(self, row: int, *, reason: str) -> Dropped:
+        """Say of a row that it is set aside."""
+        return drop_of(self, row, reason=reason, column=self.column)
 
 
 _ITEM_COLUMNS = (
@@ -239,242 +231,6 @@ _ITEM_COLUMNS = (
 """Columns that only items have together."""
 
 
-def _find_layout(table: Table, request: Request) -> _Layout:
-    """Decide between long, wide and one-hot by the names of the columns alone."""
-    if not table.tabular:
-        return _Layout(item="item", rater="rater", label="label", question="question")
-    _refuse_items(table, request)
-    item = _named(table, request, "item", "item", "id")
-    if item is None:
-        _refuse_missing(table, "item")
-    is_judge = request.role == "judge"
-    shared: dict[str, Any] = {
-        "item": item,
-        "question": _named(table, request, "question", "question"),
-        "cluster": _named(table, request, "cluster", "cluster"),
-        "seen": None if is_judge or "seen_judge" not in table.columns else "seen_judge",
-    }
-    wanted = request.named_raters or request.raters
-    shared_by_all = ["annotator"] if request.judge_columns else []
-    rater = _named(table, request, "rater", request.role, "rater", *shared_by_all)
-    label, probability = _answer_columns(table, request)
-    is_long = rater is not None and (label is not None or probability is not None)
-    if wanted is not None and not is_long:
-        for name in wanted:
-            if name not in table.columns:
-                _refuse_missing(table, name, way_out=_correct_raters(request))
-        return _Layout(**shared, raters=tuple(wanted))
-    if label is None and probability is None:
-        taken = {name for name in shared.values() if name is not None} | {rater}
-        others = [name for name in table.columns if name not in taken and not _is_unnamed(name)]
-        if rater is not None and request.kind == "multilabel" and others:
-            return _Layout(**shared, rater=rater, hot=tuple(others))
-        if rater is not None or not others:
-            _refuse_missing(table, "label")
-        raters = [name for name in others if request.is_wanted(name)]
-        return _Layout(**shared, raters=tuple(raters), undeclared=request.judge_columns is None)
-    if rater is None and not is_judge and request.rater_name is None:
-        _refuse_missing(table, "annotator")
-    return _Layout(
-        **shared,
-        rater=rater,
-        label=label,
-        probability=probability,
-        failure=_named(table, request, "failure", "failure") if is_judge else None,
-        threshold=_declared_threshold(table, request, label),
-        fingerprint="fingerprint" if is_judge and "fingerprint" in table.columns else None,
-        stated=_named(table, request, "probability", "probability") if is_judge else None,
-    )
-
-
-def _named(table: Table, request: Request, concept: str, *ours: str) -> str | None:
-    theirs = request.column_named(concept)
-    if theirs is not None:
-        if theirs not in table.columns:
-            _refuse_missing(table, theirs, way_out="Correct `columns`.")
-        return theirs
-    return next((name for name in ours if name in table.columns), None)
-
-
-def _is_unnamed(column: str) -> bool:
-    """Tell the index column that pandas writes and reads without a name."""
-    return not column.strip() or column.startswith("Unnamed: ")
-
-
-def _answer_columns(table: Table, request: Request) -> tuple[str | None, str | None]:
-    """Find the label column, and the probability column where labels come from it."""
-    ours = ("label", "value") if request.role == "judge" else ("label",)
-    label = _named(table, request, "label", *ours)
-    if label is None and request.question in table.columns:
-        label = request.question
-    if request.role != "judge" or request.kind not in ("boolean", None):
-        return label, None
-    label_wanted = request.column_named("label") is not None
-    if label_wanted and request.column_named("probability") is None:
-        return label, None
-    if _declared_threshold(table, request, label) is not None:
-        return label, None
-    return label, _named(table, request, "probability", "probability")
-
-
-def _declared_threshold(table: Table, request: Request, label: str | None) -> str | None:
-    """Find the column that says with which threshold a judge's labels were made.
-
-    Where there is one the labels stand, unless the caller declares a threshold.
-    """
-    if request.role != "judge" or label is None or request.kind not in _OF_THRESHOLDS:
-        return None
-    if request.threshold is not None or request.column_named("probability") is not None:
-        return None
-    return "threshold" if {"probability", "threshold"} <= set(table.columns) else None
-
-
-def _refuse_items(table: Table, request: Request) -> None:
-    """Refuse what is to be judged, which people give where what came of it is asked for."""
-    ours = {"label", "value", "probability"} if request.role == "judge" else {"label"}
-    has_labels = bool(ours & set(table.columns)) or bool(request.column_named("label"))
-    found = next((names for names in _ITEM_COLUMNS if names <= set(table.columns)), None)
-    declared = request.raters or request.judge_columns or request.column_named("probability")
-    if has_labels or found is None or declared:
-        return
-    way_out = (
-        "Judge them first with `voirdire judge`, and name the file of verdicts."
-        if request.role == "judge"
-        else "Name the file of labels that people gave them."
-    )
-    msg = (
-        f"{table.source}: must hold labels, got columns {', '.join(sorted(found))}, which look "
-        f"like items to be judged. {way_out}"
-    )
-    raise InputError(msg)
-
-
-def _refuse_missing(table: Table, name: str, *, way_out: str | None = None) -> NoReturn:
-    shown = ", ".join(shorten(repr(column)) for column in table.columns[:_MOST_NAMES])
-    more = len(table.columns) - _MOST_NAMES
-    rest = f" and {more} more" if more > 0 else ""
-    wide = "" if name == "item" else ", or name the columns of a wide table with raters=[...]"
-    if len(table.columns) == 1 and any(mark in table.columns[0] for mark in ",;\t|"):
-        way_out = "Declare the `delimiter` that parts its columns."
-    way_out = way_out or f'Name it with columns={{"{name}": ...}}{wide}.'
-    msg = (
-        f"{table.source}: column `{name}` must exist, got columns {shown or 'of no name'}{rest}. "
-        f"{way_out}"
-    )
-    raise InputError(msg)
-
-
-# From a table to labels ---------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Long:
-    """One row per question, item and rater, labels still as they were found."""
-
-    question: Coded
-    item: Coded
-    rater: Coded
-    raw: Coded
-    lines: NDArray[np.uint32]
-    column: Coded
-    probability: Coded | None = None
-    failure: Coded | None = None
-    threshold: Coded | None = None
-    fingerprint: Coded | None = None
-    stated: NDArray[np.float64] | None = None
-    cluster: Coded | None = None
-    seen: Coded | None = None
-
-    def where(self, kept: NDArray[np.bool_]) -> _Long:
-        columns = {
-            each.name: column.where(kept)
-            for each in fields(self)
-            if isinstance(column := getattr(self, each.name), Coded)
-        }
-        stated = None if self.stated is None else self.stated[kept]
-        return replace(self, **columns, lines=self.lines[kept], stated=stated)
-
-
-def assemble(table: Table, request: Request) -> LabelTable:
-    """Read a table as the request declares."""
-    layout = _find_layout(table, request)
-    rows = table.load(layout.needed())
-    if rows.lines.is_empty() and not table.dropped:
-        msg = f"{table.source}: must hold at least one label, got no rows. Add some."
-        raise NoDataError(msg)
-    long = _melt(rows, layout, table, request)
-    long = _asked(long, layout, table, request)
-    other_kinds: list[Dropped] = []
-    if request.kind != "choice":
-        long, other_kinds = _propositions_only(long, layout, table)
-    long, unnamed = _identified(long, layout, table)
-    kind = _kind(long, request, table)
-    _check_columns_are_raters(long, layout, table, request)
-    found = _label(long, layout, table, request, kind)
-    set_aside = (*table.dropped, *other_kinds, *unnamed, *found.dropped)
-    found = without_repeats(replace(found, dropped=set_aside))
-    return replace(found, dropped=_by_line(found.dropped, layout, table))
-
-
-def _by_line(dropped: Sequence[Dropped], layout: _Layout, table: Table) -> tuple[Dropped, ...]:
-    """Order what was set aside, with the column of rows that repeat."""
-    column = (layout.probability or layout.label) if table.tabular else None
-    named = [
-        replace(row, column=column or row.rater)
-        if table.tabular and row.reason == DUPLICATE_ROW
-        else row
-        for row in dropped
-    ]
-    return tuple(sorted(named, key=lambda row: (row.line is None, row.line or 0)))
-
-
-def _melt(rows: Rows, layout: _Layout, table: Table, request: Request) -> _Long:
-    n_rows = rows.lines.len()
-    lines = np.zeros(n_rows, np.uint32)
-    if rows.lines.null_count() < n_rows:
-        lines = rows.lines.fill_null(0).to_numpy().astype(np.uint32)
-
-    def names(column: str | None) -> Coded | None:
-        return None if column is None else code_names(rows.columns[column], source=table.source)
-
-    item = code_names(rows.columns[layout.item], source=table.source)
-    question = names(layout.question) or Coded.constant(
-        request.question or DEFAULT_QUESTION, n_rows
-    )
-    optional: dict[str, Any] = {
-        "probability": names(layout.probability),
-        "failure": names(layout.failure),
-        "threshold": names(layout.threshold),
-        "fingerprint": names(layout.fingerprint),
-        "cluster": names(layout.cluster),
-        "seen": names(layout.seen),
-    }
-    if layout.raters:
-        return _melt_wide(rows, layout, item, question, lines, optional)
-    if layout.hot:
-        raw = _one_hot(rows, layout, table, request)
-    elif layout.label is None:
-        raw = Coded([], np.full(n_rows, -1, np.int32))
-    else:
-        raw = code_values(rows.columns[layout.label])
-        if request.kind in ("multilabel", None):
-            raw = unfold_choices(raw, missing=request.missing)
-    column = layout.probability or layout.label
-    long = _Long(
-        question=question,
-        item=item,
-        rater=names(layout.rater) or Coded.constant(request.single_rater, n_rows),
-        raw=raw,
-        lines=lines,
-        column=Coded.constant(column, n_rows)
-        if table.tabular and column
-        else Coded([], np.full(n_rows, -1, np.int32)),
-        stated=None if layout.stated is None else _read_probabilities(rows.columns[layout.stated]),
-        **optional,
-    )
-    return long if layout.rater is None else _wanted_raters(long, layout.rater, table, request)
-
-
 def _read_probabilities(column: Column) -> NDArray[np.float64]:
     """Read probabilities, nan where there is none in [0, 1]."""
     series = column if isinstance(column, pl.Series) else pl.Series(map(str, column))
@@ -482,425 +238,467 @@ def _read_probabilities(column: Column) -> NDArray[np.float64]:
     return np.where((numbers >= 0) & (numbers <= 1), numbers, np.nan)
 
 
-def _wanted_raters(long: _Long, column: str, table: Table, request: Request) -> _Long:
-    """Keep the rows of those whom the caller names, or who are no judges."""
-    known = long.rater.used()
-    for name in request.named_raters or ():
-        if name not in known:
-            listed = ", ".join(repr(shorten(rater)) for rater in sorted(known)[:_MOST_NAMES])
-            msg = f"{table.source}: column `{column}` must hold {name!r}, got {listed}. "
-            raise InputError(msg + _correct_raters(request))
-    wanted = [name for name in long.rater.values if request.is_wanted(name)]
-    if len(wanted) == len(long.rater.values):
-        return long
-    place = {name: code for code, name in enumerate(wanted)}
-    moved = np.array([*(place.get(name, -1) for name in long.rater.values), -1], np.int32)
-    kept = moved[long.rater.codes] >= 0
-    return replace(long.where(kept), rater=Coded(wanted, moved[long.rater.codes][kept]))
+class _Reader:
+    """Reads one table as the caller declares it."""
 
+    def __init__(self, table: Table, request: Request) -> None:
+        self.table = table
+        self.request = request
+        self.is_judge = request.role == "judge"
+        self.layout = self._find_layout()
 
-def _correct_raters(request: Request) -> str:
-    return f"Correct `{'judge_columns' if request.role == 'judge' else 'raters'}`."
+    def labels(self) -> LabelTable:
+        """Read the labels, and set aside what is none."""
+        table, layout = self.table, self.layout
+        needed = dict.fromkeys([*layout.columns.values(), *layout.raters, *layout.hot])
+        needed |= {} if layout.stated is None else {layout.stated: None}
+        rows = table.load(list(needed))
+        if rows.lines.is_empty() and not table.dropped:
+            self._refuse_nothing("no rows")
+        cells = self._only_asked(self._only_wanted(self._melt(rows)))
+        if self.request.kind != "choice":
+            cells = self._only_propositions(cells)
+        cells = self._only_named(cells)
+        cells = replace(cells, kind=self._kind(cells))
+        self._check_raters(cells)
+        cells = self._read(cells)
+        cells = without_repeats(self._alike(cells), cells.column)
+        dropped = sorted(cells.dropped, key=lambda row: (row.line is None, row.line or 0))
+        found = {each.name: getattr(cells, each.name) for each in fields(LabelTable)}
+        return LabelTable(**found | {"dropped": tuple(dropped)})
 
+    # The shape of the table
 
-def _melt_wide(
-    rows: Rows,
-    layout: _Layout,
-    item: Coded,
-    question: Coded,
-    lines: NDArray[np.uint32],
-    optional: Mapping[str, Coded | None],
-) -> _Long:
-    n_raters = len(layout.raters)
+    def _find_layout(self) -> _Layout:
+        """Decide between long, wide and one-hot by the names of the columns alone."""
+        table, request = self.table, self.request
+        if not table.tabular:
+            return _Layout(columns={name: name for name in ("item", "rater", "label", "question")})
+        self._refuse_items()
+        item = self._named("item", "item", "id")
+        if item is None:
+            self._refuse_missing("item")
+        has_seen = not self.is_judge and "seen_judge" in table.columns
+        columns = _present(
+            item=item,
+            question=self._named("question", "question"),
+            cluster=self._named("cluster", "cluster"),
+            seen="seen_judge" if has_seen else None,
+        )
+        shared = ["annotator"] if request.judge_columns else []
+        rater = self._named("rater", request.role, "rater", *shared)
+        answers = self._answers()
+        wanted = request.named_raters or request.raters
+        if wanted is not None and not (rater and answers):
+            for name in wanted:
+                if name not in table.columns:
+                    self._refuse_missing(name, way_out=self._correct_raters())
+            return _Layout(columns=columns, raters=tuple(wanted))
+        if answers:
+            if rater is None and not self.is_judge and request.rater_name is None:
+                self._refuse_missing("annotator")
+            has_fingerprint = self.is_judge and "fingerprint" in table.columns
+            more = _present(
+                rater=rater,
+                failure=self._named("failure", "failure") if self.is_judge else None,
+                fingerprint="fingerprint" if has_fingerprint else None,
+            )
+            stated = self._named("probability", "probability") if self.is_judge else None
+            return _Layout(columns=columns | answers | more, stated=stated)
+        taken = {*columns.values(), rater}
+        others = [name for name in table.columns if name not in taken and not is_unnamed(name)]
+        if rater is not None and others and request.kind == "multilabel":
+            return _Layout(columns=columns | {"rater": rater}, hot=tuple(others))
+        if rater is not None or not others:
+            self._refuse_missing("label")
+        raters = tuple(filter(request.is_wanted, others))
+        return _Layout(columns=columns, raters=raters, is_guessed=request.judge_columns is None)
 
-    def repeated(column: Coded) -> Coded:
-        return Coded(column.values, np.tile(column.codes, n_raters))
+    def _named(self, concept: str, *ours: str) -> str | None:
+        theirs = self.request.column_named(concept)
+        if theirs is not None and theirs not in self.table.columns:
+            self._refuse_missing(theirs, way_out="Correct `columns`.")
+        return theirs or next((name for name in ours if name in self.table.columns), None)
 
-    raw = Coded.join([code_values(rows.columns[name]) for name in layout.raters])
-    raters = Coded(list(layout.raters), np.repeat(np.arange(n_raters, dtype=np.int32), len(lines)))
-    others: dict[str, Any] = {
-        name: None if column is None else repeated(column) for name, column in optional.items()
-    }
-    return _Long(
-        question=repeated(question),
-        item=repeated(item),
-        rater=raters,
-        raw=raw,
-        lines=np.tile(lines, n_raters),
-        column=raters,
-        **others,
-    )
+    def _answers(self) -> dict[str, str]:
+        """Find the columns that labels come from: words, a probability, or both with a threshold.
 
+        Where verdicts declare the threshold that their labels were made with, the labels stand,
+        unless the caller declares another.
+        """
+        request, columns = self.request, self.table.columns
+        label = self._named("label", "label", *(["value"] if self.is_judge else []))
+        if label is None and request.question in columns:
+            label = request.question
+        found = _present(label=label)
+        if not self.is_judge or request.kind not in _OF_THRESHOLDS:
+            return found
+        is_asked = request.column_named("probability") is not None
+        has_threshold = label is not None and {"probability", "threshold"} <= set(columns)
+        if has_threshold and request.threshold is None and not is_asked:
+            return found | {"threshold": "threshold"}
+        if request.kind == "choice" or (request.column_named("label") and not is_asked):
+            return found
+        return found | _present(probability=self._named("probability", "probability"))
 
-def _one_hot(rows: Rows, layout: _Layout, table: Table, request: Request) -> Coded:
-    """Make sets of columns of 0 and 1; a row without any number is no answer.
+    def _correct_raters(self) -> str:
+        return f"Correct `{'judge_columns' if self.is_judge else 'raters'}`."
 
-    Where labels are declared, columns of other names and values are none of them.
-    """
-    reader = CellReader("boolean")
-    hot, flags, known = [], [], []
-    for name in layout.hot:
-        coded = code_values(rows.columns[name])
-        words = [reader.read(value) for value in coded.values]
-        code = next((code for code, word in enumerate(words) if word.is_unknown), None)
-        if code is not None:
-            if name not in (request.labels or (name,)):
-                continue
-            line = rows.lines[coded.first_row(code)]
+    def _refuse_nothing(self, got: str) -> NoReturn:
+        msg = f"{self.table.source}: must hold at least one label, got {got}. Add some."
+        raise NoDataError(msg)
+
+    def _refuse_items(self) -> None:
+        """Refuse what is to be judged, which people give where what came of it is asked for."""
+        request, columns = self.request, set(self.table.columns)
+        ours = {"label", "value", "probability"} if self.is_judge else {"label"}
+        has_labels = bool(ours & columns) or bool(request.column_named("label"))
+        found = next((names for names in _ITEM_COLUMNS if names <= columns), None)
+        declared = request.raters or request.judge_columns or request.column_named("probability")
+        if has_labels or found is None or declared:
+            return
+        way_out = (
+            "Judge them first with `voirdire judge`, and name the file of verdicts."
+            if self.is_judge
+            else "Name the file of labels that people gave them."
+        )
+        raise InputError(
+            f"{self.table.source}: must hold labels, got columns {', '.join(sorted(found))}, which "
+            f"look like items to be judged. {way_out}"
+        )
+
+    def _refuse_missing(self, name: str, *, way_out: str | None = None) -> NoReturn:
+        columns = self.table.columns
+        wide = "" if name == "item" else ", or name the columns of a wide table with raters=[...]"
+        if len(columns) == 1 and any(mark in columns[0] for mark in ",;\t|"):
+            way_out = "Declare the `delimiter` that parts its columns."
+        way_out = way_out or f'Name it with columns={{"{name}": ...}}{wide}.'
+        refuse_column(self.table, name, way_out=way_out)
+
+    # One row per question, item and rater
+
+    def _melt(self, rows: Rows) -> _Cells:
+        """Code the columns, those of a wide table's raters under each other."""
+        table, layout, request = self.table, self.layout, self.request
+        lines = rows.lines.fill_null(0).to_numpy().astype(np.uint32)
+        coded: dict[str, Any] = {
+            name: code_names(rows.columns[column], source=table.source)
+            for name, column in layout.columns.items()
+            if name != "label"
+        }
+        coded.setdefault("question", Coded.constant(request.single_question, len(lines)))
+        if layout.raters:
+            n_raters = len(layout.raters)
+            coded = {
+                name: Coded(column.values, np.tile(column.codes, n_raters))
+                for name, column in coded.items()
+            }
+            numbers = np.repeat(np.arange(n_raters, dtype=np.int32), len(lines))
+            coded["rater"] = coded["column"] = Coded(list(layout.raters), numbers)
+            raw = Coded.join([code_values(rows.columns[name]) for name in layout.raters])
+            lines = np.tile(lines, n_raters)
+        elif layout.hot:
+            raw = self._one_hot(rows)
+        elif "label" in layout.columns:
+            raw = code_values(rows.columns[layout.columns["label"]])
+            if request.kind in ("multilabel", None):
+                raw = unfold_choices(raw, missing=request.missing)
+        else:
+            raw = Coded.constant(None, len(lines))
+        column = layout.columns.get("probability") or layout.columns.get("label")
+        coded.setdefault("rater", Coded.constant(request.single_rater, len(lines)))
+        coded.setdefault("column", Coded.constant(column if table.tabular else None, len(lines)))
+        failure = coded.pop("failure", Coded.constant(None, len(lines)))
+        return _Cells(
+            kind=request.kind or "text",
+            label=raw,
+            failure=failure.recode([_failure_in(text) for text in failure.values]),
+            source=Coded.constant(table.source, len(lines)),
+            lines=lines,
+            dropped=table.dropped,
+            notes=table.notes,
+            stated=None
+            if layout.stated is None
+            else _read_probabilities(rows.columns[layout.stated]),
+            **coded,
+        )
+
+    def _one_hot(self, rows: Rows) -> Coded:
+        """Make sets of columns of 0 and 1; a row without any number is no answer.
+
+        Where labels are declared, columns of other names and values are none of them.
+        """
+        reader = CellReader("boolean")
+        flags: dict[str, NDArray[np.int32]] = {}
+        for name in self.layout.hot:
+            coded = code_values(rows.columns[name])
+            found = [reader.read(value) for value in coded.values]
+            code = next((n for n, each in enumerate(found) if isinstance(each, Unreadable)), None)
+            if code is None:
+                truths = [-1 if isinstance(each, Failure) else int(each) for each in found]
+                flags[name] = np.array([*truths, -1], np.int32)[coded.codes]
+            elif name in (self.request.labels or (name,)):
+                line = rows.lines[coded.first_row(code)]
+                raise InputError(
+                    f"{place(self.table.source, line=line, column=name)} must hold 0 or 1 where "
+                    f"every label has a column, got {shorten(repr(coded.values[code]))}. Name the "
+                    'labels with labels=[...], or their one column with columns={"label": ...}.'
+                )
+        if not flags:
+            self._refuse_missing("label")
+        matrix = np.stack(list(flags.values()), axis=1)
+        distinct, codes = np.unique(matrix == 1, axis=0, return_inverse=True)
+        names = np.array(list(flags), dtype=object)
+        sets = [frozenset(names[row].tolist()) for row in distinct]
+        answered = (matrix >= 0).any(axis=1)
+        return Coded(sets, np.where(answered, codes.ravel(), -1).astype(np.int32))
+
+    # The rows that are asked for
+
+    def _only_wanted(self, cells: _Cells) -> _Cells:
+        """Keep the rows of those whom the caller names, or who are no judges."""
+        column = self.layout.columns.get("rater")
+        if column is None:
+            return cells
+        known = cells.raters
+        for name in self.request.named_raters or ():
+            if name not in known:
+                names = ", ".join(repr(shorten(rater)) for rater in sorted(known)[:_MOST_NAMES])
+                msg = f"{self.table.source}: column `{column}` must hold {name!r}, got {names}. "
+                raise InputError(msg + self._correct_raters())
+        wanted = [name if self.request.is_wanted(name) else None for name in cells.rater.values]
+        if None not in wanted:
+            return cells
+        cells = replace(cells, rater=cells.rater.recode(wanted))
+        return cells.where(cells.rater.codes >= 0)
+
+    def _only_asked(self, cells: _Cells) -> _Cells:
+        """Keep the rows of the question that the caller asked for, if there are questions."""
+        asked, column = self.request.question, self.layout.columns.get("question")
+        if asked is None or column is None:
+            return cells
+        values = cells.question.values
+        if not values:
+            self._refuse_nothing("none")
+        if asked not in values:
+            names = ", ".join(shorten(repr(name)) for name in values[:_MOST_NAMES])
+            raise NoDataError(
+                f"{self.table.source}: column `{column}` must hold the question asked for, got "
+                f"{asked!r}. Ask for one of {names}."
+            )
+        return cells.where(cells.question.codes == values.index(asked))
+
+    def _only_propositions(self, cells: _Cells) -> _Cells:
+        """Set aside whole questions without a threshold, where others have one: no propositions."""
+        asked = cells.question.codes
+        given = asked[cells.given("threshold")]
+        other = (asked >= 0) & ~np.isin(asked, given)
+        if "question" not in self.layout.columns or not (given >= 0).any() or not other.any():
+            return cells
+        codes, counts = np.unique(asked[other], return_counts=True)
+        counted = zip((cells.question.values[code] for code in codes), counts, strict=True)
+        reason = "question of another kind: verdicts without a threshold"
+        drops = [
+            Dropped(reason=reason, source=self.table.source, question=name, value=f"{count} labels")
+            for name, count in sorted(counted)
+        ]
+        return replace(cells.where(~other), dropped=(*cells.dropped, *drops))
+
+    def _only_named(self, cells: _Cells) -> _Cells:
+        """Set aside rows that do not say whose answer about what they are."""
+        for concept in ("item", "question", "rater"):
+            absent = getattr(cells, concept).codes < 0
+            reason = "missing item id" if concept == "item" else f"missing {concept}"
+            column = self.layout.columns.get(concept) if self.table.tabular else None
+            drops = [
+                replace(cells.drop(row, reason=reason), column=column, value=None)
+                for row in np.flatnonzero(absent & ~self._is_blank(cells)).tolist()
+            ]
+            cells = replace(cells.where(~absent), dropped=(*cells.dropped, *drops))
+        return cells
+
+    def _is_blank(self, cells: _Cells) -> NDArray[np.bool_]:
+        """Tell the empty cells of a wide table, which are no labels to list."""
+        if not self.layout.raters:
+            return np.zeros(len(cells), np.bool_)
+        blank = [isinstance(value, str) and not value.strip() for value in cells.label.values]
+        return np.array([*blank, True])[cells.label.codes]
+
+    # What the labels are
+
+    def _kind(self, cells: _Cells) -> QuestionKind:
+        """Take the declared kind, or the one that the labels leave no choice about."""
+        declared, has_threshold = self.request.kind, cells.given("threshold")
+        if declared is None:
+            if has_threshold.any() or cells.given("probability").any():
+                return "boolean"
+            what = f"labels of {self.table.source}"
+            return find_kind(cells.label.used(), what=what, missing=self.request.missing)
+        is_choice_of_judge = declared == "choice" and self.is_judge and not self.request.labels
+        if is_choice_of_judge and has_threshold.any():  # no annotator says "true"
             msg = (
-                f"{place(table.source, line=line, column=name)} must hold 0 or 1 where every "
-                f"label has a column, got {shorten(repr(coded.values[code]))}. Name the labels "
-                'with labels=[...], or their one column with columns={"label": ...}.'
+                f"{self.table.source}: `kind` must be 'boolean' for verdicts with a probability "
+                "and a threshold, got 'choice'. Their labels are true and false."
             )
+            others = {*cells.questions} - {*cells.question.where(has_threshold).used()}
+            if others:
+                other = shorten(min(others))
+                msg += f" Ask for a `question` without probabilities, such as {other!r}."
             raise InputError(msg)
-        hot.append(name)
-        flags.append(np.array([*(word.label is True for word in words), False])[coded.codes])
-        known.append(np.array([*(word.reason is None for word in words), False])[coded.codes])
-    if not hot:
-        _refuse_missing(table, "label")
-    matrix, answered = np.stack(flags, axis=1), np.stack(known, axis=1).any(axis=1)
-    distinct, codes = np.unique(matrix, axis=0, return_inverse=True)
-    names = np.array(hot, dtype=object)
-    sets = [frozenset(names[row].tolist()) for row in distinct]
-    return Coded(sets, np.where(answered, codes.ravel(), -1).astype(np.int32))
+        return declared
 
+    def _check_raters(self, cells: _Cells) -> None:
+        """Refuse a wide table in which a column that nobody declared is no rater.
 
-def _asked(long: _Long, layout: _Layout, table: Table, request: Request) -> _Long:
-    """Keep the rows of the question that the caller asked for, if there are questions."""
-    if request.question is None or not (layout.question or not table.tabular):
-        return long
-    values = long.question.values
-    if not values:
-        msg = f"{table.source}: must hold at least one label, got none. Add some."
-        raise NoDataError(msg)
-    if request.question not in values:
-        listed = ", ".join(shorten(repr(name)) for name in values[:_MOST_NAMES])
-        msg = (
-            f"{table.source}: column `{layout.question or 'question'}` must hold the question "
-            f"asked for, got {request.question!r}. Ask for one of {listed}."
-        )
-        raise NoDataError(msg)
-    return long.where(long.question.codes == values.index(request.question))
-
-
-def _propositions_only(long: _Long, layout: _Layout, table: Table) -> tuple[_Long, list[Dropped]]:
-    """Set aside whole questions without a threshold, where others have one: no propositions."""
-    if long.threshold is None or layout.question is None:
-        return long, []
-    given = np.unique(long.question.codes[long.threshold.codes >= 0])
-    other = (long.question.codes >= 0) & ~np.isin(long.question.codes, given)
-    if not len(given) or not other.any():
-        return long, []
-    codes, counts = np.unique(long.question.codes[other], return_counts=True)
-    named = sorted((long.question.values[code], n) for code, n in zip(codes, counts, strict=True))
-    return long.where(~other), [
-        Dropped(
-            reason="question of another kind: verdicts without a threshold",
-            source=table.source,
-            question=question,
-            value=f"{count} labels",
-        )
-        for question, count in named
-    ]
-
-
-def _identified(long: _Long, layout: _Layout, table: Table) -> tuple[_Long, list[Dropped]]:
-    """Set aside rows that do not say whose answer about what they are."""
-    dropped: list[Dropped] = []
-    columns = {"item": layout.item, "question": layout.question, "rater": layout.rater}
-    for concept, column in columns.items():
-        absent = getattr(long, concept).codes < 0
-        if not absent.any():
-            continue
-        reason = "missing item id" if concept == "item" else f"missing {concept}"
-        shown = column if table.tabular else None
-        dropped += [
-            replace(_drop(long, row, reason=reason, source=table.source), column=shown, value=None)
-            for row in np.flatnonzero(absent & ~_is_blank_cell(long, layout)).tolist()
+        Such a column has no label in common with any other.
+        """
+        raters = self.layout.raters
+        if not self.layout.is_guessed or len(raters) < 2 or cells.kind in ("scale", "text"):
+            return
+        codes = [cells.label.codes[cells.rater.codes == number] for number in range(len(raters))]
+        used = [np.unique(each[each >= 0]) for each in codes]
+        n_columns = np.bincount(np.concatenate(used), minlength=len(cells.label.values))
+        strange = [
+            name
+            for name, each, its in zip(raters, codes, used, strict=True)
+            if (n_columns[its] == 1).all() and np.count_nonzero(each >= 0) >= _FEWEST_TO_COMPARE
         ]
-        long = long.where(~absent)
-    return long, dropped
-
-
-def _drop(long: _Long, row: int, *, reason: str, source: str) -> Dropped:
-    def value(column: Coded) -> Any:
-        code = column.codes[row]
-        return None if code < 0 else column.values[code]
-
-    raw = value(long.raw)
-    if long.probability is not None and long.probability.codes[row] >= 0:
-        raw = value(long.probability)
-    return Dropped(
-        reason=reason,
-        source=source,
-        line=int(long.lines[row]) or None,
-        column=value(long.column),
-        item=value(long.item),
-        rater=value(long.rater),
-        question=value(long.question),
-        value=None if raw is None else shorten(raw if isinstance(raw, str) else _plain_text(raw)),
-    )
-
-
-def _plain_text(raw: Any) -> str:
-    return raw.reason if isinstance(raw, Failure) else name_text(raw) or str(raw)
-
-
-def _kind(long: _Long, request: Request, table: Table) -> QuestionKind:
-    """Take the declared kind, or the one that the labels leave no choice about."""
-    given = long.probability is not None and (long.probability.codes >= 0).any()
-    if request.kind is None:
-        if given or (long.threshold is not None and (long.threshold.codes >= 0).any()):
-            return "boolean"
-        return find_kind(long.raw.used(), what=f"labels of {table.source}", missing=request.missing)
-    if request.kind == "choice" and request.role == "judge" and not request.labels:
-        _refuse_as_choice(long, table)
-    return request.kind
-
-
-def _refuse_as_choice(long: _Long, table: Table) -> None:
-    """Refuse verdicts with probabilities where words are expected: no annotator says "true"."""
-    is_given = np.zeros(0, bool) if long.threshold is None else long.threshold.codes >= 0
-    if not is_given.any():
-        return
-    msg = (
-        f"{table.source}: `kind` must be 'boolean' for verdicts with a probability and a "
-        "threshold, got 'choice'. Their labels are true and false."
-    )
-    others = set(long.question.used()) - set(long.question.where(is_given).used())
-    if others:
-        msg += f" Ask for a `question` without probabilities, such as {shorten(min(others))!r}."
-    raise InputError(msg)
-
-
-def _check_columns_are_raters(long: _Long, layout: _Layout, table: Table, request: Request) -> None:
-    """Refuse a wide table in which a column that nobody declared is no rater.
-
-    Such a column has no label in common with any other.
-    """
-    if not layout.undeclared or len(layout.raters) < 2 or request.kind in ("scale", "text"):
-        return
-    used = [
-        set(np.unique(long.raw.codes[long.rater.codes == n]).tolist()) - {-1}
-        for n in range(len(layout.raters))
-    ]
-    counts = np.bincount([code for codes in used for code in codes], minlength=len(long.raw.values))
-    sizes = np.bincount(long.rater.codes[long.raw.codes >= 0], minlength=len(layout.raters))
-    counted = dict(zip(layout.raters, sizes.tolist(), strict=True))
-    strange = [
-        name
-        for name, codes in zip(layout.raters, used, strict=True)
-        if all(counts[code] == 1 for code in codes) and counted[name] >= _FEWEST_TO_COMPARE
-    ]
-    if not strange:
-        return
-    flag = "--rater" if request.role == "annotator" else "--judge-column"
-    others = [name for name in layout.raters if name not in strange] or list(layout.raters)
-    shown = ", ".join(f"`{shorten(name)}`" for name in strange[:_MOST_NAMES])
-    paste = " ".join(f"{flag} {shlex.quote(shorten(name))}" for name in others[:_MOST_NAMES])
-    msg = (
-        f"{table.source}: every column that is not declared must be a rater, got {shown}, which "
-        f"has no label in common with any other column. Name the raters: {paste}"
-    )
-    raise InputError(msg)
-
-
-def _label(
-    long: _Long, layout: _Layout, table: Table, request: Request, kind: QuestionKind
-) -> LabelTable:
-    """Read every label; what is none is set aside, or a judge's failure."""
-    is_judge = request.role == "judge"
-    _check_cells(long, layout, table, request, kind)
-    reader = CellReader(
-        kind,
-        labels=request.labels,
-        separator=request.separator,
-        missing=request.missing,
-        blank_is_empty=True,
-    )
-    words = [reader.read(value) for value in long.raw.values]
-    nothing = reader.read("" if table.blank_is_null and not layout.hot else None)
-    reasons = [word.reason for word in words] + [nothing.reason]
-    labels: dict[Any, int] = {}
-    moved = [
-        -1 if w.reason is not None else labels.setdefault(w.label, len(labels))
-        for w in (*words, nothing)
-    ]
-    label = np.array(moved, np.int32)[long.raw.codes]
-    reason_of = np.array([*range(len(reasons))], np.int32)[long.raw.codes]
-    unknown = np.array([*(w.is_unknown for w in words), nothing.is_unknown])[long.raw.codes]
-    lost = np.array([reason is not None for reason in reasons])[long.raw.codes]
-    if long.probability is not None:
-        cut = DEFAULT_THRESHOLD if request.threshold is None else request.threshold
-        given = long.probability.codes >= 0
-        stated = [
-            reader.read_probability(value, threshold=cut) for value in long.probability.values
-        ]
-        start = len(reasons)
-        reasons += [word.reason for word in stated]
-        codes = [
-            -1 if w.reason is not None else labels.setdefault(w.label, len(labels)) for w in stated
-        ]
-        stated_codes = np.array([*codes, -1], np.int32)[long.probability.codes]
-        label = np.where(given, stated_codes, label)
-        reason_of = np.where(given, start + long.probability.codes, reason_of).astype(np.int32)
-        bad = np.array([*(w.is_unknown for w in stated), False])[long.probability.codes]
-        unknown, lost = np.where(given, bad, unknown), np.where(given, bad, lost)
-    declared = _declared_failures(long)
-    if declared is not None:
-        unknown &= declared.codes < 0
-    _check_readable(long, unknown, lost, reasons, reason_of, table)
-    listed = unknown if is_judge else lost & ~_is_blank_cell(long, layout)
-    dropped = [
-        _drop(long, row, reason=reasons[reason_of[row]] or "", source=table.source)
-        for row in np.flatnonzero(listed).tolist()
-    ]
-    failure = Coded([], np.full(len(label), -1, np.int32))
-    if is_judge:
-        own = Coded(
-            [reason or "" for reason in reasons], np.where(lost, reason_of, -1).astype(np.int32)
+        if not strange:
+            return
+        flag = "--judge-column" if self.is_judge else "--rater"
+        others = [name for name in raters if name not in strange] or list(raters)
+        shown = ", ".join(f"`{shorten(name)}`" for name in strange[:_MOST_NAMES])
+        paste = " ".join(f"{flag} {shlex.quote(shorten(name))}" for name in others[:_MOST_NAMES])
+        raise InputError(
+            f"{self.table.source}: every column that is not declared must be a rater, got {shown}, "
+            f"which has no label in common with any other column. Name the raters: {paste}"
         )
-        failure = own
-        if declared is not None:
-            both = Coded.join([declared, own])
-            first, second = np.split(both.codes, 2)
-            failure = Coded(both.values, np.where(declared.codes >= 0, first, second))
-        label = np.where(failure.codes >= 0, -1, label)
-    found = LabelTable(
-        kind=kind,
-        question=long.question,
-        item=long.item,
-        rater=long.rater,
-        label=Coded(list(labels), label),
-        failure=failure,
-        cluster=long.cluster,
-        seen=long.seen,
-        source=Coded.constant(table.source, len(label)),
-        lines=long.lines,
-        dropped=tuple(dropped),
-        thresholds=_thresholds(long),
-        fingerprints=_fingerprints(long, table),
-        notes=table.notes,
-        probability=long.stated if kind == "boolean" else None,
-    )
-    if not is_judge:
-        found = found.where(~lost)
-    return _alike(found, table, normalize=request.normalize_labels)
 
+    def _read(self, cells: _Cells) -> _Cells:
+        """Read every label; what is none is set aside, or a judge's failure."""
+        request, table = self.request, self.table
+        check_sorts(
+            cells.label,
+            cells.kind,
+            where=cells.place_of,
+            one_question="question" not in self.layout.columns or request.question is not None,
+            missing=request.missing,
+        )
+        reader = CellReader(cells.kind, request.labels or (), request.separator, request.missing)
+        raw = cells.label
+        found = [reader.read(value) for value in raw.values]
+        if cells.probability is not None:
+            cut = _DEFAULT_THRESHOLD if request.threshold is None else request.threshold
+            raw = raw.under(cells.probability)
+            stated = cells.probability.values
+            found += [reader.read_probability(value, threshold=cut) for value in stated]
+        nothing = reader.read("" if table.blank_is_null and not self.layout.hot else None)
+        cells = replace(cells, label=raw)
+        label = raw.recode([_label_in(each) for each in found], nothing=_label_in(nothing))
+        reason = raw.recode([_reason_in(each) for each in found], nothing=_reason_in(nothing))
+        is_lost = reason.codes >= 0
+        unknown = [*(isinstance(each, Unreadable) for each in found), False]
+        is_unknown = np.array(unknown)[raw.codes] & (cells.failure.codes < 0)
+        listed = is_unknown if self.is_judge else is_lost & ~self._is_blank(cells)
+        self._check_readable(cells, reason, is_unknown, n_read=int((~is_lost).sum()))
+        drops = [
+            cells.drop(row, reason=reason.value(row)) for row in np.flatnonzero(listed).tolist()
+        ]
+        cells = replace(cells, dropped=(*cells.dropped, *drops))
+        if not self.is_judge:
+            return replace(cells, label=label).where(~is_lost)
+        failure = reason.under(cells.failure)
+        return replace(
+            cells,
+            label=Coded(label.values, np.where(failure.codes >= 0, -1, label.codes)),
+            failure=failure.recode(failure.values),
+            thresholds=_thresholds(cells),
+            fingerprints=self._fingerprints(cells),
+        )
 
-def _check_cells(
-    long: _Long, layout: _Layout, table: Table, request: Request, kind: QuestionKind
-) -> None:
-    def where(row: int) -> str:
-        if table.tabular:
-            column = (
-                long.column.values[long.column.codes[row]] if long.column.codes[row] >= 0 else None
+    def _check_readable(
+        self, cells: _Cells, reason: Coded, is_unknown: NDArray[np.bool_], *, n_read: int
+    ) -> None:
+        """Refuse a table of which more than one label in ten cannot be read."""
+        n_unknown = int(is_unknown.sum())
+        n_given = n_unknown + n_read
+        if n_unknown <= max(1, _MOST_UNREAD * n_given):
+            return
+        row = int(np.argmax(is_unknown))
+        first = cells.drop(row, reason=reason.value(row))
+        raise InputError(
+            f"{n_unknown:,} of {n_given:,} labels of {self.table.source} cannot be read, more than "
+            f"one in ten. The first, {first.place()} (item {shorten(first.item or '')!r}, rater "
+            f"{shorten(first.rater or '')!r}): {first.reason}. Correct the file, or what is "
+            "declared about it (`kind`, `labels`, `missing`, `separator`)."
+        )
+
+    def _fingerprints(self, cells: _Cells) -> dict[str, tuple[str, ...]]:
+        """Give the fingerprints of every judge's verdicts; one per judge and question."""
+        if cells.fingerprint is None:
+            return {}
+        columns = (cells.rater, cells.question, cells.fingerprint)
+        codes = np.stack([column.codes for column in columns], axis=1)[cells.given("fingerprint")]
+        found: dict[str, set[str]] = {}
+        seen: dict[tuple[str, str], str] = {}
+        for triple in np.unique(codes, axis=0).tolist():
+            rater, question, fingerprint = (
+                column.values[code] for column, code in zip(columns, triple, strict=True)
             )
-            return place(table.source, line=int(long.lines[row]) or None, column=column)
-        item, rater = (c.values[c.codes[row]] for c in (long.item, long.rater))
-        return f"{table.source}: the label of item {shorten(item)!r} by {shorten(rater)!r}"
+            if seen.setdefault((rater, question), fingerprint) != fingerprint:
+                raise InputError(
+                    f"{self.table.source}: column `fingerprint` must hold one value per judge and "
+                    f"question, got several for {shorten(rater)!r} on {shorten(question)!r}. "
+                    "Name the judge of each run differently."
+                )
+            found.setdefault(rater, set()).add(fingerprint)
+        return {rater: tuple(sorted(values)) for rater, values in sorted(found.items())}
 
-    one_question = layout.question is None or request.question is not None
-    check_sorts(long.raw, kind, where=where, one_question=one_question, missing=request.missing)
+    def _alike(self, cells: _Cells) -> _Cells:
+        """Refuse raters and labels that differ by case, width or white space, or make them one."""
+        is_words = cells.kind in ("choice", "multilabel")
+        if self.request.normalize_labels:
+            columns = {"rater": cells.rater} | ({"label": cells.label} if is_words else {})
+            folded: dict[str, Any] = {
+                name: column.recode([_folded(value) for value in column.values])
+                for name, column in columns.items()
+            }
+            return replace(cells, **folded)
+        way_out = "Correct one of them, or accept them as one with `normalize_labels`."
+        source = self.table.source
+        check_spellings(cells.raters, what=f"{source}: raters", way_out=way_out)
+        if is_words:
+            words = label_words(cells.label)
+            check_spellings(words, what=f"{source}: labels", way_out=way_out)
+        return cells
 
 
-def _declared_failures(long: _Long) -> Coded | None:
-    if long.failure is None:
+def _label_in(found: Any) -> Any:
+    return None if isinstance(found, Failure) else found
+
+
+def _reason_in(found: Any) -> str | None:
+    return found.reason if isinstance(found, Failure) else None
+
+
+def _present(**columns: str | None) -> dict[str, str]:
+    return {concept: name for concept, name in columns.items() if name is not None}
+
+
+def _failure_in(text: str) -> str | None:
+    word = text.strip()
+    if word.lower() in _NO_FAILURE:
         return None
-    known: dict[str, int] = {}
-    moved = []
-    for text in long.failure.values:
-        word = text.strip().lower()
-        reason = (
-            "failed" if word in _BARE_FAILURE else None if word in _NO_FAILURE else text.strip()
-        )
-        moved.append(-1 if reason is None else known.setdefault(reason, len(known)))
-    return Coded(list(known), np.array([*moved, -1], np.int32)[long.failure.codes])
+    return "failed" if word.lower() in _BARE_FAILURE else word
 
 
-def _is_blank_cell(long: _Long, layout: _Layout) -> NDArray[np.bool_]:
-    """Tell the empty cells of a wide table, which are no labels to list."""
-    if not layout.raters:
-        return np.zeros(len(long.lines), np.bool_)
-    blank = [isinstance(value, str) and not value.strip() for value in long.raw.values]
-    return np.array([*blank, True])[long.raw.codes]
-
-
-def _check_readable(
-    long: _Long,
-    unknown: NDArray[np.bool_],
-    lost: NDArray[np.bool_],
-    reasons: Sequence[str | None],
-    reason_of: NDArray[np.int32],
-    table: Table,
-) -> None:
-    """Refuse a table of which more than one label in ten cannot be read."""
-    n_unknown = int(np.count_nonzero(unknown))
-    n_given = n_unknown + int(np.count_nonzero(~lost))
-    if n_unknown <= max(1, _MOST_UNREAD * n_given):
-        return
-    row = int(np.argmax(unknown))
-    first = _drop(long, row, reason=reasons[reason_of[row]] or "", source=table.source)
-    msg = (
-        f"{n_unknown:,} of {n_given:,} labels of {table.source} cannot be read, more than one in "
-        f"ten. The first, {first.place()} (item {shorten(first.item or '')!r}, rater "
-        f"{shorten(first.rater or '')!r}): {first.reason}. Correct the file, or what is declared "
-        "about it (`kind`, `labels`, `missing`, `separator`)."
-    )
-    raise InputError(msg)
-
-
-def _thresholds(long: _Long) -> tuple[float, ...]:
+def _thresholds(cells: _Cells) -> tuple[float, ...]:
     found = set()
-    for text in () if long.threshold is None else long.threshold.used():
-        try:
+    for text in cells.threshold.used() if cells.threshold else ():
+        with suppress(ValueError):
             found.add(float(text))
-        except ValueError:
-            continue
     return tuple(sorted(found))
 
 
-def _fingerprints(long: _Long, table: Table) -> dict[str, tuple[str, ...]]:
-    """Give the fingerprints of every judge's verdicts; one per judge and question."""
-    if long.fingerprint is None:
-        return {}
-    given = long.fingerprint.codes >= 0
-    columns = (long.rater, long.question, long.fingerprint)
-    triples = np.unique(np.stack([column.codes[given] for column in columns], axis=1), axis=0)
-    found: dict[str, set[str]] = {}
-    seen: dict[tuple[int, int], int] = {}
-    for rater, question, fingerprint in triples.tolist():
-        if seen.setdefault((rater, question), fingerprint) != fingerprint:
-            names = long.rater.values[rater], long.question.values[question]
-            msg = (
-                f"{table.source}: column `fingerprint` must hold one value per judge and "
-                f"question, got several for {shorten(names[0])!r} on {shorten(names[1])!r}. "
-                "Name the judge of each run differently."
-            )
-            raise InputError(msg)
-        found.setdefault(long.rater.values[rater], set()).add(long.fingerprint.values[fingerprint])
-    return {rater: tuple(sorted(values)) for rater, values in sorted(found.items())}
-
-
-def _alike(found: LabelTable, table: Table, *, normalize: bool) -> LabelTable:
-    """Refuse raters and labels that differ by case, width or white space, or make them one."""
-    is_words = found.kind in ("choice", "multilabel")
-    if normalize:
-        raters = _folded(found.rater)
-        return replace(found, rater=raters, label=_folded(found.label) if is_words else found.label)
-    way_out = "Correct one of them, or accept them as one with `normalize_labels`."
-    check_spellings(found.raters, what=f"{table.source}: raters", way_out=way_out)
-    if is_words:
-        check_spellings(label_words(found.label), what=f"{table.source}: labels", way_out=way_out)
-    return found
-
-
-def _folded(column: Coded) -> Coded:
-    known: dict[Any, int] = {}
-    moved = [
-        known.setdefault(
-            frozenset(map(fold, value)) if isinstance(value, frozenset) else fold(value), len(known)
-        )
-        for value in column.values
-    ]
-    return Coded(list(known), np.array([*moved, -1], np.int32)[column.codes])
+def _folded(value: Any) -> Any:
+    return frozenset(map(fold, value)) if isinstance(value, frozenset) else fold(value)

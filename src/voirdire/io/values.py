@@ -1,126 +1,269 @@
-"""One canonical text per value, whatever type the format gave it: 3 and 3.0 are ``"3"``."""
+"""Columns as distinct values and a code per row, and one text per value: 3 and 3.0 are ``"3"``.
+
+Labels and names repeat, so each distinct value is read once, whatever it comes from: text of a CSV,
+a typed column, JSON, or Python's own types.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+import math
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeAlias
 
 import msgspec
+import numpy as np
 import polars as pl
 
+from voirdire._validation import shorten
+from voirdire.errors import InputError
 from voirdire.io.rows import text_series
+from voirdire.records import Failure
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from numpy.typing import NDArray
 
-    from voirdire.io.rows import Column, Value
+    from voirdire.io.rows import Column, Table
 
-__all__ = ["Sort", "first_of_each_sort", "number_text", "numbers", "sort_of_type", "texts"]
+__all__ = [
+    "Coded",
+    "Sort",
+    "code_names",
+    "code_values",
+    "is_unnamed",
+    "name_text",
+    "numbers",
+    "plain_value",
+    "refuse_column",
+    "sort_of",
+    "sorts_in",
+    "texts",
+]
 
 Sort: TypeAlias = Literal["text", "number", "truth", "list", "object"]
-"""What a cell holds, coarser than a dtype: whole numbers and fractions are one sort."""
+"""What a cell holds: whole numbers and fractions are one sort."""
 
-_SORTS: dict[type, Sort] = {
-    str: "text",
-    bool: "truth",
-    int: "number",
-    float: "number",
-    list: "list",
-    dict: "object",
-}
-# Beyond this a float has no exact integer type to pass through.
 _MAX_WHOLE = 9e18
+"""Beyond this a float has no exact integer type to pass through."""
+
+_MOST_NAMES = 20
+_NESTED = (pl.List, pl.Array, pl.Struct, pl.Object, pl.Null)
 
 
-def sort_of_type(dtype: pl.DataType) -> Sort | None:
-    """Tell the sort of a typed column; None for a column of nulls."""
-    if dtype == pl.Null:
+@dataclass(frozen=True)
+class Coded:
+    """A column as its distinct values, in order of appearance, and their codes; -1 is nothing."""
+
+    values: list[Any]
+    codes: NDArray[np.int32]
+
+    def where(self, kept: NDArray[np.bool_]) -> Coded:
+        """Return some rows; values that none of them has stay."""
+        return Coded(self.values, self.codes[kept])
+
+    def used_codes(self) -> list[int]:
+        """List the codes that rows have, in order of appearance."""
+        codes, first = np.unique(self.codes[self.codes >= 0], return_index=True)
+        return codes[np.argsort(first)].tolist()  # type: ignore[no-any-return]
+
+    def used(self) -> list[Any]:
+        """List the values that rows have, in order of appearance."""
+        return [self.values[code] for code in self.used_codes()]
+
+    def first_row(self, code: int) -> int:
+        """Find the first row with a value."""
+        return int(np.argmax(self.codes == code))
+
+    def value(self, row: int) -> Any:
+        """Give what a row has, None where that is nothing."""
+        code = self.codes[row]
+        return None if code < 0 else self.values[code]
+
+    def recode(self, values: Sequence[Any], *, nothing: Any = None) -> Coded:
+        """Put other values for these; equal ones become one, and None is nothing."""
+        known: dict[Any, int] = {}
+        place = [
+            -1 if value is None else known.setdefault(value, len(known))
+            for value in (*values, nothing)
+        ]
+        return Coded(list(known), np.array(place, np.int32)[self.codes])
+
+    def under(self, other: Coded) -> Coded:
+        """Give the values of another column where it has any."""
+        moved = np.where(other.codes < 0, self.codes, other.codes + len(self.values))
+        return Coded([*self.values, *other.values], moved)
+
+    def series(self, dtype: Any) -> pl.Series:
+        """Give every row its value."""
+        values = pl.Series([*self.values, None], dtype=dtype)
+        return values.gather(np.where(self.codes < 0, len(self.values), self.codes))
+
+    @staticmethod
+    def constant(value: Any, n_rows: int) -> Coded:
+        """Repeat one value; None is nothing."""
+        values = [] if value is None else [value]
+        return Coded(values, np.full(n_rows, len(values) - 1, np.int32))
+
+    @staticmethod
+    def join(parts: Sequence[Coded]) -> Coded:
+        """Put columns under each other."""
+        merged = code_values([value for part in parts for value in part.values])
+        places = np.append(merged.codes, -1)
+        starts = np.cumsum([0, *(len(part.values) for part in parts)])
+        moved = [
+            places[np.where(part.codes < 0, -1, part.codes + start)]
+            for part, start in zip(parts, starts, strict=False)
+        ]
+        return Coded(merged.values, np.concatenate(moved))
+
+
+def plain_value(raw: Any) -> Any:
+    """Turn values of numpy and pandas into Python's own; what they call missing is None."""
+    if raw is None or isinstance(raw, str | bool | int | list | tuple | AbstractSet | Failure):
+        return raw
+    if isinstance(raw, float):
+        return None if math.isnan(raw) else raw
+    if type(raw).__name__ in ("NAType", "NaTType"):
         return None
-    if dtype == pl.Boolean:
-        return "truth"
-    if dtype.is_numeric():
-        return "number"
-    if isinstance(dtype, pl.List | pl.Array):
-        return "object" if dtype.inner.is_nested() else "list"
-    if isinstance(dtype, pl.String | pl.Categorical | pl.Enum) or dtype.is_temporal():
-        return "text"
-    return "object"
+    return plain_value(raw.tolist()) if hasattr(raw, "tolist") else raw
 
 
-def first_of_each_sort(column: Column) -> Iterator[tuple[Sort, int]]:
-    """Each sort of value in a column, with the index of the first cell that holds it."""
+def code_values(column: Column | Coded) -> Coded:
+    """Code a column; values of different types stay apart."""
+    if isinstance(column, Coded):
+        return column
     if isinstance(column, pl.Series):
-        sort = sort_of_type(column.dtype)
-        index = column.is_not_null().arg_max()
-        if sort is not None and index is not None and column[index] is not None:
-            yield sort, index
-        return
-    kinds = list(map(type, column))
-    found: dict[Sort, int] = {}
-    for kind in set(kinds) - {type(None)}:
-        sort = _SORTS.get(kind, "object")
-        found[sort] = min(kinds.index(kind), found.get(sort, len(kinds)))
-    yield from found.items()
+        if not isinstance(column.dtype, _NESTED):
+            return _code_series(column)
+        column = column.to_list()
+    types = set(map(type, column)) - {type(None)}
+    if not types <= {str, int, bool}:
+        column = [plain_value(value) for value in column]
+    keys = column
+    if len(types) > 1 or not types <= {str, int, bool, float}:
+        keys = [_key(value) for value in column]
+    place = dict.fromkeys(keys)
+    place.pop(None, None)
+    distinct = list(place)
+    place |= zip(distinct, range(len(distinct)), strict=True)
+    place[None] = -1
+    codes = np.fromiter(map(place.__getitem__, keys), np.int32, len(keys))
+    if keys is not column:
+        first = dict(zip(reversed(keys), reversed(column), strict=True))
+        distinct = [first[key] for key in distinct]
+    return Coded(distinct, codes)
 
 
-def number_text(value: pl.Expr, dtype: pl.DataType) -> pl.Expr:
-    """Numbers as text, whole ones without a fraction; nan becomes null."""
-    if dtype.is_integer():
-        return value.cast(pl.String)
-    value = value.cast(pl.Float64)
-    whole = (value == value.floor()) & (value.abs() < _MAX_WHOLE)
-    return (
-        pl.when(value.is_nan())
-        .then(None)
-        .when(whole)
-        .then(value.cast(pl.Int64, strict=False).cast(pl.String))
-        .otherwise(value.cast(pl.String))
-    )
+def _code_series(column: pl.Series) -> Coded:
+    if column.dtype.is_decimal():
+        column = column.cast(pl.Float64)
+    if column.dtype.is_float():
+        column = column.fill_nan(None)
+    elif not column.dtype.is_numeric() and column.dtype != pl.Boolean:
+        column = column.cast(pl.String)
+    distinct = column.drop_nulls().unique(maintain_order=True)
+    places = pl.int_range(len(distinct), dtype=pl.Int32, eager=True)
+    codes = column.replace_strict(distinct, places, default=-1, return_dtype=pl.Int32)
+    return Coded(distinct.to_list(), codes.to_numpy())
+
+
+def _key(value: Any) -> Any:
+    """Give a hashable stand-in under which values of different types stay apart."""
+    kind = type(value)
+    if kind is str or value is None:
+        return value
+    if isinstance(value, AbstractSet):
+        return frozenset(value), "set"
+    if isinstance(value, Failure):
+        return value.reason, "failure"
+    return (value, kind) if isinstance(value, int | float) else (repr(value), kind)
+
+
+def name_text(value: Any) -> str | None:
+    """Write a value as text: 3 and 3.0 are both "3"; blank text is none."""
+    if isinstance(value, str):
+        return value if value and not value.isspace() else None
+    if value is None:
+        return None
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        if math.isnan(value):
+            return None
+        is_whole = value.is_integer() and abs(value) < _MAX_WHOLE
+        return str(int(value)) if is_whole else str(value).replace("e-0", "e-")
+    if isinstance(value, AbstractSet):
+        value = sorted(value, key=str)
+    if isinstance(value, list | dict | tuple):
+        return msgspec.json.encode(value, enc_hook=str).decode()
+    return str(value)
+
+
+def code_names(column: Column | Coded, *, source: str) -> Coded:
+    """Code a column of names: as text, blanks as nothing."""
+    coded = code_values(column)
+    names = [name_text(value) for value in coded.values]
+    text_series(names, source=source)  # half a surrogate pair is refused
+    return coded if names == coded.values else coded.recode(names)
 
 
 def texts(column: Column, *, source: str) -> pl.Series:
-    """Any column as text; lists and objects become JSON."""
-    if isinstance(column, list):
-        return text_series(_value_texts(column), source=source)
-    sort = sort_of_type(column.dtype)
-    if sort == "number":
-        return column.to_frame("x").select(number_text(pl.col("x"), column.dtype)).to_series()
-    if sort in ("list", "object"):
-        return text_series(_value_texts(column.to_list()), source=source)
-    return column.cast(pl.String)
+    """Any column as text, blank text as null; lists and objects become JSON."""
+    if isinstance(column, pl.Series) and (column.dtype == pl.String or column.dtype.is_integer()):
+        text = column.cast(pl.String)
+        return text.set(text.str.strip_chars() == "", None)
+    return code_names(column, source=source).series(pl.String)
 
 
 def numbers(column: Column) -> pl.Series:
-    """Give a column of numbers as Float64; nan becomes null."""
+    """Give a column of numbers as Float64; nan becomes null, what no float can hold infinite."""
     if isinstance(column, list):
         column = pl.Series([_as_float(value) for value in column], dtype=pl.Float64)
     return column.cast(pl.Float64).fill_nan(None)
 
 
-def _as_float(value: Value) -> float | None:
+def _as_float(value: Any) -> float | None:
     try:
         return None if value is None else float(value)
-    except OverflowError:  # a whole number beyond every float
-        return float("inf")
+    except OverflowError:
+        return math.inf
 
 
-def _value_texts(values: Sequence[Any]) -> list[str | None]:
-    kinds = set(map(type, values))
-    if kinds <= {str, type(None)}:
-        return list(values)
-    floats = list({value for value in values if type(value) is float})
-    frame = pl.DataFrame({"x": pl.Series(floats, dtype=pl.Float64)})
-    written = frame.select(number_text(pl.col("x"), pl.Float64())).to_series().to_list()
-    float_texts = dict(zip(floats, written, strict=True))
-    return [_value_text(value, float_texts) for value in values]
-
-
-def _value_text(value: Value, float_texts: dict[float, str | None]) -> str | None:
-    if value is None or isinstance(value, str):
-        return value
+def sort_of(value: Any) -> Sort:
+    """Tell the sort of a value."""
+    if isinstance(value, str):
+        return "text"
     if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, int):
-        return str(value)
-    if isinstance(value, float):
-        return float_texts.get(value)
-    return msgspec.json.encode(value, enc_hook=str).decode()
+        return "truth"
+    if isinstance(value, int | float):
+        return "number"
+    if isinstance(value, AbstractSet | list | tuple):
+        nested = any(isinstance(each, AbstractSet | list | tuple | dict) for each in value)
+        return "object" if nested else "list"
+    return "object"
+
+
+def sorts_in(column: Column) -> set[Sort]:
+    """Tell the sorts of the values that a column holds."""
+    if isinstance(column, pl.Series):
+        column = numbers(column) if column.dtype.is_decimal() else column
+        column = column.drop_nulls().head(1).to_list()
+    kinds = dict(zip(map(type, column), column, strict=True))
+    return {sort_of(value) for value in kinds.values() if value is not None}
+
+
+def is_unnamed(column: str) -> bool:
+    """Tell the index column that pandas writes and reads without a name."""
+    return not column.strip() or column.startswith("Unnamed: ")
+
+
+def refuse_column(table: Table, name: str, *, way_out: str) -> NoReturn:
+    """Refuse a table that lacks a column."""
+    shown = ", ".join(shorten(repr(column)) for column in table.columns[:_MOST_NAMES])
+    more = len(table.columns) - _MOST_NAMES
+    rest = f" and {more} more" if more > 0 else ""
+    raise InputError(
+        f"{table.source}: column `{shorten(name)}` must exist, got columns {shown or 'of no name'}"
+        f"{rest}. {way_out}"
+    )

@@ -12,7 +12,7 @@ from voirdire._types import FALSE_WORDS, TRUE_WORDS
 from voirdire._validation import shorten
 from voirdire.errors import InputError, NoDataError
 from voirdire.io.files import got, place
-from voirdire.io.values import first_of_each_sort, numbers, texts
+from voirdire.io.values import numbers, sorts_in, texts
 from voirdire.rewards.verdict_parts import NO_VERDICT, VerdictPart, refuse_judges
 
 if TYPE_CHECKING:
@@ -214,7 +214,7 @@ class _Reader:
     def _probabilities(self, column: str, *, words: bool = False) -> NDArray[np.float64]:
         """Read numbers in [0, 1], and words of truth where those are answers; nan for nothing."""
         values = self.rows.columns[column]
-        sorts = {sort for sort, _ in first_of_each_sort(values)}
+        sorts = sorts_in(values)
         if sorts <= {"number"} and sorts:
             found = numbers(values)
             is_stated = _stated(values)

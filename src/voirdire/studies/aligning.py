@@ -337,12 +337,12 @@ class _Grid:
         self, table: LabelTable, columns: Sequence[str]
     ) -> NDArray[np.float64] | None:
         """Lay out what judges stated, where any did."""
-        if table.probability is None or np.isnan(table.probability).all():
+        if table.stated is None or np.isnan(table.stated).all():
             return None
         matrix = np.full((len(self.items), len(columns)), np.nan)
         rows, places = self.rows(table), _places(table, columns)
         there = rows >= 0
-        matrix[rows[there], places[there]] = table.probability[there]
+        matrix[rows[there], places[there]] = table.stated[there]
         return matrix
 
 

@@ -107,8 +107,8 @@ def _drift(first: LabelTable, second: LabelTable, **settings: Any) -> JudgeDrift
         for side in (first, second)
     )
     probabilities = None
-    if first.probability is not None and second.probability is not None:
-        probabilities = first.probability, np.append(second.probability, np.nan)[rows]
+    if first.stated is not None and second.stated is not None:
+        probabilities = first.stated, np.append(second.stated, np.nan)[rows]
     clusters = None
     if first.cluster is not None and (first.cluster.codes >= 0).all():
         clusters = first.cluster.codes

@@ -11,7 +11,7 @@ import numpy as np
 from voirdire._validation import check_choice, shorten
 from voirdire.errors import DegenerateDataWarning, InputError, NoDataError
 from voirdire.io import Reading
-from voirdire.io.cells import name_text
+from voirdire.io.values import name_text
 from voirdire.stats import (
     RateDifference,
     RateResult,
@@ -263,10 +263,10 @@ class _Question:
 
     def verdicts(self, *, probabilities: bool) -> NDArray[np.float64]:
         if probabilities:
-            if self._own.probability is None:
+            if self._own.stated is None:
                 msg = "`probabilities` must be false for judges that state none, got true."
                 raise InputError(msg)
-            return self._own.probability
+            return self._own.stated
         said = self._is_counted(self._own).astype(np.float64)
         return np.where(said < 0, np.nan, said)
 

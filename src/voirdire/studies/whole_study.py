@@ -20,7 +20,7 @@ from voirdire.errors import (
     NoDataError,
 )
 from voirdire.io import LabelTable, Reading
-from voirdire.io.cells import Coded, name_text, plain_value
+from voirdire.io.values import Coded, name_text, plain_value
 from voirdire.records import Dropped
 from voirdire.stats import Caution
 from voirdire.stats.display import html_table, summary_rows, text_table
