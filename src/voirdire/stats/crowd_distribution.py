@@ -13,8 +13,6 @@ References
 ----------
 .. [1] E. H. Simpson, "Measurement of Diversity", Nature 163, page 688, 1949.
    :doi:`10.1038/163688a0`
-.. [2] P. Hall, "On the Removal of Skewness by Transformation", Journal of the Royal Statistical
-   Society B 54(1), pages 221-228, 1992. :doi:`10.1111/j.2517-6161.1992.tb01876.x`
 """
 
 from __future__ import annotations
@@ -120,8 +118,8 @@ def label_variation(
 
     Notes
     -----
-    Intervals are those of a mean over items or clusters, with Hall's correction for skewness [2]_.
-    The overall shares are taken as known: with a hundred items that adds little.
+    Intervals are those of a mean over items or clusters, with Hall's correction for skewness
+    (1992). The overall shares are taken as known: with a hundred items that adds little.
 
     Examples
     --------

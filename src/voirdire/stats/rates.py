@@ -492,8 +492,8 @@ def compare_rates(
 
     Notes
     -----
-    The interval combines those of both rates [2]_, and the p-value is that of the t distribution
-    for their standard errors.
+    The interval combines those of both rates, as Zou and Donner (2008) do, and the p-value is that
+    of the t distribution for their standard errors.
 
     Examples
     --------
@@ -600,10 +600,10 @@ def chain_rates(steps: Mapping[str, Estimate]) -> ChainedRate:
 
     Notes
     -----
-    Intervals of independent steps are combined on the log scale [2]_. Where a step was measured on
-    all items and not on those that came through, the product takes for granted that steps err
-    independently; labels of people at the end of the pipeline need no such assumption: give them
-    and the last verdict to `estimate_rate`.
+    Intervals of independent steps are combined on the log scale, as Zou and Donner (2008) do. Where
+    a step was measured on all items and not on those that came through, the product takes for
+    granted that steps err independently; labels of people at the end of the pipeline need no such
+    assumption: give them and the last verdict to `estimate_rate`.
 
     Examples
     --------
