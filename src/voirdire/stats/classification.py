@@ -109,7 +109,8 @@ class ClassificationResult:
         Items by gold label (rows) and judge's label (columns).
     figures : dict of str to Estimate
         ``"accuracy"``, ``"balanced_accuracy"``, ``"mcc"`` (Matthews' correlation) and ``"f1"``
-        (with more than two labels the mean over labels); with two labels, of which 1 is positive,
+        (with more than two labels means over labels, the first over those that are gold labels);
+        with two labels, of which 1 is positive,
         also ``"sensitivity"``, ``"specificity"``, ``"precision"`` and
         ``"negative_predictive_value"``; with probabilities ``"auc"`` and ``"brier"``. All in
         [0, 1] but ``"mcc"``, in [-1, 1]; nan where undefined.
@@ -227,7 +228,7 @@ def measure_classification(
     wrong = np.eye(n_labels, k=1) + np.eye(n_labels, k=1 - n_labels)  # a failure is another label
     failures = np.bincount(true[lost], minlength=n_labels)[:, np.newaxis] * wrong
     reason = _find_reason(table, names or [f"label {code}" for code in range(n_labels)])
-    if reason is not None and not table.sum(axis=1).all():
+    if reason is not None and np.isnan([x.estimate for x in figures.values()]).any():
         warnings.warn(f"figures are undefined: {reason}.", DegenerateDataWarning, stacklevel=2)
     return ClassificationResult(
         n_items=int(table.sum()),
@@ -306,7 +307,10 @@ def _accuracy(tables: NDArray[Any]) -> NDArray[np.float64]:
 
 def _balanced_accuracy(tables: NDArray[Any]) -> NDArray[np.float64]:
     recalls = _divide(np.diagonal(tables, axis1=-2, axis2=-1), tables.sum(axis=-1))
-    return recalls.mean(axis=-1)
+    if tables.shape[-1] == 2:  # one of two labels alone is no balance
+        return recalls.mean(axis=-1)
+    found = ~np.isnan(recalls)
+    return _divide(np.where(found, recalls, 0.0).sum(axis=-1), found.sum(axis=-1))
 
 
 def _f1_of_labels(tables: NDArray[Any]) -> NDArray[np.float64]:
@@ -440,8 +444,12 @@ def _combine_recalls(table: NDArray[np.int64], cell: NDArray[np.int64], items: _
     A recall of 1 on a few items has no spread of its own, but a wide interval.
     """
     recalls = [
-        items.of_table(table, cell, _share_of(label, of_gold=True)) for label in range(len(table))
+        items.of_table(table, cell, _share_of(label, of_gold=True))
+        for label in range(len(table))
+        if len(table) == 2 or table[label].any()
     ]
+    if not recalls:
+        return Estimate(estimate=np.nan, low=np.nan, high=np.nan)
     mean = float(np.mean([x.estimate for x in recalls]))
     below, above = (
         float(np.sqrt(np.sum([(getattr(x, end) - x.estimate) ** 2 for x in recalls])))

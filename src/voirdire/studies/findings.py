@@ -13,6 +13,7 @@ from voirdire._validation import shorten
 from voirdire.io.cells import label_text
 from voirdire.studies.diagnosis import diagnose, level_of
 from voirdire.studies.examination import comparison_settings
+from voirdire.studies.gold import measure_matrix
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from voirdire.stats import JudgeDifference, PanelAgreement
     from voirdire.studies.aligning import LabelMatrix
     from voirdire.studies.diagnosis import Diagnosis
+    from voirdire.studies.gold import GoldResult
     from voirdire.studies.plan import TestPlan
 
 __all__ = ["LabelShare", "QuestionFindings", "find_around"]
@@ -73,6 +75,9 @@ class QuestionFindings:
         Pairs of judges, per alignment; empty with one judge, or more than 60.
     diagnosis : Diagnosis or None
         Outlier annotators, opposed items, confusion, slices.
+    against_majority : tuple of GoldResult
+        For booleans and choices: each judge beside the annotators' majority, as if it were the
+        truth; items on which labels tie are left out.
     """
 
     question: str
@@ -85,6 +90,7 @@ class QuestionFindings:
     agreement: PanelAgreement | None = field(repr=False)
     comparisons: tuple[JudgeDifference, ...] = field(repr=False)
     diagnosis: Diagnosis | None = field(repr=False)
+    against_majority: tuple[GoldResult, ...] = field(default=(), repr=False)
 
 
 def find_around(
@@ -132,6 +138,24 @@ def find_around(
         diagnosis=diagnose(
             matrix, alignment=alignment, plan=plan, metadata=metadata, columns=slices
         ),
+        against_majority=_against_majority(matrix, plan, question),
+    )
+
+
+def _against_majority(matrix: LabelMatrix, plan: TestPlan, question: str) -> tuple[GoldResult, ...]:
+    """Measure judges against the majority of annotators, where labels are names."""
+    if matrix.kind not in ("boolean", "choice", "pairwise") or matrix.humans.dtype.kind == "f":
+        return ()
+    shares = stats.majority_shares(matrix.humans, n_labels=max(len(matrix.categories), 2))
+    majority = np.where(np.nanmax(shares, axis=1, initial=0.0) == 1, shares.argmax(axis=1), -1)
+    return tuple(
+        measure_matrix(
+            matrix,
+            majority,
+            question,
+            confidence_level=plan.confidence_level,
+            seed=plan.seed,
+        )
     )
 
 
