@@ -8,6 +8,7 @@ from importlib.metadata import version
 
 import polars as pl
 import pytest
+from sklearn.metrics import matthews_corrcoef
 
 import voirdire
 from voirdire.errors import DegenerateDataWarning
@@ -407,7 +408,7 @@ def test_undefined_figures_are_null_in_the_file_and_in_its_hash(make_survey, tab
     written = json.loads(text, parse_constant=refuse)
     assert written["examinations"][0]["winning_rate"] is None
     assert set(written["outcomes"].values()) == {"no_evidence"}
-    assert written.keys() == asdict(certify(found, humans=people, judges=machines)).keys()
+    assert written.keys() == certify(found, humans=people, judges=machines).as_content().keys()
     covered = {name: value for name, value in written.items() if name not in OUTSIDE_THE_HASH}
     assert written["content_hash"] == sha256(canonical(covered))
 
@@ -456,3 +457,32 @@ def test_where_labels_stood_is_not_part_of_their_hash(hashed):
 
     assert hashed(first) == hashed(second)
     assert set(COLUMNS) < set(first.frame.columns)
+
+
+# What it says of the judge ------------------------------------------------------------------------
+
+
+def test_figures_beside_the_majority_and_the_population_are_certified(make_survey, table):
+    survey = make_survey("boolean")
+    people, machines = (
+        table(survey.humans, "annotator", "boolean"),
+        table(survey.judges, "judge", "boolean"),
+    )
+    found = examine(humans=people, judges=machines)
+
+    record = certify(found, humans=people, judges=machines, population="refusals of model x")
+    unsaid = certify(found, humans=people, judges=machines)
+
+    assert record.population == "refusals of model x"
+    assert record.content_hash != unsaid.content_hash
+    assert "population" not in json.loads(certificate_to_json(unsaid))
+    judge = next(iter(survey.judges))
+    majority, said = [], []
+    for item in survey.judges[judge]:
+        labels = [own[item] for own in survey.humans.values() if own.get(item) is not None]
+        if labels and 2 * sum(labels) != len(labels):
+            majority.append(2 * sum(labels) > len(labels))
+            said.append(survey.judges[judge][item])
+    beside = record.against_majority[f"label | {judge}"]
+    assert beside["mcc"][0] == pytest.approx(matthews_corrcoef(majority, said))
+    assert beside["mcc"][1] < beside["mcc"][0] < beside["mcc"][2]

@@ -45,7 +45,7 @@ def changed(labels, rater, item, label):
     return {**labels, rater: {**labels[rater], item: label}}
 
 
-def whats(changes):
+def changed_parts(changes):
     return [row.what for row in changes]
 
 
@@ -75,7 +75,7 @@ def test_one_label_of_a_person_shows(certificate, survey, tables):
 
     found = check_certificate(certificate, **tables(changed(survey.humans, rater, item, other)))
 
-    assert whats(found)[0] == "data"
+    assert changed_parts(found)[0] == "data"
     assert found[0].certified == certificate.data_hash != found[0].found
 
 
@@ -88,8 +88,8 @@ def test_one_label_of_a_judge_shows_and_is_that_judges(certificate, survey, tabl
         certificate, **tables(judges=changed(survey.judges, rater, item, other))
     )
 
-    assert whats(found)[0] == f"judge {rater}"
-    assert "data" not in whats(found)
+    assert changed_parts(found)[0] == f"judge {rater}"
+    assert "data" not in changed_parts(found)
 
 
 def test_a_judge_without_labels_shows(certificate, survey, tables):
@@ -98,11 +98,11 @@ def test_a_judge_without_labels_shows(certificate, survey, tables):
 
     found = check_certificate(certificate, **tables(judges=rest))
 
-    assert f"judge {first}" in whats(found)
-    assert any(what.startswith("outcome") and first in what for what in whats(found))
+    assert f"judge {first}" in changed_parts(found)
+    assert any(what.startswith("outcome") and first in what for what in changed_parts(found))
     everyone = {"stranger": survey.judges[first]}
     alone = check_certificate(certificate, **tables(judges=everyone))
-    assert whats(alone) == [f"judge {name}" for name in certificate.judges]
+    assert changed_parts(alone) == [f"judge {name}" for name in certificate.judges]
 
 
 @pytest.mark.parametrize(

@@ -63,6 +63,7 @@ def examine_command(
     report: Path | None = None,
     language: ReportLanguage = "en",
     certificate: Path | None = None,
+    population: str | None = None,
     details: bool = False,
     as_json: AsJson = False,
 ) -> None:
@@ -96,6 +97,8 @@ def examine_command(
         Write everything to this HTML file, to be read without a statistician.
     certificate
         Write the record of the examination to this JSON file.
+    population
+        Which items the examined ones stand for, in words; stands in the certificate.
     details
         Print every annotator.
     """
@@ -146,7 +149,9 @@ def examine_command(
             metadata=metadata,
         )
     if certificate is not None:
-        _write_certificate(certificate, examination, study, reading, plan.epsilon_reason)
+        _write_certificate(
+            certificate, examination, study, reading, plan.epsilon_reason, population
+        )
     if report is not None:
         with progress("writing the report"):
             write_report(report, examination, language=language)
@@ -157,7 +162,7 @@ def examine_command(
 
 
 _OF_PEOPLE = (
-    *("items", "only", "alignments", "slices", "gate", "report", "certificate"),
+    *("items", "only", "alignments", "slices", "gate", "report", "certificate", "population"),
     *("epsilon", "epsilon_reason", "epsilon_mode", "method", "weights", "quality", "expert"),
     *("normalize", "min_items", "min_annotators", "family", "n_resamples", "false_discovery_rate"),
 )
@@ -237,6 +242,7 @@ def _write_certificate(
     study: Study,
     reading: Reading,
     epsilon_reason: str | None,
+    population: str | None,
 ) -> None:
     from voirdire.reporting import certificate_to_json
     from voirdire.studies import certify
@@ -247,6 +253,7 @@ def _write_certificate(
         judges=study.judges,
         gold=study.gold,
         epsilon_reason=epsilon_reason,
+        population=population,
         reading={"threshold": _threshold(study, reading), "missing": list(reading.missing)},
     )
     write_text(path, certificate_to_json(record) + "\n")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -44,6 +44,12 @@ class Certificate:
         Per question, judge, alignment and ε: ``passed``, ``failed`` or ``no_evidence``.
     content_hash : str
         SHA-256 over the canonical JSON of everything but `created`, `versions` and itself.
+    population : str or None
+        Which items the examined ones stand for, in words; left out of the file where nobody said.
+    against_majority : mapping of str to mapping, or None
+        For booleans and choices, by question and judge: each figure of the judge beside the
+        annotators' majority with the ends of its interval, such as ``{"auc": [0.93, 0.88,
+        0.96]}``; left out of files of versions before it.
     """
 
     schema: str
@@ -57,3 +63,11 @@ class Certificate:
     examinations: tuple[Mapping[str, Any], ...]
     outcomes: Mapping[str, str]
     content_hash: str
+    population: str | None = None
+    against_majority: Mapping[str, Mapping[str, Any]] | None = None
+
+    def as_content(self) -> dict[str, Any]:
+        """Give the certificate as its file has it."""
+        content = {each.name: getattr(self, each.name) for each in fields(self)}
+        optional = ("population", "against_majority")
+        return {k: x for k, x in content.items() if x is not None or k not in optional}

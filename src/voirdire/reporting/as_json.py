@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from voirdire.records import as_plain
@@ -68,7 +67,7 @@ def certificate_to_json(certificate: Certificate) -> str:
     str
         One object with the attributes of `voirdire.records.Certificate`.
     """
-    return _written(asdict(certificate))
+    return _written(certificate.as_content())
 
 
 def _written(content: Any) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["certificate_document", "certificate_of", "misspelt_schema", "read_certificate"]
 
 _UNHASHED = ("created", "versions", "content_hash")
+_OPTIONAL = ("population", "against_majority")
 
 
 class _Form(Form):
@@ -36,6 +36,8 @@ class _Form(Form):
     examinations: list[dict[str, Any]]
     outcomes: dict[str, str]
     content_hash: str
+    population: str | None = None
+    against_majority: dict[str, dict[str, Any]] | None = None
 
 
 def read_certificate(path: str | Path) -> Certificate:
@@ -80,6 +82,7 @@ def certificate_of(
         raise document.error()
     fields = _Form.model_fields.items()
     said = {field.alias or name: getattr(form, name) for name, field in fields}
+    said = {k: x for k, x in said.items() if x is not None or k not in _OPTIONAL}
     expected = content_digest({k: x for k, x in said.items() if k not in _UNHASHED})
     if expected != form.content_hash:
         message = (
@@ -93,7 +96,7 @@ def certificate_of(
 
 def certificate_document(certificate: Certificate) -> dict[str, Any]:
     """Give a certificate as plain values, as its own file has them."""
-    found: dict[str, Any] = plain_json(asdict(certificate))
+    found: dict[str, Any] = plain_json(certificate.as_content())
     return found
 
 

@@ -37,6 +37,7 @@ def certify(
     reading: Mapping[str, Any] | None = None,
     fingerprints: Mapping[str, str | Sequence[str]] | None = None,
     rubric_hash: str | None = None,
+    population: str | None = None,
 ) -> Certificate:
     """Record an examination so that anybody with the data can repeat it.
 
@@ -58,6 +59,8 @@ def certify(
         The fingerprint of each judge that has one; by default those that `judges` came with.
     rubric_hash : str, optional
         Content hash of the rubric.
+    population : str, optional
+        Which items the examined ones stand for, in words.
 
     Returns
     -------
@@ -86,6 +89,18 @@ def certify(
         ),
         "outcomes": {_place(row): row.outcome for row in examination.results},
     }
+    if population is not None:
+        content["population"] = population
+    beside = {
+        f"{row.question} | {row.judge}": {
+            name: [each.estimate, each.low, each.high]
+            for name, each in row.classification.figures.items()
+        }
+        for found in examination.questions
+        for row in found.against_majority
+    }
+    if beside:
+        content["against_majority"] = beside
     digest = hashlib.sha256(canonical_json(content)).hexdigest()
     return Certificate(
         **content,

@@ -221,9 +221,9 @@ def measure_matrix(
     seed: int,
 ) -> list[GoldResult]:
     """Measure every judge of an aligned question against one label per item, in its codes."""
-    names: list[Any] = list(matrix.categories)
-    if matrix.kind == "boolean":
-        names = [False, True]
+    names: list[Any] = [False, True]
+    if matrix.kind != "boolean":  # in order, so that the order of rows changes no figure
+        names = sorted(matrix.categories, key=label_text)
     place = [names.index(label) for label in matrix.categories]
     moved = np.array([*place, -1], np.int64)
     true = moved[gold]
