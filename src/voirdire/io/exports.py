@@ -138,11 +138,12 @@ class _Label(NamedTuple):
 def _long_table(found: Iterable[_Label], *, source: str) -> Table:
     """Make a table in long form under our own names; what the export breaks is said of its file."""
     columns: dict[str, list[Any]] = {name: [] for name in _Label._fields[:5]}
+    gathered = list(columns.values())
     dropped: list[Dropped] = []
     try:
         for each in found:
             if each.reason is None:
-                for values, value in zip(columns.values(), each, strict=False):
+                for values, value in zip(gathered, each, strict=False):
                     values.append(value)
             else:
                 names = dict(zip(_Label._fields, map(name_text, each[:3]), strict=False))
