@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from voirdire.studies.certificate import certify, result_as_dict
     from voirdire.studies.diagnosis import Diagnosis, diagnose
     from voirdire.studies.findings import LabelShare, QuestionFindings
-    from voirdire.studies.one_question import alt_test, outperforms_humans
     from voirdire.studies.pilot import power_from_pilot
     from voirdire.studies.plan import TestPlan
     from voirdire.studies.pooling import PooledQuestion, PooledResult, pool_questions
@@ -33,7 +32,12 @@ if TYPE_CHECKING:
         RouterCheck,
         Signal,
     )
-    from voirdire.studies.whole_study import Examination, examine
+    from voirdire.studies.whole_study import (
+        Examination,
+        alt_test,
+        examine,
+        outperforms_humans,
+    )
 
 __all__ = [
     "BehaviorScale",
@@ -88,12 +92,12 @@ _HOME = {
     "RouterCheck": "reward.result",
     "Signal": "reward.result",
     "TestPlan": "plan",
-    "alt_test": "one_question",
+    "alt_test": "whole_study",
     "certify": "certificate",
     "diagnose": "diagnosis",
     "examine": "whole_study",
     "examine_reward": "reward.examine",
-    "outperforms_humans": "one_question",
+    "outperforms_humans": "whole_study",
     "pool_questions": "pooling",
     "power_from_pilot": "pilot",
     "result_as_dict": "certificate",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from voirdire._types import AlignmentName, QuestionKind
     from voirdire.stats import JudgeDifference, PanelAgreement
     from voirdire.stats.agreement.panel import PanelLevel
-    from voirdire.studies.aligning import LabelMatrix
     from voirdire.studies.diagnosis import Diagnosis
+    from voirdire.studies.label_matrix import LabelMatrix
     from voirdire.studies.plan import TestPlan
 
 __all__ = ["LabelShare", "QuestionFindings", "find_around"]
@@ -146,17 +146,8 @@ def _main_matrix(
     """Take the first alignment; a scale needs its labels as numbers, whichever comes first."""
     if kind != "scale":
         return matrices[0]
-    for alignment, matrix in matrices:
-        if matrix.humans.dtype.kind == "f":
-            return alignment, matrix
-    alignment, matrix = matrices[0]
-    values = np.asarray([*matrix.categories, np.nan], dtype=np.float64)
-    numbers = {
-        "humans": values[matrix.humans],  # code -1 is the last value
-        "answers": values[matrix.answers],
-        "gold": None if matrix.gold is None else values[matrix.gold],
-    }
-    return "neg_rmse", replace(matrix, categories=(), label_sets=None, **numbers)
+    numeric = [(name, matrix) for name, matrix in matrices if matrix.is_numeric]
+    return numeric[0] if numeric else ("neg_rmse", matrices[0][1].as_numbers())
 
 
 def _agreement(matrix: LabelMatrix, kind: QuestionKind, plan: TestPlan) -> PanelAgreement | None:

@@ -21,8 +21,8 @@ from voirdire.stats.power_analysis import (
     PowerResult,
     simulate_rows,
 )
-from voirdire.studies.aligning import align
 from voirdire.studies.examination import check_alignment, kind_of
+from voirdire.studies.label_matrix import align
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from voirdire._types import AlignmentName, EpsilonMode, Method
     from voirdire.io import LabelTable
     from voirdire.stats.noise_model import NoiseModel
-    from voirdire.studies.aligning import LabelMatrix
+    from voirdire.studies.label_matrix import LabelMatrix
 
 __all__ = ["power_from_pilot"]
 
@@ -133,10 +133,11 @@ def power_from_pilot(
         _one_judge(judges, judge),
         humans,
         question=question,
-        numeric=alignment == "neg_rmse",
         labels=labels,
-        clustered=clustered,
+        clusters=clustered,
     )
+    if alignment == "neg_rmse":
+        matrix = matrix.as_numbers()
     _check_panel(matrix)
     grid = PowerGrid.of(
         n_items=n_items,
