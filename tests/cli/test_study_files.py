@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from voirdire.cli.shell import UsageError
-from voirdire.cli.study_files import read_study
+from voirdire.cli.study_files import read_files
 from voirdire.errors import InputError
 from voirdire.io import Reading
 
@@ -19,8 +19,8 @@ PLAIN = Reading(kind="choice", threshold=0.5)
 def read(files):
     """Read the study's files, or others, as the options say."""
 
-    def read_files(*, humans=None, judges=None, gold=None, only=(), questions=(), **options):
-        return read_study(
+    def read_named(*, humans=None, judges=None, gold=None, only=(), questions=(), **options):
+        return read_files(
             humans or [str(files[1])],
             judges or [str(files[3])],
             gold,
@@ -29,7 +29,7 @@ def read(files):
             only=only,
         )
 
-    return read_files
+    return read_named
 
 
 def labels_of(table):
@@ -48,7 +48,7 @@ def test_annotators_judges_and_no_gold(read, study):
 
     assert labels_of(found.humans) == flat(study["humans"])
     assert labels_of(found.judges) == flat(study["judges"])
-    assert set(found.judge_names) == {"good", "bad"}
+    assert set(found.judges.raters) == {"good", "bad"}
     assert found.gold is None
 
 
@@ -59,7 +59,7 @@ def test_only_some_judges_with_their_drops(read, study, tmp_path):
 
     found = read(judges=[str(tmp_path / "more.csv")], only=["bad"], labels=["yes", "no"])
 
-    assert found.judge_names == ["bad"]
+    assert found.judges.raters == ["bad"]
     assert {rater for rater, _ in labels_of(found.judges)} == {"bad"}
     assert sorted((row.rater or "", row.item) for row in found.judges.dropped) == [
         ("", "x3"),
@@ -142,7 +142,7 @@ def test_a_stream_is_read_once_for_several_questions(read, study, tmp_path, monk
     found = read(humans=[str(tmp_path / "humans.jsonl")], judges=["-"], questions=("a", "b"))
 
     assert {"a", "b"} <= set(found.judges.frame["question"])
-    assert found.judge_names == ["good"]
+    assert found.judges.raters == ["good"]
 
 
 def test_the_threshold_is_the_judges_alone(read, study, tmp_path):

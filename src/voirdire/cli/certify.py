@@ -12,7 +12,7 @@ from voirdire.cli.examine import GATE_NOT_PASSED, PlanOptions
 from voirdire.cli.options import AsJson, File, Files
 from voirdire.cli.printing import print_json, print_tables, print_text, progress
 from voirdire.cli.shell import Call, UsageError
-from voirdire.cli.study_files import ReadingOptions, read_judges, read_study
+from voirdire.cli.study_files import ReadingOptions, read_files, read_judges
 from voirdire.io import Reading
 from voirdire.studies import TestPlan
 
@@ -70,7 +70,7 @@ def check_command(
         raise UsageError(msg)
     record = read_certificate(certificate)
     with progress("reading"):
-        study = read_study(
+        study = read_files(
             humans,
             judges or humans,
             gold,

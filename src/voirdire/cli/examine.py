@@ -14,7 +14,7 @@ from voirdire.cli.option_groups import Text, option_group
 from voirdire.cli.options import AsJson, File, Files, ReportLanguage
 from voirdire.cli.printing import print_examination, print_gold, progress
 from voirdire.cli.shell import Call, UsageError, say
-from voirdire.cli.study_files import ReadingOptions, declare_kind, read_items, read_study
+from voirdire.cli.study_files import ReadingOptions, declare_kind, read_files, read_items
 from voirdire.cli.written_files import (
     check_apart,
     check_certificate,
@@ -28,8 +28,8 @@ from voirdire.studies import TestPlan
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from voirdire.cli.study_files import Study
     from voirdire.studies import Examination
+    from voirdire.studies.study import Study
 
     PlanOptions: TypeAlias = TestPlan
 else:
@@ -128,12 +128,9 @@ def examine_command(
     check_certificate(certificate)
     check_report(report)
     with progress("reading"):
-        study = read_study(humans, judges, gold, reading=reading, questions=questions, only=only)
+        study = read_files(humans, judges, gold, reading=reading, questions=questions, only=only)
         metadata = read_items(items, reading, slices, streams="-" in sources[:-1])
-        from voirdire.studies.whole_study import understand
-
-        line = understand(study.humans, study.judges, gold=study.gold, questions=questions or None)
-    say(line)
+    say(study.understood())
     with progress("examining"):
         from voirdire.studies import examine
 
@@ -158,7 +155,7 @@ def examine_command(
         say(f"report: {report}")
     print_examination(examination, as_json=as_json, details=details)
     if gate:
-        _leave_if_closed(closed_gates(examination, study.judge_names))
+        _leave_if_closed(closed_gates(examination, study.judges.raters))
 
 
 _OF_PEOPLE = (

@@ -14,7 +14,7 @@ from voirdire.cli.option_groups import Numbers, option_group
 from voirdire.cli.options import AsJson, Files
 from voirdire.cli.printing import print_tables, print_text, progress
 from voirdire.cli.shell import Call, UsageError, say
-from voirdire.cli.study_files import ReadingOptions, declare_kind, read_study
+from voirdire.cli.study_files import ReadingOptions, declare_kind, read_files
 from voirdire.cli.written_files import check_picture, write_bytes
 from voirdire.io import Reading
 from voirdire.studies import TestPlan
@@ -160,11 +160,8 @@ def _from_pilot(
         only, questions = (
             [] if asked[name] is None else [asked[name]] for name in ("judge", "question")
         )
-        study = read_study(humans, judges, reading=reading, questions=questions, only=only)
-        from voirdire.studies.whole_study import understand
-
-        line = understand(study.humans, study.judges, questions=questions or None)
-    say(line)
+        study = read_files(humans, judges, reading=reading, questions=questions, only=only)
+    say(study.understood())
     with progress("simulating"):
         return power_from_pilot(
             study.humans,

@@ -9,7 +9,7 @@ from cyclopts import Parameter
 from voirdire.cli.options import AsJson, File, Files
 from voirdire.cli.printing import print_json, print_tables, progress
 from voirdire.cli.shell import UsageError, say
-from voirdire.cli.study_files import ReadingOptions, read_items, read_study
+from voirdire.cli.study_files import ReadingOptions, read_files, read_items
 from voirdire.io import Reading
 from voirdire.stats.rates import LabelledItems, RateMethod
 from voirdire.studies.rates import TruthOf
@@ -73,7 +73,7 @@ def rate_command(
         msg = "`--by` must name a column of `--items`, which is not given."
         raise UsageError(msg)
     with progress("reading"):
-        study = read_study(humans, judges, reading=reading, questions=questions, only=only)
+        study = read_files(humans, judges, reading=reading, questions=questions, only=only)
         metadata = read_items(items, reading, [by] if by else [], streams="-" in [*humans, *judges])
     with progress("estimating"):
         from voirdire.studies import rate

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from cyclopts import Group
@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     import polars as pl
 
     from voirdire._types import AlignmentName
-    from voirdire.io import LabelTable, Role
+    from voirdire.io import LabelTable
+    from voirdire.studies.study import Study
 
     ReadingOptions: TypeAlias = Reading
 else:
@@ -33,22 +34,7 @@ else:
         missing=spelled("--missing", list[str], metavar="WORD"),
     )
 
-_RATERS = ("rater", "annotator", "judge")
-__all__ = ["ReadingOptions", "Study", "declare_kind", "read_items", "read_judges", "read_study"]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Study:
-    """What the files hold."""
-
-    humans: LabelTable
-    judges: LabelTable
-    gold: LabelTable | None
-
-    @property
-    def judge_names(self) -> list[str]:
-        """Names of the judges, in the order of the files."""
-        return self.judges.raters
+__all__ = ["ReadingOptions", "declare_kind", "read_files", "read_items", "read_judges"]
 
 
 def declare_kind(reading: Reading, alignments: Sequence[AlignmentName]) -> Reading:
@@ -67,7 +53,7 @@ def declare_kind(reading: Reading, alignments: Sequence[AlignmentName]) -> Readi
     return reading
 
 
-def read_study(
+def read_files(
     humans: Sequence[str],
     judges: Sequence[str],
     gold: str | None = None,
@@ -78,18 +64,21 @@ def read_study(
 ) -> Study:
     """Read annotations, judges (or only some of them) and gold labels."""
     listen_for_interrupts()
-    streams = "-" in [*humans, *judges, gold]
-    people = _read(humans, replace(reading, threshold=None), questions, streams, "annotator")
-    as_judges = replace(reading, kind=people.kind, raters=None, cluster=None)
-    unnamed = {ours: x for ours, x in (reading.columns or {}).items() if ours not in _RATERS}
-    as_gold = replace(as_judges, columns=unnamed, threshold=None, judge_columns=None)
-    return Study(
-        humans=people,
-        judges=_only(_read(judges, as_judges, questions, streams, "judge"), only),
-        gold=None
-        if gold is None
-        else _read([gold], as_gold, questions, streams, "judge", rater_name="gold"),
-    )
+    from voirdire.studies.study import read_study
+
+    study = read_study(humans, judges, gold, reading=reading, questions=questions)
+    for note in study.notes:
+        say(f"note: {note}")
+    return replace(study, judges=_keep_judges(study.judges, only))
+
+
+def _keep_judges(judges: LabelTable, only: Sequence[str]) -> LabelTable:
+    lost = [name for name in only if name not in judges.raters]
+    if lost:
+        listed = ", ".join(repr(shorten(name)) for name in sorted(judges.raters)[:10])
+        msg = f"`--only` must be one of {listed}, got {shorten(lost[0])!r}."
+        raise UsageError(msg)
+    return judges.of_raters(only) if only else judges
 
 
 def read_judges(
@@ -97,7 +86,9 @@ def read_judges(
 ) -> LabelTable:
     """Read judges alone, or only some of them."""
     listen_for_interrupts()
-    return _only(_read(files, reading, questions, "-" in files, "judge"), only)
+    from voirdire.studies.study import read_side
+
+    return _keep_judges(read_side("judges", files, reading, questions), only)
 
 
 def read_items(
@@ -114,44 +105,3 @@ def read_items(
         columns=slices or None,
         format=reading.format if items == "-" or not streams else None,
     )
-
-
-def _read(
-    sources: Sequence[str],
-    reading: Reading,
-    asked: Sequence[str],
-    streams: bool,
-    role: Role,
-    *,
-    rater_name: str | None = None,
-) -> LabelTable:
-    """Read files under each other, each question by itself: others may be of another kind.
-
-    A declared format is that of standard input where that is read, else of every file.
-    """
-    from voirdire.io.labels import join_tables, split_raters
-    from voirdire.studies.aligning import read_tables
-
-    one_pass = len(asked) > 1 and "-" in sources  # a stream is read only once
-    tables = read_tables(
-        sources,
-        role=role,
-        reading=lambda x: reading if x == "-" or not streams else replace(reading, format=None),
-        questions=() if one_pass else asked,
-        rater_name=rater_name,
-    )
-    for rater, counted in split_raters(tables).items():
-        where = ", ".join(f"{n_items:,} items in {name}" for name, n_items in counted.items())
-        say(f"note: {shorten(rater)!r} has verdicts on {where}: one judge.")
-    return join_tables(tables)
-
-
-def _only(table: LabelTable, judges: Sequence[str]) -> LabelTable:
-    if not judges:
-        return table
-    lost = [name for name in judges if name not in table.raters]
-    if lost:
-        listed = ", ".join(repr(shorten(name)) for name in sorted(table.raters)[:10])
-        msg = f"`--only` must be one of {listed}, got {shorten(lost[0])!r}."
-        raise UsageError(msg)
-    return table.of_raters(judges)

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from voirdire.studies.diagnosis import Diagnosis, diagnose
     from voirdire.studies.findings import LabelShare, QuestionFindings
     from voirdire.studies.gold import GoldExamination, GoldResult, examine_gold
-    from voirdire.studies.one_question import alt_test, outperforms_humans
     from voirdire.studies.pilot import power_from_pilot
     from voirdire.studies.plan import TestPlan
     from voirdire.studies.pooling import PooledQuestion, PooledResult, pool_questions
@@ -41,7 +40,12 @@ if TYPE_CHECKING:
         RouterCheck,
         Signal,
     )
-    from voirdire.studies.whole_study import Examination, examine
+    from voirdire.studies.whole_study import (
+        Examination,
+        alt_test,
+        examine,
+        outperforms_humans,
+    )
 
 __all__ = [
     "AnchorResult",
@@ -113,7 +117,7 @@ _HOME = {
     "RouterCheck": "reward.result",
     "Signal": "reward.result",
     "TestPlan": "plan",
-    "alt_test": "one_question",
+    "alt_test": "whole_study",
     "certify": "certificate",
     "check_certificate": "certificate_check",
     "compare_anchors": "anchors",
@@ -121,7 +125,7 @@ _HOME = {
     "examine": "whole_study",
     "examine_gold": "gold",
     "examine_reward": "reward.examine",
-    "outperforms_humans": "one_question",
+    "outperforms_humans": "whole_study",
     "pool_questions": "pooling",
     "power_from_pilot": "pilot",
     "rate": "rates",

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from voirdire.stats.diagnosis.confusion import Binning
     from voirdire.stats.diagnosis.panels import OpposedItem
     from voirdire.stats.label_sets import LabelSets
-    from voirdire.studies.aligning import LabelMatrix
+    from voirdire.studies.label_matrix import LabelMatrix
 
 __all__ = ["Diagnosis", "diagnose", "level_of"]
 
@@ -356,7 +356,7 @@ def diagnose(
     Examples
     --------
     >>> import numpy as np
-    >>> from voirdire.studies.aligning import LabelMatrix
+    >>> from voirdire.studies.label_matrix import LabelMatrix
     >>> truth = np.arange(60) % 2
     >>> matrix = LabelMatrix(
     ...     kind="choice",

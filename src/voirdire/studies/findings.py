@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
     from voirdire._types import AlignmentName, QuestionKind
     from voirdire.stats import JudgeDifference, PanelAgreement
-    from voirdire.studies.aligning import LabelMatrix
     from voirdire.studies.diagnosis import Diagnosis
     from voirdire.studies.gold import GoldResult
+    from voirdire.studies.label_matrix import LabelMatrix
     from voirdire.studies.plan import TestPlan
 
 __all__ = ["LabelShare", "QuestionFindings", "find_around"]
@@ -163,18 +163,10 @@ def _main_matrix(
     matrices: Sequence[tuple[AlignmentName, LabelMatrix]],
 ) -> tuple[AlignmentName, LabelMatrix]:
     """Take the first alignment; a scale needs its labels as numbers, whichever comes first."""
-    alignment, matrix = next(
-        (pair for pair in matrices if pair[1].humans.dtype.kind == "f"), matrices[0]
-    )
-    if matrix.kind != "scale" or matrix.humans.dtype.kind == "f":
-        return alignment, matrix
-    values = np.asarray([*matrix.categories, np.nan], dtype=np.float64)
-    numbers = {
-        "humans": values[matrix.humans],  # code -1 is the last value
-        "answers": values[matrix.answers],
-        "gold": None if matrix.gold is None else values[matrix.gold],
-    }
-    return "neg_rmse", replace(matrix, categories=(), label_sets=None, **numbers)
+    if matrices[0][1].kind != "scale":
+        return matrices[0]
+    numeric = [(name, matrix) for name, matrix in matrices if matrix.is_numeric]
+    return numeric[0] if numeric else ("neg_rmse", matrices[0][1].as_numbers())
 
 
 def _agreement(matrix: LabelMatrix, plan: TestPlan) -> PanelAgreement | None:

@@ -20,7 +20,8 @@ from voirdire.stats import (
     measure_calibration,
     measure_classification,
 )
-from voirdire.studies.aligning import align, take_labels
+from voirdire.studies.label_matrix import align
+from voirdire.studies.study import counted, read_side
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,9 +31,10 @@ if TYPE_CHECKING:
     from voirdire._types import QuestionKind
     from voirdire.io import LabelTable
     from voirdire.records import Dropped
-    from voirdire.studies.aligning import LabelMatrix, Labels
+    from voirdire.studies.label_matrix import LabelMatrix
+    from voirdire.studies.study import Labels
 
-__all__ = ["GoldExamination", "GoldResult", "examine_gold", "frames_of", "measure_matrix"]
+__all__ = ["GoldExamination", "GoldResult", "examine_gold", "measure_matrix"]
 
 _FEWEST_FOLDS = 5
 _FIGURES = ("accuracy", "sensitivity", "specificity", "precision", "f1", "mcc", "auc", "brier")
@@ -175,15 +177,10 @@ def examine_gold(
     reading = replace(reading, **{name: x for name, x in given.items() if x is not None})
     asked = tuple(questions or ())
     as_gold = replace(reading, raters=None, judge_columns=None, threshold=None)
-    truth = take_labels(gold, role="judge", reading=as_gold, questions=asked, rater_name="gold")
+    truth = read_side("gold", gold, as_gold, asked)
     _check_gold(truth)
     answered = asked or tuple(truth.questions)
-    machines = take_labels(
-        frames_of(judges),
-        role="judge",
-        reading=replace(reading, kind=truth.kind),
-        questions=asked,
-    )
+    machines = read_side("judges", judges, replace(reading, kind=truth.kind), asked)
     both = [name for name in answered if name in machines.questions and name in truth.questions]
     if not both:
         msg = (
@@ -195,9 +192,9 @@ def examine_gold(
     dropped = [*truth.dropped, *machines.dropped]
     for question in both:
         matrix = align(
-            machines, truth, question=question, labels=reading.labels, clustered=clustered
+            machines, truth, question=question, labels=reading.labels, clusters=clustered
         )
-        dropped += matrix.dropped
+        dropped += [row for rows in matrix.dropped.values() for row in rows]
         results += measure_matrix(
             matrix, matrix.humans[:, 0], question, confidence_level=confidence_level, seed=seed
         )
@@ -308,25 +305,9 @@ def _check_gold(truth: LabelTable) -> None:
         raise InputError(msg)
 
 
-def frames_of(judges: Any) -> Any:
-    """Turn what `voirdire.judge` gave into frames; anything else stays."""
-    from voirdire.judging import Verdicts
-
-    if isinstance(judges, Verdicts):
-        return judges.frame()
-    if isinstance(judges, dict) and any(isinstance(each, Verdicts) for each in judges.values()):
-        return {name: each.frame().drop("judge") for name, each in judges.items()}
-    if isinstance(judges, list | tuple):
-        return [frames_of(each) for each in judges]
-    return judges
-
-
 def _understand(
     truth: LabelTable, machines: LabelTable, questions: Sequence[str], n_dropped: int
 ) -> str:
-    def counted(count: int, noun: str) -> str:
-        return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
-
     n_items = max(len(truth.of_questions([name]).item.used()) for name in questions)
     parts = [
         counted(len(machines.raters), "judge"),

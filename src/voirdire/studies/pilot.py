@@ -22,8 +22,8 @@ from voirdire.stats.power_analysis import (
     resample_rows,
     simulate_rows,
 )
-from voirdire.studies.aligning import align
 from voirdire.studies.examination import check_alignment, kind_of
+from voirdire.studies.label_matrix import align
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from voirdire.io import LabelTable
     from voirdire.stats.noise_model import NoiseModel
     from voirdire.stats.power_analysis import PowerRow
-    from voirdire.studies.aligning import LabelMatrix
+    from voirdire.studies.label_matrix import LabelMatrix
 
 __all__ = ["power_from_pilot"]
 
@@ -143,10 +143,11 @@ def power_from_pilot(
         judges.of_raters([_only(judges.raters, judge, what="judge")]),
         humans,
         question=question,
-        numeric=alignment == "neg_rmse",
         labels=labels,
-        clustered=clustered,
+        clusters=clustered,
     )
+    if alignment == "neg_rmse":
+        matrix = matrix.as_numbers()
     n_pilot = len(matrix.annotators)
     if n_pilot < 2:
         msg = "`humans` must hold labels of at least 2 annotators, got 1."

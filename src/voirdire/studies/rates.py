@@ -20,8 +20,7 @@ from voirdire.stats import (
     estimate_rate,
     majority_shares,
 )
-from voirdire.studies.aligning import take_labels
-from voirdire.studies.gold import frames_of
+from voirdire.studies.study import counted, read_side
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
     from voirdire.io import LabelTable
     from voirdire.records import Dropped
     from voirdire.stats.rates import LabelledItems, RateMethod
-    from voirdire.studies.aligning import Labels
+    from voirdire.studies.study import Labels
 
 __all__ = ["QuestionRate", "RateReport", "TruthOf", "rate"]
 
@@ -196,12 +195,10 @@ def rate(
     check_choice("truth", truth, TruthOf)
     reading = reading or Reading()
     asked = tuple(questions or ())
-    people = take_labels(
-        humans, role="annotator", reading=replace(reading, threshold=None), questions=asked
-    )
+    people = read_side("humans", humans, replace(reading, threshold=None), asked)
     as_judges = replace(reading, kind=people.kind, raters=None, cluster=None)
-    machines = take_labels(frames_of(judges), role="judge", reading=as_judges, questions=asked)
-    counted = _counted_label(people, label)
+    machines = read_side("judges", judges, as_judges, asked)
+    yes = _counted_label(people, label)
     both = [name for name in asked or people.questions if name in machines.questions]
     if not both:
         msg = f"no judge answered a question that people labelled ({shorten(people.questions)})."
@@ -211,7 +208,7 @@ def rate(
     for question in both:
         own, theirs = machines.of_questions([question]), people.of_questions([question])
         for judge in own.raters:
-            data = _Question(own.of_raters([judge]), theirs, counted, truth=truth)
+            data = _Question(own.of_raters([judge]), theirs, yes, truth=truth)
             settings: dict[str, Any] = {
                 "labelled": labelled,
                 "clusters": data.clusters(theirs) if clustered else None,
@@ -240,11 +237,9 @@ def rate(
 class _Question:
     """One judge's verdicts on a question, and the truth about some of its items."""
 
-    def __init__(
-        self, own: LabelTable, theirs: LabelTable, counted: Any, *, truth: TruthOf
-    ) -> None:
+    def __init__(self, own: LabelTable, theirs: LabelTable, yes: Any, *, truth: TruthOf) -> None:
         self._own = own
-        self._counted = counted
+        self._yes = yes
         self.items = [own.item.values[code] for code in own.item.codes.tolist()]
         self._row = {item: row for row, item in enumerate(self.items)}
         votes = np.full((len(self.items), max(len(theirs.raters), 1)), -1, np.int64)
@@ -258,7 +253,7 @@ class _Question:
         self.labels: NDArray[np.float64] = settle(votes)[:, 1]
 
     def _is_counted(self, table: LabelTable) -> NDArray[np.int64]:
-        flags = [int(value == self._counted) for value in table.label.values]
+        flags = [int(value == self._yes) for value in table.label.values]
         return np.array([*flags, -1], np.int64)[table.label.codes]
 
     def verdicts(self, *, probabilities: bool) -> NDArray[np.float64]:
@@ -356,9 +351,6 @@ def _groups(by: str | None, metadata: pl.DataFrame | None) -> dict[str, str] | N
 def _understand(
     results: Sequence[QuestionRate], people: LabelTable, dropped: Sequence[Dropped]
 ) -> str:
-    def counted(count: int, noun: str) -> str:
-        return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
-
     first = max(results, key=lambda row: row.result.n_items).result
     parts = [
         counted(len({row.judge for row in results}), "judge"),

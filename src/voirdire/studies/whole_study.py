@@ -1,4 +1,4 @@
-"""Examine every judge of a study: all questions, alignments and margins in one run."""
+"""Examine the judges of a study: all questions, alignments and margins, or one alone."""
 
 from __future__ import annotations
 
@@ -7,28 +7,20 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Unpack, cast
+from typing import TYPE_CHECKING, Any, Unpack
 
-import numpy as np
-
-from voirdire._types import FALSE_WORDS, TRUE_WORDS
-from voirdire._validation import shorten
-from voirdire.errors import (
-    DoubtfulLabelsWarning,
-    DroppedRowsWarning,
-    InputError,
-    NoDataError,
-)
-from voirdire.io import LabelTable, Reading
-from voirdire.io.values import Coded, name_text, plain_value
+from voirdire._validation import check_epsilons, shorten
+from voirdire.errors import DoubtfulLabelsWarning, DroppedRowsWarning, InputError
+from voirdire.io import Reading
 from voirdire.records import Dropped
 from voirdire.stats import Caution
 from voirdire.stats.display import html_table, summary_rows, text_table
-from voirdire.studies.aligning import align, take_labels
-from voirdire.studies.examination import check_alignment, examine_matrix, kind_of
+from voirdire.studies.examination import check_alignment, examine_matrix
 from voirdire.studies.findings import QuestionFindings, find_around
+from voirdire.studies.label_matrix import align
 from voirdire.studies.plan import PlanFields, TestPlan
 from voirdire.studies.pooling import PooledResult, pool_questions
+from voirdire.studies.study import counted, read_study
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -36,12 +28,11 @@ if TYPE_CHECKING:
     import polars as pl
 
     from voirdire._types import AlignmentName, QuestionKind
-    from voirdire.judging import Verdicts
     from voirdire.stats import AltTestResult
     from voirdire.stats.alignment import VectorizedScore
-    from voirdire.studies.aligning import LabelMatrix, Labels
+    from voirdire.studies.study import Labels, Study
 
-__all__ = ["Examination", "examine", "understand"]
+__all__ = ["Examination", "alt_test", "examine", "outperforms_humans"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -248,26 +239,38 @@ def examine(
     """
     plan = replace(plan or TestPlan(), **settings)
     alignments = _alignments(alignment)
-    if questions is not None:
-        questions = _distinct("questions", questions)
-    reading = replace(reading or Reading(), **_declared(kind, labels))
-    study = _Study.of(judges, humans, gold, alignments, reading=reading, questions=questions)
-    if not isinstance(clusters, bool):
-        study = replace(study, humans=_with_clusters(study.humans, clusters))
+    given: dict[str, Any] = {"kind": kind, "labels": labels}
+    declared = {name: x for name, x in given.items() if x is not None}
+    reading = replace(reading or Reading(), **declared)
     if slices is not None:
         slices = _distinct("slices", slices)
         if metadata is None:
             msg = f"`slices` must name columns of `metadata`, got {slices!r} without metadata."
             raise InputError(msg)
-    asked = _questions(study.humans, questions)
+    study = read_study(
+        humans,
+        judges,
+        gold,
+        reading=reading,
+        alignments=alignments,
+        questions=None if questions is None else _distinct("questions", questions),
+    )
     results: list[AltTestResult] = []
     findings: list[QuestionFindings] = []
-    for question in asked:
-        matrices = list(
-            _matrices(study, question, alignments, labels=reading.labels, clustered=bool(clusters))
+    for question in study.questions:
+        matrix = align(
+            study.judges,
+            study.humans,
+            question=question,
+            labels=reading.labels,
+            gold=study.gold,
+            clusters=clusters,
         )
-        for name, matrix in matrices:
-            results += examine_matrix(matrix, plan, alignment=name, question=question)
+        matrices = [
+            (name, matrix.as_numbers() if name == "neg_rmse" else matrix) for name in alignments
+        ]
+        for name, labelled in matrices:
+            results += examine_matrix(labelled, plan, alignment=name, question=question)
         if around:
             findings.append(
                 find_around(
@@ -279,23 +282,23 @@ def examine(
                 )
             )
     _warn(study.dropped, results)
-    unmatched = dict.fromkeys(chain.from_iterable(row.dropped for row in results))
-    unmatched |= dict.fromkeys(_unanswered(study.judges, asked, results))
-    dropped = study.dropped + tuple(unmatched)
+    unmatched = chain(*(row.dropped for row in results), _unanswered(study, results))
+    if metadata is not None:
+        slices = list(slices or [name for name in metadata.columns if name != "item"])
     return Examination(
         results=tuple(results),
-        understood=understand(study.humans, study.judges, gold=study.gold, questions=asked),
-        pooled=_pooled(results, plan) if len(asked) > 1 else (),
-        dropped=dropped,
+        understood=study.understood(),
+        pooled=_pooled(results, plan) if len(study.questions) > 1 else (),
+        dropped=study.dropped + tuple(dict.fromkeys(unmatched)),
         settings=plan.as_settings()
         | {
             "kind": study.humans.kind,
             "alignments": [check_alignment(name) for name in alignments],
-            "questions": asked,
+            "questions": study.questions,
             "labels": None if reading.labels is None else list(reading.labels),
             "gold": study.gold is not None,
             "clustered": bool(clusters),
-            "slices": _sliced_by(metadata, slices),
+            "slices": slices,
         },
         questions=tuple(findings),
         cautions=_cautions(results, plan),
@@ -307,7 +310,7 @@ def _warn(dropped: Sequence[Dropped], results: Sequence[AltTestResult]) -> None:
     lost = [row for row in dropped if row.reason != "missing label"]
     if lost:
         first = f"{lost[0].place()}: {lost[0].reason}"
-        msg = f"{_counted(len(lost), 'label')} set aside, the first: {first}; see `dropped`."
+        msg = f"{counted(len(lost), 'label')} set aside, the first: {first}; see `dropped`."
         warnings.warn(msg, DroppedRowsWarning, stacklevel=3)
     doubts = {
         caution.sentence: None
@@ -317,11 +320,6 @@ def _warn(dropped: Sequence[Dropped], results: Sequence[AltTestResult]) -> None:
     }
     for sentence in doubts:
         warnings.warn(f"{sentence}.", DoubtfulLabelsWarning, stacklevel=3)
-
-
-def _declared(kind: QuestionKind | None, labels: Sequence[Any] | None) -> dict[str, Any]:
-    given = {"kind": kind, "labels": labels}
-    return {name: value for name, value in given.items() if value is not None}
 
 
 def _alignments(given: Any) -> list[Any]:
@@ -334,146 +332,37 @@ def _alignments(given: Any) -> list[Any]:
     return list(dict.fromkeys(several))
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Study:
-    """Everyone's labels, of one kind."""
-
-    humans: LabelTable
-    judges: LabelTable
-    gold: LabelTable | None
-
-    @staticmethod
-    def of(
-        judges: Labels,
-        humans: Labels,
-        gold: Labels | None,
-        alignments: Sequence[Any],
-        *,
-        reading: Reading,
-        questions: Sequence[str] | None,
-    ) -> _Study:
-        """Read the three sides, the annotators first: their labels say of what kind they are."""
-        verdicts = _given_verdicts(judges)
-        kind = _kind_before(reading, (humans, judges, gold), alignments, verdicts, questions)
-        reading = replace(reading, kind=kind)
-        if verdicts:
-            judges = _verdict_frame(
-                verdicts, kind=kind or "boolean", questions=questions, labels=reading.labels
-            )
-            if questions is None and judges["question"].n_unique() == 1:
-                questions = [judges["question"][0]]
-        people = take_labels(humans, role="annotator", reading=reading, questions=questions or ())
-        as_judges = replace(reading, kind=people.kind, raters=None, cluster=None)
-        machines = take_labels(judges, role="judge", reading=as_judges, questions=questions or ())
-        truth = None
-        if gold is not None:
-            truth = take_labels(
-                gold,
-                role="judge",
-                reading=replace(as_judges, judge_columns=None),
-                questions=questions or (),
-                rater_name="gold",
-            )
-        study = _Study(humans=people, judges=machines, gold=truth)
-        study._check_kinds(alignments)
-        return study
-
-    def _check_kinds(self, alignments: Sequence[Any]) -> None:
-        kinds = {self.humans.kind, self.judges.kind}
-        kinds |= set() if self.gold is None else {self.gold.kind}
-        if len(kinds) > 1:
-            msg = f"`humans`, `judges` and `gold` must be of one kind, got {sorted(kinds)!r}."
-            raise InputError(msg)
-        for alignment in alignments:
-            needed = kind_of(alignment)
-            if needed not in ("choice", "text", self.humans.kind):
-                msg = f"`alignment` must suit a {self.humans.kind} question, got {alignment!r}."
-                raise InputError(msg)
-
-    @property
-    def dropped(self) -> tuple[Dropped, ...]:
-        """What was set aside where labels were read."""
-        gold = () if self.gold is None else self.gold.dropped
-        return self.humans.dropped + self.judges.dropped + gold
-
-
-def understand(
-    humans: LabelTable,
-    judges: LabelTable,
-    *,
-    gold: LabelTable | None = None,
-    questions: Sequence[str] | None = None,
-) -> str:
-    """Say in a line what was understood of the labels of a study."""
-    asked = _questions(humans, questions)
-    n_items = max(len(humans.of_questions([each]).item.used()) for each in asked)
-    parts = [
-        _counted(len(humans.raters), "annotator"),
-        _counted(len(judges.raters), "judge"),
-        _counted(n_items, "item"),
-        humans.kind,
-    ]
-    if len(asked) > 1:
-        parts.insert(2, _counted(len(asked), "question"))
-    if humans.kind == "multilabel":
-        parts.append(_counted(len(frozenset().union(*humans.label.used())), "label"))
-    elif humans.kind == "choice":
-        parts.append(_counted(len(humans.label.used()), "label"))
-    n_dropped = sum(len(table.dropped) for table in (humans, judges, gold) if table is not None)
-    parts.append(f"{_counted(n_dropped, 'row')} set aside" if n_dropped else "nothing set aside")
-    notes = dict.fromkeys([*humans.notes, *judges.notes])
-    return " ".join(
-        [", ".join([*parts, *_others_seen(humans, judges)]), *(f"({x})" for x in notes)]
-    )
-
-
-def _others_seen(humans: LabelTable, judges: LabelTable) -> list[str]:
-    """Name what annotators had seen that is no judge of the study: perhaps a slip."""
-    known = {*judges.rater.values, *TRUE_WORDS, *FALSE_WORDS}
-    seen = [] if humans.seen is None else humans.seen.values
-    others = [name for name in seen if not {name, name.strip().casefold()} & known]
-    return [f"annotators had seen answers of {shorten(name)!r}" for name in others[:1]]
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
-
-
-def _kind_before(
-    reading: Reading,
-    given: Sequence[Any],
-    alignments: Sequence[Any],
-    verdicts: Sequence[Any],
-    questions: Sequence[str] | None,
-) -> QuestionKind | None:
-    """Tell the kind before labels are read: declared, a table's, the verdicts', the alignments'."""
-    for labels in given:
-        if isinstance(labels, LabelTable):
-            if reading.kind not in (None, labels.kind):
-                msg = f"`kind` must be that of the tables, {labels.kind!r}, got {reading.kind!r}."
-                raise InputError(msg)
-            return labels.kind
-    if reading.kind is not None:
-        return reading.kind
-    if verdicts:
-        return _kind_of_verdicts(verdicts, questions=questions, alignments=alignments)
-    implied = {kind_of(alignment) for alignment in alignments} - {"choice"}
-    return implied.pop() if len(implied) == 1 else None
-
-
-def _with_clusters(humans: LabelTable, clusters: Any) -> LabelTable:
-    """Give the items their clusters; whether all have one is checked where they are aligned."""
-    if not isinstance(clusters, Mapping):
-        msg = f"`clusters` must be a mapping {{item: cluster}}, got {shorten(clusters)!r}."
+def _distinct(name: str, given: Sequence[Any]) -> list[Any]:
+    """Take each of several names once; a text is not a sequence of names."""
+    if isinstance(given, str):
+        msg = f"`{name}` must be a list of names, got {given!r}. Write [{given!r}]."
         raise InputError(msg)
-    named = {name_text(item): name_text(plain_value(unit)) for item, unit in clusters.items()}
-    units: dict[str, int] = {}
-    place = []
-    for item in humans.item.values:
-        unit = named.get(item)
-        place.append(-1 if unit is None else units.setdefault(unit, len(units)))
-    return replace(
-        humans, cluster=Coded(list(units), np.array([*place, -1], np.int32)[humans.item.codes])
+    return list(dict.fromkeys(given))
+
+
+def _unanswered(study: Study, results: Sequence[AltTestResult]) -> Iterator[Dropped]:
+    """List judges who were not asked a question, and questions that no annotator answered."""
+    judges, asked = study.judges, study.questions
+    examined = {(row.judge, row.question) for row in results}
+    for question in asked:
+        for name in judges.raters:
+            if (name, question) not in examined:
+                reason = f"judge without labels for {shorten(question)!r}: not examined on it"
+                yield Dropped(reason=reason, source="judge", rater=name, question=question)
+    for question in judges.questions:
+        if question not in asked:
+            reason = "labels of judges for a question that is not examined"
+            value = f"{len(judges.of_questions([question]))} labels"
+            yield Dropped(reason=reason, source="judge", question=question, value=value)
+
+
+def _pooled(results: Sequence[AltTestResult], plan: TestPlan) -> tuple[PooledResult, ...]:
+    families: dict[Any, list[AltTestResult]] = {}
+    for row in results:
+        families.setdefault((row.judge, row.alignment, row.epsilon), []).append(row)
+    return tuple(
+        pool_questions(family, false_discovery_rate=plan.false_discovery_rate)
+        for family in families.values()
     )
 
 
@@ -488,186 +377,187 @@ def _cautions(results: Sequence[AltTestResult], plan: TestPlan) -> tuple[Caution
     return (Caution(code="several_judges", sentence=sentence, figures={"n_judges": n_judges}),)
 
 
-def _distinct(name: str, given: Sequence[Any]) -> list[Any]:
-    """Take each of several names once; a text is not a sequence of names."""
-    if isinstance(given, str):
-        msg = f"`{name}` must be a list of names, got {given!r}. Write [{given!r}]."
-        raise InputError(msg)
-    return list(dict.fromkeys(given))
+# One question ---------------------------------------------------------------------------------
 
 
-def _unanswered(
-    judges: LabelTable, asked: Sequence[str], results: Sequence[AltTestResult]
-) -> Iterator[Dropped]:
-    """List judges who were not asked a question, and questions that no annotator answered."""
-    names = judges.raters
-    examined = {(row.judge, row.question) for row in results}
-    for question in asked:
-        for name in names:
-            if (name, question) not in examined:
-                reason = f"judge without labels for {shorten(question)!r}: not examined on it"
-                yield Dropped(reason=reason, source="judge", rater=name, question=question)
-    for question in judges.questions:
-        if question not in asked:
-            yield Dropped(
-                reason="labels of judges for a question that is not examined",
-                source="judge",
-                question=question,
-                value=f"{len(judges.of_questions([question]))} labels",
-            )
-
-
-def _sliced_by(metadata: pl.DataFrame | None, slices: Sequence[str] | None) -> list[str] | None:
-    if metadata is None:
-        return None
-    return list(slices or [name for name in metadata.columns if name != "item"])
-
-
-def _questions(humans: LabelTable, wanted: Sequence[str] | None) -> list[str]:
-    known = humans.questions
-    if not known:
-        first = humans.dropped[0] if humans.dropped else None
-        why = "" if first is None else f" The first: {first.place()}: {first.reason}."
-        msg = f"no annotation is left to examine, {len(humans.dropped):,} are dropped.{why}"
-        raise NoDataError(msg)
-    if wanted is None:
-        return known
-    for question in wanted:
-        if question not in known:
-            listed = ", ".join(repr(shorten(name)) for name in known[:10])
-            msg = f"`question` must be one of {listed}, got {shorten(question)!r}."
-            raise NoDataError(msg)
-    return list(dict.fromkeys(wanted))
-
-
-def _matrices(
-    study: _Study, question: str, alignments: Sequence[Any], **settings: Any
-) -> Iterator[tuple[Any, LabelMatrix]]:
-    """Yield each alignment with the labels in the form that it needs, aligned once per form."""
-    made: dict[bool, LabelMatrix] = {}
-    for alignment in alignments:
-        numeric = alignment == "neg_rmse"
-        if numeric not in made:
-            made[numeric] = align(
-                study.judges,
-                study.humans,
-                question=question,
-                numeric=numeric,
-                gold=study.gold,
-                **settings,
-            )
-        yield alignment, made[numeric]
-
-
-def _pooled(results: Sequence[AltTestResult], plan: TestPlan) -> tuple[PooledResult, ...]:
-    families: dict[Any, list[AltTestResult]] = {}
-    for row in results:
-        families.setdefault((row.judge, row.alignment, row.epsilon), []).append(row)
-    return tuple(
-        pool_questions(family, false_discovery_rate=plan.false_discovery_rate)
-        for family in families.values()
-    )
-
-
-# Verdicts in memory as the judges ------------------------------------------------------------
-
-_MOST_SHOWN = 10
-
-
-def _given_verdicts(judges: Any) -> list[tuple[str | None, Verdicts]]:
-    """Take verdicts in memory with the names that the caller gave them; empty for anything else."""
-    if isinstance(judges, Mapping):
-        found: list[tuple[Any, Any]] = [(str(name), one) for name, one in judges.items()]
-    else:
-        several = judges if isinstance(judges, list | tuple) else [judges]
-        found = [(None, one) for one in several]
-    return found if all(callable(getattr(one, "frame", None)) for _, one in found) else []
-
-
-def _kind_of_verdicts(
-    verdicts: Sequence[tuple[str | None, Verdicts]],
+def alt_test(
+    judge: Labels,
+    humans: Labels,
     *,
-    questions: Sequence[str] | None,
-    alignments: Sequence[AlignmentName],
-) -> QuestionKind:
-    """Tell the one kind of question that verdicts answer, or that the alignments imply.
+    epsilon: float | None = None,
+    alignment: AlignmentName | VectorizedScore = "accuracy",
+    kind: QuestionKind | None = None,
+    labels: Sequence[Any] | None = None,
+    gold: Labels | None = None,
+    clusters: Mapping[Any, Any] | None = None,
+    question: str = "label",
+    plan: TestPlan | None = None,
+    **settings: Unpack[PlanFields],
+) -> AltTestResult:
+    """Examine whether a judge may replace human annotators.
+
+    One annotator at a time is left out, and the judge is asked to be at least as close to the
+    others as that annotator is, up to a margin ε for being cheaper [1]_. The judge passes if it
+    wins at least half of the annotators; read `outcome`, which also says when a pass means
+    nothing.
+
+    Parameters
+    ----------
+    judge : mapping, data frame or file
+        The judge's labels, ``{item: label}``, or a pandas, polars or pyarrow frame with columns
+        `item` and `label`.
+    humans : mapping, data frame or file
+        The annotators' labels, ``{annotator: {item: label}}``, or a frame: long (`item`,
+        `annotator`, `label`) or wide (`item` and one column per annotator). A label is a text, a
+        number, a truth value, or a list or set of texts for multi-label questions; None, nan,
+        empty text and "can't tell" are missing.
+    epsilon : float, optional
+        The margin; .2 for experts, .15 for skilled annotators, .1 for crowd workers.
+    alignment : str or callable, optional
+        How close two labels are: ``"accuracy"``, ``"neg_rmse"`` (numbers), ``"similarity"``
+        (texts), ``"jaccard"``, ``"jaccard_macro"``, ``"jaccard_slots"``, ``"hamming"`` (sets), or
+        a function of two arrays of labels that returns the score of each pair.
+    kind : {"boolean", "choice", "multilabel", "scale", "text"}, optional
+        What the question asks for: ``"choice"`` reads numbers as names, ``"scale"`` text as
+        numbers, ``"boolean"`` words such as yes and no as truth values. By default what the
+        alignment needs, or what the labels leave no choice about.
+    labels : sequence, optional
+        The label universe. An annotator's label outside it is dropped and listed; a judge's is a
+        failure. Without it the universe is the union over annotators and judges.
+    gold : mapping or data frame, optional
+        Gold labels ``{item: label}`` that do so; see `outperforms_humans`.
+    clusters : mapping, optional
+        ``{item: cluster}`` for items that share a source; errors become cluster-robust.
+    question : str, optional
+        Name of the question, for the results.
+    plan : TestPlan, optional
+        Margins, method, weights and sizes of the test.
+    **settings
+        Fields of `TestPlan`, each of which counts before that of `plan`: `epsilon_mode`,
+        `method`, `weights`, `quality`, `expert`, `normalize`, `similarity`, `min_items` (30),
+        `min_annotators`, `false_discovery_rate`, `family`, `n_resamples`, `confidence_level`,
+        `seed`. See `voirdire.studies.TestPlan`.
+
+    Returns
+    -------
+    AltTestResult
+        Of one judge at one ε; `voirdire.examine` takes several of each.
 
     Raises
     ------
     InputError
-        If there are several.
+        If labels, names or settings break a rule above; the message says which.
+    NoDataError
+        If nothing is left to examine: no annotations, or no item in common with a judge.
+
+    Warns
+    -----
+    DegenerateDataWarning
+        If no annotator has enough items, so that ω is nan and the outcome ``"no_evidence"``.
+    DroppedRowsWarning, DoubtfulLabelsWarning
+        As `voirdire.examine` does.
+
+    Notes
+    -----
+    A judge's missing label and a `voirdire.records.Failure` count as failures: left out of
+    the main figures, lost in `worst_case`, which decides the outcome. Annotated items that the
+    judge was not asked about are counted in `cautions`; labels that were set aside are listed in
+    `dropped`. `voirdire.examine` takes other names of columns, thresholds, several questions, and
+    finds what stands around the test.
+
+    References
+    ----------
+    .. [1] N. Calderon, R. Reichart and R. Dror, "The Alternative Annotator Test for
+       LLM-as-a-Judge: How to Statistically Justify Replacing Human Annotators with LLMs",
+       ACL 2025, arXiv 2501.10970.
+
+    Examples
+    --------
+    >>> import voirdire
+    >>> truth = {f"t{i}": "yes" if i % 3 else "no" for i in range(60)}
+    >>> wrong = {"yes": "no", "no": "yes"}
+    >>> humans = {
+    ...     name: {t: wrong[x] if int(t[1:]) % 10 == slip else x for t, x in truth.items()}
+    ...     for slip, name in enumerate(["ann", "bob", "eve"])
+    ... }
+    >>> result = voirdire.alt_test(truth, humans, epsilon=0.2)
+    >>> result.winning_rate, result.advantage_probability, result.outcome
+    (1.0, 1.0, 'passed')
     """
-    kinds = _kinds(verdicts)
-    asked = {name: kinds.get(name, "boolean") for name in questions or kinds}
-    first = {kind: name for name, kind in reversed(asked.items())}
-    if len(first) == 1:
-        return next(iter(first))
-    implied = {kind_of(alignment) for alignment in alignments} - {"choice"}
-    if len(implied) == 1 and implied <= set(first):
-        return implied.pop()
-    kind, name = min(first.items())
-    shown = ", ".join(f"{kind} ({shorten(name)!r})" for kind, name in sorted(first.items()))
-    msg = (
-        f"`kind` must be given for verdicts on several kinds of question, got {shown}. Name it "
-        f"with the questions: kind={kind!r}, questions=[{shorten(name)!r}]."
+    if isinstance(judge, Mapping) and judge and all(isinstance(x, Mapping) for x in judge.values()):
+        msg = (
+            "`judge` must map items to labels, got a mapping of mappings. Examine several judges "
+            "with examine(judges=..., humans=...)."
+        )
+        raise InputError(msg)
+    margins = check_epsilons((plan or TestPlan()).epsilon if epsilon is None else epsilon)
+    if len(margins) > 1:
+        msg = (
+            f"`epsilon` must be one number, got {len(margins)}. Examine several margins with "
+            "examine(judges=..., humans=..., epsilon=[...])."
+        )
+        raise InputError(msg)
+    found = examine(
+        judges=judge,
+        humans=humans,
+        alignment=alignment,
+        kind=kind,
+        labels=labels,
+        gold=gold,
+        clusters=False if clusters is None else clusters,
+        questions=[question],
+        plan=plan,
+        around=False,
+        epsilon=margins[0],
+        **settings,
     )
-    raise InputError(msg)
+    if len(found.results) > 1:
+        names = ", ".join(repr(shorten(name)) for name in found.judges)
+        msg = f"`judge` must hold one judge's labels, got {names}. Use examine(judges=...)."
+        raise InputError(msg)
+    return replace(found.results[0], dropped=found.dropped)
 
 
-def _verdict_frame(
-    verdicts: Sequence[tuple[str | None, Verdicts]],
-    *,
-    kind: QuestionKind,
-    questions: Sequence[str] | None,
-    labels: Sequence[Any] | None,
-) -> pl.DataFrame:
-    """Make one frame of verdicts, of the questions asked for, else of those of the kind.
+def outperforms_humans(
+    judge: Labels, humans: Labels, *, gold: Labels, **settings: Any
+) -> AltTestResult:
+    """Examine whether a judge is closer to gold labels than the annotators are.
+
+    The gold labels stand for "the others", and ε is 0: what is tested is superiority, not
+    replaceability.
+
+    Parameters
+    ----------
+    judge, humans
+        As in `alt_test`.
+    gold : mapping or data frame
+        Gold labels ``{item: label}``.
+    **settings
+        Any other argument of `alt_test` but `epsilon`.
+
+    Returns
+    -------
+    AltTestResult
+        With `epsilon` 0.
 
     Raises
     ------
-    NoDataError
-        If none of the questions asked for was judged.
+    InputError
+        As `alt_test` does.
+
+    Examples
+    --------
+    >>> gold = {f"t{i}": i % 2 for i in range(200)}
+    >>> humans = {
+    ...     name: {t: 1 - x if int(t[1:]) % 5 == slip else x for t, x in gold.items()}
+    ...     for slip, name in enumerate(["ann", "bob", "eve"])
+    ... }
+    >>> outperforms_humans(gold, humans, gold=gold).outcome
+    'passed'
     """
-    import polars as pl
-
-    frames = [
-        one.frame() if name is None else one.frame().with_columns(judge=pl.lit(name))
-        for name, one in verdicts
-    ]
-    frame = pl.concat(frames, how="diagonal_relaxed")
-    if questions is not None:
-        return _asked(frame, questions)
-    if labels is not None:
-        return frame
-    kinds = _kinds(verdicts)
-    others = [name for name, found in kinds.items() if found != "boolean"]
-    wanted = pl.col("question").is_in([name for name in others if kinds[name] == kind])
-    if kind == "boolean":  # also completion classes
-        wanted = ~pl.col("question").is_in(others)
-    chosen = frame.filter(wanted)
-    return frame if chosen.is_empty() else chosen
-
-
-def _asked(frame: pl.DataFrame, questions: Sequence[str]) -> pl.DataFrame:
-    import polars as pl
-
-    chosen = frame.filter(pl.col("question").is_in(list(questions)))
-    if chosen.is_empty():
-        known = frame["question"].unique(maintain_order=True).head(_MOST_SHOWN).to_list()
+    if "epsilon" in settings:
         msg = (
-            f"`questions` must be among those that were judged, got {shorten(questions[0])!r}. "
-            f"Ask for one of {', '.join(repr(shorten(name)) for name in known)}."
+            f"`epsilon` must be left out: it is 0 here, got {settings['epsilon']!r}. Use alt_test."
         )
-        raise NoDataError(msg)
-    return chosen
-
-
-def _kinds(verdicts: Sequence[tuple[str | None, Verdicts]]) -> dict[str, QuestionKind]:
-    """Tell the kind of every question; pairs are a choice of A, B and tie."""
-    found: dict[str, QuestionKind] = {}
-    for _, one in verdicts:
-        found |= dict.fromkeys(one.questions, "boolean")
-        for row in () if one.calls is None else one.calls.answers:
-            kind = "choice" if row.kind == "pairwise" else row.kind
-            found[row.question] = cast("QuestionKind", kind)
-    return found
+        raise InputError(msg)
+    return alt_test(judge, humans, gold=gold, epsilon=0.0, **settings)

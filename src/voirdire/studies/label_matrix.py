@@ -1,0 +1,420 @@
+"""Labels of people and judges as arrays over the same items: the one way from tables to tests."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from voirdire._types import TRUE_WORDS
+from voirdire._validation import shorten
+from voirdire.errors import InputError, NoDataError
+from voirdire.io.values import name_text, plain_value
+from voirdire.records import Dropped
+from voirdire.stats import LabelSets
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from voirdire._types import QuestionKind
+    from voirdire.io import LabelTable
+    from voirdire.io.values import Coded
+
+__all__ = ["LabelMatrix", "align", "known"]
+
+_MOST_SHOWN = 10
+_BY_CHANCE = 0.001
+"""How probable it may be that a judge always sides with one annotator where annotators differ."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LabelMatrix:
+    """One question's labels, aligned on items, ready for `voirdire.stats`.
+
+    Attributes
+    ----------
+    kind : str
+        The kind of question.
+    items, annotators, judges : tuple of str
+        Names of rows and columns.
+    humans : ndarray, shape (n_items, n_annotators)
+        Codes with -1 for missing, or numbers with nan for missing.
+    answers : ndarray, shape (n_items, n_judges)
+        The judges' labels in the same form.
+    failed : ndarray of bool, shape (n_items, n_judges)
+        Where a judge was asked and gave no usable answer.
+    gold : ndarray, shape (n_items,), or None
+        Gold labels in the same form.
+    clusters : ndarray of int, shape (n_items,), or None
+        The independent unit of each item.
+    seen : dict of str to ndarray of bool, shape (n_items, n_annotators)
+        Labels whose annotator had seen an answer of this judge.
+    categories : tuple
+        The label of each code; empty where labels are numbers.
+    label_sets : LabelSets or None
+        For multi-label questions the sets behind the codes.
+    universe : tuple or None
+        The label universe of a multi-label question, or the declared labels.
+    declared : bool
+        Whether the universe was declared.
+    dropped : dict of str or None to tuple of Dropped
+        What was set aside, by judge; under None what concerns them all.
+    probabilities : ndarray of float, shape (n_items, n_judges), or None
+        What judges stated for true, nan where nothing; None where no judge stated any.
+    """
+
+    kind: QuestionKind
+    items: tuple[str, ...]
+    annotators: tuple[str, ...]
+    judges: tuple[str, ...]
+    humans: NDArray[Any]
+    answers: NDArray[Any]
+    failed: NDArray[np.bool_]
+    gold: NDArray[Any] | None = None
+    clusters: NDArray[np.intp] | None = None
+    seen: dict[str, NDArray[np.bool_]] = field(default_factory=dict)
+    categories: tuple[Any, ...] = ()
+    label_sets: LabelSets | None = None
+    universe: tuple[Any, ...] | None = None
+    declared: bool = False
+    dropped: dict[str | None, tuple[Dropped, ...]] = field(default_factory=dict)
+    probabilities: NDArray[np.float64] | None = None
+
+    @property
+    def is_numeric(self) -> bool:
+        """Whether labels are numbers instead of codes."""
+        return self.humans.dtype.kind == "f"
+
+    def rows(self, kept: NDArray[np.bool_]) -> LabelMatrix:
+        """Return the matrix of some items only."""
+        return replace(
+            self.with_labels(lambda labels: labels[kept]),
+            items=tuple(item for item, keep in zip(self.items, kept.tolist(), strict=True) if keep),
+            failed=self.failed[kept],
+            clusters=None if self.clusters is None else self.clusters[kept],
+            seen={judge: mask[kept] for judge, mask in self.seen.items()},
+            probabilities=None if self.probabilities is None else self.probabilities[kept],
+        )
+
+    def as_numbers(self) -> LabelMatrix:
+        """Return the matrix with numbers instead of codes."""
+        values = np.asarray([*map(float, self.categories), np.nan])
+        numbers = self.with_labels(lambda labels: values[labels])  # code -1 is the last value
+        return replace(numbers, categories=(), label_sets=None)
+
+    def with_labels(self, change: Callable[[NDArray[Any]], NDArray[Any]]) -> LabelMatrix:
+        """Return the matrix with everybody's labels changed in the same way."""
+        gold = None if self.gold is None else change(self.gold)
+        return replace(self, humans=change(self.humans), answers=change(self.answers), gold=gold)
+
+
+def known(labels: NDArray[Any]) -> NDArray[np.bool_]:
+    """Tell where there is a label."""
+    return ~np.isnan(labels) if labels.dtype.kind == "f" else labels >= 0
+
+
+def align(
+    judges: LabelTable,
+    humans: LabelTable,
+    *,
+    question: str,
+    labels: Sequence[Any] | None = None,
+    gold: LabelTable | None = None,
+    clusters: Mapping[Any, Any] | bool = False,
+) -> LabelMatrix:
+    """Align the labels of one question on the items that annotators labelled.
+
+    Parameters
+    ----------
+    judges, humans : LabelTable
+        Of one kind.
+    question : str
+        Which question.
+    labels : sequence, optional
+        The declared label universe.
+    gold : LabelTable, optional
+        One label per item.
+    clusters : mapping or bool, optional
+        The independent unit of each item, or whether the tables' clusters are the units.
+
+    Returns
+    -------
+    LabelMatrix
+
+    Raises
+    ------
+    InputError
+        If clusters are asked for and an item has none, or two; if labels are spelled in two ways;
+        if a judge sits on the panel, or says on all of its items what one annotator says.
+    NoDataError
+        If there are no annotations, or a judge has no item in common with them.
+    """
+    people, machines = humans.of_questions([question]), judges.of_questions([question])
+    if not len(people):
+        msg = f"no annotation of the question {question!r} is left to examine."
+        raise NoDataError(msg)
+    # in order of their names, so that the order of rows in a file changes no figure
+    items = {item: row for row, item in enumerate(sorted(people.item.used()))}
+    sides = [
+        _Side(people, _annotators(humans, people, question), items),
+        _Side(machines, _judges(judges, machines, question), items),
+    ]
+    if gold is not None:
+        truth = gold.of_questions([question])
+        sides.append(_Side(truth, _gold_rater(truth), items))
+    annotators, names = sides[0].raters, sides[1].raters
+    categories, codes = _shared_labels([side.table for side in sides])
+    matrices = [side.fill(own, -1) for side, own in zip(sides, codes, strict=True)]
+    dropped = _unmatched(sides[1], "judges", question)
+    dropped[None] = () if gold is None else _unusable_gold(sides[2], question)
+    seen = _seen(sides[0], names)
+    _check_independent(annotators, names, matrices[0], matrices[1], seen)
+    universe = None if labels is None else tuple(dict.fromkeys(labels))
+    label_sets = None
+    if people.kind == "multilabel":
+        categories, universe, label_sets = _sets(categories, matrices[0], universe)
+    return LabelMatrix(
+        kind=people.kind,
+        items=tuple(items),
+        annotators=tuple(annotators),
+        judges=tuple(names),
+        humans=matrices[0],
+        answers=matrices[1],
+        failed=sides[1].fill(machines.failure.codes >= 0, nothing=False),
+        gold=None if gold is None else matrices[2][:, 0],
+        clusters=_clusters(sides[:2], list(items), given=clusters) if clusters else None,
+        seen=seen,
+        categories=tuple(categories),
+        label_sets=label_sets,
+        universe=universe,
+        declared=labels is not None,
+        dropped=dropped,
+        probabilities=None
+        if machines.stated is None or np.isnan(machines.stated).all()
+        else sides[1].fill(machines.stated, np.nan),
+    )
+
+
+def _annotators(humans: LabelTable, people: LabelTable, question: str) -> list[str]:
+    """Name who was asked, also those who gave no label that can be used."""
+    asked = {row.rater for row in humans.dropped if row.question == question and row.rater}
+    return sorted(asked.union(humans.rater.values if len(humans.questions) == 1 else people.raters))
+
+
+def _judges(judges: LabelTable, machines: LabelTable, question: str) -> list[str]:
+    if machines.raters:
+        return machines.raters
+    msg = f"`judges` must hold at least one label for the question {shorten(question)!r}, got none."
+    if judges.questions:
+        shown = ", ".join(repr(shorten(name)) for name in judges.questions[:_MOST_SHOWN])
+        msg += f" They hold {shown}: name one with `question`."
+    raise NoDataError(msg)
+
+
+def _gold_rater(truth: LabelTable) -> list[str]:
+    if len(truth.raters) > 1:
+        shown = " and ".join(repr(shorten(name)) for name in truth.raters[:2])
+        msg = f"`gold` must hold one label per item, got labels by {shown}. Name one column."
+        raise InputError(msg)
+    return truth.raters or ["gold"]
+
+
+class _Side:
+    """The labels of people, judges or gold, and where each lies among the annotated items."""
+
+    def __init__(self, table: LabelTable, raters: list[str], items: Mapping[str, int]) -> None:
+        self.table = table
+        self.raters = raters
+        self.rows = _positions(table.item, items)  # -1 for items that nobody annotated
+        self.columns = _positions(table.rater, {name: n for n, name in enumerate(raters)})
+        self._shape = len(items), len(raters)
+
+    def fill(self, values: NDArray[Any], nothing: float) -> NDArray[Any]:
+        """Lay a value per label out by item and rater."""
+        matrix = np.full(self._shape, nothing, values.dtype, order="F")
+        there = self.rows >= 0
+        matrix[self.rows[there], self.columns[there]] = values[there]
+        return matrix
+
+    def count(self, kept: NDArray[np.bool_]) -> list[int]:
+        """Count some labels by rater."""
+        counts: list[int] = np.bincount(self.columns[kept], minlength=len(self.raters)).tolist()
+        return counts
+
+
+def _positions(column: Coded, place: Mapping[str, int]) -> NDArray[np.intp]:
+    return np.array([*(place.get(x, -1) for x in column.values), -1], np.intp)[column.codes]
+
+
+def _shared_labels(parts: Sequence[LabelTable]) -> tuple[list[Any], list[NDArray[np.int32]]]:
+    """Code the labels of every part alike."""
+    from voirdire.io.labels import check_spellings, label_words
+
+    if parts[0].kind in ("choice", "multilabel"):
+        check_spellings(
+            dict.fromkeys(word for part in parts for word in label_words(part.label)),
+            what="labels of annotators and judges",
+            way_out="Correct one of them, or accept them as one with `normalize_labels`.",
+        )
+    known: dict[Any, int] = {}
+    moved = []
+    for part in parts:
+        used = np.zeros(len(part.label.values) + 1, np.bool_)
+        used[part.label.codes] = True
+        place = [
+            known.setdefault(label, len(known)) if there else -1
+            for label, there in zip(part.label.values, used.tolist(), strict=False)
+        ]
+        moved.append(np.array([*place, -1], np.int32)[part.label.codes])
+    return list(known), moved
+
+
+def _unmatched(side: _Side, name: str, question: str) -> dict[str | None, tuple[Dropped, ...]]:
+    """Count by rater the items that nobody annotated; each must have others."""
+    strange = side.rows < 0
+    found: dict[str | None, tuple[Dropped, ...]] = {}
+    counts = zip(side.raters, side.count(~strange), side.count(strange), strict=True)
+    for column, (rater, n_common, n_strange) in enumerate(counts):
+        if not n_common:
+            msg = (
+                f"`{name}` must share items with `humans`, got none in common for "
+                f"{shorten(rater)!r}. Check that both use the same item ids."
+            )
+            raise NoDataError(msg)
+        if n_strange:
+            source = side.table.source
+            first = source.codes[np.argmax(strange & (side.columns == column))]
+            reason = f"{n_strange} items that nobody annotated"
+            row = Dropped(
+                reason=reason, source=source.values[first], rater=rater, question=question
+            )
+            found[rater] = (row,)
+    return found
+
+
+def _unusable_gold(truth: _Side, question: str) -> tuple[Dropped, ...]:
+    """Count gold rows about items that nobody annotated, and those without a label."""
+    found = [row for rows in _unmatched(truth, "gold", question).values() for row in rows]
+    n_missing = np.count_nonzero((truth.rows >= 0) & (truth.table.label.codes < 0))
+    if n_missing:
+        reason = f"{n_missing} gold labels are missing or cannot be read"
+        found.append(Dropped(reason=reason, source="gold", question=question))
+    return tuple(replace(row, source="gold", rater="gold") for row in found)
+
+
+def _seen(people: _Side, judges: Sequence[str]) -> dict[str, NDArray[np.bool_]]:
+    """Find, by judge, the labels whose annotator had seen its answer; true means any judge's."""
+    column = people.table.seen
+    found: dict[str, NDArray[np.bool_]] = {}
+    if column is None:
+        return found
+    for judge in judges:
+        shown = [name == judge or name.strip().casefold() in TRUE_WORDS for name in column.values]
+        mask = people.fill(np.array([*shown, False])[column.codes], nothing=False)
+        if mask.any():
+            found[judge] = mask
+    return found
+
+
+def _check_independent(
+    annotators: Sequence[str],
+    judges: Sequence[str],
+    humans: NDArray[np.int32],
+    answers: NDArray[np.int32],
+    seen: Mapping[str, NDArray[np.bool_]],
+) -> None:
+    """Refuse a judge that sits on the panel: it would pass by itself.
+
+    Labels whose annotator had seen the judge's answer never examine it, whatever they say.
+    """
+    both = [name for name in judges if name in annotators]
+    if both:
+        msg = (
+            f"a judge must not be one of its annotators, got {shorten(both[0])!r} on both sides. "
+            "Name the annotators with `raters`, the judges with `judge_columns`, or rename one."
+        )
+        raise InputError(msg)
+    for judge, its in zip(judges, answers.T, strict=True):
+        unseen = np.where(seen[judge], -1, humans) if judge in seen else humans
+        for annotator, theirs in zip(annotators, unseen.T, strict=True):
+            known = theirs >= 0
+            if not known.any() or (its[known] != theirs[known]).any():
+                continue
+            others = unseen[known]
+            is_same = others == theirs[known][:, np.newaxis]
+            contested = ~(is_same | (others < 0)).all(axis=1)
+            n_contested = np.count_nonzero(contested)
+            n_asked = np.count_nonzero(others[contested] >= 0) - n_contested
+            n_same = np.count_nonzero(is_same[contested]) - n_contested
+            share = (n_same + 1) / (n_asked + 2)  # of the others who say the same there
+            if share**n_contested * len(annotators) <= _BY_CHANCE:
+                msg = (
+                    f"a judge must not be one of its annotators, got {shorten(judge)!r}, whose "
+                    f"labels are those of {shorten(annotator)!r} on all of that annotator's items. "
+                    "Leave one of the two out."
+                )
+                raise InputError(msg)
+
+
+def _sets(
+    categories: list[frozenset[str]], humans: NDArray[np.int32], declared: tuple[Any, ...] | None
+) -> tuple[list[frozenset[str]], tuple[Any, ...], LabelSets]:
+    """Make the sets behind the codes, with two constants worth trying beside those given.
+
+    These are the empty set, and the labels that most answers hold.
+    """
+    given = humans[humans >= 0]
+    held: Counter[str] = Counter()
+    for labels, count in zip(
+        categories, np.bincount(given, minlength=len(categories)), strict=True
+    ):
+        held.update(dict.fromkeys(labels, int(count)))
+    most = frozenset(label for label, count in held.items() if count > len(given) / 2)
+    categories = list(dict.fromkeys([*categories, frozenset(), most]))
+    used = frozenset().union(*categories)
+    universe = declared or tuple(sorted(used))
+    if strange := used.difference(universe):
+        msg = (
+            f"`labels` must hold every label of the tables, got none {shorten(min(strange))!r}. "
+            "Declare the same labels where they are read."
+        )
+        raise InputError(msg)
+    place = {label: n for n, label in enumerate(universe)}
+    positions = [[place[label] for label in labels] for labels in categories]
+    return categories, universe, LabelSets.from_positions(positions, n_labels=len(universe))
+
+
+def _clusters(
+    sides: Sequence[_Side], items: Sequence[str], *, given: Mapping[Any, Any] | bool
+) -> NDArray[np.intp]:
+    """Find the unit of every item, as the caller says or the tables do."""
+    found: dict[Any, Any] = {}
+    if isinstance(given, Mapping):
+        found = {name_text(item): name_text(plain_value(unit)) for item, unit in given.items()}
+        sides = ()
+    for side in sides:
+        column = side.table.cluster
+        if column is None:
+            continue
+        pairs = np.stack([side.rows, column.codes], axis=1)
+        for row, code in np.unique(pairs[(pairs >= 0).all(axis=1)], axis=0).tolist():
+            item, unit = items[row], column.values[code]
+            if found.setdefault(item, unit) != unit:
+                msg = (
+                    "column `cluster` must be one value per item, got "
+                    f"{sorted([found[item], unit])!r} for {shorten(item)!r}."
+                )
+                raise InputError(msg)
+    units = [found.get(item) for item in items]
+    if None in units:
+        msg = (
+            f"column `cluster` must be given for every annotated item, got none for "
+            f"{units.count(None)}, the first {shorten(items[units.index(None)])!r}."
+        )
+        raise InputError(msg)
+    return np.unique(np.array(units), return_inverse=True)[1]

@@ -1,0 +1,324 @@
+"""The labels of a study: people's, judges' and gold, read from whatever a user has."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
+
+from voirdire._types import FALSE_WORDS, TRUE_WORDS
+from voirdire._validation import shorten
+from voirdire.errors import InputError, NoDataError
+from voirdire.studies.examination import kind_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import polars as pl
+
+    from voirdire._types import QuestionKind
+    from voirdire.io import LabelTable, Reading
+    from voirdire.io.declared import LabelSource
+    from voirdire.judging import Verdicts
+    from voirdire.records import Dropped
+
+__all__ = ["Labels", "Study", "counted", "read_side", "read_study"]
+
+Labels: TypeAlias = "LabelSource | LabelTable | Verdicts | Sequence[LabelSource | Verdicts]"
+"""What a user gives as judges, annotators or gold labels."""
+
+_MOST_SHOWN = 10
+_RATERS = ("rater", "annotator", "judge")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Study:
+    """Everyone's labels, of one kind; what is asked of them; what a reader should know of them."""
+
+    humans: LabelTable
+    judges: LabelTable
+    gold: LabelTable | None
+    questions: Sequence[str]
+    notes: Sequence[str] = ()
+
+    @property
+    def dropped(self) -> tuple[Dropped, ...]:
+        """What was set aside where labels were read."""
+        gold = () if self.gold is None else self.gold.dropped
+        return self.humans.dropped + self.judges.dropped + gold
+
+    def understood(self) -> str:
+        """Say in a line what was understood of the labels."""
+        humans, judges = self.humans, self.judges
+        n_items = max(len(humans.of_questions([each]).item.used()) for each in self.questions)
+        counts = [(len(humans.raters), "annotator"), (len(judges.raters), "judge")]
+        if len(self.questions) > 1:
+            counts.append((len(self.questions), "question"))
+        parts = [counted(*each) for each in (*counts, (n_items, "item"))] + [humans.kind]
+        if humans.kind in ("choice", "multilabel"):
+            used = humans.label.used()
+            labels = used if humans.kind == "choice" else frozenset().union(*used)
+            parts.append(counted(len(labels), "label"))
+        n_dropped = len(self.dropped)
+        parts.append(f"{counted(n_dropped, 'row')} set aside" if n_dropped else "nothing set aside")
+        # what annotators had seen that is no judge of the study is perhaps a slip
+        known = {*judges.rater.values, *TRUE_WORDS, *FALSE_WORDS}
+        seen = [] if humans.seen is None else humans.seen.values
+        others = [name for name in seen if not {name, name.strip().casefold()} & known]
+        parts += [f"annotators had seen answers of {shorten(name)!r}" for name in others[:1]]
+        notes = dict.fromkeys([*humans.notes, *judges.notes])
+        return " ".join([", ".join(parts), *(f"({note})" for note in notes)])
+
+
+def counted(count: int, noun: str) -> str:
+    """Write a number of things."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def read_study(
+    humans: Labels,
+    judges: Labels,
+    gold: Labels | None = None,
+    *,
+    reading: Reading,
+    alignments: Sequence[Any] = (),
+    questions: Sequence[str] | None = None,
+) -> Study:
+    """Read the three sides, the annotators first: their labels say of what kind they are.
+
+    A declared format is that of standard input where that is read, else of every file.
+    """
+    from voirdire.io.labels import join_tables, split_raters
+
+    verdicts = _verdicts_in_memory(judges)
+    kinds = _kinds_of_verdicts(verdicts)
+    kind = _kind_before(reading, (humans, judges, gold), alignments, kinds, questions)
+    asked = list(questions or ())
+    if verdicts:
+        judges, asked = _verdict_frame(verdicts, kinds, kind, reading, asked)
+    piped = any(_is_pipe(x) for side in (humans, judges, gold) for x in _several(side))
+    by_people = replace(reading, kind=kind)
+    people = join_tables(_read("humans", humans, by_people, asked, piped=piped))
+    by_judges = replace(reading, kind=people.kind, raters=None, cluster=None)
+    tables = _read("judges", judges, by_judges, asked, piped=piped)
+    machines, truth = join_tables(tables), None
+    if gold is not None:
+        unnamed = {ours: x for ours, x in (reading.columns or {}).items() if ours not in _RATERS}
+        by_gold = replace(by_judges, columns=unnamed, threshold=None, judge_columns=None)
+        truth = join_tables(_read("gold", gold, by_gold, asked, piped=piped))
+    _check_kinds([x.kind for x in (people, machines, truth) if x is not None], alignments)
+    return Study(
+        humans=people,
+        judges=machines,
+        gold=truth,
+        questions=_questions(people, questions),
+        notes=[
+            f"{shorten(rater)!r} has verdicts on "
+            f"{', '.join(f'{n:,} items in {name}' for name, n in counts.items())}: one judge."
+            for rater, counts in split_raters(tables).items()
+        ],
+    )
+
+
+def read_side(
+    side: Literal["humans", "judges", "gold"],
+    given: Labels,
+    reading: Reading,
+    questions: Sequence[str] = (),
+) -> LabelTable:
+    """Read one side of a study by itself."""
+    from voirdire.io.labels import join_tables
+
+    verdicts = _verdicts_in_memory(given)
+    source: Any = _joined_frames(verdicts) if verdicts else given
+    piped = any(map(_is_pipe, _several(source)))
+    return join_tables(_read(side, source, reading, questions, piped=piped))
+
+
+def _kind_before(
+    reading: Reading,
+    given: Sequence[Any],
+    alignments: Sequence[Any],
+    kinds: Mapping[str, QuestionKind],
+    questions: Sequence[str] | None,
+) -> QuestionKind | None:
+    """Tell the kind before labels are read: declared, a table's, the verdicts', the alignments'."""
+    from voirdire.io import LabelTable
+
+    known: QuestionKind | None = next((x.kind for x in given if isinstance(x, LabelTable)), None)
+    if known is not None and reading.kind not in (None, known):
+        msg = f"`kind` must be that of the tables, {known!r}, got {reading.kind!r}."
+        raise InputError(msg)
+    if known is not None or reading.kind is not None:
+        return known or reading.kind
+    implied = {kind_of(alignment) for alignment in alignments} - {"choice"}
+    asked = [*(questions or kinds)] if kinds else []
+    first = {kinds.get(name, "boolean"): name for name in reversed(asked)}
+    if len(first) == 1:
+        return next(iter(first))
+    if len(implied) == 1 and (not first or implied <= set(first)):
+        return implied.pop()
+    if not first:
+        return None
+    word, name = min(first.items())
+    shown = ", ".join(f"{kind} ({shorten(name)!r})" for kind, name in sorted(first.items()))
+    msg = (
+        f"`kind` must be given for verdicts on several kinds of question, got {shown}. Name it "
+        f"with the questions: kind={word!r}, questions=[{shorten(name)!r}]."
+    )
+    raise InputError(msg)
+
+
+def _check_kinds(kinds: Sequence[QuestionKind], alignments: Sequence[Any]) -> None:
+    if len(set(kinds)) > 1:
+        msg = f"`humans`, `judges` and `gold` must be of one kind, got {sorted(set(kinds))!r}."
+        raise InputError(msg)
+    for alignment in alignments:
+        if kind_of(alignment) not in ("choice", "text", kinds[0]):
+            msg = f"`alignment` must suit a {kinds[0]} question, got {alignment!r}."
+            raise InputError(msg)
+
+
+def _questions(humans: LabelTable, wanted: Sequence[str] | None) -> list[str]:
+    known = humans.questions
+    if not known:
+        first = humans.dropped[0] if humans.dropped else None
+        why = "" if first is None else f" The first: {first.place()}: {first.reason}."
+        msg = f"no annotation is left to examine, {len(humans.dropped):,} are dropped.{why}"
+        raise NoDataError(msg)
+    for question in wanted or ():
+        if question not in known:
+            listed = ", ".join(repr(shorten(name)) for name in known[:_MOST_SHOWN])
+            msg = f"`question` must be one of {listed}, got {shorten(question)!r}."
+            raise NoDataError(msg)
+    return list(dict.fromkeys(wanted or known))
+
+
+# Sources --------------------------------------------------------------------------------------
+
+
+def _read(
+    side: Literal["humans", "judges", "gold"],
+    given: Any,
+    reading: Reading,
+    questions: Sequence[str],
+    *,
+    piped: bool,
+) -> list[LabelTable]:
+    """Read every source of a side, each question by itself, since others may be of another kind.
+
+    A path of judges may be that of a folder.
+    """
+    from voirdire.io import LabelTable, read_labels
+    from voirdire.io.files import files_of
+
+    if isinstance(given, LabelTable):
+        return [given]
+    name = "gold" if side == "gold" else None
+    sources: list[tuple[str | None, Any]] = [(name, each) for each in _several(given)]
+    if isinstance(given, Mapping) and given and all(map(_is_frame, given.values())):
+        sources = [(str(name), frame) for name, frame in given.items()]
+    tables = []
+    for name, source in sources:
+        is_path = isinstance(source, str | Path)
+        if not (
+            is_path or isinstance(source, Mapping) or _is_frame(source) or hasattr(source, "read")
+        ):
+            msg = (
+                f"`{side}` must be a label table, a data frame, a path, or a mapping "
+                f"{{rater: {{item: label}}}}, got {type(source).__name__}."
+            )
+            raise InputError(msg)
+        for file in files_of(source) if is_path and side != "humans" else [source]:
+            once = _is_pipe(file) and len(questions) > 1  # a stream is read only once
+            found = [
+                read_labels(
+                    file,
+                    role="annotator" if side == "humans" else "judge",
+                    reading=replace(reading, format=None)
+                    if piped and not _is_pipe(file)
+                    else reading,
+                    question=question,
+                    rater_name=name,
+                )
+                for question in ((None,) if once or not questions else questions)
+            ]
+            frames = [table.frame.drop("question") for table in found[:2]] if len(found) > 1 else []
+            if frames and frames[0].equals(frames[1]):
+                msg = (
+                    "`questions` must name one question for labels without a column `question`, "
+                    f"got {len(questions)}."
+                )
+                raise InputError(msg)
+            tables += found
+    return tables
+
+
+def _several(given: Any) -> Sequence[Any]:
+    return given if isinstance(given, list | tuple) and given else [given]
+
+
+def _is_pipe(source: Any) -> bool:
+    return isinstance(source, str) and source == "-"
+
+
+def _is_frame(given: Any) -> bool:
+    return hasattr(type(given), "columns")
+
+
+# Verdicts in memory as the judges -------------------------------------------------------------
+
+
+def _verdicts_in_memory(judges: Any) -> list[tuple[str | None, Verdicts]]:
+    """Take verdicts with the names that the caller gave them; empty for anything else."""
+    found: list[tuple[str | None, Any]] = [(None, one) for one in _several(judges)]
+    if isinstance(judges, Mapping):
+        found = [(str(name), one) for name, one in judges.items()]
+    return found if all(callable(getattr(type(one), "frame", None)) for _, one in found) else []
+
+
+def _kinds_of_verdicts(verdicts: Sequence[tuple[str | None, Verdicts]]) -> dict[str, QuestionKind]:
+    """Tell the kind of every question; pairs are a choice of A, B and tie."""
+    found: dict[str, QuestionKind] = {}
+    for _, one in verdicts:
+        found |= dict.fromkeys(one.questions, "boolean")
+        for row in () if one.calls is None else one.calls.answers:
+            kind = "choice" if row.kind == "pairwise" else row.kind
+            found[row.question] = cast("QuestionKind", kind)
+    return found
+
+
+def _verdict_frame(
+    verdicts: Sequence[tuple[str | None, Verdicts]],
+    kinds: Mapping[str, QuestionKind],
+    kind: QuestionKind | None,
+    reading: Reading,
+    questions: list[str],
+) -> tuple[pl.DataFrame, list[str]]:
+    """Make one frame of verdicts, of the questions asked for, else of those of the kind."""
+    import polars as pl
+
+    frame = _joined_frames(verdicts)
+    known = frame["question"].unique(maintain_order=True).to_list()
+    wanted = [name for name in known if name in questions] if questions else known
+    if not wanted:
+        msg = (
+            f"`questions` must be among those that were judged, got {shorten(questions[0])!r}. "
+            f"Ask for one of {', '.join(repr(shorten(name)) for name in known[:_MOST_SHOWN])}."
+        )
+        raise NoDataError(msg)
+    if not questions and reading.labels is None:  # completion classes are boolean too
+        wanted = [name for name in known if kinds.get(name, "boolean") == kind] or known
+    chosen = frame.filter(pl.col("question").is_in(wanted))
+    return chosen, questions or (wanted if len(wanted) == 1 else [])
+
+
+def _joined_frames(verdicts: Sequence[tuple[str | None, Verdicts]]) -> pl.DataFrame:
+    import polars as pl
+
+    frames = [
+        one.frame() if name is None else one.frame().with_columns(judge=pl.lit(name))
+        for name, one in verdicts
+    ]
+    return pl.concat(frames, how="diagonal_relaxed")
