@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
@@ -13,10 +13,14 @@ from voirdire.errors import DegenerateDataWarning, InputError, NoDataError
 from voirdire.io import Reading
 from voirdire.io.cells import label_text
 from voirdire.stats import (
+    BrierDecomposition,
+    CalibrationMethod,
     CalibrationResult,
     ClassificationResult,
     CrossFittedThreshold,
+    cross_calibrate,
     cross_threshold,
+    decompose_brier,
     measure_calibration,
     measure_classification,
 )
@@ -54,6 +58,11 @@ class GoldResult:
         For booleans with probabilities: the threshold that does best, measured on other items.
     calibration : CalibrationResult or None
         For booleans with probabilities: how far they are from the truth.
+    brier : BrierDecomposition or None
+        The parts of their Brier score, and the debiased calibration error.
+    recalibrated : dict of str to BrierDecomposition
+        The same after each calibrator (``"platt"``, ``"temperature"``, ``"isotonic"``) fitted to
+        other items: what calibration would help.
     """
 
     question: str
@@ -62,6 +71,8 @@ class GoldResult:
     classification: ClassificationResult
     threshold: CrossFittedThreshold | None = field(default=None, repr=False)
     calibration: CalibrationResult | None = field(default=None, repr=False)
+    brier: BrierDecomposition | None = field(default=None, repr=False)
+    recalibrated: dict[str, BrierDecomposition] = field(default_factory=dict, repr=False)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -280,7 +291,31 @@ def _with_probabilities(
         calibration=measure_calibration(
             stated, true == 1, groups=clusters, confidence_level=level, rng=seed
         ),
+        brier=decompose_brier(stated, true == 1, groups=clusters, confidence_level=level),
+        recalibrated=_recalibrate(stated, true == 1, clusters, level, seed=seed),
     )
+
+
+def _recalibrate(
+    stated: np.ndarray[Any, Any],
+    true: np.ndarray[Any, Any],
+    clusters: np.ndarray[Any, Any] | None,
+    confidence_level: float,
+    *,
+    seed: int,
+) -> dict[str, BrierDecomposition]:
+    """Measure what calibrators leave that were fitted to other items; {} where folds are alike."""
+    found: dict[str, BrierDecomposition] = {}
+    methods: tuple[CalibrationMethod, ...] = get_args(CalibrationMethod)
+    for method in methods:
+        try:
+            better = cross_calibrate(stated, true, groups=clusters, method=method, seed=seed)
+        except InputError:  # the items outside of a fold are all alike
+            return {}
+        found[method] = decompose_brier(
+            better, true, groups=clusters, confidence_level=confidence_level
+        )
+    return found
 
 
 def _taken(
