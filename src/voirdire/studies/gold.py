@@ -62,7 +62,7 @@ class GoldResult:
         The parts of their Brier score, and the debiased calibration error.
     recalibrated : dict of str to BrierDecomposition
         The same after each calibrator (``"platt"``, ``"temperature"``, ``"isotonic"``) fitted to
-        other items: what calibration would help.
+        other items: what calibration would help; empty beside the annotators' majority.
     """
 
     question: str
@@ -210,7 +210,12 @@ def examine_gold(
         )
         dropped += matrix.dropped
         results += measure_matrix(
-            matrix, matrix.humans[:, 0], question, confidence_level=confidence_level, seed=seed
+            matrix,
+            matrix.humans[:, 0],
+            question,
+            confidence_level=confidence_level,
+            seed=seed,
+            with_calibrators=True,
         )
     reasons = [row.classification.reason for row in results if _is_undefined(row)]
     if reasons:
@@ -230,6 +235,7 @@ def measure_matrix(
     *,
     confidence_level: float,
     seed: int,
+    with_calibrators: bool = False,
 ) -> list[GoldResult]:
     """Measure every judge of an aligned question against one label per item, in its codes."""
     names: list[Any] = [False, True]
@@ -266,7 +272,12 @@ def measure_matrix(
             if stated is not None:
                 known = ~np.isnan(stated) & (true >= 0)
                 result = _with_probabilities(
-                    result, stated[known], true[known], _taken(matrix.clusters, known), seed=seed
+                    result,
+                    stated[known],
+                    true[known],
+                    _taken(matrix.clusters, known),
+                    seed=seed,
+                    with_calibrators=with_calibrators,
                 )
         results.append(result)
     return results
@@ -279,6 +290,7 @@ def _with_probabilities(
     clusters: np.ndarray[Any, Any] | None,
     *,
     seed: int,
+    with_calibrators: bool,
 ) -> GoldResult:
     """Add what probabilities allow: a cross-fitted threshold, and calibration."""
     level = result.classification.confidence_level
@@ -292,7 +304,9 @@ def _with_probabilities(
             stated, true == 1, groups=clusters, confidence_level=level, rng=seed
         ),
         brier=decompose_brier(stated, true == 1, groups=clusters, confidence_level=level),
-        recalibrated=_recalibrate(stated, true == 1, clusters, level, seed=seed),
+        recalibrated=_recalibrate(stated, true == 1, clusters, level, seed=seed)
+        if with_calibrators
+        else {},
     )
 
 
