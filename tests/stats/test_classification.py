@@ -279,3 +279,14 @@ def test_groups_stay_in_one_fold():
         cross_threshold(probabilities, gold, groups=np.repeat([1, 2], 60))
     with pytest.raises(InputError, match="`goal`"):
         cross_threshold(probabilities, gold, goal="accuracy")
+
+
+@pytest.mark.parametrize("n_labels", [2, 3, 5])
+@pytest.mark.parametrize("shift", [0, 1])
+@pytest.mark.parametrize("seed", range(10))
+def test_a_judge_that_is_always_right_or_always_wrong_is_measured(n_labels, shift, seed):
+    gold = np.random.default_rng(seed).permutation(np.arange(17 + seed) % n_labels)
+    found = measure_classification((gold + shift) % n_labels, gold, n_labels=n_labels)
+    assert found.figures["accuracy"].estimate == 1 - shift
+    for figure in found.figures.values():
+        assert -1 <= figure.low <= figure.estimate <= figure.high <= 1

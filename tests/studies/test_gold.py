@@ -47,6 +47,11 @@ def test_every_question_is_measured_as_scikit_learn_does(labels):
         assert row.calibration.brier == pytest.approx(metrics.brier_score_loss(truth, stated))
         assert row.calibration.brier == pytest.approx(figures["brier"].estimate)
         assert 0.2 < row.threshold.threshold < 0.7
+        parts = row.brier
+        made = parts.reliability.estimate - parts.resolution + parts.uncertainty
+        assert made == pytest.approx(row.calibration.brier)
+        assert set(row.recalibrated) == {"platt", "temperature", "isotonic"}
+        assert row.recalibrated["platt"].brier < parts.brier  # judges here are too unsure
 
 
 def test_the_frame_has_a_row_for_each_result(labels):

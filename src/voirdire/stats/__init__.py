@@ -27,6 +27,7 @@ from voirdire.stats.calibration import (
     group_folds,
     measure_calibration,
 )
+from voirdire.stats.calibration_error import BrierDecomposition, decompose_brier
 from voirdire.stats.classification import (
     ClassificationResult,
     CrossFittedThreshold,
@@ -83,6 +84,7 @@ __all__ = [
     "AgreementResult",
     "AltTestResult",
     "AnnotatorResult",
+    "BrierDecomposition",
     "CalibrationBin",
     "CalibrationMethod",
     "CalibrationResult",
@@ -135,6 +137,7 @@ __all__ = [
     "cross_calibrate",
     "cross_threshold",
     "dawid_skene",
+    "decompose_brier",
     "estimate_rate",
     "exact_p_value",
     "fit_calibrator",

@@ -426,6 +426,9 @@ class _Items:
         """Make the interval of a figure that rests on the items which carry it."""
         if np.isnan(value):
             return Estimate(estimate=value, low=value, high=value)
+        is_share = least == 0 or value > 1 - _STEP  # a perfect coefficient is bounded as a share is
+        if min(abs(value - least), abs(1 - value)) < _STEP:  # no spread but that of rounding
+            value, influence = float(round(value)), np.zeros(len(influence))
         found = make_interval(
             value,
             (influence - influence.mean()) / len(influence),
@@ -433,7 +436,7 @@ class _Items:
             compared=carries,
             units=self.units,
             confidence_level=self.confidence_level,
-            least=0.0 if value > 1 - _STEP else least,
+            least=0.0 if is_share else least,
         )
         return Estimate(estimate=value, low=found.low, high=found.high)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
@@ -13,10 +13,14 @@ from voirdire.errors import DegenerateDataWarning, InputError, NoDataError
 from voirdire.io import Reading
 from voirdire.io.cells import label_text
 from voirdire.stats import (
+    BrierDecomposition,
+    CalibrationMethod,
     CalibrationResult,
     ClassificationResult,
     CrossFittedThreshold,
+    cross_calibrate,
     cross_threshold,
+    decompose_brier,
     measure_calibration,
     measure_classification,
 )
@@ -56,6 +60,11 @@ class GoldResult:
         For booleans with probabilities: the threshold that does best, measured on other items.
     calibration : CalibrationResult or None
         For booleans with probabilities: how far they are from the truth.
+    brier : BrierDecomposition or None
+        The parts of their Brier score, and the debiased calibration error.
+    recalibrated : dict of str to BrierDecomposition
+        The same after each calibrator (``"platt"``, ``"temperature"``, ``"isotonic"``) fitted to
+        other items: what calibration would help; empty beside the annotators' majority.
     """
 
     question: str
@@ -64,6 +73,8 @@ class GoldResult:
     classification: ClassificationResult
     threshold: CrossFittedThreshold | None = field(default=None, repr=False)
     calibration: CalibrationResult | None = field(default=None, repr=False)
+    brier: BrierDecomposition | None = field(default=None, repr=False)
+    recalibrated: dict[str, BrierDecomposition] = field(default_factory=dict, repr=False)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -196,7 +207,12 @@ def examine_gold(
         )
         dropped += [row for rows in matrix.dropped.values() for row in rows]
         results += measure_matrix(
-            matrix, matrix.humans[:, 0], question, confidence_level=confidence_level, seed=seed
+            matrix,
+            matrix.humans[:, 0],
+            question,
+            confidence_level=confidence_level,
+            seed=seed,
+            with_calibrators=True,
         )
     reasons = [row.classification.reason for row in results if _is_undefined(row)]
     if reasons:
@@ -216,6 +232,7 @@ def measure_matrix(
     *,
     confidence_level: float,
     seed: int,
+    with_calibrators: bool = False,
 ) -> list[GoldResult]:
     """Measure every judge of an aligned question against one label per item, in its codes."""
     names: list[Any] = [False, True]
@@ -252,7 +269,12 @@ def measure_matrix(
             if stated is not None:
                 known = ~np.isnan(stated) & (true >= 0)
                 result = _with_probabilities(
-                    result, stated[known], true[known], _taken(matrix.clusters, known), seed=seed
+                    result,
+                    stated[known],
+                    true[known],
+                    _taken(matrix.clusters, known),
+                    seed=seed,
+                    with_calibrators=with_calibrators,
                 )
         results.append(result)
     return results
@@ -265,6 +287,7 @@ def _with_probabilities(
     clusters: np.ndarray[Any, Any] | None,
     *,
     seed: int,
+    with_calibrators: bool,
 ) -> GoldResult:
     """Add what probabilities allow: a cross-fitted threshold, and calibration."""
     level = result.classification.confidence_level
@@ -277,7 +300,33 @@ def _with_probabilities(
         calibration=measure_calibration(
             stated, true == 1, groups=clusters, confidence_level=level, rng=seed
         ),
+        brier=decompose_brier(stated, true == 1, groups=clusters, confidence_level=level),
+        recalibrated=_recalibrate(stated, true == 1, clusters, level, seed=seed)
+        if with_calibrators
+        else {},
     )
+
+
+def _recalibrate(
+    stated: np.ndarray[Any, Any],
+    true: np.ndarray[Any, Any],
+    clusters: np.ndarray[Any, Any] | None,
+    confidence_level: float,
+    *,
+    seed: int,
+) -> dict[str, BrierDecomposition]:
+    """Measure what calibrators leave that were fitted to other items; {} where folds are alike."""
+    found: dict[str, BrierDecomposition] = {}
+    methods: tuple[CalibrationMethod, ...] = get_args(CalibrationMethod)
+    for method in methods:
+        try:
+            better = cross_calibrate(stated, true, groups=clusters, method=method, seed=seed)
+        except InputError:  # the items outside of a fold are all alike
+            return {}
+        found[method] = decompose_brier(
+            better, true, groups=clusters, confidence_level=confidence_level
+        )
+    return found
 
 
 def _taken(
