@@ -188,20 +188,15 @@ def _write_certificate(
     from voirdire.reporting import certificate_to_json
     from voirdire.studies import certify
 
+    threshold = reading.threshold
+    if threshold is None and not study.judges.thresholds:
+        threshold = 0.5
     record = certify(
         examination,
         humans=study.humans,
         judges=study.judges,
         gold=study.gold,
         epsilon_reason=epsilon_reason,
-        reading={"threshold": _threshold(study, reading), "missing": list(reading.missing)},
+        reading={"threshold": threshold, "missing": list(reading.missing)},
     )
     write_text(path, certificate_to_json(record) + "\n")
-
-
-def _threshold(study: Study, reading: Reading) -> float | list[float]:
-    """Name the threshold of the run: declared here, else by the verdicts, else .5."""
-    if reading.threshold is not None:
-        return reading.threshold
-    found = study.judges.thresholds or (0.5,)
-    return found[0] if len(found) == 1 else list(found)

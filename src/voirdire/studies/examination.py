@@ -161,12 +161,11 @@ def _quality(matrix: LabelMatrix, plan: TestPlan) -> list[float] | None:
     if plan.quality is None:
         return None
     weights = {str(name): weight for name, weight in plan.quality.items()}
-    lost = [name for name in matrix.annotators if name not in weights]
-    if lost:
-        msg = f"`quality` must name every annotator, got no weight for {shorten(lost[0])!r}."
-        raise InputError(msg)
     try:
         return [float(weights[name]) for name in matrix.annotators]
+    except KeyError as error:
+        msg = f"`quality` must name every annotator, got no weight for {shorten(error.args[0])!r}."
+        raise InputError(msg) from None
     except (TypeError, ValueError) as error:
         msg = f"`quality` must map annotators to numbers, got {shorten(dict(plan.quality))}."
         raise InputError(msg) from error

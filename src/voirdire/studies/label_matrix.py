@@ -256,11 +256,10 @@ def _shared_labels(parts: Sequence[LabelTable]) -> tuple[list[Any], list[NDArray
     known: dict[Any, int] = {}
     moved = []
     for part in parts:
-        used = np.zeros(len(part.label.values) + 1, np.bool_)
-        used[part.label.codes] = True
+        counts = np.bincount(part.label.codes + 1, minlength=len(part.label.values) + 1)[1:]
         place = [
-            known.setdefault(label, len(known)) if there else -1
-            for label, there in zip(part.label.values, used.tolist(), strict=False)
+            known.setdefault(label, len(known)) if count else -1
+            for label, count in zip(part.label.values, counts.tolist(), strict=True)
         ]
         moved.append(np.array([*place, -1], np.int32)[part.label.codes])
     return list(known), moved

@@ -74,11 +74,8 @@ class Examination:
 
     def _ranked(self) -> list[AltTestResult]:
         """Results by ρ; undefined ones last."""
-
-        def rank(row: AltTestResult) -> tuple[bool, float]:
-            return math.isnan(row.advantage_probability), -row.advantage_probability
-
-        return sorted(self.results, key=rank)
+        figures = ((row.advantage_probability, row) for row in self.results)
+        return [row for _, row in sorted(figures, key=lambda x: (math.isnan(x[0]), -x[0]))]
 
     def of_judge(self, judge: str) -> tuple[AltTestResult, ...]:
         """Return one judge's results."""
@@ -101,18 +98,14 @@ class Examination:
             If no result, or more than one, is called so.
         """
         wanted = key if isinstance(key, tuple) else (key,)
+        names = ("judge", "question", "alignment", "epsilon")
         found = [
             row
             for row in self.results
-            if all(
-                each is None or each == own
-                for each, own in zip(
-                    wanted, (row.judge, row.question, row.alignment, row.epsilon), strict=False
-                )
-            )
+            if all(x in (None, getattr(row, name)) for name, x in zip(names, wanted, strict=False))
         ]
-        if len(found) != 1 or len(wanted) > len(_KEY):
-            several = {name: {getattr(row, name): None for row in self.results} for name in _KEY}
+        if len(found) != 1 or len(wanted) > len(names):
+            several = {name: {getattr(row, name): None for row in self.results} for name in names}
             known = "; ".join(f"{name} {', '.join(map(repr, x))}" for name, x in several.items())
             msg = f"[judge, question, alignment, epsilon] must name one result, got {key!r} for "
             raise KeyError(f"{msg}{len(found)} of {len(self.results)}. There are {known}.")
@@ -127,19 +120,14 @@ class Examination:
         """
         import polars as pl
 
-        columns = {
-            name: [getattr(row, name) for row in self.results]
-            for name in (*_KEY, *_FIGURES, "n_items", "n_annotators")
-        }
+        names = (
+            *("judge", "question", "alignment", "epsilon", "outcome", "passed", "winning_rate"),
+            *("advantage_probability", "human_advantage", "smallest_epsilon"),
+            *("n_items", "n_annotators"),
+        )
+        columns = {name: [getattr(row, name) for row in self.results] for name in names}
         failures = [row.worst_case.n_failures for row in self.results]
         return pl.DataFrame(columns | {"n_failures": failures}, strict=False)
-
-
-_KEY = ("judge", "question", "alignment", "epsilon")
-_FIGURES = (
-    *("outcome", "passed", "winning_rate", "advantage_probability"),
-    *("human_advantage", "smallest_epsilon"),
-)
 
 
 class _Epsilon(PlanFields, total=False):
