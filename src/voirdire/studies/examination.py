@@ -109,11 +109,11 @@ def _by_what_was_seen(matrix: LabelMatrix) -> Iterator[LabelMatrix]:
     for place, judge in enumerate(matrix.judges):
         groups.setdefault(judge if judge in matrix.seen else None, []).append(place)
     nothing = np.nan if matrix.is_numeric else -1
-    for judge, places in groups.items():
+    for name, places in groups.items():
         humans = matrix.humans
         yield replace(
             matrix,
-            humans=humans if judge is None else np.where(matrix.seen[judge], nothing, humans),
+            humans=humans if name is None else np.where(matrix.seen[name], nothing, humans),
             judges=tuple(matrix.judges[place] for place in places),
             answers=matrix.answers[:, places],
             failed=matrix.failed[:, places],

@@ -234,9 +234,9 @@ class _Side:
         matrix[self.rows[there], self.columns[there]] = values[there]
         return matrix
 
-    def count(self, kept: NDArray[np.bool_]) -> list[int]:
+    def count(self, kept: NDArray[np.bool_]) -> NDArray[np.intp]:
         """Count some labels by rater."""
-        return np.bincount(self.columns[kept], minlength=len(self.raters)).tolist()
+        return np.bincount(self.columns[kept], minlength=len(self.raters))
 
 
 def _positions(column: Coded, place: Mapping[str, int]) -> NDArray[np.intp]:
@@ -301,8 +301,10 @@ def _unusable_gold(truth: _Side, question: str) -> tuple[Dropped, ...]:
 def _seen(people: _Side, judges: Sequence[str]) -> dict[str, NDArray[np.bool_]]:
     """Find, by judge, the labels whose annotator had seen its answer; true means any judge's."""
     column = people.table.seen
+    if column is None:
+        return {}
     found = {}
-    for judge in judges if column is not None else ():
+    for judge in judges:
         shown = [name == judge or name.strip().casefold() in TRUE_WORDS for name in column.values]
         mask = people.fill(np.array([*shown, False])[column.codes], nothing=False)
         if mask.any():
@@ -382,7 +384,7 @@ def _clusters(
     sides: Sequence[_Side], items: Sequence[str], *, given: Mapping[Any, Any] | bool
 ) -> NDArray[np.intp]:
     """Find the unit of every item, as the caller says or the tables do."""
-    found: dict[str, str] = {}
+    found: dict[Any, Any] = {}
     if isinstance(given, Mapping):
         found = {name_text(item): name_text(plain_value(unit)) for item, unit in given.items()}
         sides = ()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
 from voirdire._types import FALSE_WORDS, TRUE_WORDS
 from voirdire._validation import shorten
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from voirdire._types import QuestionKind
-    from voirdire.io import LabelTable, Reading
+    from voirdire.io import LabelTable, Reading, Role
     from voirdire.io.declared import LabelSource
     from voirdire.judging import Verdicts
     from voirdire.records import Dropped
@@ -45,8 +45,8 @@ class Study:
     @property
     def dropped(self) -> tuple[Dropped, ...]:
         """What was set aside where labels were read."""
-        gold = () if self.gold is None else self.gold.dropped
-        return self.humans.dropped + self.judges.dropped + gold
+        tables = (self.humans, self.judges, self.gold)
+        return tuple(row for table in tables if table is not None for row in table.dropped)
 
     def understood(self) -> str:
         """Say in a line what was understood of the labels."""
@@ -96,7 +96,17 @@ def read_study(
     kind = _kind_before(reading, (humans, judges, gold), alignments, kinds, questions)
     asked = list(questions or ())
     if verdicts:
-        judges, asked = _verdict_frame(verdicts, kinds, kind, reading, asked)
+        of_kind = None if asked or reading.labels is not None else kind
+        judges = _verdict_frame(verdicts, kinds, of_kind)
+        judged = judges["question"].unique(maintain_order=True).to_list()
+        if asked and not set(asked) & set(judged):
+            listed = ", ".join(repr(shorten(name)) for name in judged[:_MOST_SHOWN])
+            msg = (
+                "`questions` must be among those that were judged, got "
+                f"{shorten(asked[0])!r}. Ask for one of {listed}."
+            )
+            raise NoDataError(msg)
+        asked = asked or (judged if len(judged) == 1 else [])
     piped = any(_is_pipe(x) for side in (humans, judges, gold) for x in _several(side))
     by_people = replace(reading, kind=kind)
     people = join_tables(_read("humans", humans, by_people, asked, piped=piped))
@@ -200,6 +210,7 @@ def _read(
 
     if isinstance(given, LabelTable):
         return [given]
+    role: Role = "annotator" if side == "humans" else "judge"
     name = "gold" if side == "gold" else None
     sources: list[tuple[str | None, Any]] = [(name, each) for each in _several(given)]
     if isinstance(given, Mapping) and given and all(map(_is_frame, given.values())):
@@ -207,30 +218,24 @@ def _read(
     tables = []
     for name, source in sources:
         is_path = isinstance(source, str | Path)
-        if not (
-            is_path or isinstance(source, Mapping) or _is_frame(source) or hasattr(source, "read")
-        ):
+        is_open = hasattr(source, "read")
+        if not (is_path or is_open or isinstance(source, Mapping) or _is_frame(source)):
             msg = (
                 f"`{side}` must be a label table, a data frame, a path, or a mapping "
                 f"{{rater: {{item: label}}}}, got {type(source).__name__}."
             )
             raise InputError(msg)
         for file in files_of(source) if is_path and side != "humans" else [source]:
-            once = _is_pipe(file) and len(questions) > 1  # a stream is read only once
+            settings = reading if _is_pipe(file) or not piped else replace(reading, format=None)
+            # a stream is read only once
+            asked = questions if len(questions) == 1 or not _is_pipe(file) else ()
             found = [
-                read_labels(
-                    file,
-                    role="annotator" if side == "humans" else "judge",
-                    reading=replace(reading, format=None)
-                    if piped and not _is_pipe(file)
-                    else reading,
-                    question=question,
-                    rater_name=name,
-                )
-                for question in ((None,) if once or not questions else questions)
+                read_labels(file, role=role, reading=settings, question=question, rater_name=name)
+                for question in asked or (None,)
             ]
-            frames = [table.frame.drop("question") for table in found[:2]] if len(found) > 1 else []
-            if frames and frames[0].equals(frames[1]):
+            if len(found) > 1 and found[0].frame.drop("question").equals(
+                found[1].frame.drop("question")
+            ):
                 msg = (
                     "`questions` must name one question for labels without a column `question`, "
                     f"got {len(questions)}."
@@ -269,7 +274,8 @@ def _kinds_of_verdicts(verdicts: Sequence[tuple[str | None, Verdicts]]) -> dict[
     for _, one in verdicts:
         found |= dict.fromkeys(one.questions, "boolean")
         for row in () if one.calls is None else one.calls.answers:
-            found[row.question] = "choice" if row.kind == "pairwise" else row.kind
+            kind = "choice" if row.kind == "pairwise" else row.kind
+            found[row.question] = cast("QuestionKind", kind)
     return found
 
 
@@ -277,10 +283,8 @@ def _verdict_frame(
     verdicts: Sequence[tuple[str | None, Verdicts]],
     kinds: Mapping[str, QuestionKind],
     kind: QuestionKind | None,
-    reading: Reading,
-    questions: list[str],
-) -> tuple[pl.DataFrame, list[str]]:
-    """Make one frame of verdicts, of the questions asked for, else of those of the kind."""
+) -> pl.DataFrame:
+    """Make one frame of verdicts; of a kind, if one is asked for and there are any."""
     import polars as pl
 
     frames = [
@@ -288,15 +292,7 @@ def _verdict_frame(
         for name, one in verdicts
     ]
     frame = pl.concat(frames, how="diagonal_relaxed")
-    known = frame["question"].unique(maintain_order=True).to_list()
-    wanted = [name for name in known if name in questions] if questions else known
-    if not wanted:
-        msg = (
-            f"`questions` must be among those that were judged, got {shorten(questions[0])!r}. "
-            f"Ask for one of {', '.join(repr(shorten(name)) for name in known[:_MOST_SHOWN])}."
-        )
-        raise NoDataError(msg)
-    if not questions and reading.labels is None:  # completion classes are boolean too
-        wanted = [name for name in known if kinds.get(name, "boolean") == kind] or known
-    chosen = frame.filter(pl.col("question").is_in(wanted))
-    return chosen, questions or (wanted if len(wanted) == 1 else [])
+    # completion classes are boolean too
+    known = frame["question"].unique()
+    wanted = [name for name in known if kind is not None and kinds.get(name, "boolean") == kind]
+    return frame.filter(pl.col("question").is_in(wanted)) if wanted else frame

@@ -226,15 +226,24 @@ def examine(
     [('mine', 1.0), ('yours', 0.0)]
     """
     plan = replace(plan or TestPlan(), **settings)
-    alignments = _alignments(alignment)
-    declared = {name: x for name, x in (("kind", kind), ("labels", labels)) if x is not None}
+    several: Any = alignment
+    if not isinstance(alignment, list | tuple | set | frozenset):
+        several = [alignment]
+    alignments = {each: check_alignment(each) for each in several}
+    if not alignments:
+        msg = "`alignment` must name at least one alignment, got none."
+        raise InputError(msg)
+    declared: dict[str, Any] = {
+        name: x for name, x in (("kind", kind), ("labels", labels)) if x is not None
+    }
     reading = replace(reading or Reading(), **declared)
     if slices is not None:
         slices = _distinct("slices", slices)
         if metadata is None:
             msg = f"`slices` must name columns of `metadata`, got {slices!r} without metadata."
             raise InputError(msg)
-    if not isinstance(clusters, bool | Mapping):
+    units: Any = clusters
+    if not isinstance(units, bool | Mapping):
         msg = f"`clusters` must be a mapping {{item: cluster}}, got {shorten(clusters)!r}."
         raise InputError(msg)
     study = read_study(
@@ -242,7 +251,7 @@ def examine(
         judges,
         gold,
         reading=reading,
-        alignments=alignments,
+        alignments=list(alignments),
         questions=None if questions is None else _distinct("questions", questions),
     )
     results: list[AltTestResult] = []
@@ -284,7 +293,7 @@ def examine(
         settings=plan.as_settings()
         | {
             "kind": study.humans.kind,
-            "alignments": [check_alignment(name) for name in alignments],
+            "alignments": list(alignments.values()),
             "questions": study.questions,
             "labels": None if reading.labels is None else list(reading.labels),
             "gold": study.gold is not None,
@@ -313,17 +322,7 @@ def _warn(dropped: Sequence[Dropped], results: Sequence[AltTestResult]) -> None:
         warnings.warn(f"{sentence}.", DoubtfulLabelsWarning, stacklevel=3)
 
 
-def _alignments(given: Any) -> list[Any]:
-    several = list(given) if isinstance(given, list | tuple | set | frozenset) else [given]
-    if not several:
-        msg = "`alignment` must name at least one alignment, got none."
-        raise InputError(msg)
-    for alignment in several:
-        check_alignment(alignment)
-    return list(dict.fromkeys(several))
-
-
-def _distinct(name: str, given: Sequence[Any]) -> list[Any]:
+def _distinct(name: str, given: Any) -> list[Any]:
     """Take each of several names once; a text is not a sequence of names."""
     if isinstance(given, str):
         msg = f"`{name}` must be a list of names, got {given!r}. Write [{given!r}]."
