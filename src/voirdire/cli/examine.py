@@ -137,7 +137,7 @@ def examine_command(
             metadata=metadata,
         )
     if certificate is not None:
-        _write_certificate(certificate, examination, study, reading, plan.epsilon_reason)
+        _write_certificate(certificate, examination, study, reading)
     if report is not None:
         with progress("writing the report"):
             write_report(report, examination, language=language)
@@ -179,11 +179,7 @@ def _leave_if_closed(closed: Sequence[str]) -> None:
 
 
 def _write_certificate(
-    path: Path,
-    examination: Examination,
-    study: Study,
-    reading: Reading,
-    epsilon_reason: str | None,
+    path: Path, examination: Examination, study: Study, reading: Reading
 ) -> None:
     from voirdire.reporting import certificate_to_json
     from voirdire.studies import certify
@@ -196,7 +192,6 @@ def _write_certificate(
         humans=study.humans,
         judges=study.judges,
         gold=study.gold,
-        epsilon_reason=epsilon_reason,
         reading={"threshold": threshold, "missing": list(reading.missing)},
     )
     write_text(path, certificate_to_json(record) + "\n")

@@ -35,10 +35,6 @@ _FEWEST_TO_COMPARE = 3
 _MOST_LABELS_LISTED = 100
 _MANY_STRANGE = 0.1
 _OF_COMPARISON = ("similarity", "weights", "normalize", "min_items", "min_annotators")
-_OF_TEST = (
-    *("epsilon", "epsilon_mode", "method", "false_discovery_rate", "family"),
-    *("n_resamples", "confidence_level", "seed"),
-)
 
 
 def check_alignment(alignment: AlignmentName | VectorizedScore) -> str:
@@ -65,12 +61,12 @@ def examine_matrix(
     question: str,
 ) -> list[AltTestResult]:
     """Run the test on an aligned matrix: one result per judge and ε, judge by judge."""
-    of_test = {name: getattr(plan, name) for name in (*_OF_TEST, "normalize")}
+    settings = _settings(matrix, plan)
     if plan.normalize is not None and matrix.is_numeric:
         # over all items that a rater labelled, whoever else did and whatever was seen
         scaled = partial(np.apply_along_axis, stats.normalize_scale, 0, method=plan.normalize)
-        matrix, of_test["normalize"] = matrix.with_labels(scaled), None
-    settings = _settings(matrix, plan)
+        matrix, plan = matrix.with_labels(scaled), replace(plan, normalize=None)
+    fixed = {name: value for name, value in vars(plan).items() if name != "epsilon_reason"}
     results = [
         result
         for part in _by_what_was_seen(matrix)
@@ -84,7 +80,7 @@ def examine_matrix(
                 label=_label_namer(part),
                 settings=settings,
             ),
-            **comparison_settings(part, plan, alignment) | of_test,
+            **fixed | comparison_settings(part, plan, alignment),
         )
     ]
     shared = tuple(_panel_cautions(matrix, alignment))
@@ -191,11 +187,10 @@ def _settings(matrix: LabelMatrix, plan: TestPlan) -> dict[str, Any]:
     """Everything that determines a result besides its labels, margin, method and alignment."""
     told_apart = {"epsilon", "epsilon_mode", "method"}
     fixed = {name: value for name, value in plan.as_settings().items() if name not in told_apart}
-    known_labels = matrix.universe if matrix.declared or matrix.label_sets is not None else None
-    listed = known_labels if len(known_labels or ()) <= _MOST_LABELS_LISTED else None
+    n_labels = len(matrix.universe or ())
     return fixed | {
-        "labels": list(listed) if listed else None,
-        "n_labels": None if known_labels is None else len(known_labels),
+        "labels": list(matrix.universe or ()) if 0 < n_labels <= _MOST_LABELS_LISTED else None,
+        "n_labels": None if matrix.universe is None else n_labels,
         "labels_declared": matrix.declared,
         "gold": matrix.gold is not None,
     }
