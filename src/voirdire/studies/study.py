@@ -126,7 +126,7 @@ def read_study(
         notes=[
             f"{shorten(rater)!r} has verdicts on "
             f"{', '.join(f'{n:,} items in {name}' for name, n in counts.items())}: one judge."
-            for rater, counts in split_raters(tables).items()
+            for rater, counts in split_raters(tables if len(tables) > 1 else []).items()
         ],
     )
 
