@@ -228,14 +228,8 @@ def _cautions(
 ) -> Iterator[Caution]:
     """Find what weakens one judge's figures."""
     answers = matrix.answers[:, column]
-    strange = _strange_labels(matrix, answers) if _is_word_by_word(matrix, alignment) else None
-    if strange is not None:
-        sentence = (
-            f"{strange['n_strange']} of {strange['n_answers']} answers of the judge are labels "
-            f"that no annotator ever uses (such as {strange['label']!r} beside "
-            f"{strange['human_label']!r}): check that both write labels alike"
-        )
-        yield caution("strange_labels", sentence, **strange)
+    if _is_word_by_word(matrix, alignment):
+        yield from _strange_labels(matrix, answers)
     n_unjudged = int(np.count_nonzero(~known(answers) & ~matrix.failed[:, column]))
     if n_unjudged:
         n_items = len(matrix.items)
@@ -260,7 +254,7 @@ def _strange_annotators(matrix: LabelMatrix) -> list[str]:
     ]
 
 
-def _strange_labels(matrix: LabelMatrix, answers: NDArray[Any]) -> dict[str, Any] | None:
+def _strange_labels(matrix: LabelMatrix, answers: NDArray[Any]) -> Iterator[Caution]:
     """Notice a judge a tenth of whose answers hold labels that no annotator ever gives."""
     words = [
         label if isinstance(label, frozenset) else {label_text(label)}
@@ -275,12 +269,17 @@ def _strange_labels(matrix: LabelMatrix, answers: NDArray[Any]) -> dict[str, Any
         if (found := words[code].difference(human_words))
     }
     n_strange, n_answers = int(counts[list(strange)].sum()), int(counts.sum())
-    if not human_words or not strange or n_strange < _MANY_STRANGE * n_answers:
-        return None
-    label = min(strange[max(strange, key=counts.__getitem__)])
-    return {
-        "label": shorten(label),
-        "human_label": shorten(get_close_matches(label, human_words, n=1, cutoff=0)[0]),
-        "n_strange": n_strange,
-        "n_answers": n_answers,
-    }
+    if human_words and strange and n_strange >= _MANY_STRANGE * n_answers:
+        label = min(strange[max(strange, key=counts.__getitem__)])
+        figures = {
+            "label": shorten(label),
+            "human_label": shorten(get_close_matches(label, human_words, n=1, cutoff=0)[0]),
+            "n_strange": n_strange,
+            "n_answers": n_answers,
+        }
+        sentence = (
+            f"{n_strange} of {n_answers} answers of the judge are labels that no annotator ever "
+            f"uses (such as {figures['label']!r} beside {figures['human_label']!r}): check that "
+            "both write labels alike"
+        )
+        yield caution("strange_labels", sentence, **figures)

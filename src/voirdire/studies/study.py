@@ -52,10 +52,10 @@ class Study:
         """Say in a line what was understood of the labels."""
         humans, judges = self.humans, self.judges
         n_items = max(len(humans.of_questions([each]).item.used()) for each in self.questions)
-        counts = [(len(humans.raters), "annotator"), (len(judges.raters), "judge")]
+        parts = [counted(len(humans.raters), "annotator"), counted(len(judges.raters), "judge")]
         if len(self.questions) > 1:
-            counts.append((len(self.questions), "question"))
-        parts = [counted(*each) for each in (*counts, (n_items, "item"))] + [humans.kind]
+            parts.append(counted(len(self.questions), "question"))
+        parts += [counted(n_items, "item"), humans.kind]
         if humans.kind in ("choice", "multilabel"):
             used = humans.label.used()
             labels = used if humans.kind == "choice" else frozenset().union(*used)
