@@ -146,9 +146,7 @@ def examine_command(
             metadata=metadata,
         )
     if certificate is not None:
-        _write_certificate(
-            certificate, examination, study, reading, plan.epsilon_reason, population
-        )
+        _write_certificate(certificate, examination, study, reading, population)
     if report is not None:
         with progress("writing the report"):
             write_report(report, examination, language=language)
@@ -238,27 +236,20 @@ def _write_certificate(
     examination: Examination,
     study: Study,
     reading: Reading,
-    epsilon_reason: str | None,
     population: str | None,
 ) -> None:
     from voirdire.reporting import certificate_to_json
     from voirdire.studies import certify
 
+    threshold = reading.threshold
+    if threshold is None and not study.judges.thresholds:
+        threshold = 0.5
     record = certify(
         examination,
         humans=study.humans,
         judges=study.judges,
         gold=study.gold,
-        epsilon_reason=epsilon_reason,
         population=population,
-        reading={"threshold": _threshold(study, reading), "missing": list(reading.missing)},
+        reading={"threshold": threshold, "missing": list(reading.missing)},
     )
     write_text(path, certificate_to_json(record) + "\n")
-
-
-def _threshold(study: Study, reading: Reading) -> float | list[float]:
-    """Name the threshold of the run: declared here, else by the verdicts, else .5."""
-    if reading.threshold is not None:
-        return reading.threshold
-    found = study.judges.thresholds or (0.5,)
-    return found[0] if len(found) == 1 else list(found)

@@ -40,12 +40,7 @@ if TYPE_CHECKING:
         RouterCheck,
         Signal,
     )
-    from voirdire.studies.whole_study import (
-        Examination,
-        alt_test,
-        examine,
-        outperforms_humans,
-    )
+    from voirdire.studies.whole_study import Examination, alt_test, examine, outperforms_humans
 
 __all__ = [
     "AnchorResult",

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import math
 import platform
 from dataclasses import asdict
 from datetime import UTC, datetime
 from importlib.metadata import version
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
+from voirdire.judging.fingerprint import canonical_json, hash_of
 from voirdire.records import CERTIFICATE_SCHEMA, Certificate
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from voirdire.stats import AltTestResult
     from voirdire.studies.whole_study import Examination
 
-__all__ = ["canonical_json", "certify", "hash_labels", "result_as_dict"]
+__all__ = ["certify", "result_as_dict", "without_nan"]
 
 _LIBRARIES = ("voirdire", "numpy", "scipy", "polars")
 
@@ -68,26 +69,32 @@ def certify(
         Its `content_hash` covers everything but the time, the versions and itself.
     """
     known = judges.fingerprints if fingerprints is None else fingerprints
+    declared = {"epsilon_reason": epsilon_reason} | dict(reading or {})
     content: dict[str, Any] = {
         "schema": CERTIFICATE_SCHEMA,
-        "data_hash": hash_labels(humans.frame),
-        "gold_hash": None if gold is None else hash_labels(gold.frame),
+        "data_hash": _hash_labels(humans.frame),
+        "gold_hash": None if gold is None else _hash_labels(gold.frame),
         "judges": {
             name: {
-                "labels_hash": hash_labels(judges.frame.filter(judges.frame["rater"] == name)),
+                "labels_hash": _hash_labels(judges.frame.filter(judges.frame["rater"] == name)),
                 "fingerprint": _one_or_all(known.get(name)),
             }
             for name in sorted(examination.judges)
         },
         "rubric_hash": rubric_hash,
         "settings": examination.settings
-        | {"epsilon_reason": _first(epsilon_reason, examination.settings.get("epsilon_reason"))}
-        | {"threshold": _threshold(judges)}
-        | {name: value for name, value in (reading or {}).items() if value is not None},
+        | {"threshold": _one_or_all(judges.thresholds or "none")}
+        | {name: value for name, value in declared.items() if value is not None},
         "examinations": tuple(
-            sorted((result_as_dict(row) for row in examination.results), key=_order)
+            sorted(
+                map(result_as_dict, examination.results),
+                key=itemgetter("question", "judge", "alignment", "epsilon"),
+            )
         ),
-        "outcomes": {_place(row): row.outcome for row in examination.results},
+        "outcomes": {
+            f"{row.question} | {row.judge} | {row.alignment} | {row.epsilon!r}": row.outcome
+            for row in examination.results
+        },
     }
     if population is not None:
         content["population"] = population
@@ -101,13 +108,12 @@ def certify(
     }
     if beside:
         content["against_majority"] = beside
-    digest = hashlib.sha256(canonical_json(content)).hexdigest()
     return Certificate(
         **content,
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         versions={"python": platform.python_version()}
         | {name: version(name) for name in _LIBRARIES},
-        content_hash=f"sha256:{digest}",
+        content_hash=hash_of(without_nan(content)),
     )
 
 
@@ -129,13 +135,6 @@ def result_as_dict(result: AltTestResult) -> dict[str, Any]:
     return figures
 
 
-def canonical_json(content: Any) -> bytes:
-    """Return JSON with sorted keys and no spaces; nan and infinities become null."""
-    return json.dumps(
-        without_nan(content), sort_keys=True, separators=(",", ":"), ensure_ascii=False
-    ).encode()
-
-
 def without_nan(content: Any) -> Any:
     """Replace what JSON has no number for by None, all the way down."""
     if isinstance(content, float):
@@ -147,39 +146,19 @@ def without_nan(content: Any) -> Any:
     return content
 
 
-def hash_labels(frame: pl.DataFrame) -> str:
+def _hash_labels(frame: pl.DataFrame) -> str:
     """SHA-256 over labels in canonical order: the same labels in any file give the same hash."""
     columns = ["question", "item", "rater", "label", "failure", "cluster"]
     ordered = frame.select(columns).sort("question", "item", "rater")
     digest = hashlib.sha256()
     for row in ordered.iter_rows():
-        digest.update(canonical_json(row))
+        digest.update(canonical_json(without_nan(row)))
         digest.update(b"\n")
     return f"sha256:{digest.hexdigest()}"
 
 
-def _threshold(judges: LabelTable) -> float | list[float] | str:
-    """Name the threshold that verdicts declare; labels that are no probabilities have none."""
-    found = judges.thresholds
-    if not found:
-        return "none"
-    return found[0] if len(found) == 1 else list(found)
-
-
-def _one_or_all(found: str | Sequence[str] | None) -> str | list[str] | None:
-    """Write one fingerprint as text, and those of several questions as a list."""
+def _one_or_all(found: Any) -> Any:
+    """Write one of several values as it is, and several as a list."""
     if found is None or isinstance(found, str):
         return found
     return found[0] if len(found) == 1 else list(found)
-
-
-def _first(said: str | None, settled: str | None) -> str | None:
-    return settled if said is None else said
-
-
-def _order(figures: Mapping[str, Any]) -> tuple[Any, ...]:
-    return tuple(figures[name] for name in ("question", "judge", "alignment", "epsilon"))
-
-
-def _place(result: AltTestResult) -> str:
-    return f"{result.question} | {result.judge} | {result.alignment} | {result.epsilon!r}"

@@ -35,10 +35,6 @@ _FEWEST_TO_COMPARE = 3
 _MOST_LABELS_LISTED = 100
 _MANY_STRANGE = 0.1
 _OF_COMPARISON = ("similarity", "weights", "normalize", "min_items", "min_annotators")
-_OF_TEST = (
-    *("epsilon", "epsilon_mode", "method", "false_discovery_rate", "family"),
-    *("n_resamples", "confidence_level", "seed"),
-)
 
 
 def check_alignment(alignment: AlignmentName | VectorizedScore) -> str:
@@ -65,12 +61,12 @@ def examine_matrix(
     question: str,
 ) -> list[AltTestResult]:
     """Run the test on an aligned matrix: one result per judge and ε, judge by judge."""
-    of_test = {name: getattr(plan, name) for name in (*_OF_TEST, "normalize")}
+    settings = _settings(matrix, plan)
     if plan.normalize is not None and matrix.is_numeric:
         # over all items that a rater labelled, whoever else did and whatever was seen
         scaled = partial(np.apply_along_axis, stats.normalize_scale, 0, method=plan.normalize)
-        matrix, of_test["normalize"] = matrix.with_labels(scaled), None
-    settings = _settings(matrix, plan)
+        matrix, plan = matrix.with_labels(scaled), replace(plan, normalize=None)
+    fixed = {name: value for name, value in vars(plan).items() if name != "epsilon_reason"}
     results = [
         result
         for part in _by_what_was_seen(matrix)
@@ -84,7 +80,7 @@ def examine_matrix(
                 label=_label_namer(part),
                 settings=settings,
             ),
-            **comparison_settings(part, plan, alignment) | of_test,
+            **fixed | comparison_settings(part, plan, alignment),
         )
     ]
     shared = tuple(_panel_cautions(matrix, alignment))
@@ -109,11 +105,11 @@ def _by_what_was_seen(matrix: LabelMatrix) -> Iterator[LabelMatrix]:
     for place, judge in enumerate(matrix.judges):
         groups.setdefault(judge if judge in matrix.seen else None, []).append(place)
     nothing = np.nan if matrix.is_numeric else -1
-    for seen, places in groups.items():
+    for name, places in groups.items():
         humans = matrix.humans
         yield replace(
             matrix,
-            humans=humans if seen is None else np.where(matrix.seen[seen], nothing, humans),
+            humans=humans if name is None else np.where(matrix.seen[name], nothing, humans),
             judges=tuple(matrix.judges[place] for place in places),
             answers=matrix.answers[:, places],
             failed=matrix.failed[:, places],
@@ -162,12 +158,11 @@ def _quality(matrix: LabelMatrix, plan: TestPlan) -> list[float] | None:
     if plan.quality is None:
         return None
     weights = {str(name): weight for name, weight in plan.quality.items()}
-    lost = [name for name in matrix.annotators if name not in weights]
-    if lost:
-        msg = f"`quality` must name every annotator, got no weight for {shorten(lost[0])!r}."
-        raise InputError(msg)
     try:
         return [float(weights[name]) for name in matrix.annotators]
+    except KeyError as error:
+        msg = f"`quality` must name every annotator, got no weight for {shorten(error.args[0])!r}."
+        raise InputError(msg) from None
     except (TypeError, ValueError) as error:
         msg = f"`quality` must map annotators to numbers, got {shorten(dict(plan.quality))}."
         raise InputError(msg) from error
@@ -193,11 +188,10 @@ def _settings(matrix: LabelMatrix, plan: TestPlan) -> dict[str, Any]:
     """Everything that determines a result besides its labels, margin, method and alignment."""
     told_apart = {"epsilon", "epsilon_mode", "method"}
     fixed = {name: value for name, value in plan.as_settings().items() if name not in told_apart}
-    known_labels = matrix.universe if matrix.declared or matrix.label_sets is not None else None
-    listed = known_labels if len(known_labels or ()) <= _MOST_LABELS_LISTED else None
+    n_labels = len(matrix.universe or ())
     return fixed | {
-        "labels": list(listed) if listed else None,
-        "n_labels": None if known_labels is None else len(known_labels),
+        "labels": list(matrix.universe or ()) if 0 < n_labels <= _MOST_LABELS_LISTED else None,
+        "n_labels": None if matrix.universe is None else n_labels,
         "labels_declared": matrix.declared,
         "gold": matrix.gold is not None,
     }
@@ -235,14 +229,8 @@ def _cautions(
 ) -> Iterator[Caution]:
     """Find what weakens one judge's figures."""
     answers = matrix.answers[:, column]
-    strange = _strange_labels(matrix, answers) if _is_word_by_word(matrix, alignment) else None
-    if strange is not None:
-        sentence = (
-            f"{strange['n_strange']} of {strange['n_answers']} answers of the judge are labels "
-            f"that no annotator ever uses (such as {strange['label']!r} beside "
-            f"{strange['human_label']!r}): check that both write labels alike"
-        )
-        yield caution("strange_labels", sentence, **strange)
+    if _is_word_by_word(matrix, alignment):
+        yield from _strange_labels(matrix, answers)
     n_unjudged = int(np.count_nonzero(~known(answers) & ~matrix.failed[:, column]))
     if n_unjudged:
         n_items = len(matrix.items)
@@ -267,7 +255,7 @@ def _strange_annotators(matrix: LabelMatrix) -> list[str]:
     ]
 
 
-def _strange_labels(matrix: LabelMatrix, answers: NDArray[Any]) -> dict[str, Any] | None:
+def _strange_labels(matrix: LabelMatrix, answers: NDArray[Any]) -> Iterator[Caution]:
     """Notice a judge a tenth of whose answers hold labels that no annotator ever gives."""
     words = [
         label if isinstance(label, frozenset) else {label_text(label)}
@@ -282,12 +270,17 @@ def _strange_labels(matrix: LabelMatrix, answers: NDArray[Any]) -> dict[str, Any
         if (found := words[code].difference(human_words))
     }
     n_strange, n_answers = int(counts[list(strange)].sum()), int(counts.sum())
-    if not human_words or not strange or n_strange < _MANY_STRANGE * n_answers:
-        return None
-    label = min(strange[max(strange, key=counts.__getitem__)])
-    return {
-        "label": shorten(label),
-        "human_label": shorten(get_close_matches(label, human_words, n=1, cutoff=0)[0]),
-        "n_strange": n_strange,
-        "n_answers": n_answers,
-    }
+    if human_words and strange and n_strange >= _MANY_STRANGE * n_answers:
+        label = min(strange[max(strange, key=counts.__getitem__)])
+        figures = {
+            "label": shorten(label),
+            "human_label": shorten(get_close_matches(label, human_words, n=1, cutoff=0)[0]),
+            "n_strange": n_strange,
+            "n_answers": n_answers,
+        }
+        sentence = (
+            f"{n_strange} of {n_answers} answers of the judge are labels that no annotator ever "
+            f"uses (such as {figures['label']!r} beside {figures['human_label']!r}): check that "
+            "both write labels alike"
+        )
+        yield caution("strange_labels", sentence, **figures)

@@ -241,10 +241,9 @@ class _Side:
         matrix[self.rows[there], self.columns[there]] = values[there]
         return matrix
 
-    def count(self, kept: NDArray[np.bool_]) -> list[int]:
+    def count(self, kept: NDArray[np.bool_]) -> NDArray[np.intp]:
         """Count some labels by rater."""
-        counts: list[int] = np.bincount(self.columns[kept], minlength=len(self.raters)).tolist()
-        return counts
+        return np.bincount(self.columns[kept], minlength=len(self.raters))
 
 
 def _positions(column: Coded, place: Mapping[str, int]) -> NDArray[np.intp]:
@@ -264,11 +263,10 @@ def _shared_labels(parts: Sequence[LabelTable]) -> tuple[list[Any], list[NDArray
     known: dict[Any, int] = {}
     moved = []
     for part in parts:
-        used = np.zeros(len(part.label.values) + 1, np.bool_)
-        used[part.label.codes] = True
+        counts = np.bincount(part.label.codes + 1, minlength=len(part.label.values) + 1)[1:]
         place = [
-            known.setdefault(label, len(known)) if there else -1
-            for label, there in zip(part.label.values, used.tolist(), strict=False)
+            known.setdefault(label, len(known)) if count else -1
+            for label, count in zip(part.label.values, counts.tolist(), strict=True)
         ]
         moved.append(np.array([*place, -1], np.int32)[part.label.codes])
     return list(known), moved
@@ -310,9 +308,9 @@ def _unusable_gold(truth: _Side, question: str) -> tuple[Dropped, ...]:
 def _seen(people: _Side, judges: Sequence[str]) -> dict[str, NDArray[np.bool_]]:
     """Find, by judge, the labels whose annotator had seen its answer; true means any judge's."""
     column = people.table.seen
-    found: dict[str, NDArray[np.bool_]] = {}
     if column is None:
-        return found
+        return {}
+    found = {}
     for judge in judges:
         shown = [name == judge or name.strip().casefold() in TRUE_WORDS for name in column.values]
         mask = people.fill(np.array([*shown, False])[column.codes], nothing=False)

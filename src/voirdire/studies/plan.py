@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any, TypedDict
 
 from voirdire._types import EpsilonMode, Family, Method, Normalization, WeightScheme
@@ -97,12 +97,12 @@ class TestPlan:
 
     def as_settings(self) -> dict[str, Any]:
         """Return the plan as plain values, for results and certificates."""
-        plain = {each.name: getattr(self, each.name) for each in fields(self)}
         weights = self.quality
-        plain["quality"] = None if weights is None else {str(x): w for x, w in weights.items()}
-        plain["similarity"] = getattr(self.similarity, "__name__", None)
-        plain["epsilon"] = list(check_epsilons(self.epsilon))
-        return plain
+        return vars(self) | {
+            "quality": None if weights is None else {str(x): w for x, w in weights.items()},
+            "similarity": getattr(self.similarity, "__name__", None),
+            "epsilon": list(check_epsilons(self.epsilon)),
+        }
 
 
 class PlanFields(TypedDict, total=False):

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from voirdire._types import QuestionKind
-    from voirdire.io import LabelTable, Reading
+    from voirdire.io import LabelTable, Reading, Role
     from voirdire.io.declared import LabelSource
     from voirdire.judging import Verdicts
     from voirdire.records import Dropped
@@ -45,17 +45,17 @@ class Study:
     @property
     def dropped(self) -> tuple[Dropped, ...]:
         """What was set aside where labels were read."""
-        gold = () if self.gold is None else self.gold.dropped
-        return self.humans.dropped + self.judges.dropped + gold
+        tables = (self.humans, self.judges, self.gold)
+        return tuple(row for table in tables if table is not None for row in table.dropped)
 
     def understood(self) -> str:
         """Say in a line what was understood of the labels."""
         humans, judges = self.humans, self.judges
         n_items = max(len(humans.of_questions([each]).item.used()) for each in self.questions)
-        counts = [(len(humans.raters), "annotator"), (len(judges.raters), "judge")]
+        parts = [counted(len(humans.raters), "annotator"), counted(len(judges.raters), "judge")]
         if len(self.questions) > 1:
-            counts.append((len(self.questions), "question"))
-        parts = [counted(*each) for each in (*counts, (n_items, "item"))] + [humans.kind]
+            parts.append(counted(len(self.questions), "question"))
+        parts += [counted(n_items, "item"), humans.kind]
         if humans.kind in ("choice", "multilabel"):
             used = humans.label.used()
             labels = used if humans.kind == "choice" else frozenset().union(*used)
@@ -96,7 +96,17 @@ def read_study(
     kind = _kind_before(reading, (humans, judges, gold), alignments, kinds, questions)
     asked = list(questions or ())
     if verdicts:
-        judges, asked = _verdict_frame(verdicts, kinds, kind, reading, asked)
+        of_kind = None if asked or reading.labels is not None else kind
+        judges = _verdict_frame(verdicts, kinds, of_kind)
+        judged = judges["question"].unique(maintain_order=True).to_list()
+        if asked and not set(asked) & set(judged):
+            listed = ", ".join(repr(shorten(name)) for name in judged[:_MOST_SHOWN])
+            msg = (
+                "`questions` must be among those that were judged, got "
+                f"{shorten(asked[0])!r}. Ask for one of {listed}."
+            )
+            raise NoDataError(msg)
+        asked = asked or (judged if len(judged) == 1 else [])
     piped = any(_is_pipe(x) for side in (humans, judges, gold) for x in _several(side))
     by_people = replace(reading, kind=kind)
     people = join_tables(_read("humans", humans, by_people, asked, piped=piped))
@@ -116,7 +126,7 @@ def read_study(
         notes=[
             f"{shorten(rater)!r} has verdicts on "
             f"{', '.join(f'{n:,} items in {name}' for name, n in counts.items())}: one judge."
-            for rater, counts in split_raters(tables).items()
+            for rater, counts in split_raters(tables if len(tables) > 1 else []).items()
         ],
     )
 
@@ -131,7 +141,7 @@ def read_side(
     from voirdire.io.labels import join_tables
 
     verdicts = _verdicts_in_memory(given)
-    source: Any = _joined_frames(verdicts) if verdicts else given
+    source: Any = _verdict_frame(verdicts, {}, None) if verdicts else given
     piped = any(map(_is_pipe, _several(source)))
     return join_tables(_read(side, source, reading, questions, piped=piped))
 
@@ -215,6 +225,7 @@ def _read(
 
     if isinstance(given, LabelTable):
         return [given]
+    role: Role = "annotator" if side == "humans" else "judge"
     name = "gold" if side == "gold" else None
     sources: list[tuple[str | None, Any]] = [(name, each) for each in _several(given)]
     if isinstance(given, Mapping) and given and all(map(_is_frame, given.values())):
@@ -222,30 +233,24 @@ def _read(
     tables = []
     for name, source in sources:
         is_path = isinstance(source, str | Path)
-        if not (
-            is_path or isinstance(source, Mapping) or _is_frame(source) or hasattr(source, "read")
-        ):
+        is_open = hasattr(source, "read")
+        if not (is_path or is_open or isinstance(source, Mapping) or _is_frame(source)):
             msg = (
                 f"`{side}` must be a label table, a data frame, a path, or a mapping "
                 f"{{rater: {{item: label}}}}, got {type(source).__name__}."
             )
             raise InputError(msg)
         for file in files_of(source) if is_path and side != "humans" else [source]:
-            once = _is_pipe(file) and len(questions) > 1  # a stream is read only once
+            settings = reading if _is_pipe(file) or not piped else replace(reading, format=None)
+            # a stream is read only once
+            asked = questions if len(questions) == 1 or not _is_pipe(file) else ()
             found = [
-                read_labels(
-                    file,
-                    role="annotator" if side == "humans" else "judge",
-                    reading=replace(reading, format=None)
-                    if piped and not _is_pipe(file)
-                    else reading,
-                    question=question,
-                    rater_name=name,
-                )
-                for question in ((None,) if once or not questions else questions)
+                read_labels(file, role=role, reading=settings, question=question, rater_name=name)
+                for question in asked or (None,)
             ]
-            frames = [table.frame.drop("question") for table in found[:2]] if len(found) > 1 else []
-            if frames and frames[0].equals(frames[1]):
+            if len(found) > 1 and found[0].frame.drop("question").equals(
+                found[1].frame.drop("question")
+            ):
                 msg = (
                     "`questions` must name one question for labels without a column `question`, "
                     f"got {len(questions)}."
@@ -293,32 +298,16 @@ def _verdict_frame(
     verdicts: Sequence[tuple[str | None, Verdicts]],
     kinds: Mapping[str, QuestionKind],
     kind: QuestionKind | None,
-    reading: Reading,
-    questions: list[str],
-) -> tuple[pl.DataFrame, list[str]]:
-    """Make one frame of verdicts, of the questions asked for, else of those of the kind."""
-    import polars as pl
-
-    frame = _joined_frames(verdicts)
-    known = frame["question"].unique(maintain_order=True).to_list()
-    wanted = [name for name in known if name in questions] if questions else known
-    if not wanted:
-        msg = (
-            f"`questions` must be among those that were judged, got {shorten(questions[0])!r}. "
-            f"Ask for one of {', '.join(repr(shorten(name)) for name in known[:_MOST_SHOWN])}."
-        )
-        raise NoDataError(msg)
-    if not questions and reading.labels is None:  # completion classes are boolean too
-        wanted = [name for name in known if kinds.get(name, "boolean") == kind] or known
-    chosen = frame.filter(pl.col("question").is_in(wanted))
-    return chosen, questions or (wanted if len(wanted) == 1 else [])
-
-
-def _joined_frames(verdicts: Sequence[tuple[str | None, Verdicts]]) -> pl.DataFrame:
+) -> pl.DataFrame:
+    """Make one frame of verdicts; of a kind, if one is asked for and there are any."""
     import polars as pl
 
     frames = [
         one.frame() if name is None else one.frame().with_columns(judge=pl.lit(name))
         for name, one in verdicts
     ]
-    return pl.concat(frames, how="diagonal_relaxed")
+    frame = pl.concat(frames, how="diagonal_relaxed")
+    # completion classes are boolean too
+    known = frame["question"].unique()
+    wanted = [name for name in known if kind is not None and kinds.get(name, "boolean") == kind]
+    return frame.filter(pl.col("question").is_in(wanted)) if wanted else frame

@@ -74,11 +74,8 @@ class Examination:
 
     def _ranked(self) -> list[AltTestResult]:
         """Results by ρ; undefined ones last."""
-
-        def rank(row: AltTestResult) -> tuple[bool, float]:
-            return math.isnan(row.advantage_probability), -row.advantage_probability
-
-        return sorted(self.results, key=rank)
+        figures = ((row.advantage_probability, row) for row in self.results)
+        return [row for _, row in sorted(figures, key=lambda x: (math.isnan(x[0]), -x[0]))]
 
     def of_judge(self, judge: str) -> tuple[AltTestResult, ...]:
         """Return one judge's results."""
@@ -101,18 +98,14 @@ class Examination:
             If no result, or more than one, is called so.
         """
         wanted = key if isinstance(key, tuple) else (key,)
+        names = ("judge", "question", "alignment", "epsilon")
         found = [
             row
             for row in self.results
-            if all(
-                each is None or each == own
-                for each, own in zip(
-                    wanted, (row.judge, row.question, row.alignment, row.epsilon), strict=False
-                )
-            )
+            if all(x in (None, getattr(row, name)) for name, x in zip(names, wanted, strict=False))
         ]
-        if len(found) != 1 or len(wanted) > len(_KEY):
-            several = {name: {getattr(row, name): None for row in self.results} for name in _KEY}
+        if len(found) != 1 or len(wanted) > len(names):
+            several = {name: {getattr(row, name): None for row in self.results} for name in names}
             known = "; ".join(f"{name} {', '.join(map(repr, x))}" for name, x in several.items())
             msg = f"[judge, question, alignment, epsilon] must name one result, got {key!r} for "
             raise KeyError(f"{msg}{len(found)} of {len(self.results)}. There are {known}.")
@@ -127,19 +120,14 @@ class Examination:
         """
         import polars as pl
 
-        columns = {
-            name: [getattr(row, name) for row in self.results]
-            for name in (*_KEY, *_FIGURES, "n_items", "n_annotators")
-        }
+        names = (
+            *("judge", "question", "alignment", "epsilon", "outcome", "passed", "winning_rate"),
+            *("advantage_probability", "human_advantage", "smallest_epsilon"),
+            *("n_items", "n_annotators"),
+        )
+        columns = {name: [getattr(row, name) for row in self.results] for name in names}
         failures = [row.worst_case.n_failures for row in self.results]
         return pl.DataFrame(columns | {"n_failures": failures}, strict=False)
-
-
-_KEY = ("judge", "question", "alignment", "epsilon")
-_FIGURES = (
-    *("outcome", "passed", "winning_rate", "advantage_probability"),
-    *("human_advantage", "smallest_epsilon"),
-)
 
 
 class _Epsilon(PlanFields, total=False):
@@ -238,21 +226,32 @@ def examine(
     [('mine', 1.0), ('yours', 0.0)]
     """
     plan = replace(plan or TestPlan(), **settings)
-    alignments = _alignments(alignment)
-    given: dict[str, Any] = {"kind": kind, "labels": labels}
-    declared = {name: x for name, x in given.items() if x is not None}
+    several: Any = alignment
+    if not isinstance(alignment, list | tuple | set | frozenset):
+        several = [alignment]
+    alignments = {each: check_alignment(each) for each in several}
+    if not alignments:
+        msg = "`alignment` must name at least one alignment, got none."
+        raise InputError(msg)
+    declared: dict[str, Any] = {
+        name: x for name, x in (("kind", kind), ("labels", labels)) if x is not None
+    }
     reading = replace(reading or Reading(), **declared)
     if slices is not None:
         slices = _distinct("slices", slices)
         if metadata is None:
             msg = f"`slices` must name columns of `metadata`, got {slices!r} without metadata."
             raise InputError(msg)
+    units: Any = clusters
+    if not isinstance(units, bool | Mapping):
+        msg = f"`clusters` must be a mapping {{item: cluster}}, got {shorten(clusters)!r}."
+        raise InputError(msg)
     study = read_study(
         humans,
         judges,
         gold,
         reading=reading,
-        alignments=alignments,
+        alignments=list(alignments),
         questions=None if questions is None else _distinct("questions", questions),
     )
     results: list[AltTestResult] = []
@@ -293,7 +292,7 @@ def examine(
         settings=plan.as_settings()
         | {
             "kind": study.humans.kind,
-            "alignments": [check_alignment(name) for name in alignments],
+            "alignments": list(alignments.values()),
             "questions": study.questions,
             "labels": None if reading.labels is None else list(reading.labels),
             "gold": study.gold is not None,
@@ -322,17 +321,7 @@ def _warn(dropped: Sequence[Dropped], results: Sequence[AltTestResult]) -> None:
         warnings.warn(f"{sentence}.", DoubtfulLabelsWarning, stacklevel=3)
 
 
-def _alignments(given: Any) -> list[Any]:
-    several = list(given) if isinstance(given, list | tuple | set | frozenset) else [given]
-    if not several:
-        msg = "`alignment` must name at least one alignment, got none."
-        raise InputError(msg)
-    for alignment in several:
-        check_alignment(alignment)
-    return list(dict.fromkeys(several))
-
-
-def _distinct(name: str, given: Sequence[Any]) -> list[Any]:
+def _distinct(name: str, given: Any) -> list[Any]:
     """Take each of several names once; a text is not a sequence of names."""
     if isinstance(given, str):
         msg = f"`{name}` must be a list of names, got {given!r}. Write [{given!r}]."
