@@ -380,7 +380,9 @@ class _Reader:
     def _melt(self, rows: Rows) -> _Cells:
         """Code the columns, those of a wide table's raters under each other."""
         table, layout, request = self.table, self.layout, self.request
-        lines = rows.lines.fill_null(0).to_numpy().astype(np.uint32)
+        lines = np.zeros(rows.lines.len(), np.uint32)
+        if rows.lines.null_count() < len(lines):  # polars takes its time even for nothing
+            lines = rows.lines.fill_null(0).to_numpy().astype(np.uint32)
         coded: dict[str, Any] = {
             name: code_names(rows.columns[column], source=table.source)
             for name, column in layout.columns.items()

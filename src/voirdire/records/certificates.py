@@ -40,16 +40,16 @@ class Certificate:
         ε with its stated reason, alignment, method, thresholds and seed, fixed before the run.
     examinations : sequence of mapping
         Every figure, as `examine --json` prints it.
-    outcomes : mapping of str to str
-        Per question, judge, alignment and ε: ``passed``, ``failed`` or ``no_evidence``.
-    content_hash : str
-        SHA-256 over the canonical JSON of everything but `created`, `versions` and itself.
     population : str or None
         Which items the examined ones stand for, in words; left out of the file where nobody said.
     against_majority : mapping of str to mapping, or None
         For booleans and choices, by question and judge: each figure of the judge beside the
         annotators' majority with the ends of its interval, such as ``{"auc": [0.93, 0.88,
         0.96]}``; left out of files of versions before it.
+    outcomes : mapping of str to str
+        Per question, judge, alignment and ε: ``passed``, ``failed`` or ``no_evidence``.
+    content_hash : str
+        SHA-256 over the canonical JSON of everything but `created`, `versions` and itself.
     """
 
     schema: str
@@ -61,10 +61,10 @@ class Certificate:
     rubric_hash: str | None
     settings: Mapping[str, Any]
     examinations: tuple[Mapping[str, Any], ...]
-    outcomes: Mapping[str, str]
-    content_hash: str
     population: str | None = None
     against_majority: Mapping[str, Mapping[str, Any]] | None = None
+    outcomes: Mapping[str, str]
+    content_hash: str
 
     def as_content(self) -> dict[str, Any]:
         """Give the certificate as its file has it."""
