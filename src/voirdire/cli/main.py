@@ -164,6 +164,11 @@ COMMANDS = {
         "--retry-failures --dry-run --json",
         gone=_PROMPT,
     ),
+    "variance": Command(
+        target=f"{_CLI}.variance:variance_command",
+        summary="Find where the spread of scores comes from, and what would halve their error.",
+        example="voirdire variance scores.csv --score agrees --facet item --facet run",
+    ),
 }
 app = make_app(
     "voirdire",

@@ -62,6 +62,8 @@ class GoldTables:
                 "not choose it.",
                 style="dim",
             )
+        if self._details:
+            yield from self._calibration()
         for row in self._results:
             found = row.classification
             if found.n_failures:
@@ -72,6 +74,35 @@ class GoldTables:
                 )
             if found.reason is not None:
                 yield Text(f"note: {shorten(row.question)}, {shorten(row.judge)}: {found.reason}")
+
+    def _calibration(self) -> Iterator[RenderableType]:
+        """Yield what calibrators fitted to other items would make of the probabilities."""
+        rows = [(row, row.brier) for row in self._results if row.brier is not None]
+        if not rows:
+            return
+        methods = list(dict.fromkeys(name for row, _ in rows for name in row.recalibrated))
+        table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+        for head in ("calibration", "judge"):
+            table.add_column(head, overflow="ellipsis", no_wrap=True)
+        for head in ("error", "Brier", "of it reliability", *methods):
+            table.add_column(head, justify="right", no_wrap=True)
+        for row, brier in rows:
+            after = [row.recalibrated.get(name) for name in methods]
+            table.add_row(
+                shorten(row.question, width=_NAME_WIDTH),
+                shorten(row.judge, width=_NAME_WIDTH),
+                _shown(brier.calibration_error),
+                _bare(brier.brier),
+                _shown(brier.reliability),
+                *("–" if each is None else _bare(each.brier) for each in after),
+            )
+        yield NarrowTable(table)
+        if methods:
+            yield Text(
+                "The error is debiased; the last columns are the Brier score after a calibrator "
+                "that was fitted to other items.",
+                style="dim",
+            )
 
     def _table(self, *, with_judge: bool) -> Table:
         known = dict.fromkeys(name for row in self._results for name in row.classification.figures)

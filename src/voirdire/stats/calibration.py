@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
-from scipy.special import expit, logit, stdtrit
+from scipy.special import betaincinv, expit, logit, stdtrit
 
 from voirdire._validation import check_choice, check_count, check_fraction, shorten
 from voirdire.errors import DegenerateDataWarning, InputError
@@ -501,11 +501,15 @@ class CalibrationBin:
         Their mean probability, in [0, 1].
     share : float
         The share of them that was true, in [0, 1].
+    low, high : float
+        Its interval; nan where all items are of one group.
     """
 
     n_items: int
     probability: float
     share: float
+    low: float
+    high: float
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -597,7 +601,15 @@ def measure_calibration(
     0 on data, even of perfect probabilities: the interval is shifted down by how much the
     resampled errors exceed the observed one, and cut at 0. The interval of the Brier score is
     Student's over groups; with 100 items of a judge that is sure and right, whose squared
-    distances are very skewed, it covers .93 in the place of .95.
+    distances are very skewed, it covers .93 in the place of .95. Intervals of shares in bins are
+    those of Clopper and Pearson, of as many independent items as would have the variance between
+    groups [1]_.
+
+    References
+    ----------
+    .. [1] E. L. Korn and B. I. Graubard, "Confidence Intervals for Proportions with Small Expected
+       Number of Positive Counts Estimated from Survey Data", Survey Methodology 24(2), pages
+       193-201, 1998.
 
     Examples
     --------
@@ -639,8 +651,8 @@ def measure_calibration(
         calibration_error_low=max(float(error_low), 0.0),
         calibration_error_high=min(float(error_high), 1.0),
         bins=tuple(
-            CalibrationBin(n_items=int(n), probability=probability / n, share=true / n)
-            for n, probability, true in binned.T.tolist()
+            _measure_bin(p[codes == code], y[codes == code], units[codes == code], level)
+            for code in range(binned.shape[1])
         ),
         n_items=n_items,
         n_groups=n_groups,
@@ -653,6 +665,24 @@ def _bin_codes(p: NDArray[np.float64], n_bins: int) -> NDArray[np.intp]:
         return np.zeros(0, dtype=np.intp)
     edges = np.quantile(p, np.arange(1, n_bins) / n_bins, method="lower")
     return np.unique(np.searchsorted(edges, p, side="left"), return_inverse=True)[1]
+
+
+def _measure_bin(
+    p: NDArray[np.float64], y: NDArray[np.float64], units: NDArray[np.intp], level: float
+) -> CalibrationBin:
+    share, groups = float(y.mean()), np.unique(units, return_inverse=True)[1]
+    n_groups, low, high = int(groups.max()) + 1, math.nan, math.nan
+    if n_groups > 1:
+        sums = np.bincount(groups, weights=y - share)
+        variance = n_groups / (n_groups - 1) * float(sums @ sums) / len(y) ** 2
+        spread = share * (1 - share) * len(y) / (len(y) - 1)
+        n = min(spread / variance, len(y)) if variance > 0 and spread > 0 else n_groups
+        true, tail = n * share, (1 - level) / 2
+        low = float(betaincinv(true, n - true + 1, tail)) if share > 0 else 0.0
+        high = float(betaincinv(true + 1, n - true, 1 - tail)) if share < 1 else 1.0
+    return CalibrationBin(
+        n_items=len(y), probability=float(p.mean()), share=share, low=low, high=high
+    )
 
 
 def _mean_interval(

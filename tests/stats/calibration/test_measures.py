@@ -135,3 +135,20 @@ def test_the_interval_of_the_calibration_error_covers_a_judge_that_is_too_sure()
 
     allowance = 3 * math.sqrt(0.95 * 0.05 / n_runs)
     assert covered / n_runs >= 0.95 - allowance
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("share", [0.1, 0.5])
+@pytest.mark.parametrize("size", [1, 4])
+def test_intervals_of_a_bin_cover_its_share(share, size):
+    rng, covered, n_runs = np.random.default_rng([int(100 * share), size]), 0, 1000
+    for _ in range(n_runs):
+        shared = rng.random(40) < share  # half of the items of a group follow it
+        own = rng.random((40, size)) < share
+        truths = np.where(rng.random((40, size)) < 0.5, shared[:, None], own).ravel()
+        groups = np.repeat(np.arange(40), size)
+        found = measure_calibration(
+            np.full(len(truths), share), truths, groups=groups, n_resamples=1, rng=0
+        )
+        covered += found.bins[0].low <= share <= found.bins[0].high
+    assert covered / n_runs > 0.95 - 3 * math.sqrt(0.95 * 0.05 / n_runs)

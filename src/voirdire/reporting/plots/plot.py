@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 from voirdire._validation import check_choice
 from voirdire.errors import InputError
 from voirdire.reporting.plots.power import draw_power_curves, is_power
+from voirdire.reporting.plots.reliability import draw_reliability
 from voirdire.reporting.plots.reward_plot import RewardPlotKind, plot_reward
 from voirdire.reporting.plots.reward_sheet import is_reward
 from voirdire.reporting.plots.rows import sheet_of
@@ -35,6 +36,7 @@ PlotKind: TypeAlias = Literal[
     "confusion",
     "controls",
     "power",
+    "reliability",
     "reward_drives",
     "reward_errors",
     "reward_histograms",
@@ -82,8 +84,9 @@ def plot(
         annotator's own. ``"controls"``: ω beside judges that know nothing. ``"agreement"``: κ of
         every two raters. ``"ceiling"``: agreement with the annotators beside theirs with each
         other. ``"slices"``: where the judge is worse. ``"confusion"``: its labels against theirs.
-        ``"power"``: power against the number of items. ``"reward_errors"``: comparisons that a
-        reward ranks the wrong way. ``"reward_histograms"``: centred rewards by label.
+        ``"power"``: power against the number of items. ``"reliability"``: how often what a judge
+        states comes true, also of what `examine_gold` returns. ``"reward_errors"``: comparisons
+        that a reward ranks the wrong way. ``"reward_histograms"``: centred rewards by label.
         ``"reward_drives"``: weights, and what they do to rankings. ``"reward_scales"``: the
         behaviors side by side. ``"training_reward"``: the mean reward of each step.
         ``"training_propositions"``: how often propositions are true. ``"training_classes"``: the
@@ -148,6 +151,9 @@ def plot(
     if is_power(result):
         msg = f"`kind` must be 'power' for a power analysis, got {kind!r}."
         raise InputError(msg)
+    if kind == "reliability":
+        with settings():
+            return draw_reliability(result, question=question, judge=judge, say=say, ax=ax)
     sheet = sheet_of(result, question=question, alignment=alignment, epsilon=epsilon, judge=judge)
     if not sheet.rows and kind in _NEEDS_EXAMINATIONS:
         msg = f"`kind` {kind!r} needs at least one examination, got a result without."

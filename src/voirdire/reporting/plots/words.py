@@ -36,6 +36,8 @@ _WORDS: dict[str, tuple[str, str]] = {
     "human_only": ("only the annotator", "只有标注员"),
     "share_of_row": ("share of the row", "占该行的比例"),
     "table_sides": ("rows: annotators, columns: judge", "行：标注员，列：评判员"),
+    "stated": ("stated probability", "评判员给出的概率"),
+    "came_true": ("share that was true", "实际为真的比例"),
     # marks
     "passed": ("passed", "通过"),
     "failed": ("failed", "未通过"),
@@ -43,6 +45,8 @@ _WORDS: dict[str, tuple[str, str]] = {
     "control": ("control", "对照"),
     "threshold": ("passes from .5 on", "达到 0.5 即通过"),
     "human_mark": ("ρ of people", "标注员的 ρ"),
+    "one_tenth": ("items of about the same probability", "概率相近的条目"),
+    "comes_true": ("what is stated comes true", "所述概率与实际一致"),
     "interval": ("{level:.0%} interval", "{level:.0%} 区间"),
     "wins": ("judge wins this annotator", "不逊于该标注员，且超出偶然"),
     "wins_not": ("does not", "未能证明"),
@@ -73,6 +77,8 @@ _WORDS: dict[str, tuple[str, str]] = {
     "worst_of": ("worst {n} of {total} slices", "{total} 个切片中最差的 {n} 个"),
     "agreement_title": ("{question}: {coefficient}", "{question}：{coefficient}"),
     "other_labels": ("{n} others", "其他 {n} 个"),
+    "reliability_title": ("Stated probabilities, and what came true", "所述概率与实际比例"),
+    "farthest_of": ("the {n} farthest off of {total}", "{total} 个中偏差最大的 {n} 个"),
     "power_title": ("Power", "功效"),
     "slices_title": ("{question}: slices", "{question}：切片"),
     "confusion_title": (
@@ -130,6 +136,10 @@ _WORDS: dict[str, tuple[str, str]] = {
     "alt_confusion": (
         "The labels of {judges} against the annotators’.",
         "{judges}与标注员标签的对照表。",
+    ),
+    "alt_reliability": (
+        "The share that was true against the stated probability, in {n} panels.",
+        "实际为真的比例随所述概率的变化，共 {n} 幅。",
     ),
     "alt_power": (
         "Power against the number of items.",
