@@ -320,8 +320,13 @@ class _Data:
         if n_units < 2:
             return Estimate(estimate=rate, low=float("nan"), high=float("nan"))
         sums = influence if units is None else np.bincount(units, weights=influence)
-        limit = float(stdtrit(n_units - 1, (1 + self.confidence_level) / 2))
-        width = limit * float(np.sqrt((sums**2).sum() + unseen)) / (rate * (1 - rate))
+        variance = float(sums @ sums)
+        freedom = float(n_units - 1)
+        uneven = float((sums**4).sum()) - variance**2 / len(sums)
+        if units is not None and uneven > 0:  # Satterthwaite's, where few clusters say the most
+            freedom = min(freedom, max(2 * (variance + unseen) ** 2 / uneven, 2.0))
+        limit = float(stdtrit(freedom, (1 + self.confidence_level) / 2))
+        width = limit * float(np.sqrt(variance + unseen)) / (rate * (1 - rate))
         low, high = (float(expit(logit(rate) + x)) for x in (-width, width))
         return Estimate(estimate=rate, low=low, high=high)
 
@@ -357,9 +362,10 @@ class _Data:
         means = np.bincount(strata[known], self.labels[known], len(weights)) / counts
         rate = float(weights @ means)
         influence = (means[strata] - rate) / len(strata)
-        scale = (weights / counts)[strata[known]]
+        # as in the jackknife: how far the mean moves where a label is left out
+        scale = (weights / np.maximum(counts - 1, 1))[strata[known]]
         influence[known] += scale * (self.labels[known] - means[strata[known]])
-        unseen = float(((weights / (counts + 1)) ** 2).sum()) / 4
+        unseen = float(((weights / (counts + 1)) ** 2).sum()) / 2
         return self.corrected(rate, influence, unseen)
 
     def power(self) -> float:
