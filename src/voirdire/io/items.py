@@ -25,13 +25,14 @@ from voirdire._validation import check_choice, check_count, shorten
 from voirdire.errors import InputError, NoDataError
 from voirdire.io.files import DataFile, RowError, decode_json, got
 from voirdire.io.rows import open_frame, stream_rows, table_rows
-from voirdire.io.shapes import Draft, ShapeFinder, drafts_of
+from voirdire.io.shapes import ShapeFinder, drafts_of
 from voirdire.records import Dropped, Item
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from voirdire.io.files import Source
+    from voirdire.io.messages import Draft
     from voirdire.io.rows import FoundRows
     from voirdire.io.shapes import RowShape
 
@@ -395,12 +396,7 @@ class ItemReader:
         self.source = source
         self.stem = stem
         self.first_keys: tuple[str, ...] = ()
-        self.finder = ShapeFinder(
-            reading.columns,
-            json_columns=reading.json_columns,
-            source=source,
-            is_tabular=is_tabular,
-        )
+        self.finder = ShapeFinder(reading, source=source, is_tabular=is_tabular)
 
     @classmethod
     def of(cls, file: DataFile, reading: ItemReading) -> Self:
@@ -487,26 +483,22 @@ class ItemReader:
 
     def take(self, row: Any, line: int, items: list[Item]) -> list[Dropped]:
         """Append the items of a row; return what of it was set aside."""
-        if not isinstance(row, dict):
-            if isinstance(row, Dropped):
-                return [row]
-            error = RowError(f"row must be a JSON object, got {got(row)}")
-            return [error.dropped(source=self.source, line=line)]
+        if isinstance(row, Dropped):
+            return [row]
         name: str | None = None
-        if self.finder.unseen:
-            self.finder.unseen -= row.keys()
-        if not self.first_keys:
-            self.first_keys = tuple(row)
         try:
+            if not isinstance(row, dict):
+                raise RowError(f"row must be a JSON object, got {got(row)}")
+            if self.finder.unseen:
+                self.finder.unseen -= row.keys()
+            self.first_keys = self.first_keys or tuple(row)
             self._decode_cells(row)
             shape = self.finder.shape(_keys(row))
-            name = self._id(row, shape, line)
-            drafts = drafts_of(row, shape, judged=self.reading.judged, pairs=self.reading.pairs)
+            name = _name_at(row, shape.id) or f"{self.stem}:{line}"
+            drafts = drafts_of(row, shape)
             self._finish(row, shape, name=name, drafts=drafts, items=items)
         except RowError as error:
             return [error.dropped(source=self.source, line=line, item=name)]
-        if len(drafts) == 1 and isinstance(drafts[0], Draft):
-            return []
         return [
             draft.dropped(source=self.source, line=line, item=name)
             for draft in drafts
@@ -515,15 +507,13 @@ class ItemReader:
 
     def _decode_cells(self, row: dict[str, Any]) -> None:
         """Decode the cells that were declared to be JSON; blank ones hold nothing."""
-        for column in self.finder.chat_columns:
-            value = row.get(column)
-            if isinstance(value, str) and not value.strip():
-                row[column] = None
-        for column in self.reading.json_columns:
+        for column in (*self.finder.chat_columns, *self.reading.json_columns):
             value = row.get(column)
             if isinstance(value, str):
-                is_blank = not value.strip()
-                row[column] = None if is_blank else decode_json(value, what="cell", column=column)
+                if not value.strip():
+                    row[column] = None
+                elif column in self.reading.json_columns:
+                    row[column] = decode_json(value, what="cell", column=column)
 
     def _finish(
         self,
@@ -535,12 +525,14 @@ class ItemReader:
         items: list[Item],
     ) -> None:
         """Add to each draft what the row says of all its items."""
-        behavior = self._behavior(row, shape)
-        group = None if shape.group is None else name_of(row[shape.group], column=shape.group)
+        behavior = _name_at(row, shape.behavior)
+        if behavior is None and isinstance(row.get("propositions"), dict):
+            kind = row.get("response_type")
+            behavior = BEHAVIOR_WORDS.get(kind) if isinstance(kind, str) else None
+        group = _name_at(row, shape.group)
         if group is None and len(drafts) > 1:
             group = name
-        column = shape.cluster
-        cluster = None if column is None else name_of(row[column], column=column)
+        cluster = _name_at(row, shape.cluster)
         metadata = {key: row[key] for key in shape.metadata}
         for draft in drafts:
             if isinstance(draft, RowError):
@@ -555,29 +547,20 @@ class ItemReader:
                     prompt=draft.prompt,
                     response=draft.answer.text,
                     other=None if other is None else other.text,
-                    behavior=behavior,
+                    behavior=behavior or self.reading.behavior,
                     group=group,
                     cluster=cluster,
                     metadata=known,
                 )
             )
 
-    def _id(self, row: dict[str, Any], shape: RowShape, line: int) -> str:
-        name = None if shape.id is None else name_of(row[shape.id], column=shape.id)
-        return f"{self.stem}:{line}" if name is None else name
-
-    def _behavior(self, row: dict[str, Any], shape: RowShape) -> str | None:
-        behavior = None
-        if shape.behavior is not None:
-            behavior = name_of(row[shape.behavior], column=shape.behavior)
-        if behavior is None and isinstance(row.get("propositions"), dict):
-            kind = row.get("response_type")
-            behavior = BEHAVIOR_WORDS.get(kind) if isinstance(kind, str) else None
-        return behavior or self.reading.behavior
-
 
 def _keys(row: dict[str, Any]) -> tuple[str, ...]:
     return tuple([key for key, value in row.items() if value is not None])
+
+
+def _name_at(row: dict[str, Any], column: str | None) -> str | None:
+    return None if column is None else name_of(row[column], column=column)
 
 
 def name_of(value: Any, *, column: str) -> str | None:

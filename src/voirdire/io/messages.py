@@ -19,13 +19,16 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Answer",
+    "Draft",
     "Said",
+    "answer_of_text",
+    "answer_of_turn",
     "as_prompt",
     "is_message",
-    "judged_text",
-    "judged_turn",
+    "prompt_of_text",
     "said_by",
     "said_by_all",
+    "split_turn",
     "turn_item",
     "turn_start",
     "without_reasoning",
@@ -45,8 +48,15 @@ _ROLES = {
 _CALL_ROLES = ("function_call", "tool_call")
 _KNOWN = ("system", "developer", "user", "assistant", "tool")
 _REASONING = ("reasoning_content", "reasoning", "thinking")
-_TEXT_PARTS = {"text": "text", "input_text": "text", "output_text": "text", "refusal": "refusal"}
-_REASONING_PARTS = {"thinking": "thinking", "reasoning": "text"}
+_PARTS = {
+    "text": "text",
+    "input_text": "text",
+    "output_text": "text",
+    "refusal": "refusal",
+    "thinking": "thinking",
+    "reasoning": "text",
+}
+_REASONING_PARTS = ("thinking", "reasoning")
 
 
 class Said(msgspec.Struct, frozen=True, kw_only=True):
@@ -89,7 +99,7 @@ def said_by_all(value: Any, *, column: str) -> list[Said]:
 
 def said_by(message: Any, number: int, *, column: str) -> Said:
     """Read one message; `number` is its place among the others."""
-    role = None
+    role = content = None
     if isinstance(message, dict):
         role, content = message.get("role"), message.get("content")
         if len(message) == 2 and role in _KNOWN and isinstance(content, str):
@@ -99,21 +109,24 @@ def said_by(message: Any, number: int, *, column: str) -> Said:
         reason = f"message {number} must be an object with a role and a content, got {got(message)}"
         raise RowError(reason, column=column)
     word = role.strip().lower()
-    content = message.get("content")
     content = message.get("value") if content is None else content
     text, reasoning = _content(content, number, column=column)
     refusal = message.get("refusal")
     if isinstance(refusal, str) and refusal:
         text = f"{text}\n{refusal}" if text else refusal
-    calls = _calls(message)
+    found = message.get("tool_calls")
+    calls = [_call(call) for call in found] if isinstance(found, list | tuple) else []
+    if message.get("function_call") is not None:
+        calls.append(_call(message["function_call"]))
     if word in _CALL_ROLES and text is not None:
-        calls, text = (*calls, text), None
+        calls, text = [*calls, text], None
+    beside = [message.get(key) for key in _REASONING]
     name = message.get("name")
     return Said(
         role=_ROLES.get(word, word if word in _KNOWN else role),
         text=text,
-        reasoning=_reasoning(message, reasoning),
-        calls=calls,
+        reasoning=next((why for why in beside if isinstance(why, str) and why), reasoning),
+        calls=tuple(calls),
         name=name if isinstance(name, str) else None,
     )
 
@@ -121,6 +134,11 @@ def said_by(message: Any, number: int, *, column: str) -> Said:
 def as_prompt(messages: list[Said]) -> tuple[Message, ...]:
     """Messages as a prompt has them: tool calls shown in their text."""
     return tuple(Message(role=said.role, content=shown(said)) for said in messages)
+
+
+def prompt_of_text(text: str) -> tuple[Message, ...]:
+    """Text is one message by the user; empty text is no prompt."""
+    return (Message(role="user", content=text),) if text else ()
 
 
 def shown(said: Said, *, with_reasoning: bool = False, with_calls: bool = True) -> str:
@@ -143,51 +161,25 @@ def _content(content: Any, number: int, *, column: str) -> tuple[str | None, str
     texts: list[str] = []
     thoughts: list[str] = []
     for part in content:
-        kind = part.get("type") if isinstance(part, dict) else None
         if isinstance(part, str):
             texts.append(part)
-        elif not isinstance(kind, str):
+            continue
+        kind = part.get("type") if isinstance(part, dict) else None
+        if not isinstance(kind, str):
             reason = f"part of message {number} must be an object with a type, got {got(part)}"
             raise RowError(reason, column=column)
-        elif kind in _REASONING_PARTS:
-            thoughts.append(_part_text(part, _REASONING_PARTS[kind], number, column=column))
-        elif kind in _TEXT_PARTS:
-            texts.append(_part_text(part, _TEXT_PARTS[kind], number, column=column))
+        key = _PARTS.get(kind)
+        if key is None:  # image_url, input_image and image are all [image]
+            word = kind.removeprefix("input_").removesuffix("_url")
+            texts.append(f"[{shorten(word, width=20)}]")
+        elif isinstance(text := part.get(key), str):
+            (thoughts if kind in _REASONING_PARTS else texts).append(text)
         else:
-            texts.append(_stand_in(kind))
+            reason = f"part of message {number} must have a text `{key}`, got {got(part)}"
+            raise RowError(reason, column=column)
     # nothing but reasoning is not an empty text
     text = None if thoughts and not texts else "\n".join(texts)
     return text, "\n".join(thoughts) if thoughts else None
-
-
-def _part_text(part: dict[str, Any], key: str, number: int, *, column: str) -> str:
-    text = part.get(key)
-    if not isinstance(text, str):
-        reason = f"part of message {number} must have a text `{key}`, got {got(part)}"
-        raise RowError(reason, column=column)
-    return text
-
-
-def _stand_in(kind: str) -> str:
-    """``image_url``, ``input_image`` and ``image`` are all ``[image]``."""
-    word = kind.removeprefix("input_").removesuffix("_url")
-    return f"[{shorten(word, width=20)}]"
-
-
-def _reasoning(message: dict[str, Any], among_parts: str | None) -> str | None:
-    for key in _REASONING:
-        text = message.get(key)
-        if isinstance(text, str) and text:
-            return text
-    return among_parts
-
-
-def _calls(message: dict[str, Any]) -> tuple[str, ...]:
-    calls = message.get("tool_calls")
-    found = list(calls) if isinstance(calls, list | tuple) else []
-    if message.get("function_call") is not None:
-        found.append(message["function_call"])
-    return tuple(_call(call) for call in found)
 
 
 def _call(call: Any) -> str:
@@ -196,9 +188,8 @@ def _call(call: Any) -> str:
     if not isinstance(function, dict) or not isinstance(function.get("name"), str):
         return _json(call)
     arguments = function.get("arguments")
-    if arguments is None:
-        arguments = ""
-    return f"{function['name']}({arguments if isinstance(arguments, str) else _json(arguments)})"
+    shown = arguments if isinstance(arguments, str) else _json(arguments)
+    return f"{function['name']}({'' if arguments is None else shown})"
 
 
 def _json(value: Any) -> str:
@@ -207,14 +198,19 @@ def _json(value: Any) -> str:
 
 # Reasoning --------------------------------------------------------------------------------------
 
-_TAG = r"(?P<tag><(?P<close>/?)(?P<name>think|thinking|reasoning)>)"
-# A tag inside code is text about tags: fenced blocks, and spans on one line.
-_MARKS = re.compile(
-    rf"{_TAG}|^[ \t]*(?P<fence>```+|~~~+)|``[^`\n]++``|`[^`\n]*+`",
-    re.MULTILINE,
+_NAMES = "think|thinking|reasoning"
+# A block goes to its own closing tag, or to the end of the text.
+_BLOCK = rf"<(?P<name>{_NAMES})>(?:[^<]++|<(?!/(?P=name)>))*+(?P<end></(?P=name)>)?"
+_TAGS = rf"{_BLOCK}|(?P<close></(?:{_NAMES})>)"
+# A tag inside code is text about tags: fenced blocks, to a line with at least as many marks or to
+# the end, and spans on one line.
+_FENCE_END = r"\n[ \t]*(?P=fence)(?P=mark)*+[ \t]*$"
+_FENCED = (
+    r"^[ \t]*(?P<fence>(?P<mark>[`~])(?P=mark){2,}+)"
+    rf"(?:[^\n]++|(?!{_FENCE_END})\n)*+(?:{_FENCE_END})?"
 )
-_TAGS_ALONE = re.compile(_TAG)
-_FENCE_END = re.compile(r"^[ \t]*(?P<fence>```+|~~~+)[ \t]*$", re.MULTILINE)
+_MARKS = re.compile(rf"{_TAGS}|{_FENCED}|``[^`\n]++``|`[^`\n]*+`", re.MULTILINE)
+_TAGS_ALONE = re.compile(_TAGS)
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
@@ -240,38 +236,20 @@ def without_reasoning(text: str) -> Answer:
     """
     if not ("<think" in text or "</think" in text or "reasoning>" in text):
         return Answer(text=text)
-    may_hold_code = "`" in text or "~~~" in text
-    marks = _MARKS if may_hold_code else _TAGS_ALONE
+    marks = _MARKS if "`" in text or "~~~" in text else _TAGS_ALONE
     kept: list[str] = []
-    at = start = 0  # where to look on, and where the answer goes on
-    is_first = True
-    is_changed = False
-    while match := marks.search(text, at):
-        at = match.end()
-        if may_hold_code and match["fence"]:
-            at = _end_of_fence(text, at, fence=match["fence"])
-        elif match["tag"] and match["close"]:
-            if is_first:
-                start = at
-                is_changed = True
-            is_first = False
-        elif match["tag"]:
+    start = 0  # where the answer goes on
+    is_first, is_unfinished = True, False
+    for match in marks.finditer(text):
+        if match["name"]:
             kept.append(text[start : match.start()])
-            is_first, is_changed = False, True
-            end = text.find(f"</{match['name']}>", at)
-            if end < 0:
-                return Answer(text="".join(kept).strip(), is_unfinished=True)
-            at = start = end + len(match["name"]) + len("</>")
-    kept.append(text[start:])
-    return Answer(text="".join(kept).strip()) if is_changed else Answer(text=text)
-
-
-def _end_of_fence(text: str, at: int, *, fence: str) -> int:
-    """Find where a code block ends; one that is not closed goes to the end of the text."""
-    for match in _FENCE_END.finditer(text, at):
-        if match["fence"].startswith(fence):
-            return match.end()
-    return len(text)
+            is_unfinished = match["end"] is None
+        elif not (match["close"] and is_first):
+            continue
+        start, is_first = match.end(), False
+    if is_first:
+        return Answer(text=text)
+    return Answer(text="".join([*kept, text[start:]]).strip(), is_unfinished=is_unfinished)
 
 
 # What is judged ---------------------------------------------------------------------------------
@@ -287,22 +265,28 @@ def turn_start(messages: Sequence[Said]) -> int:
     return 0
 
 
-def judged_text(text: str, *, judged: Judged) -> Answer:
+def answer_of_text(text: str, *, judged: Judged) -> Answer:
     """Of a response that is plain text: all of it, or its final answer."""
     return without_reasoning(text) if judged == "final_answer" else Answer(text=text)
 
 
-def judged_turn(turn: Sequence[Said], *, judged: Judged, column: str) -> Answer:
+def answer_of_turn(turn: Sequence[Said], *, judged: Judged, column: str) -> Answer:
     """Of the messages that answer a prompt: what `judged` declares."""
     last = next((said for said in reversed(turn) if said.role == "assistant"), None)
     if last is None:
         raise RowError("no response: nothing after the prompt is by the assistant", column=column)
-    if judged == "whole_turn" and any(said.role == "assistant" and _says(said) for said in turn):
+    if judged == "whole_turn" and any(
+        said.role == "assistant" and (said.text, said.reasoning, said.calls) != (None, None, ())
+        for said in turn
+    ):
         return Answer(text=_rendered(turn))
+    text = last.text or ""
     if judged == "with_reasoning":
         answer = Answer(text=shown(last, with_reasoning=True, with_calls=False))
+    elif last.reasoning is not None and not text.strip():  # it never came to an answer
+        answer = Answer(text="", is_unfinished=True)
     else:
-        answer = _final(last)
+        answer = without_reasoning(text)
     if last.calls and not answer.text.strip():
         hint = "but a tool call; declare judged='whole_turn'"
         raise RowError(f"{_NO_TEXT}, {hint}", column=column)
@@ -311,28 +295,51 @@ def judged_turn(turn: Sequence[Said], *, judged: Judged, column: str) -> Answer:
     return answer
 
 
-def _final(last: Said) -> Answer:
-    """Give the text without reasoning; where there is only reasoning, it never came to one."""
-    text = last.text or ""
-    if last.reasoning is not None and not text.strip():
-        return Answer(text="", is_unfinished=True)
-    return without_reasoning(text)
-
-
-def _says(said: Said) -> bool:
-    return said.text is not None or said.reasoning is not None or bool(said.calls)
-
-
 def _rendered(turn: Sequence[Said]) -> str:
     """Role by role; a single message without calls as it is."""
     if len(turn) == 1 and not turn[0].calls:
         return shown(turn[0], with_reasoning=True)
-    return "\n\n".join(
-        f"{said.role} ({said.name}):\n{shown(said, with_reasoning=True)}"
-        if said.name
-        else f"{said.role}:\n{shown(said, with_reasoning=True)}"
-        for said in turn
-    )
+    names = [f"{said.role} ({said.name})" if said.name else said.role for said in turn]
+    texts = [shown(said, with_reasoning=True) for said in turn]
+    return "\n\n".join(f"{name}:\n{text}" for name, text in zip(names, texts, strict=True))
+
+
+class Draft(msgspec.Struct, frozen=True, kw_only=True):
+    """An item without what its row says of all its items.
+
+    Attributes
+    ----------
+    prompt : tuple of Message
+        The conversation before the response.
+    answer : Answer
+        The text that is judged.
+    other : Answer or None
+        The second response of a pair.
+    suffix : str
+        What makes the ids of several items of one row differ.
+    metadata : dict, optional
+        What the row says of this item alone.
+    """
+
+    prompt: tuple[Message, ...]
+    answer: Answer
+    other: Answer | None = None
+    suffix: str = ""
+    metadata: dict[str, Any] | None = None
+
+
+def split_turn(
+    messages: list[Said],
+    *,
+    judged: Judged,
+    column: str,
+    prompt: tuple[Message, ...] = (),
+    n_shared: int = 0,
+) -> Draft:
+    """Part messages into what belongs to the prompt, at least the first, and the response."""
+    start = max(turn_start(messages), n_shared)
+    answer = answer_of_turn(messages[start:], judged=judged, column=column)
+    return Draft(prompt=prompt + as_prompt(messages[:start]), answer=answer)
 
 
 # One response in memory -------------------------------------------------------------------------
@@ -377,18 +384,16 @@ def turn_item(
     """
     try:
         prompt, response = plain_value(prompt), plain_value(response)
-        before: tuple[Message, ...] = ()
-        if isinstance(prompt, str):
-            before = (Message(role="user", content=prompt),) if prompt else ()
-        elif prompt is not None:
+        if prompt is None or isinstance(prompt, str):
+            before = prompt_of_text(prompt or "")
+        else:
             before = as_prompt(said_by_all(prompt, column="prompt"))
         if isinstance(response, str):
-            text = judged_text(response, judged=judged).text
+            text = answer_of_text(response, judged=judged).text
         else:
             said = said_by_all(response, column="response")
-            start = turn_start(said)
-            before += as_prompt(said[:start])
-            text = judged_turn(said[start:], judged=judged, column="response").text
+            draft = split_turn(said, judged=judged, column="response", prompt=before)
+            before, text = draft.prompt, draft.answer.text
     except RowError as error:
         msg = f"`response` must be text or messages with a response: {shorten(str(error))}."
         raise InputError(msg) from error

@@ -20,42 +20,42 @@ keys                                            read as
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeAlias
-
-import msgspec
 
 from voirdire._validation import shorten
 from voirdire.errors import InputError
 from voirdire.io.files import RowError, decode_json, got
 from voirdire.io.messages import (
-    Answer,
+    Draft,
     Said,
+    answer_of_text,
+    answer_of_turn,
     as_prompt,
-    judged_text,
-    judged_turn,
+    prompt_of_text,
     said_by,
     said_by_all,
+    split_turn,
     turn_start,
 )
-from voirdire.records import Message
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from voirdire._types import Judged
+    from voirdire.io.items import ItemReading
+    from voirdire.records import Message
 
-__all__ = ["CHAT_COLUMNS", "ID_COLUMNS", "Draft", "RowShape", "ShapeFinder", "drafts_of"]
+__all__ = ["ID_COLUMNS", "RowShape", "ShapeFinder", "drafts_of"]
 
 ShapeName: TypeAlias = Literal[
-    "response", "pair", "preference", "chat", "choices", "failed", "none"
+    "response", "pair", "preference", "preferred pair", "chat", "choices", "failed", "none"
 ]
-
-CHAT_COLUMNS = ("messages", "conversations")
-"""Columns in which text is JSON, whatever the format."""
 
 ID_COLUMNS = ("custom_id", "id", "item")
 """Where an item's id stands; the first that holds something."""
 
+_CHATS = ("messages", "conversations")
 _PROMPTS = ("prompt", "question", "instruction", "input")
 _RATERS = {"annotator", "judge", "rater"}
 _MAX_SHAPES = 1_000
@@ -70,19 +70,21 @@ class RowShape:
     ----------
     name : str
         The shape.
+    judged : str
+        What of its responses is judged.
     body : str or None
-        The key of the response, the messages (also of those that end in the first response of a
-        pair) or the choices; where there is no response, the key that was declared for it.
+        The key of the response, the messages or the choices, or of the first of two responses;
+        where there is no response, the key that was declared for it.
+    second : str or None
+        The key of the second response: of a pair, or the rejected one.
     prompt : str or None
         The key of the prompt.
-    prompt_is_chat : bool
-        Whether that is a column of messages, where text is JSON.
     prompt_rest : str or None
         The key of the text that goes on with the prompt: `input` beside `instruction`.
     request : str or None
         The key of the request that a server was sent, where no prompt stands elsewhere.
-    first, second : str or None
-        The keys of two responses: of a pair, or the chosen and the rejected one.
+    chat : str or None
+        The key, one of these, under which text is messages as JSON.
     id, behavior, group, cluster : str or None
         Further keys.
     metadata : tuple of str
@@ -90,13 +92,13 @@ class RowShape:
     """
 
     name: ShapeName
+    judged: Judged
     body: str | None
+    second: str | None
     prompt: str | None
-    prompt_is_chat: bool
     prompt_rest: str | None
     request: str | None
-    first: str | None
-    second: str | None
+    chat: str | None
     id: str | None
     behavior: str | None
     group: str | None
@@ -107,20 +109,14 @@ class RowShape:
 class ShapeFinder:
     """Tell the shapes of rows, each set of keys once."""
 
-    def __init__(
-        self,
-        columns: Mapping[str, str] | None,
-        *,
-        json_columns: Sequence[str] = (),
-        source: str,
-        is_tabular: bool,
-    ) -> None:
-        self.columns = dict(columns or {})
+    def __init__(self, reading: ItemReading, *, source: str, is_tabular: bool) -> None:
+        self.reading = reading
+        self.columns = dict(reading.columns or {})
         self.source = source
         self.is_tabular = is_tabular
         given = self.columns.get("messages")
-        self.chat_columns = (given,) if given is not None else CHAT_COLUMNS
-        self.unseen = {*self.columns.values(), *json_columns}
+        self.chat_columns = _CHATS if given is None else (given,)
+        self.unseen = {*self.columns.values(), *reading.json_columns}
         self._known: dict[tuple[str, ...], RowShape] = {}
         content = ("prompt", "response", "other", "messages", "chosen", "rejected")
         # A column given for one part of an item is not taken for another by its name.
@@ -132,7 +128,7 @@ class ShapeFinder:
         if known is None:
             if len(self._known) >= _MAX_SHAPES:  # rows of a hostile file may all differ
                 self._known.clear()
-            known = self._known[keys] = self._found(keys)
+            known = self._known[keys] = self._find(keys)
         return known
 
     def check_header(self, header: Sequence[str]) -> None:
@@ -179,25 +175,24 @@ class ShapeFinder:
             return theirs if theirs in keys else None
         return next((name for name in ours if name in keys and name not in self._taken), None)
 
-    def _found(self, keys: tuple[str, ...]) -> RowShape:
+    def _find(self, keys: tuple[str, ...]) -> RowShape:
         prompt = self._key(keys, "prompt", *_PROMPTS)
-        chat = self._key(keys, "messages", *CHAT_COLUMNS)
-        name, body, first, second = self._responses(keys, chat=chat, prompt=prompt)
+        chat = self._key(keys, "messages", *_CHATS)
+        name, body, second = self._responses(keys, chat=chat, prompt=prompt)
         rest = request = None
-        has_prompt = name in ("response", "pair", "preference")
-        if first is not None and first == chat:
-            body, chat = chat, None  # its last turn is the response: all else is the prompt
-        prompt_is_chat = has_prompt and prompt is None
-        if not has_prompt:
+        if name not in ("response", "pair", "preference", "preferred pair"):
             prompt = None
-        elif prompt is None:
+        elif prompt is not None:
+            is_ours = prompt == "instruction" and "prompt" not in self.columns
+            rest = self._key(keys, "", "input") if is_ours else None
+            chat = body if chat == body else None
+        elif chat is not None and chat != body:  # else all but its last turn is the prompt
             prompt = chat
-            request = "request" if chat is None and "request" in keys else None
-        elif prompt == "instruction" and "prompt" not in self.columns:
-            rest = self._key(keys, "", "input")
+        else:
+            request = "request" if "request" in keys else None
         places = {
-            "body": body, "prompt": prompt, "prompt_rest": rest, "request": request,
-            "first": first, "second": second,
+            "body": body, "second": second,
+            "prompt": prompt, "prompt_rest": rest, "request": request, "chat": chat,
             "id": self._key(keys, "id", *ID_COLUMNS),
             "behavior": self._key(keys, "behavior", "behavior"),
             "group": self._key(keys, "group", "group"),
@@ -205,57 +200,39 @@ class ShapeFinder:
         }  # fmt: skip
         used = set(places.values())
         metadata = tuple(key for key in keys if key not in used and not self._is_unnamed(key))
-        return RowShape(name=name, prompt_is_chat=prompt_is_chat, metadata=metadata, **places)
+        return RowShape(name=name, judged=self.reading.judged, metadata=metadata, **places)
 
     def _responses(
         self, keys: tuple[str, ...], *, chat: str | None, prompt: str | None
-    ) -> tuple[ShapeName, str | None, str | None, str | None]:
-        """Tell the shape, and where one response stands or two do."""
-        pair = self._pair(keys, chat=chat)
-        if pair is not None:
-            return "pair", None, *pair
+    ) -> tuple[ShapeName, str | None, str | None]:
+        """Tell the shape, and where one response stands or two do, of which a row may miss one."""
+        given = self.columns
         response = self._key(keys, "response", "response", "completion")
-        if response is not None:
-            return "response", response, None, None
-        chosen = self._key(keys, "chosen", "chosen")
-        rejected = self._key(keys, "rejected", "rejected")
-        if chosen is not None or rejected is not None:
-            first, second = (self.columns.get(name, name) for name in ("chosen", "rejected"))
-            return "preference", None, first, second
-        return *self._body(keys, chat=chat, prompt=prompt), None, None
-
-    def _pair(self, keys: tuple[str, ...], *, chat: str | None) -> tuple[str, str] | None:
-        """Tell where the responses of a pair stand; one of them may be missing in this row."""
-        response = self._key(keys, "response", "response", "completion")
-        may_be_named = response is None and "response" not in self.columns
-        given = self.columns.get("other")
-        if given is not None:
-            if may_be_named:
-                response = self._key(keys, "", "response_a", "output", "answer") or chat
-            return None if response is None else (response, given)
-        if response == "response":
-            other = self._key(keys, "", "other")
-            return None if other is None else (response, other)
-        first = self._key(keys, "", "response_a")
-        second = self._key(keys, "", "response_b")
-        if may_be_named and (first is not None or second is not None):
-            return first or "response_a", second or "response_b"
-        return None
-
-    def _body(
-        self, keys: tuple[str, ...], *, chat: str | None, prompt: str | None
-    ) -> tuple[ShapeName, str | None]:
-        if chat is not None:
-            return "chat", chat
+        is_free = response is None and "response" not in given
+        output = self._key(keys, "", "output", "answer") if is_free else None
         choices = self._key(keys, "", "choices")
-        if choices is not None and prompt is None:
-            return "choices", choices
-        response = None
-        if "response" not in self.columns:
-            response = self._key(keys, "", "output", "answer")
+        if "other" in given:
+            first = self._key(keys, "", "response_a") or output or chat if is_free else response
+            if first is not None:
+                return "pair", first, given["other"]
+        elif response == "response" and self._key(keys, "", "other"):
+            return "pair", response, "other"
+        elif is_free and self._key(keys, "", "response_a", "response_b"):
+            return "pair", "response_a", "response_b"
         if response is not None:
-            return "response", response
-        return ("failed", "error") if "error" in keys else ("none", self.columns.get("response"))
+            return "response", response, None
+        if self._key(keys, "chosen", "chosen") or self._key(keys, "rejected", "rejected"):
+            kind: ShapeName = "preferred pair" if self.reading.pairs else "preference"
+            return kind, given.get("chosen", "chosen"), given.get("rejected", "rejected")
+        if chat is not None:
+            return "chat", chat, None
+        if choices is not None and prompt is None:
+            return "choices", choices, None
+        if output is not None:
+            return "response", output, None
+        return (
+            ("failed", "error", None) if "error" in keys else ("none", given.get("response"), None)
+        )
 
     def _is_unnamed(self, key: str) -> bool:
         """Tell the index column that pandas writes and reads without a name."""
@@ -265,82 +242,54 @@ class ShapeFinder:
 # Responses ------------------------------------------------------------------------------------
 
 
-class Draft(msgspec.Struct, frozen=True, kw_only=True):
-    """An item without what its row says of all its items.
-
-    Attributes
-    ----------
-    prompt : tuple of Message
-        The conversation before the response.
-    answer : Answer
-        The text that is judged.
-    other : Answer or None
-        The second response of a pair.
-    suffix : str
-        What makes the ids of several items of one row differ.
-    metadata : dict, optional
-        What the row says of this item alone.
-    """
-
-    prompt: tuple[Message, ...]
-    answer: Answer
-    other: Answer | None = None
-    suffix: str = ""
-    metadata: dict[str, Any] | None = None
-
-
-def drafts_of(
-    row: dict[str, Any], shape: RowShape, *, judged: Judged, pairs: bool
-) -> list[Draft | RowError]:
-    """Give every item of a row, or why it is none; `pairs` makes one item of a preference.
+def drafts_of(row: dict[str, Any], shape: RowShape) -> list[Draft | RowError]:
+    """Give every item of a row, or why it is none.
 
     Raises
     ------
     RowError
         If the whole row is to be set aside.
     """
-    if shape.name == "chat":
-        return [_chat(row, shape.body or "", judged=judged)]
-    if shape.name == "pair":
-        return [_pair(row, shape, judged=judged)]
-    if shape.name == "preference" and pairs:
-        return [_pair(row, shape, judged=judged, metadata={"preference": "A"})]
-    if shape.name == "preference":
-        return _preference(row, shape, judged=judged)
-    if shape.name == "choices":
-        return _choices(row, prompt=(), column=shape.body or "", judged=judged)
-    if shape.name == "response":
-        return _response(row, shape, judged=judged)
+    column = shape.body or ""
     if shape.name == "failed":
         raise RowError(_failure(row["error"]), column="error")
-    raise RowError("no response: no column holds one", column=shape.body)
-
-
-def _chat(row: dict[str, Any], column: str, *, judged: Judged) -> Draft:
-    """Read messages whose last turn is the response."""
-    messages = _messages(row[column], column=column)
-    start = turn_start(messages)
-    if messages and start == len(messages):
-        who = got(messages[-1].role)
+    if shape.name == "none":
+        raise RowError("no response: no column holds one", column=shape.body)
+    if shape.name == "preference":
+        return _sides(row, shape)
+    if shape.name in ("pair", "preferred pair"):
+        return [_pair(row, shape)]
+    if shape.name == "choices":
+        return _choices(row, shape, prompt=())
+    if shape.name == "response":
+        return _response(row, shape)
+    said = _messages(row, column)
+    if said and turn_start(said) == len(said):
+        who = got(said[-1].role)
         raise RowError(f"no response: the last message is by {who}", column=column)
-    answer = judged_turn(messages[start:], judged=judged, column=column)
-    return Draft(prompt=as_prompt(messages[:start]), answer=answer)
+    return [split_turn(said, judged=shape.judged, column=column)]
 
 
-def _response(row: dict[str, Any], shape: RowShape, *, judged: Judged) -> list[Draft | RowError]:
+def _messages(row: dict[str, Any], column: str) -> list[Said]:
+    """Messages as they are, or as JSON in a cell of text."""
+    value = row[column]
+    if isinstance(value, str):
+        value = decode_json(value, what="messages", column=column)
+    return said_by_all(value, column=column)
+
+
+def _response(row: dict[str, Any], shape: RowShape) -> list[Draft | RowError]:
     """Read a response that is text, messages, or the reply of a server."""
     column = shape.body or ""
     response = row[column]
+    prompt = _prompt(row, shape)
     if isinstance(response, str):
-        answer = judged_text(response, judged=judged)
-        return [Draft(prompt=_prompt(row, shape), answer=answer)]
+        return [Draft(prompt=prompt, answer=answer_of_text(response, judged=shape.judged))]
     if isinstance(response, dict) and response.keys() & {"choices", "body", "status_code"}:
         reply = _reply(response, error=row.get("error"), column=column)
-        return _choices(reply, prompt=_prompt(row, shape), column=column, judged=judged)
-    messages = _response_messages(response, column=column)
-    start = turn_start(messages)
-    answer = judged_turn(messages[start:], judged=judged, column=column)
-    return [Draft(prompt=_prompt(row, shape) + as_prompt(messages[:start]), answer=answer)]
+        return _choices(reply, shape, prompt=prompt)
+    said = _response_messages(response, column=column)
+    return [split_turn(said, judged=shape.judged, column=column, prompt=prompt)]
 
 
 def _response_messages(value: Any, *, column: str) -> list[Said]:
@@ -350,165 +299,108 @@ def _response_messages(value: Any, *, column: str) -> list[Said]:
 
 
 def _prompt(row: dict[str, Any], shape: RowShape) -> tuple[Message, ...]:
-    """Text is one message by the user; empty text is no prompt."""
     column = shape.prompt
     if column is None:
         return () if shape.request is None else _request_prompt(row[shape.request])
     value = row[column]
-    if isinstance(value, str) and not shape.prompt_is_chat:
+    if isinstance(value, str) and column != shape.chat:
         rest = None if shape.prompt_rest is None else row[shape.prompt_rest]
-        if isinstance(rest, str) and rest.strip():
-            value = f"{value}\n\n{rest}"
-        return (Message(role="user", content=value),) if value else ()
+        is_text = isinstance(rest, str) and rest.strip()
+        return prompt_of_text(f"{value}\n\n{rest}" if is_text else value)
     if not isinstance(value, str | list | tuple | dict):
         raise RowError(f"prompt must be text or messages, got {got(value)}", column=column)
-    return as_prompt(_messages(value, column=column))
-
-
-def _messages(value: Any, *, column: str) -> list[Said]:
-    """Messages as they are, or as JSON in a cell of text."""
-    if isinstance(value, str):
-        value = decode_json(value, what="messages", column=column)
-    return said_by_all(value, column=column)
+    return as_prompt(_messages(row, column))
 
 
 # Two responses, the prompt apart or in both ---------------------------------------------------
 
 
-class _Side(msgspec.Struct, frozen=True, kw_only=True):
-    """One side of a row of two responses.
-
-    Attributes
-    ----------
-    name : str
-        ``"chosen"`` or ``"rejected"``; so are called the two of a pair as well.
-    column : str
-        Where it stands.
-    text : str or None
-        The response, where it is text.
-    before, turn : list of Said
-        Otherwise the messages before the response, and those that it is.
-    is_whole : bool
-        Whether the messages begin with the prompt, so that it does not stand elsewhere.
-    """
-
-    name: str
-    column: str
-    text: str | None = None
-    before: list[Said]
-    turn: list[Said]
-    is_whole: bool
-
-    def answer(self, judged: Judged) -> Answer:
-        """Give what of it is judged."""
-        if self.text is not None:
-            return judged_text(self.text, judged=judged)
-        return judged_turn(self.turn, judged=judged, column=self.column)
-
-    def prompt(self, row: dict[str, Any], shape: RowShape) -> tuple[Message, ...]:
-        """Give what it answers."""
-        return (() if self.is_whole else _prompt(row, shape)) + as_prompt(self.before)
-
-
-def _sides(row: Mapping[str, Any], shape: RowShape) -> list[_Side]:
-    """Read both sides of a row of two responses; one that is not there has an empty turn.
+def _sides(row: dict[str, Any], shape: RowShape) -> list[Draft | RowError]:
+    """Give the chosen response and the rejected one, each an item of one group.
 
     Messages are the whole conversation where no prompt stands apart, or where they begin with one
     by somebody else than assistant and tools. What both sides then begin with is the prompt, at
-    least up to the last such message.
+    least up to the last such message. A side that is not there has an empty turn.
     """
-    columns = {"chosen": shape.first or "", "rejected": shape.second or ""}
-    texts: dict[str, str | None] = {}
-    messages: dict[str, list[Said]] = {}
-    for name, column in columns.items():
-        value = row.get(column)
-        texts[name] = value if isinstance(value, str) else None
-        is_said = value is not None and not isinstance(value, str)
-        messages[name] = _response_messages(value, column=column) if is_said else []
-    is_preference = shape.name == "preference"  # those texts often begin with the prompt
-    if is_preference and shape.prompt is None and any(text is not None for text in texts.values()):
+    columns = {"chosen": shape.body or "", "rejected": shape.second or ""}
+    values = {name: row.get(column) for name, column in columns.items()}
+    texts = {name: value for name, value in values.items() if isinstance(value, str)}
+    if shape.name != "pair" and shape.prompt is None and texts:  # they often begin with the prompt
         reason = "no prompt: where it ends in the texts chosen and rejected cannot be told"
         raise RowError(reason, column=columns["chosen"])
-    is_whole = {
-        name: texts[name] is None
-        and row.get(column) is not None
-        and (shape.prompt is None or turn_start(messages[name][:1]) == 1)
-        for name, column in columns.items()
+    said = {
+        name: _response_messages(value, column=columns[name])
+        for name, value in values.items()
+        if value is not None and name not in texts
     }
-    n_shared = _n_shared(*messages.values()) if all(is_whole.values()) else 0
-    sides = []
-    for name, said in messages.items():
-        start = max(turn_start(said), n_shared)
-        sides.append(
-            _Side(
-                name=name,
-                column=columns[name],
-                text=texts[name],
-                before=said[:start],
-                turn=said[start:],
-                is_whole=is_whole[name],
-            )
-        )
-    return sides
-
-
-def _n_shared(first: list[Said], second: list[Said]) -> int:
-    """Count the messages that both begin with, leaving each at least one."""
-    longest = max(min(len(first), len(second)) - 1, 0)
-    return next((n for n in range(longest) if first[n] != second[n]), longest)
-
-
-def _preference(row: dict[str, Any], shape: RowShape, *, judged: Judged) -> list[Draft | RowError]:
-    """Give the chosen response and the rejected one, each an item of one group."""
+    whole = [
+        messages
+        for messages in said.values()
+        if shape.prompt is None or turn_start(messages[:1]) == 1
+    ]
+    n_shared = 0
+    if len(whole) == len(columns):
+        both = zip(whole[0][:-1], whole[1][:-1], strict=False)
+        n_shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], both))
     drafts: list[Draft | RowError] = []
-    for side in _sides(row, shape):
+    for name, column in columns.items():
+        about: dict[str, Any] = {"suffix": f":{name}", "metadata": {"preference": name}}
+        messages = said.get(name, [])
+        is_whole = any(messages is one for one in whole)
         try:
-            draft = Draft(
-                answer=side.answer(judged),
-                prompt=side.prompt(row, shape),
-                suffix=f":{side.name}",
-                metadata={"preference": side.name},
-            )
+            prompt = () if is_whole else _prompt(row, shape)
+            if name in texts:
+                answer = answer_of_text(texts[name], judged=shape.judged)
+            else:
+                start = max(turn_start(messages), n_shared)
+                answer = answer_of_turn(messages[start:], judged=shape.judged, column=column)
+                prompt += as_prompt(messages[:start])
+            drafts.append(Draft(prompt=prompt, answer=answer, **about))
         except RowError as error:
             drafts.append(error)
-        else:
-            drafts.append(draft)
     return drafts
 
 
-def _pair(
-    row: dict[str, Any],
-    shape: RowShape,
-    *,
-    judged: Judged,
-    metadata: dict[str, Any] | None = None,
-) -> Draft:
+def _pair(row: dict[str, Any], shape: RowShape) -> Draft:
     """Give one item with both responses, if they answer one prompt."""
-    if shape.body is not None and isinstance(row[shape.body], str):
-        decoded = decode_json(row[shape.body], what="messages", column=shape.body)
-        row = {**row, shape.body: decoded}
+    columns = [shape.body or "", shape.second or ""]
+    if shape.chat == shape.body and isinstance(row[columns[0]], str):
+        decoded = decode_json(row[columns[0]], what="messages", column=shape.body)
+        row = {**row, columns[0]: decoded}
     sides = _sides(row, shape)
-    for side in sides:
-        if row.get(side.column) is None:
-            raise RowError("no response: a pair must have two", column=side.column)
+    drafts = []
+    for side, column in zip(sides, columns, strict=True):
+        if row.get(column) is None:
+            raise RowError("no response: a pair must have two", column=column)
+        if isinstance(side, RowError):
+            raise side
+        drafts.append(side)
     # A text without a prompt beside it answers whatever the other one does.
     is_apart = shape.prompt is not None or shape.request is not None
-    prompts = [side.prompt(row, shape) for side in sides if is_apart or side.text is None]
+    prompts = [
+        draft.prompt
+        for draft, column in zip(drafts, columns, strict=True)
+        if is_apart or not isinstance(row[column], str)
+    ]
     if len(prompts) > 1 and prompts[0] != prompts[1]:
         reason = "both responses must answer one prompt, got two conversations"
-        raise RowError(reason, column=sides[1].column)
-    first, second = (side.answer(judged) for side in sides)
-    prompt = prompts[0] if prompts else ()
-    return Draft(prompt=prompt, answer=first, other=second, metadata=metadata)
+        raise RowError(reason, column=columns[1])
+    return Draft(
+        prompt=prompts[0] if prompts else (),
+        answer=drafts[0].answer,
+        other=drafts[1].answer,
+        metadata=None if shape.name == "pair" else {"preference": "A"},
+    )
 
 
 # OpenAI's requests and replies, and lines of its Batch API ------------------------------------
 
 
 def _choices(
-    reply: dict[str, Any], *, prompt: tuple[Message, ...], column: str, judged: Judged
+    reply: dict[str, Any], shape: RowShape, *, prompt: tuple[Message, ...]
 ) -> list[Draft | RowError]:
     """Make an item of every choice of a reply."""
+    column = shape.body or ""
     choices = reply.get("choices")
     if not isinstance(choices, list | tuple) or not choices:
         raise RowError(f"`choices` must be a list of choices, got {got(choices)}", column=column)
@@ -516,7 +408,7 @@ def _choices(
     for number, choice in enumerate(choices):
         try:
             said = _said_in(choice, number, column=column)
-            answer = judged_turn([said], judged=judged, column=column)
+            answer = answer_of_turn([said], judged=shape.judged, column=column)
         except RowError as error:
             drafts.append(error)
             continue
@@ -575,5 +467,5 @@ def _request_prompt(request: Any) -> tuple[Message, ...]:
         raise RowError(f"request must be an object, got {got(request)}", column="request")
     messages, prompt = request.get("messages"), request.get("prompt")
     if messages is None and isinstance(prompt, str):
-        return (Message(role="user", content=prompt),) if prompt else ()
+        return prompt_of_text(prompt)
     return as_prompt(said_by_all([] if messages is None else messages, column="request"))

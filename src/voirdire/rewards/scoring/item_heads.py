@@ -111,7 +111,6 @@ class _Heads(ItemReader):
         is_simple = (
             shape.name == "response"
             and shape.request is None
-            and not (shape.prompt_is_chat and shape.prompt is not None)
             and "propositions" not in keys  # gold rows name their behavior in another way
             and not any(column in keys for column in self.finder.chat_columns)
         )
