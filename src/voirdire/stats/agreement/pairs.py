@@ -20,12 +20,6 @@ References
 .. [2] J. Cohen, "Weighted Kappa", Psychological Bulletin 70(4), 1968.
 .. [3] K. L. Gwet, "Handbook of Inter-Rater Reliability", 4th edition, 2014, chapters 4 and 5.
 
-What every item contributes to the coefficients of many pairs of raters.
-
-A pair may be two raters, or a rater and the majority of others. On few distinct labels the pairs
-are counted in tables of labels by labels, one look-up an item; otherwise, and in crowds, by lists
-of the labels that occur.
-
 Means of coefficients over pairs of raters, with intervals.
 
 A mean over pairs weights each pair by its number of common items, so that pairs with next to
@@ -52,48 +46,49 @@ from voirdire.stats.agreement.coefficient import AgreementResult, make_interval
 from voirdire.stats.agreement.labels import LabelKeys
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
     from voirdire.stats.agreement.labels import Disagreement, Weights
 
-__all__ = [
-    "COHEN",
-    "GWET",
-    "RAW",
-    "Entries",
-    "ItemSums",
-    "OccurrenceSums",
-    "Occurrences",
-    "PairMeans",
-    "TablePairs",
-    "sum_tables",
-]
+__all__ = ["COHEN", "GWET", "RAW", "ItemSums", "PairMeans", "PairSums", "PairedLabels"]
 
 RAW, COHEN, GWET, _REACH = range(4)
 """Columns of contributions; the last is the relative influence on the disagreement that κ expects
-by chance. Four numbers of a row are copied at once, five are not."""
+by chance."""
 
 _SPARSE = 4
 """Cells of groups by labels per entry from which only those that occur are kept."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Entries:
-    """Labels that pairs of raters gave to common items.
+class PairedLabels:
+    """Labels that pairs of raters gave to common items, all those of each pair.
 
     Attributes
     ----------
+    item : ndarray of int, shape (n_entries,)
+        Number of the item.
     group : ndarray of int, shape (n_entries,)
         Number of the pair.
     first, second : ndarray of int, shape (n_entries,)
         Codes of the labels.
-    weight : ndarray, shape (n_entries,)
-        How many items have these labels; fractions where a label is shared among several.
-    n_groups : int
-        How many pairs there are.
+    raters : ndarray of int, shape (n_pairs, 2)
+        Numbers of the two raters of each pair.
+    weight : ndarray, shape (n_entries,), or None
+        The share of the item, where one of the labels is shared among several.
     """
+
+    item: NDArray[Any]
+    group: NDArray[Any]
+    first: NDArray[Any]
+    second: NDArray[Any]
+    raters: NDArray[np.intp] = field(repr=False)
+    weight: NDArray[np.float64] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Entries:
+    """Pairs of labels that occur, and how many items of each pair of raters have them."""
 
     group: NDArray[Any]
     first: NDArray[Any]
@@ -130,13 +125,13 @@ class _PairFigures:
 
 
 def _estimate_pairs(
-    entries: Entries, disagreement: Disagreement, n_labels: int
+    entries: _Entries, disagreement: Disagreement, n_labels: int
 ) -> tuple[_PairFigures, NDArray[np.float64]]:
     """Compute the coefficients of every pair, and what each entry contributes to them.
 
     Parameters
     ----------
-    entries : Entries
+    entries : _Entries
         The labels of the pairs.
     disagreement : Disagreement
         How far labels disagree, and which categories there are.
@@ -185,7 +180,7 @@ class _Margins:
         return np.bincount(self.group, weights=values, minlength=len(self.n_items)) / self.n_items
 
 
-def _count_margins(entries: Entries, n_labels: int) -> _Margins:
+def _count_margins(entries: _Entries, n_labels: int) -> _Margins:
     keys, at_first, at_second = _find_keys(entries, n_labels)
     n_items = np.bincount(entries.group, weights=entries.weight, minlength=entries.n_groups)
     shares = [
@@ -204,7 +199,7 @@ def _count_margins(entries: Entries, n_labels: int) -> _Margins:
 
 
 def _find_keys(
-    entries: Entries, n_labels: int
+    entries: _Entries, n_labels: int
 ) -> tuple[LabelKeys, NDArray[np.intp], NDArray[np.intp]]:
     """List the labels of each pair, and where in the list those of each entry are."""
     n_entries, n_cells = len(entries.group), entries.n_groups * n_labels
@@ -264,8 +259,6 @@ def _compute_gwet(
 
 # Sums over items ------------------------------------------------------------------------------
 
-_ITEMS_AT_ONCE = 1 << 16
-
 
 @dataclass(frozen=True, kw_only=True)
 class ItemSums:
@@ -276,7 +269,7 @@ class ItemSums:
     figures : _PairFigures
         One row per pair.
     contributions : ndarray, shape (n_items, 4)
-        Sums over the pairs, in the columns of `pair_figures.estimate_pairs`.
+        Sums over the pairs, in the columns that `_estimate_pairs` gives.
     n_pairs, n_defined : ndarray, shape (n_items,)
         Pairs with both labels on the item; those of them whose κ is defined.
     raters : ndarray of int, shape (n_pairs, 2)
@@ -290,123 +283,8 @@ class ItemSums:
     raters: NDArray[np.intp]
 
 
-@dataclass(frozen=True, kw_only=True)
-class TablePairs:
-    """Pairs of columns of codes, 0 where missing and from 1 otherwise.
-
-    Attributes
-    ----------
-    first, second : sequence of ndarray of int, shape (n_items,)
-        The columns of each pair.
-    raters : sequence of tuple of int
-        Numbers of the two raters of each pair.
-    n_labels, n_second : int
-        Codes of the first and of the second columns are at most this.
-    shares : ndarray, shape (n_second, n_labels), or None
-        How each code of a second column is shared among the labels; None where codes are labels.
-    """
-
-    first: Sequence[NDArray[Any]]
-    second: Sequence[NDArray[Any]]
-    raters: Sequence[tuple[int, int]]
-    n_labels: int
-    n_second: int
-    shares: NDArray[np.float64] | None = None
-
-    def cells(self, pair: int, block: slice) -> NDArray[Any]:
-        """Cell of the pair's table in which each item of a block lies."""
-        width = self.n_second + 1
-        kind = np.uint16 if (self.n_labels + 1) * width <= 1 << 16 else np.uint32
-        first, second = self.first[pair][block], self.second[pair][block]
-        cells: NDArray[Any] = first.astype(kind)
-        return cells * kind(width) + second
-
-
-def sum_tables(pairs: TablePairs, disagreement: Disagreement, *, n_items: int) -> ItemSums:
-    """Sum over pairs by tables: memory is O(n_pairs * n_labels * n_second + n_items)."""
-    size = (pairs.n_labels + 1) * (pairs.n_second + 1)
-    counts = np.zeros((len(pairs.first), size))
-    blocks = [slice(k, min(k + _ITEMS_AT_ONCE, n_items)) for k in range(0, n_items, _ITEMS_AT_ONCE)]
-    for block in blocks:
-        for pair in range(len(counts)):
-            cells = pairs.cells(pair, block)
-            counts[pair] += np.bincount(cells, minlength=size)
-    shape = (len(counts), pairs.n_labels + 1, pairs.n_second + 1)
-    figures, tables = _fill_tables(counts.reshape(shape), pairs.shares, disagreement)
-    sums = np.zeros((n_items, tables.shape[-1]))
-    for block in blocks:
-        for pair in range(len(counts)):
-            sums[block] += tables[pair].take(pairs.cells(pair, block), axis=0)
-    everything = _count_present(pairs, np.ones(len(counts), dtype=np.bool_), blocks, n_items)
-    _undefined = np.isnan(figures.values[:, COHEN]) & (figures.n_items > 0)
-    return ItemSums(
-        figures=figures,
-        contributions=sums,
-        n_pairs=everything,
-        n_defined=everything - _count_present(pairs, _undefined, blocks, n_items),
-        raters=np.array(pairs.raters, dtype=np.intp).reshape(-1, 2),
-    )
-
-
-def _fill_tables(
-    counts: NDArray[np.float64], shares: NDArray[np.float64] | None, disagreement: Disagreement
-) -> tuple[_PairFigures, NDArray[np.float64]]:
-    """Compute figures from counts of shape (n_pairs, 1 + n_labels, 1 + n_second), and tables."""
-    n_pairs, n_labels = counts.shape[0], counts.shape[1] - 1
-    pair, first, code = np.nonzero(counts[:, 1:, 1:])
-    weight = counts[pair, first + 1, code + 1]
-    cell = (pair * counts.shape[1] + first + 1) * counts.shape[2] + code + 1
-    share, second = np.ones(len(pair)), code
-    if shares is not None:
-        row, second = np.nonzero(shares[code])
-        pair, first, weight, cell, share = pair[row], first[row], weight[row], cell[row], share[row]
-        share = shares[code[row], second]
-    entries = Entries(
-        group=pair, first=first, second=second, weight=weight * share, n_groups=n_pairs
-    )
-    figures, contributions = _estimate_pairs(entries, disagreement, n_labels)
-    tables = np.empty((counts.size, contributions.shape[1]))
-    for column, values in enumerate(contributions.T):
-        tables[:, column] = np.bincount(cell, weights=share * values, minlength=counts.size)
-    shape = (n_pairs, counts.shape[1] * counts.shape[2], contributions.shape[1])
-    return figures, tables.reshape(shape)
-
-
-def _count_present(
-    pairs: TablePairs, wanted: NDArray[np.bool_], blocks: list[slice], n_items: int
-) -> NDArray[np.float64]:
-    """How many of the wanted pairs have both labels on each item."""
-    result = np.zeros(n_items)
-    numbers = np.flatnonzero(wanted).tolist()
-    for block in blocks if numbers else []:
-        count = np.zeros(block.stop - block.start, dtype=np.int32)
-        for pair in numbers:
-            count += (pairs.first[pair][block] > 0) & (pairs.second[pair][block] > 0)
-        result[block] = count
-    return result
-
-
-@dataclass(frozen=True, kw_only=True)
-class Occurrences:
-    """Labels of some pairs as lists, complete for each pair.
-
-    Attributes
-    ----------
-    item : ndarray of int, shape (n_entries,)
-        Number of the item.
-    entries : Entries
-        The labels.
-    raters : ndarray of int, shape (n_groups, 2)
-        Numbers of the two raters of each pair.
-    """
-
-    item: NDArray[Any]
-    entries: Entries
-    raters: NDArray[np.intp] = field(repr=False)
-
-
-class OccurrenceSums:
-    """Sums over pairs that arrive as lists: memory is O(n_items) and that of one chunk.
+class PairSums:
+    """Sums over pairs that arrive in chunks: memory is O(n_items) and that of one chunk.
 
     Parameters
     ----------
@@ -419,32 +297,52 @@ class OccurrenceSums:
     def __init__(self, disagreement: Disagreement, *, n_labels: int, n_items: int) -> None:
         self._disagreement = disagreement
         self._n_labels = n_labels
-        self._sums = np.zeros((n_items, 4))
-        self._n_pairs, self._n_defined = np.zeros(n_items), np.zeros(n_items)
+        self._sums = np.zeros((6, n_items))
         self._figures: list[_PairFigures] = []
         self._raters = [np.zeros((0, 2), dtype=np.intp)]
 
-    def add(self, chunk: Occurrences) -> None:
+    def add(self, chunk: PairedLabels) -> None:
         """Add pairs that have not been added before."""
-        weight, n_items = chunk.entries.weight, len(self._n_pairs)
-        figures, contributions = _estimate_pairs(chunk.entries, self._disagreement, self._n_labels)
-        for column in range(contributions.shape[1]):
-            self._sums[:, column] += np.bincount(
-                chunk.item, weights=contributions[:, column] * weight, minlength=n_items
+        entries, place = self._count(chunk)
+        figures, contributions = _estimate_pairs(entries, self._disagreement, self._n_labels)
+        known = ~np.isnan(figures.values[:, COHEN])[entries.group]
+        share = 1.0 if chunk.weight is None else chunk.weight
+        for row, values in enumerate((*contributions.T, np.ones(len(known)), known)):
+            self._sums[row] += np.bincount(
+                chunk.item, weights=values[place] * share, minlength=self._sums.shape[1]
             )
-        self._n_pairs += np.bincount(chunk.item, weights=weight, minlength=n_items)
-        known = weight * ~np.isnan(figures.values[:, COHEN])[chunk.entries.group]
-        self._n_defined += np.bincount(chunk.item, weights=known, minlength=n_items)
         self._figures.append(figures)
         self._raters.append(chunk.raters)
+
+    def _count(self, chunk: PairedLabels) -> tuple[_Entries, NDArray[Any]]:
+        """Count equal pairs of labels of a pair of raters; say which each entry is."""
+        n, n_groups = self._n_labels, len(chunk.raters)
+        key = (chunk.group.astype(np.int64) * n + chunk.first) * n + chunk.second
+        if n_groups * n * n <= _SPARSE * len(key):
+            weight = np.bincount(key, weights=chunk.weight, minlength=n_groups * n * n)
+            cells = np.flatnonzero(weight)
+            place = np.empty(len(weight), dtype=np.intp)
+            place[cells] = np.arange(len(cells))
+            weight, place = weight[cells], place[key]
+        else:
+            cells, place = np.unique(key, return_inverse=True)
+            weight = np.bincount(place, weights=chunk.weight, minlength=len(cells))
+        entries = _Entries(
+            group=cells // max(n * n, 1),
+            first=cells // max(n, 1) % max(n, 1),
+            second=cells % max(n, 1),
+            weight=weight.astype(np.float64, copy=False),
+            n_groups=n_groups,
+        )
+        return entries, place
 
     def finish(self) -> ItemSums:
         """Give what has been summed."""
         return ItemSums(
             figures=_PairFigures.joined(self._figures),
-            contributions=self._sums,
-            n_pairs=self._n_pairs,
-            n_defined=self._n_defined,
+            contributions=self._sums[:4].T,
+            n_pairs=self._sums[4],
+            n_defined=self._sums[5],
             raters=np.concatenate(self._raters),
         )
 

@@ -14,12 +14,9 @@ from voirdire.stats.agreement.coefficient import check_units
 from voirdire.stats.agreement.labels import Weights, code_labels
 from voirdire.stats.agreement.pairs import (
     COHEN,
-    Entries,
-    Occurrences,
-    OccurrenceSums,
+    PairedLabels,
     PairMeans,
-    TablePairs,
-    sum_tables,
+    PairSums,
 )
 from voirdire.stats.slots import pack_slots
 
@@ -33,17 +30,15 @@ if TYPE_CHECKING:
     from voirdire.stats.agreement.pairs import ItemSums
     from voirdire.stats.label_sets import LabelSets
 
-__all__ = ["MAX_CELLS", "RaterPairs", "cohen_kappa"]
-
-_MAX_TABLE_LABELS = 63
-MAX_CELLS = 1 << 21
-"""Cells of all tables together: 64 MiB of contributions."""
+__all__ = ["RaterPairs", "cohen_kappa"]
 
 _MAX_COMPARISONS = 2_000_000_000
-"""Items times pairs that are counted in tables: about ten seconds."""
+"""Items times pairs on few labels: some ten seconds."""
+
+_FEW_LABELS = 63
 
 _MAX_LISTED = 100_000_000
-"""Items times pairs that are listed: about ten seconds."""
+"""Items times pairs in a crowd, or on many labels: about ten seconds."""
 
 _MAX_SETS = 2_048
 _MAX_PAIRS_OF_MANY_SETS = 20
@@ -77,12 +72,6 @@ class RaterPairs:
         return int(self.labels.codes.shape[1])
 
     @cached_property
-    def shifted(self) -> NDArray[Any]:
-        """Codes from 1, 0 where missing."""
-        codes = self.labels.codes
-        return (codes + codes.dtype.type(1)).astype(np.min_scalar_type(self.labels.n_labels))
-
-    @cached_property
     def slots(self) -> NDArray[np.intp] | None:
         """Annotators of each item in a crowd, shape (n_items, n_slots); None otherwise."""
         slots = pack_slots(self.humans >= 0)
@@ -102,7 +91,7 @@ class RaterPairs:
             return self.of_columns([(a, b) for a in raters for b in raters if a < b], disagreement)
         n_labels = np.count_nonzero(self.humans >= 0, axis=0)
         too_many = self._refuse(int((n_labels * (n_labels - 1) // 2).sum()), self.n_humans)
-        return too_many or self._sum_lists(self._crowd_pairs(self.slots), disagreement)
+        return too_many or self._sum(self._crowd_pairs(self.slots), disagreement)
 
     def with_judge(self, judge: int, disagreement: Disagreement) -> ItemSums | str:
         """Compare a judge, given by its number among all raters, with every annotator."""
@@ -111,29 +100,18 @@ class RaterPairs:
             return self.of_columns(pairs, disagreement)
         n_labels = np.count_nonzero(self.humans >= 0)
         too_many = self._refuse(int(n_labels), self.n_humans)
-        return too_many or self._sum_lists(self._crowd_beside(judge), disagreement)
+        return too_many or self._sum(self._crowd_beside(judge), disagreement)
 
     def of_columns(
         self, pairs: Sequence[tuple[int, int]], disagreement: Disagreement
     ) -> ItemSums | str:
         """Compare raters given by their numbers; or say why this would take too long."""
-        n_labels, work = self.labels.n_labels, len(pairs) * self.n_items
-        in_tables = (
-            n_labels <= _MAX_TABLE_LABELS
-            and len(pairs) * (n_labels + 1) ** 2 <= MAX_CELLS
-            and work <= _MAX_COMPARISONS
-        )
-        if not in_tables:
+        work = len(pairs) * self.n_items
+        if self.labels.n_labels > _FEW_LABELS or work > _MAX_COMPARISONS:
             too_many = self._refuse(work, len(pairs))
-            return too_many or self._sum_lists(self._columns(pairs), disagreement)
-        table_pairs = TablePairs(
-            first=[self.shifted[first] for first, _ in pairs],
-            second=[self.shifted[second] for _, second in pairs],
-            raters=pairs,
-            n_labels=n_labels,
-            n_second=n_labels,
-        )
-        return sum_tables(table_pairs, disagreement, n_items=self.n_items)
+            if too_many:
+                return too_many
+        return self._sum(self._columns(pairs), disagreement)
 
     def label_chunks(self) -> Iterator[tuple[range, NDArray[np.intp], NDArray[np.intp]]]:
         """Give the annotators' labels in chunks of whole annotators: who, rater, item."""
@@ -156,29 +134,27 @@ class RaterPairs:
             return f"{self.labels.n_labels:,} distinct label sets are too many for every pair"
         return None
 
-    def _sum_lists(self, chunks: Iterator[Occurrences], disagreement: Disagreement) -> ItemSums:
-        sums = OccurrenceSums(disagreement, n_labels=self.labels.n_labels, n_items=self.n_items)
+    def _sum(self, chunks: Iterator[PairedLabels], disagreement: Disagreement) -> ItemSums:
+        sums = PairSums(disagreement, n_labels=self.labels.n_labels, n_items=self.n_items)
         for chunk in chunks:
             sums.add(chunk)
         return sums.finish()
 
-    def _columns(self, pairs: Sequence[tuple[int, int]]) -> Iterator[Occurrences]:
-        codes = self.labels.codes
-        for pair in pairs:
-            item = np.flatnonzero((codes[pair[0]] >= 0) & (codes[pair[1]] >= 0))
-            yield Occurrences(
+    def _columns(self, pairs: Sequence[tuple[int, int]]) -> Iterator[PairedLabels]:
+        step = max(1, _LISTED_AT_ONCE // max(self.n_items, 1))
+        for start in range(0, len(pairs), step):
+            raters = np.array(pairs[start : start + step])
+            first, second = (self.labels.codes[column] for column in raters.T)
+            group, item = np.nonzero((first >= 0) & (second >= 0))
+            yield PairedLabels(
                 item=item,
-                entries=Entries(
-                    group=np.zeros(len(item), dtype=np.intp),
-                    first=codes[pair[0]][item],
-                    second=codes[pair[1]][item],
-                    weight=np.ones(len(item)),
-                    n_groups=1,
-                ),
-                raters=np.array([pair]),
+                group=group,
+                first=first[group, item],
+                second=second[group, item],
+                raters=raters,
             )
 
-    def _crowd_pairs(self, slots: NDArray[np.intp]) -> Iterator[Occurrences]:
+    def _crowd_pairs(self, slots: NDArray[np.intp]) -> Iterator[PairedLabels]:
         slot_codes = self.slot_codes
         for _, raters, items in self.label_chunks():
             others = slots[items]
@@ -186,32 +162,24 @@ class RaterPairs:
             keys = raters[row] * self.n_humans + others[row, slot]
             distinct, group = np.unique(keys, return_inverse=True)
             item = items[row]
-            yield Occurrences(
+            yield PairedLabels(
                 item=item,
-                entries=Entries(
-                    group=group,
-                    first=self.humans[raters[row], item],
-                    second=slot_codes[item, slot],
-                    weight=np.ones(len(item)),
-                    n_groups=len(distinct),
-                ),
+                group=group,
+                first=self.humans[raters[row], item],
+                second=slot_codes[item, slot],
                 raters=np.stack([distinct // self.n_humans, distinct % self.n_humans], axis=1),
             )
 
-    def _crowd_beside(self, judge: int) -> Iterator[Occurrences]:
+    def _crowd_beside(self, judge: int) -> Iterator[PairedLabels]:
         own = self.labels.codes[judge]
         for who, raters, items in self.label_chunks():
             known = own[items] >= 0
             rater, item = raters[known], items[known]
-            yield Occurrences(
+            yield PairedLabels(
                 item=item,
-                entries=Entries(
-                    group=rater - who.start,
-                    first=own[item],
-                    second=self.humans[rater, item],
-                    weight=np.ones(len(item)),
-                    n_groups=len(who),
-                ),
+                group=rater - who.start,
+                first=own[item],
+                second=self.humans[rater, item],
                 raters=np.stack([np.full(len(who), judge), np.array(who)], axis=1),
             )
 
