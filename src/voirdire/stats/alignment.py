@@ -24,7 +24,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from voirdire.errors import InputError
-from voirdire.stats.label_distance import unit_of
 from voirdire.stats.label_sets import intersection_and_union
 
 if TYPE_CHECKING:
@@ -41,6 +40,7 @@ __all__ = [
     "VectorizedScore",
     "character_cosine",
     "make_scorer",
+    "unit_of",
 ]
 
 
@@ -347,3 +347,13 @@ def _as_label_array(values: Sequence[Any]) -> NDArray[Any]:
 def _ratio(part: NDArray[Any], whole: NDArray[Any], *, where_empty: float) -> NDArray[np.float64]:
     result = np.full(np.broadcast(part, whole).shape, where_empty)
     return np.divide(part, whole, out=result, where=whole > 0)
+
+
+_EXTREME_EXPONENT = 200
+"""Squares of labels with exponents below it neither overflow nor vanish."""
+
+
+def unit_of(scale: float) -> float:
+    """Return a power of two by which labels of extreme size can be divided before squaring."""
+    exponent = int(np.frexp(scale)[1])
+    return 1.0 if abs(exponent) < _EXTREME_EXPONENT else float(np.ldexp(1.0, exponent))

@@ -30,11 +30,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from voirdire._types import AlignmentName, Outcome
-    from voirdire.stats.agreement.krippendorff import KrippendorffResult
+    from voirdire.stats.agreement.krippendorff import KrippendorffResult, Level
     from voirdire.stats.alignment import VectorizedScore
     from voirdire.stats.comparison import Comparison, Control, PairedGain, Raters
     from voirdire.stats.figures import TestSettings
-    from voirdire.stats.label_distance import Level
     from voirdire.stats.outcome_sums import OutcomeSums
     from voirdire.stats.preparation import Prepared
 

@@ -18,24 +18,34 @@ References
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
 from voirdire._validation import check_choice, check_fraction
 from voirdire.errors import DegenerateDataWarning, InputError
-from voirdire.stats.agreement.coefficient import check_units, make_interval
-from voirdire.stats.label_distance import CodedMetric, Level, make_metric
-from voirdire.stats.label_sets import LabelSets
-from voirdire.stats.slots import pack_slots
+from voirdire.stats.agreement.coefficient import check_units
+from voirdire.stats.agreement.labels import RatioDisagreement, code_labels
+from voirdire.stats.agreement.many_raters import ItemAgreement
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+    from voirdire.stats.agreement.labels import CodedLabels, Disagreement, Weights
+    from voirdire.stats.label_sets import LabelSets
+
 __all__ = ["KrippendorffResult", "Level", "krippendorff_alpha"]
 
-_ITEMS_AT_ONCE = 16_384
+Level: TypeAlias = Literal["nominal", "ordinal", "interval", "ratio", "sets"]
+
+_WEIGHTS: dict[Level, Weights | None] = {
+    "nominal": None,
+    "ordinal": "quadratic",
+    "interval": "quadratic",
+    "ratio": "quadratic",
+    "sets": "jaccard",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -150,45 +160,33 @@ def measure_agreement(
     """Do what `krippendorff_alpha` does, but leave it to the caller to warn."""
     check_choice("level", level, Level)
     check_fraction("confidence_level", confidence_level)
-    matrix = _check_labels(labels, level, label_sets)
-    units = check_units(clusters, len(matrix))
-    paired = _paired_items(matrix, level)
-    if not paired.all():
-        matrix, units = matrix[paired], None if units is None else units[paired]
-    observed, expected, reason = _disagreements(matrix, level, label_sets)
-    n_clusters = len(matrix) if units is None else len(np.unique(units))
-    alpha, low, high = _interval(observed, expected, units, confidence_level, reason)
-    if reason is None and n_clusters < 2:
-        reason = "an interval needs at least two items, or two clusters"
+    sets = label_sets if level == "sets" else None
+    if level == "sets" and sets is None:
+        msg = "`label_sets` must be given for 'sets', got None."
+        raise InputError(msg)
+    matrix = _check_numbers(labels, level)
+    coded = code_labels(matrix, weights=_WEIGHTS[level], label_sets=sets)
+    units = check_units(clusters, coded.codes.shape[1])
+    items = ItemAgreement.of(
+        coded, _disagreement(coded, level), units=units, confidence_level=confidence_level
+    )
+    found = items.krippendorff_alpha()
     return KrippendorffResult(
-        alpha=alpha,
-        low=low,
-        high=high,
+        alpha=found.estimate,
+        low=found.low,
+        high=found.high,
         confidence_level=confidence_level,
         level=level,
-        n_items=len(matrix),
-        n_labels=int(expected.n_labels.sum()),
-        n_clusters=n_clusters,
-        reason=reason,
+        n_items=found.n_items,
+        n_labels=int(items.n_labels[items.n_labels >= 2].sum()),
+        n_clusters=found.n_clusters,
+        reason=found.reason,
     )
 
 
-def _check_labels(
-    labels: ArrayLike, level: Level, label_sets: ArrayLike | LabelSets | None
-) -> NDArray[Any]:
+def _check_numbers(labels: ArrayLike, level: Level) -> NDArray[Any]:
     matrix = np.asarray(labels)
-    if matrix.ndim != 2:
-        msg = f"`labels` must have the shape (n_items, n_raters), got {matrix.shape}."
-        raise InputError(msg)
-    coded = level in ("nominal", "sets")
-    if coded and not np.issubdtype(matrix.dtype, np.integer):
-        msg = f"`labels` must be integer codes for {level!r}, got {matrix.dtype}. Missing is -1."
-        raise InputError(msg)
-    if level == "sets" and label_sets is None:
-        msg = "`label_sets` must be given for 'sets', got None."
-        raise InputError(msg)
-    if coded:
-        _check_codes(matrix, label_sets if level == "sets" else None)
+    if level in ("nominal", "sets") or matrix.ndim != 2:
         return matrix
     numbers = matrix.astype(np.float64, copy=False)
     if np.isinf(numbers).any() or (level == "ratio" and (numbers < 0).any()):
@@ -198,110 +196,14 @@ def _check_labels(
     return numbers
 
 
-def _check_codes(matrix: NDArray[Any], label_sets: ArrayLike | LabelSets | None) -> None:
-    low, high = (int(matrix.min()), int(matrix.max())) if matrix.size else (0, 0)
-    if low < -1:
-        msg = f"`labels` must be codes from 0, -1 where missing, got {low}."
-        raise InputError(msg)
-    if label_sets is not None:
-        n_sets = len(label_sets if isinstance(label_sets, LabelSets) else np.asarray(label_sets))
-        if high >= n_sets:
-            msg = f"`label_sets` must hold a set for every code, got {n_sets} for code {high}."
-            raise InputError(msg)
-
-
-def _present(matrix: NDArray[Any], level: Level) -> NDArray[np.bool_]:
-    return matrix >= 0 if level in ("nominal", "sets") else ~np.isnan(matrix)
-
-
-def _paired_items(matrix: NDArray[Any], level: Level) -> NDArray[np.bool_]:
-    counts = np.zeros(len(matrix), dtype=np.int32)
-    for column in matrix.T:
-        counts += _present(column, level)
-    return counts >= 2
-
-
-def _disagreements(
-    matrix: NDArray[Any], level: Level, label_sets: ArrayLike | LabelSets | None
-) -> tuple[NDArray[np.float64], _Expected, str | None]:
-    """Each item's share of n·D_o, the expected disagreement, and why α is undefined if it is."""
-    metric = make_metric(matrix, level, label_sets)
-    observed, per_item = np.zeros(len(matrix)), np.zeros(len(matrix))
-    n_labels = np.zeros(len(matrix), dtype=np.int64)
-    for start in range(0, len(matrix), _ITEMS_AT_ONCE):
-        block = slice(start, start + _ITEMS_AT_ONCE)
-        labels, present = matrix[block], _present(matrix[block], level)
-        slots = pack_slots(present.T)
-        if slots is not None:
-            labels = np.take_along_axis(labels, slots.T, axis=1)
-            present = _present(labels, level)
-        values = metric.encode(labels, present)
-        n_labels[block] = np.count_nonzero(present, axis=1)
-        observed[block] = _pair_sums(metric, values, present) / np.maximum(n_labels[block] - 1, 1)
-        per_item[block] = (metric.spread(values) * present).sum(axis=1)
-    expected = _Expected(per_item=per_item, n_labels=n_labels)
-    if not n_labels.any():
-        return observed, expected, "no item has two labels"
-    if metric.n_distinct < 2 or expected.total <= 0:
-        return observed, expected, "all labels are equal"
-    return observed, expected, None
-
-
-def _pair_sums(
-    metric: CodedMetric, values: NDArray[Any], present: NDArray[np.bool_]
-) -> NDArray[np.float64]:
-    """Distances over all ordered pairs of labels of each item."""
-    total = np.zeros(len(values))
-    for a in range(values.shape[1]):
-        for b in range(a + 1, values.shape[1]):
-            both = present[:, a] & present[:, b]
-            total += 2 * metric.distance(values[:, a], values[:, b]) * both
-    return total
-
-
-@dataclass(frozen=True)
-class _Expected:
-    """Sums behind D_e: per item, the distances of its labels to all labels."""
-
-    per_item: NDArray[np.float64]
-    n_labels: NDArray[np.int64]
-
-    @property
-    def total(self) -> float:
-        return float(self.per_item.sum())
-
-
-def _interval(
-    observed: NDArray[np.float64],
-    expected: _Expected,
-    units: NDArray[Any] | None,
-    confidence_level: float,
-    reason: str | None,
-) -> tuple[float, float, float]:
-    if reason is not None:
-        return (float("nan"),) * 3
-    n_labels = float(expected.n_labels.sum())
-    ratio = float(observed.sum() / expected.total) * (n_labels - 1)
-    n_clusters = len(observed) if units is None else len(np.unique(units))
-    if n_clusters < 2:
-        return 1 - ratio, float("nan"), float("nan")
-    if ratio == 0:
-        return 1.0, 1.0, 1.0
-    # d log D_e: D_e is quadratic in the items, hence the 2, over n (n - 1).
-    reach = (
-        2 * expected.per_item / expected.total
-        - expected.n_labels / n_labels
-        - expected.n_labels / (n_labels - 1)
-    )
-    # d log D_o: D_o is linear in the items, over n; and d α = -(1 - α) (d log D_o - d log D_e).
-    linear = observed / observed.sum() - expected.n_labels / n_labels
-    interval = make_interval(
-        1 - ratio,
-        ratio * (reach - linear),
-        reach=reach,
-        compared=expected.n_labels > 0,
-        units=None if units is None else np.unique(units, return_inverse=True)[1],
-        confidence_level=confidence_level,
-        least=-1.0,
-    )
-    return 1 - ratio, interval.low, interval.high
+def _disagreement(coded: CodedLabels, level: Level) -> Disagreement:
+    everything = slice(None)
+    if level == "ratio":
+        return RatioDisagreement(np.arange(coded.n_labels), coded.values)
+    if level != "ordinal":
+        return coded.disagreement(everything)
+    present = coded.codes >= 0
+    present &= np.count_nonzero(present, axis=0) >= 2
+    counts = np.bincount(coded.codes[present], minlength=coded.n_labels)
+    midranks = np.cumsum(counts) - counts / 2
+    return replace(coded, values=midranks).disagreement(everything)

@@ -14,13 +14,20 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 
 from voirdire.errors import InputError
-from voirdire.stats.label_distance import PairMetric, unit_of
+from voirdire.stats.alignment import unit_of
 from voirdire.stats.label_sets import LabelSets, intersection_and_union
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["CodedLabels", "Disagreement", "LabelKeys", "Weights", "code_labels"]
+__all__ = [
+    "CodedLabels",
+    "Disagreement",
+    "LabelKeys",
+    "RatioDisagreement",
+    "Weights",
+    "code_labels",
+]
 
 Weights: TypeAlias = Literal["linear", "quadratic", "jaccard"]
 """How unequal labels agree in part; None stands for not at all."""
@@ -29,6 +36,7 @@ _MAX_TABLE = 2_048
 """Distinct label sets up to which all their distances are kept: 32 MiB."""
 
 _CELLS_AT_ONCE = 1 << 22
+_ROWS_AT_ONCE = 512
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,6 +145,41 @@ class _Linear(_Quadratic):
         return values * (2 * mass - all_mass[keys.group]) + all_moment[keys.group] - 2 * moment
 
 
+class RatioDisagreement(Disagreement):
+    """Numbers from 0, by the square of their difference over their sum.
+
+    Parameters
+    ----------
+    categories : ndarray of int, shape (n_categories,)
+        Codes of the categories.
+    values : ndarray, shape (n_labels,)
+        The number that each code stands for.
+    """
+
+    def __init__(self, categories: NDArray[np.intp], values: NDArray[np.float64]) -> None:
+        super().__init__(categories)
+        self._values = values
+
+    def between(self, first: NDArray[Any], second: NDArray[Any]) -> NDArray[Any]:
+        """Disagreement of labels, pair by pair."""
+        return self._apart(self._values[first], self._values[second])
+
+    def mean_to(self, keys: LabelKeys, share: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Mean disagreement of each label with all of one group."""
+        values = self._values[keys.label]
+        return np.concatenate(
+            [
+                self._apart(values[start : start + _ROWS_AT_ONCE, np.newaxis], values) @ share
+                for start in range(0, max(len(values), 1), _ROWS_AT_ONCE)
+            ]
+        )
+
+    @staticmethod
+    def _apart(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.float64]:
+        total = first + second
+        return np.divide(first - second, total, out=np.zeros(total.shape), where=total > 0) ** 2
+
+
 class _SetDisagreement(Disagreement):
     """Label sets, by their Jaccard distance.
 
@@ -177,7 +220,7 @@ class _SetDisagreement(Disagreement):
             shares = np.zeros((min(step, keys.n_groups - start), n_labels))
             shares[place] = share[low:high]
             if self._table is None:
-                result[low:high] = PairMetric(shares[0], self._words, sets=True).spread(place[1])
+                result[low:high] = _mean_distance(self._words, shares[0])[place[1]]
             else:
                 result[low:high] = (shares @ self._table)[place]
         return result
@@ -190,6 +233,28 @@ def _measure_distances(words: NDArray[Any]) -> NDArray[np.float64] | None:
         return None
     rows = [_jaccard(row, words) for row in words]
     return np.array(rows, dtype=np.float64).reshape(n_sets, n_sets)
+
+
+def _mean_distance(words: NDArray[Any], share: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Mean Jaccard distance of every set to all, given their shares, without their square."""
+    blocks = [slice(k, k + _ROWS_AT_ONCE) for k in range(0, len(words), _ROWS_AT_ONCE)]
+    if words.shape[1] == 1:
+        near = [_jaccard(words[block, np.newaxis], words) @ share for block in blocks]
+        return np.concatenate(near)
+    # over a large universe most sets share nothing: only those that do are multiplied out
+    from scipy import sparse
+
+    as_bytes = np.ascontiguousarray(words).view(np.uint8)
+    rows = [np.unpackbits(as_bytes[block], axis=1).astype(float) for block in blocks]
+    member = sparse.vstack([sparse.csr_array(row) for row in rows], format="csr")
+    size = np.bitwise_count(words).sum(axis=1, dtype=np.int64)
+    same = np.where(size == 0, share[size == 0].sum(), 0.0)
+    for block in blocks:
+        both = (member[block] @ member.T).tocoo()
+        row = both.row + block.start
+        jaccard = both.data / (size[row] + size[both.col] - both.data)
+        same += np.bincount(row, jaccard * share[both.col], minlength=len(size))
+    return np.asarray(share.sum() - same)
 
 
 def _jaccard(first: NDArray[Any], second: NDArray[Any]) -> NDArray[np.float64]:

@@ -137,6 +137,30 @@ class ItemAgreement:
         influence = ratio * reach - self._observed_influence() / expected
         return self._result("gwet_ac", 1 - ratio, influence, reach=reach)
 
+    def krippendorff_alpha(self) -> AgreementResult:
+        """Measure agreement beyond chance, as Krippendorff does: of the items with two labels."""
+        n_labels = np.where(self._paired, self.n_labels, 0)
+        counts = np.zeros(len(self.share) + 1)
+        for column in self.codes:
+            counts += np.bincount(column.astype(np.intp) + 1, self._paired, len(counts))
+        counts, n = counts[1:], float(n_labels.sum())
+        used = np.flatnonzero(counts)
+        keys = LabelKeys(group=np.zeros(len(used), dtype=np.intp), label=used, n_groups=1)
+        to_all = np.zeros(len(counts))
+        to_all[used] = self.disagreement.mean_to(keys, counts[used] / max(n, 1)) * n
+        expected = float(counts @ to_all)
+        if len(used) < 2 or expected <= 0:
+            return self._undefined("krippendorff_alpha", "all labels are equal")
+        observed = self.apart * n_labels
+        total = float(observed.sum())
+        ratio = total / expected * (n - 1)
+        # d log D_e: D_e is quadratic in the items, hence the 2, over n (n - 1).
+        reach = 2 * self._sum_labels(to_all) * self._paired / expected
+        reach -= n_labels / n + n_labels / (n - 1)
+        # d log D_o: D_o is linear in the items, over n; and d α = -(1 - α) (d log D_o - d log D_e).
+        linear = observed / (total or 1.0) - n_labels / n
+        return self._result("krippendorff_alpha", 1 - ratio, ratio * (reach - linear), reach=reach)
+
     @property
     def _paired(self) -> NDArray[np.bool_]:
         return self.n_labels >= 2
@@ -153,12 +177,15 @@ class ItemAgreement:
 
     def _share_influence(self, by_label: NDArray[np.float64]) -> NDArray[np.float64]:
         """Influence of each item on the mean over all labels of a figure of each label."""
-        table = np.append(by_label, 0.0)
-        mean = sum((table[column] for column in self.codes), start=np.zeros(len(self.n_labels)))
-        mean /= np.maximum(self.n_labels, 1)
+        mean = self._sum_labels(by_label) / np.maximum(self.n_labels, 1)
         labelled = self.n_labels > 0
         centred = np.where(labelled, mean - self.share @ by_label, 0)
         return centred / max(np.count_nonzero(labelled), 1)
+
+    def _sum_labels(self, by_label: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Sum a figure of each label over the labels of each item."""
+        table = np.append(by_label, 0.0)
+        return sum((table[column] for column in self.codes), start=np.zeros(len(self.n_labels)))
 
     def _undefined(self, coefficient: str, reason: str) -> AgreementResult:
         nothing = np.zeros(len(self.n_labels))

@@ -23,7 +23,6 @@ import numpy as np
 from voirdire._validation import check_choice, check_fraction
 from voirdire.errors import InputError
 from voirdire.stats.agreement.coefficient import AgreementResult, check_units, make_interval
-from voirdire.stats.agreement.krippendorff import measure_agreement
 from voirdire.stats.agreement.labels import code_labels
 from voirdire.stats.agreement.many_raters import ItemAgreement
 from voirdire.stats.agreement.pairs import (
@@ -35,15 +34,15 @@ from voirdire.stats.agreement.pairs import (
     PairSums,
 )
 from voirdire.stats.agreement.two_raters import RaterPairs
-from voirdire.stats.label_sets import LabelSets
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
-    from voirdire.stats.agreement.labels import CodedLabels, Disagreement, Weights
+    from voirdire.stats.agreement.labels import Disagreement, Weights
     from voirdire.stats.agreement.pairs import ItemSums
+    from voirdire.stats.label_sets import LabelSets
 
 __all__ = [
     "AgreementMatrix",
@@ -389,32 +388,8 @@ class _Measuring:
             items.raw_agreement(),
             ceiling[1],
             items.fleiss_kappa(),
-            self._alpha(labels, items.n_raters),
+            items.krippendorff_alpha(),
             items.gwet_ac(),
-        )
-
-    def _alpha(self, labels: CodedLabels, n_raters: int) -> AgreementResult:
-        sets = None
-        if self.level == "sets":
-            sets = LabelSets(words=labels.values, n_labels=labels.values.itemsize * 8)
-        result = measure_agreement(
-            labels.numbers if self.level == "interval" else labels.codes.T,
-            level=self.level,
-            label_sets=sets,
-            clusters=self.means.units,
-            confidence_level=self.means.confidence_level,
-        )
-        return AgreementResult(
-            coefficient="krippendorff_alpha",
-            weights=labels.weights,
-            estimate=result.alpha,
-            low=result.low,
-            high=result.high,
-            confidence_level=result.confidence_level,
-            n_items=result.n_items,
-            n_raters=n_raters,
-            n_clusters=result.n_clusters,
-            reason=result.reason,
         )
 
     def _matrix(
