@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
     from voirdire.stats.agreement.labels import Weights
 
-__all__ = ["AgreementResult", "check_units", "make_interval"]
+__all__ = ["AgreementResult", "check_units", "make_interval", "make_result", "undefined"]
 
 _NO_SPREAD = 1e-12
 """Standard errors below it are rounding: every unit says the same."""
@@ -238,3 +238,61 @@ class AgreementResult:
             what = name if math.isnan(self.estimate) else f"the interval of {name}"
             msg = f"{what} is undefined: {self.reason}."
             warnings.warn(msg, DegenerateDataWarning, stacklevel=3)
+
+
+def make_result(
+    coefficient: str,
+    estimate: float,
+    influence: NDArray[np.float64],
+    *,
+    compared: NDArray[np.bool_],
+    units: NDArray[np.intp] | None,
+    confidence_level: float,
+    n_raters: int,
+    weights: Weights | None = None,
+    reach: NDArray[np.float64] | None = None,
+    least: float = -1.0,
+    n_items: int | None = None,
+    reason: str | None = None,
+) -> AgreementResult:
+    """Make a coefficient with its interval; see `make_interval`, and AgreementResult."""
+    interval = make_interval(
+        estimate,
+        influence,
+        reach=reach,
+        compared=compared,
+        units=units,
+        confidence_level=confidence_level,
+        least=least,
+    )
+    if reason is None and interval.n_units < 2:
+        reason = "an interval needs at least two items, or two clusters"
+    return AgreementResult(
+        coefficient=coefficient,
+        weights=weights,
+        estimate=float(estimate),
+        low=interval.low,
+        high=interval.high,
+        confidence_level=confidence_level,
+        n_items=int(np.count_nonzero(compared)) if n_items is None else n_items,
+        n_raters=n_raters,
+        n_clusters=interval.n_units,
+        reason=reason,
+    )
+
+
+def undefined(
+    coefficient: str, weights: Weights | None, confidence_level: float, reason: str
+) -> AgreementResult:
+    """Give a coefficient that nothing can be said of."""
+    return make_result(
+        coefficient,
+        math.nan,
+        np.zeros(0),
+        compared=np.zeros(0, dtype=np.bool_),
+        units=None,
+        confidence_level=confidence_level,
+        n_raters=0,
+        weights=weights,
+        reason=reason,
+    )

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from voirdire._validation import check_choice, check_fraction
-from voirdire.stats.agreement.coefficient import AgreementResult, check_units, make_interval
+from voirdire.stats.agreement.coefficient import AgreementResult, check_units, make_result
 from voirdire.stats.agreement.labels import LabelKeys, Weights, code_labels
 from voirdire.stats.slots import pack_slots
 
@@ -201,30 +201,18 @@ class ItemAgreement:
         least: float = -1.0,
         reason: str | None = None,
     ) -> AgreementResult:
-        interval = make_interval(
+        return make_result(
+            coefficient,
             estimate,
             influence,
             reach=reach,
             compared=self._paired,
             units=self.units,
             confidence_level=self.confidence_level,
-            least=least,
-        )
-        if not self._paired.any():
-            reason = "no item has two labels"
-        elif reason is None and interval.n_units < 2:
-            reason = "an interval needs at least two items, or two clusters"
-        return AgreementResult(
-            coefficient=coefficient,
             weights=self.disagreement.name,
-            estimate=float(estimate),
-            low=interval.low,
-            high=interval.high,
-            confidence_level=self.confidence_level,
-            n_items=int(np.count_nonzero(self._paired)),
+            least=least,
             n_raters=self.n_raters,
-            n_clusters=interval.n_units,
-            reason=reason,
+            reason=reason if self._paired.any() else "no item has two labels",
         )
 
 

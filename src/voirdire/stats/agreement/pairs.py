@@ -42,12 +42,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from voirdire.stats.agreement.coefficient import AgreementResult, make_interval
+from voirdire.stats.agreement.coefficient import make_result, undefined
 from voirdire.stats.agreement.labels import LabelKeys
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from voirdire.stats.agreement.coefficient import AgreementResult
     from voirdire.stats.agreement.labels import Disagreement, Weights
 
 __all__ = ["COHEN", "GWET", "RAW", "ItemSums", "PairMeans", "PairSums", "PairedLabels"]
@@ -359,24 +360,6 @@ _REASONS = {
 }
 
 
-def _undefined(
-    coefficient: str, weights: Weights | None, confidence_level: float, reason: str
-) -> AgreementResult:
-    """Give a coefficient that is _undefined."""
-    return AgreementResult(
-        coefficient=coefficient,
-        weights=weights,
-        estimate=float("nan"),
-        low=float("nan"),
-        high=float("nan"),
-        confidence_level=confidence_level,
-        n_items=0,
-        n_raters=0,
-        n_clusters=0,
-        reason=reason,
-    )
-
-
 def _too_thin(n_common: NDArray[np.float64], n_items: int) -> str | None:
     """Say so if the pairs of a large study have too few items each for a coefficient of their own.
 
@@ -416,11 +399,11 @@ class PairMeans:
         Where all pairs stand `besides` one judge, it is not counted among the raters.
         """
         if isinstance(sums, str):
-            return _undefined(coefficient, self.weights, self.confidence_level, sums)
+            return undefined(coefficient, self.weights, self.confidence_level, sums)
         n_items, values = sums.figures.n_items, sums.figures.values[:, column]
         compared, common = sums.n_pairs > 0, n_items > 0
         if column != RAW and (thin := _too_thin(n_items[common], int(np.count_nonzero(compared)))):
-            return _undefined(coefficient, self.weights, self.confidence_level, thin)
+            return undefined(coefficient, self.weights, self.confidence_level, thin)
         defined = common & ~np.isnan(values)
         total = float(n_items[defined].sum())
         estimate = float(n_items[defined] @ values[defined]) / total if total else float("nan")
@@ -429,30 +412,20 @@ class PairMeans:
         if total:
             influence = (sums.contributions[:, column] - estimate * n_pairs) / total
             reach = sums.contributions[:, _REACH] / total if column == COHEN else None
-        interval = make_interval(
+        raters = sums.raters[common][:, 1:] if besides else sums.raters[common]
+        return make_result(
+            coefficient,
             estimate,
             influence,
             reach=reach,
             compared=(n_pairs > 0) if total else compared,
             units=self.units,
             confidence_level=self.confidence_level,
-            least=_LEAST[column],
-        )
-        raters = sums.raters[common][:, 1:] if besides else sums.raters[common]
-        reason = self._reason(column, int(common.sum()), int(defined.sum()))
-        if reason is None and interval.n_units < 2:
-            reason = "an interval needs at least two items, or two clusters"
-        return AgreementResult(
-            coefficient=coefficient,
             weights=self.weights,
-            estimate=estimate,
-            low=interval.low,
-            high=interval.high,
-            confidence_level=self.confidence_level,
+            least=_LEAST[column],
             n_items=int(np.count_nonzero(compared)),
             n_raters=len(np.unique(raters)),
-            n_clusters=interval.n_units,
-            reason=reason,
+            reason=self._reason(column, int(common.sum()), int(defined.sum())),
         )
 
     @staticmethod

@@ -22,7 +22,12 @@ import numpy as np
 
 from voirdire._validation import check_choice, check_fraction
 from voirdire.errors import InputError
-from voirdire.stats.agreement.coefficient import AgreementResult, check_units, make_interval
+from voirdire.stats.agreement.coefficient import (
+    AgreementResult,
+    check_units,
+    make_result,
+    undefined,
+)
 from voirdire.stats.agreement.labels import code_labels
 from voirdire.stats.agreement.many_raters import ItemAgreement
 from voirdire.stats.agreement.pairs import (
@@ -530,8 +535,6 @@ def _beside_vote(
 
 # With the majority of the panel ---------------------------------------------------------------
 
-_PANEL_MAJORITY_KAPPA = "panel_majority_kappa"
-
 _MOST_LABELS = 64
 
 
@@ -562,64 +565,44 @@ def _kappa_with_panel_vote(
         Nominal coverage, in (0, 1).
     """
     known = (judge >= 0) & (humans >= 0).any(axis=0)
-    figures: dict[str, Any] = {
-        "coefficient": _PANEL_MAJORITY_KAPPA,
-        "weights": None,
-        "confidence_level": confidence_level,
-        "n_items": int(np.count_nonzero(known)),
-        "n_raters": int(np.count_nonzero((humans[:, known] >= 0).any(axis=1))),
-    }
-    reason = _why_not(known, n_labels=n_labels, weights=weights)
-    if reason is not None:
-        return _undefined(figures, reason)
+    of_judge = np.bincount(judge[known], minlength=n_labels) / max(int(known.sum()), 1)
+    votes: NDArray[np.float64] | None = None
+    reason = None
+    if weights is not None:
+        reason = "labels that agree in part have no majority vote"
+    elif n_labels > _MOST_LABELS:
+        reason = f"the vote is not taken on more than {_MOST_LABELS} labels"
+    elif not known.any():
+        reason = "no items in common"
+    else:
+        votes = _votes(humans[:, known], n_labels)
+        by_chance = float(votes.mean(axis=0) @ of_judge)
+        if by_chance >= 1 - 1e-12:
+            votes, reason = None, "all labels are equal"
+    name = "panel_majority_kappa"
+    n_raters = int(np.count_nonzero((humans[:, known] >= 0).any(axis=1)))
+    if votes is None:
+        n_items = int(np.count_nonzero(known))
+        nothing = undefined(name, None, confidence_level, reason or "")
+        return replace(nothing, n_items=n_items, n_raters=n_raters)
     answers = judge[known]
-    votes = _votes(humans[:, known], n_labels)
     agreed = votes[np.arange(len(answers)), answers]
-    of_votes = votes.mean(axis=0)
-    of_judge = np.bincount(answers, minlength=n_labels) / len(answers)
-    by_chance = float(of_votes @ of_judge)
-    if by_chance >= 1 - 1e-12:
-        return _undefined(figures, "all labels are equal")
     apart = (1 - float(agreed.mean())) / (1 - by_chance)
     # d log(1 - κ) = d(1 - p_o) / (1 - p_o) - d(1 - p_e) / (1 - p_e), item by item
-    chance = votes @ of_judge + of_votes[answers] - 2 * by_chance
-    influence = ((agreed - agreed.mean()) - apart * chance) / (1 - by_chance) / len(answers)
-    every = np.zeros(len(judge))
-    every[known] = influence
-    reach = np.zeros(len(judge))
-    reach[known] = -chance / (1 - by_chance) / len(answers)
-    interval = make_interval(
+    chance = votes @ of_judge + votes.mean(axis=0)[answers] - 2 * by_chance
+    scale = (1 - by_chance) * len(answers)
+    influence, reach = np.zeros(len(judge)), np.zeros(len(judge))
+    influence[known] = ((agreed - agreed.mean()) - apart * chance) / scale
+    reach[known] = -chance / scale
+    return make_result(
+        name,
         1 - apart,
-        every,
+        influence,
         reach=reach,
         compared=known,
         units=units,
         confidence_level=confidence_level,
-        least=-1.0,
-    )
-    few = "an interval needs at least two items, or two clusters" if interval.n_units < 2 else None
-    return AgreementResult(
-        **figures,
-        estimate=1 - apart,
-        low=interval.low,
-        high=interval.high,
-        n_clusters=interval.n_units,
-        reason=few,
-    )
-
-
-def _why_not(known: NDArray[np.bool_], *, n_labels: int, weights: Any) -> str | None:
-    if weights is not None:
-        return "labels that agree in part have no majority vote"
-    if n_labels > _MOST_LABELS:
-        return f"the vote is not taken on more than {_MOST_LABELS} labels"
-    return None if known.any() else "no items in common"
-
-
-def _undefined(figures: dict[str, Any], reason: str) -> AgreementResult:
-    undefined = float("nan")
-    return AgreementResult(
-        **figures, estimate=undefined, low=undefined, high=undefined, n_clusters=0, reason=reason
+        n_raters=n_raters,
     )
 
 
