@@ -2,11 +2,10 @@
 
 import pytest
 
-from voirdire.judging.local.characters import read_characters
-from voirdire.judging.local.cue_lexicon import HINTS, find_hints
 from voirdire.judging.local.cue_words_en import ENGLISH_CUES
 from voirdire.judging.local.cue_words_zh import CHINESE_CUES
-from voirdire.judging.local.tokens import find_tokens
+from voirdire.judging.local.cues import HINTS, find_hints
+from voirdire.judging.local.tokens import find_tokens, read_characters
 
 
 def test_both_languages_hint_at_the_same_things():

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from voirdire.judging.local.choosing import rows_to_calibrate_by
+from voirdire.judging.local.training import FEW
 from voirdire.stats import (
     CalibrationMethod,
     Calibrator,
@@ -19,27 +19,15 @@ from voirdire.stats import (
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from voirdire.judging.local.training_set import TrainingSet
+    from voirdire.judging.local.training import TrainingSet
 
-__all__ = ["calibrate_questions", "held_out_probabilities", "to_probabilities"]
+__all__ = ["calibrate_questions", "held_out_probabilities"]
 
 _DIGITS = 6
 _FURTHEST = 30.0
 
 
-def to_probabilities(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Turn log-odds into probabilities that are not calibrated yet.
-
-    Parameters
-    ----------
-    scores : ndarray of float64
-        Log-odds; beyond ±30 they are as good as 30.
-
-    Returns
-    -------
-    ndarray of float64
-        In (0, 1).
-    """
+def _to_probabilities(scores: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(1 / (1 + np.exp(-np.clip(scores, -_FURTHEST, _FURTHEST))))
 
 
@@ -77,35 +65,27 @@ def held_out_probabilities(
     n_folds: int,
     seed: int,
 ) -> NDArray[np.float64]:
-    """Calibrate each item by calibrators that have not seen its group.
-
-    Parameters
-    ----------
-    scores : ndarray of float64, shape (n_items, n_questions)
-        Log-odds of items that were held out.
-    training : TrainingSet
-        The same items with their labels.
-    method : {"platt", "temperature", "isotonic"}
-        Which kind.
-    n_folds, seed : int
-        How the groups are dealt out.
-
-    Returns
-    -------
-    ndarray of float64, shape (n_items, n_questions)
-        Calibrated, of every item, labelled or not.
-    """
+    """Calibrate each item by calibrators that have not seen its group, labelled or not."""
     folds = group_folds(training.groups, n_folds=n_folds, seed=seed)
-    result = np.empty_like(scores)
+    probabilities = np.empty_like(scores)
     for fold in range(n_folds):
         inside = folds == fold
-        raw = to_probabilities(scores[inside])
+        raw = _to_probabilities(scores[inside])
         for question in range(scores.shape[1]):
             calibrator = _calibrator(
                 scores, training, question=question, rows=~inside, method=method
             )
-            result[inside, question] = calibrator.apply(raw[:, question])
-    return result
+            probabilities[inside, question] = calibrator.apply(raw[:, question])
+    return probabilities
+
+
+def _rows_to_calibrate_by(training: TrainingSet, question: int) -> NDArray[np.bool_]:
+    """Tell which items to calibrate by: of the sets for it, or all where those have few."""
+    known = np.isfinite(training.targets[:, question])
+    wanted = known & training.calibrates
+    truth = training.truths()[wanted, question]
+    enough = min(int(truth.sum()), int((~truth).sum())) >= FEW
+    return wanted if enough else known
 
 
 def _calibrator(
@@ -116,13 +96,13 @@ def _calibrator(
     rows: NDArray[np.bool_],
     method: CalibrationMethod,
 ) -> Calibrator:
-    used = rows & rows_to_calibrate_by(training, question)
+    used = rows & _rows_to_calibrate_by(training, question)
     targets, weights = training.targets[used, question], _alike(training, used)
     if not len(targets) or targets.min() >= 0.5 or targets.max() < 0.5:
         share = (float((weights * targets).sum()) + 0.5) / (float(weights.sum()) + 1)
         return PlattCalibrator(slope=0.0, intercept=_rounded(float(np.log(share / (1 - share)))))
     fitted = fit_calibrator(
-        to_probabilities(scores[used, question]), targets, method=method, weights=weights
+        _to_probabilities(scores[used, question]), targets, method=method, weights=weights
     )
     return calibrator_from_dict(_rounded(fitted.to_dict()))
 

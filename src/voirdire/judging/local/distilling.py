@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import hashlib
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from voirdire._validation import check_choice, check_count
+from voirdire._validation import check_choice, check_count, shorten
+from voirdire.errors import InputError
 from voirdire.judging.local.calibrating import calibrate_questions, held_out_probabilities
 from voirdire.judging.local.card import JudgeCard, TrainingData
-from voirdire.judging.local.features import FEATURES_VERSION
+from voirdire.judging.local.features import FEATURES_VERSION, describe_many, is_chinese
 from voirdire.judging.local.figures import QuestionFigures, measure_question
-from voirdire.judging.local.fitting import fit_weights
+from voirdire.judging.local.grouping import group_items
 from voirdire.judging.local.judge import LocalJudge
-from voirdire.judging.local.linear_weights import quantise
-from voirdire.judging.local.recipes import BLENDS
-from voirdire.judging.local.training_input import describe_data, make_training_set
+from voirdire.judging.local.training import FEATURES, TrainingSet, fit_weights, held_out_scores
+from voirdire.judging.local.weights import quantise
 from voirdire.stats import CalibrationMethod
 
 if TYPE_CHECKING:
@@ -23,10 +25,14 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from voirdire.judging.local.training_set import TrainingSet
     from voirdire.records import Item
 
-__all__ = ["distill_judge"]
+__all__ = [
+    "UNNAMED",
+    "describe_data",
+    "distill_judge",
+    "make_training_set",
+]
 
 _LEAST_ITEMS_OF_NGRAM = 2
 _DIGITS = 4
@@ -51,9 +57,8 @@ def distill_judge(
 ) -> LocalJudge:
     """Make a judge from labelled items, with a card that says how far to trust it.
 
-    One linear classifier per question over hashed n-grams and cheap cues, calibrated. Which
-    features a question gets is chosen by grouped cross-validation; the figures of the card come
-    from an outer cross-validation around that choice.
+    One logistic regression per question over hashed n-grams and cheap cues, calibrated. The figures
+    of the card come from grouped cross-validation of both.
 
     Parameters
     ----------
@@ -100,9 +105,8 @@ def distill_judge(
 
     Notes
     -----
-    Up to 2,500 items the features are chosen per question; up to 4,000 all questions get the same;
-    beyond that each question is fitted alone, in memory of about 10 KB an item. Nothing of the
-    texts is kept but weights at hashes that occur in at least two items.
+    Memory is about 10 KB an item, twice as much where some items only inform. Nothing of the texts
+    is kept but weights at hashes that occur in at least two items.
 
     Examples
     --------
@@ -121,19 +125,18 @@ def distill_judge(
         items, labels, questions=questions, groups=groups, weights=weights, sources=sources,
         about=about,
     )  # fmt: skip
-    fitted = fit_weights(training, n_folds=n_folds, seed=seed, progress=progress)
+    scores = held_out_scores(training, n_folds=n_folds, seed=seed, progress=progress)
     probabilities = held_out_probabilities(
-        fitted.scores, training, method=calibrator, n_folds=n_folds, seed=seed + 2
+        scores, training, method=calibrator, n_folds=n_folds, seed=seed + 2
     )
-    features = dict(zip(questions, fitted.blends, strict=True))
     card = JudgeCard(
         name=name,
         questions=tuple(questions),
         rubric_name=rubric_name,
         languages=_languages(training),
         data=describe_data(items, training, about),
-        figures=_figures(probabilities, fitted.scores, training=training, questions=questions),
-        features={question: ", ".join(BLENDS[blend]) for question, blend in features.items()},
+        figures=_figures(probabilities, scores, training=training, questions=questions),
+        features=dict.fromkeys(questions, FEATURES),
         settings=_settings(calibrator=calibrator, n_folds=n_folds, seed=seed),
     )
     ngrams = training.features.ngrams
@@ -142,8 +145,11 @@ def distill_judge(
         name=name,
         questions=tuple(questions),
         card=card,
-        weights=quantise(fitted.weights, kept=present >= _LEAST_ITEMS_OF_NGRAM),
-        calibrators=calibrate_questions(fitted.scores, training, method=calibrator),
+        weights=quantise(
+            fit_weights(training, np.arange(training.n_items), seed=seed),
+            kept=present >= _LEAST_ITEMS_OF_NGRAM,
+        ),
+        calibrators=calibrate_questions(scores, training, method=calibrator),
         question_texts=question_texts or {},
     )
 
@@ -193,7 +199,7 @@ def _rounded(figures: QuestionFigures) -> QuestionFigures:
 
 
 def _languages(training: TrainingSet) -> tuple[str, ...]:
-    chinese = training.domains.chinese
+    chinese = training.chinese
     return (*(("en",) if not chinese.all() else ()), *(("zh",) if chinese.any() else ()))
 
 
@@ -202,3 +208,112 @@ def _settings(**given: Any) -> dict[str, Any]:
 
     libraries = {name: version(name) for name in ("voirdire", "numpy", "scipy", "scikit-learn")}
     return {**given, "features_version": FEATURES_VERSION, "versions": libraries}
+
+
+# What it is made from -----------------------------------------------------------------------------
+
+UNNAMED = "the labelled items"
+
+
+def make_training_set(
+    items: Sequence[Item],
+    labels: ArrayLike,
+    *,
+    questions: Sequence[str],
+    groups: Sequence[object] | None,
+    weights: ArrayLike | None,
+    sources: Sequence[str] | None,
+    about: Sequence[TrainingData],
+) -> TrainingSet:
+    """Check items, labels and weights, and describe the items; see `distill_judge`."""
+    n_items = len(items)
+    targets = _targets(labels, (n_items, len(questions)))
+    _check_questions(questions, targets)
+    named = [UNNAMED] * n_items if sources is None else [str(name) for name in sources]
+    for name, given in (("sources", named), ("groups", groups)):
+        if given is not None and len(given) != n_items:
+            msg = f"`{name}` must have one entry per item, got {len(given)} for {n_items}."
+            raise InputError(f"{msg} Align them by item.")
+    features = describe_many(items)
+    informing = {row.name for row in about if row.informs_only}
+    silent = {row.name for row in about if not row.calibrates}
+    return TrainingSet(
+        features=features,
+        targets=targets,
+        weights=_weights(weights, n_items),
+        groups=group_items(items, groups),
+        chinese=is_chinese(features),
+        home=np.array([name not in informing for name in named], dtype=np.bool_),
+        sets=np.array(named),
+        calibrates=np.array([name not in silent for name in named], dtype=np.bool_),
+    )
+
+
+def describe_data(
+    items: Sequence[Item], training: TrainingSet, about: Sequence[TrainingData]
+) -> tuple[TrainingData, ...]:
+    """Count and hash the items and labels of every source, in order of appearance.
+
+    Parameters
+    ----------
+    items : sequence of Item
+        The items.
+    training : TrainingSet
+        The same with labels.
+    about : sequence of TrainingData
+        What is known of some sources.
+
+    Returns
+    -------
+    tuple of TrainingData
+        One per source.
+    """
+    known = {row.name: row for row in about}
+    result = []
+    for name in dict.fromkeys(training.sets.tolist()):
+        rows = np.flatnonzero(training.sets == name)
+        digest = hashlib.sha256()
+        for row in rows.tolist():
+            digest.update(items[row].content_hash())
+            digest.update(np.round(training.targets[row], 6).astype("<f8").tobytes())
+        told = known.get(name, TrainingData(name=name, n_items=0))
+        told = replace(told, n_items=len(rows), content_hash=f"sha256:{digest.hexdigest()}")
+        result.append(told)
+    return tuple(result)
+
+
+def _targets(labels: ArrayLike, shape: tuple[int, int]) -> NDArray[np.float64]:
+    try:
+        targets = np.asarray(labels, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        msg = "`labels` must be truth values or probabilities, with nan for missing ones."
+        raise InputError(f"{msg} Pass an array of floats.") from error
+    if targets.shape != shape or 0 in shape:
+        msg = f"`labels` must have one row per item and one column per question, {shape}"
+        raise InputError(f"{msg}, got {targets.shape}. Neither may be 0.")
+    wrong = ~(np.isnan(targets) | ((targets >= 0) & (targets <= 1)))
+    if wrong.any():
+        msg = f"`labels` must be in [0, 1] or nan, got {float(targets[wrong][0])!r}."
+        raise InputError(f"{msg} Write true as 1 and false as 0.")
+    return targets
+
+
+def _check_questions(questions: Sequence[str], targets: NDArray[np.float64]) -> None:
+    if len(set(questions)) < len(questions):
+        msg = "`questions` must be different from each other, got one twice. Name each column once."
+        raise InputError(msg)
+    empty = np.flatnonzero(np.isnan(targets).all(axis=0))
+    if len(empty):
+        lacking = shorten(questions[int(empty[0])])
+        msg = f"`labels` must have a label of every question, got none of {lacking!r}."
+        raise InputError(f"{msg} Leave the question out.")
+
+
+def _weights(weights: ArrayLike | None, n_items: int) -> NDArray[np.float64]:
+    if weights is None:
+        return np.ones(n_items)
+    found = np.asarray(weights, dtype=np.float64)
+    if found.shape != (n_items,) or not (np.isfinite(found) & (found > 0)).all():
+        msg = f"`weights` must be {n_items} finite numbers above 0, one per item."
+        raise InputError(f"{msg} Leave items out that do not count.")
+    return found

@@ -8,23 +8,44 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import sparse
 
-from voirdire.judging.local.characters import read_characters
-from voirdire.judging.local.cues import cue_matrix
-from voirdire.judging.local.ngrams import ngram_matrix
-from voirdire.judging.local.tokens import find_tokens
+from voirdire.judging.local.cues import CUES, cue_matrix
+from voirdire.judging.local.tokens import (
+    SPACE,
+    Characters,
+    extend_runs,
+    find_tokens,
+    read_characters,
+    scramble,
+    to_bucket,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
+    from voirdire.judging.local.tokens import Tokens
     from voirdire.records import Item
 
-__all__ = ["FEATURES_VERSION", "Features", "batches_of_items", "describe_items", "describe_many"]
+    Grams = tuple[NDArray[np.uint64], NDArray[np.int64]]
+
+__all__ = [
+    "BLOCKS",
+    "FEATURES_VERSION",
+    "N_COLUMNS",
+    "Features",
+    "batches_of_items",
+    "columns_of_block",
+    "describe_items",
+    "describe_many",
+    "is_chinese",
+    "ngram_matrix",
+]
 
 FEATURES_VERSION = 1
 """Raised when any feature changes its meaning: older weights are then worthless."""
 
+_CHINESE = CUES.index("form:chinese")
 _BATCH_ITEMS = 64
 _BATCH_CHARACTERS = 131_072
 _PROMPT_CHARACTERS = 4_000
@@ -44,6 +65,15 @@ class Features:
 
     ngrams: sparse.csr_matrix
     cues: NDArray[np.float64]
+
+    def at(self, rows: NDArray[np.intp]) -> Features:
+        """Take some of the items."""
+        return Features(ngrams=self.ngrams[rows], cues=self.cues[rows])
+
+
+def is_chinese(features: Features) -> NDArray[np.bool_]:
+    """Tell which responses are in Chinese: more than a fifth CJK characters."""
+    return np.asarray(features.cues[:, _CHINESE] > 0)
 
 
 def describe_items(items: Sequence[Item]) -> Features:
@@ -119,3 +149,116 @@ def _asked(item: Item) -> str:
         if message.role == "user":
             return message.content[-_PROMPT_CHARACTERS:]
     return item.prompt[-1].content[-_PROMPT_CHARACTERS:] if item.prompt else ""
+
+
+# n-grams ------------------------------------------------------------------------------------------
+
+_BITS = {"words_1": 15, "words_2": 16, "words_3": 16, "characters": 16}
+
+BLOCKS = tuple(_BITS)
+"""One, two and three tokens in a row; two to five characters in a row."""
+
+N_COLUMNS = sum(1 << bits for bits in _BITS.values())
+
+_CHARACTER_RUNS = (2, 5)
+_SPACE_CODE = np.uint32(0x20)
+
+
+def columns_of_block(name: str) -> slice:
+    """Tell which columns of an n-gram matrix belong to a block.
+
+    Parameters
+    ----------
+    name : str
+        One of `BLOCKS`.
+
+    Returns
+    -------
+    slice
+        Of columns.
+    """
+    start = 0
+    for block, bits in _BITS.items():
+        if block == name:
+            return slice(start, start + (1 << bits))
+        start += 1 << bits
+    raise KeyError(name)
+
+
+def ngram_matrix(characters: Characters, tokens: Tokens) -> sparse.csr_matrix:
+    """Count nothing, mark everything: which hashed n-grams each text holds.
+
+    Parameters
+    ----------
+    characters : Characters
+        A batch of texts.
+    tokens : Tokens
+        Its tokens.
+
+    Returns
+    -------
+    scipy.sparse.csr_matrix of float32, shape (n_texts, N_COLUMNS)
+        Each row has length one in every block in which it has an n-gram.
+    """
+    n_texts = characters.n_texts
+    keys = _distinct_keys(characters, tokens)
+    edges = np.array([columns_of_block(name).start for name in BLOCKS] + [N_COLUMNS])
+    wanted = (np.arange(n_texts)[:, None] * N_COLUMNS + edges).ravel()
+    bounds = np.searchsorted(keys, wanted).reshape(n_texts, -1)
+    counts = np.diff(bounds, axis=1)
+    lengths = np.sqrt(np.maximum(counts, 1), dtype=np.float32)
+    return sparse.csr_matrix(
+        (
+            np.repeat((1 / lengths).ravel(), counts.ravel()),
+            (keys % N_COLUMNS).astype(np.int32),
+            np.append(bounds[:, 0], len(keys)).astype(np.int32),
+        ),
+        shape=(n_texts, N_COLUMNS),
+    )
+
+
+def _distinct_keys(characters: Characters, tokens: Tokens) -> NDArray[np.signedinteger]:
+    """Give each pair of a text and an n-gram in it a number; sorted, each once."""
+    keys = np.concatenate(
+        [
+            text * N_COLUMNS + (to_bucket(hashes, _BITS[name]) + columns_of_block(name).start)
+            for name, (hashes, text) in _all_grams(characters, tokens)
+        ]
+    )
+    # Sorting is most of the work, and twice as fast on half as many bytes.
+    if characters.n_texts * N_COLUMNS <= np.iinfo(np.int32).max:
+        keys = keys.astype(np.int32)
+    keys.sort()
+    new = np.ones(len(keys), dtype=np.bool_)
+    new[1:] = keys[1:] != keys[:-1]
+    return keys[new]
+
+
+def _all_grams(characters: Characters, tokens: Tokens) -> Iterator[tuple[str, Grams]]:
+    for length, grams in enumerate(_runs(tokens.hashes, tokens.text, 3), start=1):
+        yield f"words_{length}", grams
+    shortest, longest = _CHARACTER_RUNS
+    units, text = _character_units(characters)
+    for length, grams in enumerate(_runs(units, text, longest), start=1):
+        if length >= shortest:
+            yield "characters", grams
+
+
+def _runs(units: NDArray[np.uint64], text: NDArray[np.int64], longest: int) -> Iterator[Grams]:
+    """Give the runs of 1 to `longest` units that lie within one text."""
+    runs = units
+    for length in range(1, longest + 1):
+        if length > 1:
+            runs = extend_runs(runs, units, length)
+        n_runs = max(len(units) - length + 1, 0)
+        inside = text[:n_runs] == text[length - 1 :]
+        yield runs[inside], text[:n_runs][inside]
+
+
+def _character_units(characters: Characters) -> Grams:
+    """Take every character, a run of space as one space."""
+    space = characters.kinds == SPACE
+    kept = np.ones(len(space), dtype=np.bool_)
+    kept[1:] = ~(space[1:] & space[:-1] & (characters.text[1:] == characters.text[:-1]))
+    codes = np.where(space[kept], _SPACE_CODE, characters.codes[kept])
+    return scramble(codes.astype(np.uint64) + np.uint64(1)), characters.text[kept]

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+import warnings
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from voirdire.judging.local.choosing import FEW
-from voirdire.judging.local.roc import roc_area
+from voirdire.errors import DegenerateDataWarning
+from voirdire.judging.local.training import FEW
+from voirdire.stats import measure_classification
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -97,7 +99,7 @@ def measure_question(
     question: str,
     data: str,
 ) -> QuestionFigures:
-    """Compare calibrated probabilities with labels.
+    """Compare calibrated probabilities, and answers, with labels.
 
     Parameters
     ----------
@@ -116,39 +118,38 @@ def measure_question(
     QuestionFigures
         With nan where a figure is undefined.
     """
-    said = probabilities >= 0.5
     n, n_true = len(truths), int(truths.sum())
-    hits, correct_nos = int((said & truths).sum()), int((~said & ~truths).sum())
+    said = probabilities >= 0.5
     share = n_true / n
-    roc = roc_area(scores, truths)
-    mcc = _matthews(hits, correct_nos, n_said=int(said.sum()), n_true=n_true, n=n)
-    reason = _reason(n_true, n - n_true, low=roc.low, mcc=mcc)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DegenerateDataWarning)
+        found = measure_classification(
+            said.astype(np.int64),
+            truths.astype(np.int64),
+            probabilities=1 / (1 + np.exp(-np.clip(scores, -30, 30))),
+        ).figures
+    area, mcc = found["auc"], found["mcc"].estimate
+    if math.isnan(mcc) and 0 < n_true < n:
+        mcc = 0.0  # the judge always says the same
+    reason = _reason(n_true, n - n_true, low=area.low, mcc=mcc)
     return QuestionFigures(
         question=question,
         data=data,
         n_items=n,
         n_positives=n_true,
-        sensitivity=hits / n_true if n_true else math.nan,
-        specificity=correct_nos / (n - n_true) if n_true < n else math.nan,
+        sensitivity=found["sensitivity"].estimate,
+        specificity=found["specificity"].estimate,
         mcc=mcc,
-        auc=roc.area,
-        auc_low=roc.low,
-        auc_high=roc.high,
+        auc=area.estimate,
+        auc_low=area.low,
+        auc_high=area.high,
         brier=float(np.mean((probabilities - truths) ** 2)),
-        accuracy=(hits + correct_nos) / n,
+        accuracy=float((said == truths).mean()),
         baseline_brier=share * (1 - share),
         baseline_accuracy=max(share, 1 - share),
         trusted=not reason,
         reason=reason,
     )
-
-
-def _matthews(hits: int, correct_nos: int, *, n_said: int, n_true: int, n: int) -> float:
-    if n_true in (0, n):
-        return math.nan
-    false_alarms, misses = n_said - hits, n_true - hits
-    scale = math.sqrt(n_said * n_true * (n - n_said) * (n - n_true))
-    return (hits * correct_nos - false_alarms * misses) / scale if scale else 0.0
 
 
 def _reason(n_true: int, n_false: int, *, low: float, mcc: float) -> str:

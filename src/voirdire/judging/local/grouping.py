@@ -8,9 +8,8 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
-from voirdire.judging.local.characters import read_characters
-from voirdire.judging.local.ngrams import BLOCKS, columns_of_block, ngram_matrix
-from voirdire.judging.local.tokens import find_tokens
+from voirdire.judging.local.features import BLOCKS, columns_of_block, ngram_matrix
+from voirdire.judging.local.tokens import find_tokens, read_characters
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

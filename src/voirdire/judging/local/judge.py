@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from voirdire._types import ProbabilitySource
     from voirdire.judging.local.card import JudgeCard
-    from voirdire.judging.local.linear_weights import QuantisedWeights
+    from voirdire.judging.local.weights import QuantisedWeights
     from voirdire.records import Item
     from voirdire.stats import Calibrator
 
@@ -142,7 +142,7 @@ class LocalJudge:
         """
         from voirdire.judging.local.storage import read_judge
 
-        return read_judge(path)
+        return read_judge(path, _assembled)
 
     def header(self) -> dict[str, Any]:
         """Give everything but the arrays as plain values."""
@@ -155,3 +155,29 @@ class LocalJudge:
             "card": self.card.to_dict(),
             "fingerprint": self.fingerprint,
         }
+
+
+def _assembled(header: dict[str, Any], weights: QuantisedWeights) -> LocalJudge:
+    from voirdire.judging.local.card import JudgeCard
+    from voirdire.judging.local.storage import RefusedError
+    from voirdire.stats import calibrator_from_dict
+
+    questions = tuple(header["questions"])
+    calibrators = tuple(calibrator_from_dict(row) for row in header["calibrators"])
+    if len(calibrators) != len(questions):
+        raise RefusedError(f"must have {len(questions)} calibrators, got {len(calibrators)}")
+    judge = LocalJudge(
+        name=str(header["name"]),
+        questions=questions,
+        card=JudgeCard.from_dict(header["card"]),
+        weights=weights,
+        calibrators=calibrators,
+        question_texts={
+            str(name): dict(text) for name, text in dict(header["question_texts"]).items()
+        },
+    )
+    if judge.fingerprint != header["fingerprint"]:
+        raise RefusedError(
+            "must have the fingerprint of its content, got another one: it was changed"
+        )
+    return judge

@@ -19,18 +19,18 @@ import numpy as np
 from voirdire._validation import shorten
 from voirdire.documents import NotRegularError, open_regular
 from voirdire.errors import InputError
-from voirdire.judging.local.card import JudgeCard
 from voirdire.judging.local.cues import CUES
-from voirdire.judging.local.features import FEATURES_VERSION
-from voirdire.judging.local.judge import LocalJudge
-from voirdire.judging.local.linear_weights import QuantisedWeights
-from voirdire.judging.local.ngrams import N_COLUMNS
-from voirdire.stats import calibrator_from_dict
+from voirdire.judging.local.features import FEATURES_VERSION, N_COLUMNS
+from voirdire.judging.local.weights import QuantisedWeights
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
-__all__ = ["SCHEMA", "read_judge", "write_judge"]
+    from voirdire.judging.local.judge import LocalJudge
+
+__all__ = ["SCHEMA", "RefusedError", "read_judge", "write_judge"]
 
 SCHEMA = "voirdire.local-judge/1"
 
@@ -82,13 +82,17 @@ def _write_array(archive: zipfile.ZipFile, name: str, values: NDArray[Any]) -> N
     archive.writestr(entry, buffer.getvalue(), compresslevel=9)
 
 
-def read_judge(path: str | Path) -> LocalJudge:
+def read_judge(
+    path: str | Path, assemble: Callable[[dict[str, Any], QuantisedWeights], LocalJudge]
+) -> LocalJudge:
     """Read a judge; see `LocalJudge.load`.
 
     Parameters
     ----------
     path : str or Path
         The npz file.
+    assemble : callable
+        Makes the judge from its header and its weights; what it raises is told as a damaged file.
 
     Returns
     -------
@@ -103,18 +107,18 @@ def read_judge(path: str | Path) -> LocalJudge:
     place = shorten(str(path), width=300)  # the end of a path names the file
     try:
         if Path(path).stat().st_size > _MOST_FILE_BYTES:
-            raise _RefusedError(f"must have at most {_MOST_FILE_BYTES} bytes")
+            raise RefusedError(f"must have at most {_MOST_FILE_BYTES} bytes")
         with open_regular(path) as file, zipfile.ZipFile(file) as archive:
             header = _read_header(archive)
             weights = _read_weights(archive, n_questions=len(header["questions"]))
-        return _assembled(header, weights)
+        return assemble(header, weights)
     except FileNotFoundError as error:
         msg = f"{place}: no such file. Name a file that `voirdire distill` wrote, or `local`."
         raise InputError(msg) from error
     except NotRegularError as error:
         msg = f"{place}: must be a regular file, got {error.kind}. Name a file."
         raise InputError(msg) from error
-    except _RefusedError as error:
+    except RefusedError as error:
         msg = f"{place}: a local judge {shorten(str(error), width=200)}."
         raise InputError(msg) from error
     except (
@@ -138,7 +142,7 @@ def read_judge(path: str | Path) -> LocalJudge:
         raise InputError(msg) from error
 
 
-class _RefusedError(Exception):
+class RefusedError(Exception):
     """A rule that a file breaks, in words."""
 
 
@@ -146,43 +150,43 @@ def _read_header(archive: zipfile.ZipFile) -> dict[str, Any]:
     raw = _read_array(archive, "header", kind="u1", most_bytes=_MOST_HEADER_BYTES)
     header = json.loads(raw.tobytes().decode(), parse_constant=_refuse_constant)
     if not isinstance(header, dict) or not isinstance(header.get("schema"), str):
-        raise _RefusedError("must have a header")
+        raise RefusedError("must have a header")
     if header["schema"] != SCHEMA:
-        raise _RefusedError(f"must be of schema {SCHEMA!r}, got {shorten(header['schema'])!r}")
+        raise RefusedError(f"must be of schema {SCHEMA!r}, got {shorten(header['schema'])!r}")
     if header.get("features_version") != FEATURES_VERSION:
         given = shorten(header.get("features_version"))
-        raise _RefusedError(f"must be made for features version {FEATURES_VERSION}, got {given}")
+        raise RefusedError(f"must be made for features version {FEATURES_VERSION}, got {given}")
     questions = header["questions"]
     named = isinstance(questions, list) and all(isinstance(name, str) for name in questions)
     if not named or not questions or len(set(questions)) < len(questions):
-        raise _RefusedError("must name its questions, each once")
+        raise RefusedError("must name its questions, each once")
     if len(questions) > _MOST_QUESTIONS:
-        raise _RefusedError(f"must have at most {_MOST_QUESTIONS} questions, got {len(questions)}")
+        raise RefusedError(f"must have at most {_MOST_QUESTIONS} questions, got {len(questions)}")
     return header
 
 
 def _refuse_constant(name: str) -> None:
-    raise _RefusedError(f"must have numbers in its header, got {name}")
+    raise RefusedError(f"must have numbers in its header, got {name}")
 
 
 def _read_array(archive: zipfile.ZipFile, name: str, *, kind: str, most_bytes: int) -> NDArray[Any]:
     entry = archive.getinfo(f"{name}.npy")
     ratio = entry.file_size / max(entry.compress_size, 1)
     if entry.file_size > most_bytes + 4_096 or (ratio > _MOST_RATIO and entry.file_size > 2**20):
-        raise _RefusedError(f"must have a part {name!r} of at most {most_bytes} bytes")
+        raise RefusedError(f"must have a part {name!r} of at most {most_bytes} bytes")
     with archive.open(entry) as file:
         # Never more than was declared: the declaration may lie.
         content = file.read(entry.file_size + 1)
     if len(content) > entry.file_size:
-        raise _RefusedError(f"must have a part {name!r} of the declared size")
+        raise RefusedError(f"must have a part {name!r} of the declared size")
     buffer = io.BytesIO(content)
     version = np.lib.format.read_magic(buffer)
     if version != (1, 0):
-        raise _RefusedError(f"must have a part {name!r} of npy version 1.0")
+        raise RefusedError(f"must have a part {name!r} of npy version 1.0")
     shape, _, dtype = np.lib.format.read_array_header_1_0(buffer)
     n_bytes = int(np.prod([int(size) for size in shape], dtype=object)) * dtype.itemsize
     if dtype != np.dtype(f"<{kind}") or n_bytes != len(content) - buffer.tell():
-        raise _RefusedError(
+        raise RefusedError(
             f"must have a part {name!r} of type {kind}, got {dtype} of shape {shape}"
         )
     buffer.seek(0)
@@ -204,34 +208,12 @@ def _read_weights(archive: zipfile.ZipFile, *, n_questions: int) -> QuantisedWei
     }
     for name, shape in shapes.items():
         if arrays[name].shape != shape:
-            raise _RefusedError(
+            raise RefusedError(
                 f"must have a part {name!r} of shape {shape}, got {arrays[name].shape}"
             )
         if arrays[name].dtype.kind == "f" and not (np.abs(arrays[name]) <= _LARGEST_WEIGHT).all():
-            raise _RefusedError(f"must have numbers of at most {_LARGEST_WEIGHT:g} in {name!r}")
+            raise RefusedError(f"must have numbers of at most {_LARGEST_WEIGHT:g} in {name!r}")
     columns = arrays["columns"].astype(np.int64)
     if not ((columns >= 0) & (columns < N_COLUMNS)).all() or not (np.diff(columns) > 0).all():
-        raise _RefusedError(f"must have rising columns in [0, {N_COLUMNS})")
+        raise RefusedError(f"must have rising columns in [0, {N_COLUMNS})")
     return QuantisedWeights(**arrays)
-
-
-def _assembled(header: dict[str, Any], weights: QuantisedWeights) -> LocalJudge:
-    questions = tuple(header["questions"])
-    calibrators = tuple(calibrator_from_dict(row) for row in header["calibrators"])
-    if len(calibrators) != len(questions):
-        raise _RefusedError(f"must have {len(questions)} calibrators, got {len(calibrators)}")
-    judge = LocalJudge(
-        name=str(header["name"]),
-        questions=questions,
-        card=JudgeCard.from_dict(header["card"]),
-        weights=weights,
-        calibrators=calibrators,
-        question_texts={
-            str(name): dict(text) for name, text in dict(header["question_texts"]).items()
-        },
-    )
-    if judge.fingerprint != header["fingerprint"]:
-        raise _RefusedError(
-            "must have the fingerprint of its content, got another one: it was changed"
-        )
-    return judge

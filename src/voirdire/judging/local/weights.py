@@ -1,4 +1,4 @@
-"""Classifiers folded into plain weights: all that is needed to judge."""
+"""The weights of a judge: one number per feature and question, in a byte each once it is kept."""
 
 from __future__ import annotations
 
@@ -8,22 +8,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import sparse
 
-from voirdire.judging.local.cues import CUE_SETS, CUES
-from voirdire.judging.local.domains import SCALE, Domains
-from voirdire.judging.local.ngrams import BLOCKS, N_COLUMNS, columns_of_block
-from voirdire.judging.local.training_set import is_chinese
+from voirdire.judging.local.cues import CUES
+from voirdire.judging.local.features import N_COLUMNS, is_chinese
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from voirdire.judging.local.features import Features
-    from voirdire.judging.local.recipes import Recipe
-    from voirdire.judging.local.solver import Classifiers
-    from voirdire.judging.local.training_set import TrainingSet
 
-__all__ = ["LinearWeights", "QuantisedWeights", "fold_classifiers", "quantise"]
+__all__ = ["LANGUAGES", "LinearWeights", "QuantisedWeights", "quantise"]
 
-_LANGUAGES = (False, True)
+LANGUAGES = (False, True)
+"""Not Chinese, Chinese: cues and intercepts have weights of their own in each."""
+
 _LARGEST = 127
 _DIGITS = 4
 
@@ -54,6 +51,10 @@ class LinearWeights:
             cues=np.zeros((2, len(CUES), n_questions)),
             intercepts=np.zeros((2, n_questions)),
         )
+
+    def scores(self, features: Features) -> NDArray[np.float64]:
+        """Score items, shape (n_items, n_questions)."""
+        return _add_languages(features.ngrams @ self.ngrams, features, self)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,71 +90,24 @@ class QuantisedWeights:
     def scores(self, features: Features, table: NDArray[np.float32]) -> NDArray[np.float64]:
         """Score a batch of items; `table` is what `table` gave. Rows do not depend on others."""
         # Sparse products go row by row, so that a row's sum never depends on the batch.
-        scores = np.asarray(features.ngrams @ table, dtype=np.float64)
-        chinese = is_chinese(features)
-        for language in _LANGUAGES:
-            rows = np.flatnonzero(chinese == language)
-            cues = sparse.csr_matrix(features.cues[rows])
-            scores[rows] += cues @ self.cues[int(language)].astype(np.float64)
-            scores[rows] += self.intercepts[int(language)]
-        return scores
+        return _add_languages(features.ngrams @ table, features, self)
 
 
-def fold_classifiers(
-    classifiers: Classifiers, training: TrainingSet, *, recipe: Recipe, domains: Domains
-) -> LinearWeights:
-    """Turn shares of training items into weights of features.
-
-    Parameters
-    ----------
-    classifiers : Classifiers
-        Of one recipe.
-    training : TrainingSet
-        The items that they were made from.
-    recipe : Recipe
-        With the factor of each set of features.
-    domains : Domains
-        What the classifiers were fitted with.
-
-    Returns
-    -------
-    LinearWeights
-        That give home items of either language the same scores.
-    """
-    shares, features = classifiers.shares, training.features
-    weights = LinearWeights.zeros(shares.shape[1])
-    at_home = shares * (1 + domains.home[:, None]) * SCALE
-    for name, factor in recipe.strengths.items():
-        if name in BLOCKS:
-            columns = columns_of_block(name)
-            weights.ngrams[columns] = factor * (features.ngrams[:, columns].T @ at_home)
-    for language in _LANGUAGES:
-        same = (domains.home & (domains.chinese == language))[:, None]
-        for name, factor in recipe.strengths.items():
-            if name in CUE_SETS:
-                cues = features.cues[:, CUE_SETS[name]]
-                weights.cues[int(language), CUE_SETS[name]] = factor * (
-                    cues.T @ (shares * (1 + same) * SCALE)
-                )
-        weights.intercepts[int(language)] = classifiers.intercepts + (shares * same).sum(axis=0)
-    return weights
+def _add_languages(
+    ngrams: NDArray[np.floating], features: Features, weights: LinearWeights | QuantisedWeights
+) -> NDArray[np.float64]:
+    scores = np.asarray(ngrams, dtype=np.float64)
+    chinese = is_chinese(features)
+    for language in LANGUAGES:
+        rows = np.flatnonzero(chinese == language)
+        cues = sparse.csr_matrix(features.cues[rows])
+        scores[rows] += cues @ weights.cues[int(language)].astype(np.float64)
+        scores[rows] += weights.intercepts[int(language)]
+    return scores
 
 
 def quantise(weights: LinearWeights, *, kept: NDArray[np.bool_]) -> QuantisedWeights:
-    """Round weights to what is kept.
-
-    Parameters
-    ----------
-    weights : LinearWeights
-        To be rounded.
-    kept : ndarray of bool, shape (N_COLUMNS,)
-        Which n-grams may have weights.
-
-    Returns
-    -------
-    QuantisedWeights
-        The nearest ones.
-    """
+    """Round weights to the nearest that are kept, of n-grams only those that may be."""
     columns = np.flatnonzero(kept & weights.ngrams.any(axis=1))
     ngrams = weights.ngrams[columns]
     largest = np.abs(ngrams).max(axis=0, initial=0.0)
