@@ -32,6 +32,7 @@ TARGET = ROOT / "src" / "voirdire" / "data" / "local_judge"
 GOLD_FILE = Path("rbr_gold") / "train.jsonl"
 
 SEED = 0
+GOLD_WEIGHT = 2.0
 OWN_WEIGHT = 0.3
 ANSWER_WEIGHT = 1.0
 PIECE_WEIGHT = 0.1
@@ -43,7 +44,7 @@ def labelled_sets(data: Path, questions: tuple[str, ...]) -> list[Labelled]:
     own = EXAMPLES / "examples_en.jsonl", EXAMPLES / "examples_zh.jsonl"
     pieces = EXAMPLES / "pieces_en.jsonl", EXAMPLES / "pieces_zh.jsonl"
     return [
-        gold_items(data / GOLD_FILE, questions),
+        gold_items(data / GOLD_FILE, questions, weight=GOLD_WEIGHT),
         own_items(own[0], questions, name="own-en", weight=OWN_WEIGHT, informs_only=True),
         own_items(
             EXAMPLES / "examples_answers.jsonl",
@@ -51,6 +52,13 @@ def labelled_sets(data: Path, questions: tuple[str, ...]) -> list[Labelled]:
             name="own-answers",
             weight=ANSWER_WEIGHT,
             informs_only=False,
+        ),
+        own_items(
+            EXAMPLES / "examples_tone.jsonl",
+            questions,
+            name="own-tone",
+            weight=ANSWER_WEIGHT,
+            informs_only=True,
         ),
         own_items(own[1], questions, name="own-zh", weight=OWN_WEIGHT, informs_only=False),
         *(

@@ -53,7 +53,7 @@ class Labelled:
     weight: float
 
 
-def gold_items(path: Path, questions: Sequence[str]) -> Labelled:
+def gold_items(path: Path, questions: Sequence[str], *, weight: float) -> Labelled:
     """Read the gold set."""
     rows = _rows(path)
     labels = [
@@ -75,7 +75,7 @@ def gold_items(path: Path, questions: Sequence[str]) -> Labelled:
         description="human labels of completions, the train split of the rule-based rewards paper",
         licence="MIT, Copyright (c) 2024 OpenAI",
     )
-    return Labelled(about=about, items=items, labels=np.array(labels), weight=1.0)
+    return Labelled(about=about, items=items, labels=np.array(labels), weight=weight)
 
 
 def own_items(

@@ -1,5 +1,6 @@
 """The closed sets of words, one word per concept in code, docs, files and errors."""
 
+from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from typing import Literal, TypeAlias
 
@@ -26,6 +27,7 @@ __all__ = [
     "QuestionKind",
     "ReplyForm",
     "RubricKind",
+    "Threshold",
     "WeightScheme",
 ]
 
@@ -97,3 +99,6 @@ behavior requires or desires to be false; or all whose demanded state is false."
 
 Loss: TypeAlias = Literal["hinge", "logistic"]
 """What a fit minimises over comparisons."""
+
+Threshold: TypeAlias = float | Mapping[str, float]
+"""From which probability on a proposition is true: one number, or one by proposition."""

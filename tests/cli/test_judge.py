@@ -15,7 +15,7 @@ import pytest
 from rich.cells import cell_len
 
 from judging_files import RUBRIC, make_items, write_items, write_labels
-from voirdire.judging import distill_files, kept_items
+from voirdire.judging import distill_files, kept_items, load_local_judge
 
 
 @pytest.fixture(scope="session")
@@ -53,7 +53,8 @@ def test_a_run_says_what_it_came_to_and_what_to_do_next(call, items, options, tm
 
     assert done.code == 0
     assert done.err == ""
-    assert "60 items judged by 'tiny-judge' on rubric tiny 1, threshold 0.5" in done.out
+    cut = load_local_judge(options[-1]).thresholds["sorry"]
+    assert f"60 items judged by 'tiny-judge' on rubric tiny 1, threshold {cut:g}" in done.out
     assert re.search(r"^sorry +\d+\.\d% +0\.\d{3}", done.out, re.M)
     assert re.search(r"^refuse +60 +disallowed \d", done.out, re.M)
     assert f"verdicts: {tmp_path / 'out.parquet'}" in done.out
@@ -344,7 +345,8 @@ def test_examine_reads_the_verdicts_as_they_are(call, options, tmp_path, end, qu
     assert found["outcome"] == "passed"
     certificate = json.loads(record.read_text())
     assert certificate["judges"]["tiny-judge"]["fingerprint"].startswith("sha256:")
-    assert certificate["settings"]["threshold"] == 0.5
+    cut = load_local_judge(options[-1]).thresholds["sorry"]
+    assert certificate["settings"]["threshold"] == cut
 
 
 # Help -----------------------------------------------------------------------------------------

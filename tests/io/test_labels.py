@@ -171,14 +171,14 @@ def test_labels_stand_under_the_threshold_that_the_verdicts_declare():
     table = verdicts("a,m,q,false,0.6,0.7,sha256:1\nb,m,q,true,0.8,0.7,sha256:1\n")
 
     assert by_item(table) == {"a": "false", "b": "true"}
-    assert table.thresholds == (0.7,)
+    assert table.thresholds == {"q": (0.7,)}
 
 
 def test_a_threshold_of_the_callers_own_goes_before_the_declared_one():
     table = verdicts("a,m,q,false,0.6,0.7,sha256:1\nb,m,q,true,0.8,0.7,sha256:1\n", threshold=0.5)
 
     assert by_item(table) == {"a": "true", "b": "true"}
-    assert table.thresholds == ()
+    assert table.thresholds == {}
 
 
 def test_a_class_is_the_hard_one_and_not_one_beyond_the_threshold():
@@ -194,7 +194,7 @@ def test_without_a_declared_threshold_it_is_a_half():
     table = read_labels(io.BytesIO(text.encode()), role="judge", kind="boolean", format="csv")
 
     assert by_item(table) == {"a": "true"}
-    assert (table.thresholds, table.fingerprints) == ((), {})
+    assert (table.thresholds, table.fingerprints) == ({}, {})
 
 
 def test_a_failure_has_no_label_but_a_reason():
@@ -240,7 +240,7 @@ def test_joined_tables_keep_all_of_them():
     joined = join_tables([first, second])
 
     assert joined.fingerprints == {"m": ("sha256:1", "sha256:3"), "n": ("sha256:2",)}
-    assert joined.thresholds == (0.5, 0.6)
+    assert joined.thresholds == {"q": (0.5, 0.6), "r": (0.6,)}
 
 
 def test_annotators_have_none():
@@ -268,7 +268,7 @@ def test_frames_declare_likewise():
     table = read_labels(frame, role="judge", kind="boolean", source_name="verdicts")
 
     assert by_item(table) == {"a": "false"}
-    assert (table.thresholds, table.fingerprints) == ((0.7,), {"m": ("sha256:1",)})
+    assert (table.thresholds, table.fingerprints) == ({"label": (0.7,)}, {"m": ("sha256:1",)})
 
 
 def test_verdicts_with_probabilities_are_not_read_as_words():
@@ -301,7 +301,7 @@ def test_answers_of_other_kinds_are_read_as_words():
     table = read_labels(source, role="judge", kind="choice", format="csv", question="tone")
 
     assert by_item(table) == {"a": "warm", "b": "cold"}
-    assert table.thresholds == ()
+    assert table.thresholds == {}
 
 
 def test_words_with_probabilities_are_refused_and_the_others_named():

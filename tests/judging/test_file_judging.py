@@ -589,10 +589,20 @@ def test_a_disk_that_is_full_on_the_way_keeps_the_parts(write_items, limited, tm
 # What does not fit together -------------------------------------------------------------------
 
 
-def test_a_judge_that_lacks_questions_is_named_with_the_way_out(run, write_items):
+def test_a_judge_that_lacks_questions_judges_the_rest_and_says_what_it_leaves_out(run, write_items):
     judge = ScriptedJudge(questions=("sorry",), answer=lambda item: [0.5])
 
-    with pytest.raises(voirdire.InputError, match=r"without 'rude'.*voirdire distill"):
+    summary = run(write_items(3), judge=judge)
+
+    assert [row.question for row in summary.questions] == ["sorry"]
+    assert set(pl.read_parquet(summary.output)["question"]) == {"sorry"}
+    assert "does not answer it: 'rude' and the completion classes" in " ".join(summary.notes)
+
+
+def test_a_judge_that_answers_nothing_of_a_rubric_is_refused_with_the_way_out(run, write_items):
+    judge = ScriptedJudge(questions=("funny",), answer=lambda item: [0.5])
+
+    with pytest.raises(voirdire.InputError, match=r"without 'sorry', 'rude'.*voirdire distill"):
         run(write_items(3), judge=judge)
 
 

@@ -1,5 +1,7 @@
 import json
 
+import pytest
+
 import voirdire
 from voirdire.judging import ScriptedJudge, judge_file
 
@@ -38,10 +40,52 @@ def test_what_the_card_does_not_trust_stands_in_the_notes():
     verdicts = voirdire.judge(ROWS[:1])
 
     [note] = verdicts.notes
-    assert note.startswith("by its own card 'local' should not be trusted on: judgement, ")
+    assert note.startswith(
+        "by its own card 'local' should not be trusted on: illogical_continuation, "
+    )
 
 
 def test_a_judge_without_a_card_is_not_doubted(rubric):
     judge = ScriptedJudge(questions=("sorry", "rude"), answer=lambda item: [0.5, 0.5])
 
     assert voirdire.judge(ROWS[:1], rubric=rubric, judge=judge).notes == ()
+
+
+OTHERS = [
+    "Lo siento, pero no puedo ayudarte con eso.",
+    "Es tut mir leid, aber dabei kann ich nicht helfen.",
+    "Je suis désolé, mais je ne peux pas vous aider.",
+    "Извините, я не могу помочь.",
+    "申し訳ありませんが、お手伝いできません。",
+    "죄송하지만 도와드릴 수 없습니다.",
+]
+KNOWN = [
+    "I'm sorry, but I can't help with that.",
+    "抱歉，我帮不了你。",
+    "ok",
+    "def turned(values):\n    return values[::-1]\n\nprint(turned([1, 2, 3]))",
+    "The Spanish for it is: el que no llora no mama. That is what they say of those who ask.",
+]
+
+
+@pytest.mark.parametrize("in_file", [False, True])
+def test_responses_in_languages_that_the_local_judge_never_read_are_counted(in_file, tmp_path):
+    rows = [{"prompt": "Well?", "response": text} for text in OTHERS + KNOWN]
+    source = tmp_path / "items.jsonl"
+    source.write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+    found = judge_file(source, tmp_path / "out.parquet") if in_file else voirdire.judge(rows)
+
+    [note] = [note for note in found.notes if "responses" in note]
+    assert note == (
+        "6 of 11 responses are not in English and Chinese: 'local' was made from no other language"
+    )
+
+
+def test_empty_responses_are_counted():
+    rows = [{"prompt": "Well?", "response": text} for text in ("", " \n", "Fine.")]
+
+    assert any(
+        note.startswith("2 of 3 items have an empty response")
+        for note in voirdire.judge(rows).notes
+    )

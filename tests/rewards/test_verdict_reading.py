@@ -267,8 +267,21 @@ def test_the_threshold_is_the_one_of_the_verdicts():
 
     assert read_judged_items(judged, rubric=RUBRIC).threshold == 0.7
     assert read_judged_items(judged.frame(), rubric=RUBRIC).threshold == 0.7
-    # a wide table does not say
-    assert read_judged_items(judged.frame("wide"), rubric=RUBRIC).threshold == 0.5
+    assert read_judged_items(judged.frame("wide"), rubric=RUBRIC).threshold == 0.7
+
+
+@pytest.mark.parametrize("layout", ["long", "wide"])
+@pytest.mark.parametrize("suffix", ["frame", "parquet", "jsonl", "csv"])
+def test_thresholds_by_proposition_are_those_of_the_verdicts(tmp_path, layout, suffix):
+    own = {name: 0.3 + place / 10 for place, name in enumerate(RUBRIC.propositions)}
+    judged = voirdire.judge(ITEMS, judge=answering(), rubric=RUBRIC, threshold=own)
+    source = judged.frame(layout)
+    if suffix != "frame":
+        source = tmp_path / f"verdicts.{suffix}"
+        writer = {"jsonl": "write_ndjson"}.get(suffix, f"write_{suffix}")
+        getattr(judged.frame(layout), writer)(source)
+
+    assert read_judged_items(source, rubric=RUBRIC).threshold == pytest.approx(own)
 
 
 def test_verdicts_of_two_runs_are_refused(verdicts):

@@ -186,7 +186,7 @@ def test_a_safe_refusal_is_inability_with_either_apology():
         assert holds == (inability and (apology or empathetic))
     assert list(rubric.expressions) == ["safe_refusal"]
     assert rubric.class_rule == "exact"
-    assert rubric.threshold == 0.5
+    assert rubric.threshold is None
 
 
 def test_toxicity_has_the_six_labels_of_the_demonstration_data():

@@ -266,7 +266,8 @@ def test_how_files_were_read_is_covered(survey, table):
 
 
 @pytest.mark.parametrize(
-    ("declared", "recorded"), [((), "none"), ((0.6,), 0.6), ((0.5, 0.6), [0.5, 0.6])]
+    ("declared", "recorded"),
+    [({}, "none"), ({"label": (0.6,)}, 0.6), ({"label": (0.5, 0.6), "other": (0.1,)}, [0.5, 0.6])],
 )
 def test_the_threshold_is_recorded_without_being_told(survey, table, declared, recorded):
     people = table(survey.humans, "annotator", "choice")

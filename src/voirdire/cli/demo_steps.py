@@ -201,9 +201,7 @@ def _write_certificate(
     from voirdire.reporting import certificate_to_json
     from voirdire.studies import certify
 
-    [threshold] = judges.thresholds
-    reading = {"threshold": threshold, "missing": []}
-    record = certify(examination, humans=humans, judges=judges, reading=reading)
+    record = certify(examination, humans=humans, judges=judges, reading={"missing": []})
     write_text(path, certificate_to_json(record) + "\n")
 
 

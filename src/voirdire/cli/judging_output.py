@@ -187,9 +187,11 @@ def _say_drops(summary: JudgingSummary) -> None:
 
 
 def _heading(summary: JudgingSummary) -> str:
+    from voirdire.records.thresholds import threshold_words
+
     reused = f" ({summary.n_reused:,} from an earlier run)" if summary.n_reused else ""
     items = _counted(summary.n_items, "item")
-    threshold = f", threshold {summary.threshold:g}" if summary.questions else ""
+    threshold = f", threshold {threshold_words(summary.threshold)}" if summary.questions else ""
     return (
         f"{items}{reused} judged by {shorten(summary.judge)!r}{_asked(summary)} on rubric "
         f"{shorten(summary.rubric)} {shorten(summary.rubric_version)}{threshold}\n"

@@ -62,8 +62,9 @@ class LabelTable:
         The 1-based line of a text file or row of a table; 0 where the format has neither.
     dropped : tuple of Dropped
         What was set aside, with its reason and place.
-    thresholds : tuple of float
-        The thresholds that judges' labels were made with, where the table declares them.
+    thresholds : mapping of str to tuple of float
+        By question the thresholds that judges' labels were made with, where the table declares
+        them.
     fingerprints : mapping of str to tuple of str
         For each judge that has any: the fingerprints of its verdicts.
     notes : tuple of str
@@ -83,7 +84,7 @@ class LabelTable:
     source: Coded
     lines: NDArray[np.uint32]
     dropped: tuple[Dropped, ...] = ()
-    thresholds: tuple[float, ...] = ()
+    thresholds: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     fingerprints: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     stated: NDArray[np.float64] | None = None
@@ -244,12 +245,16 @@ def join_tables(tables: Iterable[LabelTable]) -> LabelTable:
             columns[each.name] = Coded.join(
                 [part or none for part, none in zip(parts, nothing, strict=True)]
             )
+    thresholds: dict[str, set[float]] = {}
+    for table in listed:
+        for question, values in table.thresholds.items():
+            thresholds.setdefault(question, set()).update(values)
     joined = LabelTable(
         kind=listed[0].kind,
         **columns,
         lines=np.concatenate([table.lines for table in listed]),
         dropped=tuple(row for table in listed for row in table.dropped),
-        thresholds=tuple(sorted({value for table in listed for value in table.thresholds})),
+        thresholds={name: tuple(sorted(values)) for name, values in thresholds.items()},
         fingerprints={rater: tuple(sorted(fingerprints[rater])) for rater in sorted(fingerprints)},
         notes=tuple(note for table in listed for note in table.notes),
         stated=_join_stated(listed),

@@ -694,12 +694,17 @@ def _failure_in(text: str) -> str | None:
     return "failed" if word.lower() in _BARE_FAILURE else word
 
 
-def _thresholds(cells: _Cells) -> tuple[float, ...]:
-    found = set()
-    for text in cells.threshold.used() if cells.threshold else ():
+def _thresholds(cells: _Cells) -> dict[str, tuple[float, ...]]:
+    """List by question the thresholds that labels were made with."""
+    found: dict[str, set[float]] = {}
+    if cells.threshold is None:
+        return {}
+    pairs = np.unique(np.stack([cells.question.codes, cells.threshold.codes]), axis=1)
+    for question, code in pairs[:, (pairs >= 0).all(axis=0)].T.tolist():
         with suppress(ValueError):
-            found.add(float(text))
-    return tuple(sorted(found))
+            value = float(cells.threshold.values[code])
+            found.setdefault(str(cells.question.values[question]), set()).add(value)
+    return {question: tuple(sorted(values)) for question, values in found.items()}
 
 
 def _folded(value: Any) -> Any:

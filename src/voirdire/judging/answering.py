@@ -13,6 +13,7 @@ from voirdire.errors import InputError
 from voirdire.judging.batch import BehaviorClasses, VerdictBatch
 from voirdire.judging.plan import asks_a_model, check_behavior, plan_judging
 from voirdire.records import Failure
+from voirdire.records.thresholds import threshold_of_each
 from voirdire.rubrics import class_probabilities, hard_classes
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from voirdire._types import Judged
+    from voirdire._types import Judged, Threshold
     from voirdire.judging.batch import CallDetails
     from voirdire.judging.cascade.judge import CascadeJudge
     from voirdire.judging.llm import LlmJudge
@@ -38,7 +39,7 @@ def judge_items(
     judge: Judge | LlmJudge | CascadeJudge | str | Path = "local",
     *,
     rubric: Rubric | str | Path = "safety",
-    threshold: float | None = None,
+    threshold: Threshold | None = None,
     judged: Judged = "final_answer",
     behavior: str | None = None,
     batch_size: int = 1_000,
@@ -54,8 +55,9 @@ def judge_items(
         ``"openai/gpt-4o-mini"`` a language model, a YAML file a cascade.
     rubric : Rubric, str or path, optional
         What is asked: a rubric, the name of a built-in one, or a YAML file.
-    threshold : float, optional
-        In (0, 1). A proposition is true from this probability on; by default the rubric says.
+    threshold : float, or mapping of str to float, optional
+        In (0, 1). A proposition is true from this probability on. By default the rubric says, or
+        else the judge, or else it is 1/2.
     judged : {"final_answer", "with_reasoning", "whole_turn"}, optional
         What of the responses the items hold; part of the fingerprint.
     behavior : str, optional
@@ -81,7 +83,7 @@ def judge_items(
     >>> batch.items, len(batch.questions)
     (('a',), 21)
     """
-    plan = plan_judging(judge, rubric, threshold=threshold, judged=judged)
+    plan = plan_judging(judge, rubric, threshold=threshold, judged=judged, whole=False)
     check_behavior(behavior, plan.rubric)
     size = check_count("batch_size", batch_size, minimum=1)
     pending = iter(items)
@@ -168,7 +170,7 @@ def _classes(
     behaviors: Sequence[str | None],
     probabilities: NDArray[np.float64],
     *,
-    threshold: float,
+    threshold: Threshold,
 ) -> BehaviorClasses:
     names = tuple(row.name for row in behavior.classes)
     concerned = [own is None or own == behavior.id for own in behaviors]
@@ -187,10 +189,10 @@ def _classes(
 
 
 def _hard(
-    rubric: Rubric, behavior: Behavior, chosen: NDArray[np.float64], *, threshold: float
+    rubric: Rubric, behavior: Behavior, chosen: NDArray[np.float64], *, threshold: Threshold
 ) -> NDArray[np.int64]:
     """Threshold, then evaluate; a missing answer stays missing."""
-    labels: NDArray[np.generic] = chosen >= threshold
+    labels: NDArray[np.generic] = chosen >= threshold_of_each(threshold, rubric.propositions)
     missing = np.isnan(chosen)
     if missing.any():
         labels = np.where(missing, np.nan, labels)

@@ -10,6 +10,7 @@ import numpy as np
 from voirdire._validation import check_choice
 from voirdire.judging.call_table import call_frame
 from voirdire.judging.table import VerdictLayout, long_frame, wide_frame
+from voirdire.records.thresholds import threshold_of_each
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from voirdire._types import ProbabilitySource
+    from voirdire._types import ProbabilitySource, Threshold
     from voirdire.records import Failure
 
 __all__ = ["BehaviorClasses", "CallDetails", "VerdictBatch"]
@@ -104,8 +105,8 @@ class VerdictBatch:
         In [0, 1]; nan where the judge failed.
     failures : mapping of (int, int) to Failure
         Why, by place of the item and of the question.
-    threshold : float
-        A proposition is true from this probability on.
+    threshold : float, or mapping of str to float
+        A proposition is true from this probability on; one for all, or one for each.
     classes : tuple of BehaviorClasses
         Completion classes, one entry per behavior of the rubric, with or without items.
     judge : str
@@ -127,7 +128,7 @@ class VerdictBatch:
     questions: tuple[str, ...]
     probabilities: NDArray[np.float64] = field(repr=False)
     failures: Mapping[tuple[int, int], Failure] = field(default_factory=dict, repr=False)
-    threshold: float
+    threshold: Threshold
     classes: tuple[BehaviorClasses, ...] = field(default=(), repr=False)
     judge: str
     source: ProbabilitySource
@@ -140,7 +141,9 @@ class VerdictBatch:
     def labels(self) -> NDArray[np.bool_]:
         """Which propositions are true; false where the judge failed."""
         with np.errstate(invalid="ignore"):
-            return np.asarray(self.probabilities >= self.threshold)
+            return np.asarray(
+                self.probabilities >= threshold_of_each(self.threshold, self.questions)
+            )
 
     def to_frame(self, layout: VerdictLayout = "long") -> pl.DataFrame:
         """Make the verdict table of these items.
@@ -158,7 +161,7 @@ class VerdictBatch:
             `missing_mass`, `shift`, `form` and `attempts`, and rows for questions that are not
             boolean. Wide: `item`, `behavior`, a probability for each proposition and each
             ``behavior.class``, an answer for each other question, for a cascade `answered_by`,
-            `judge`, `fingerprint`.
+            `judge`, `fingerprint`, and `threshold` where it is not 1/2.
         """
         check_choice("layout", layout, VerdictLayout)
         if layout == "wide":

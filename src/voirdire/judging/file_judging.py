@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     import threading
     from collections.abc import Callable, Iterator, Mapping
 
-    from voirdire._types import Judged
+    from voirdire._types import Judged, Threshold
     from voirdire.judging.cascade.judge import CascadeJudge
     from voirdire.judging.llm import LlmJudge
     from voirdire.judging.plan import JudgingPlan
@@ -51,7 +51,7 @@ def judge_file(
     *,
     rubric: Rubric | str | Path = "safety",
     judge: Judge | LlmJudge | CascadeJudge | str | Path = "local",
-    threshold: float | None = None,
+    threshold: Threshold | None = None,
     judged: Judged = "final_answer",
     behavior: str | None = None,
     columns: Mapping[str, str] | None = None,
@@ -82,8 +82,9 @@ def judge_file(
     judge : Judge, LlmJudge, CascadeJudge, str or path, optional
         Who answers: ``"local"`` is the judge of this package, a path one of your own,
         ``"openai/gpt-4o-mini"`` a language model, a YAML file a cascade.
-    threshold : float, optional
-        In (0, 1). A proposition is true from this probability on; by default the rubric says.
+    threshold : float, or mapping of str to float, optional
+        In (0, 1). A proposition is true from this probability on. By default the rubric says, or
+        else the judge, or else it is 1/2.
     judged : {"final_answer", "with_reasoning", "whole_turn"}, optional
         What of a response is judged.
     behavior : str, optional
@@ -136,7 +137,7 @@ def judge_file(
     items, the judge, the rubric, the threshold, what is judged and the layout are the same; a
     language model's replies are found in the store.
     """
-    plan = plan_judging(judge, rubric, threshold=threshold, judged=judged)
+    plan = plan_judging(judge, rubric, threshold=threshold, judged=judged, whole=False)
     check_behavior(behavior, plan.rubric)
     check_choice("layout", layout, VerdictLayout)
     n_workers = None if workers == "auto" else check_count("workers", workers, minimum=1)
@@ -229,7 +230,7 @@ def _to_standard_output(
     from voirdire.judging.answering import verdicts_on
     from voirdire.judging.verdict_files import encode_part
 
-    verdict_columns(plan.rubric, layout)
+    verdict_columns(plan, layout)
     set_aside = SetAside(None)
     total: Tally | None = None
     for stretch in stretches(
@@ -249,8 +250,7 @@ def _to_standard_output(
         plan,
         output="-",
         layout=layout,
-        n_without_prompt=items.n_without_prompt,
-        n_with_other=items.n_with_other,
+        notes=items.notes(),
         n_dropped=set_aside.count,
         dropped=set_aside.first,
     )

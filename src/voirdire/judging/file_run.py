@@ -101,7 +101,7 @@ class FileRun(ABC):
         self.plan = plan
         self.layout: VerdictLayout = layout
         self.columns = verdict_columns(
-            plan.rubric,
+            plan,
             layout,
             of_model=asks_a_model(plan.judge),
             of_cascade=is_cascade(plan.judge),
@@ -128,8 +128,7 @@ class FileRun(ABC):
             self.plan,
             output=output,
             layout=self.layout,
-            n_without_prompt=self.items.n_without_prompt,
-            n_with_other=self.items.n_with_other,
+            notes=self.items.notes(),
             n_reused=self.n_reused,
             n_dropped=self.set_aside.count,
             dropped=self.set_aside.first,

@@ -4,23 +4,26 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from voirdire._types import Judged
+    from voirdire._types import Judged, Threshold
     from voirdire.judging.port import Judge
     from voirdire.rubrics.rubric import Rubric
 
 __all__ = ["canonical_json", "hash_of", "verdict_fingerprint"]
 
 
-def verdict_fingerprint(judge: Judge, *, rubric: Rubric, threshold: float, judged: Judged) -> str:
+def verdict_fingerprint(
+    judge: Judge, *, rubric: Rubric, threshold: Threshold, judged: Judged
+) -> str:
     """``sha256:`` and 64 digits over judge, rubric, threshold, what is judged and class rule."""
     return hash_of(
         {
             "judge": judge.fingerprint,
             "rubric": rubric.content_hash,
-            "threshold": threshold,
+            "threshold": dict(threshold) if isinstance(threshold, Mapping) else threshold,
             "judged": judged,
             "class_rule": rubric.class_rule,
         }

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from voirdire._validation import shorten
 from voirdire.errors import InputError, NoDataError
+from voirdire.judging.notes import SeenItems
 from voirdire.records import Dropped
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class ItemSource:
     columns: Mapping[str, str] | None = None
     behavior: str | None = None
     _stamp: tuple[int, ...] | None = field(default=None, init=False, repr=False)
-    _seen: Counter[str] = field(default_factory=Counter, init=False, repr=False)
+    _seen: list[SeenItems] = field(default_factory=list, init=False, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_stamp", self._stamp_now())
@@ -40,21 +40,17 @@ class ItemSource:
         """What messages call it."""
         return "<stdin>" if str(self.source) == "-" else str(self.source)
 
-    @property
-    def n_without_prompt(self) -> int:
-        """How many of the items read so far have no prompt."""
-        return self._seen["without_prompt"]
-
-    @property
-    def n_with_other(self) -> int:
-        """How many of the items read so far hold a second response."""
-        return self._seen["with_other"]
+    def notes(self) -> tuple[str, ...]:
+        """Say what there is to say of the items that were read last."""
+        return self._seen[-1].notes() if self._seen else ()
 
     def stream(self, plan: JudgingPlan, set_aside: SetAside) -> Iterator[Item]:
         """Read items; those of a behavior that the rubric does not have are set aside."""
         from voirdire.io import stream_items
 
         known = {row.id for row in plan.rubric.behaviors} | {None}
+        seen = SeenItems(plan)
+        self._seen[:] = [seen]
         for batch in stream_items(
             self.source,
             format=self.format,  # type: ignore[arg-type]  # checked where it is read
@@ -66,8 +62,7 @@ class ItemSource:
             set_aside.add(batch.dropped)
             for item in batch.items:
                 if item.behavior in known or not plan.rubric.behaviors:
-                    self._seen["without_prompt"] += not item.prompt
-                    self._seen["with_other"] += item.other is not None
+                    seen.add(item)
                     yield item
                 else:
                     set_aside.add([self._unknown(item, plan)])

@@ -1,15 +1,18 @@
-"""What somebody who reads verdicts should know, in a sentence each."""
+"""What a reader of verdicts should know of the judge and of the items that it was given."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from voirdire._validation import shorten
 
 if TYPE_CHECKING:
+    from voirdire.judging.plan import JudgingPlan
     from voirdire.judging.port import Judge
+    from voirdire.records import Item
 
-__all__ = ["distrust", "other_ignored", "without_prompt"]
+__all__ = ["SeenItems", "distrust"]
 
 
 def distrust(judge: Judge) -> tuple[str, ...]:
@@ -20,18 +23,65 @@ def distrust(judge: Judge) -> tuple[str, ...]:
     return (f"by its own card {shorten(judge.name)!r} should not be trusted on: {names}",)
 
 
-def other_ignored(n_with_other: int, *, asks_about_pairs: bool) -> tuple[str, ...]:
-    """Say how many second responses no question was about, if any."""
-    if not n_with_other or asks_about_pairs:
-        return ()
-    return (
-        f"{n_with_other:,} items hold a second response, which no question of the rubric is about",
-    )
+@dataclass
+class SeenItems:
+    """Counts, while items come, those about which there is something to say.
+
+    Attributes
+    ----------
+    plan : JudgingPlan
+        What they are judged by.
+    n, n_without_prompt, n_with_other, n_blank, n_of_other_language : int
+        Items so far, and those without a prompt, with a second response, with nothing in their
+        response, and with a response in none of the languages of a local judge.
+    """
+
+    plan: JudgingPlan
+    n: int = 0
+    n_without_prompt: int = 0
+    n_with_other: int = 0
+    n_blank: int = 0
+    n_of_other_language: int = 0
+
+    def __post_init__(self) -> None:
+        self._languages = getattr(getattr(self.plan.judge, "card", None), "languages", ())
+
+    def add(self, item: Item) -> None:
+        """Count one more."""
+        self.n += 1
+        self.n_without_prompt += not item.prompt
+        self.n_with_other += item.other is not None
+        self.n_blank += not item.response.strip()
+        if self._languages:
+            from voirdire.judging.local.languages import language_of
+
+            self.n_of_other_language += language_of(item.response) not in self._languages
+
+    def notes(self) -> tuple[str, ...]:
+        """Say what there is to say."""
+        found = []
+        if self.n_without_prompt:
+            found.append(
+                f"{self.n_without_prompt:,} of {self.n:,} items have no prompt and were judged "
+                "without it: is it in a column of another name?"
+            )
+        if self.n_with_other and not self.plan.asks_about_pairs:
+            found.append(
+                f"{self.n_with_other:,} items hold a second response, which no question of the "
+                "rubric is about"
+            )
+        if self.n_blank:
+            found.append(
+                f"{self.n_blank:,} of {self.n:,} items have an empty response: what a judge says "
+                "of nothing means little"
+            )
+        if self.n_of_other_language:
+            known = " and ".join(_LANGUAGES[name] for name in self._languages)
+            found.append(
+                f"{self.n_of_other_language:,} of {self.n:,} responses are not in {known}: "
+                f"{shorten(self.plan.judge.name)!r} was made from no other language"
+            )
+        return tuple(found)
 
 
-def without_prompt(n_without: int, n_items: int) -> tuple[str, ...]:
-    """Say how many responses were judged without the prompt that they answer, if any."""
-    if not n_without:
-        return ()
-    counts = f"{n_without:,} of {n_items:,} items have no prompt and were judged without it"
-    return (f"{counts}: is it in a column of another name?",)
+_LANGUAGES = {"en": "English", "zh": "Chinese", "other": "another language"}

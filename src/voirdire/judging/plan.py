@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, TypeGuard
 
-from voirdire._types import Judged
+from voirdire._types import Judged, Threshold
 from voirdire._validation import check_choice, check_fraction, shorten
 from voirdire.errors import InputError
 from voirdire.judging.fingerprint import verdict_fingerprint
 from voirdire.judging.port import Judge
+from voirdire.records.thresholds import usual_or_each
 
 if TYPE_CHECKING:
     from voirdire.judging.cascade.bound_cascade import BoundCascade
@@ -41,8 +43,8 @@ class JudgingPlan:
         Who answers.
     rubric : Rubric
         What is asked.
-    threshold : float
-        In (0, 1): a proposition is true from this probability on.
+    threshold : float, or mapping of str to float
+        In (0, 1): a proposition is true from this probability on; one for all, or one for each.
     judged : {"final_answer", "with_reasoning", "whole_turn"}
         What of a response is judged.
     fingerprint : str
@@ -55,7 +57,7 @@ class JudgingPlan:
 
     judge: Judge
     rubric: Rubric
-    threshold: float
+    threshold: Threshold
     judged: Judged
     fingerprint: str
     columns: tuple[int, ...] = field(repr=False)
@@ -71,15 +73,21 @@ def plan_judging(
     judge: Judge | LlmJudge | CascadeJudge | str | Path,
     rubric: Rubric | str | Path,
     *,
-    threshold: float | None = None,
+    threshold: Threshold | None = None,
     judged: Judged = "final_answer",
+    whole: bool = True,
 ) -> JudgingPlan:
-    """Load judge and rubric where they are named, and check that they suit each other."""
+    """Load judge and rubric where they are named, and check that they suit each other.
+
+    Unless the `whole` rubric must be answered, what the judge does not answer is left out.
+    """
     check_choice("judged", judged, Judged)
     questions = _loaded_rubric(rubric)
     answering = _loaded_judge(judge, questions)
-    limit = questions.threshold if threshold is None else threshold
-    limit = check_fraction("threshold", limit)
+    left_out: tuple[str, ...] = ()
+    if not whole:
+        questions, left_out = _answered_part(answering, questions)
+    limit = _threshold(threshold, answering, questions)
     return JudgingPlan(
         judge=answering,
         rubric=questions,
@@ -90,12 +98,25 @@ def plan_judging(
         ),
         columns=_columns(answering, questions),
         notes=(
+            *left_out,
             *_of_first(answering),
             *_not_asked(answering, questions),
             *_worded_otherwise(answering, questions),
             *_without_examples(answering, questions),
         ),
     )
+
+
+def _threshold(given: Threshold | None, judge: Judge, rubric: Rubric) -> Threshold:
+    """Take what the caller says, else the rubric, else the judge."""
+    found = rubric.threshold if given is None else given
+    if found is None:
+        return usual_or_each(getattr(judge, "thresholds", {}), rubric.propositions)
+    if not isinstance(found, Mapping):
+        return check_fraction("threshold", found)
+    for value in found.values():
+        check_fraction("threshold", value)
+    return usual_or_each(found, rubric.propositions)
 
 
 def asks_a_model(judge: Judge) -> TypeGuard[BoundJudge]:
@@ -181,6 +202,17 @@ def _check_file(judge: str | Path) -> None:
         f"provider/name, with one of: {', '.join(PROVIDERS)}, native, transformers."
     )
     raise InputError(msg)
+
+
+def _answered_part(judge: Judge, rubric: Rubric) -> tuple[Rubric, tuple[str, ...]]:
+    """Leave out what the judge does not answer, and the classes, which need all of it."""
+    lacking = [name for name in rubric.propositions if name not in judge.questions]
+    if not lacking or len(lacking) == len(rubric.propositions):
+        return rubric, ()
+    answered = tuple(row for row in rubric.questions if row.id not in lacking)
+    classes = " and the completion classes" * bool(rubric.behaviors)
+    note = f"left out, since {shorten(judge.name)!r} does not answer it: {_named(lacking)}{classes}"
+    return replace(rubric, questions=answered, expressions={}, behaviors=()), (note,)
 
 
 def _columns(judge: Judge, rubric: Rubric) -> tuple[int, ...]:

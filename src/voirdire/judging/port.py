@@ -18,7 +18,11 @@ __all__ = ["Judge"]
 
 @runtime_checkable
 class Judge(Protocol):
-    """Whatever answers boolean questions about items with probabilities."""
+    """Whatever answers boolean questions about items with probabilities.
+
+    A judge may also have `thresholds`, a mapping of questions to numbers in (0, 1): from which
+    probability on its answer is yes, where neither the rubric nor the caller says.
+    """
 
     @property
     def name(self) -> str:

@@ -6,13 +6,12 @@ import math
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from voirdire.judging.notes import other_ignored, without_prompt
 from voirdire.judging.plan import asks_a_model
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from voirdire._types import Judged, ProbabilitySource
+    from voirdire._types import Judged, ProbabilitySource, Threshold
     from voirdire.judging.call_summary import CallSummary
     from voirdire.judging.plan import JudgingPlan
     from voirdire.judging.table import VerdictLayout
@@ -87,7 +86,7 @@ class JudgingSummary:
         What was asked.
     fingerprint : str
         Hash over judge, rubric, threshold, what is judged and class rule; on every verdict.
-    threshold : float
+    threshold : float, or mapping of str to float
         In (0, 1): a proposition is true from this probability on.
     judged : {"final_answer", "with_reasoning", "whole_turn"}
         What of a response was judged.
@@ -122,7 +121,7 @@ class JudgingSummary:
     rubric_version: str
     rubric_hash: str
     fingerprint: str
-    threshold: float
+    threshold: Threshold
     judged: Judged
     n_items: int
     n_reused: int = 0
@@ -152,8 +151,7 @@ def summarize(
     *,
     output: str,
     layout: VerdictLayout,
-    n_without_prompt: int = 0,
-    n_with_other: int = 0,
+    notes: tuple[str, ...] = (),
     **counts: Any,
 ) -> JudgingSummary:
     """Turn sums into shares and means."""
@@ -176,11 +174,7 @@ def summarize(
             for found in class_summaries(row, sums)
         ),
         asked=plan.judge.asked if asks_a_model(plan.judge) else None,
-        notes=(
-            *plan.notes,
-            *without_prompt(n_without_prompt, tally.n_items),
-            *other_ignored(n_with_other, asks_about_pairs=plan.asks_about_pairs),
-        ),
+        notes=(*plan.notes, *notes),
         **counts,
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -11,6 +12,7 @@ import polars as pl
 
 from voirdire._validation import shorten
 from voirdire.errors import InputError
+from voirdire.records.thresholds import USUAL_THRESHOLD, threshold_of_each, threshold_to_cell
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from voirdire.judging.batch import BehaviorClasses, VerdictBatch
-    from voirdire.rubrics import Rubric
+    from voirdire.judging.plan import JudgingPlan
 
 __all__ = [
     "ANSWERED_BY",
@@ -60,6 +62,9 @@ WIDE_ENDS = (("item", "behavior"), ("judge", "fingerprint"))
 ANSWERED_BY = "answered_by"
 """What stands before its end where the judge is a cascade: which of the two answered an item."""
 
+THRESHOLD = "threshold"
+"""What stands before its end where it is not 1/2: a number, or JSON with one by proposition."""
+
 _NO_CLASS = "an answer that the class needs is missing"
 _TRUE, _FALSE, _NONE = 1, 0, -1
 
@@ -75,14 +80,16 @@ def is_verdict_table(columns: tuple[str, ...]) -> VerdictLayout | None:
 
 
 def verdict_columns(
-    rubric: Rubric, layout: VerdictLayout, *, of_model: bool = False, of_cascade: bool = False
+    plan: JudgingPlan, layout: VerdictLayout, *, of_model: bool = False, of_cascade: bool = False
 ) -> tuple[str, ...]:
-    """Name the columns of the table of a rubric's verdicts, in order, each once."""
+    """Name the columns of the table of a plan's verdicts, in order, each once."""
+    rubric = plan.rubric
     if layout == "long":
         return (*LONG_COLUMNS, *CALL_COLUMNS) if of_model else LONG_COLUMNS
     first: tuple[str, ...]
     last: tuple[str, ...]
     first, last = WIDE_ENDS
+    last = (THRESHOLD, *last) if plan.threshold != USUAL_THRESHOLD else last
     last = (ANSWERED_BY, *last) if of_cascade else last
     others = [row.id for row in rubric.questions if row.kind != "boolean"] if of_model else []
     taken = [name for name in (*rubric.propositions, *others) if name in (*first, *last)]
@@ -151,7 +158,7 @@ def long_frame(batch: VerdictBatch, cells: LongCells | None = None) -> pl.DataFr
         pl.when(known).then(pl.col("state") == _TRUE).alias("label"),
         pl.col("probability").fill_nan(None),
         pl.when("derived").then(pl.lit("derived")).otherwise(source).alias("source"),
-        pl.lit(batch.threshold, dtype=pl.Float64).alias("threshold"),
+        pl.Series("threshold", _thresholds(batch, len(names))).gather(code),
         "behavior",
         "failure",
         pl.lit(batch.fingerprint).alias("fingerprint"),
@@ -176,9 +183,21 @@ def wide_frame(batch: VerdictBatch) -> pl.DataFrame:
             columns[name] = pl.Series(whole).fill_nan(None)
     if batch.answered_by is not None:
         columns[ANSWERED_BY] = pl.Series(batch.answered_by, dtype=pl.String)
+    if batch.threshold != USUAL_THRESHOLD:
+        columns[THRESHOLD] = pl.repeat(
+            threshold_to_cell(batch.threshold), len(batch.items), eager=True
+        )
     return pl.DataFrame(columns).with_columns(
         judge=pl.lit(batch.judge), fingerprint=pl.lit(batch.fingerprint)
     )
+
+
+def _thresholds(batch: VerdictBatch, n_names: int) -> NDArray[np.float64]:
+    """Give those of the propositions, and for classes 1/2 where each proposition has its own."""
+    usual = USUAL_THRESHOLD if isinstance(batch.threshold, Mapping) else batch.threshold
+    found = np.full(n_names, usual)
+    found[: len(batch.questions)] = threshold_of_each(batch.threshold, batch.questions)
+    return found
 
 
 def label_series(labels: Sequence[Any]) -> pl.Series:

@@ -13,8 +13,9 @@ from voirdire._validation import shorten
 from voirdire.errors import InputError, NoDataError
 from voirdire.judging.answering import verdicts_on
 from voirdire.judging.given_items import given_items
-from voirdire.judging.notes import distrust, other_ignored, without_prompt
+from voirdire.judging.notes import SeenItems, distrust
 from voirdire.judging.plan import asks_a_model, check_behavior, plan_judging
+from voirdire.records.thresholds import threshold_of_each, threshold_words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from voirdire._types import Judged
+    from voirdire._types import Judged, Threshold
     from voirdire.judging.batch import VerdictBatch
     from voirdire.judging.call_summary import CallSummary
     from voirdire.judging.cascade.judge import CascadeJudge
@@ -50,8 +51,8 @@ class Verdicts:
         The propositions that were asked.
     judge : str
         The judge's name.
-    threshold : float
-        In (0, 1): a proposition is true from this probability on.
+    threshold : float, or mapping of str to float
+        In (0, 1): a proposition is true from this probability on; one for all, or one for each.
     fingerprint : str
         Hash over judge, rubric, threshold, what is judged and class rule.
     dropped : tuple of Dropped
@@ -65,7 +66,7 @@ class Verdicts:
     items: tuple[str, ...]
     questions: tuple[str, ...]
     judge: str
-    threshold: float
+    threshold: Threshold
     fingerprint: str
     dropped: tuple[Dropped, ...] = ()
     notes: tuple[str, ...] = ()
@@ -83,7 +84,7 @@ class Verdicts:
         dropped = f", {len(self.dropped)} rows set aside" if self.dropped else ""
         return (
             f"<Verdicts of {self.judge!r}: {len(self.items)} items, "
-            f"{asked}{classes}, threshold {self.threshold:g}{dropped}>"
+            f"{asked}{classes}, threshold {threshold_words(self.threshold)}{dropped}>"
         )
 
     def frame(self, layout: VerdictLayout = "long") -> pl.DataFrame:
@@ -135,7 +136,8 @@ class Verdicts:
         """
         if question in self.questions:
             values = self.probability(question)
-            return [None if np.isnan(x) else bool(x >= self.threshold) for x in values]
+            [threshold] = threshold_of_each(self.threshold, [question])
+            return [None if np.isnan(x) else bool(x >= threshold) for x in values]
         found: list[Any] = []
         for batch in self._batches:
             if batch.details is None or question not in batch.details.labels:
@@ -166,7 +168,7 @@ def judge(
     *,
     rubric: Rubric | str | Path = "safety",
     judge: Judge | LlmJudge | CascadeJudge | str | Path = "local",
-    threshold: float | None = None,
+    threshold: Threshold | None = None,
     judged: Judged = "final_answer",
     behavior: str | None = None,
     store: str | Path | None = None,
@@ -183,8 +185,9 @@ def judge(
     judge : Judge, LlmJudge, CascadeJudge, str or path, optional
         Who answers: ``"local"`` is the judge of this package, a path one of your own,
         ``"openai/gpt-4o-mini"`` a language model, a YAML file a cascade.
-    threshold : float, optional
-        In (0, 1). A proposition is true from this probability on; by default the rubric says.
+    threshold : float, or mapping of str to float, optional
+        In (0, 1). A proposition is true from this probability on. By default the rubric says, or
+        else the judge, or else it is 1/2.
     judged : {"final_answer", "with_reasoning", "whole_turn"}, optional
         What of a row's response is judged. The response of an `Item` is judged as it stands.
     behavior : str, optional
@@ -218,7 +221,7 @@ def judge(
     >>> bool(verdicts.probability("apology")[0] > 0.5)
     True
     """
-    plan = plan_judging(judge, rubric, threshold=threshold, judged=judged)
+    plan = plan_judging(judge, rubric, threshold=threshold, judged=judged, whole=False)
     check_behavior(behavior, plan.rubric)
     found, dropped = given_items(
         items, judged=judged, behavior=behavior, pairs=plan.asks_about_pairs
@@ -227,6 +230,9 @@ def judge(
         why = f" The first was set aside: {dropped[0].reason}." if dropped else ""
         msg = f"`items` must hold at least one item, got none.{why}"
         raise NoDataError(msg)
+    seen = SeenItems(plan)
+    for item in found:
+        seen.add(item)
     record, batches = _batches(found, plan, store=store, retry_failures=retry_failures)
     return Verdicts(
         items=tuple(item.id for item in found),
@@ -235,15 +241,7 @@ def judge(
         threshold=plan.threshold,
         fingerprint=plan.fingerprint,
         dropped=tuple(dropped),
-        notes=(
-            *plan.notes,
-            *without_prompt(sum(not item.prompt for item in found), len(found)),
-            *other_ignored(
-                sum(item.other is not None for item in found),
-                asks_about_pairs=plan.asks_about_pairs,
-            ),
-            *distrust(plan.judge),
-        ),
+        notes=(*plan.notes, *seen.notes(), *distrust(plan.judge)),
         calls=record,
         _batches=batches,
     )

@@ -159,7 +159,9 @@ class RubricTables:
         if rubric.behaviors or rubric.propositions:
             yield ""
             rule = f"; class probabilities by the {rubric.class_rule} rule" * bool(rubric.behaviors)
-            yield Text(f"A proposition is true from {rubric.threshold:g} on{rule}.", style="dim")
+            limit = "1/2" if rubric.threshold is None else f"{rubric.threshold:g}"
+            own = ", or from where the judge says" * (rubric.threshold is None)
+            yield Text(f"A proposition is true from {limit} on{own}{rule}.", style="dim")
 
 
 def _heading(words: str) -> RenderableType:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from voirdire._validation import shorten
 from voirdire.errors import InputError, UncertifiedWarning
+from voirdire.records.thresholds import threshold_of_each
 from voirdire.rewards.certificate_file import read_certificate
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from voirdire.records import Certificate
     from voirdire.rewards.model import RewardModel
 
@@ -215,8 +215,11 @@ def _by_certificate(
         names = ", ".join(sorted({repr(shorten(_judge(row))) for row in rows}))
         return _said(proposition, "other_judge", f"{reason} ({names})", mark)
     threshold = certificate.settings.get("threshold")
-    if isinstance(threshold, int | float) and threshold != model.judge.threshold:
-        reason = f"examined under the threshold {threshold:g} instead of {model.judge.threshold:g}"
+    if isinstance(threshold, Mapping):
+        threshold = threshold.get(proposition)
+    [meant] = threshold_of_each(model.judge.threshold, [proposition])
+    if isinstance(threshold, int | float) and threshold != meant:
+        reason = f"examined under the threshold {threshold:g} instead of {meant:g}"
         return _said(proposition, "other_judge", reason, mark)
     worst = [
         row

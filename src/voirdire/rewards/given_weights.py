@@ -14,6 +14,7 @@ from voirdire._types import Orientation
 from voirdire._validation import check_choice, shorten
 from voirdire.documents import did_you_mean
 from voirdire.errors import InputError
+from voirdire.records.thresholds import USUAL_THRESHOLD
 from voirdire.rewards.features import feature_set
 from voirdire.rewards.model import BehaviorReward, RewardJudge, RewardModel
 
@@ -129,13 +130,15 @@ def _judge(
         if bound:
             msg = "`judge` must be named where the reward is bound to it, got None. Name one."
             raise InputError(msg)
-        return RewardJudge(name="", threshold=rubric.threshold)
+        return RewardJudge(name="", threshold=rubric.threshold or USUAL_THRESHOLD)
     from voirdire.judging.plan import plan_judging
     from voirdire.rewards.reward_judge import reward_judge
 
     if judge == "local" and not bound:  # it may lack a proposition that verdicts are given of
         made_by = {"judge": "local"}
-        return RewardJudge(name="local", threshold=rubric.threshold, made_by=made_by)
+        return RewardJudge(
+            name="local", threshold=rubric.threshold or USUAL_THRESHOLD, made_by=made_by
+        )
     return reward_judge(plan_judging(judge, rubric), made_from=judge, bound=bound)
 
 

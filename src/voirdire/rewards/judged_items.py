@@ -5,11 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from voirdire.records.thresholds import USUAL_THRESHOLD
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     import numpy as np
     from numpy.typing import NDArray
+
+    from voirdire._types import Threshold
 
 __all__ = ["JudgedItems"]
 
@@ -34,8 +38,8 @@ class JudgedItems:
         The judge's name.
     fingerprint : str
         Of its verdicts: judge, rubric, threshold, what is judged and class rule.
-    threshold : float
-        A proposition is true from this probability on.
+    threshold : float, or mapping of str to float
+        A proposition is true from this probability on; one for all, or one for each.
     """
 
     items: tuple[str, ...] = field(repr=False)
@@ -45,4 +49,4 @@ class JudgedItems:
     failures: Mapping[str, str] = field(default_factory=dict, repr=False)
     judge: str
     fingerprint: str
-    threshold: float = 0.5
+    threshold: Threshold = USUAL_THRESHOLD

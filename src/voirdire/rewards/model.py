@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from voirdire._validation import shorten
 from voirdire.errors import InputError
+from voirdire.records.thresholds import USUAL_THRESHOLD
 
 if TYPE_CHECKING:
     import threading
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import ArrayLike, NDArray
 
-    from voirdire._types import Judged, Orientation
+    from voirdire._types import Judged, Orientation, Threshold
     from voirdire.judging import CascadeJudge, Judge, LlmJudge
     from voirdire.records import Certificate
     from voirdire.rewards.features import FeatureSet
@@ -41,8 +42,8 @@ class RewardJudge:
         What verdicts call it.
     fingerprint : str
         Of its verdicts; empty where the weights were given by hand.
-    threshold : float
-        In (0, 1): a proposition is true from this probability on.
+    threshold : float, or mapping of str to float
+        In (0, 1): a proposition is true from this probability on; one for all, or one for each.
     judged : {"final_answer", "with_reasoning", "whole_turn"}
         What of a response is judged.
     made_by : mapping of str to object
@@ -53,7 +54,7 @@ class RewardJudge:
 
     name: str
     fingerprint: str = ""
-    threshold: float = 0.5
+    threshold: Threshold = USUAL_THRESHOLD
     judged: Judged = "final_answer"
     made_by: Mapping[str, Any] = field(default_factory=dict)
 

@@ -13,6 +13,7 @@ from voirdire._types import Judged, Orientation  # noqa: TC001  # pydantic reads
 from voirdire._validation import shorten
 from voirdire.documents import Document, Form, content_digest, read_document, write_json
 from voirdire.errors import InputError
+from voirdire.records.thresholds import threshold_from_cell
 from voirdire.rewards.certificate_file import (
     certificate_document,
     certificate_of,
@@ -52,7 +53,7 @@ class _RubricForm(Form):
 class _JudgeForm(Form):
     name: str
     fingerprint: str
-    threshold: float
+    threshold: float | dict[str, float]
     judged: Judged
     made_by: dict[str, Any]
 
@@ -221,7 +222,7 @@ def _content(model: RewardModel) -> dict[str, Any]:
         "judge": {
             "name": judge.name,
             "fingerprint": judge.fingerprint,
-            "threshold": float(judge.threshold),
+            "threshold": threshold_from_cell(judge.threshold),
             "judged": judge.judged,
             "made_by": dict(judge.made_by),
         },
@@ -273,9 +274,11 @@ def _own_rubric(form: _RubricForm, document: Document) -> Rubric:
 
 def _model(form: _Form, rubric: Rubric, document: Document) -> RewardModel:
     judge = RewardJudge(**{name: getattr(form.judge, name) for name in _JudgeForm.model_fields})
-    if not 0 < judge.threshold < 1:
-        message = f"judge.threshold must be in (0, 1), got {judge.threshold!r}."
-        raise document.error_at(("judge", "threshold"), message)
+    try:
+        threshold_from_cell(judge.threshold)
+    except ValueError as error:
+        message = f"judge.threshold {error}, got {judge.threshold!r}."
+        raise document.error_at(("judge", "threshold"), message) from error
     return RewardModel(
         name=form.name,
         rubric=rubric,

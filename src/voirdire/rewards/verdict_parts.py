@@ -9,13 +9,15 @@ import numpy as np
 
 from voirdire._validation import shorten
 from voirdire.errors import InputError
+from voirdire.records.thresholds import USUAL_THRESHOLD, threshold_of_each, usual_or_each
 from voirdire.rewards.judged_items import JudgedItems
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
+    from voirdire._types import Threshold
     from voirdire.judging.batch import VerdictBatch
     from voirdire.rubrics import Rubric
 
@@ -51,8 +53,10 @@ class VerdictPart:
         Why a verdict is missing, by item.
     judge : str
         The judge's name.
-    fingerprints, thresholds : frozenset
+    fingerprints : frozenset of str
         All that the table states.
+    thresholds : mapping of str to frozenset of float
+        All that it states, by proposition.
     source : str
         What messages call it.
     """
@@ -64,7 +68,7 @@ class VerdictPart:
     failures: Mapping[str, str]
     judge: str
     fingerprints: frozenset[str]
-    thresholds: frozenset[float]
+    thresholds: Mapping[str, frozenset[float]]
     source: str
 
 
@@ -115,7 +119,7 @@ def part_of_batches(
         failures=failures,
         judge=batches[0].judge,
         fingerprints=frozenset(batch.fingerprint for batch in batches),
-        thresholds=frozenset(batch.threshold for batch in batches),
+        thresholds=stated_thresholds([batch.threshold for batch in batches], propositions),
         source=MEMORY,
     )
 
@@ -132,7 +136,7 @@ def joined_parts(parts: Sequence[VerdictPart], *, rubric: Rubric) -> JudgedItems
     if len(names) > 1:
         refuse_judges(names, source=" and ".join(dict.fromkeys(part.source for part in parts)))
     fingerprint = _only([part.fingerprints for part in parts], "fingerprint", parts) or ""
-    threshold = _only([part.thresholds for part in parts], "threshold", parts)
+    threshold = _one_threshold(parts, rubric)
     whole = parts[0] if len(parts) == 1 else _merged(parts, rubric.propositions)
     known = np.flatnonzero(whole.given.any(axis=0))
     if not known.size:
@@ -154,7 +158,7 @@ def joined_parts(parts: Sequence[VerdictPart], *, rubric: Rubric) -> JudgedItems
         failures={name: whole.failures.get(name, NO_VERDICT) for name in ids},
         judge=names[0],
         fingerprint=fingerprint,
-        threshold=rubric.threshold if threshold is None else threshold,
+        threshold=threshold,
     )
 
 
@@ -196,9 +200,29 @@ def _merged(parts: Sequence[VerdictPart], propositions: Sequence[str]) -> Verdic
         failures=failures,
         judge=parts[0].judge,
         fingerprints=frozenset(),
-        thresholds=frozenset(),
+        thresholds={},
         source=" and ".join(dict.fromkeys(part.source for part in parts)),
     )
+
+
+def stated_thresholds(
+    thresholds: Iterable[Threshold], names: Sequence[str]
+) -> dict[str, frozenset[float]]:
+    """Lay out by proposition the thresholds of a table."""
+    each = [threshold_of_each(threshold, names).tolist() for threshold in thresholds]
+    return dict(zip(names, map(frozenset, zip(*each, strict=True)), strict=True)) if each else {}
+
+
+def _one_threshold(parts: Sequence[VerdictPart], rubric: Rubric) -> Threshold:
+    """Give the one of each proposition that all parts state; where none does, the rubric's."""
+    found = {
+        name: _only([part.thresholds.get(name, frozenset()) for part in parts], "threshold", parts)
+        for name in rubric.propositions
+    }
+    stated = {name: value for name, value in found.items() if value is not None}
+    if not stated:
+        return USUAL_THRESHOLD if rubric.threshold is None else rubric.threshold
+    return usual_or_each(stated, stated)
 
 
 def _only(found: Sequence[Collection[Any]], name: str, parts: Sequence[VerdictPart]) -> Any:

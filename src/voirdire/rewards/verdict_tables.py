@@ -13,13 +13,15 @@ from voirdire._validation import shorten
 from voirdire.errors import InputError, NoDataError
 from voirdire.io.files import got, place
 from voirdire.io.values import numbers, sorts_in, texts
-from voirdire.rewards.verdict_parts import NO_VERDICT, VerdictPart, refuse_judges
+from voirdire.records.thresholds import threshold_from_cell
+from voirdire.rewards.verdict_parts import NO_VERDICT, VerdictPart, refuse_judges, stated_thresholds
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from numpy.typing import NDArray
 
+    from voirdire._types import Threshold
     from voirdire.io.rows import Column, Rows, Table
 
 __all__ = ["part_of_table"]
@@ -114,7 +116,7 @@ class _Reader:
         at_item = _codes(ids, items)
         names = tuple(items.to_list())
         behaviors = self._behaviors(at_item, len(names))
-        fingerprints, thresholds = self._stated("fingerprint"), self._thresholds()
+        fingerprints = self._stated("fingerprint")
         grid = (len(names), len(self.propositions))
         probabilities, given = np.full(grid, np.nan), np.zeros(grid, dtype=bool)
         fill = self._fill_long if self.is_long else self._fill_wide
@@ -127,7 +129,7 @@ class _Reader:
             failures={names[row]: reason for row, reason in reasons.items()},
             judge=judge,
             fingerprints=frozenset(fingerprints),
-            thresholds=frozenset(thresholds),
+            thresholds=self._thresholds(),
             source=self.source,
         )
 
@@ -269,11 +271,31 @@ class _Reader:
             found[row] = behavior
         return tuple(found)
 
-    def _thresholds(self) -> list[float]:
+    def _thresholds(self) -> dict[str, frozenset[float]]:
         if "threshold" not in self.rows.columns:
-            return []
-        values = self._probabilities("threshold")
-        return [float(value) for value in np.unique(values[~np.isnan(values)])]
+            return {}
+        if not self.is_long:
+            return stated_thresholds(
+                map(self._threshold, self._stated("threshold")), self.propositions
+            )
+        frame = pl.DataFrame(
+            {
+                "question": self._text("question"),
+                "threshold": pl.Series(self._probabilities("threshold")).fill_nan(None),
+            }
+        )
+        frame = frame.drop_nulls().unique()
+        return {
+            str(name): frozenset(values)
+            for name, values in frame.group_by("question").agg("threshold").iter_rows()
+        }
+
+    def _threshold(self, cell: str) -> Threshold:
+        try:
+            return threshold_from_cell(cell)
+        except ValueError as error:
+            msg = f"{self.source}: column `threshold` {error}, got {shorten(cell)!r}. Correct it."
+            raise InputError(msg) from error
 
     def _stated(self, column: str) -> list[str]:
         if column not in self.rows.columns:

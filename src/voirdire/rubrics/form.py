@@ -124,7 +124,7 @@ class RubricForm(Form):
     version: Line
     description: Text | None = None
     class_rule: ClassRule = "exact"
-    threshold: Annotated[Number, Field(gt=0, lt=1)] = 0.5
+    threshold: Annotated[Number, Field(gt=0, lt=1)] | None = None
     questions: Annotated[list[Any], Field(min_length=1, max_length=MOST_QUESTIONS)]
     expressions: (
         Annotated[dict[Identifier, Expression], Field(max_length=MOST_EXPRESSIONS)] | None

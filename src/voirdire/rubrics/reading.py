@@ -196,7 +196,7 @@ def _rubric_of_form(document: Document) -> Rubric:
         expressions=expressions or {},
         behaviors=behaviors,
         class_rule=whole.class_rule,
-        threshold=float(whole.threshold),
+        threshold=None if whole.threshold is None else float(whole.threshold),
         source=document.source,
     )
     _check_logic(rubric, forms, document)

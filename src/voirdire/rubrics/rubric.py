@@ -165,8 +165,9 @@ class Rubric:
         Empty where the rubric is not used for rewards.
     class_rule : {"exact", "product"}
         How completion classes get their probabilities.
-    threshold : float
-        In (0, 1): a proposition is true from this probability on. Declared beforehand.
+    threshold : float or None
+        In (0, 1): a proposition is true from this probability on, declared beforehand. Without one
+        the judge says, or else it is 1/2.
     source : str
         The file it came from, for messages; not part of its content.
     """
@@ -178,7 +179,7 @@ class Rubric:
     expressions: Mapping[str, str] = field(default_factory=dict)
     behaviors: tuple[Behavior, ...] = ()
     class_rule: ClassRule = "exact"
-    threshold: float = 0.5
+    threshold: float | None = None
     source: str = field(default="<memory>", compare=False)
 
     @cached_property
@@ -342,7 +343,7 @@ def rubric_document(rubric: Rubric) -> dict[str, Any]:
         "version": rubric.version,
         "description": dict(rubric.description),
         "class_rule": rubric.class_rule,
-        "threshold": _number(rubric.threshold),
+        "threshold": _number(0.5 if rubric.threshold is None else rubric.threshold),
         "questions": [question_document(row) for row in rubric.questions],
         "expressions": dict(rubric.expressions),
         "behaviors": {row.id: _behavior_document(row) for row in rubric.behaviors},

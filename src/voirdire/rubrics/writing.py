@@ -98,7 +98,7 @@ def _head(rubric: Rubric) -> dict[str, Any]:
         head["description"] = _by_language(rubric.description)
     if rubric.class_rule != "exact":
         head["class_rule"] = rubric.class_rule
-    if rubric.threshold != 0.5:  # the default
+    if rubric.threshold is not None:
         head["threshold"] = rubric.threshold
     return head
 

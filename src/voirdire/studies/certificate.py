@@ -54,8 +54,8 @@ def certify(
         Why this ε was fixed in advance, if the examination does not say.
     reading : mapping, optional
         How labels were read from their files, such as the threshold of probabilities. Without
-        one the certificate has the threshold that `judges` came with, a list of several, or
-        ``"none"``: then labels were given as they are.
+        one the certificate has the threshold that `judges` came with, a list of several, either by
+        question where they differ, or ``"none"``: then labels were given as they are.
     fingerprints : mapping of str to str or sequence of str, optional
         The fingerprint of each judge that has one; by default those that `judges` came with.
     rubric_hash : str, optional
@@ -83,7 +83,7 @@ def certify(
         },
         "rubric_hash": rubric_hash,
         "settings": examination.settings
-        | {"threshold": _one_or_all(judges.thresholds or "none")}
+        | {"threshold": _thresholds(examination, judges)}
         | {name: value for name, value in declared.items() if value is not None},
         "examinations": tuple(
             sorted(
@@ -155,6 +155,18 @@ def _hash_labels(frame: pl.DataFrame) -> str:
         digest.update(canonical_json(without_nan(row)))
         digest.update(b"\n")
     return f"sha256:{digest.hexdigest()}"
+
+
+def _thresholds(examination: Examination, judges: LabelTable) -> Any:
+    """Write the thresholds of all questions: once where they are the same."""
+    found = {
+        name: _one_or_all(judges.thresholds[name])
+        for name in sorted({row.question for row in examination.results} & {*judges.thresholds})
+    }
+    same = list(found.values())
+    if not same:
+        return "none"
+    return same[0] if all(value == same[0] for value in same) else found
 
 
 def _one_or_all(found: Any) -> Any:

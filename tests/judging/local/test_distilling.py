@@ -85,7 +85,7 @@ def check_figures(*, n_items, tolerance):
     for column, question in enumerate(judge.questions):
         truth, figures = truths[:, column] > 0, judge.card.of(question)
         p = judge.probabilities(fresh)[:, column]
-        said, share = p >= 0.5, labels[:, column].mean()
+        said, share = p >= figures.threshold, labels[:, column].mean()
         found = [figures.auc, figures.mcc, figures.brier, figures.accuracy]
         assert found == pytest.approx(
             [

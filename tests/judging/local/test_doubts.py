@@ -72,3 +72,11 @@ def test_the_card_says_where_other_sets_decide():
     text = card(few, replace(GOOD, data="own")).to_markdown()
 
     assert "gold has fewer than ten positives of `apology` (3): other sets decide." in text
+
+
+def test_a_few_positives_of_which_none_was_found_raise_one():
+    none = replace(BAD, data="own", n_positives=3, sensitivity=0.0, reason="only 3 positives")
+    one = replace(none, sensitivity=1 / 3)
+
+    assert card(GOOD, none).doubts("apology") == ("none of the 3 positives found on own",)
+    assert card(GOOD, one).doubts("apology") == ()

@@ -9,14 +9,22 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import voirdire
 from voirdire.errors import InputError
 from voirdire.judging import LocalJudge, distill_judge, load_local_judge
 from voirdire.records import Item
+from voirdire.rubrics import Question, Rubric
 
 ITEMS = [
     Item(id=str(index), response=f"{'Sorry, no.' if index % 2 else 'Yes, here.'} Part {index}.")
     for index in range(40)
 ]
+
+RUBRIC = Rubric(
+    name="one",
+    version="1",
+    questions=(Question(id="apology", kind="boolean", text={"en": "Does it apologise?"}),),
+)
 
 
 @pytest.fixture(scope="module")
@@ -70,6 +78,28 @@ def test_a_saved_judge_loads_as_the_same_judge(judge, saved):
     assert loaded.card.rubric_name == "safety"
     assert (loaded.probabilities(ITEMS) == judge.probabilities(ITEMS)).all()
     assert load_local_judge(saved).fingerprint == judge.fingerprint
+
+
+def test_a_judge_from_before_there_were_thresholds_says_yes_from_a_half_on(judge, tmp_path):
+    earlier = replace(judge, thresholds={})
+    earlier.save(tmp_path / "earlier.npz")
+    with_header(tmp_path / "earlier.npz", thresholds={})
+
+    loaded = load_local_judge(tmp_path / "earlier.npz")
+    found = voirdire.judge(ITEMS, judge=loaded, rubric=RUBRIC)
+
+    assert (loaded.thresholds, loaded.fingerprint) == ({}, earlier.fingerprint)
+    assert found.threshold == 0.5
+
+
+@pytest.mark.parametrize("thresholds", [{"apology": 1.0}, {"other": 0.5}, {"apology": "a"}])
+def test_thresholds_that_mean_nothing_are_refused(saved, thresholds):
+    with_header(saved, thresholds=thresholds)
+
+    with pytest.raises(
+        InputError, match=r"a local judge must have thresholds|must be a local judge"
+    ):
+        LocalJudge.load(saved)
 
 
 def test_saving_twice_gives_the_same_bytes(judge, saved, tmp_path):
@@ -161,7 +191,9 @@ def test_a_missing_part_is_refused(saved, name):
     del parts[f"{name}.npy"]
     write_parts(saved, parts)
 
-    with pytest.raises(InputError, match="must be a local judge"):
+    with pytest.raises(
+        InputError, match=r"a local judge must have thresholds|must be a local judge"
+    ):
         LocalJudge.load(saved)
 
 

@@ -12,7 +12,7 @@ import polars as pl
 from voirdire._types import FALSE_WORDS, TRUE_WORDS
 from voirdire._validation import shorten
 from voirdire.errors import InputError
-from voirdire.judging.table import WIDE_ENDS
+from voirdire.judging.table import THRESHOLD, WIDE_ENDS
 from voirdire.judging.verdict_files import verdict_format
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["VerdictGrid", "verdict_grid"]
 
 _DERIVED = "derived"
-_ENDS = {name for ends in WIDE_ENDS for name in ends} | {"annotator"}
+_ENDS = {name for ends in WIDE_ENDS for name in ends} | {"annotator", THRESHOLD}
 _TRUTHS = dict.fromkeys(TRUE_WORDS, 1.0) | dict.fromkeys(FALSE_WORDS, 0.0)
 
 

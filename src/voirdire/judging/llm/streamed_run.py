@@ -42,7 +42,7 @@ def stream_verdicts(
     progress: Callable[[JudgingProgress], None] | None,
 ) -> JudgingSummary:
     """Write verdicts as JSONL, stretch by stretch; the store is what a later run goes on from."""
-    verdict_columns(plan.rubric, layout, of_model=True, of_cascade=is_cascade(plan.judge))
+    verdict_columns(plan, layout, of_model=True, of_cascade=is_cascade(plan.judge))
     set_aside = SetAside(None)
     record = RunRecord(plan.rubric)
 
@@ -80,8 +80,7 @@ def stream_verdicts(
         plan,
         output="-",
         layout=layout,
-        n_without_prompt=items.n_without_prompt,
-        n_with_other=items.n_with_other,
+        notes=items.notes(),
         n_reused=record.n_reused,
         n_dropped=set_aside.count,
         dropped=set_aside.first,

@@ -103,18 +103,22 @@ class JudgeCard:
         """Say why not to trust it on a question; empty where nothing speaks against it.
 
         What the deciding set says, and whatever another set of texts of their own says that has
-        enough of either answer: a judge that fails there will fail on other texts too.
+        enough of either answer: a judge that fails there will fail on other texts too. Of a set
+        with few positives it counts where none of them was found.
         """
         rows = [row for row in self.figures if row.question == question]
         if not rows:
             return ("no figures",)
         silent = {row.name for row in self.data if not row.calibrates}
-        others = [row for row in rows[1:] if row.enough and row.data not in silent]
-        return tuple(
-            row.reason if row is rows[0] else f"{row.reason} on {row.data}"
-            for row in (rows[0], *others)
-            if not row.trusted
-        )
+        found = [] if rows[0].trusted else [rows[0].reason]
+        for row in rows[1:]:
+            if row.data in silent:
+                continue
+            if row.enough and not row.trusted:
+                found.append(f"{row.reason} on {row.data}")
+            elif not row.enough and row.sensitivity == 0:
+                found.append(f"none of the {row.n_positives} positives found on {row.data}")
+        return tuple(found)
 
     def to_dict(self) -> dict[str, Any]:
         """Give plain values for JSON; nan as None."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,8 @@ from voirdire.judging.local.features import FEATURES_VERSION, describe_many, is_
 from voirdire.judging.local.figures import QuestionFigures, measure_question
 from voirdire.judging.local.grouping import group_items
 from voirdire.judging.local.judge import LocalJudge
+from voirdire.judging.local.languages import language_of
+from voirdire.judging.local.thresholds import choose_thresholds, held_out_answers
 from voirdire.judging.local.training import FEATURES, TrainingSet, fit_weights, held_out_scores
 from voirdire.judging.local.weights import quantise
 from voirdire.stats import CalibrationMethod
@@ -57,8 +60,9 @@ def distill_judge(
 ) -> LocalJudge:
     """Make a judge from labelled items, with a card that says how far to trust it.
 
-    One logistic regression per question over hashed n-grams and cheap cues, calibrated. The figures
-    of the card come from grouped cross-validation of both.
+    One logistic regression per question over hashed n-grams and cheap cues, calibrated, with the
+    threshold that gives a high Matthews correlation. The figures of the card come from grouped
+    cross-validation of all three.
 
     Parameters
     ----------
@@ -129,13 +133,17 @@ def distill_judge(
     probabilities = held_out_probabilities(
         scores, training, method=calibrator, n_folds=n_folds, seed=seed + 2
     )
+    thresholds = dict(
+        zip(questions, choose_thresholds(probabilities, training).tolist(), strict=True)
+    )
+    answers = held_out_answers(probabilities, training, n_folds=n_folds, seed=seed + 2)
     card = JudgeCard(
         name=name,
         questions=tuple(questions),
         rubric_name=rubric_name,
-        languages=_languages(training),
+        languages=_languages(items),
         data=describe_data(items, training, about),
-        figures=_figures(probabilities, scores, training=training, questions=questions),
+        figures=_figures(probabilities, answers, scores, training=training, thresholds=thresholds),
         features=dict.fromkeys(questions, FEATURES),
         settings=_settings(calibrator=calibrator, n_folds=n_folds, seed=seed),
     )
@@ -150,22 +158,24 @@ def distill_judge(
             kept=present >= _LEAST_ITEMS_OF_NGRAM,
         ),
         calibrators=calibrate_questions(scores, training, method=calibrator),
+        thresholds=thresholds,
         question_texts=question_texts or {},
     )
 
 
 def _figures(
     probabilities: NDArray[np.float64],
+    answers: NDArray[np.bool_],
     scores: NDArray[np.float64],
     *,
     training: TrainingSet,
-    questions: Sequence[str],
+    thresholds: Mapping[str, float],
 ) -> tuple[QuestionFigures, ...]:
     """Per question the set that decides, then every set."""
     truths = training.truths()
     names = list(dict.fromkeys(training.sets.tolist()))
     by_question = []
-    for column, question in enumerate(questions):
+    for column, (question, threshold) in enumerate(thresholds.items()):
         rows = []
         for data in names:
             used = (training.sets == data) & np.isfinite(training.targets[:, column])
@@ -173,9 +183,11 @@ def _figures(
                 measured = measure_question(
                     probabilities[used, column],
                     truths[used, column],
+                    said=answers[used, column],
                     scores=scores[used, column],
                     question=question,
                     data=data,
+                    threshold=threshold,
                 )
                 rows.append(_rounded(measured))
         by_question.append(_deciding_first(rows))
@@ -198,9 +210,10 @@ def _rounded(figures: QuestionFigures) -> QuestionFigures:
     return QuestionFigures.from_dict(values)
 
 
-def _languages(training: TrainingSet) -> tuple[str, ...]:
-    chinese = training.chinese
-    return (*(("en",) if not chinese.all() else ()), *(("zh",) if chinese.any() else ()))
+def _languages(items: Sequence[Item]) -> tuple[str, ...]:
+    """Name those of at least one response in twenty."""
+    found = Counter(language_of(item.response) for item in items)
+    return tuple(sorted(name for name, n in found.items() if n >= len(items) / 20))
 
 
 def _settings(**given: Any) -> dict[str, Any]:

@@ -37,8 +37,7 @@ class QuestionFigures:
     n_items, n_positives : int
         Items with a label, and those where it is true.
     sensitivity, specificity : float
-        Shares of the true and of the false ones that were told, at a probability of 1/2; nan
-        without any.
+        Shares of the true and of the false ones that were told, at the threshold; nan without any.
     mcc : float
         Matthews correlation in [-1, 1]; nan where all labels are the same, 0 where all answers are.
     auc, auc_low, auc_high : float
@@ -51,6 +50,9 @@ class QuestionFigures:
         Whether this is evidence that the judge is of use.
     reason : str
         Why not; empty where it is trusted.
+    threshold : float
+        The probability from which on the judge says yes, chosen on all items; the figures are of
+        thresholds that were chosen without the group of the item.
     """
 
     question: str
@@ -69,6 +71,7 @@ class QuestionFigures:
     baseline_accuracy: float
     trusted: bool
     reason: str
+    threshold: float = 0.5
 
     @property
     def enough(self) -> bool:
@@ -95,9 +98,11 @@ def measure_question(
     probabilities: NDArray[np.float64],
     truths: NDArray[np.bool_],
     *,
+    said: NDArray[np.bool_],
     scores: NDArray[np.float64],
     question: str,
     data: str,
+    threshold: float,
 ) -> QuestionFigures:
     """Compare calibrated probabilities, and answers, with labels.
 
@@ -107,11 +112,15 @@ def measure_question(
         In [0, 1], of items that were held out.
     truths : ndarray of bool, shape (n_items,)
         Their labels.
+    said : ndarray of bool, shape (n_items,)
+        Whether each probability reached the threshold.
     scores : ndarray of float64, shape (n_items,)
         What the probabilities were made from, for the area under the ROC curve: calibrators that
         differ from fold to fold would blur it.
     question, data : str
         What they are of.
+    threshold : float
+        What the judge uses.
 
     Returns
     -------
@@ -119,7 +128,6 @@ def measure_question(
         With nan where a figure is undefined.
     """
     n, n_true = len(truths), int(truths.sum())
-    said = probabilities >= 0.5
     share = n_true / n
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DegenerateDataWarning)
@@ -149,6 +157,7 @@ def measure_question(
         baseline_accuracy=max(share, 1 - share),
         trusted=not reason,
         reason=reason,
+        threshold=threshold,
     )
 
 

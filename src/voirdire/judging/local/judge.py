@@ -45,6 +45,9 @@ class LocalJudge:
         Of all features.
     calibrators : tuple of Calibrator
         One per question, fitted on scores of items that were held out.
+    thresholds : mapping of str to float
+        By question from which probability on the answer is yes; empty for a judge that was made
+        before there were any, whose answer is yes from 1/2 on.
     question_texts : mapping of str to mapping
         The wording that it was made for, by question and language; may be empty.
     source : str
@@ -56,19 +59,20 @@ class LocalJudge:
     card: JudgeCard = field(repr=False)
     weights: QuantisedWeights = field(repr=False)
     calibrators: tuple[Calibrator, ...] = field(repr=False)
+    thresholds: Mapping[str, float] = field(default_factory=dict, repr=False)
     question_texts: Mapping[str, Mapping[str, str]] = field(default_factory=dict, repr=False)
     source: ProbabilitySource = "classifier"
 
     @cached_property
     def fingerprint(self) -> str:
-        """``sha256:`` and 64 digits over weights, calibrators, features and questions."""
+        """``sha256:`` and 64 digits over all that answers depend on."""
         digest = hashlib.sha256()
         settings = {
             "name": self.name,
             "questions": list(self.questions),
             "features_version": FEATURES_VERSION,
             "calibrators": [calibrator.to_dict() for calibrator in self.calibrators],
-        }
+        } | ({"thresholds": dict(self.thresholds)} if self.thresholds else {})
         digest.update(json.dumps(settings, sort_keys=True, ensure_ascii=False).encode())
         for name, values in sorted(vars(self.weights).items()):
             little = values.astype(values.dtype.newbyteorder("<"), copy=False)
@@ -152,6 +156,7 @@ class LocalJudge:
             "features_version": FEATURES_VERSION,
             "calibrators": [calibrator.to_dict() for calibrator in self.calibrators],
             "question_texts": {name: dict(text) for name, text in self.question_texts.items()},
+            "thresholds": dict(self.thresholds),
             "card": self.card.to_dict(),
             "fingerprint": self.fingerprint,
         }
@@ -166,12 +171,18 @@ def _assembled(header: dict[str, Any], weights: QuantisedWeights) -> LocalJudge:
     calibrators = tuple(calibrator_from_dict(row) for row in header["calibrators"])
     if len(calibrators) != len(questions):
         raise RefusedError(f"must have {len(questions)} calibrators, got {len(calibrators)}")
+    thresholds = {
+        str(name): float(value) for name, value in dict(header.get("thresholds", {})).items()
+    }
+    if not all(name in questions and 0 < value < 1 for name, value in thresholds.items()):
+        raise RefusedError("must have thresholds in (0, 1), of its questions")
     judge = LocalJudge(
         name=str(header["name"]),
         questions=questions,
         card=JudgeCard.from_dict(header["card"]),
         weights=weights,
         calibrators=calibrators,
+        thresholds=thresholds,
         question_texts={
             str(name): dict(text) for name, text in dict(header["question_texts"]).items()
         },

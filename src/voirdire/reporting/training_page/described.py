@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from voirdire.reporting.page_frame.speech import Count, Decimal, Listing, Name, Percent, Said, say
@@ -9,6 +10,7 @@ from voirdire.reporting.plots.training_moves import move_of
 from voirdire.reporting.training_page.certificates import certified_counts
 
 if TYPE_CHECKING:
+    from voirdire._types import Threshold
     from voirdire.rewards.training.run import Reference, TrainingRun
 
 __all__ = ["described"]
@@ -37,7 +39,7 @@ def described(run: TrainingRun) -> tuple[tuple[str, Any], ...]:
         ("training.what.judge", _name(run.judge)),
         ("training.what.answered", _answered(run)),
         ("training.what.fingerprint", _name(run.fingerprint)),
-        ("training.what.threshold", Decimal(run.threshold)),
+        ("training.what.threshold", _threshold(run.threshold)),
         ("training.what.judged", _judged(run.judged)),
         ("training.what.certificates", _certificates(run)),
         ("training.what.behaviors", _names(run.behaviors)),
@@ -53,6 +55,12 @@ def described(run: TrainingRun) -> tuple[tuple[str, Any], ...]:
 
 def _name(text: str) -> Name | None:
     return Name(text, _LONG) if text else None
+
+
+def _threshold(threshold: Threshold) -> Decimal | Name:
+    if isinstance(threshold, Mapping):
+        return Name(f"{min(threshold.values()):g} – {max(threshold.values()):g}")
+    return Decimal(threshold)
 
 
 def _names(texts: tuple[str, ...]) -> Listing | None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from voirdire.records.thresholds import threshold_of_each
 from voirdire.rewards.comparisons.data_hash import hash_of_comparisons
 from voirdire.rubrics import hard_classes
 
@@ -59,7 +60,8 @@ def labelled_by_class(
             continue
         chosen = judged.probabilities[rows[concerned]]
         # a missing answer stays missing: it is no "false"
-        answers = np.where(np.isnan(chosen), np.nan, chosen >= judged.threshold)
+        limits = threshold_of_each(judged.threshold, judged.propositions)
+        answers = np.where(np.isnan(chosen), np.nan, chosen >= limits)
         found = hard_classes(rubric, behavior.id, labels=answers, propositions=judged.propositions)
         for place, number in zip(concerned.tolist(), found.tolist(), strict=True):
             labels[place] = None if number < 0 else behavior.classes[number].name

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from voirdire.errors import InputError
+from voirdire.records.thresholds import threshold_of_each, threshold_words, usual_or_each
 from voirdire.rewards.fitting.fit_progress import FitProgress
 from voirdire.rewards.model import RewardJudge
 from voirdire.rewards.reward_judge import reward_judge
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from voirdire._types import Judged
+    from voirdire._types import Judged, Threshold
     from voirdire.judging import CascadeJudge, Judge, JudgingProgress, LlmJudge
     from voirdire.judging.plan import JudgingPlan
     from voirdire.records import Item
@@ -91,7 +92,7 @@ def fit_verdicts(
     rubric: Rubric,
     *,
     verdicts: Any,
-    threshold: float | None,
+    threshold: Threshold | None,
     judged: Judged,
 ) -> FitVerdicts:
     """Settle where verdicts come from, before anything is spent.
@@ -104,7 +105,7 @@ def fit_verdicts(
         What is asked.
     verdicts : object or None
         What `read_judged_items` reads.
-    threshold : float or None
+    threshold : float, mapping of str to float, or None
         A proposition is true from this probability on.
     judged : {"final_answer", "with_reasoning", "whole_turn"}
         What of a response is judged.
@@ -136,12 +137,26 @@ def fit_verdicts(
     return FitVerdicts(given=_under(given, threshold), judged=judged)
 
 
-def _under(given: JudgedItems, threshold: float | None) -> JudgedItems:
-    if threshold is None or threshold == given.threshold:
+def _under(given: JudgedItems, threshold: Threshold | None) -> JudgedItems:
+    if (
+        threshold is None
+        or usual_or_each(
+            dict(
+                zip(
+                    given.propositions,
+                    threshold_of_each(threshold, given.propositions),
+                    strict=True,
+                )
+            ),
+            given.propositions,
+        )
+        == given.threshold
+    ):
         return given
     if given.fingerprint:
         msg = (
-            f"`threshold` must be that of the verdicts, {given.threshold:g}, got {threshold:g}: "
+            f"`threshold` must be that of the verdicts, {threshold_words(given.threshold)}, got "
+            f"{threshold_words(threshold)}: "
             "it is fixed beforehand, and part of their fingerprint. Leave it out."
         )
         raise InputError(msg)

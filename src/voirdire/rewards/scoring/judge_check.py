@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING
 
 from voirdire._validation import shorten
 from voirdire.errors import InputError
+from voirdire.records.thresholds import threshold_words
 
 if TYPE_CHECKING:
+    from voirdire._types import Threshold
     from voirdire.rewards.model import RewardModel
 
 __all__ = ["check_judge"]
@@ -18,7 +20,7 @@ def check_judge(
     *,
     name: str,
     fingerprint: str,
-    threshold: float,
+    threshold: Threshold,
     argument: str,
     other_judge: bool,
 ) -> tuple[str, ...]:
@@ -28,7 +30,7 @@ def check_judge(
     ----------
     model : RewardModel
         Without a fingerprint of its judge it takes any.
-    name, fingerprint, threshold : str, str, float
+    name, fingerprint, threshold : str, str, float or mapping
         Of the verdicts.
     argument : {"verdicts", "judge"}
         What the message is about.
@@ -62,14 +64,15 @@ def check_judge(
     )
 
 
-def _difference(model: RewardModel, *, name: str, fingerprint: str, threshold: float) -> str:
+def _difference(model: RewardModel, *, name: str, fingerprint: str, threshold: Threshold) -> str:
     own = model.judge
     if not fingerprint:
         return "verdicts without a fingerprint, which may be anybody's"
     if name != own.name:
         return f"judge {shorten(name)!r} instead of {shorten(own.name)!r}"
     if threshold != own.threshold:
-        return f"the threshold {threshold:g} instead of {own.threshold:g}"
+        given, wanted = threshold_words(threshold), threshold_words(own.threshold)
+        return f"the threshold {given} instead of {wanted}"
     return (
         f"another version or other settings of {shorten(name)!r}, another rubric, or other parts "
         f"of responses judged ({shorten(fingerprint, width=19)} instead of "

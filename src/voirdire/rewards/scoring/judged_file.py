@@ -145,7 +145,7 @@ def _layout(plan: JudgingPlan) -> VerdictLayout:
     if asks_a_model(plan.judge):
         return "long"
     try:
-        verdict_columns(plan.rubric, "wide")
+        verdict_columns(plan, "wide")
     except InputError:  # a question is called as a column is
         return "long"
     return "wide"

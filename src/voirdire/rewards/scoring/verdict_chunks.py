@@ -17,6 +17,7 @@ import polars as pl
 from voirdire.io.rows import BROKEN_PARQUET
 from voirdire.judging.table import is_verdict_table
 from voirdire.judging.verdict_files import columns_of_file
+from voirdire.records.thresholds import USUAL_THRESHOLD, threshold_from_cell, usual_or_each
 from voirdire.rewards.judged_items import JudgedItems
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from voirdire._types import Threshold
     from voirdire.rubrics import Rubric
 
 __all__ = ["VerdictChunks", "item_hashes"]
@@ -59,13 +61,15 @@ class VerdictChunks:
         self.is_usable = self._layout is not None and bool(rubric.propositions)
         if self._layout == "wide":
             self.is_usable = all(name in columns for name in rubric.propositions)
+        self._states_threshold = "threshold" in columns
         self._frames = _opened(path, columns=self._wanted) if self.is_usable else None
         self.is_usable = self._frames is not None
 
     @property
     def _wanted(self) -> tuple[str, ...]:
         if self._layout == "wide":
-            return ("item", "behavior", *self._rubric.propositions, *_NAMES)
+            stated = ("threshold",) * self._states_threshold
+            return ("item", "behavior", *self._rubric.propositions, *_NAMES, *stated)
         rows = ("item", "question", "label", "probability", "threshold", "behavior", "failure")
         return (*rows, *_NAMES)
 
@@ -98,7 +102,7 @@ class VerdictChunks:
             self.is_usable = False  # words of truth, perhaps
             return None
         values = values.cast(pl.Float64).fill_null(np.nan)
-        return self._judged(frame, values.to_numpy(), failures={})
+        return self._judged(frame, values.to_numpy(), failures={}, threshold=self._stated(frame))
 
     def _long(self, frame: pl.DataFrame) -> JudgedItems | None:
         names = self._rubric.propositions
@@ -119,19 +123,43 @@ class VerdictChunks:
         heads = frame.gather_every(len(names))
         reasons = missing["failure"].fill_null(_NO_VERDICT).to_list()
         failures = dict(zip(missing["item"].to_list()[::-1], reasons[::-1], strict=True))
-        return self._judged(heads, values.reshape(n_items, len(names)), failures=failures)
+        limits = frame["threshold"].cast(pl.Float64).fill_null(np.nan).to_numpy()
+        limits = limits.reshape(n_items, len(names))
+        if not (limits == limits[0]).all():
+            self.is_usable = False
+            return None
+        threshold = usual_or_each(dict(zip(names, limits[0].tolist(), strict=True)), names)
+        return self._judged(
+            heads, values.reshape(n_items, len(names)), failures=failures, threshold=threshold
+        )
+
+    def _stated(self, frame: pl.DataFrame) -> Threshold:
+        """Read the threshold of a wide piece; where it says none, or several, it is not used."""
+        usual = self._rubric.threshold or USUAL_THRESHOLD
+        if not self._states_threshold:
+            return usual
+        try:
+            [cell] = frame["threshold"].cast(pl.String).unique()
+            return threshold_from_cell(cell)
+        except (TypeError, ValueError):
+            self.is_usable = False
+            return usual
 
     def _of_judge(self, frame: pl.DataFrame) -> pl.DataFrame:
         return frame if self._judge is None else frame.filter(pl.col("judge") == self._judge)
 
     def _judged(
-        self, heads: pl.DataFrame, values: NDArray[np.float64], *, failures: dict[str, str]
+        self,
+        heads: pl.DataFrame,
+        values: NDArray[np.float64],
+        *,
+        failures: dict[str, str],
+        threshold: Threshold,
     ) -> JudgedItems | None:
         ids = heads["item"]
         said = [heads[name].unique().to_list() for name in _NAMES]
-        thresholds = heads["threshold"].unique().to_list() if "threshold" in heads.columns else []
         outside = (values < 0) | (values > 1)
-        is_mixed = any(len(found) != 1 or found[0] is None for found in said) or len(thresholds) > 1
+        is_mixed = any(len(found) != 1 or found[0] is None for found in said)
         is_named = bool((ids == ids.str.strip_chars()).all(ignore_nulls=False))
         if is_mixed or outside.any() or not is_named:
             self.is_usable = False
@@ -148,7 +176,7 @@ class VerdictChunks:
             failures=failures,
             judge=said[0][0],
             fingerprint=said[1][0],
-            threshold=thresholds[0] if thresholds else self._rubric.threshold,
+            threshold=threshold,
         )
 
 
@@ -204,7 +232,7 @@ def _opened(path: Path, *, columns: Sequence[str]) -> _ParquetFrames | _JsonlFra
     if suffix == ".parquet":
         return _ParquetFrames(path, columns)
     if suffix in (".jsonl", ".ndjson"):
-        words = (*_WORDS, *_NAMES)
+        words = (*_WORDS, *_NAMES, *("threshold",) * ("question" not in columns))
         return _JsonlFrames(path, columns, [name for name in columns if name not in words])
     return None
 
@@ -227,5 +255,5 @@ def _is_grid(frame: pl.DataFrame, names: Sequence[str]) -> bool:
     return all(
         # nothing beside something is a difference too
         bool(frame[name].eq_missing(frame[name].gather(first)).all())
-        for name in ("item", "behavior", "threshold", *_NAMES)
+        for name in ("item", "behavior", *_NAMES)
     )

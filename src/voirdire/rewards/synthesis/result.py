@@ -11,6 +11,7 @@ import msgspec
 from voirdire.records import Message  # noqa: TC001  # msgspec reads the annotation
 
 if TYPE_CHECKING:
+    from voirdire._types import Threshold
     from voirdire.judging.call_summary import CallSummary
     from voirdire.records import Dropped
 
@@ -231,7 +232,7 @@ class SynthesisSummary:
         Name, version and short hash of the recipes, and the whole hash.
     model, judge, judge_fingerprint : str
         Who wrote, who verified, and under what.
-    threshold : float
+    threshold : float, or mapping of str to float
         A proposition is true from this probability on.
     language : str
         Of the instructions.
@@ -276,7 +277,7 @@ class SynthesisSummary:
     model: str
     judge: str
     judge_fingerprint: str
-    threshold: float
+    threshold: Threshold
     language: str
     seed: int
     n_attempts: int

@@ -14,6 +14,7 @@ from voirdire.errors import CostLimitReachedError
 from voirdire.judging.answering import verdicts_on
 from voirdire.judging.calls.spending import dollars
 from voirdire.judging.plan import asks_a_model
+from voirdire.records.thresholds import threshold_of_each
 
 if TYPE_CHECKING:
     import threading
@@ -132,10 +133,13 @@ def _verified(assignment: Assignment, draft: Draft, batch: VerdictBatch, row: in
     if needed and slot.verify != "class":
         reason = f"no verdict about {needed[0]}"
         return replace(draft, reason=reason, probabilities=probabilities)
+    limits = dict(
+        zip(batch.questions, threshold_of_each(batch.threshold, batch.questions), strict=True)
+    )
     missed = tuple(
         name
         for name, state in wanted.items()
-        if name not in lacking and ((probabilities[name] or 0.0) >= batch.threshold) != state
+        if name not in lacking and ((probabilities[name] or 0.0) >= limits[name]) != state
     )
     unmet = tuple(name for name in missed if name in assignment.traits.checked)
     name = _class_of(assignment, batch, row)

@@ -6,6 +6,7 @@ import json
 import math
 from typing import TYPE_CHECKING, Any
 
+from voirdire.records.thresholds import threshold_to_cell
 from voirdire.rewards.training.step_sums import group_of, n_characters
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ def completion_rows(
             "n_characters": n_characters(turn.response),
             "judge": judged.judge,
             "fingerprint": judged.fingerprint,
-            "threshold": judged.threshold,
+            "threshold": threshold_to_cell(judged.threshold),
             "session": session,
             "name": turn.id,
         }

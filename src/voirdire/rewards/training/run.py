@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from voirdire._types import Threshold
     from voirdire.rewards.training.run_certificates import PropositionCertificate
 
 __all__ = ["ALARM_KINDS", "Alarm", "AlarmKind", "Reference", "TrainingRun", "TrainingStep"]
@@ -166,7 +167,7 @@ class TrainingRun:
         Of the verdicts: judge, questions and settings.
     judge_fingerprint : str
         Of the judge alone; empty where it is not known.
-    threshold : float
+    threshold : float, or mapping of str to float
         From which on a probability counts as true, in (0, 1).
     judged : str
         What of a response was judged.
@@ -217,7 +218,7 @@ class TrainingRun:
     judge: str
     fingerprint: str
     judge_fingerprint: str
-    threshold: float
+    threshold: Threshold
     judged: str
     propositions: tuple[str, ...]
     question_hashes: Mapping[str, str] = field(repr=False)

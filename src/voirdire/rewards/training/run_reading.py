@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from voirdire._validation import shorten
 from voirdire.errors import InputError
+from voirdire.records.thresholds import threshold_from_cell
 from voirdire.rewards.training.alarms import alarms_of
 from voirdire.rewards.training.lines import BadLine, lines_of
 from voirdire.rewards.training.run import Reference, TrainingRun, TrainingStep
@@ -221,7 +222,7 @@ def _run(
         judge=str(judge["name"]),
         fingerprint=str(judge["fingerprint"]),
         judge_fingerprint=str(judge["judge_fingerprint"]),
-        threshold=float(judge["threshold"]),
+        threshold=threshold_from_cell(judge["threshold"]),
         judged=str(judge["judged"]),
         propositions=propositions,
         paying={name: tuple(asked) for name, asked in reward["behaviors"].items()},

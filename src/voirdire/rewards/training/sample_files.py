@@ -16,6 +16,7 @@ import polars as pl
 from voirdire._types import Language
 from voirdire._validation import check_choice, check_count, shorten
 from voirdire.errors import InputError
+from voirdire.records.thresholds import threshold_of_each
 from voirdire.rewards.training.lines import json_line
 
 if TYPE_CHECKING:
@@ -238,20 +239,21 @@ def _verdicts(sample: TrainingSample, rows: list[_Asked]) -> pl.DataFrame:
     places = {name: place for place, name in enumerate(run.propositions)}
     values = [item.completion.probabilities[places[name]] for item, name, _ in rows]
     known = [not math.isnan(value) for value in values]
+    limits = threshold_of_each(run.threshold, [name for _, name, _ in rows]).tolist()
     return pl.DataFrame(
         {
             "item": [item.name for item, _, _ in rows],
             "judge": [item.completion.judge or run.judge for item, _, _ in rows],
             "question": [name for _, name, _ in rows],
             "label": [
-                value >= run.threshold if is_known else None
-                for value, is_known in zip(values, known, strict=True)
+                value >= limit if is_known else None
+                for value, limit, is_known in zip(values, limits, known, strict=True)
             ],
             "probability": [
                 value if is_known else None for value, is_known in zip(values, known, strict=True)
             ],
             "source": pl.Series([None] * len(rows), dtype=pl.String),
-            "threshold": [run.threshold] * len(rows),
+            "threshold": limits,
             "behavior": [item.completion.behavior for item, _, _ in rows],
             "failure": [
                 None if is_known else item.completion.missing or "no verdict"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from voirdire.records.thresholds import threshold_of_each
 from voirdire.rubrics import expression_holds, expression_probability
 from voirdire.studies.reward.ranking import TIE, per_prompt
 from voirdire.studies.reward.result import RefusalErrors
@@ -129,11 +130,11 @@ def _refuses(examined: Examined, expression: str) -> NDArray[np.float64]:
     if not len(rated.items):
         return np.empty(0)
     given = rated.probabilities
-    threshold = examined.reward.judge.threshold
+    limits = threshold_of_each(examined.reward.judge.threshold, rated.propositions)
     return expression_holds(
         examined.reward.rubric,
         expression,
-        labels=np.where(np.isnan(given), np.nan, given >= threshold),
+        labels=np.where(np.isnan(given), np.nan, given >= limits),
         propositions=rated.propositions,
     )
 
