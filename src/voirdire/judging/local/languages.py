@@ -18,13 +18,13 @@ would should from what which when how if but they there their we our my i'm don'
 _OTHERS = """
 el los las una uno del que por para con está esto pero más como su sus muy
 le les des une est vous nous dans pour pas avec sur qui mais ce cette je ne au
-der das und ist nicht ich sie ein eine den dem mit auf für von zu es auch wir
+der das und nicht ich ein eine den dem mit auf für von zu es auch wir
 il lo gli che di della è sono per non anche questo più
 o os um uma não você isso mais seu sua ao da dos
 het een van niet dat voor zijn met maar ook je
-och att det som är inte jag på av til ikke og jeg
+och att det är inte jag på av til ikke og jeg
 nie się że jest na do jak dla być
-bir ve bu için değil çok olarak ne
+bir ve için değil çok olarak ne
 yang dan untuk dengan tidak ini itu dari
 và là của không có cho một những được
 """
