@@ -15,6 +15,7 @@
     │   │   └── UnsupportedError      the server lacks what was asked for, such as log-probabilities
     │   ├── ContentFilterError        the provider's filter held the request or the reply back
     │   ├── ModelTimeoutError         no reply within the deadline
+    │   ├── NoAnswersError            nothing that the model says can be used
     │   ├── RateLimitError            too many requests or tokens; `retry_after_s` may say how long
     │   ├── RefusalError              the model declined to judge
     │   └── ServerError               the server failed, or the connection broke
@@ -56,6 +57,7 @@ __all__ = [
     "LogicError",
     "ModelCallError",
     "ModelTimeoutError",
+    "NoAnswersError",
     "NoDataError",
     "RateLimitError",
     "RefusalError",
@@ -176,6 +178,12 @@ class UnsupportedError(BadRequestError):
         self.feature = feature
 
 
+class NoAnswersError(ModelCallError):
+    """Nothing that the model says can be used: the next calls would be paid for nothing."""
+
+    reason = "no usable answers"
+
+
 class ContentFilterError(ModelCallError):
     """The provider's filter held the request or the reply back."""
 
@@ -221,13 +229,18 @@ class VerdictParseError(VoirdireError):
     ----------
     reply : Reply
         The whole reply.
+    is_refusal : bool
+        Whether the model declines in words: it will decline again.
     """
 
     reason = "unreadable reply"
 
-    def __init__(self, message: str, *, reply: Reply) -> None:
+    def __init__(self, message: str, *, reply: Reply, is_refusal: bool = False) -> None:
         super().__init__(message)
         self.reply = reply
+        self.is_refusal = is_refusal
+        if is_refusal:
+            self.reason = RefusalError.reason
 
 
 class CyclicComparisonsWarning(UserWarning):

@@ -86,7 +86,7 @@ class ProvidersModel:
     extra : mapping of str to object, optional
         Further parameters of the provider's API.
     timeout_s : float, optional
-        Deadline of a call, from its beginning to the whole reply.
+        Deadline of a call, from its beginning to the whole reply. By default whoever calls says.
     capabilities : Capabilities, optional
         What it can do, where that is known better.
 
@@ -117,7 +117,7 @@ class ProvidersModel:
         reasoning_effort: str | None = None,
         max_tokens: int | None = None,
         extra: Mapping[str, Any] | None = None,
-        timeout_s: float = 120.0,
+        timeout_s: float | None = None,
         capabilities: Capabilities | None = None,
     ) -> None:
         if max_tokens is not None:
@@ -131,7 +131,7 @@ class ProvidersModel:
         self._reasoning_effort = reasoning_effort
         self._max_tokens = max_tokens
         self._extra = _checked_extra(extra)
-        self._timeout_s = check_seconds("timeout_s", timeout_s)
+        self._timeout_s = None if timeout_s is None else check_seconds("timeout_s", timeout_s)
         self._capabilities = capabilities or _DECLARED.get(provider, Capabilities())
         self._takes_seed = True
         kind = _provider_class(provider)
@@ -221,7 +221,8 @@ class ProvidersModel:
             async with asyncio.timeout(self._timeout_s):
                 return await self._client().acompletion(**self._arguments(request))
         except TimeoutError:
-            return ModelTimeoutError(f"{self._name}: no reply within {self._timeout_s:g} s.")
+            within = "in time" if self._timeout_s is None else f"within {self._timeout_s:g} s"
+            return ModelTimeoutError(f"{self._name}: no reply {within}.")
         except (AnyLLMError, NotImplementedError) as error:
             return self._errors.of(error, request=request)
         except pydantic.ValidationError as error:

@@ -63,9 +63,9 @@ def load_model(
     top_p: float | None = None,
     extra: Mapping[str, Any] | None = None,
     headers: Mapping[str, str] | None = None,
-    timeout_s: float = 120.0,
+    timeout_s: float | None = None,
     capabilities: Capabilities | None = None,
-    connections: int = 64,
+    connections: int | None = None,
     reads_keys: bool = True,
 ) -> ChatModel:
     """Make the model of a name; nothing is called, and nothing is spent.
@@ -96,11 +96,11 @@ def load_model(
     headers : mapping of str to str, optional
         Further headers, and the environment variables that hold their values.
     timeout_s : float, optional
-        Seconds for a whole call.
+        Seconds for a whole call. By default whoever calls says, such as a judge by `Limits`.
     capabilities : Capabilities, optional
         What the server can do, where that is known better than by its provider.
     connections : int, optional
-        How many are open at once.
+        How many are open at once. By default as many as there are calls.
     reads_keys : bool, optional
         Whether keys are read, and missing ones refused. Without them a model can be asked nothing:
         for estimates of what a run would cost.

@@ -6,11 +6,14 @@ from judging.calls.scripted_calls import GOOD, VALUE, Model, Runs, judged, scrip
 from voirdire.errors import (
     AccessError,
     BadRequestError,
+    ContentFilterError,
     ModelTimeoutError,
+    NoAnswersError,
     RefusalError,
     ServerError,
     UnsupportedError,
 )
+from voirdire.records import Reply
 
 pytestmark = pytest.mark.usefixtures("virtual_time")
 
@@ -140,3 +143,91 @@ def test_a_reply_in_between_begins_the_count_anew():
     found = judged(model, range(30), concurrency=1, max_retries=0, max_failures_in_a_row=3)
 
     assert sum(reason is not None for reason in found.reasons) == 20
+
+
+# Replies that were paid for in vain --------------------------------------------------------------
+
+PROSE = "Well, the response seems fine to me."
+REFUSALS = ["I'm sorry, but I can't judge that.", "I cannot help with this.", "抱歉，我无法评判。"]
+
+
+@pytest.mark.parametrize("concurrency", [1, 32])
+def test_a_model_that_writes_prose_throughout_ends_the_run(runs, concurrency):
+    model = Model(script(PROSE))
+
+    with pytest.raises(NoAnswersError, match=r"None of the first 50 replies.*--keep-going"):
+        runs(model, range(3_000), concurrency=concurrency)
+
+    assert 50 <= len(model.requests) < 50 + concurrency
+    assert len(runs.rows()) == len(model.requests)
+
+
+def test_whoever_wants_pays_on():
+    model = Model(script(PROSE))
+
+    found = judged(model, range(60), concurrency=1, max_failures_in_a_row=None)
+
+    assert len(model.requests) == 180
+    assert all(reason.startswith("unreadable reply") for reason in found.reasons)
+
+
+@pytest.mark.parametrize("text", REFUSALS)
+def test_a_refusal_in_words_is_paid_for_once(runs, text):
+    model = Model(script(GOOD, text))
+
+    _, rows = runs(model, range(200), concurrency=1)
+
+    assert len(model.requests) == 200
+    assert rows["failure"][1:].str.starts_with("refusal by the judge").all()
+    # sorted data may hold any number of them, and a second run pays for none again
+    runs(model, range(200), concurrency=1)
+    assert len(model.requests) == 200
+
+
+@pytest.mark.parametrize("text", [*REFUSALS, ContentFilterError("held back"), RefusalError("no")])
+def test_refusals_alone_end_the_run(text):
+    model = Model(script(text))
+
+    with pytest.raises(NoAnswersError, match="None of the first 50"):
+        judged(model, range(200), concurrency=1)
+
+    assert len(model.requests) == 50
+
+
+def test_a_hundred_unreadable_replies_in_a_row_end_the_run_after_an_answer_too():
+    model = Model(script(*[GOOD] * 60, PROSE))
+
+    with pytest.raises(NoAnswersError, match="100 replies in a row could not be read"):
+        judged(model, range(500), concurrency=1)
+
+    assert len(model.requests) == 160
+
+
+def test_an_answer_now_and_then_is_enough():
+    model = Model(lambda n: GOOD if n % 90 == 0 else PROSE)
+
+    found = judged(model, range(300), concurrency=1, max_attempts=1)
+
+    assert len(model.requests) == 300
+    assert found.reasons.count(None) == 4
+
+
+def test_answers_of_an_earlier_run_count(runs):
+    runs(Model(script(GOOD)), range(5), concurrency=1)
+    model = Model(script(*REFUSALS * 30))
+
+    _, rows = runs(model, range(80), concurrency=1)
+
+    assert len(model.requests) == 75
+    assert rows["failure"].null_count() == 5
+
+
+def test_what_was_cut_off_is_asked_for_again_with_more_room():
+    cut = Reply(text='{"yes": 0.', finish_reason="length")
+    model = Model(script(cut, cut, GOOD))
+
+    found = judged(model, range(1))
+
+    first, second, third = (request.max_tokens for request in model.requests)
+    assert (second, third) == (2 * first, 4 * first)
+    assert found.reasons == [None]

@@ -80,9 +80,12 @@ def requests_about(items, *questions, behaviors=(), form="json_schema", **settin
     """Give what a model is sent about items, in their order."""
     model = OneForm(lambda request: "no reply", form=form)
     settings = {"n_examples": 9, "order_check": 0, "n_samples": 2} | settings
-    judge = LlmJudge(model=model, limits=Limits(concurrency=1, max_attempts=1), **settings)
+    judge = LlmJudge(model=model, limits=LIMITS, **settings)
     list(judge_items(items, judge, rubric=rubric_of(*questions, behaviors=behaviors)))
     return model.requests
+
+
+LIMITS = Limits(concurrency=1, max_attempts=1, max_failures_in_a_row=None)
 
 
 def nonce_of(request):

@@ -183,8 +183,8 @@ def test_the_error_says_what_form_was_asked_for_and_how_the_reply_begins():
 
     shown = "I cannot \\x1b[31m judge⏎" + "x" * 55 + "…"
     assert failure.reason == (
-        "unreadable reply: `reply` (asked for as json_object) must be one JSON object and nothing "
-        f"else, got {shown!r}."
+        "refusal by the judge: `reply` (asked for as json_object) must be one JSON object and "
+        f"nothing else, got {shown!r}."
     )
 
 

@@ -10,6 +10,7 @@ from aiohttp import web
 
 from models.openai_compatible.chat_server import SCHEMA, asked, completion, serving, token
 from voirdire.errors import (
+    AccessError,
     ContentFilterError,
     InputError,
     RateLimitError,
@@ -222,11 +223,31 @@ def test_a_status_that_refuses_is_placed():
     assert (caught.value.feature, caught.value.status) == ("logprobs", 400)
 
 
+def test_as_many_calls_are_open_at_once_as_are_made():
+    n = 150
+
+    async def run():
+        everybody = asyncio.Barrier(n)
+
+        async def handler(request, sent):
+            await everybody.wait()  # nobody is answered before all are there
+            return web.json_response(completion("{}"))
+
+        async with serving(handler) as served, asyncio.timeout(30):
+            model = OpenAICompatibleModel(model="m", base_url=served.base_url)
+            try:
+                return await asyncio.gather(*(model.reply(asked()) for _ in range(n)))
+            finally:
+                await model.close()
+
+    assert len(asyncio.run(run())) == n
+
+
 def test_a_redirect_is_not_followed():
     def handler(request, sent):
         return web.Response(status=307, headers={"Location": str(request.url)})
 
-    with pytest.raises(ServerError, match="HTTP 307 and points elsewhere"):
+    with pytest.raises(AccessError, match="HTTP 307 and points elsewhere"):
         ask(handler)
 
 

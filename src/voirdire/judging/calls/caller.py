@@ -68,6 +68,8 @@ class Caller:
     is_trial : bool, optional
         Whether all it is to find out is if the server works again: an error that may pass ends the
         run at once, and nothing is kept of it, since it is not the call's.
+    ends_hopeless : bool, optional
+        Whether the run ends where replies cannot be used; see `Limits`.
 
     Raises
     ------
@@ -80,8 +82,8 @@ class Caller:
     *Errors*: a refusal, a filter or a bad request is a `Failure` at once; rate limits, timeouts
     and errors of the server are tried again, replies that cannot be read are asked for again, and
     become a `Failure` after that. No access, no log-probabilities where they are needed, a server
-    that refuses the first ten calls, one that was never reached, or one that has failed for long
-    end the run: raised, and everything else is stopped. *Cancellation*: a call whose reply has
+    that refuses the first ten calls, one that was never reached, one that has failed for long, or
+    replies of which none can be used end the run: raised, and everything else is stopped. *Cancellation*: a call whose reply has
     come is committed before it ends; one that is still waiting for its reply is given up. `stop`
     lets calls in flight finish. *Memory*: one request and one reply per call in flight. *Retries
     and caching*: retries are made here; what is stored is read by `reuse`.
@@ -98,6 +100,7 @@ class Caller:
         price: Callable[[Usage], float | None] | None = None,
         rng: random.Random | None = None,
         is_trial: bool = False,
+        ends_hopeless: bool = True,
     ) -> None:
         self._model = model
         self._is_trial = is_trial
@@ -111,6 +114,7 @@ class Caller:
             limits.max_failures_in_a_row,
             max_retries=limits.max_retries,
             address=str(model.settings.get("base_url") or ""),
+            ends_hopeless=ends_hopeless,
         )
         self._counts = Counts()
         self._n_under_way = 0
@@ -156,6 +160,8 @@ class Caller:
         outcome = stored_outcome(call, stored, max_attempts=self._limits.max_attempts)
         if outcome is not None and outcome.failure is not None and retry_failures:
             return None
+        if outcome is not None and outcome.failure is None:
+            self._giving_up.note_answer()
         return outcome
 
     async def answer(self, call: Call[T], *, stored: Sequence[bytes] = ()) -> Outcome[T]:
@@ -254,7 +260,7 @@ class Caller:
         gate = self._gate
         await gate.enter()
         try:
-            request = tries.call.request(self._ladder.form)
+            request = tries.request(self._ladder.form)
             leave = await gate.send((request,))
             self._count_call(tries)
             sending = send_one(self._model, request, timeout_s=self._limits.timeout_s)
@@ -273,7 +279,7 @@ class Caller:
         gate = self._gate
         await gate.enter()
         try:
-            requests = [tries.call.request(self._ladder.form) for tries in several]
+            requests = [tries.request(self._ladder.form) for tries in several]
             leave = await gate.send(requests)
             for tries in several:
                 self._count_call(tries)
@@ -424,10 +430,15 @@ class Caller:
         except VerdictParseError as error:
             self._counts.n_unreadable += 1
             tries.n_unreadable += 1
-            if tries.n_unreadable < self._limits.max_attempts:
+            tries.n_cut += kept.finish_reason == "length"
+            end = self._giving_up.note_unusable(error, is_refusal=error.is_refusal)
+            if end is not None:
+                self._end(end)
+            if not error.is_refusal and tries.n_unreadable < self._limits.max_attempts:
                 return None
             self._counts.n_failures += 1
             return Outcome(failure=unreadable(error), form=kept.form, attempts=tries.n_kept)
         except UnsupportedError as error:
             self._end(error)  # whoever reads says the way out
+        self._giving_up.note_answer()
         return Outcome(value=value, form=kept.form, attempts=tries.n_kept)

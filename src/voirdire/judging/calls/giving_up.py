@@ -5,18 +5,28 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from voirdire._validation import shorten
-from voirdire.errors import BadRequestError, ModelTimeoutError, ServerError, UnsupportedError
+from voirdire.errors import (
+    BadRequestError,
+    ContentFilterError,
+    ModelTimeoutError,
+    NoAnswersError,
+    RefusalError,
+    ServerError,
+    UnsupportedError,
+)
 from voirdire.judging.calls.tries import is_transient
 
 if TYPE_CHECKING:
     import random
 
-    from voirdire.errors import ModelCallError
+    from voirdire.errors import ModelCallError, VoirdireError
 
 __all__ = ["GivingUp", "without_log_probabilities"]
 
 _FIRST_REFUSED = 10
 _FIRST_UNREACHED = 3
+_FIRST_WITHOUT_ANSWER = 50
+_UNREADABLE_IN_A_ROW = 100
 _RETRIES_UNREACHED = 2
 _FIRST_PAUSE_S = 0.5
 _LONG_PAUSE_S = 5.0
@@ -29,14 +39,25 @@ class GivingUp:
     Parameters
     ----------
     most_in_a_row : int or None
-        Failures for want of a working server that are borne with no reply between them.
+        Failures for want of a working server that are borne with no reply between them. None
+        never ends a run, whatever comes.
     max_retries : int
         How often a call is made again after an error that may pass.
     address : str
         Where the server is; empty where there is none that could be unreachable.
+    ends_hopeless : bool
+        Whether replies that cannot be used end a run.
     """
 
-    def __init__(self, most_in_a_row: int | None, *, max_retries: int, address: str = "") -> None:
+    def __init__(
+        self,
+        most_in_a_row: int | None,
+        *,
+        max_retries: int,
+        address: str = "",
+        ends_hopeless: bool = True,
+    ) -> None:
+        self._ends_hopeless = ends_hopeless and most_in_a_row is not None
         self._most_in_a_row = most_in_a_row
         self._n_tries = 1 + min(max_retries, _RETRIES_UNREACHED)
         self._address = address
@@ -45,6 +66,36 @@ class GivingUp:
         self._n_unreached = 0
         self._is_reached = False
         self._has_reply = False
+        self._has_answer = False
+        self._n_unusable = 0
+        self._n_unreadable_in_a_row = 0
+
+    def note_answer(self) -> None:
+        """Note that a reply could be read, now or in an earlier run."""
+        self._has_answer = True
+        self._n_unreadable_in_a_row = 0
+
+    def note_unusable(self, error: VoirdireError, *, is_refusal: bool) -> NoAnswersError | None:
+        """Note a reply that was paid for in vain; give the error that ends the run, if one should.
+
+        Refusals come in a row where items are sorted, so that they count only before any answer.
+        """
+        self._n_unusable += 1
+        self._n_unreadable_in_a_row += not is_refusal
+        is_hopeless = not self._has_answer and self._n_unusable >= _FIRST_WITHOUT_ANSWER
+        is_broken = self._n_unreadable_in_a_row >= _UNREADABLE_IN_A_ROW
+        if not self._ends_hopeless or not (is_hopeless or is_broken):
+            return None
+        what = (
+            f"None of the first {self._n_unusable} replies could be used."
+            if is_hopeless
+            else f"{self._n_unreadable_in_a_row} replies in a row could not be read."
+        )
+        msg = (
+            f"{what} {_last(error)} Try another model, mode or probability, or "
+            "pay on with `--keep-going`."
+        )
+        return NoAnswersError(msg)
 
     def note_reply(self) -> None:
         """Note that the server works."""
@@ -120,6 +171,8 @@ class GivingUp:
                     "the judge's settings right, then run again with `--retry-failures`."
                 )
                 return BadRequestError(msg, status=error.status)
+        if isinstance(error, RefusalError | ContentFilterError):
+            return self.note_unusable(error, is_refusal=True)
         if is_transient(error):
             self._n_in_a_row += 1
             if self._most_in_a_row is not None and self._n_in_a_row >= self._most_in_a_row:
@@ -151,5 +204,5 @@ def without_log_probabilities(error: UnsupportedError) -> UnsupportedError:
     return UnsupportedError(msg, feature="logprobs", status=error.status)
 
 
-def _last(error: ModelCallError) -> str:
+def _last(error: VoirdireError) -> str:
     return f"The last of them: {shorten(str(error), width=240).rstrip('.')}."

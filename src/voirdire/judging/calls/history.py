@@ -60,7 +60,7 @@ def stored_outcome(
             return Outcome(value=value, form=attempt.form, attempts=len(stored), is_reused=True)
     if isinstance(last, CallFailure):
         failure, form = last.failure(), last.form
-    elif last is not None and n_unread >= max_attempts:
+    elif last is not None and (last.is_refusal or n_unread >= max_attempts):
         failure, form = unreadable(last), last.reply.form
     else:
         return None

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Generic, TypeVar
 
+import msgspec
+
 from voirdire._validation import shorten
 from voirdire.errors import ModelTimeoutError, RateLimitError, ServerError
 from voirdire.judging.calls.attempts import CallFailure
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     from voirdire.errors import ModelCallError
     from voirdire.judging.calls.call import Call
     from voirdire.judging.calls.limits import Limits
+    from voirdire.models import ChatRequest
 
 __all__ = ["Tries", "is_transient"]
 
@@ -45,6 +48,7 @@ class Tries(Generic[T]):
     __slots__ = (
         "call",
         "end",
+        "n_cut",
         "n_errors",
         "n_kept",
         "n_limited",
@@ -62,12 +66,20 @@ class Tries(Generic[T]):
         self.n_kept = n_kept
         self.n_unreadable = n_unreadable
         self.n_tried = 0
+        self.n_cut = 0
         self.n_errors = 0
         self.n_limited = 0
         self.n_replies_before = n_replies
         self.n_unreached = 0
         self.wait_s = 0.0
         self.end: ModelCallError | None = None
+
+    def request(self, form: ReplyForm) -> ChatRequest:
+        """Make the request, with twice as many tokens as the one whose reply was cut off."""
+        request = self.call.request(form)
+        if not self.n_cut or request.max_tokens is None:
+            return request
+        return msgspec.structs.replace(request, max_tokens=request.max_tokens * 2**self.n_cut)
 
     def after(
         self,

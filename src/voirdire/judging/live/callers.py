@@ -108,6 +108,7 @@ class Callers:
             commit=self.commit,
             price=self._price,
             is_trial=is_trial,
+            ends_hopeless=False,
         )
 
     def _states(self) -> list[CallerState]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
 from voirdire._types import Language, Mode, ModelSource
@@ -39,6 +39,9 @@ class Asking:
         Seconds for one call, above 0.
     price : Price or None
         US dollars per million tokens, for a model whose price is not known.
+    keep_going : bool
+        Pay on where no reply can be used and where the server fails again and again, instead of
+        ending the run.
     max_cost : float or None
         US dollars that this run may spend, above 0; it stops there, and can go on later.
     n_samples : int
@@ -80,6 +83,7 @@ class Asking:
     concurrency: int = 32
     timeout_s: float = 120.0
     price: Price | None = None
+    keep_going: bool = False
     max_cost: float | None = None
     n_samples: int = 5
     n_orders: int = 1
@@ -145,6 +149,8 @@ def load_llm_judge(
     if reads_keys and is_from_file:
         check_key_of_file(asking.api_key_env, model=model, base_url=asking.base_url)
     limits = Limits(**_shared_fields(asking, Limits))
+    if asking.keep_going:
+        limits = replace(limits, max_failures_in_a_row=None)
     asked = load_model(
         model,
         base_url=asking.base_url,
@@ -153,8 +159,6 @@ def load_llm_judge(
         max_tokens=asking.max_tokens,
         extra=dict(asking.extra) or None,
         capabilities=asking.capabilities,
-        timeout_s=limits.timeout_s,
-        connections=limits.concurrency,
         reads_keys=reads_keys,
     )
     return LlmJudge(model=asked, name=name, limits=limits, **_shared_fields(asking, LlmJudge))

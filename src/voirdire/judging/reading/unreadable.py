@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from voirdire._validation import shorten
@@ -20,5 +21,22 @@ def unreadable(reply: Reply, rule: str) -> VerdictParseError:
         hint = " It was cut off at its longest: allow more tokens with `max_tokens`."
     got = f"got {shorten(reply.text)!r}"
     return VerdictParseError(
-        f"`reply` (asked for as {reply.form}) must {rule}, {got}.{hint}", reply=reply
+        f"`reply` (asked for as {reply.form}) must {rule}, {got}.{hint}",
+        reply=reply,
+        is_refusal=_declines(reply.text),
     )
+
+
+_DECLINES = re.compile(
+    r"(?:i['’]?m|i am)(?: really| very| so| truly)? sorry|sorry, (?:but )?i|i apologi[sz]e"
+    r"|(?:i|we) (?:can['’]?t|cannot|can not|won['’]?t|will not|must decline|refuse)"
+    r"|i (?:am|['’]?m) (?:not able|unable|not comfortable)|i['’]m (?:not able|unable)"
+    r"|as an ai|unfortunately, i"
+    r"|(?:很|非常)?抱歉|对不起|我(?:不能|无法|不会)|作为(?:一个|一名)?(?:ai|人工智能)",
+    re.IGNORECASE,
+)
+
+
+def _declines(text: str) -> bool:
+    """Tell whether a reply without any JSON begins as refusals do."""
+    return "{" not in text and _DECLINES.match(text.lstrip(" \t\r\n\"'*#>")) is not None

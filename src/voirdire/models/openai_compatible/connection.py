@@ -65,10 +65,10 @@ class HttpConnection:
         Where to.
     keys : Keys
         Headers with secrets.
-    timeout_s : float
+    timeout_s : float or None
         Deadline for a whole call.
-    connections : int
-        How many at once.
+    connections : int or None
+        How many at once; None is as many as there are calls.
     proxy : str or None
         Address of a proxy, as `proxy_for` gives it.
     """
@@ -79,15 +79,15 @@ class HttpConnection:
         name: str,
         url: str,
         keys: Keys,
-        timeout_s: float,
-        connections: int,
+        timeout_s: float | None,
+        connections: int | None,
         proxy: str | None = None,
     ) -> None:
         self._name = name
         self._url = URL(url, encoded=True)
         self._keys = keys
         self._timeout = aiohttp.ClientTimeout(
-            total=timeout_s, sock_connect=min(timeout_s, _CONNECT_S)
+            total=timeout_s, sock_connect=min(timeout_s or _CONNECT_S, _CONNECT_S)
         )
         self._timeout_s = timeout_s
         self._connections = connections
@@ -131,7 +131,7 @@ class HttpConnection:
         session = self._sessions.get(loop)
         if session is None or session.closed:
             session = self._sessions[loop] = aiohttp.ClientSession(
-                connector=aiohttp.TCPConnector(limit=self._connections),
+                connector=aiohttp.TCPConnector(limit=self._connections or 0),
                 cookie_jar=aiohttp.DummyCookieJar(),
                 headers={
                     "Content-Type": "application/json",
@@ -163,7 +163,8 @@ class HttpConnection:
         kind, words = place(error)
         host = f"{self._url.host}:{self._url.port}"
         if isinstance(error, TimeoutError):
-            return kind(f"{self._name}: {words} ({self._timeout_s:g} s, {host}).")
+            seconds = _CONNECT_S if self._timeout_s is None else self._timeout_s
+            return kind(f"{self._name}: {words} ({seconds:g} s, {host}).")
         return kind(f"{self._name}: {self._keys.hide(words)}, {host}.")
 
 

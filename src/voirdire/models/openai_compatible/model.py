@@ -61,14 +61,16 @@ class OpenAICompatibleModel:
         Further fields of the body, sent as they are.
     headers : mapping of str to str, optional
         Further headers: their names, and the environment variables that hold their values.
-    timeout_s : float
-        Seconds for a whole call, from connecting to the last byte.
+    timeout_s : float, optional
+        Seconds for a whole call, from connecting to the last byte. By default whoever calls says,
+        such as a judge by `Limits`.
     capabilities : Capabilities, optional
         What is known of the server.
     dialect : Dialect, optional
         How it wants parameters named; guessed from the names of model and host by default.
-    connections : int
-        How many are open at once; further calls wait, and their deadline runs.
+    connections : int, optional
+        How many are open at once; further calls wait, and their deadline runs. By default as many
+        as there are calls.
     reads_keys : bool, optional
         Whether keys are read, and missing ones refused. Without them it can be asked nothing.
 
@@ -110,10 +112,10 @@ class OpenAICompatibleModel:
         top_p: float | None = None,
         extra: Mapping[str, Any] | None = None,
         headers: Mapping[str, str] | None = None,
-        timeout_s: float = 120.0,
+        timeout_s: float | None = None,
         capabilities: Capabilities | None = None,
         dialect: Dialect | None = None,
-        connections: int = 64,
+        connections: int | None = None,
         reads_keys: bool = True,
     ) -> None:
         self._model = check_word("model", model)
@@ -131,8 +133,10 @@ class OpenAICompatibleModel:
             check_count("max_tokens", max_tokens, minimum=1)
         self._extra = check_extra(extra or {})
         self._header_variables = dict(headers or {})
-        self._timeout_s = check_seconds("timeout_s", timeout_s)
-        self._connections = check_count("connections", connections, minimum=1)
+        self._timeout_s = None if timeout_s is None else check_seconds("timeout_s", timeout_s)
+        if connections is not None:
+            check_count("connections", connections, minimum=1)
+        self._connections = connections
         self._capabilities = capabilities or Capabilities()
         self._reads_keys = reads_keys
         self._keys = read_keys(api_key_env, self._header_variables) if reads_keys else Keys({})

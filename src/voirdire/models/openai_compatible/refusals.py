@@ -69,6 +69,12 @@ _FILTER = re.compile(
     r"|\bflagged\b|content exists risk|safety (?:system|filter|polic)|inappropriate content",
     re.IGNORECASE,
 )
+_LOCKED = r"(?:disabled|deactivated|suspended|banned|terminated|revoked)"
+_OWNER = r"(?:account|organi[sz]ation|project|workspace|subscription|api key|access)"
+_ACCOUNT = re.compile(
+    rf"\b{_OWNER}\b(?:[ ,]+\S+){{0,10}}?[ ,]+{_LOCKED}\b|\b{_LOCKED}\b(?: \S+){{0,3}}? {_OWNER}\b",
+    re.IGNORECASE,
+)
 # The reply broke the form that it was to have: asking again may help.
 _BROKEN_REPLY_CODES = {"json_validate_failed", "output_parse_failed"}
 _OVERLOADED = {498}  # no room in a provider's flexible tier
@@ -119,7 +125,7 @@ class Refusals:
         """Place an answer whose status says that it is no reply."""
         if status < 400:
             what = f"answered HTTP {status} and points elsewhere; check the base URL"
-            return ServerError(self.sentence(what), status=status)
+            return AccessError(self.sentence(what), status=status)
         words = read_error(body)
         return self._place(words, status=status, headers=headers, request=request)
 
@@ -172,6 +178,8 @@ def _kind(words: ErrorWords, *, status: int) -> type[ModelCallError]:
         return AccessError if is_broke else RateLimitError
     if status == 408:
         return ModelTimeoutError
+    if _ACCOUNT.search(words.text):
+        return AccessError
     if words.codes & _FILTER_CODES or (status != 401 and _FILTER.search(words.text)):
         return ContentFilterError
     if status in _NO_SUCH_PLACE or status in (401, 402, 403, 407):
