@@ -83,10 +83,11 @@ class Caller:
     and errors of the server are tried again, replies that cannot be read are asked for again, and
     become a `Failure` after that. No access, no log-probabilities where they are needed, a server
     that refuses the first ten calls, one that was never reached, one that has failed for long, or
-    replies of which none can be used end the run: raised, and everything else is stopped. *Cancellation*: a call whose reply has
-    come is committed before it ends; one that is still waiting for its reply is given up. `stop`
-    lets calls in flight finish. *Memory*: one request and one reply per call in flight. *Retries
-    and caching*: retries are made here; what is stored is read by `reuse`.
+    replies of which none can be used end the run: raised, and everything else is stopped.
+    *Cancellation*: a call whose reply has come is committed before it ends; one that is still
+    waiting for its reply is given up. `stop` lets calls in flight finish. *Memory*: one request
+    and one reply per call in flight. *Retries and caching*: retries are made here; what is stored
+    is read by `reuse`.
 
     The clock is the event loop's. A caller works for one event loop at a time.
     """
