@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from voirdire.documents import Problem
+    from voirdire.judging.asking import Answers
     from voirdire.records.replies import Reply
 
 __all__ = [
@@ -231,6 +232,8 @@ class VerdictParseError(VoirdireError):
         The whole reply.
     is_refusal : bool
         Whether the model declines in words: it will decline again.
+    partial : Answers or None
+        What can be read of it, where that is some answers and not others.
     """
 
     reason = "unreadable reply"
@@ -239,6 +242,7 @@ class VerdictParseError(VoirdireError):
         super().__init__(message)
         self.reply = reply
         self.is_refusal = is_refusal
+        self.partial: Answers | None = None
         if is_refusal:
             self.reason = RefusalError.reason
 

@@ -1,5 +1,6 @@
 """What ends a whole run, and what does not."""
 
+import polars as pl
 import pytest
 
 from judging.calls.scripted_calls import GOOD, VALUE, Model, Runs, judged, script
@@ -14,6 +15,7 @@ from voirdire.errors import (
     UnsupportedError,
 )
 from voirdire.records import Reply
+from voirdire.rubrics import rubric_from_text
 
 pytestmark = pytest.mark.usefixtures("virtual_time")
 
@@ -231,3 +233,49 @@ def test_what_was_cut_off_is_asked_for_again_with_more_room():
     first, second, third = (request.max_tokens for request in model.requests)
     assert (second, third) == (2 * first, 4 * first)
     assert found.reasons == [None]
+
+
+TWO = rubric_from_text(
+    """
+schema: voirdire.rubric/1
+name: two
+version: "1"
+questions:
+  - {id: yes, kind: boolean, text: "Is it so?"}
+  - {id: tone, kind: choice, text: "Which tone?", labels: [warm, cold]}
+"""
+)
+
+
+@pytest.mark.parametrize(
+    ("reply", "reason"),
+    [
+        ('{"yes": 0.75}', "answer 'tone'"),
+        ('{"yes": 0.75, "tone": "hot"}', "answer 'tone' with one of 'warm', 'cold'"),
+    ],
+)
+def test_an_odd_answer_fails_its_question_and_no_other(tmp_path, reply, reason):
+    runs = Runs(tmp_path, rubric=TWO)
+    model = Model(script(reply))
+
+    calls, rows = runs(model, range(60), concurrency=1)
+    again, same = runs(Model(script("never asked")), range(60))
+
+    verdicts = pl.read_parquet(tmp_path / "out.parquet")
+    others = verdicts.filter(question="tone")
+    assert (calls.n_calls, again.n_calls) == (180, 0)  # asked again, three times in all
+    assert rows["probability"].to_list() == same["probability"].to_list() == [VALUE] * 60
+    assert rows["failure"].null_count() == 60
+    assert others["failure"].str.contains(reason, literal=True).all()
+    assert others["label"].null_count() == 60
+
+
+def test_what_was_odd_may_be_asked_again(tmp_path):
+    runs = Runs(tmp_path, rubric=TWO)
+    runs(Model(script('{"yes": 0.75}')), range(2))
+
+    calls, rows = runs(Model(script('{"yes": 0.5, "tone": "warm"}')), range(2), retry_failures=True)
+
+    assert calls.n_calls == 2
+    assert rows["probability"].to_list() == [0.5, 0.5]
+    assert pl.read_parquet(tmp_path / "out.parquet")["failure"].null_count() == 4

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from judging.calls.scripted_calls import GOOD, VALUE, Model, Runs, by_item, script
-from voirdire.errors import InputError, ServerError
+from voirdire.errors import ServerError
 from voirdire.models import ScriptedModel
 
 pytestmark = pytest.mark.usefixtures("virtual_time")
@@ -107,9 +107,25 @@ def test_a_call_that_ended_is_the_same_when_it_is_read_again(tmp_path):
     assert frame["failure"].null_count() not in (0, len(stories))
 
 
-@pytest.mark.parametrize("blob", [b"", b"\x03\x90", b"\x01", b"\x01\xc1", b"{}"])
-def test_bytes_of_an_unknown_version_say_what_to_do(runs, blob):
+@pytest.mark.parametrize("blob", [b"", b"\x09\x90", b"\x01", b"\x01\xc1", b"{}", b"\x03abc"])
+def test_a_damaged_reply_is_named_and_asked_for_again(runs, caplog, blob):
     runs.put([blob])
 
-    with pytest.raises(InputError, match="must be written as this version of voirdire knows it"):
-        runs(Model(script(GOOD)))
+    calls, frame = runs(Model(script(GOOD)))
+    again, _ = runs(Model(script("never asked")))
+
+    assert (calls.n_calls, again.n_calls) == (1, 0)
+    assert frame["probability"].to_list() == [VALUE]
+    assert "a stored reply is damaged" in caplog.text
+    assert runs.rows()[0][4] == blob  # set aside, and not deleted
+
+
+def test_any_byte_that_changes_is_noticed(runs):
+    whole = runs.rows()[0][4]
+    for place in range(len(whole)):
+        runs.put([whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :]])
+
+        calls, frame = runs(Model(script(GOOD)))
+
+        assert calls.n_calls == 1
+        assert frame["probability"].to_list() == [VALUE]

@@ -1,22 +1,23 @@
 """What is kept of every attempt at a call: the reply, or why there is none, as bytes.
 
 The first byte says how the rest is written, so that a later version can still read what an
-earlier one kept.
+earlier one kept. A checksum follows, so that a damaged row is no reply.
 """
 
 from __future__ import annotations
 
+from zlib import crc32
+
 import msgspec
 
 from voirdire._types import ReplyForm  # noqa: TC001  # msgspec reads the annotation
-from voirdire._validation import shorten
-from voirdire.errors import InputError
 from voirdire.records import Failure, Reply, TokenStep, Usage
 
 __all__ = ["CallFailure", "decode_attempt", "encode_attempt"]
 
-_REPLY = b"\x01"
-_FAILURE = b"\x02"
+_REPLY, _FAILURE = b"\x03", b"\x04"
+_UNCHECKED_REPLY, _UNCHECKED_FAILURE = b"\x01", b"\x02"
+"""As earlier versions wrote them: without a checksum."""
 
 
 class CallFailure(msgspec.Struct, frozen=True, kw_only=True):
@@ -84,7 +85,7 @@ def encode_attempt(attempt: Reply | CallFailure) -> bytes:
     Returns
     -------
     bytes
-        One byte for the version, then msgpack.
+        One byte for the version, four of a checksum (CRC-32), then msgpack.
 
     Raises
     ------
@@ -100,14 +101,18 @@ def encode_attempt(attempt: Reply | CallFailure) -> bytes:
             attempt.usage,
             attempt.steps,
         )
-        return _REPLY + _encode(kept)
+        return _checked(_REPLY, _encode(kept))
     failure = _KeptFailure(
         attempt.reason, attempt.message, attempt.form, attempt.status, attempt.n_tries
     )
-    return _FAILURE + _encode(failure)
+    return _checked(_FAILURE, _encode(failure))
 
 
-def decode_attempt(blob: bytes) -> Reply | CallFailure:
+def _checked(version: bytes, content: bytes) -> bytes:
+    return version + crc32(content).to_bytes(4) + content
+
+
+def decode_attempt(blob: bytes) -> Reply | CallFailure | None:
     """Read what `encode_attempt` wrote.
 
     Parameters
@@ -117,17 +122,16 @@ def decode_attempt(blob: bytes) -> Reply | CallFailure:
 
     Returns
     -------
-    Reply or CallFailure
-        What came of the attempt.
-
-    Raises
-    ------
-    InputError
-        If the bytes are something else, or of a version that this one does not know.
+    Reply, CallFailure or None
+        What came of the attempt; None where the bytes are damaged, or something else.
     """
     version, rest = blob[:1], memoryview(blob)[1:]
+    if version in (_REPLY, _FAILURE):
+        checksum, rest = rest[:4], rest[4:]
+        if crc32(rest).to_bytes(4) != checksum:
+            return None
     try:
-        if version == _REPLY:
+        if version in (_REPLY, _UNCHECKED_REPLY):
             kept = _decode_reply(rest)
             return Reply(
                 text=kept.text,
@@ -137,16 +141,8 @@ def decode_attempt(blob: bytes) -> Reply | CallFailure:
                 model=kept.model,
                 usage=kept.usage,
             )
-        if version == _FAILURE:
+        if version in (_FAILURE, _UNCHECKED_FAILURE):
             return CallFailure(**msgspec.structs.asdict(_decode_failure(rest)))
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise _foreign(blob, why=str(error)) from error
-    raise _foreign(blob, why=f"its first byte is {version!r}")
-
-
-def _foreign(blob: bytes, *, why: str) -> InputError:
-    msg = (
-        f"a stored reply must be written as this version of voirdire knows it, got {len(blob)} "
-        f"bytes ({shorten(why)}). Use the version that wrote the store, or another store."
-    )
-    return InputError(msg)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None
+    return None

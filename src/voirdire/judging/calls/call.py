@@ -57,6 +57,8 @@ class Outcome(Generic[T]):
         Replies and failures that are stored of it, at least 1.
     is_reused : bool
         Whether it came from the store and nothing was called.
+    is_partial : bool
+        Whether the value holds some answers and not others.
     """
 
     value: T | None = None
@@ -64,3 +66,4 @@ class Outcome(Generic[T]):
     form: ReplyForm | None = None
     attempts: int = 1
     is_reused: bool = False
+    is_partial: bool = False

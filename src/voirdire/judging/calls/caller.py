@@ -22,13 +22,18 @@ from voirdire.judging.calls.call import Outcome
 from voirdire.judging.calls.committing import commit_surely
 from voirdire.judging.calls.gate import Gate
 from voirdire.judging.calls.giving_up import GivingUp, without_log_probabilities
-from voirdire.judging.calls.history import n_unreadable, stored_outcome, unreadable
+from voirdire.judging.calls.history import (
+    n_unreadable,
+    partial_outcome,
+    stored_outcome,
+)
 from voirdire.judging.calls.ladder import Ladder
 from voirdire.judging.calls.pace import LONGEST_WAIT_S
 from voirdire.judging.calls.sending import send_one, send_together
 from voirdire.judging.calls.state import CallerState, Counts
 from voirdire.judging.calls.storable import storable
 from voirdire.judging.calls.tries import Tries, is_transient
+from voirdire.judging.reading.unreadable import as_failure
 from voirdire.models import BatchChatModel
 from voirdire.records import Reply
 from voirdire.store import StoredCall
@@ -150,16 +155,11 @@ class Caller:
         -------
         Outcome or None
             None: it must be called.
-
-        Raises
-        ------
-        InputError
-            If what is stored was written by something else.
         """
         if not stored:
             return None
         outcome = stored_outcome(call, stored, max_attempts=self._limits.max_attempts)
-        if outcome is not None and outcome.failure is not None and retry_failures:
+        if outcome is not None and retry_failures and (outcome.failure or outcome.is_partial):
             return None
         if outcome is not None and outcome.failure is None:
             self._giving_up.note_answer()
@@ -432,13 +432,16 @@ class Caller:
             self._counts.n_unreadable += 1
             tries.n_unreadable += 1
             tries.n_cut += kept.finish_reason == "length"
-            end = self._giving_up.note_unusable(error, is_refusal=error.is_refusal)
-            if end is not None:
+            if error.partial is not None:
+                self._giving_up.note_answer()
+            elif end := self._giving_up.note_unusable(error, is_refusal=error.is_refusal):
                 self._end(end)
             if not error.is_refusal and tries.n_unreadable < self._limits.max_attempts:
                 return None
+            if error.partial is not None:
+                return partial_outcome(error, attempts=tries.n_kept)
             self._counts.n_failures += 1
-            return Outcome(failure=unreadable(error), form=kept.form, attempts=tries.n_kept)
+            return Outcome(failure=as_failure(error), form=kept.form, attempts=tries.n_kept)
         except UnsupportedError as error:
             self._end(error)  # whoever reads says the way out
         self._giving_up.note_answer()

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+import logging
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from voirdire._validation import shorten
 from voirdire.errors import UnsupportedError, VerdictParseError
 from voirdire.judging.calls.attempts import CallFailure, decode_attempt
 from voirdire.judging.calls.call import Outcome
-from voirdire.records import Failure
+from voirdire.judging.reading.unreadable import as_failure
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from voirdire.judging.calls.call import Call
 
-__all__ = ["n_unreadable", "stored_outcome", "unreadable"]
+__all__ = ["n_unreadable", "partial_outcome", "stored_outcome"]
 
 T = TypeVar("T")
+
+_log = logging.getLogger("voirdire")
 
 
 def stored_outcome(
@@ -46,6 +48,13 @@ def stored_outcome(
     n_unread = 0
     for blob in stored:
         attempt = decode_attempt(blob)
+        if attempt is None:
+            _log.warning(
+                "a stored reply is damaged and counts for nothing: call %r of item hash %s",
+                call.name,
+                call.item.hex(),
+            )
+            continue
         if isinstance(attempt, CallFailure):
             last, n_unread = attempt, 0
             continue
@@ -61,10 +70,25 @@ def stored_outcome(
     if isinstance(last, CallFailure):
         failure, form = last.failure(), last.form
     elif last is not None and (last.is_refusal or n_unread >= max_attempts):
-        failure, form = unreadable(last), last.reply.form
+        if last.partial is not None:
+            return partial_outcome(last, attempts=len(stored), is_reused=True)
+        failure, form = as_failure(last), last.reply.form
     else:
         return None
     return Outcome(failure=failure, form=form, attempts=len(stored), is_reused=True)
+
+
+def partial_outcome(
+    error: VerdictParseError, *, attempts: int, is_reused: bool = False
+) -> Outcome[Any]:
+    """Take what can be read of a reply of which the rest cannot."""
+    return Outcome(
+        value=error.partial,
+        form=error.reply.form,
+        attempts=attempts,
+        is_reused=is_reused,
+        is_partial=True,
+    )
 
 
 def n_unreadable(call: Call[T], stored: Sequence[bytes]) -> int:
@@ -72,6 +96,8 @@ def n_unreadable(call: Call[T], stored: Sequence[bytes]) -> int:
     count = 0
     for blob in stored:
         attempt = decode_attempt(blob)
+        if attempt is None:
+            continue
         if isinstance(attempt, CallFailure):
             count = 0
             continue
@@ -82,8 +108,3 @@ def n_unreadable(call: Call[T], stored: Sequence[bytes]) -> int:
         except UnsupportedError:
             continue
     return count
-
-
-def unreadable(error: VerdictParseError) -> Failure:
-    """Say of a reply that it cannot be read, as verdicts do."""
-    return Failure(reason=f"{error.reason}: {shorten(str(error), width=240)}")

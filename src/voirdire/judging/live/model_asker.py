@@ -7,8 +7,6 @@ import logging
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
-from voirdire.errors import InputError
-from voirdire.judging.calls.call import Outcome
 from voirdire.judging.live.answers import CLOSED, LiveState, no_answer
 from voirdire.judging.live.breaker import Breaker
 from voirdire.judging.live.bugs import tell_bug
@@ -17,7 +15,6 @@ from voirdire.judging.live.job import plainly
 from voirdire.judging.live.rounds import Rounds
 from voirdire.judging.live.stretch import Stretch
 from voirdire.judging.llm.routing import Router
-from voirdire.records import Failure
 from voirdire.store import GroupCommit, open_store
 from voirdire.store.stored_calls import blobs_by_name
 
@@ -25,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from voirdire.judging.calls.call import Call
+    from voirdire.judging.calls.call import Call, Outcome
     from voirdire.judging.live.answers import Asked, LiveAnswer
     from voirdire.judging.live.settings import LiveSettings
     from voirdire.judging.llm.bound_judge import BoundJudge
@@ -36,7 +33,6 @@ __all__ = ["ModelAsker"]
 _LOOKED_UP = 256
 """Items in a query: the event loop reads so many replies without a pause."""
 
-_FOREIGN = "the stored reply is of another version of voirdire"
 _UNREADABLE = "the store cannot be read"
 _log = logging.getLogger("voirdire")
 
@@ -225,10 +221,7 @@ class ModelAsker:
 
     def _reused(self, call: Call[Any], blobs: Sequence[bytes]) -> Outcome[Any] | None:
         reader = self._calling.callers.reader
-        try:
-            found = reader.reuse(call, blobs, retry_failures=self._retry_failures)
-        except InputError:
-            return Outcome(failure=Failure(reason=_FOREIGN), is_reused=True)
+        found = reader.reuse(call, blobs, retry_failures=self._retry_failures)
         return None if found is None else plainly(found)
 
     def _note(self, answer: LiveAnswer) -> None:

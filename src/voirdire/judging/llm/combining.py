@@ -64,7 +64,7 @@ def combine(
     votes: bool,
 ) -> ItemVerdict:
     """Put the outcomes of all calls about one item together."""
-    if len(outcomes) == 1 and outcomes[0].value is not None:
+    if len(outcomes) == 1 and outcomes[0].value is not None and not outcomes[0].is_partial:
         return _of_one(outcomes[0], outcomes[0].value)
     said: list[list[Answer]] = [[] for _ in questions]
     masses: list[list[float]] = [[] for _ in questions]
@@ -76,7 +76,11 @@ def combine(
             if outcome.value is None:
                 reasons[place] = outcome.failure
                 continue
-            said[place].append(outcome.value.values[slot])
+            given = outcome.value.values[slot]
+            if isinstance(given, Failure):
+                reasons[place] = given
+                continue
+            said[place].append(given)
             if outcome.value.missing_mass is not None:
                 masses[place].append(outcome.value.missing_mass[slot])
     answers = [
@@ -96,7 +100,14 @@ def combine(
 
 def _of_one(outcome: Outcome[Answers], value: Answers) -> ItemVerdict:
     """One call in the rubric's own order: nothing to combine, and by far the commonest case."""
-    return ItemVerdict(value.values, (), value.missing_mass, None, outcome.form, outcome.attempts)
+    return ItemVerdict(
+        value.values,  # type: ignore[arg-type]  # it is whole: no answer is a failure
+        (),
+        value.missing_mass,
+        None,
+        outcome.form,
+        outcome.attempts,
+    )
 
 
 def _answer(

@@ -17,6 +17,7 @@ from voirdire.judging.reading.unreadable import unreadable
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from voirdire.errors import VerdictParseError
     from voirdire.judging.asking import Answer, Ask
     from voirdire.judging.reading.json_members import Member
     from voirdire.records import Reply
@@ -37,14 +38,14 @@ class Filled:
 
     Attributes
     ----------
-    values : tuple of Answer
-        One per question, in the order asked.
+    values : tuple of Answer or VerdictParseError
+        One per question, in the order asked; an error where it cannot be read and others can.
     starts : mapping of str to int, or None
         Where the value of each key begins in the reply; None where nobody has looked yet: then the
         whole reply is the object.
     """
 
-    values: tuple[Answer, ...]
+    values: tuple[Answer | VerdictParseError, ...]
     starts: Mapping[str, int] | None = None
 
 
@@ -118,10 +119,12 @@ class AnswerSheet:
         )
         return Filled(values, {key: start for key, (start, _) in found.items()})
 
-    def _value(self, reply: Reply, span: tuple[int, int] | None, place: int) -> Answer:
+    def _value(
+        self, reply: Reply, span: tuple[int, int] | None, place: int
+    ) -> Answer | VerdictParseError:
         key, form = self._ids[place], self._forms[place]
         if span is None:
-            raise unreadable(reply, f"answer {key!r}")
+            return unreadable(reply, f"answer {key!r}")
         written = reply.text[slice(*span)]
         try:
             value = msgspec.json.decode(written, type=form.json_type)
@@ -130,7 +133,7 @@ class AnswerSheet:
         if value is not None and form.finish:
             value = form.finish(value)
         if value is None:
-            raise unreadable(reply, f"answer {key!r} with {form.rule}, not {shorten(written)}")
+            return unreadable(reply, f"answer {key!r} with {form.rule}, not {shorten(written)}")
         answer: Answer = value
         return answer
 

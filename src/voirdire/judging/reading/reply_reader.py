@@ -6,12 +6,12 @@ import re
 from math import nan
 from typing import TYPE_CHECKING
 
-from voirdire.errors import UnsupportedError
+from voirdire.errors import UnsupportedError, VerdictParseError
 from voirdire.judging.asking import Answers, Ask
 from voirdire.judging.reading.answer_sheet import AnswerSheet
 from voirdire.judging.reading.json_members import members_of
 from voirdire.judging.reading.spelling import spell
-from voirdire.judging.reading.unreadable import unreadable
+from voirdire.judging.reading.unreadable import as_failure, unreadable
 from voirdire.judging.reading.value_tokens import ValueTokens
 from voirdire.rubrics import Question
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from voirdire.judging.asking import Answer
     from voirdire.judging.reading.answer_sheet import Filled
-    from voirdire.judging.reading.value_tokens import Trouble, Weights
+    from voirdire.judging.reading.value_tokens import Trouble
     from voirdire.records import Reply
     from voirdire.rubrics.rubric import Text
 
@@ -99,13 +99,16 @@ class ReplyReader:
         Raises
         ------
         VerdictParseError
-            If it cannot be read; the error keeps the reply.
+            If it cannot be read, or not all of it; the error keeps the reply, and as `partial`
+            what can be read.
         UnsupportedError
             If probabilities are to be read from tokens and the server gave none.
         """
         filled = self._sheet.read(reply)
         if not self._weighed:
-            return Answers(filled.values)
+            return _answers(filled.values)
+        if filled.starts is not None and _has_nothing(filled.values):
+            return _answers(filled.values)
         if not reply.steps:
             raise _no_tokens("no log-probabilities")
         return self._weigh(reply, filled)
@@ -115,21 +118,26 @@ class ReplyReader:
         spelling = spell(reply.text, steps)
         if spelling is None:
             raise unreadable(reply, "be spelled, once, by the tokens of its log-probabilities")
+        values = list(filled.values)
+        places = [at for at in self._weighed if not isinstance(values[at], VerdictParseError)]
         weights = [
             self._tokens.weigh(spelling, steps, start=spelling.place(start))
-            for start in self._starts(reply.text, filled)
+            for start in self._starts(reply.text, filled, places)
         ]
-        values: list[Answer] = list(filled.values)
+        if weights and all(found.trouble == "alone" for found in weights):
+            raise _no_tokens("only the token that was taken")
         missing = [nan] * len(values)
-        for place, found in zip(self._weighed, weights, strict=True):
+        for place, found in zip(places, weights, strict=True):
             if found.trouble:
-                raise self._trouble(reply, weights)
+                rule = _RULES[found.trouble].format(key=self._ids[place])
+                values[place] = unreadable(reply, rule)
+                continue
             whole = found.yes + found.no
             values[place] = found.yes / whole
             missing[place] = max(0.0, 1.0 - whole)
-        return Answers(tuple(values), tuple(missing))
+        return _answers(values, tuple(missing))
 
-    def _starts(self, text: str, filled: Filled) -> Sequence[int]:
+    def _starts(self, text: str, filled: Filled, places: Sequence[int]) -> Sequence[int]:
         """Say where the values begin whose tokens are weighed."""
         starts = filled.starts
         if starts is None:
@@ -137,18 +145,7 @@ class ReplyReader:
             if laid_out:
                 return [start for start, _ in laid_out.regs[1:]]
             starts = {key: start for key, start, _ in members_of(text) or ()}
-        return [starts[self._ids[place]] for place in self._weighed]
-
-    def _trouble(self, reply: Reply, weights: Sequence[Weights]) -> Exception:
-        troubles = [found.trouble for found in weights]
-        if all(trouble == "alone" for trouble in troubles):
-            return _no_tokens("only the token that was taken")
-        place, trouble = next(
-            (place, trouble)
-            for place, trouble in zip(self._weighed, troubles, strict=True)
-            if trouble
-        )
-        return unreadable(reply, _RULES[trouble].format(key=self._ids[place]))
+        return [starts[self._ids[place]] for place in places]
 
 
 class RouterReader:
@@ -183,7 +180,24 @@ class RouterReader:
         VerdictParseError
             If it cannot be read; the error keeps the reply.
         """
-        return str(self._sheet.read(reply).values[0])
+        return str(_answers(self._sheet.read(reply).values).values[0])
+
+
+def _has_nothing(values: Sequence[Answer | VerdictParseError]) -> bool:
+    return all(isinstance(value, VerdictParseError) for value in values)
+
+
+def _answers(
+    values: Sequence[Answer | VerdictParseError], missing: tuple[float, ...] | None = None
+) -> Answers:
+    """Give answers; where one cannot be read, raise with the others as what can be."""
+    errors = [value for value in values if isinstance(value, VerdictParseError)]
+    kept = tuple(as_failure(row) if isinstance(row, VerdictParseError) else row for row in values)
+    if not errors:
+        return Answers(kept, missing)
+    if len(errors) < len(values):
+        errors[0].partial = Answers(kept, missing, is_partial=True)
+    raise errors[0]
 
 
 def _layout(ask: Ask) -> re.Pattern[str]:

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 
 from voirdire._validation import shorten
 from voirdire.errors import VerdictParseError
+from voirdire.records import Failure
 
 if TYPE_CHECKING:
     from voirdire.records import Reply
 
-__all__ = ["unreadable"]
+__all__ = ["as_failure", "unreadable"]
 
 
 def unreadable(reply: Reply, rule: str) -> VerdictParseError:
@@ -25,6 +26,11 @@ def unreadable(reply: Reply, rule: str) -> VerdictParseError:
         reply=reply,
         is_refusal=_declines(reply.text),
     )
+
+
+def as_failure(error: VerdictParseError) -> Failure:
+    """Say of a reply that it cannot be read, as verdicts do."""
+    return Failure(reason=f"{error.reason}: {shorten(str(error), width=240)}")
 
 
 _DECLINES = re.compile(

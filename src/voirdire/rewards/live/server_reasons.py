@@ -43,7 +43,6 @@ _VERDICTS = {
     "the judge is out of order: the store takes nothing",
     "the response or its prompt is neither text nor messages",
     "the samples are tied",
-    "the stored reply is of another version of voirdire",
     *(str(kind.reason) for kind in _KINDS if issubclass(kind, errors.ModelCallError)),
     errors.VerdictParseError.reason,
 }
