@@ -169,8 +169,7 @@ def test_a_question_with_one_answer_is_left_out_by_name(call, given, tmp_path, r
     assert done.code == 0
     assert "left out: asks: all 120 labels are no" in done.err
     assert "learnt 1 question from 120 items" in done.out
-    assert "a rubric that asks these questions and no others" in done.out
-    assert "--rubric RUBRIC.yaml" in done.out
+    assert "--rubric RUBRIC.yaml" not in done.out
     assert load_local_judge(tmp_path / "made.npz").questions == ("sorry",)
 
 

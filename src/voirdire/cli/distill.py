@@ -110,14 +110,13 @@ def distill_command(
     n_questions = len(made.judge.questions)
     counted = "1 question" if n_questions == 1 else f"{n_questions} questions"
     print(f"{output}: learnt {counted} from {made.n_items:,} items\n")
-    is_whole = not made.left_out and not questions
-    print(_how_to_judge(output, rubric if is_whole else None))
+    print(_how_to_judge(output, None if questions else rubric))
 
 
 def _how_to_judge(output: Path, rubric: str | None) -> str:
-    """Give the next command; a rubric that asks more than was learnt cannot be judged by."""
+    """Give the next command; what was not learnt is left out of the rubric, and said."""
     asked = "RUBRIC.yaml" if rubric is None else shlex.quote(rubric)
-    said = "With a rubric that asks these questions and no others:\n" if rubric is None else ""
+    said = "With a rubric that asks these questions:\n" if rubric is None else ""
     judge = shlex.quote(str(output))
     return f"{said}  voirdire judge ITEMS --judge {judge} --rubric {asked} -o verdicts.parquet"
 

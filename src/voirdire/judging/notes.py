@@ -76,9 +76,10 @@ class SeenItems:
                 "of nothing means little"
             )
         if self.n_of_other_language:
-            known = " and ".join(_LANGUAGES[name] for name in self._languages)
+            names = [_LANGUAGES[name] for name in self._languages]
+            known = f"not in {names[0]}" if len(names) == 1 else f"in neither {' nor '.join(names)}"
             found.append(
-                f"{self.n_of_other_language:,} of {self.n:,} responses are not in {known}: "
+                f"{self.n_of_other_language:,} of {self.n:,} responses are {known}: "
                 f"{shorten(self.plan.judge.name)!r} was made from no other language"
             )
         return tuple(found)

@@ -205,19 +205,20 @@ class JudgeCard:
 
 
 _HEADINGS = (
-    "| question | positives | AUC (95%) | sensitivity | specificity | MCC "
+    "| question | positives | AUC (95%) | threshold | sensitivity | specificity | MCC "
     "| Brier, of always the share | accuracy, of always the same | trust |"
 )
 
 
 def _table(rows: list[QuestionFigures]) -> list[str]:
-    lines = [_HEADINGS, "| --- | ---: | --- | ---: | ---: | ---: | --- | --- | --- |"]
+    lines = [_HEADINGS, "| --- | ---: | --- | ---: | ---: | ---: | ---: | --- | --- | --- |"]
     for row in rows:
         interval = f"{_number(row.auc)} ({_number(row.auc_low)} to {_number(row.auc_high)})"
         cells = [
             f"`{row.question}`",
             f"{row.n_positives} of {row.n_items}",
             interval,
+            _number(row.threshold),
             _number(row.sensitivity),
             _number(row.specificity),
             _number(row.mcc),
