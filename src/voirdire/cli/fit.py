@@ -138,7 +138,7 @@ def fit_command(
         of a cascade. Default: local.
     threshold
         A proposition is true from this probability on. Fix it beforehand. Default: what the
-        verdicts or the rubric say.
+        verdicts, the rubric or the judge say.
     weights
         Take these weights, in JSON or YAML as behavior: {feature: number}, instead of fitting any.
         No COMPARISONS.

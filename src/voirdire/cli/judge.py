@@ -95,7 +95,7 @@ def judge_command(
         Print what the model is asked, about the first of ITEMS where there are some.
     threshold
         A proposition is true from this probability on. Fix it beforehand. Default: what the rubric
-        says.
+        says, else the judge, else 0.5.
     columns
         Your name for a column, as OURS=YOURS (id, prompt, response, messages, chosen, rejected,
         behavior, group, cluster); repeatable.

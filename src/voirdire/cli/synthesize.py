@@ -87,7 +87,8 @@ def synthesize_command(
     n_attempts
         Drafts per completion at most.
     threshold
-        A proposition is true from this probability on. Default: what the rubric says.
+        A proposition is true from this probability on. Default: what the rubric
+        says, else the judge, else 0.5.
     judge_base_url
         The judge's server, where it is not its provider's own.
     judge_api_key_env
