@@ -103,6 +103,17 @@ def test_unknown_names_are_refused(verdicts, ask, words):
         ask(verdicts)
 
 
+def test_a_notebook_shows_a_table_whose_texts_are_escaped(rubric):
+    judge = ScriptedJudge(questions=("sorry", "rude"), answer=lambda item: [0.25, 0.5])
+
+    shown = voirdire.judge(
+        [{"id": "<script>alert(1)</script>", "response": "x"}], judge=judge, rubric=rubric
+    )._repr_html_()
+
+    assert "0.25" in shown
+    assert "<script>" not in shown
+
+
 def test_the_repr_says_how_much_there_is(verdicts):
     assert repr(verdicts) == (
         "<Verdicts of 'scripted': 3 items, 2 propositions, classes of refuse, chat, threshold 0.5>"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from dataclasses import dataclass, field
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -86,6 +87,10 @@ class Verdicts:
             f"<Verdicts of {self.judge!r}: {len(self.items)} items, "
             f"{asked}{classes}, threshold {threshold_words(self.threshold)}{dropped}>"
         )
+
+    def _repr_html_(self) -> str:
+        """Show the table in a notebook; what texts hold is escaped."""
+        return f"<p>{escape(repr(self))}</p>{self.frame('wide')._repr_html_()}"
 
     def frame(self, layout: VerdictLayout = "long") -> pl.DataFrame:
         """Make the verdict table.

@@ -92,6 +92,10 @@ def test_an_answer_is_placed(placed, status, answer, expected):
     assert found.status == status
 
 
+def test_a_closed_account_is_no_matter_of_the_key(placed):
+    assert str(placed(403, error("Your account is suspended."))).endswith("Check the account.")
+
+
 def blamed(message, param, **fields):
     return error(message, param=param, type="invalid_request_error", **fields)
 

@@ -153,7 +153,7 @@ class Refusals:
             return UnsupportedError(message, feature=feature, status=status)
         kind = _kind(words, status=status)
         if kind is AccessError:
-            message = f"{message} {self._way_out(status)}"
+            message = f"{message} {self._way_out(words, status=status)}"
         waits = issubclass(kind, RateLimitError | ServerError | ModelTimeoutError)
         waiting = retry_after(headers, words=words.text) if waits else None
         return kind(message, status=status, retry_after_s=waiting)
@@ -164,10 +164,11 @@ class Refusals:
             shown = HTTPStatus(status).phrase if status in list(HTTPStatus) else "no explanation"
         return f"{self._name} answered HTTP {status}: {shown}."
 
-    def _way_out(self, status: int) -> str:
+    def _way_out(self, words: ErrorWords, *, status: int) -> str:
         if status in _NO_SUCH_PLACE:
             return "Check the name of the model and the base URL."
-        return "Check the account." if status in (402, 429) else self._key_hint
+        is_of_account = status in (402, 429) or _ACCOUNT.search(words.text)
+        return "Check the account." if is_of_account else self._key_hint
 
 
 def _kind(words: ErrorWords, *, status: int) -> type[ModelCallError]:
