@@ -50,17 +50,14 @@ class Answers:
     Attributes
     ----------
     values : tuple of Answer or Failure
-        One per question of the `Ask`, in its order; a failure where `is_partial` and this one could
-        not be read. A boolean's is a probability in [0, 1]; where
+        One per question of the `Ask`, in its order; a failure where this one could not be read and
+        others could. A boolean's is a probability in [0, 1]; where
         samples vote, this sample's is 0.0 or 1.0. A pairwise one is ``"A"``, ``"B"`` or
         ``"tie"`` and means the item's own A and B, however they were shown.
     missing_mass : tuple of float or None
         Per question the probability of tokens that are neither true nor false, in [0, 1], and nan
         where the question is not boolean; None where no log-probabilities were read.
-    is_partial : bool
-        Whether some answers could not be read.
     """
 
     values: tuple[Answer | Failure, ...]
     missing_mass: tuple[float, ...] | None = None
-    is_partial: bool = False

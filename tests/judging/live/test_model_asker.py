@@ -244,9 +244,10 @@ def test_a_call_that_fails_is_a_failure_without_the_words_of_anybody(tmp_path):
         "I am item-0, judge me.": RefusalError(f"I will not judge {response}"),
         "I am item-1, judge me.": f"You said {response}",
         "I am item-2, judge me.": KeyError(response),
+        "I am item-3, judge me.": f'{{"sorry": 0.5, "tone": "warm", "rude": "{response}"}}',
     }.get(response)
     judge = judge_of(script)
-    items = items_of(4)
+    items = items_of(5)
     store = tmp_path / "replies.sqlite"
 
     first = asyncio.run(asked(judge, items, store=store))
@@ -256,11 +257,14 @@ def test_a_call_that_fails_is_a_failure_without_the_words_of_anybody(tmp_path):
         "refusal by the judge",
         "unreadable reply",
         "the judge raised KeyError",
+        "unreadable reply",
         None,
     )
     assert again.failures == first.failures
-    assert script.seen.total() == 1 + 3 + 2 + 1  # what is stored as failed is not called again
-    assert np.array_equal(np.isnan(first.probabilities).all(axis=1), [True, True, True, False])
+    assert script.seen.total() == 1 + 3 + 2 + 3 + 1  # what is stored as failed is not called again
+    missing = np.isnan(first.probabilities)
+    assert np.array_equal(missing.all(axis=1), [True, True, True, False, False])
+    assert missing[3].tolist() == [False, True]  # one odd answer fails its question alone
 
 
 def test_failures_that_are_stored_are_called_again_where_that_is_wanted(tmp_path):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from voirdire.judging.calls.call import Outcome
@@ -77,11 +77,13 @@ def job_name(unit: Unit) -> JobName:
 
 def plainly(outcome: Outcome[Any]) -> Outcome[Any]:
     """Leave the kind of a failure, without what was said: that may quote the item."""
-    if outcome.failure is None:
+    if outcome.failure is not None:
+        return replace(outcome, failure=_kind(outcome.failure))
+    if outcome.value is None or not outcome.is_partial:
         return outcome
-    return Outcome(
-        failure=Failure(reason=outcome.failure.reason.partition(":")[0]),
-        form=outcome.form,
-        attempts=outcome.attempts,
-        is_reused=outcome.is_reused,
-    )
+    values = (_kind(row) if isinstance(row, Failure) else row for row in outcome.value.values)
+    return replace(outcome, value=replace(outcome.value, values=tuple(values)))
+
+
+def _kind(failure: Failure) -> Failure:
+    return Failure(reason=failure.reason.partition(":")[0])

@@ -196,7 +196,7 @@ def _answers(
     if not errors:
         return Answers(kept, missing)
     if len(errors) < len(values):
-        errors[0].partial = Answers(kept, missing, is_partial=True)
+        errors[0].partial = Answers(kept, missing)
     raise errors[0]
 
 
