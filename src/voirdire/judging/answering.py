@@ -56,8 +56,8 @@ def judge_items(
     rubric : Rubric, str or path, optional
         What is asked: a rubric, the name of a built-in one, or a YAML file.
     threshold : float, or mapping of str to float, optional
-        In (0, 1). A proposition is true from this probability on. By default the rubric says, or
-        else the judge, or else it is 1/2.
+        In (0, 1). A proposition is true from this probability on; one that a mapping does not name,
+        from 1/2 on. By default the rubric says, or else the judge, or else it is 1/2.
     judged : {"final_answer", "with_reasoning", "whole_turn"}, optional
         What of the responses the items hold; part of the fingerprint.
     behavior : str, optional

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -23,7 +22,7 @@ def verdict_fingerprint(
         {
             "judge": judge.fingerprint,
             "rubric": rubric.content_hash,
-            "threshold": dict(threshold) if isinstance(threshold, Mapping) else threshold,
+            "threshold": threshold,
             "judged": judged,
             "class_rule": rubric.class_rule,
         }

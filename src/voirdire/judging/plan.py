@@ -12,7 +12,7 @@ from voirdire._validation import check_choice, check_fraction, shorten
 from voirdire.errors import InputError
 from voirdire.judging.fingerprint import verdict_fingerprint
 from voirdire.judging.port import Judge
-from voirdire.records.thresholds import usual_or_each
+from voirdire.records.thresholds import USUAL_THRESHOLD, threshold_on
 
 if TYPE_CHECKING:
     from voirdire.judging.cascade.bound_cascade import BoundCascade
@@ -84,10 +84,11 @@ def plan_judging(
     check_choice("judged", judged, Judged)
     questions = _loaded_rubric(rubric)
     answering = _loaded_judge(judge, questions)
+    limit = _threshold(threshold, answering, questions)
     left_out: tuple[str, ...] = ()
     if not whole:
         questions, left_out = _answered_part(answering, questions)
-    limit = _threshold(threshold, answering, questions)
+    limit = threshold_on(limit, questions.propositions)
     return JudgingPlan(
         judge=answering,
         rubric=questions,
@@ -111,12 +112,18 @@ def _threshold(given: Threshold | None, judge: Judge, rubric: Rubric) -> Thresho
     """Take what the caller says, else the rubric, else the judge."""
     found = rubric.threshold if given is None else given
     if found is None:
-        return usual_or_each(getattr(judge, "thresholds", {}), rubric.propositions)
+        return getattr(judge, "thresholds", USUAL_THRESHOLD)
     if not isinstance(found, Mapping):
         return check_fraction("threshold", found)
-    for value in found.values():
+    for name, value in found.items():
         check_fraction("threshold", value)
-    return usual_or_each(found, rubric.propositions)
+        if name not in rubric.propositions:
+            msg = (
+                f"`threshold` must name propositions of rubric {shorten(rubric.name)!r}, got "
+                f"{shorten(name)!r}. Leave it out."
+            )
+            raise InputError(msg)
+    return found
 
 
 def asks_a_model(judge: Judge) -> TypeGuard[BoundJudge]:

@@ -191,8 +191,8 @@ def judge(
         Who answers: ``"local"`` is the judge of this package, a path one of your own,
         ``"openai/gpt-4o-mini"`` a language model, a YAML file a cascade.
     threshold : float, or mapping of str to float, optional
-        In (0, 1). A proposition is true from this probability on. By default the rubric says, or
-        else the judge, or else it is 1/2.
+        In (0, 1). A proposition is true from this probability on; one that a mapping does not name,
+        from 1/2 on. By default the rubric says, or else the judge, or else it is 1/2.
     judged : {"final_answer", "with_reasoning", "whole_turn"}, optional
         What of a row's response is judged. The response of an `Item` is judged as it stands.
     behavior : str, optional

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
@@ -19,9 +19,9 @@ __all__ = [
     "USUAL_THRESHOLD",
     "threshold_from_cell",
     "threshold_of_each",
+    "threshold_on",
     "threshold_to_cell",
     "threshold_words",
-    "usual_or_each",
 ]
 
 USUAL_THRESHOLD = 0.5
@@ -34,9 +34,11 @@ def threshold_of_each(threshold: Threshold, names: Sequence[str]) -> NDArray[np.
     return np.full(len(names), float(threshold))
 
 
-def usual_or_each(found: Mapping[str, float], names: Iterable[str]) -> Threshold:
-    """Give one number where it is the same for all of these propositions, else one for each."""
-    each = {name: float(found.get(name, USUAL_THRESHOLD)) for name in names}
+def threshold_on(threshold: Threshold, names: Sequence[str]) -> Threshold:
+    """Give what concerns these propositions: one number where it is the same for all of them."""
+    if not isinstance(threshold, Mapping):
+        return threshold
+    each = dict(zip(names, threshold_of_each(threshold, names).tolist(), strict=True))
     same = set(each.values())
     return each if len(same) > 1 else same.pop() if same else USUAL_THRESHOLD
 
@@ -64,7 +66,10 @@ def threshold_from_cell(cell: Any) -> Threshold:
     ValueError
         If it is no number in (0, 1), and not such a number for each of some names.
     """
-    value = json.loads(cell) if isinstance(cell, str) else cell
+    try:
+        value = json.loads(cell) if isinstance(cell, str) else cell
+    except (ValueError, RecursionError):
+        value = None
     if isinstance(value, Mapping) and value:
         return {str(name): _number(each) for name, each in value.items()}
     return _number(value)
@@ -72,5 +77,5 @@ def threshold_from_cell(cell: Any) -> Threshold:
 
 def _number(value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1:
-        raise ValueError("must be in (0, 1)")
+        raise ValueError("must be in (0, 1), or hold such a number for each proposition")
     return float(value)

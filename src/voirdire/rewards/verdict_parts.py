@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -9,11 +10,11 @@ import numpy as np
 
 from voirdire._validation import shorten
 from voirdire.errors import InputError
-from voirdire.records.thresholds import USUAL_THRESHOLD, threshold_of_each, usual_or_each
+from voirdire.records.thresholds import USUAL_THRESHOLD, threshold_on
 from voirdire.rewards.judged_items import JudgedItems
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Sequence
 
     from numpy.typing import NDArray
 
@@ -206,11 +207,17 @@ def _merged(parts: Sequence[VerdictPart], propositions: Sequence[str]) -> Verdic
 
 
 def stated_thresholds(
-    thresholds: Iterable[Threshold], names: Sequence[str]
+    thresholds: Sequence[Threshold], names: Sequence[str]
 ) -> dict[str, frozenset[float]]:
     """Lay out by proposition the thresholds of a table."""
-    each = [threshold_of_each(threshold, names).tolist() for threshold in thresholds]
-    return dict(zip(names, map(frozenset, zip(*each, strict=True)), strict=True)) if each else {}
+    return {
+        name: frozenset(
+            each[name] if isinstance(each, Mapping) else each
+            for each in thresholds
+            if not isinstance(each, Mapping) or name in each
+        )
+        for name in names
+    }
 
 
 def _one_threshold(parts: Sequence[VerdictPart], rubric: Rubric) -> Threshold:
@@ -222,7 +229,7 @@ def _one_threshold(parts: Sequence[VerdictPart], rubric: Rubric) -> Threshold:
     stated = {name: value for name, value in found.items() if value is not None}
     if not stated:
         return USUAL_THRESHOLD if rubric.threshold is None else rubric.threshold
-    return usual_or_each(stated, stated)
+    return threshold_on(stated, tuple(stated))
 
 
 def _only(found: Sequence[Collection[Any]], name: str, parts: Sequence[VerdictPart]) -> Any:

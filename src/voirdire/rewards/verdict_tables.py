@@ -276,7 +276,7 @@ class _Reader:
             return {}
         if not self.is_long:
             return stated_thresholds(
-                map(self._threshold, self._stated("threshold")), self.propositions
+                [self._threshold(cell) for cell in self._stated("threshold")], self.propositions
             )
         frame = pl.DataFrame(
             {

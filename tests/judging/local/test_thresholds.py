@@ -9,7 +9,7 @@ import pytest
 from sklearn.metrics import matthews_corrcoef
 
 import voirdire
-from voirdire.errors import UncertifiedWarning
+from voirdire.errors import InputError, UncertifiedWarning
 from voirdire.judging import distill_judge, judge_file
 from voirdire.records import Item
 from voirdire.rewards import load_reward, read_judged_items, reward_of_weights
@@ -86,6 +86,17 @@ def test_the_judges_own_threshold_goes_behind_the_rubrics_and_the_callers(judge,
         rows = found.frame().filter(pl.col("question") == "rare")
         assert rows["label"].to_list() == expected
         assert rows["threshold"].unique().to_list() == [cut]
+
+
+def test_a_threshold_of_a_proposition_that_nobody_asks_about_is_refused(judge, rubric):
+    with pytest.raises(InputError, match=r"must name propositions of rubric 'two', got 'rar'"):
+        voirdire.judge([{"response": "x"}], judge=judge, rubric=rubric, threshold={"rar": 0.1})
+
+
+def test_one_that_is_not_named_is_one_half(judge, rubric):
+    found = voirdire.judge([{"response": "x"}], judge=judge, rubric=rubric, threshold={"rare": 0.1})
+
+    assert found.threshold == {"rare": 0.1, "even": 0.5}
 
 
 def test_labels_under_a_judges_own_thresholds_are_examined_as_they_are(judge, rubric):

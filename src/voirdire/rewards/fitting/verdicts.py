@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from voirdire.errors import InputError
-from voirdire.records.thresholds import threshold_of_each, threshold_words, usual_or_each
+from voirdire.records.thresholds import threshold_on, threshold_words
 from voirdire.rewards.fitting.fit_progress import FitProgress
 from voirdire.rewards.model import RewardJudge
 from voirdire.rewards.reward_judge import reward_judge
@@ -138,20 +138,7 @@ def fit_verdicts(
 
 
 def _under(given: JudgedItems, threshold: Threshold | None) -> JudgedItems:
-    if (
-        threshold is None
-        or usual_or_each(
-            dict(
-                zip(
-                    given.propositions,
-                    threshold_of_each(threshold, given.propositions),
-                    strict=True,
-                )
-            ),
-            given.propositions,
-        )
-        == given.threshold
-    ):
+    if threshold is None or threshold_on(threshold, given.propositions) == given.threshold:
         return given
     if given.fingerprint:
         msg = (

@@ -17,7 +17,7 @@ import polars as pl
 from voirdire.io.rows import BROKEN_PARQUET
 from voirdire.judging.table import is_verdict_table
 from voirdire.judging.verdict_files import columns_of_file
-from voirdire.records.thresholds import USUAL_THRESHOLD, threshold_from_cell, usual_or_each
+from voirdire.records.thresholds import USUAL_THRESHOLD, threshold_from_cell, threshold_on
 from voirdire.rewards.judged_items import JudgedItems
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ class VerdictChunks:
         if not (limits == limits[0]).all():
             self.is_usable = False
             return None
-        threshold = usual_or_each(dict(zip(names, limits[0].tolist(), strict=True)), names)
+        threshold = threshold_on(dict(zip(names, limits[0].tolist(), strict=True)), names)
         return self._judged(
             heads, values.reshape(n_items, len(names)), failures=failures, threshold=threshold
         )
@@ -140,7 +140,7 @@ class VerdictChunks:
             return usual
         try:
             [cell] = frame["threshold"].cast(pl.String).unique()
-            return threshold_from_cell(cell)
+            return threshold_on(threshold_from_cell(cell), self._rubric.propositions)
         except (TypeError, ValueError):
             self.is_usable = False
             return usual

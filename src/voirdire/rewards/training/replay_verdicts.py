@@ -10,7 +10,6 @@ import numpy as np
 from voirdire.errors import InputError
 from voirdire.judging.fingerprint import hash_of
 from voirdire.judging.plan import asks_a_model
-from voirdire.records.thresholds import threshold_from_cell
 from voirdire.rewards.judged_items import JudgedItems
 from voirdire.rewards.scoring.combining import NO_VERDICT
 from voirdire.rewards.training.run_files import question_hashes
@@ -110,7 +109,7 @@ def _fit_of_plan(
         {
             "judge": judge,
             "rubric": run.rubric_hash,
-            "threshold": threshold_from_cell(run.threshold),
+            "threshold": run.threshold,
             "judged": run.judged,
             "class_rule": run.class_rule,
         }
@@ -129,7 +128,7 @@ def _fingerprint(judge: str, reward: RewardModel) -> str:
         {
             "judge": judge,
             "rubric": reward.rubric.content_hash,
-            "threshold": threshold_from_cell(reward.judge.threshold),
+            "threshold": reward.judge.threshold,
             "judged": reward.judge.judged,
             "class_rule": reward.rubric.class_rule,
         }

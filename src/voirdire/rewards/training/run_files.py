@@ -13,7 +13,6 @@ from voirdire._validation import shorten
 from voirdire.documents import write_whole
 from voirdire.errors import InputError
 from voirdire.judging.fingerprint import hash_of
-from voirdire.records.thresholds import threshold_from_cell
 from voirdire.rewards.training.lines import opened_file
 from voirdire.rewards.training.run_certificates import certificates_document
 from voirdire.rewards.training.step_metrics import asked_of, class_names, used_propositions
@@ -78,7 +77,7 @@ def run_document(
             "name": own.name,
             "fingerprint": own.fingerprint,
             "judge_fingerprint": judge_fingerprint,
-            "threshold": threshold_from_cell(own.threshold),
+            "threshold": own.threshold,
             "judged": own.judged,
         },
         "certificates": certificates_document(reward),

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from voirdire._validation import shorten
 from voirdire.errors import InputError
-from voirdire.records.thresholds import threshold_from_cell
 from voirdire.rewards.model_file import is_hash_of
 from voirdire.rewards.training.alarms import AlarmBell
 from voirdire.rewards.training.completion_rows import completion_rows
@@ -328,7 +327,7 @@ class TrainingWatch:
             name=judged.judge,
             fingerprint=judged.fingerprint,
             judge_fingerprint=self._judge_fingerprint,
-            threshold=threshold_from_cell(judged.threshold),
+            threshold=judged.threshold,
         )
         self._document["is_centered"] = is_centered
         write_document(self.folder, RUN_FILE, self._document)

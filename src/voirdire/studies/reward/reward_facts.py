@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from voirdire.records.thresholds import threshold_from_cell
 from voirdire.rewards.certification import certified, paying_propositions
 from voirdire.rewards.prompt_hash import prompt_hash
 
@@ -124,7 +123,7 @@ def reward_facts(reward: RewardModel) -> dict[str, Any]:
         "judge": {
             "name": reward.judge.name,
             "fingerprint": reward.judge.fingerprint,
-            "threshold": threshold_from_cell(reward.judge.threshold),
+            "threshold": reward.judge.threshold,
             "judged": reward.judge.judged,
         },
         "orientation": reward.orientation,
