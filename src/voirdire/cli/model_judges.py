@@ -21,7 +21,7 @@ from voirdire.judging import Asking, Price
 ASKING = tuple(row.name for row in fields(Asking))
 USUAL = (
     *("mode", "probability", "language", "base_url", "api_key_env"),
-    *("concurrency", "timeout_s", "price", "max_cost"),
+    *("concurrency", "timeout_s", "price", "max_cost", "keep_going"),
 )
 """What every command offers that may ask a language model; a file of judges says the rest."""
 
@@ -52,7 +52,7 @@ else:
         panel=_MODELS,
         only=(
             *("base_url", "api_key_env", "reasoning_effort", "concurrency", "timeout_s", "price"),
-            *("max_cost", "requests_per_minute", "tokens_per_minute"),
+            *("max_cost", "keep_going", "requests_per_minute", "tokens_per_minute"),
         ),
         **_OWN,
     )

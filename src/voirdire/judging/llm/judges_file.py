@@ -163,6 +163,7 @@ class SharedForm(Form):
     tokens_per_minute: Count | None = None
     timeout_s: Positive | None = None
     max_cost: Positive | None = None
+    keep_going: bool | None = None
     price: PriceForm | None = None
     capabilities: CapabilitiesForm | None = None
     extra: Annotated[dict[str, Any], AfterValidator(_body)] | None = None
