@@ -60,8 +60,8 @@ annotators, judge: of how many of the 90 it is true, by the majority of the anno
 judge. Below, per behavior, the share of the responses that the judge puts into each completion
 class (and the mean probability); they were written so that each class has a fifth of them.
 
-It passes where words give the answer away, such as an apology or a refusal, and not where somebody
-must understand: it counts words, and the annotators agree with each other nearly always.
+The judge passes where words give the answer away, such as an apology or a refusal, and not where
+somebody must understand: it counts words, and the annotators agree with each other nearly always.
 """
 _REWARD = """\
 A REWARD FROM THESE VERDICTS: the 90 responses once more, each with the completion class that it was

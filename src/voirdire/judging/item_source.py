@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["ItemSource"]
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True, eq=False)
 class ItemSource:
     """A file of items and how it is read; see `voirdire.io.stream_items` for the fields."""
 
@@ -30,10 +30,10 @@ class ItemSource:
     columns: Mapping[str, str] | None = None
     behavior: str | None = None
     _stamp: tuple[int, ...] | None = field(default=None, init=False, repr=False)
-    _seen: list[SeenItems] = field(default_factory=list, init=False, repr=False)
+    _seen: SeenItems | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_stamp", self._stamp_now())
+        self._stamp = self._stamp_now()
 
     @property
     def name(self) -> str:
@@ -42,15 +42,14 @@ class ItemSource:
 
     def notes(self) -> tuple[str, ...]:
         """Say what there is to say of the items that were read last."""
-        return self._seen[-1].notes() if self._seen else ()
+        return () if self._seen is None else self._seen.notes()
 
     def stream(self, plan: JudgingPlan, set_aside: SetAside) -> Iterator[Item]:
         """Read items; those of a behavior that the rubric does not have are set aside."""
         from voirdire.io import stream_items
 
         known = {row.id for row in plan.rubric.behaviors} | {None}
-        seen = SeenItems(plan)
-        self._seen[:] = [seen]
+        self._seen = seen = SeenItems(plan)
         for batch in stream_items(
             self.source,
             format=self.format,  # type: ignore[arg-type]  # checked where it is read

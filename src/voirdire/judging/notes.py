@@ -44,7 +44,8 @@ class SeenItems:
     n_of_other_language: int = 0
 
     def __post_init__(self) -> None:
-        self._languages = getattr(getattr(self.plan.judge, "card", None), "languages", ())
+        languages = getattr(getattr(self.plan.judge, "card", None), "languages", ())
+        self._languages = () if "other" in languages else languages
 
     def add(self, item: Item) -> None:
         """Count one more."""
@@ -85,4 +86,4 @@ class SeenItems:
         return tuple(found)
 
 
-_LANGUAGES = {"en": "English", "zh": "Chinese", "other": "another language"}
+_LANGUAGES = {"en": "English", "zh": "Chinese"}

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from voirdire.judging.local.training import FEW
+from voirdire.judging.local.weights import to_probabilities
 from voirdire.stats import (
     CalibrationMethod,
     Calibrator,
@@ -24,11 +25,6 @@ if TYPE_CHECKING:
 __all__ = ["calibrate_questions", "held_out_probabilities"]
 
 _DIGITS = 6
-_FURTHEST = 30.0
-
-
-def _to_probabilities(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.asarray(1 / (1 + np.exp(-np.clip(scores, -_FURTHEST, _FURTHEST))))
 
 
 def calibrate_questions(
@@ -70,7 +66,7 @@ def held_out_probabilities(
     probabilities = np.empty_like(scores)
     for fold in range(n_folds):
         inside = folds == fold
-        raw = _to_probabilities(scores[inside])
+        raw = to_probabilities(scores[inside])
         for question in range(scores.shape[1]):
             calibrator = _calibrator(
                 scores, training, question=question, rows=~inside, method=method
@@ -102,7 +98,7 @@ def _calibrator(
         share = (float((weights * targets).sum()) + 0.5) / (float(weights.sum()) + 1)
         return PlattCalibrator(slope=0.0, intercept=_rounded(float(np.log(share / (1 - share)))))
     fitted = fit_calibrator(
-        _to_probabilities(scores[used, question]), targets, method=method, weights=weights
+        to_probabilities(scores[used, question]), targets, method=method, weights=weights
     )
     return calibrator_from_dict(_rounded(fitted.to_dict()))
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from voirdire.errors import DegenerateDataWarning
 from voirdire.judging.local.training import FEW
+from voirdire.judging.local.weights import to_probabilities
 from voirdire.stats import measure_classification
 
 if TYPE_CHECKING:
@@ -134,7 +135,7 @@ def measure_question(
         found = measure_classification(
             said.astype(np.int64),
             truths.astype(np.int64),
-            probabilities=1 / (1 + np.exp(-np.clip(scores, -30, 30))),
+            probabilities=to_probabilities(scores),
         ).figures
     area, mcc = found["auc"], found["mcc"].estimate
     if math.isnan(mcc) and 0 < n_true < n:

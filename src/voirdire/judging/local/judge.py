@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from voirdire.judging.local.features import FEATURES_VERSION, batches_of_items, describe_items
+from voirdire.judging.local.weights import to_probabilities
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
     from voirdire.stats import Calibrator
 
 __all__ = ["LocalJudge"]
-
-_FURTHEST = 30.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,7 +106,7 @@ class LocalJudge:
         return result
 
     def _calibrated(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        raw = 1 / (1 + np.exp(-np.clip(scores, -_FURTHEST, _FURTHEST)))
+        raw = to_probabilities(scores)
         columns = [
             calibrator.apply(raw[:, index]) for index, calibrator in enumerate(self.calibrators)
         ]

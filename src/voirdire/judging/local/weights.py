@@ -16,11 +16,12 @@ if TYPE_CHECKING:
 
     from voirdire.judging.local.features import Features
 
-__all__ = ["LANGUAGES", "LinearWeights", "QuantisedWeights", "quantise"]
+__all__ = ["LANGUAGES", "LinearWeights", "QuantisedWeights", "quantise", "to_probabilities"]
 
 LANGUAGES = (False, True)
 """Not Chinese, Chinese: cues and intercepts have weights of their own in each."""
 
+_FURTHEST = 30.0
 _LARGEST = 127
 _DIGITS = 4
 
@@ -119,3 +120,8 @@ def quantise(weights: LinearWeights, *, kept: NDArray[np.bool_]) -> QuantisedWei
         cues=weights.cues.round(_DIGITS).astype(np.float32),
         intercepts=weights.intercepts.round(_DIGITS).astype(np.float32),
     )
+
+
+def to_probabilities(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Turn log-odds into probabilities that are not calibrated yet, away from 0 and 1."""
+    return np.asarray(1 / (1 + np.exp(-np.clip(scores, -_FURTHEST, _FURTHEST))))
