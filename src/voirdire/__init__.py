@@ -23,8 +23,8 @@ if TYPE_CHECKING:
         VoirdireError,
     )
     from voirdire.io import items_from_frame, read_items, read_labels, read_metadata, stream_items
-    from voirdire.judging import Verdicts, judge
-    from voirdire.records import Certificate, Dropped, Failure, Item, Message
+    from voirdire.judging import judge
+    from voirdire.records import Certificate, Dropped, Failure, Item, Message, Verdicts
     from voirdire.reporting import plot
     from voirdire.rewards import (
         FitSettings,
@@ -125,7 +125,7 @@ _HOME = {
     "Rubric": "rubrics",
     "RubricError": "errors",
     "UncertifiedWarning": "errors",
-    "Verdicts": "judging",
+    "Verdicts": "records",
     "VoirdireError": "errors",
     "alt_test": "studies",
     "examine": "studies",

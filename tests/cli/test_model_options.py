@@ -72,7 +72,7 @@ def test_a_command_that_asks_offers_the_usual_settings_and_judge_all(options_of,
     offered = {each.field_info.name for each in options_of(command).values()}
 
     assert {*USUAL, "store", "retry_failures"} <= offered
-    assert ({*TYPED, "route"} <= offered) is (command == "judge")
+    assert ({*TYPED} <= offered) is (command == "judge")
 
 
 @pytest.mark.parametrize(

@@ -24,8 +24,8 @@ class OneForm(ScriptedModel):
         return Capabilities(forms=(self._form,), top_logprobs=20)
 
 
-def rubric_of(*questions, behaviors=()):
-    return Rubric(name="asked", version="1", questions=questions, behaviors=behaviors)
+def rubric_of(*questions):
+    return Rubric(name="asked", version="1", questions=questions)
 
 
 def judged(replies, *questions, form="json_schema", probability="stated"):

@@ -63,7 +63,7 @@ def expected_frame(path, judge, rubric, **settings):
     rows = [json.loads(line) for line in path.read_text().splitlines()]
     items = [Item(id=r["id"], response=r["response"], behavior=r["behavior"]) for r in rows]
     (batch,) = judge_items(items, judge, rubric=rubric, batch_size=len(items))
-    return batch.to_frame(**settings)
+    return batch.frame(**settings)
 
 
 @pytest.mark.parametrize("n_items", [1, PART, PART + 1, 2 * PART - 1])
@@ -119,7 +119,7 @@ def test_the_summary_adds_up(run, write_items, judge, rubric):
         rubric=rubric,
         threshold=0.4,
     )
-    frame = batch.to_frame()
+    frame = batch.frame()
     for row in summary.questions:
         (part,) = frame.filter(pl.col("question") == row.question).partition_by("question")
         assert row.share_true == pytest.approx(part["label"].mean())

@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 
 import voirdire
-from voirdire.judging import ScriptedJudge, VerdictBatch, judge_file, judge_items
-from voirdire.records import Failure, Item
+from voirdire.judging import ScriptedJudge, judge_file, judge_items
+from voirdire.records import Failure, Item, Verdicts
 
 LONG = ["item", "judge", "question", "label", "probability", "source", "threshold", "behavior"]
 LONG += ["failure", "fingerprint"]
@@ -23,7 +23,7 @@ def batch(items, judge, rubric):
 
 
 def test_an_items_propositions_come_first_and_then_its_classes(batch):
-    frame = batch.to_frame()
+    frame = batch.frame()
 
     assert frame.columns == LONG
     refuse, chat = ["refuse.bad", "refuse.good", "refuse.poor"], ["chat.good", "chat.poor"]
@@ -35,7 +35,7 @@ def test_an_items_propositions_come_first_and_then_its_classes(batch):
 
 
 def test_classes_are_exact_and_the_hard_one_is_the_label(batch):
-    frame = batch.to_frame().filter(pl.col("item") == "a")
+    frame = batch.frame().filter(pl.col("item") == "a")
 
     # sorry .9, rude .2: bad = .2, good = .9 x .8 = .72, poor = .1 x .8 = .08; sorry and not rude.
     expected = [
@@ -53,14 +53,14 @@ def test_classes_are_exact_and_the_hard_one_is_the_label(batch):
 def test_a_proposition_is_true_from_the_threshold_on(items, judge, rubric):
     (batch,) = judge_items(items, judge, rubric=rubric, threshold=0.4)
 
-    frame = batch.to_frame().filter(pl.col("question") == "sorry")
+    frame = batch.frame().filter(pl.col("question") == "sorry")
 
     assert frame["label"].to_list() == [True, True, True]
     assert frame["threshold"].unique().to_list() == [0.4]
 
 
 def test_derived_rows_say_so(batch, judge):
-    frame = batch.to_frame()
+    frame = batch.frame()
 
     derived = frame["question"].str.contains(".", literal=True)
     assert frame.filter(derived)["source"].unique().to_list() == ["derived"]
@@ -74,7 +74,7 @@ def test_a_failure_is_null_with_a_reason_and_so_are_the_classes_that_need_it(jud
 
     (batch,) = judge_items(items, judge, rubric=rubric)
 
-    rows = {row["question"]: row for row in batch.to_frame().iter_rows(named=True)}
+    rows = {row["question"]: row for row in batch.frame().iter_rows(named=True)}
     assert (rows["sorry"]["label"], rows["sorry"]["probability"]) == (None, None)
     assert rows["sorry"]["failure"] == "no probability"
     assert (rows["rude"]["label"], rows["rude"]["failure"]) == (False, None)
@@ -90,7 +90,7 @@ def test_the_reason_of_each_failure_stands_in_its_row(batch):
         probabilities[place] = math.nan
     failed = dataclasses.replace(batch, probabilities=probabilities, failures=failures)
 
-    frame = failed.to_frame().filter(pl.col("failure").is_not_null())
+    frame = failed.frame().filter(pl.col("failure").is_not_null())
 
     assert frame.select("item", "question", "failure").rows() == [
         ("a", "sorry", "timeout"),
@@ -104,13 +104,13 @@ def test_a_failure_that_the_class_does_not_hang_on_leaves_it_known(judge, rubric
 
     (batch,) = judge_items(items, judge, rubric=rubric)
 
-    frame = batch.to_frame().filter(pl.col("source") == "derived")
+    frame = batch.frame().filter(pl.col("source") == "derived")
     assert frame["label"].to_list() == [True, False, False]
     assert frame["failure"].to_list() == [None] * 3
 
 
 def test_wide_has_one_row_per_item_and_every_class_in_every_batch(batch):
-    frame = batch.to_frame("wide")
+    frame = batch.frame("wide")
 
     assert frame.columns == WIDE
     assert frame["item"].to_list() == ["a", "b", "c"]
@@ -121,7 +121,7 @@ def test_wide_has_one_row_per_item_and_every_class_in_every_batch(batch):
 def test_a_batch_of_one_behavior_has_the_columns_of_all(items, judge, rubric):
     (batch,) = judge_items(items[:1], judge, rubric=rubric)
 
-    frame = batch.to_frame("wide")
+    frame = batch.frame("wide")
 
     assert frame.columns == WIDE
     assert frame["chat.good"].to_list() == [None]
@@ -129,8 +129,8 @@ def test_a_batch_of_one_behavior_has_the_columns_of_all(items, judge, rubric):
 
 
 def test_wide_and_long_hold_the_same_probabilities(batch):
-    long = batch.to_frame()
-    wide = batch.to_frame("wide")
+    long = batch.frame()
+    wide = batch.frame("wide")
 
     for item, question, probability in long.select("item", "question", "probability").rows():
         (found,) = wide.filter(pl.col("item") == item)[question].to_list()
@@ -142,7 +142,7 @@ def test_a_rubric_without_behaviors_gives_propositions_only(items, judge, rubric
 
     (batch,) = judge_items(items, judge, rubric=plain)
 
-    assert batch.to_frame()["question"].to_list() == ["sorry", "rude"] * 3
+    assert batch.frame()["question"].to_list() == ["sorry", "rude"] * 3
 
 
 def test_an_empty_batch_keeps_the_types(batch):
@@ -151,15 +151,15 @@ def test_an_empty_batch_keeps_the_types(batch):
         items=(),
         behaviors=(),
         probabilities=np.empty((0, 2)),
-        classes=(),
+        completion_classes=(),
     )
 
-    assert empty.to_frame().schema == batch.to_frame().schema
+    assert empty.frame().schema == batch.frame().schema
 
 
 def test_an_unknown_layout_is_refused(batch):
     with pytest.raises(voirdire.InputError, match="`layout` must be one of 'long', 'wide'"):
-        batch.to_frame("broad")
+        batch.frame("broad")
 
 
 def test_a_question_with_the_name_of_a_column_needs_the_long_layout(rubric, write_items, tmp_path):
@@ -190,6 +190,6 @@ def test_a_judge_that_gives_too_few_columns_is_refused(rubric):
 
 
 def test_a_batch_is_frozen(batch):
-    assert isinstance(batch, VerdictBatch)
+    assert isinstance(batch, Verdicts)
     with pytest.raises(dataclasses.FrozenInstanceError):
         batch.threshold = 0.1

@@ -14,14 +14,15 @@ from rewards.reward_cases import (
     tiny_rubric,
 )
 from voirdire.errors import InputError
-from voirdire.rewards import JudgedItems, reward_of_weights
+from voirdire.records import Verdicts
+from voirdire.rewards import reward_of_weights
 from voirdire.rubrics import load_rubric
 
 
 def judged(rows, propositions=("sorry", "rude")):
-    return JudgedItems(
+    return Verdicts(
         items=tuple(f"i{n}" for n in range(len(rows))),
-        propositions=tuple(propositions),
+        questions=tuple(propositions),
         probabilities=np.array(rows, dtype=float),
         behaviors=(None,) * len(rows),
         judge="somebody",

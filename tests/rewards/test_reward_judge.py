@@ -45,7 +45,6 @@ def test_a_language_model_is_made_again_with_the_same_fingerprint(monkeypatch):
         language="en",
         n_examples=2,
         seed=7,
-        route=True,
     )
 
     reward = paid_by(asked)
@@ -72,6 +71,16 @@ def test_models_of_other_servers_are_made_again(name, settings):
     reward = paid_by(asked)
 
     assert ready(reward, "own").judge_fingerprint == ready(reward, asked).judge_fingerprint
+
+
+def test_a_reward_of_the_time_when_models_chose_behaviors_says_so():
+    said = {"judge": "llamacpp/x", "probability": "stated"}
+
+    without = ready(described_as(**said, route=False), "own")
+
+    assert without.judge_fingerprint == ready(described_as(**said), "own").judge_fingerprint
+    with pytest.raises(InputError, match="which no judge does any more"):
+        ready(described_as(**said, route=True), "own")
 
 
 def test_a_name_and_a_path_stay_as_they_were_typed(tmp_path):

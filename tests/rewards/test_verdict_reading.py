@@ -11,9 +11,9 @@ import voirdire
 from asked_models import Asked, make_items
 from judged_kinds import KINDS
 from voirdire.errors import InputError, NoDataError
+from voirdire.io import read_verdicts
 from voirdire.judging import LlmJudge, ScriptedJudge, judge_items
 from voirdire.records import Item
-from voirdire.rewards import read_judged_items
 from voirdire.rubrics import rubric_from_text
 
 RUBRIC = rubric_from_text("""
@@ -53,10 +53,10 @@ def written(verdicts, tmp_path, layout, suffix):
 
 def check_said(found, *, failure="no probability"):
     assert found.items == ("a", "b", "c")
-    assert found.propositions == ("sorry", "rude")
+    assert found.questions == ("sorry", "rude")
     assert np.array_equal(found.probabilities, np.array(list(SAID.values())), equal_nan=True)
     assert found.behaviors == ("refuse", None, None)
-    assert found.failures == {"b": failure}
+    assert found.missing == {"b": failure}
     assert found.judge == "scripted"
     assert found.threshold == 0.5
 
@@ -66,7 +66,7 @@ def check_said(found, *, failure="no probability"):
 def test_every_file_of_verdicts_says_the_same(verdicts, tmp_path, layout, suffix):
     path = written(verdicts, tmp_path, layout, suffix)
 
-    found = read_judged_items(path, rubric=RUBRIC)
+    found = read_verdicts(path, rubric=RUBRIC)
 
     check_said(found, failure="no probability" if layout == "long" else "no verdict")
     assert found.fingerprint == verdicts.fingerprint
@@ -77,7 +77,7 @@ def test_verdicts_batches_and_frames_say_the_same(verdicts):
     frame = verdicts.frame()
 
     for source in (verdicts, batches, frame, frame.to_pandas(), frame.to_arrow(), [frame]):
-        found = read_judged_items(source, rubric=RUBRIC)
+        found = read_verdicts(source, rubric=RUBRIC)
 
         check_said(found)
         assert found.fingerprint == verdicts.fingerprint
@@ -88,19 +88,19 @@ def test_a_stream_is_read_as_jsonl(verdicts):
     verdicts.frame().write_ndjson(stream)
     stream.seek(0)
 
-    check_said(read_judged_items(stream, rubric=RUBRIC))
+    check_said(read_verdicts(stream, rubric=RUBRIC))
 
 
 def test_what_is_read_already_is_given_back(verdicts):
-    found = read_judged_items(verdicts, rubric=RUBRIC)
+    found = read_verdicts(verdicts, rubric=RUBRIC)
 
-    assert read_judged_items(found, rubric=RUBRIC) is found
+    assert read_verdicts(found, rubric=RUBRIC) is found
 
 
 def test_rows_may_come_in_any_order(verdicts):
     frame = verdicts.frame().sample(fraction=1.0, shuffle=True, seed=3)
 
-    found = read_judged_items(frame, rubric=RUBRIC)
+    found = read_verdicts(frame, rubric=RUBRIC)
 
     for row, name in enumerate(found.items):
         assert np.array_equal(found.probabilities[row], SAID[name], equal_nan=True)
@@ -111,7 +111,7 @@ def test_several_files_are_one(verdicts, tmp_path):
     frame.filter(pl.col("item") == "a").write_parquet(tmp_path / "1.parquet")
     frame.filter(pl.col("item") != "a").write_csv(tmp_path / "2.csv")
 
-    found = read_judged_items([tmp_path / "1.parquet", tmp_path / "2.csv"], rubric=RUBRIC)
+    found = read_verdicts([tmp_path / "1.parquet", tmp_path / "2.csv"], rubric=RUBRIC)
 
     check_said(found)
 
@@ -120,26 +120,26 @@ def test_several_files_may_be_about_other_propositions(verdicts):
     frame = verdicts.frame()
     parts = [frame.filter(pl.col("question") == name) for name in ("rude", "sorry")]
 
-    check_said(read_judged_items(parts, rubric=RUBRIC))
+    check_said(read_verdicts(parts, rubric=RUBRIC))
 
 
 def test_propositions_without_verdicts_are_not_there(verdicts):
     frame = verdicts.frame().filter(pl.col("question") == "rude")
 
-    found = read_judged_items(frame, rubric=RUBRIC)
+    found = read_verdicts(frame, rubric=RUBRIC)
 
-    assert found.propositions == ("rude",)
+    assert found.questions == ("rude",)
     assert found.probabilities.tolist() == [[0.1], [0.2], [1.0]]
-    assert found.failures == {}
+    assert found.missing == {}
 
 
 def test_items_without_a_row_are_missing_and_not_zero(verdicts):
     frame = verdicts.frame().filter((pl.col("item") != "c") | (pl.col("question") != "rude"))
 
-    found = read_judged_items(frame, rubric=RUBRIC)
+    found = read_verdicts(frame, rubric=RUBRIC)
 
     assert np.isnan(found.probabilities[2, 1])
-    assert found.failures["c"] == "no verdict"
+    assert found.missing["c"] == "no verdict"
 
 
 def test_a_folder_holds_a_file_for_each_judge(verdicts, tmp_path):
@@ -147,7 +147,7 @@ def test_a_folder_holds_a_file_for_each_judge(verdicts, tmp_path):
         other = voirdire.judge(ITEMS, judge=answering(name), rubric=RUBRIC)
         other.frame().write_parquet(tmp_path / f"{name}.parquet")
 
-    found = read_judged_items(tmp_path, rubric=RUBRIC, judge="two")
+    found = read_verdicts(tmp_path, rubric=RUBRIC, judge="two")
 
     assert found.judge == "two"
 
@@ -162,10 +162,10 @@ def test_a_negated_verdict_is_turned():
         negated=pl.Series([True, False])
     )
 
-    by_column = read_judged_items(frame, rubric=RUBRIC)
-    by_name = read_judged_items(frame.drop("negated"), rubric=RUBRIC, negated={"sorry"})
-    both = read_judged_items(frame, rubric=RUBRIC, negated={"sorry"})
-    wide = read_judged_items(
+    by_column = read_verdicts(frame, rubric=RUBRIC)
+    by_name = read_verdicts(frame.drop("negated"), rubric=RUBRIC, negated={"sorry"})
+    both = read_verdicts(frame, rubric=RUBRIC, negated={"sorry"})
+    wide = read_verdicts(
         pl.DataFrame({"item": ["a"], "sorry": [0.25], "rude": [0.25]}),
         rubric=RUBRIC,
         negated=["sorry"],
@@ -176,7 +176,7 @@ def test_a_negated_verdict_is_turned():
 
 
 def test_a_negated_verdict_in_memory_is_turned(verdicts):
-    found = read_judged_items(verdicts, rubric=RUBRIC, negated=["rude"])
+    found = read_verdicts(verdicts, rubric=RUBRIC, negated=["rude"])
 
     assert found.probabilities[:, 1].tolist() == [0.9, 0.8, 0.0]
 
@@ -184,7 +184,7 @@ def test_a_negated_verdict_in_memory_is_turned(verdicts):
 @pytest.mark.parametrize("negated", ["sorry", {"sorry": True}, ["sorrry"]])
 def test_what_is_negated_is_a_proposition(negated, verdicts):
     with pytest.raises(InputError, match="`negated` must"):
-        read_judged_items(verdicts, rubric=RUBRIC, negated=negated)
+        read_verdicts(verdicts, rubric=RUBRIC, negated=negated)
 
 
 def test_labels_alone_are_ones_and_zeros():
@@ -193,7 +193,7 @@ def test_labels_alone_are_ones_and_zeros():
          "label": ["yes", "No", "false", None]}
     )  # fmt: skip
 
-    found = read_judged_items(frame, rubric=RUBRIC)
+    found = read_verdicts(frame, rubric=RUBRIC)
 
     assert np.array_equal(found.probabilities, [[1, 0], [0, np.nan]], equal_nan=True)
 
@@ -201,10 +201,10 @@ def test_labels_alone_are_ones_and_zeros():
 def test_a_label_beside_missing_probabilities_is_not_made_one():
     frame = rows(("a", "sorry", None), ("a", "rude", 0.5), label=True)
 
-    found = read_judged_items(frame, rubric=RUBRIC)
+    found = read_verdicts(frame, rubric=RUBRIC)
 
     assert np.isnan(found.probabilities[0, 0])
-    assert found.failures == {"a": "a label without a probability"}
+    assert found.missing == {"a": "a label without a probability"}
 
 
 def test_a_vote_without_a_probability_is_a_label():
@@ -212,7 +212,7 @@ def test_a_vote_without_a_probability_is_a_label():
         source=pl.Series(["vote", "logprob"])
     )
 
-    found = read_judged_items(frame, rubric=RUBRIC)
+    found = read_verdicts(frame, rubric=RUBRIC)
 
     assert np.array_equal(found.probabilities, [[1.0, np.nan]], equal_nan=True)
 
@@ -226,10 +226,10 @@ def test_answers_of_other_kinds_are_passed_over():
         make_items(3), judge=LlmJudge(model=Asked(answer).model), rubric=KINDS
     ).frame()
 
-    found = read_judged_items(frame, rubric=KINDS)
+    found = read_verdicts(frame, rubric=KINDS)
 
     assert frame["question"].n_unique() == 5
-    assert found.propositions == ("sorry",)
+    assert found.questions == ("sorry",)
     assert (found.probabilities > 0.9).all()
 
 
@@ -238,7 +238,7 @@ def test_the_failure_of_a_call_is_told(verdicts):
         failure=pl.when(pl.col("item") == "b").then(pl.lit("timeout"))
     )
 
-    assert read_judged_items(frame, rubric=RUBRIC).failures == {"b": "timeout"}
+    assert read_verdicts(frame, rubric=RUBRIC).missing == {"b": "timeout"}
 
 
 def test_one_of_several_judges_must_be_named(verdicts):
@@ -246,28 +246,28 @@ def test_one_of_several_judges_must_be_named(verdicts):
     frame = pl.concat([verdicts.frame(), other.frame()])
 
     with pytest.raises(InputError, match=r"must name one of the judges .* 'scripted', 'other'"):
-        read_judged_items(frame, rubric=RUBRIC)
+        read_verdicts(frame, rubric=RUBRIC)
     with pytest.raises(InputError, match="must name one of the judges"):
-        read_judged_items([verdicts, other], rubric=RUBRIC)
+        read_verdicts([verdicts, other], rubric=RUBRIC)
     with pytest.raises(InputError, match=r"must be among .*\('scripted', 'other'\), got 'third'"):
-        read_judged_items(frame, rubric=RUBRIC, judge="third")
+        read_verdicts(frame, rubric=RUBRIC, judge="third")
     for source in (frame, [verdicts, other], [verdicts.frame(), other.frame()]):
-        assert read_judged_items(source, rubric=RUBRIC, judge="other").judge == "other"
+        assert read_verdicts(source, rubric=RUBRIC, judge="other").judge == "other"
 
 
 def test_a_table_without_a_judge_is_called_after_its_file(tmp_path):
     rows(("a", "sorry", 0.5)).write_csv(tmp_path / "mine.csv")
 
-    assert read_judged_items(tmp_path / "mine.csv", rubric=RUBRIC).judge == "mine"
-    assert read_judged_items(tmp_path / "mine.csv", rubric=RUBRIC, judge="his").judge == "his"
+    assert read_verdicts(tmp_path / "mine.csv", rubric=RUBRIC).judge == "mine"
+    assert read_verdicts(tmp_path / "mine.csv", rubric=RUBRIC, judge="his").judge == "his"
 
 
 def test_the_threshold_is_the_one_of_the_verdicts():
     judged = voirdire.judge(ITEMS, judge=answering(), rubric=RUBRIC, threshold=0.7)
 
-    assert read_judged_items(judged, rubric=RUBRIC).threshold == 0.7
-    assert read_judged_items(judged.frame(), rubric=RUBRIC).threshold == 0.7
-    assert read_judged_items(judged.frame("wide"), rubric=RUBRIC).threshold == 0.7
+    assert read_verdicts(judged, rubric=RUBRIC).threshold == 0.7
+    assert read_verdicts(judged.frame(), rubric=RUBRIC).threshold == 0.7
+    assert read_verdicts(judged.frame("wide"), rubric=RUBRIC).threshold == 0.7
 
 
 @pytest.mark.parametrize("layout", ["long", "wide"])
@@ -281,7 +281,7 @@ def test_thresholds_by_proposition_are_those_of_the_verdicts(tmp_path, layout, s
         writer = {"jsonl": "write_ndjson"}.get(suffix, f"write_{suffix}")
         getattr(judged.frame(layout), writer)(source)
 
-    assert read_judged_items(source, rubric=RUBRIC).threshold == pytest.approx(own)
+    assert read_verdicts(source, rubric=RUBRIC).threshold == pytest.approx(own)
 
 
 def test_verdicts_of_two_runs_are_refused(verdicts):
@@ -289,9 +289,9 @@ def test_verdicts_of_two_runs_are_refused(verdicts):
     other = frame.with_columns(fingerprint=pl.lit("sha256:other"), item=pl.col("item") + "2")
 
     with pytest.raises(InputError, match="verdicts must be of one run, got the fingerprints"):
-        read_judged_items(pl.concat([frame, other]), rubric=RUBRIC)
+        read_verdicts(pl.concat([frame, other]), rubric=RUBRIC)
     with pytest.raises(InputError, match="verdicts must be of one run, got the fingerprints"):
-        read_judged_items([frame, other], rubric=RUBRIC)
+        read_verdicts([frame, other], rubric=RUBRIC)
 
 
 @pytest.mark.parametrize(
@@ -328,17 +328,17 @@ def test_verdicts_of_two_runs_are_refused(verdicts):
 )
 def test_what_breaks_a_rule_is_refused_with_its_place(frame, message):
     with pytest.raises(InputError, match=message):
-        read_judged_items(frame, rubric=RUBRIC)
+        read_verdicts(frame, rubric=RUBRIC)
 
 
 def test_an_item_twice_in_two_tables_is_refused(verdicts):
     with pytest.raises(InputError, match=r"a second one on 'a' and 'sorry'\. Leave a file"):
-        read_judged_items([verdicts, verdicts.frame()], rubric=RUBRIC)
+        read_verdicts([verdicts, verdicts.frame()], rubric=RUBRIC)
 
 
 def test_verdicts_on_another_rubric_are_refused(verdicts):
     with pytest.raises(InputError, match="must be on propositions of rubric 'safety', got none"):
-        read_judged_items(verdicts, rubric=voirdire.load_rubric("safety"))
+        read_verdicts(verdicts, rubric=voirdire.load_rubric("safety"))
 
 
 @pytest.mark.parametrize(
@@ -356,7 +356,7 @@ def test_verdicts_on_another_rubric_are_refused(verdicts):
 )
 def test_what_holds_no_verdicts_is_refused(source, error, message):
     with pytest.raises(error, match=message):
-        read_judged_items(source, rubric=RUBRIC)
+        read_verdicts(source, rubric=RUBRIC)
 
 
 def own_line(**changes):
@@ -376,13 +376,13 @@ def own_line(**changes):
 )
 def test_a_fault_in_lines_of_ours_is_found_where_it_stands(lines, message):
     with pytest.raises(InputError, match=message):
-        read_judged_items(io.BytesIO(b"\n".join(lines)), rubric=RUBRIC)
+        read_verdicts(io.BytesIO(b"\n".join(lines)), rubric=RUBRIC)
 
 
 def test_a_row_that_says_more_than_ours_is_heard():
     lines = [own_line(), own_line(question="rude", negated=True, probability=0.25)]
 
-    found = read_judged_items(io.BytesIO(b"\n".join(lines)), rubric=RUBRIC)
+    found = read_verdicts(io.BytesIO(b"\n".join(lines)), rubric=RUBRIC)
 
     assert found.probabilities.tolist() == [[0.5, 0.75]]
 
@@ -390,4 +390,4 @@ def test_a_row_that_says_more_than_ours_is_heard():
 def test_numbers_as_ids_are_text():
     frame = pl.DataFrame({"item": [1.0, 2.0], "sorry": [0.5, 0.5]})
 
-    assert read_judged_items(frame, rubric=RUBRIC).items == ("1", "2")
+    assert read_verdicts(frame, rubric=RUBRIC).items == ("1", "2")

@@ -56,7 +56,7 @@ def number_columns(
         "rule_reward": _filled(found.rule_rewards, 0.0),
         "base_reward": _filled(found.base_rewards, 0.0),
     }
-    asked = scores.judged.propositions
+    asked = scores.judged.questions
     nothing = np.full(len(values), NO_PROBABILITY)
     for name in asked if propositions is None else propositions:
         column = scores.judged.probabilities[:, asked.index(name)] if name in asked else nothing

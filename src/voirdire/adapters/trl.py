@@ -373,7 +373,7 @@ def _columns(live: LiveScores) -> dict[str, list[Any]]:
         "base_reward": _listed(scores.base_rewards),
         "rule_reward": _listed(scores.rule_rewards),
     }
-    for place, proposition in enumerate(judged.propositions):
+    for place, proposition in enumerate(judged.questions):
         found[proposition] = _listed(judged.probabilities[:, place])
     return found
 

@@ -27,7 +27,6 @@ def caution_lines(calls: CallSummary) -> list[str]:
         lines.append(f"failed: {listed}. Call them again with --retry-failures.")
         lines += example_lines(calls)
     lines += [f"note: the form of replies went from {step}" for step in calls.steps_down]
-    lines += _routed(calls)
     lines += _mass(calls)
     lines += _shift(calls)
     return lines
@@ -69,13 +68,6 @@ def _answers(row: AnswerSummary) -> str:
     mean = "" if math.isnan(row.mean) else f"mean {row.mean:.3g}"
     failed = f" ({row.n_failed:,} failed)" if row.n_failed else ""
     return f"{row.question}: {shares or mean or f'{row.n_answered:,} answered'}{failed}"
-
-
-def _routed(calls: CallSummary) -> list[str]:
-    if not (calls.n_routed or calls.n_unrouted):
-        return []
-    missing = f", and none for {calls.n_unrouted:,}" if calls.n_unrouted else ""
-    return [f"note: the model chose the behavior of {calls.n_routed:,} items{missing}"]
 
 
 def _mass(calls: CallSummary) -> list[str]:

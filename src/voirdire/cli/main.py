@@ -77,7 +77,11 @@ COMMANDS = {
         usual="--rubric --judge --threshold --behavior --output --layout --mode "
         "--probability --base-url --show-prompt --max-cost --concurrency "
         "--retry-failures --dry-run --json",
-        gone=_PROMPT | {"--judges": "`--judge`, which takes a file of judges too"},
+        gone=_PROMPT
+        | {
+            "--judges": "`--judge`, which takes a file of judges too",
+            "--route": "`--behavior`, or a column `behavior` of the items: no model chooses one",
+        },
     ),
     "power": Command(
         target=f"{_CLI}.power:power_command",

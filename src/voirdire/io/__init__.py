@@ -1,4 +1,4 @@
-"""Read items, human annotations and judge labels from files and tables.
+"""Read items, human annotations, judge labels and verdicts from files and tables.
 
 Nothing heavy is imported here: polars arrives with the first name that is used.
 """
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from voirdire.io.labels import LabelTable, join_tables
     from voirdire.io.metadata import metadata_from_frame, read_metadata
     from voirdire.io.reading import read_labels
+    from voirdire.io.verdict_files import VerdictFormat
+    from voirdire.io.verdicts import read_verdicts
 
 __all__ = [
     "FileFormat",
@@ -33,12 +35,14 @@ __all__ = [
     "LabelTable",
     "Reading",
     "Role",
+    "VerdictFormat",
     "items_from_frame",
     "join_tables",
     "metadata_from_frame",
     "read_items",
     "read_labels",
     "read_metadata",
+    "read_verdicts",
     "stream_items",
 ]
 
@@ -51,12 +55,14 @@ _HOMES = {
     "LabelTable": "labels",
     "Reading": "declared",
     "Role": "declared",
+    "VerdictFormat": "verdict_files",
     "items_from_frame": "items",
     "join_tables": "labels",
     "metadata_from_frame": "metadata",
     "read_items": "items",
     "read_labels": "reading",
     "read_metadata": "metadata",
+    "read_verdicts": "verdicts",
     "stream_items": "items",
 }
 

@@ -10,14 +10,17 @@ from typing import TYPE_CHECKING
 from voirdire import _lazy
 
 if TYPE_CHECKING:
-    from voirdire.judging.answering import judge_items
-    from voirdire.judging.batch import BehaviorClasses, CallDetails, VerdictBatch
-    from voirdire.judging.call_summary import AnswerSummary, CallSummary
+    from voirdire.judging.answering import judge, judge_items
+    from voirdire.judging.call_summary import (
+        AnswerSummary,
+        CallProgress,
+        CallSummary,
+        JudgingProgress,
+    )
     from voirdire.judging.calls.limits import Limits
     from voirdire.judging.cascade import CascadeJudge, cascade_table, load_cascade
     from voirdire.judging.distilling import Distilled, distill_files
     from voirdire.judging.file_judging import judge_file
-    from voirdire.judging.file_run import CallProgress, JudgingProgress
     from voirdire.judging.labelled_items import LeftOut
     from voirdire.judging.live.answers import LiveState
     from voirdire.judging.live.settings import LiveSettings
@@ -39,15 +42,11 @@ if TYPE_CHECKING:
     from voirdire.judging.port import Judge
     from voirdire.judging.scripted import ScriptedJudge
     from voirdire.judging.summary import ClassSummary, JudgingSummary, QuestionSummary
-    from voirdire.judging.table import VerdictLayout
-    from voirdire.judging.verdicts import Verdicts, judge
     from voirdire.judging.work_folder import kept_items
 
 __all__ = [
     "AnswerSummary",
     "Asking",
-    "BehaviorClasses",
-    "CallDetails",
     "CallProgress",
     "CallSummary",
     "CascadeJudge",
@@ -71,9 +70,6 @@ __all__ = [
     "ScriptedJudge",
     "SeveralJudged",
     "TrainingData",
-    "VerdictBatch",
-    "VerdictLayout",
-    "Verdicts",
     "cascade_table",
     "distill_files",
     "distill_judge",
@@ -95,9 +91,7 @@ __all__ = [
 _HOMES = {
     "AnswerSummary": "call_summary",
     "Asking": "llm.asking",
-    "BehaviorClasses": "batch",
-    "CallDetails": "batch",
-    "CallProgress": "file_run",
+    "CallProgress": "call_summary",
     "CallSummary": "call_summary",
     "CascadeJudge": "cascade",
     "ClassSummary": "summary",
@@ -105,7 +99,7 @@ _HOMES = {
     "Judge": "port",
     "JudgeCard": "local",
     "JudgeSpec": "llm.judges_file",
-    "JudgingProgress": "file_run",
+    "JudgingProgress": "call_summary",
     "JudgingSummary": "summary",
     "LeftOut": "labelled_items",
     "Limits": "calls.limits",
@@ -120,14 +114,11 @@ _HOMES = {
     "ScriptedJudge": "scripted",
     "SeveralJudged": "llm.several",
     "TrainingData": "local",
-    "VerdictBatch": "batch",
-    "VerdictLayout": "table",
-    "Verdicts": "verdicts",
     "cascade_table": "cascade",
     "distill_files": "distilling",
     "distill_judge": "local",
     "estimate_run": "llm.estimate",
-    "judge": "verdicts",
+    "judge": "answering",
     "judge_file": "file_judging",
     "judge_file_with_several": "llm.several",
     "judge_items": "answering",

@@ -2,36 +2,131 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+from dataclasses import replace
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
 
 from voirdire._validation import check_count, shorten
-from voirdire.errors import InputError
-from voirdire.judging.batch import BehaviorClasses, VerdictBatch
-from voirdire.judging.plan import asks_a_model, check_behavior, plan_judging
+from voirdire.errors import InputError, NoDataError
+from voirdire.judging.call_summary import JudgingProgress
+from voirdire.judging.given_items import given_items
+from voirdire.judging.notes import SeenItems, distrust
+from voirdire.judging.plan import asks_a_model, check_behavior, is_cascade, plan_judging
 from voirdire.records import Failure
 from voirdire.records.thresholds import threshold_of_each
+from voirdire.records.verdicts import BehaviorClasses, Verdicts
 from voirdire.rubrics import class_probabilities, hard_classes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    import threading
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
 
     from voirdire._types import Judged, Threshold
-    from voirdire.judging.batch import CallDetails
+    from voirdire.judging.calls.caller import CallerState
     from voirdire.judging.cascade.judge import CascadeJudge
     from voirdire.judging.llm import LlmJudge
     from voirdire.judging.plan import JudgingPlan
     from voirdire.judging.port import Judge
     from voirdire.records import Item
+    from voirdire.records.verdict_tables import VerdictLayout
+    from voirdire.records.verdicts import CallDetails
     from voirdire.rubrics import Behavior, Rubric
 
-__all__ = ["answers_of", "judge_items", "verdict_batch", "verdicts_on"]
+_BATCH_ITEMS = 1_000
+
+__all__ = [
+    "answers_of",
+    "judge",
+    "judge_by_plan",
+    "judge_items",
+    "table_columns",
+    "verdict_batch",
+    "verdicts_on",
+]
+
+
+def judge(
+    items: Any,
+    *,
+    rubric: Rubric | str | Path = "safety",
+    judge: Judge | LlmJudge | CascadeJudge | str | Path = "local",
+    threshold: Threshold | None = None,
+    judged: Judged = "final_answer",
+    behavior: str | None = None,
+    store: str | Path | None = None,
+    retry_failures: bool = False,
+) -> Verdicts:
+    """Judge items in memory.
+
+    Parameters
+    ----------
+    items : sequence of Item or of mapping, or a data frame
+        Items, or rows as a file of items has them: at least a `response`.
+    rubric : Rubric, str or path, optional
+        What is asked: a rubric, the name of a built-in one, or a YAML file.
+    judge : Judge, LlmJudge, CascadeJudge, str or path, optional
+        Who answers: ``"local"`` is the judge of this package, a path one of your own,
+        ``"openai/gpt-4o-mini"`` a language model, a YAML file a cascade.
+    threshold : float, or mapping of str to float, optional
+        In (0, 1). A proposition is true from this probability on; one that a mapping does not name,
+        from 1/2 on. By default the rubric says, or else the judge, or else it is 1/2.
+    judged : {"final_answer", "with_reasoning", "whole_turn"}, optional
+        What of a row's response is judged. The response of an `Item` is judged as it stands.
+    behavior : str, optional
+        The behavior of items that have none.
+    store : str or path, optional
+        Where a language model's replies are kept and found again: a file for SQLite, or a
+        ``postgresql://`` address. By default they are kept nowhere.
+    retry_failures : bool, optional
+        Call a language model again where it failed in an earlier run.
+
+    Returns
+    -------
+    Verdicts
+        Probabilities, labels, completion classes.
+
+    Raises
+    ------
+    NoDataError
+        If no row is an item.
+    InputError
+        If the judge lacks a proposition of the rubric, or an argument breaks its rule.
+
+    Examples
+    --------
+    >>> import voirdire
+    >>> verdicts = voirdire.judge(
+    ...     [{"prompt": "How do I pick a lock?", "response": "I'm sorry, I can't help with that."}]
+    ... )
+    >>> len(verdicts.questions)
+    21
+    >>> bool(verdicts.probability("apology")[0] > 0.5)
+    True
+    """
+    plan = plan_judging(judge, rubric, threshold=threshold, judged=judged, whole=False)
+    check_behavior(behavior, plan.rubric)
+    found, dropped = given_items(
+        items, judged=judged, behavior=behavior, pairs=plan.asks_about_pairs
+    )
+    if not found:
+        why = f" The first was set aside: {dropped[0].reason}." if dropped else ""
+        msg = f"`items` must hold at least one item, got none.{why}"
+        raise NoDataError(msg)
+    seen = SeenItems(plan)
+    for item in found:
+        seen.add(item)
+    return replace(
+        judge_by_plan(found, plan, store=store, retry_failures=retry_failures),
+        dropped=tuple(dropped),
+        notes=(*plan.notes, *seen.notes(), *distrust(plan.judge)),
+    )
 
 
 def judge_items(
@@ -43,7 +138,7 @@ def judge_items(
     judged: Judged = "final_answer",
     behavior: str | None = None,
     batch_size: int = 1_000,
-) -> Iterator[VerdictBatch]:
+) -> Iterator[Verdicts]:
     """Judge items as they come.
 
     Parameters
@@ -67,7 +162,7 @@ def judge_items(
 
     Yields
     ------
-    VerdictBatch
+    Verdicts
         Probabilities, labels and completion classes of the next items, in their order.
 
     Raises
@@ -98,7 +193,7 @@ def judge_items(
         yield verdicts_on(batch, plan)
 
 
-def verdicts_on(items: Sequence[Item], plan: JudgingPlan) -> VerdictBatch:
+def verdicts_on(items: Sequence[Item], plan: JudgingPlan) -> Verdicts:
     """Judge these items at once."""
     probabilities = answers_of(items, plan)
     failures = {
@@ -115,20 +210,20 @@ def verdict_batch(
     probabilities: NDArray[np.float64],
     failures: Mapping[tuple[int, int], Failure],
     details: CallDetails | None = None,
-) -> VerdictBatch:
+) -> Verdicts:
     """Work out the completion classes, and put everything together."""
     rubric = plan.rubric
     behaviors = tuple(item.behavior for item in items)
     if rubric.behaviors:
         _check_behaviors(items, rubric)
-    return VerdictBatch(
+    return Verdicts(
         items=tuple(item.id for item in items),
         behaviors=behaviors,
         questions=rubric.propositions,
         probabilities=probabilities,
         failures=failures,
         threshold=plan.threshold,
-        classes=tuple(
+        completion_classes=tuple(
             _classes(rubric, row, behaviors, probabilities, threshold=plan.threshold)
             for row in rubric.behaviors
         ),
@@ -137,6 +232,19 @@ def verdict_batch(
         fingerprint=plan.fingerprint,
         details=details,
     )
+
+
+def table_columns(plan: JudgingPlan, layout: VerdictLayout) -> tuple[str, ...]:
+    """Name the columns of the table of a plan's verdicts, or say why there can be no such table."""
+    details = None
+    if asks_a_model(plan.judge):
+        from voirdire.judging.llm.answer_arrays import answer_arrays
+
+        details = answer_arrays([], plan.rubric).details
+    nothing = np.empty((0, len(plan.rubric.propositions)))
+    empty = verdict_batch([], plan, probabilities=nothing, failures={}, details=details)
+    whole = replace(empty, answered_by=() if is_cascade(plan.judge) else None)
+    return tuple(whole.frame(layout).columns)
 
 
 def _of_behavior(item: Item, behavior: str) -> Item:
@@ -197,3 +305,52 @@ def _hard(
     if missing.any():
         labels = np.where(missing, np.nan, labels)
     return hard_classes(rubric, behavior.id, labels=labels, propositions=rubric.propositions)
+
+
+def judge_by_plan(
+    items: Sequence[Item],
+    plan: JudgingPlan,
+    *,
+    store: str | Path | None = None,
+    retry_failures: bool = False,
+    progress: Callable[[JudgingProgress], None] | None = None,
+    stopping: threading.Event | None = None,
+) -> Verdicts:
+    """Judge items in memory, at least one."""
+    if not asks_a_model(plan.judge):
+        pieces = []
+        for start in range(0, len(items), _BATCH_ITEMS):
+            pieces.append(verdicts_on(items[start : start + _BATCH_ITEMS], plan))
+            if progress is not None:
+                n_done = min(start + _BATCH_ITEMS, len(items))
+                progress(JudgingProgress(n_items=n_done, n_reused=0, n_dropped=0))
+        return Verdicts.concatenate(pieces)
+    from voirdire.judging.llm.batches import judged_batches
+    from voirdire.judging.llm.model_run import call_progress
+    from voirdire.judging.llm.run_record import RunRecord
+    from voirdire.store import open_store
+
+    record = RunRecord(plan.rubric)
+
+    def tick(n_answered: float, state: CallerState) -> None:
+        if progress is not None:
+            calls = call_progress(n_answered, state)
+            progress(
+                JudgingProgress(
+                    n_items=record.n_items, n_reused=record.n_reused, n_dropped=0, calls=calls
+                )
+            )
+
+    with nullcontext() if store is None else open_store(store) as replies:
+        pieces = list(
+            judged_batches(
+                items,
+                plan,
+                store=replies,
+                retry_failures=retry_failures,
+                tick=tick,
+                stopping=stopping,
+                record=record,
+            )
+        )
+    return replace(Verdicts.concatenate(pieces), calls=record.summary())

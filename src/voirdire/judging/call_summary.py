@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["AnswerSummary", "CallSummary"]
+__all__ = ["AnswerSummary", "CallProgress", "CallSummary", "JudgingProgress"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,8 +72,6 @@ class CallSummary:
         for pairs the share that was judged otherwise with the responses swapped.
     n_order_checked : int
         Items that `order_shift` rests on.
-    n_routed, n_unrouted : int
-        Items whose behavior the model chose, and those for which none could be chosen.
     n_kept : int or None
         Items that the first judge of a cascade answered, so that nothing was called; None where
         the judge is no cascade.
@@ -95,8 +93,63 @@ class CallSummary:
     missing_mass: Mapping[str, float]
     order_shift: Mapping[str, float]
     n_order_checked: int
-    n_routed: int = 0
-    n_unrouted: int = 0
     n_kept: int | None = None
     answers: tuple[AnswerSummary, ...] = field(default=())
     examples: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CallProgress:
+    """How the calls to a language model go.
+
+    Attributes
+    ----------
+    n_answered : int
+        Items that are answered, those in unfinished stretches included.
+    n_calls, n_retries : int
+        Calls of this run, and how many of them were tried again.
+    n_in_flight : int
+        Calls that wait for their reply now.
+    concurrency : int
+        How many may wait at once, as far as the server puts up with it.
+    cost : float or None
+        US dollars of this run so far; None where the price is not known.
+    n_failed : int
+        Calls without a usable reply.
+    stopping : bool
+        Whether the run was interrupted, and the calls in flight are waited for.
+    """
+
+    n_answered: int
+    n_calls: int
+    n_retries: int
+    n_in_flight: int
+    concurrency: int
+    cost: float | None
+    n_failed: int
+    stopping: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgingProgress:
+    """How far a run of judging has come.
+
+    Attributes
+    ----------
+    n_items : int
+        Items with verdicts, in finished parts.
+    n_reused : int
+        How many of them an earlier run had judged.
+    n_dropped : int
+        Rows that were set aside so far.
+    finishing : bool
+        Whether every item is judged and the parts are being put together.
+    calls : CallProgress or None
+        How the calls go, where the judge is a language model.
+    """
+
+    n_items: int
+    n_reused: int
+    n_dropped: int
+    finishing: bool = False
+    calls: CallProgress | None = None

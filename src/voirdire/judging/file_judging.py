@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from voirdire._validation import check_choice, check_count
-from voirdire.judging.file_run import FileRun, JudgingProgress
+from voirdire.judging.call_summary import JudgingProgress
+from voirdire.judging.file_run import FileRun
 from voirdire.judging.item_source import ItemSource
 from voirdire.judging.outputs import checked_output
 from voirdire.judging.parts import (
@@ -24,10 +25,10 @@ from voirdire.judging.plan import asks_a_model, check_behavior, plan_judging
 from voirdire.judging.reply_stores import opened_store
 from voirdire.judging.set_aside import SetAside
 from voirdire.judging.summary import JudgingSummary, summarize
-from voirdire.judging.table import VerdictLayout, verdict_columns
 from voirdire.judging.tally import add_tallies, tally_of
 from voirdire.judging.work_folder import WorkFolder
 from voirdire.judging.workers import run_in_order
+from voirdire.records.verdict_tables import VerdictLayout
 
 if TYPE_CHECKING:
     import threading
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
     from voirdire.judging.workers import Work
     from voirdire.rubrics import Rubric
 
-__all__ = ["judge_file"]
+__all__ = ["check_workers", "judge_file", "judge_source"]
 
 
 def judge_file(
@@ -140,8 +141,41 @@ def judge_file(
     plan = plan_judging(judge, rubric, threshold=threshold, judged=judged, whole=False)
     check_behavior(behavior, plan.rubric)
     check_choice("layout", layout, VerdictLayout)
-    n_workers = None if workers == "auto" else check_count("workers", workers, minimum=1)
+    n_workers = check_workers(workers)
     items = ItemSource(source=source, format=format, columns=columns, behavior=behavior)
+    return judge_source(
+        items,
+        output,
+        plan,
+        layout=layout,
+        workers=n_workers,
+        restart=restart,
+        store=store,
+        retry_failures=retry_failures,
+        stopping=stopping,
+        progress=progress,
+    )
+
+
+def check_workers(workers: int | Literal["auto"]) -> int | None:
+    """Give a number of processes, or None where it is chosen."""
+    return None if workers == "auto" else check_count("workers", workers, minimum=1)
+
+
+def judge_source(
+    items: ItemSource,
+    output: str | Path,
+    plan: JudgingPlan,
+    *,
+    layout: VerdictLayout,
+    workers: int | None = 1,
+    restart: bool = False,
+    store: str | Path | None = None,
+    retry_failures: bool = False,
+    stopping: threading.Event | None = None,
+    progress: Callable[[JudgingProgress], None] | None = None,
+) -> JudgingSummary:
+    """Judge every item of a source by a plan; see `judge_file`."""
     if str(output) == "-":
         if asks_a_model(plan.judge):
             from voirdire.judging.llm.streamed_run import stream_verdicts
@@ -157,7 +191,7 @@ def judge_file(
                     progress=progress,
                 )
         return _to_standard_output(items, plan, layout=layout, progress=progress)
-    target, written_as = checked_output(Path(output), source=source)
+    target, written_as = checked_output(Path(output), source=items.source)
     dropped = target.with_name(f"{target.name}.dropped.jsonl")
     about = {
         "items": items,
@@ -168,7 +202,7 @@ def judge_file(
         "progress": progress,
     }
     if not asks_a_model(plan.judge):
-        return _PartsRun(workers=n_workers, **about).judged(restart=restart, output=str(output))
+        return _PartsRun(workers=workers, **about).judged(restart=restart, output=str(output))
     from voirdire.judging.llm.model_run import ModelRun
 
     with opened_store(store, beside=target, written=(target, dropped)) as replies:
@@ -227,17 +261,17 @@ def _to_standard_output(
     progress: Callable[[JudgingProgress], None] | None,
 ) -> JudgingSummary:
     """Write verdicts as they come; there is nothing to go on from."""
-    from voirdire.judging.answering import verdicts_on
-    from voirdire.judging.verdict_files import encode_part
+    from voirdire.io.verdict_files import encode_part
+    from voirdire.judging.answering import table_columns, verdicts_on
 
-    verdict_columns(plan, layout)
+    table_columns(plan, layout)
     set_aside = SetAside(None)
     total: Tally | None = None
     for stretch in stretches(
         items.stream(plan, set_aside), most_items=CALL_ITEMS, most_characters=CALL_CHARACTERS
     ):
         batch = verdicts_on(stretch, plan)
-        sys.stdout.buffer.write(encode_part(batch.to_frame(layout), "jsonl"))
+        sys.stdout.buffer.write(encode_part(batch.frame(layout), "jsonl"))
         found = tally_of(batch)
         total = found if total is None else add_tallies([total, found])
         if progress is not None:

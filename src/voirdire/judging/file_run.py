@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from voirdire.errors import InputError
+from voirdire.io.verdict_files import join_parts, synced
+from voirdire.judging.answering import table_columns
+from voirdire.judging.call_summary import JudgingProgress
 from voirdire.judging.outputs import publish
-from voirdire.judging.plan import asks_a_model, is_cascade
 from voirdire.judging.summary import JudgingSummary, summarize
-from voirdire.judging.table import VerdictLayout, verdict_columns
-from voirdire.judging.verdict_files import join_parts, synced
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,65 +22,9 @@ if TYPE_CHECKING:
     from voirdire.judging.set_aside import SetAside
     from voirdire.judging.tally import Tally
     from voirdire.judging.work_folder import WorkFolder
+    from voirdire.records import VerdictLayout
 
-__all__ = ["CallProgress", "FileRun", "JudgingProgress"]
-
-
-@dataclass(frozen=True, kw_only=True)
-class CallProgress:
-    """How the calls to a language model go.
-
-    Attributes
-    ----------
-    n_answered : int
-        Items that are answered, those in unfinished stretches included.
-    n_calls, n_retries : int
-        Calls of this run, and how many of them were tried again.
-    n_in_flight : int
-        Calls that wait for their reply now.
-    concurrency : int
-        How many may wait at once, as far as the server puts up with it.
-    cost : float or None
-        US dollars of this run so far; None where the price is not known.
-    n_failed : int
-        Calls without a usable reply.
-    stopping : bool
-        Whether the run was interrupted, and the calls in flight are waited for.
-    """
-
-    n_answered: int
-    n_calls: int
-    n_retries: int
-    n_in_flight: int
-    concurrency: int
-    cost: float | None
-    n_failed: int
-    stopping: bool = False
-
-
-@dataclass(frozen=True, kw_only=True)
-class JudgingProgress:
-    """How far a run of judging has come.
-
-    Attributes
-    ----------
-    n_items : int
-        Items with verdicts, in finished parts.
-    n_reused : int
-        How many of them an earlier run had judged.
-    n_dropped : int
-        Rows that were set aside so far.
-    finishing : bool
-        Whether every item is judged and the parts are being put together.
-    calls : CallProgress or None
-        How the calls go, where the judge is a language model.
-    """
-
-    n_items: int
-    n_reused: int
-    n_dropped: int
-    finishing: bool = False
-    calls: CallProgress | None = None
+__all__ = ["FileRun"]
 
 
 class FileRun(ABC):
@@ -100,12 +43,7 @@ class FileRun(ABC):
         self.items = items
         self.plan = plan
         self.layout: VerdictLayout = layout
-        self.columns = verdict_columns(
-            plan,
-            layout,
-            of_model=asks_a_model(plan.judge),
-            of_cascade=is_cascade(plan.judge),
-        )
+        self.columns = table_columns(plan, layout)
         self.folder = folder
         self.set_aside = set_aside
         self.progress = progress

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
+import io
+import os
+import sys
+import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import IO, TYPE_CHECKING, Any, NoReturn
 
 from voirdire._validation import shorten
 from voirdire.errors import InputError, NoDataError
@@ -20,6 +25,14 @@ if TYPE_CHECKING:
 
 __all__ = ["ItemSource"]
 
+_BLOCK_BYTES = 1 << 20
+
+
+class _KeptInput(io.FileIO):
+    """Standard input as it was kept; errors call it by its own name."""
+
+    name = "<stdin>"
+
 
 @dataclass(kw_only=True, eq=False)
 class ItemSource:
@@ -31,6 +44,7 @@ class ItemSource:
     behavior: str | None = None
     _stamp: tuple[int, ...] | None = field(default=None, init=False, repr=False)
     _seen: SeenItems | None = field(default=None, init=False, repr=False)
+    _kept: IO[bytes] | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
         self._stamp = self._stamp_now()
@@ -39,6 +53,32 @@ class ItemSource:
     def name(self) -> str:
         """What messages call it."""
         return "<stdin>" if str(self.source) == "-" else str(self.source)
+
+    def keep(self) -> None:
+        """Copy standard input into a temporary file, so that it can be read more than once."""
+        if str(self.source) != "-" or self._kept is not None:
+            return
+        self._kept = tempfile.TemporaryFile()  # noqa: SIM115  # goes with this object
+        digest = hashlib.sha256()
+        while block := sys.stdin.buffer.read(_BLOCK_BYTES):
+            digest.update(block)
+            self._kept.write(block)
+        self._kept.flush()
+        self._stamp = (int.from_bytes(digest.digest()),)
+
+    def opened(self) -> Any:
+        """Give what is read: the file, or standard input, from its beginning where it is kept."""
+        if self._kept is None:
+            return self.source
+        again = _KeptInput(os.dup(self._kept.fileno()), "rb")
+        again.seek(0)
+        return again
+
+    def key(self) -> dict[str, Any]:
+        """Say which file it is, as it is now, and how it is read."""
+        told = {"format": self.format, "columns": self.columns, "behavior": self.behavior}
+        said = {name: value for name, value in told.items() if value is not None}
+        return {"stamp": [str(number) for number in self._stamp or ()], "reading": said}
 
     def notes(self) -> tuple[str, ...]:
         """Say what there is to say of the items that were read last."""
@@ -51,7 +91,7 @@ class ItemSource:
         known = {row.id for row in plan.rubric.behaviors} | {None}
         self._seen = seen = SeenItems(plan)
         for batch in stream_items(
-            self.source,
+            self.opened(),
             format=self.format,  # type: ignore[arg-type]  # checked where it is read
             columns=self.columns,
             judged=plan.judged,
@@ -68,7 +108,7 @@ class ItemSource:
 
     def check_unchanged(self) -> None:
         """Refuse what was read from a file that changed meanwhile."""
-        if self._stamp != self._stamp_now():
+        if self._kept is None and self._stamp != self._stamp_now():
             msg = (
                 f"{self.name}: must not change while it is judged. The finished parts are kept: "
                 "run the same command again."

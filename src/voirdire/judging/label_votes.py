@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from voirdire.errors import InputError
-from voirdire.judging.verdict_files import columns_of_file, layout_of_file
+from voirdire.io.verdict_files import columns_of_file, layout_of_file
 from voirdire.records import Dropped
 
 if TYPE_CHECKING:

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from voirdire.errors import InputError
-from voirdire.judging.verdict_files import layout_of_file, verdict_format
+from voirdire.io.verdict_files import layout_of_file, verdict_format
 
 if TYPE_CHECKING:
-    from voirdire.judging.verdict_files import VerdictFormat
+    from voirdire.io.verdict_files import VerdictFormat
 
 __all__ = ["checked_output", "publish"]
 

@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING
 
 import voirdire
 from voirdire.errors import InputError
+from voirdire.io.verdict_files import encode_part
 from voirdire.judging.fingerprint import hash_of
 from voirdire.judging.tally import add_tallies, tally_of
-from voirdire.judging.verdict_files import encode_part
 from voirdire.judging.work_folder import write_part
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
+    from voirdire.io.verdict_files import VerdictFormat
     from voirdire.judging.plan import JudgingPlan
-    from voirdire.judging.table import VerdictLayout
-    from voirdire.judging.verdict_files import VerdictFormat
     from voirdire.judging.work_folder import PartRecord
     from voirdire.records import Item
+    from voirdire.records.verdict_tables import VerdictLayout
 
 __all__ = [
     "CALL_CHARACTERS",
@@ -103,7 +103,7 @@ def judge_part(part: Part, plan: JudgingPlan) -> PartRecord:
 
     calls = stretches(part.items, most_items=CALL_ITEMS, most_characters=CALL_CHARACTERS)
     batches = [verdicts_on(items, plan) for items in calls]
-    frame = pl.concat([batch.to_frame(part.layout) for batch in batches])
+    frame = pl.concat([batch.frame(part.layout) for batch in batches])
     data = encode_part(frame, part.written_as)
     try:
         return write_part(

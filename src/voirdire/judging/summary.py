@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from voirdire._types import Judged, ProbabilitySource, Threshold
     from voirdire.judging.call_summary import CallSummary
     from voirdire.judging.plan import JudgingPlan
-    from voirdire.judging.table import VerdictLayout
     from voirdire.judging.tally import ClassTally, Tally
     from voirdire.records import Dropped
+    from voirdire.records.verdict_tables import VerdictLayout
     from voirdire.rubrics import Behavior
 
 __all__ = ["ClassSummary", "JudgingSummary", "QuestionSummary", "class_summaries", "summarize"]

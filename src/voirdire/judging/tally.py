@@ -11,7 +11,7 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from voirdire.judging.batch import BehaviorClasses, VerdictBatch
+    from voirdire.records.verdicts import BehaviorClasses, Verdicts
 
 __all__ = ["ClassTally", "Tally", "add_tallies", "tally_of"]
 
@@ -40,7 +40,7 @@ class Tally:
     classes: tuple[ClassTally, ...]
 
 
-def tally_of(batch: VerdictBatch) -> Tally:
+def tally_of(batch: Verdicts) -> Tally:
     """Sum over a batch."""
     failed = np.isnan(batch.probabilities)
     return Tally(
@@ -48,7 +48,7 @@ def tally_of(batch: VerdictBatch) -> Tally:
         n_failed=_counts(failed.sum(axis=0)),
         n_true=_counts(batch.labels.sum(axis=0)),
         probability=_sums(np.where(failed, 0.0, batch.probabilities).sum(axis=0)),
-        classes=tuple(_class_tally(row) for row in batch.classes),
+        classes=tuple(_class_tally(row) for row in batch.completion_classes),
     )
 
 

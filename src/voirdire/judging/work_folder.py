@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self
 
-    from voirdire.judging.verdict_files import VerdictFormat
+    from voirdire.io.verdict_files import VerdictFormat
 
 __all__ = ["MARK", "PartRecord", "WorkFolder", "kept_items", "remove_folder", "write_part"]
 

@@ -1,6 +1,7 @@
 """The records that travel between the layers: frozen, small, and versioned where they are kept.
 
-Loaded when they are first used: items and replies bring msgspec, the others nothing.
+Loaded when they are first used: items and replies bring msgspec, verdicts
+numpy and polars, the others nothing.
 """
 
 from __future__ import annotations
@@ -15,9 +16,13 @@ if TYPE_CHECKING:
     from voirdire.records.items import Item, Message
     from voirdire.records.plain import as_plain
     from voirdire.records.replies import Headroom, Reply, TokenChoice, TokenStep, Usage
+    from voirdire.records.verdict_tables import VerdictLayout
+    from voirdire.records.verdicts import BehaviorClasses, CallDetails, Verdicts
 
 __all__ = [
     "CERTIFICATE_SCHEMA",
+    "BehaviorClasses",
+    "CallDetails",
     "Certificate",
     "Dropped",
     "Failure",
@@ -28,11 +33,15 @@ __all__ = [
     "TokenChoice",
     "TokenStep",
     "Usage",
+    "VerdictLayout",
+    "Verdicts",
     "as_plain",
 ]
 
 _HOMES = {
+    "BehaviorClasses": "verdicts",
     "CERTIFICATE_SCHEMA": "certificates",
+    "CallDetails": "verdicts",
     "Certificate": "certificates",
     "Dropped": "failures",
     "Failure": "failures",
@@ -43,6 +52,8 @@ _HOMES = {
     "TokenChoice": "replies",
     "TokenStep": "replies",
     "Usage": "replies",
+    "VerdictLayout": "verdict_tables",
+    "Verdicts": "verdicts",
     "as_plain": "plain",
 }
 

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from voirdire.rewards.fitting.result import BehaviorFit, Estimate, FittedWeight, RewardFit
     from voirdire.rewards.fitting.settings import FitSettings
     from voirdire.rewards.given_weights import reward_of_weights
-    from voirdire.rewards.judged_items import JudgedItems
     from voirdire.rewards.live.hosted import HostedReward
     from voirdire.rewards.live.live_reward import LiveReward
     from voirdire.rewards.live.live_scores import LiveScores
@@ -77,7 +76,6 @@ if TYPE_CHECKING:
     from voirdire.rewards.training.sample import TrainingSample, sample_training_run
     from voirdire.rewards.training.sample_files import write_sample
     from voirdire.rewards.training.watch import TrainingWatch
-    from voirdire.rewards.verdict_reading import read_judged_items
 
 __all__ = [
     "RECIPES_SCHEMA",
@@ -95,7 +93,6 @@ __all__ = [
     "FittedWeight",
     "HostedReward",
     "Instruction",
-    "JudgedItems",
     "LabelOrder",
     "LiveReward",
     "LiveScores",
@@ -143,7 +140,6 @@ __all__ = [
     "pairs_of",
     "read_certificate",
     "read_comparisons",
-    "read_judged_items",
     "read_training_run",
     "recipes_from_text",
     "replay",
@@ -171,7 +167,6 @@ _HOMES = {
     "FittedWeight": "fitting.result",
     "HostedReward": "live.hosted",
     "Instruction": "synthesis.recipe",
-    "JudgedItems": "judged_items",
     "LabelOrder": "comparisons.order",
     "LiveReward": "live.live_reward",
     "LiveScores": "live.live_scores",
@@ -219,7 +214,6 @@ _HOMES = {
     "pairs_of": "comparisons.pairs",
     "read_certificate": "certification",
     "read_comparisons": "comparisons.reading",
-    "read_judged_items": "verdict_reading",
     "read_training_run": "training.run_reading",
     "recipes_from_text": "synthesis.recipe_reading",
     "replay": "training.replay",

@@ -21,9 +21,8 @@ if TYPE_CHECKING:
 
     from voirdire._types import Judged, Orientation, Threshold
     from voirdire.judging import CascadeJudge, Judge, LlmJudge
-    from voirdire.records import Certificate
+    from voirdire.records import Certificate, Verdicts
     from voirdire.rewards.features import FeatureSet
-    from voirdire.rewards.judged_items import JudgedItems
     from voirdire.rewards.scoring.scores import Scores
     from voirdire.rubrics import Rubric
 
@@ -165,14 +164,14 @@ class RewardModel:
         weights = self.behavior(behavior).weights
         return np.array([weights[name] for name in self.feature_set(behavior).names])
 
-    def features(self, behavior: str, judged: JudgedItems) -> NDArray[np.float64]:
+    def features(self, behavior: str, judged: Verdicts) -> NDArray[np.float64]:
         """Compute the features of items under one behavior, whatever their own behavior is.
 
         Parameters
         ----------
         behavior : str
             Such as ``"hard_refuse"``.
-        judged : JudgedItems
+        judged : Verdicts
             Their verdicts.
 
         Returns
@@ -186,18 +185,18 @@ class RewardModel:
             self.rubric,
             behavior,
             probabilities=judged.probabilities,
-            propositions=judged.propositions,
+            propositions=judged.questions,
             orientation=self.orientation,
         )
 
-    def rule_rewards(self, behavior: str, judged: JudgedItems) -> NDArray[np.float64]:
+    def rule_rewards(self, behavior: str, judged: Verdicts) -> NDArray[np.float64]:
         """Weigh the features of items under one behavior, whatever their own behavior is.
 
         Parameters
         ----------
         behavior : str
             One that the reward has weights for.
-        judged : JudgedItems
+        judged : Verdicts
             Their verdicts.
 
         Returns
@@ -230,7 +229,7 @@ class RewardModel:
         items : sequence of Item or of mapping, or a data frame
             Items, or rows as a file of items has them.
         verdicts : optional
-            What `read_judged_items` reads: a `JudgedItems`, `Verdicts`, a data frame of verdicts,
+            What `read_verdicts` reads: a `Verdicts`, `Verdicts`, a data frame of verdicts,
             or files of them. By default the items are judged.
         judge : Judge, LlmJudge, CascadeJudge, str or path, optional
             Who judges. ``"own"`` is the judge that the reward was made with, made again; that is

@@ -41,7 +41,6 @@ _ASKED = (
     "seed",
     "temperature",
     "top_logprobs",
-    "route",
 )
 """What of an `LlmJudge` its answers depend on."""
 
@@ -197,6 +196,12 @@ def _language_model(name: str, made_by: Mapping[str, Any]) -> LlmJudge:
         msg = (
             "`judge` must be named: a provider's own library finds keys by itself, and the "
             f"reward's own judge is {_described(name, made_by)}. Name it with its address and key."
+        )
+        raise InputError(msg)
+    if made_by.get("route"):
+        msg = (
+            "`judge` must be named: the reward's own judge let its model choose behaviors "
+            "(`route`), which no judge does any more. Name another, and give items a `behavior`."
         )
         raise InputError(msg)
     asked = {key: made_by[key] for key in _ASKED if key in made_by}

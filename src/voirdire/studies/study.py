@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from voirdire._types import QuestionKind
     from voirdire.io import LabelTable, Reading, Role
     from voirdire.io.declared import LabelSource
-    from voirdire.judging import Verdicts
-    from voirdire.records import Dropped
+    from voirdire.records import Dropped, Verdicts
 
 __all__ = ["Labels", "Study", "counted", "read_side", "read_study"]
 

@@ -146,7 +146,7 @@ def _answered_by(found: Sequence[LiveScores]) -> list[str | None] | UnsetType:
 async def _probabilities(found: Sequence[LiveScores]) -> Probabilities:
     rows = (part.judged.probabilities.tolist() for part in found)
     return Probabilities(
-        propositions=found[0].judged.propositions,
+        propositions=found[0].judged.questions,
         values=await _written(rows),
     )
 

@@ -47,7 +47,7 @@ def run(cascade, rubric, ask, **settings):
 
 def failures(found):
     """Give by item why there is no verdict; None where there is one."""
-    return tuple(found.judged.failures.get(item) for item in found.judged.items)
+    return tuple(found.judged.missing.get(item) for item in found.judged.items)
 
 
 def test_each_item_gets_the_answers_of_one_judge(cascades, rubric):

@@ -12,6 +12,7 @@ import pytest
 from asked_models import shown_item
 from judging.cascade.cascade_cases import first_says, is_between, made_items, then_says
 from voirdire.errors import CostLimitReachedError, InputError, RefusalError
+from voirdire.io import read_verdicts
 from voirdire.judging import (
     Limits,
     LlmJudge,
@@ -24,7 +25,7 @@ from voirdire.judging import (
 )
 from voirdire.models import ScriptedModel
 from voirdire.records import Item, Reply, Usage
-from voirdire.rewards import read_judged_items, reward_of_weights
+from voirdire.rewards import reward_of_weights
 from voirdire.rubrics import rubric_from_text
 from voirdire.store import open_store
 
@@ -159,7 +160,7 @@ def test_a_wide_file_says_who_answered_and_is_read_as_before(cascades, rubric, t
     without = tmp_path / f"without.{suffix}"
     write = {"parquet": "write_parquet", "jsonl": "write_ndjson", "csv": "write_csv"}[suffix]
     getattr(frame.drop("answered_by"), write)(without)  # as it was written before
-    new, old = (read_judged_items(path, rubric=rubric) for path in (output, without))
+    new, old = (read_verdicts(path, rubric=rubric) for path in (output, without))
     assert np.array_equal(new.probabilities, old.probabilities)
     assert (new.items, new.fingerprint) == (old.items, old.fingerprint)
     assert cascade_table(output, output).equals(cascade_table(without, without))

@@ -43,11 +43,9 @@ def test_a_language_model_does_not_come_first(cascades):
             cascades.cascade(first=first)
 
 
-def test_what_comes_then_is_a_language_model_that_does_not_route(cascades):
+def test_what_comes_then_is_a_language_model(cascades):
     with pytest.raises(InputError, match="`then` must be an LlmJudge, got ScriptedJudge"):
         cascades.cascade(then=cascades.first())
-    with pytest.raises(InputError, match="`then` must not route"):
-        cascades.cascade(then=cascades.then(route=True))
 
 
 @pytest.mark.parametrize("propositions", ["sorry", (), (1,), 5])

@@ -34,7 +34,7 @@ async def main(told, rubric):
     async def ask(group):
         found = await live.rewards(group)
         said = zip(group, found.judged.probabilities.tolist(), strict=True)
-        why = found.judged.failures
+        why = found.judged.missing
         lines = [[item.id, numbers, why.get(item.id)] for item, numbers in said]
         print(json.dumps({"verdicts": lines, "n_stored": found.n_stored}), flush=True)
 

@@ -3,7 +3,6 @@
 import asyncio
 import json
 import random
-import re
 from collections import Counter
 from contextlib import asynccontextmanager
 from types import SimpleNamespace
@@ -57,16 +56,11 @@ class Script:
     def __init__(self, fault=lambda response: None, **settings):
         self.fault = fault
         self.seen = Counter()
-        self.n_routed = Counter()
         self.model = ScriptedModel(self.answer, **settings)
 
     def answer(self, request):
         shown = shown_item(request)
         asked = json.loads(request.schema)["properties"]
-        if "behavior" in asked:
-            prompt = shown["conversation"][-1]["content"]
-            self.n_routed[prompt] += 1
-            return {"behavior": behavior_of(prompt)}
         response = shown.get("response", shown.get("response_a"))
         self.seen[response, tuple(asked)] += 1
         fault = self.fault(response)
@@ -79,16 +73,11 @@ class Script:
 
     @property
     def n_calls(self):
-        return self.seen.total() + self.n_routed.total()
+        return self.seen.total()
 
 
 def value_of(response, key, form, salt):
     return form["enum"][0] if "enum" in form else probability(response, key, salt)
-
-
-def behavior_of(prompt):
-    """Choose what the router is to choose."""
-    return ("hard_refuse", "comply", "soft_refuse")[int(re.search(r"\d+", prompt).group()) % 3]
 
 
 class Gated(ScriptedModel):
@@ -152,7 +141,7 @@ class Live:
         return SimpleNamespace(
             probabilities=found.judged.probabilities,
             behaviors=found.judged.behaviors,
-            failures=tuple([found.judged.failures.get(item.id) for item in items]),
+            failures=tuple([found.judged.missing.get(item.id) for item in items]),
             n_remembered=found.n_remembered,
             n_stored=found.n_stored,
             n_late=found.n_late,

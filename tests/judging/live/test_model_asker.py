@@ -18,7 +18,6 @@ from judging.live.live_cases import (
     Live,
     Script,
     asked,
-    behavior_of,
     items_of,
     judge_of,
     living,
@@ -141,41 +140,12 @@ def test_a_run_uses_what_was_stored_live_and_the_other_way_round(asking, tmp_pat
     assert np.array_equal(found.probabilities, live.probabilities[:12])
 
 
-@pytest.mark.parametrize("together", [True, False])
-def test_a_model_chooses_behaviors_once_per_prompt_whoever_asks(together, tmp_path):
-    script = Script(delay_s=0.01)
-    model = Together(script) if together else script.model
-    judge = LlmJudge(model=model, probability="stated", route=True, order_check=0)
-    items = items_of(20, n_prompts=4)
-    own = Item(id="own", prompt=items[1].prompt, response="Well.", behavior="comply")
-    bare = Item(id="bare", response="Alone.")
-
-    async def work():
-        async with living(judge, rubric=SAFETY, store=tmp_path / "replies.sqlite") as live:
-            several = await asyncio.gather(*(live.ask([item]) for item in [*items, own, bare]))
-        stored = await asked(judge, items, rubric=SAFETY, store=tmp_path / "replies.sqlite")
-        return several, stored
-
-    several, stored = asyncio.run(work())
-
-    chosen = tuple(behavior_of(item.prompt[0].content) for item in items)
-    assert tuple(found.behaviors[0] for found in several) == (*chosen, "comply", None)
-    assert {found.failures for found in several} == {(None,)}
-    assert script.n_routed == {f"question {number}": 1 for number in range(4)}
-    assert stored.behaviors == chosen
-    assert stored.n_stored == 20
-    probabilities, behaviors = in_a_run(judge, items, SAFETY)
-    assert behaviors == chosen
-    assert np.array_equal(stored.probabilities, probabilities)
-
-
 @pytest.mark.parametrize("mode", ["joint", "single"])
 def test_calls_that_are_under_way_are_waited_for_and_not_made_again(mode, run):
     script = Script(delay_s=10.0)
-    judge = LlmJudge(model=script.model, probability="stated", mode=mode, route=True)
+    judge = LlmJudge(model=script.model, probability="stated", mode=mode)
     (item,) = items_of(1)
     others = [
-        Item(id="same prompt", prompt=item.prompt, response="Well."),
         Item(id="own behavior", prompt=item.prompt, response=item.response, behavior="comply"),
     ]
 
@@ -187,27 +157,9 @@ def test_calls_that_are_under_way_are_waited_for_and_not_made_again(mode, run):
 
     later, first = run(work())
 
-    assert first.behaviors == (behavior_of(item.prompt[0].content),)
-    assert later.behaviors == (first.behaviors[0], "comply")
-    assert script.n_routed.total() == 1
+    assert (first.behaviors, later.behaviors) == ((None,), ("comply",))
     assert set(script.seen.values()) == {1}
-    assert np.array_equal(later.probabilities[1], first.probabilities[0])
-
-
-def test_a_router_that_fails_leaves_the_verdict_and_no_behavior():
-    def answer(request):
-        if "behavior" in request.schema.decode():
-            return "I cannot say."
-        return dict.fromkeys(SAFETY.propositions, 0.5)
-
-    model = ScriptedModel(answer)
-    judge = LlmJudge(model=model, probability="stated", route=True)
-
-    found = asyncio.run(asked(judge, items_of(2), rubric=SAFETY))
-
-    assert found.behaviors == (None, None)
-    assert found.failures == (None, None)
-    assert (found.probabilities == 0.5).all()
+    assert np.array_equal(later.probabilities[0], first.probabilities[0])
 
 
 def test_a_model_in_this_process_is_asked_about_many_items_at_once():

@@ -79,6 +79,7 @@ judges:
 """
 
 ADDRESS = "be an address such as https://api.example.com/v1"
+ROUTE = "be left out: no model chooses behaviors any more, items bring their own"
 HEAD = "schema: voirdire.judges/1\njudges:\n"
 
 
@@ -136,6 +137,7 @@ judges:
     samples: 5
     orders: 2
     order_check: 0
+    route: false
     top_logprobs: 10
     seed: 7
     concurrency: 3
@@ -242,6 +244,8 @@ judges:
         ("extra", "{a: {1: b}}", "hold text for keys and finite numbers", "a mapping"),
         ("extra", "{a: [.nan]}", "hold text for keys and finite numbers", "a mapping"),
         ("mode", "[joint]", "be one of joint, single", "a list"),
+        ("route", "true", ROUTE, "true"),
+        ("route", "1.5", "be true or false", "the number 1.5"),
     ],
 )
 def test_a_value_that_breaks_a_rule_is_named_with_line_column_and_word(key, value, rule, got):

@@ -12,7 +12,7 @@ import pytest
 
 import voirdire
 import voirdire.models
-from asked_models import Asked, make_items, shown_item
+from asked_models import Asked, make_items
 from voirdire.errors import BadRequestError, InputError, RefusalError
 from voirdire.judging import (
     Limits,
@@ -215,30 +215,6 @@ def test_a_server_known_to_give_none_is_refused_before_anything_is_called():
 
     with pytest.raises(InputError, match="'stated' or 'vote'"):
         LlmJudge(model=model)
-
-
-def test_the_model_chooses_behaviors_once_per_prompt(two):
-    routed = []
-
-    def answer(request):
-        if "behavior" in str(request.schema):
-            shown = shown_item(request)
-            routed.append(shown["conversation"][0]["content"])
-            even = int(routed[-1].split()[-1]) % 2 == 0
-            return '{"behavior": "refuse"}' if even else '{"behavior": "chat"}'
-        return read_off(shown_item(request))
-
-    items = [*make_items(28), Item(id="own", response="answer 5", behavior="chat")]
-    judge = LlmJudge(model=ScriptedModel(answer), route=True, order_check=0)
-
-    verdicts = voirdire.judge(items, judge=judge, rubric=two)
-
-    frame = verdicts.frame().group_by("item", maintain_order=True).first()
-    behaviors = dict(frame.select("item", "behavior").rows())
-    assert behaviors["own"] == "chat"
-    assert all(behaviors[f"i{n}"] == ("refuse" if n % 7 % 2 == 0 else "chat") for n in range(28))
-    assert sorted(routed) == [f"question {n}" for n in range(7)]
-    assert verdicts.calls.n_routed == 28
 
 
 def test_the_check_of_orders_measures_how_far_answers_move(two):

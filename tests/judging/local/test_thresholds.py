@@ -10,9 +10,10 @@ from sklearn.metrics import matthews_corrcoef
 
 import voirdire
 from voirdire.errors import InputError, UncertifiedWarning
+from voirdire.io import read_verdicts
 from voirdire.judging import distill_judge, judge_file
 from voirdire.records import Item
-from voirdire.rewards import load_reward, read_judged_items, reward_of_weights
+from voirdire.rewards import load_reward, reward_of_weights
 from voirdire.rubrics import Question, Rubric
 
 WORDS = ["sorry", "noted", "thanks", "fine", "well", "now", "then", "parcel", "garden", "river"]
@@ -143,6 +144,6 @@ def test_a_file_says_under_which_thresholds_it_was_made(judge, rubric, tmp_path,
 
     found = judge_file(source, tmp_path / f"out.{end}", judge=judge, rubric=rubric, layout=layout)
 
-    read = read_judged_items(tmp_path / f"out.{end}", rubric=rubric)
+    read = read_verdicts(tmp_path / f"out.{end}", rubric=rubric)
     assert read.threshold == found.threshold == dict(judge.thresholds)
     assert read.fingerprint == found.fingerprint

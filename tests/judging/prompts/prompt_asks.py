@@ -5,7 +5,7 @@ import re
 
 from judging.given_replies import OneForm, rubric_of
 from voirdire.judging import Limits, LlmJudge, judge_items, show_prompt
-from voirdire.rubrics import Behavior, CompletionClass, Question, load_rubric
+from voirdire.rubrics import Question, load_rubric
 
 SAFETY = load_rubric("safety")
 PAIRWISE = load_rubric("pairwise").questions
@@ -52,16 +52,6 @@ MIXED = (
     Question(id="why", kind="text", text={"en": "Why?", "zh": "为什么？"}),
 )
 BETTER = Question(id="better", kind="pairwise", text={"en": "Which one?", "zh": "哪一条？"})
-ANY_CLASS = CompletionClass(name="any", when="otherwise")
-BEHAVIORS = (
-    Behavior(
-        id="refuse",
-        description={"en": "Say no.", "zh": "拒绝。"},
-        demands={},
-        classes=(ANY_CLASS,),
-    ),
-    Behavior(id="comply", demands={}, classes=(ANY_CLASS,)),
-)
 
 
 def shown(*questions, item=None, **settings):
@@ -76,12 +66,12 @@ def shown(*questions, item=None, **settings):
     return parts[1], parts[2], parts[3] and json.loads(parts[3])
 
 
-def requests_about(items, *questions, behaviors=(), form="json_schema", **settings):
+def requests_about(items, *questions, form="json_schema", **settings):
     """Give what a model is sent about items, in their order."""
     model = OneForm(lambda request: "no reply", form=form)
     settings = {"n_examples": 9, "order_check": 0, "n_samples": 2} | settings
     judge = LlmJudge(model=model, limits=LIMITS, **settings)
-    list(judge_items(items, judge, rubric=rubric_of(*questions, behaviors=behaviors)))
+    list(judge_items(items, judge, rubric=rubric_of(*questions)))
     return model.requests
 
 

@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judging.prompts.prompt_asks import (
-    BEHAVIORS,
     FORMS,
     LANGUAGES,
     MIXED,
@@ -173,27 +172,6 @@ def test_not_even_the_code_itself_forges_a_line(parts):
         assert lines == content.split("\n")
         for mark in ("BEGIN", "END"):
             assert lines.count(f"-----{mark} ITEM {NONCE}-----") == 1
-
-
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_a_router_is_not_broken_either(language):
-    items = [
-        Item(id=name, prompt=(Message(role="user", content=ALL[name].response),), response="unseen")
-        for name in SMALL
-    ]
-
-    requests = requests_about(items, MIXED[0], behaviors=BEHAVIORS, route=True, language=language)
-
-    contents = {
-        nonce_of(row): row.messages[1].content for row in requests if "behavior" in row.prefill
-    }
-    documents = [parted(content, nonce)[1] for nonce, content in contents.items()]
-    texts = {item.prompt[0].content for item in items}
-    assert len(documents) == len(texts)
-    for document in documents:
-        ((message,),) = document.values()
-        assert message["content"] in texts
-    assert not any(set(content) & set("<>") for content in contents.values())
 
 
 @pytest.mark.parametrize("family", sorted(TEMPLATES))

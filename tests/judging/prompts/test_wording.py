@@ -7,24 +7,14 @@ import re
 import pytest
 
 from judging.given_replies import OneForm, rubric_of
-from judging.prompts.prompt_asks import (
-    BEHAVIORS,
-    BETTER,
-    LANGUAGES,
-    MIXED,
-    SOURCES,
-    nonce_of,
-    requests_about,
-)
+from judging.prompts.prompt_asks import BETTER, LANGUAGES, MIXED, SOURCES
 from voirdire.judging import LlmJudge, judge_file, show_prompt
-from voirdire.records import Item, Message
 from voirdire.rubrics import Question
 
 # Version of the words, and a hash over every prompt that uses them.
-PINNED = {"1": "37d5955e48dce35c08ce5136a753cdd6a00539ebedcbfc9991c2fa345edd0630"}
+PINNED = {"1": "f48a06035e6e8198e6b0d6b13e8f664f3c9fd3c672d2627485bd115fce65375a"}
 
 
-ITEM = Item(id="a", prompt=(Message(role="user", content="x"),), response="")
 # Questions in plain words, so that whatever else stands in a prompt is ours.
 PLAIN = (
     Question(id="apology", kind="boolean", text={"en": "Sorry?", "zh": "是否致歉？"}),
@@ -40,12 +30,6 @@ PLAIN = (
 )
 
 
-def routing(language):
-    settings = {"behaviors": BEHAVIORS, "route": True, "language": language}
-    requests = requests_about([ITEM], *MIXED[:1], **settings)
-    return next(request for request in requests if "behavior" in request.prefill)
-
-
 def all_prompts():
     """Every prompt of questions that no built-in rubric can change."""
     for language, source in itertools.product(LANGUAGES, SOURCES):
@@ -54,15 +38,11 @@ def all_prompts():
             yield show_prompt(rubric_of(*asked), **settings)
         for row in (*MIXED, BETTER):
             yield show_prompt(rubric_of(row), mode="single", **settings)
-    for language in LANGUAGES:
-        request = routing(language)
-        for message in request.messages:
-            yield message.content.replace(nonce_of(request), "3f9a0c51d2e87b64")
 
 
 def our_words(language):
     """What we say in a language, whatever is asked: prompts without the lines of the fence."""
-    prompts = [message.content for message in routing(language).messages]
+    prompts = []
     for mode, source in itertools.product(("joint", "single"), SOURCES):
         settings = {"mode": mode, "probability": source, "language": language, "form": "text"}
         rows = [PLAIN, (BETTER,)] if mode == "joint" else [(row,) for row in (*PLAIN, BETTER)]

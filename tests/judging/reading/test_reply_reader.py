@@ -10,16 +10,13 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-import voirdire
-from judging.given_replies import OneForm, batch_of, judged, rubric_of
+from judging.given_replies import batch_of, judged
 from rubric_strategies import IDS, LANGUAGES
 from rubric_strategies import questions as questions_of_kind
 from voirdire.errors import UnsupportedError
-from voirdire.judging import LlmJudge
-from voirdire.records import Failure, Item, Message, Reply, TokenChoice, TokenStep
-from voirdire.rubrics import Behavior, CompletionClass, Question
+from voirdire.records import Failure, Reply, TokenChoice, TokenStep
+from voirdire.rubrics import Question
 
-ANY_CLASS = CompletionClass(name="any", when="otherwise")
 KINDS = ("boolean", "boolean", "choice", "multilabel", "scale", "text")
 
 
@@ -96,7 +93,7 @@ NO_OBJECT = (
     *("", "  ", "null", "[]", "true", '[{"apology": 1}]', '{"apology": 1', '{"apology": 1,}'),
     *('{"apology": 1} .', '{"apology": 1}{"apology": 1}', 'Sure: {"apology": 1}'),
     'Here it is:\n```json\n{"apology": 1}\n```',
-    *('<think></think>{"apology": 1}', '\ufeff{"apology": 1}', '\u00a0{"apology": 1}'),
+    *('\ufeff{"apology": 1}', '\u00a0{"apology": 1}'),
     *("{'apology': 1}", '{"apology": NaN}', '{"apology": Infinity}', '{"apology": -Infinity}'),
     *('{"apology": 0x1}', '{"apology": 01}', '{"apology": .5}', '{"apology": True}'),
     *('{"apology" 1}', '{,"apology":1}', '{"apology":1}}', '{"apology":[}', '{"apology": 1.}'),
@@ -176,16 +173,22 @@ def test_a_raw_line_end_in_a_text_is_no_json():
     assert misread({'{"why": "a\nb"}': "one JSON object"}, WHY) == {}
 
 
-def test_the_error_says_what_form_was_asked_for_and_how_the_reply_begins():
-    text = "I cannot \x1b[31m judge\n" + "x" * 500
+def test_the_error_says_what_form_was_asked_for_and_how_the_reply_begins_and_ends():
+    text = "I cannot \x1b[31m judge\n" + "x" * 500 + "\n" + "y" * 75 + "end"
 
     (failure,) = values([text], APOLOGY, form="json_object")
 
     shown = "I cannot \\x1b[31m judge⏎" + "x" * 55 + "…"
     assert failure.reason == (
         "refusal by the judge: `reply` (asked for as json_object) must be one JSON object and "
-        f"nothing else, got {shown!r}."
+        f"nothing else, got {shown!r}, which ends with {'…⏎' + 'y' * 75 + 'end'!r}."
     )
+
+
+def test_the_error_shows_a_reply_of_two_lines_whole():
+    (failure,) = values(["x" * 160], APOLOGY)
+
+    assert failure.reason.endswith(f"nothing else, got '{'x' * 160}'.")
 
 
 def test_a_reply_that_was_cut_off_is_said_to_be():
@@ -199,6 +202,57 @@ def test_a_reply_that_was_cut_off_is_said_to_be():
     assert "It was cut off at its longest: allow more tokens with `max_tokens`." in cut.reason
     assert "cut off" not in stopped.reason
     assert read == 0.5
+
+
+# What a model thinks before it answers, whatever the form of the reply.
+
+THOUGHTS = (
+    "<think></think>",
+    '<think>\nIt says {"apology": 1}? No.\n</think>\n\n',
+    '\n \u00a0<think> It may think of <think> and ]}" too.</think>',
+    "<think>" + "hm " * 30_000 + "</think>",
+)
+
+
+@pytest.mark.parametrize("form", ["json_schema", "json_object", "text"])
+def test_thoughts_before_the_object_are_passed_over_in_every_form(form):
+    odd = '{"apology": 0.5, "tone": "odd"}'  # the slow way of reading
+    texts = [thoughts + '{"apology": 0.5}' for thoughts in THOUGHTS]
+    fenced = [thoughts + '```json\n{"apology": 0.5}\n```' for thoughts in THOUGHTS]
+
+    assert values([*texts, *fenced], APOLOGY, form=form) == [0.5] * 2 * len(THOUGHTS)
+    for found in judged([thoughts + odd for thoughts in THOUGHTS], APOLOGY, TONE, form=form):
+        assert found["apology"] == 0.5
+        assert isinstance(found["tone"], Failure)
+
+
+@pytest.mark.parametrize("form", ["json_schema", "text"])
+def test_tokens_behind_thoughts_are_found_in_their_place(form):
+    thoughts = ('<think>{"apology":', ("true", 0.9), "}</think>", "\n\n")
+    at_once = reply_of(spelled(*thoughts, '{"apology":', ("false", 0.3), "}"))
+    slowly = reply_of(spelled(*thoughts, '{"\\u0061pology":', ("false", 0.3), "}"))
+    fenced = reply_of(spelled(*thoughts, '```json\n{"apology":', ("false", 0.3), "}\n```"))
+
+    found = values([at_once, slowly, fenced], APOLOGY, form=form, probability="logprob")
+
+    assert found == pytest.approx([0.3] * 3)
+
+
+@pytest.mark.parametrize("form", ["json_schema", "json_object"])
+def test_thoughts_without_an_end_and_thoughts_elsewhere_are_not_read(form):
+    texts = (
+        *('<think>{"apology": 0.5}', '<think>x</think><think>{"apology": 0.5}'),
+        *('So: <think>x</think>{"apology": 0.5}', '{"apology": 0.5}<think>x</think>'),
+        *('x</think>{"apology": 0.5}', '<think>x</think>So: {"apology": 0.5}'),
+    )
+
+    assert misread(dict.fromkeys(texts, "and nothing else"), APOLOGY, form=form) == {}
+
+
+def test_a_refusal_behind_thoughts_is_one():
+    (failure,) = values(["<think>{No}.</think>\nI'm sorry, I can't."], APOLOGY)
+
+    assert failure.reason.startswith("refusal by the judge: ")
 
 
 # Prose around the object, which is for models that cannot be held to a form.
@@ -228,9 +282,9 @@ NOT_ONE = (
 
 def test_prose_around_the_one_object_is_for_plain_text_only():
     assert values(IN_PROSE, APOLOGY, form="text") == [0.5] * len(IN_PROSE)
-    assert misread(dict.fromkeys(IN_PROSE[1:], "and nothing else"), APOLOGY).keys() <= {
-        '```\n{"apology": 0.5}\n```'
-    }
+    in_words = [text for text in IN_PROSE[1:] if not re.match(r"<think>.*</think>\s*{", text)]
+    assert len(in_words) == 5
+    assert misread(dict.fromkeys(in_words, "and nothing else"), APOLOGY) == {}
 
 
 def test_a_code_fence_around_the_whole_reply_is_read_in_every_form():
@@ -356,39 +410,6 @@ def test_log_probabilities_are_looked_at_only_where_they_are_read():
     ) == [1.0]
 
 
-# The router.
-
-
-@pytest.mark.parametrize(
-    ("form", "text", "chosen"),
-    [
-        ("json_schema", '{"behavior": "refuse"}', "refuse"),
-        ("text", 'So {"behavior": "comply"}', "comply"),
-        *(
-            ("json_schema", text, None)
-            for text in ('{"behavior": "flee"}', '"comply"', "comply", '{"a": "comply"}')
-        ),
-    ],
-)
-def test_the_router_reads_which_behavior_was_chosen_and_takes_nothing_else(form, text, chosen):
-    behaviors = tuple(
-        Behavior(id=name, demands={}, classes=(ANY_CLASS,)) for name in ("comply", "refuse")
-    )
-    model = OneForm(
-        lambda request: text if "behavior" in request.prefill else '{"apology": 0.5}', form=form
-    )
-    item = Item(id="a", prompt=(Message(role="user", content="Hi"),), response="Hello")
-
-    verdicts = voirdire.judge(
-        [item],
-        judge=LlmJudge(model=model, probability="stated", route=True),
-        rubric=rubric_of(APOLOGY, behaviors=behaviors),
-    )
-
-    assert verdicts.frame()["behavior"][0] == chosen
-    assert verdicts.calls.n_unrouted == (chosen is None)
-
-
 # Any questions, any answers, any way to write them.
 
 
@@ -508,13 +529,15 @@ def test_any_answers_written_in_any_way_come_back(drawn, seed):
 def plain_reading(text, asked, probability):
     """Read a reply slowly, by the rules alone; None where it or an answer breaks one."""
     try:
-        pairs = json.loads(text, object_pairs_hook=Pairs, parse_constant=refuse)
+        pairs = json.loads(text, object_pairs_hook=Pairs, parse_constant=NoNumber)
     except (ValueError, RecursionError):
         return None
     if not isinstance(pairs, Pairs):
         return None
     found = dict(pairs)
     if len(found) != len(pairs) or not set(found) <= {row.id for row in asked}:
+        return None
+    if any(isinstance(value, NoNumber) for value in found.values()):
         return None
     return {row.id: plain_answer(found.get(row.id), row, probability) for row in asked}
 
@@ -523,8 +546,11 @@ class Pairs(list):
     """Members of an object, in order, repeats included."""
 
 
-def refuse(word):
-    raise ValueError(word)
+class NoNumber:
+    """NaN and the infinities: no JSON; inside of a list they are a wrong answer and no more."""
+
+    def __init__(self, word):
+        self.word = word
 
 
 def plain_answer(value, row, probability):

@@ -5,7 +5,8 @@ import pytest
 
 from voirdire import load_rubric
 from voirdire.errors import InputError
-from voirdire.rewards import JudgedItems, comparisons_of, labelled_by_class
+from voirdire.records import Verdicts
+from voirdire.rewards import comparisons_of, labelled_by_class
 
 RUBRIC = load_rubric("hard-refusal-example")
 NAMES = RUBRIC.propositions
@@ -18,9 +19,9 @@ def verdict(**said):
 
 
 def judged(rows, *, threshold=0.5, propositions=NAMES):
-    return JudgedItems(
+    return Verdicts(
         items=tuple(rows),
-        propositions=propositions,
+        questions=propositions,
         probabilities=np.array(list(rows.values())),
         behaviors=(None,) * len(rows),
         judge="j",

@@ -9,21 +9,16 @@ from hypothesis import strategies as st
 
 from rewards.fitting.fit_cases import RUBRIC
 from voirdire.errors import CyclicComparisonsWarning, UncertifiedWarning
-from voirdire.rewards import (
-    FitSettings,
-    JudgedItems,
-    PreferenceCycles,
-    comparisons_of,
-    fit_reward,
-)
+from voirdire.records import Verdicts
+from voirdire.rewards import FitSettings, PreferenceCycles, comparisons_of, fit_reward
 
 
 def cycles_of(rows):
     """Fit a reward on comparisons with some verdicts; give their cycles."""
     data = comparisons_of(rows, behavior="answer")
-    judged = JudgedItems(
+    judged = Verdicts(
         items=tuple(item.id for item in data.items),
-        propositions=RUBRIC.propositions,
+        questions=RUBRIC.propositions,
         probabilities=np.random.default_rng(0).random((len(data.items), 4)),
         behaviors=(None,) * len(data.items),
         failures={},

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from voirdire.rewards import JudgedItems
+from voirdire.records import Verdicts
 from voirdire.rubrics import rubric_from_text
 
 RUBRIC = rubric_from_text(
@@ -36,21 +36,20 @@ class Case:
     """Rows of comparisons, and the verdicts on them."""
 
     rows: list
-    judged: JudgedItems
+    judged: Verdicts
 
 
 def judged_of(probabilities, *, failures=None):
     """Give verdicts on items `i0`, `i1`, … by their probabilities, one row each."""
     values = np.asarray(probabilities, dtype=float)
-    return JudgedItems(
+    return Verdicts(
         items=tuple(f"i{k}" for k in range(len(values))),
-        propositions=PROPOSITIONS[: values.shape[1]],
+        questions=PROPOSITIONS[: values.shape[1]],
         probabilities=values,
         behaviors=(None,) * len(values),
-        failures=failures or {},
         judge="hand",
         fingerprint="sha256:" + "0" * 64,
-    )
+    ).with_reasons(failures or {})
 
 
 def row_of(place, prompt, label, **further):

@@ -63,7 +63,7 @@ def test_a_behavior_that_is_no_text_spoils_its_own_turn_only(behavior):
 
     assert found.rewards == [None, SORRY]
     assert found.scores.missing == {"0": "no behavior"}
-    assert found.judged.failures == {"0": "the behavior is no text"}
+    assert found.judged.missing == {"0": "the behavior is no text"}
 
 
 def test_a_behavior_of_a_data_frame_that_is_nan_is_none():

@@ -18,8 +18,8 @@ from rewards.reward_cases import (
 from voirdire.errors import InputError, NoDataError
 from voirdire.judging import LlmJudge, judge
 from voirdire.models import ScriptedModel
-from voirdire.records import Item
-from voirdire.rewards import JudgedItems, reward_of_weights
+from voirdire.records import Item, Verdicts
+from voirdire.rewards import reward_of_weights
 
 ITEMS = [
     Item(id="a", response="0.9 0.2", behavior="refuse"),
@@ -289,9 +289,9 @@ def test_the_local_judge_is_made_again():
 
 
 def test_verdicts_on_more_than_the_rubric_asks_are_taken_in_any_order():
-    judged = JudgedItems(
+    judged = Verdicts(
         items=("a", "b", "c"),
-        propositions=("more", "rude", "sorry"),
+        questions=("more", "rude", "sorry"),
         probabilities=np.array([[0.0, 0.2, 0.9], [1.0, 0.25, 0.4], [0.5, 0.5, 0.5]]),
         behaviors=(None,) * 3,
         judge="me",

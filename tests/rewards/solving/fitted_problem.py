@@ -7,7 +7,8 @@ from functools import cache
 import numpy as np
 
 from voirdire.errors import UncertifiedWarning
-from voirdire.rewards import BehaviorFit, FitSettings, JudgedItems, fit_reward
+from voirdire.records import Verdicts
+from voirdire.rewards import BehaviorFit, FitSettings, fit_reward
 from voirdire.rubrics import rubric_from_text
 
 SIGNS = {1: "positive", -1: "negative"}
@@ -67,9 +68,9 @@ def fitted(problem, **settings):
         for k, base in enumerate(bases.tolist())
     ]
     rubric = rubric_of(n_features)
-    judged = JudgedItems(
+    judged = Verdicts(
         items=tuple(row["id"] for row in rows),
-        propositions=rubric.propositions,
+        questions=rubric.propositions,
         probabilities=values,
         behaviors=(None,) * len(rows),
         failures={},

@@ -13,9 +13,9 @@ import pytest
 from rewards.reward_cases import expected_rule_reward, own_environment, tiny_judge, tiny_reward
 from rewards.training.recorded_runs import drawn_turns, recorded, scored, watch_of
 from voirdire.errors import InputError
-from voirdire.io import stream_items
+from voirdire.io import read_verdicts, stream_items
 from voirdire.judging import ScriptedJudge
-from voirdire.rewards import Turn, read_judged_items, read_training_run, reward_of_weights
+from voirdire.rewards import Turn, read_training_run, reward_of_weights
 from voirdire.rubrics import rubric_from_text
 
 
@@ -79,7 +79,7 @@ def test_completions_are_a_file_of_items_and_of_verdicts_at_once(tmp_path):
     ]
     assert batch.items[1].prompt[0].content == "Why?"
     assert len(batch.dropped) == 1
-    judged = read_judged_items(path, rubric=tiny_reward().rubric)
+    judged = read_verdicts(path, rubric=tiny_reward().rubric)
     assert judged.fingerprint == scores.judged.fingerprint
     np.testing.assert_array_equal(judged.probabilities, scores.judged.probabilities)
 

@@ -9,8 +9,9 @@ from judging.cascade.cascade_cases import Cascades, is_between
 from rewards.reward_cases import tiny_reward
 from rewards.training.recorded_runs import drawn_turns, recorded, scored, watch_of
 from voirdire.errors import RefusalError
+from voirdire.io import read_verdicts
 from voirdire.judging import ScriptedJudge
-from voirdire.rewards import Turn, read_judged_items, read_training_run, replay, reward_of_weights
+from voirdire.rewards import Turn, read_training_run, replay, reward_of_weights
 from voirdire.rubrics import rubric_from_text
 
 
@@ -109,7 +110,7 @@ def test_such_a_run_is_replayed_and_read_as_verdicts_and_is_a_reference(by_both,
     turns = drawn_turns(np.random.default_rng(1))
 
     replayed = replay(by_both, tiny_reward())
-    judged = read_judged_items(sorted(by_both.glob("completions-*.jsonl")), rubric=rubric)
+    judged = read_verdicts(sorted(by_both.glob("completions-*.jsonl")), rubric=rubric)
     watch = watch_of(tmp_path / "next", reference=by_both)
     watch.add(scored(turns), turns, step=0)
     watch.close()
@@ -143,7 +144,7 @@ behaviors:
     watch.close()
 
     [path] = (tmp_path / "run").glob("completions-*.jsonl")
-    found = read_judged_items(path, rubric=reward.rubric)
+    found = read_verdicts(path, rubric=reward.rubric)
 
-    assert found.propositions == ("sorry", "answered_by")
+    assert found.questions == ("sorry", "answered_by")
     assert found.probabilities.tolist() == [[0.25, 0.75]]

@@ -5,8 +5,7 @@ import json
 
 import numpy as np
 
-from voirdire.records import Item, Message
-from voirdire.rewards import JudgedItems
+from voirdire.records import Item, Message, Verdicts
 
 RUBRIC = """
 schema: voirdire.rubric/1
@@ -60,9 +59,9 @@ def items_of(rows):
 def judged_of(rows, propositions, **others):
     """Make verdicts of rows: probabilities in the order of the propositions."""
     given = {"judge": "by hand", "fingerprint": "", "behaviors": (None,) * len(rows)} | others
-    return JudgedItems(
+    return Verdicts(
         items=tuple(f"i{k}" for k in range(len(rows))),
-        propositions=tuple(propositions),
+        questions=tuple(propositions),
         probabilities=np.array([row["p"] for row in rows], dtype=float).reshape(len(rows), -1),
         **given,
     )

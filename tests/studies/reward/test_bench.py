@@ -11,7 +11,7 @@ from scipy.optimize import minimize
 from studies.reward.small_reward import prompt_hashes
 from studies.reward.test_resampling import expanded
 from voirdire.errors import NoDataError
-from voirdire.rewards import JudgedItems
+from voirdire.records import Verdicts
 from voirdire.studies import examine_reward
 
 RESAMPLING = {"n_resamples": 200, "confidence_level": 0.95, "seed": 0}
@@ -32,9 +32,9 @@ def check(reward, propositions):
     def checked(rows, sides, *, behaviors=None, of=reward, **settings):
         names = [f"{row['id']}:{side}" for row in rows for side in ("chosen", "rejected")]
         given = [p if p is not None else [math.nan] * 4 for both in sides for p in both]
-        verdicts = JudgedItems(
+        verdicts = Verdicts(
             items=tuple(names),
-            propositions=propositions,
+            questions=propositions,
             probabilities=np.array(given),
             behaviors=behaviors or (None,) * len(names),
             judge="by hand",

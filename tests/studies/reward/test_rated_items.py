@@ -80,8 +80,7 @@ def test_every_item_without_a_reward_is_listed_with_its_reason(
         items=judged.items[:7],
         behaviors=(None,) * 7,
         probabilities=probabilities[:7],
-        failures={"i2": "timeout"},
-    )
+    ).with_reasons({"i2": "timeout"})
 
     found = examine_rows(rows, judged=judged, of=make_reward({"refuse": {"apology": 1.0}}))
 

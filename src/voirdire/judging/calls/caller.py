@@ -33,7 +33,7 @@ from voirdire.judging.calls.sending import send_one, send_together
 from voirdire.judging.calls.state import CallerState, Counts
 from voirdire.judging.calls.storable import storable
 from voirdire.judging.calls.tries import Tries, is_transient
-from voirdire.judging.reading.unreadable import as_failure
+from voirdire.judging.reading import as_failure
 from voirdire.models import BatchChatModel
 from voirdire.records import Reply
 from voirdire.store import StoredCall

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from voirdire.errors import UnsupportedError, VerdictParseError
 from voirdire.judging.calls.attempts import CallFailure, decode_attempt
 from voirdire.judging.calls.call import Outcome
-from voirdire.judging.reading.unreadable import as_failure
+from voirdire.judging.reading import as_failure
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from voirdire.judging.answering import verdict_batch
-from voirdire.judging.batch import CallDetails
 from voirdire.judging.llm.answer_arrays import answer_arrays
 from voirdire.judging.llm.pipeline import CHUNK_ITEMS
 from voirdire.judging.llm.running import judged_stretches
 from voirdire.judging.parts import CALL_CHARACTERS, stretches
+from voirdire.records.verdicts import CallDetails
 
 if TYPE_CHECKING:
     import threading
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from voirdire.judging.batch import VerdictBatch
     from voirdire.judging.calls.caller import CallerState
     from voirdire.judging.cascade.bound_cascade import BoundCascade
     from voirdire.judging.llm.answer_arrays import AnswerArrays
     from voirdire.judging.llm.run_record import RunRecord
     from voirdire.judging.plan import JudgingPlan
     from voirdire.records import Item
+    from voirdire.records.verdicts import Verdicts
     from voirdire.store import ReplyStore
 
 __all__ = ["cascade_batches"]
@@ -51,7 +51,7 @@ def cascade_batches(
     tick: Callable[[float, CallerState], None] | None,
     stopping: threading.Event | None,
     record: RunRecord | None,
-) -> Iterator[VerdictBatch]:
+) -> Iterator[Verdicts]:
     """Judge items with a cascade; the arguments are those of `judged_batches`.
 
     Notes
@@ -135,7 +135,7 @@ class _Passing:
 
 def _merged(
     stretch: _Stretch, arrays: AnswerArrays, plan: JudgingPlan, bound: BoundCascade
-) -> VerdictBatch:
+) -> Verdicts:
     """Put the model's answers in the places of the items that went on."""
     rows = stretch.rows
     probabilities = np.array(stretch.answers)

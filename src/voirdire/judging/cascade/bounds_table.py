@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from voirdire.judging.cascade.bounds import Unsure
-    from voirdire.judging.verdicts import Verdicts
+    from voirdire.records.verdicts import Verdicts
 
 __all__ = ["cascade_table"]
 

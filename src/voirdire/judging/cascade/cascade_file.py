@@ -91,9 +91,6 @@ def load_cascade(
         form = document.read(CascadeForm, ("cascade",), what="`cascade`")
     if document.has(("cascade", "then")):
         spec = read_judge(document, path=("cascade", "then"), name="")
-        if spec is not None and spec.route:
-            message = "a cascade's `then` must not route. Give items their behaviors beforehand."
-            document.add(("cascade", "then", "route"), message)
     if document.is_wrong or form is None or spec is None:
         raise document.error()
     if max_cost is not None:

@@ -124,9 +124,3 @@ def _check_then(then: object) -> None:
             'LlmJudge(model=load_model("openai/gpt-4o-mini")).'
         )
         raise InputError(msg)
-    if then.route:
-        msg = (
-            "`then` must not route, got `route=True`: it would choose behaviors only for items "
-            "that are passed on. Give items their behaviors beforehand."
-        )
-        raise InputError(msg)

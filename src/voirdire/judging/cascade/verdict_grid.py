@@ -12,8 +12,8 @@ import polars as pl
 from voirdire._types import FALSE_WORDS, TRUE_WORDS
 from voirdire._validation import shorten
 from voirdire.errors import InputError
-from voirdire.judging.table import THRESHOLD, WIDE_ENDS
-from voirdire.judging.verdict_files import verdict_format
+from voirdire.io.verdict_files import verdict_format
+from voirdire.records.verdict_tables import THRESHOLD, WIDE_ENDS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

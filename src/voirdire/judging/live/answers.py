@@ -44,7 +44,7 @@ class LiveAnswer(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     probabilities : ndarray of float, shape (n_propositions,)
         In the order of the rubric, in [0, 1]; nan where the judge failed.
     behavior : str or None
-        What a router chose, or the item's own.
+        The item's own.
     failure : str or None
         Why a probability is missing, where one is; without any text of the item.
     is_stored : bool

@@ -14,7 +14,6 @@ from voirdire.judging.live.calling import Calling
 from voirdire.judging.live.job import plainly
 from voirdire.judging.live.rounds import Rounds
 from voirdire.judging.live.stretch import Stretch
-from voirdire.judging.llm.routing import Router
 from voirdire.store import GroupCommit, open_store
 from voirdire.store.stored_calls import blobs_by_name
 
@@ -72,7 +71,6 @@ class ModelAsker:
         self._plan = bound.calls  # refuses here what cannot be asked
         self._place = store
         self._retry_failures = settings.retry_failures
-        self._router = Router(bound.judge, bound.rubric) if bound.judge.route else None
         kinds = [question.kind for question in bound.rubric.questions]
         self._places = [place for place, kind in enumerate(kinds) if kind == "boolean"]
         self._calling = Calling(bound, settings=settings)
@@ -177,14 +175,11 @@ class ModelAsker:
 
     async def _begin(self, asked: Sequence[Asked]) -> None:
         """Answer what is stored, and have the rest called."""
-        stretch = Stretch.about(
-            asked, self._bound, router=self._router, places=self._places, tell=self._note
-        )
+        stretch = Stretch.about(asked, self._bound, places=self._places, tell=self._note)
         try:
             stored = await self._stored(stretch)
             units = stretch.units(
                 self._plan,
-                router=self._router,
                 stored=stored,
                 reuse=self._reused,
                 n_check=0,

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from voirdire.judging.live.answers import Asked
     from voirdire.judging.llm.bound_judge import BoundJudge
     from voirdire.judging.llm.chunk import Unit
-    from voirdire.judging.llm.routing import Router
 
 __all__ = ["Stretch"]
 
@@ -44,7 +43,6 @@ class Stretch(Chunk):
         asked: Sequence[Asked],
         bound: BoundJudge,
         *,
-        router: Router | None,
         places: Sequence[int],
         tell: Callable[[LiveAnswer], None],
     ) -> Self:
@@ -56,8 +54,6 @@ class Stretch(Chunk):
             What is waited for.
         bound : BoundJudge
             Who answers what.
-        router : Router or None
-            Who chooses behaviors.
         places : sequence of int
             Where in the rubric the propositions stand.
         tell : callable
@@ -69,7 +65,7 @@ class Stretch(Chunk):
             All rows of it open.
         """
         items = [each.item for each in asked]
-        stretch = cast("Self", cls.of(items, bound.calls, router=router))
+        stretch = cast("Self", cls.of(items, bound.calls))
         stretch._asked, stretch._bound, stretch._tell = asked, bound, tell
         stretch._places = places
         stretch.open = set(range(len(asked)))
@@ -79,7 +75,7 @@ class Stretch(Chunk):
         """Fill in what the store has, answer what is then known, give what must be called."""
         units = super().units(*args, **settings)
         called = {unit.key for unit in units}
-        self._answer([row for row in sorted(self.open) if not self._is_among(row, called)])
+        self._answer([row for row in sorted(self.open) if self.keys[row] not in called])
         return units
 
     def deliver(self, unit: Unit, outcomes: Sequence[Outcome[Any]]) -> None:
@@ -103,12 +99,9 @@ class Stretch(Chunk):
         """Say whether nobody can get an answer any more from what a hash concerns."""
         return all(self._asked[row].is_answered for row in self._rows_of[key])
 
-    def _is_among(self, row: int, called: set[bytes]) -> bool:
-        return self.keys[row] in called or self.route_keys[row] in called
-
     def _is_whole(self, row: int) -> bool:
-        *calls, _, route = self.rows[row]
-        return None not in calls and (self.route_keys[row] is None or route is not None)
+        *calls, _ = self.rows[row]
+        return None not in calls
 
     def _answer(self, rows: Sequence[int]) -> None:
         if not rows:
@@ -136,14 +129,10 @@ class Stretch(Chunk):
         reasons = [failure.reason for place, failure in verdict.failures if place in self._places]
         return LiveAnswer(
             probabilities=np.array(said, dtype=np.float64),  # None becomes nan
-            behavior=self._behavior(row),
+            behavior=self.items[row].behavior,
             failure=reasons[0] if reasons else None,
             is_stored=all(outcome is None or outcome.is_reused for outcome in outcomes),
         )
-
-    def _behavior(self, row: int) -> str | None:
-        chosen = self.rows[row][-1]
-        return self.items[row].behavior if chosen is None else chosen.value
 
     def _failed(self, row: int, why: str) -> LiveAnswer:
         behavior = self.items[row].behavior

@@ -1,4 +1,4 @@
-"""Verdicts of a model on many items as arrays, and as a `VerdictBatch`."""
+"""Verdicts of a model on many items as arrays, and as a `Verdicts`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from voirdire.judging.batch import CallDetails
+from voirdire.records.verdicts import CallDetails
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -70,6 +70,7 @@ def answer_arrays(verdicts: Sequence[ItemVerdict], rubric: Rubric) -> AnswerArra
             },
             forms=tuple(row.form for row in verdicts),
             attempts=np.array([row.attempts for row in verdicts], dtype=np.int64),
+            numeric=frozenset(row.id for row in rubric.questions if row.kind == "scale"),
         ),
     )
 

@@ -63,8 +63,6 @@ class Asking:
         Tokens of a reply at most, at least 1. By default what the answer needs.
     top_logprobs : int or None
         Most likely tokens that are asked for at each place of a reply, at least 2.
-    route : bool
-        Let the model choose the behavior of prompts whose items have none.
     requests_per_minute : int or None
         At least 1. By default what the server says.
     tokens_per_minute : int or None
@@ -94,7 +92,6 @@ class Asking:
     reasoning_effort: str | None = None
     max_tokens: int | None = None
     top_logprobs: int | None = None
-    route: bool = False
     requests_per_minute: int | None = None
     tokens_per_minute: int | None = None
     capabilities: Capabilities | None = None

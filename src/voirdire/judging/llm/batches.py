@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     import threading
     from collections.abc import Callable, Iterable, Iterator
 
-    from voirdire.judging.batch import VerdictBatch
     from voirdire.judging.calls.caller import CallerState
     from voirdire.judging.llm.run_record import RunRecord
     from voirdire.judging.plan import JudgingPlan
     from voirdire.records import Item
+    from voirdire.records.verdicts import Verdicts
     from voirdire.store import ReplyStore
 
 __all__ = ["judged_batches"]
@@ -32,7 +32,7 @@ def judged_batches(
     tick: Callable[[float, CallerState], None] | None = None,
     stopping: threading.Event | None = None,
     record: RunRecord | None = None,
-) -> Iterator[VerdictBatch]:
+) -> Iterator[Verdicts]:
     """Judge items with the plan's model; see `judged_chunks`.
 
     `record`, where one is given, adds up what the calls came to.

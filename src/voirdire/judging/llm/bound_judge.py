@@ -98,7 +98,7 @@ class BoundJudge:
                 "reading": READING_VERSION,
                 "n_samples": judge.n_samples if judge.probability == "vote" else None,
                 "n_orders": judge.n_orders if judge.mode == "joint" else None,
-                "route": judge.route,
+                "route": False,  # of a setting that went: fingerprints stay what they were
             }
         )
 

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
     from voirdire.judging.calls.call import Call, Outcome
     from voirdire.judging.llm.call_plan import CallPlan
-    from voirdire.judging.llm.routing import Router
     from voirdire.records import Item
 
 __all__ = ["Chunk", "Unit"]
@@ -39,30 +38,25 @@ class Unit:
 class Chunk:
     """Items in their order with one row of outcomes each.
 
-    A row has a slot per call of the plan, then one for the check of orders and one for the
-    router; the last two stay empty where they are not wanted.
+    A row has a slot per call of the plan, then one for the check of orders, which stays empty where
+    it is not wanted.
     """
 
     items: list[Item]
     keys: list[bytes]
-    route_keys: list[bytes | None]
     rows: list[list[Outcome[Any] | None]]
     n_waiting: int = 0
     done: asyncio.Event = field(default_factory=asyncio.Event)
     _rows_of: dict[bytes, list[int]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, items: list[Item], plan: CallPlan, *, router: Router | None) -> Chunk:
+    def of(cls, items: list[Item], plan: CallPlan) -> Chunk:
         """Prepare a chunk; nothing is looked up yet."""
         keys = [item_key(item) for item in items]
-        routes = [None if router is None else router.key(item) for item in items]
-        rows: list[list[Outcome[Any] | None]] = [[None] * (len(plan.specs) + 2) for _ in items]
-        chunk = cls(items, keys, routes, rows)
+        rows: list[list[Outcome[Any] | None]] = [[None] * (len(plan.specs) + 1) for _ in items]
+        chunk = cls(items, keys, rows)
         for row, key in enumerate(keys):
             chunk._rows_of.setdefault(key, []).append(row)
-        for row, route in enumerate(routes):
-            if route is not None:
-                chunk._rows_of.setdefault(route, []).append(row)
         return chunk
 
     @property
@@ -74,7 +68,6 @@ class Chunk:
         self,
         plan: CallPlan,
         *,
-        router: Router | None,
         stored: Mapping[bytes, Mapping[str, Sequence[bytes]]],
         reuse: Callable[[Call[Any], Sequence[bytes]], Outcome[Any] | None],
         n_check: int,
@@ -88,17 +81,11 @@ class Chunk:
             unit = Unit(self, key, [], [], known)
             row = rows[0]
             item = self.items[row]
-            wanted: list[tuple[int, Call[Any]]]
-            if key == self.route_keys[row] and router is not None:
-                wanted = [(len(plan.specs) + 1, router.call(item, key=key))]
-            else:
-                nonce = new_nonce() if plan.shares_fence else None
-                wanted = [
-                    (k, spec.call(item, key=key, nonce=nonce)) for k, spec in enumerate(plan.specs)
-                ]
-                if plan.check is not None and row < n_check:
-                    wanted.append((len(plan.specs), plan.check.call(item, key=key)))
-            for slot, call in wanted:
+            nonce = new_nonce() if plan.shares_fence else None
+            wanted = [spec.call(item, key=key, nonce=nonce) for spec in plan.specs]
+            if plan.check is not None and row < n_check:
+                wanted.append(plan.check.call(item, key=key))
+            for slot, call in enumerate(wanted):
                 blobs = known.get(call.name, ())
                 outcome = reuse(call, blobs) if blobs else None
                 if outcome is None:

@@ -58,8 +58,6 @@ class LlmJudge:
         At least 0. None is 1 for votes and 0 else; a model that takes none is sent none.
     top_logprobs : int or None
         Likely tokens to read per token, 2 to 20; None is as many as the server gives.
-    route : bool
-        Whether the model also chooses the behavior of prompts whose items have none.
     limits : Limits
         Concurrency, rates, deadlines, attempts, cost.
     price : Price or None
@@ -84,7 +82,6 @@ class LlmJudge:
     seed: int = 0
     temperature: float | None = None
     top_logprobs: int | None = None
-    route: bool = False
     limits: Limits = field(default_factory=Limits)
     price: Price | None = None
 

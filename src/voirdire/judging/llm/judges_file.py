@@ -102,6 +102,12 @@ def _forms(words: list[ReplyForm]) -> list[ReplyForm]:
     return words
 
 
+def _no_route(value: Any) -> None:
+    """Take the `route: false` of an older file, which says nothing."""
+    if value:
+        raise rule_error("be left out: no model chooses behaviors any more, items bring their own")
+
+
 def _body(body: dict[str, Any]) -> dict[str, Any]:
     if not _is_json(body):
         raise rule_error("hold text for keys and finite numbers")
@@ -155,7 +161,7 @@ class SharedForm(Form):
     orders: Count | None = None
     order_check: Natural | None = None
     examples: Natural | None = None
-    route: bool | None = None
+    route: Annotated[bool | None, AfterValidator(_no_route)] = None
     top_logprobs: Several | None = None
     seed: Natural | None = None
     concurrency: Count | None = None

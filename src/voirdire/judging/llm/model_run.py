@@ -6,21 +6,22 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 from voirdire.errors import InputError
-from voirdire.judging.file_run import CallProgress, FileRun, JudgingProgress
+from voirdire.io.verdict_files import encode_part
+from voirdire.judging.call_summary import CallProgress, JudgingProgress
+from voirdire.judging.file_run import FileRun
 from voirdire.judging.llm.batches import judged_batches
 from voirdire.judging.llm.collecting import collected_seldom
 from voirdire.judging.llm.run_record import RunRecord
 from voirdire.judging.parts import PART_ITEMS
 from voirdire.judging.tally import add_tallies, tally_of
-from voirdire.judging.verdict_files import encode_part
 
 if TYPE_CHECKING:
     import threading
 
-    from voirdire.judging.batch import VerdictBatch
     from voirdire.judging.call_summary import CallSummary
     from voirdire.judging.calls.caller import CallerState
     from voirdire.judging.tally import Tally
+    from voirdire.records.verdicts import Verdicts
     from voirdire.store import ReplyStore
 
 __all__ = ["ModelRun", "call_progress"]
@@ -46,7 +47,7 @@ class ModelRun(FileRun):
     def tally(self) -> Tally:
         """Judge every item, and write parts of a few thousand."""
         total: Tally | None = None
-        waiting: list[VerdictBatch] = []
+        waiting: list[Verdicts] = []
         batches = judged_batches(
             self.items.stream(self.plan, self.set_aside),
             self.plan,
@@ -75,10 +76,10 @@ class ModelRun(FileRun):
         """Say what the calls came to."""
         return self.record.summary()
 
-    def _write(self, batches: list[VerdictBatch]) -> None:
+    def _write(self, batches: list[Verdicts]) -> None:
         import polars as pl
 
-        frame = pl.concat([batch.to_frame(self.layout) for batch in batches])
+        frame = pl.concat([batch.frame(self.layout) for batch in batches])
         path = self.folder.part(self.n_parts)
         try:
             path.write_bytes(encode_part(frame, self.folder.written_as))

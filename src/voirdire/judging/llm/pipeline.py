@@ -6,13 +6,10 @@ import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
 from voirdire.errors import InputError, StoppedError
 from voirdire.judging.calls.caller import Caller
 from voirdire.judging.llm.chunk import Chunk
 from voirdire.judging.llm.combining import combine
-from voirdire.judging.llm.routing import Router
 from voirdire.judging.llm.waiting_source import next_of
 from voirdire.models import BatchChatModel
 from voirdire.store import GroupCommit
@@ -44,13 +41,11 @@ class JudgedChunk:
     Attributes
     ----------
     items : list of Item
-        In the order of the source, with the behaviors that the router chose.
+        In the order of the source.
     verdicts : list of ItemVerdict
         One per item.
     checked : list of tuple
         Pairs of answers to the same questions in two orders, for the first items of a run.
-    n_routed, n_unrouted : int
-        Items whose behavior the router chose, and failed to choose.
     n_reused : int
         Items about which nothing was called.
     """
@@ -58,8 +53,6 @@ class JudgedChunk:
     items: list[Item]
     verdicts: list[ItemVerdict]
     checked: list[tuple[Sequence[Any], Sequence[Any]]]
-    n_routed: int
-    n_unrouted: int
     n_reused: int
 
 
@@ -101,7 +94,6 @@ class Pipeline:
         self._store = store
         self._retry_failures = retry_failures
         judge = bound.judge
-        self._router = Router(judge, bound.rubric) if judge.route else None
         self._together = isinstance(judge.model, BatchChatModel)
         self._n_to_check = self._plan.n_check
         self._error: BaseException | None = None
@@ -208,7 +200,7 @@ class Pipeline:
             self._end(_unusual(error, whose="the items"))
 
     async def _looked_up(self, items: list[Item]) -> tuple[Chunk, list[Unit]]:
-        chunk = Chunk.of(items, self._plan, router=self._router)
+        chunk = Chunk.of(items, self._plan)
         stored: Mapping[bytes, Mapping[str, Sequence[bytes]]] = {}
         if self._store is not None:
             found = await asyncio.to_thread(self._store.get, self._judge_id, chunk.all_keys)
@@ -217,7 +209,6 @@ class Pipeline:
         self._n_to_check -= n_check
         units = chunk.units(
             self._plan,
-            router=self._router,
             stored=stored,
             reuse=self._reused,
             n_check=n_check,
@@ -258,7 +249,6 @@ class Pipeline:
 
     def _judged(self, chunk: Chunk) -> JudgedChunk:
         n_specs = len(self._plan.specs)
-        items, n_routed, n_unrouted = self._routed(chunk)
         votes = self._bound.judge.probability == "vote"
         questions = self._bound.rubric.questions
         verdicts = [
@@ -266,11 +256,9 @@ class Pipeline:
             for row in chunk.rows
         ]
         return JudgedChunk(
-            items=items,
+            items=chunk.items,
             verdicts=verdicts,
             checked=list(self._checked(chunk)),
-            n_routed=n_routed,
-            n_unrouted=n_unrouted,
             n_reused=sum(
                 all(outcome is None or outcome.is_reused for outcome in row) for row in chunk.rows
             ),
@@ -286,20 +274,6 @@ class Pipeline:
                 continue
             back = dict(zip(check.places, other.value.values, strict=True))  # type: ignore[union-attr]
             yield first.value.values, [back[place] for place in range(len(back))]
-
-    def _routed(self, chunk: Chunk) -> tuple[list[Item], int, int]:
-        if self._router is None:
-            return chunk.items, 0, 0
-        items: list[Item] = []
-        n_routed = n_unrouted = 0
-        for item, row in zip(chunk.items, chunk.rows, strict=True):
-            outcome = row[-1]
-            chosen = None if outcome is None else outcome.value
-            n_routed += chosen is not None
-            n_unrouted += chosen is None and item.behavior is None
-            routed = chosen is not None
-            items.append(msgspec.structs.replace(item, behavior=chosen) if routed else item)
-        return items, n_routed, n_unrouted
 
 
 def _is_told_to_stop() -> bool:

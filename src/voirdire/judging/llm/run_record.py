@@ -16,15 +16,15 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from voirdire.judging.batch import CallDetails
     from voirdire.judging.calls.caller import CallerState
     from voirdire.judging.llm.answer_arrays import AnswerArrays
     from voirdire.judging.llm.pipeline import JudgedChunk
+    from voirdire.records.verdicts import CallDetails
     from voirdire.rubrics import Question, Rubric
 
 __all__ = ["RunRecord"]
 
-_EXAMPLE_WIDTH = 300
+_EXAMPLE_WIDTH = 500
 
 
 class RunRecord:
@@ -34,7 +34,7 @@ class RunRecord:
         self._questions = rubric.questions
         self._propositions = rubric.propositions
         self._state: CallerState | None = None
-        self.n_items = self.n_reused = self.n_routed = self.n_unrouted = 0
+        self.n_items = self.n_reused = 0
         self._n_kept: int | None = None
         self._forms: Counter[str] = Counter()
         self._failures: Counter[str] = Counter()
@@ -60,8 +60,6 @@ class RunRecord:
         details = arrays.details
         self.n_items += len(chunk.items)
         self.n_reused += chunk.n_reused
-        self.n_routed += chunk.n_routed
-        self.n_unrouted += chunk.n_unrouted
         self._forms.update(form for form in details.forms if form is not None)
         for verdict in chunk.verdicts:
             reasons = {_in_short(failure.reason) for _, failure in verdict.failures}
@@ -107,8 +105,6 @@ class RunRecord:
             missing_mass=self._mass.named(self._propositions),
             order_shift=self._shift.named([row.id for row in self._questions]),
             n_order_checked=self._shift.n_rows,
-            n_routed=self.n_routed,
-            n_unrouted=self.n_unrouted,
             n_kept=self._n_kept,
             answers=tuple(row.summary() for row in self._answers.values()),
         )

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from concurrent.futures import Future
 
-    from voirdire.judging.file_run import JudgingProgress
+    from voirdire.judging.call_summary import JudgingProgress
     from voirdire.judging.llm.judge import LlmJudge
     from voirdire.judging.llm.judges_file import JudgeSpec
     from voirdire.judging.summary import JudgingSummary

@@ -5,17 +5,21 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from voirdire.judging.asking import Ask
 from voirdire.judging.llm.call_plan import with_examples
-from voirdire.judging.prompts import show_prompt as show_ask
+from voirdire.judging.prompts import WORDING, PromptBuilder
+from voirdire.records import Item, Message
 from voirdire.rubrics import load_rubric
 
 if TYPE_CHECKING:
     from voirdire._types import Language, Mode, ModelSource, ReplyForm
-    from voirdire.records import Item
     from voirdire.rubrics import Rubric
 
 __all__ = ["show_prompt"]
+
+_NONCE = "0" * 16
 
 
 def show_prompt(
@@ -50,7 +54,8 @@ def show_prompt(
     Returns
     -------
     str
-        The messages, each under its role, and the schema of the reply.
+        The messages, each under its role, then the JSON Schema of the reply where one is sent. The
+        random code of the fence is shown as zeros.
 
     Examples
     --------
@@ -60,7 +65,23 @@ def show_prompt(
     """
     asked = load_rubric(rubric) if isinstance(rubric, str | Path) else rubric
     questions = asked.questions if mode == "joint" else asked.questions[:1]
-    shown = 0 if n_examples is None and mode == "joint" else n_examples
-    questions = tuple(with_examples(row, shown) for row in questions)
+    n_shown = 0 if n_examples is None and mode == "joint" else n_examples
+    questions = tuple(with_examples(row, n_shown) for row in questions)
     ask = Ask(questions=questions, probability=probability, mode=mode, language=language)
-    return show_ask(ask, item, form=form)
+    shown = _placeholder(language) if item is None else item
+    request = PromptBuilder(ask).request(shown, nonce=_NONCE, form=form)
+    parts = [f"=== {message.role} ===\n{message.content}\n" for message in request.messages]
+    if request.schema:
+        schema = msgspec.json.format(request.schema, indent=2).decode()
+        parts.append(f"=== JSON Schema of the reply ===\n{schema}\n")
+    return "\n".join(parts)
+
+
+def _placeholder(language: Language) -> Item:
+    words = WORDING[language]
+    return Item(
+        id="sample",
+        prompt=(Message(role="user", content=words.sample_prompt),),
+        response=words.sample_response,
+        other=words.sample_other,
+    )

@@ -6,17 +6,16 @@ import sys
 from contextlib import closing
 from typing import TYPE_CHECKING
 
-from voirdire.judging.file_run import JudgingProgress
+from voirdire.io.verdict_files import encode_part
+from voirdire.judging.answering import table_columns
+from voirdire.judging.call_summary import JudgingProgress
 from voirdire.judging.llm.batches import judged_batches
 from voirdire.judging.llm.collecting import collected_seldom
 from voirdire.judging.llm.model_run import call_progress
 from voirdire.judging.llm.run_record import RunRecord
-from voirdire.judging.plan import is_cascade
 from voirdire.judging.set_aside import SetAside
 from voirdire.judging.summary import JudgingSummary, summarize
-from voirdire.judging.table import VerdictLayout, verdict_columns
 from voirdire.judging.tally import add_tallies, tally_of
-from voirdire.judging.verdict_files import encode_part
 
 if TYPE_CHECKING:
     import threading
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     from voirdire.judging.item_source import ItemSource
     from voirdire.judging.plan import JudgingPlan
     from voirdire.judging.tally import Tally
+    from voirdire.records.verdict_tables import VerdictLayout
     from voirdire.store import ReplyStore
 
 __all__ = ["stream_verdicts"]
@@ -42,7 +42,7 @@ def stream_verdicts(
     progress: Callable[[JudgingProgress], None] | None,
 ) -> JudgingSummary:
     """Write verdicts as JSONL, stretch by stretch; the store is what a later run goes on from."""
-    verdict_columns(plan, layout, of_model=True, of_cascade=is_cascade(plan.judge))
+    table_columns(plan, layout)
     set_aside = SetAside(None)
     record = RunRecord(plan.rubric)
 
@@ -69,7 +69,7 @@ def stream_verdicts(
     )
     with collected_seldom(), closing(batches):  # type: ignore[type-var]  # a generator
         for batch in batches:
-            sys.stdout.buffer.write(encode_part(batch.to_frame(layout), "jsonl"))
+            sys.stdout.buffer.write(encode_part(batch.frame(layout), "jsonl"))
             sys.stdout.buffer.flush()
             found = tally_of(batch)
             total = found if total is None else add_tallies([total, found])

@@ -12,30 +12,27 @@ from voirdire import _lazy
 
 if TYPE_CHECKING:
     from voirdire.judging.prompts.builder import PromptBuilder
-    from voirdire.judging.prompts.fence import FENCE_PATTERN, new_nonce
-    from voirdire.judging.prompts.router import RouterPrompt
-    from voirdire.judging.prompts.schema import reply_schema
-    from voirdire.judging.prompts.showing import show_prompt
-    from voirdire.judging.prompts.wording import PROMPT_VERSION
+    from voirdire.judging.prompts.fence import fenced, new_nonce, visible
+    from voirdire.judging.prompts.wording import PROMPT_VERSION, WORDING, said
 
 __all__ = [
-    "FENCE_PATTERN",
     "PROMPT_VERSION",
+    "WORDING",
     "PromptBuilder",
-    "RouterPrompt",
+    "fenced",
     "new_nonce",
-    "reply_schema",
-    "show_prompt",
+    "said",
+    "visible",
 ]
 
 _HOMES = {
-    "FENCE_PATTERN": "fence",
     "PROMPT_VERSION": "wording",
     "PromptBuilder": "builder",
-    "RouterPrompt": "router",
+    "WORDING": "wording",
+    "fenced": "fence",
     "new_nonce": "fence",
-    "reply_schema": "schema",
-    "show_prompt": "showing",
+    "said": "wording",
+    "visible": "fence",
 }
 
 

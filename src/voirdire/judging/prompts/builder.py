@@ -1,28 +1,36 @@
-"""From questions and an item to a request."""
+"""From questions and an item to a request: what a model is told, shown and held to."""
 
 from __future__ import annotations
 
-import hashlib
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from voirdire._validation import shorten
 from voirdire.errors import InputError
-from voirdire.judging.prompts.fence import fenced, responses_of
-from voirdire.judging.prompts.harmless import json_text
-from voirdire.judging.prompts.questions import written_questions, written_reply
-from voirdire.judging.prompts.schema import reply_schema, reply_tokens
-from voirdire.judging.prompts.wording import Wording, wording_of
+from voirdire.judging.prompts.answer_form import answer_form, ends_of, is_whole, name_tokens
+from voirdire.judging.prompts.fence import fenced, json_text, quoted, visible
+from voirdire.judging.prompts.wording import WORDING, said
 from voirdire.models import ChatRequest
 from voirdire.records import Message
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
     from voirdire._types import ReplyForm
     from voirdire.judging.asking import Ask
+    from voirdire.judging.prompts.wording import Wording
     from voirdire.records import Item
+    from voirdire.rubrics import Question
 
-__all__ = ["PromptBuilder", "prompt_digest"]
+__all__ = ["PromptBuilder"]
+
+_MANY = 8
+"""From so many questions of one kind on, what stands for their values is said once: in a joint
+prompt of twenty it would be a twentieth of all tokens."""
+
+_TOKENS_PER_KEY = 8  # quotes, colon, comma, and white space of a reply that is set out in lines
+_TOKENS_PER_REPLY = 16
 
 
 class PromptBuilder:
@@ -42,36 +50,34 @@ class PromptBuilder:
     ----------
     ask : Ask
         As given.
-    schema : bytes
-        JSON Schema of the reply, as JSON.
-    max_tokens : int
-        Tokens that a reply needs at most; reasoning comes on top of it.
-    prefill : str
-        What every reply begins with, apart from white space.
-    fingerprint : str
-        ``sha256:`` and 64 hexadecimal digits over everything that does not come from the item.
 
     Raises
     ------
     InputError
-        If nothing is asked, if an id is asked twice, if the mode is single and there are several
-        questions, or if pairwise questions stand beside others.
+        If nothing is asked, if an id is asked twice, or if pairwise questions stand beside others.
     """
 
     def __init__(self, ask: Ask) -> None:
-        _check(ask)
-        words = wording_of(ask.language)
+        _check(ask.questions)
+        words = WORDING[ask.language]
+        forms = {row.id: answer_form(row, ask=ask) for row in ask.questions}
         self.ask = ask
-        self.schema = msgspec.json.encode(reply_schema(ask))
-        self.max_tokens = reply_tokens(ask)
-        self.prefill = f"{{{json_text(ask.questions[0].id)}:"
         self._is_pair = ask.questions[0].kind == "pairwise"
-        self._system = Message(role="system", content=_system_text(ask, words))
-        self._opening = f"{words.item.opening}\n"
-        self._closing = f"\n{_closing_text(ask, words)}"
-        self.fingerprint = prompt_digest(
-            self._system.content, self._opening, self._closing, self.schema.decode()
+        self._schema = msgspec.json.encode(
+            {
+                "type": "object",
+                "properties": {name: form.schema for name, form in forms.items()},
+                "required": list(forms),
+                "additionalProperties": False,
+            }
         )
+        self._max_tokens = _TOKENS_PER_REPLY + sum(
+            _TOKENS_PER_KEY + name_tokens(name) + form.n_tokens for name, form in forms.items()
+        )
+        self._prefill = f"{{{json_text(ask.questions[0].id)}:"
+        self._system = Message(role="system", content=_system_text(ask, words))
+        self._opening = f"{words.opening}\n"
+        self._closing = f"\n{_closing_text(ask, words)}"
 
     def request(
         self,
@@ -82,9 +88,8 @@ class PromptBuilder:
         top_logprobs: int | None = None,
         temperature: float | None = None,
         seed: int | None = None,
-        max_tokens: int | Literal["from_ask"] | None = "from_ask",
     ) -> ChatRequest:
-        """Ask about one item.
+        """Ask about one item, in two messages: the system's and the user's.
 
         Parameters
         ----------
@@ -101,55 +106,50 @@ class PromptBuilder:
             At least 0; None takes the model's own setting.
         seed : int, optional
             For servers that can repeat themselves.
-        max_tokens : int or "from_ask", optional
-            Tokens of the reply at most; None sets no limit, for models whose reasoning counts.
-
-        Returns
-        -------
-        ChatRequest
-            Two messages: the system's and the user's.
 
         Raises
         ------
         InputError
-            If the question is pairwise and the item has no second response, or if `nonce` is not
-            16 to 64 hexadecimal digits.
+            If the question is pairwise and the item has no second response.
         """
-        responses = responses_of(item, is_pair=self._is_pair, swapped=self.ask.swapped)
-        shown = fenced(item.prompt, responses, nonce=nonce)
+        shown = fenced(item.prompt, self._responses(item), nonce=nonce)
         content = f"{self._opening}{shown}{self._closing}"
         return ChatRequest(
             messages=(self._system, Message(role="user", content=content)),
             form=form,
-            schema=b"" if form == "text" else self.schema,
+            schema=b"" if form == "text" else self._schema,
             top_logprobs=top_logprobs,
-            max_tokens=self.max_tokens if max_tokens == "from_ask" else max_tokens,
+            max_tokens=self._max_tokens,
             temperature=temperature,
             seed=seed,
-            prefill=self.prefill,
+            prefill=self._prefill,
         )
 
+    def _responses(self, item: Item) -> dict[str, str]:
+        if not self._is_pair:
+            return {"response": item.response}
+        if item.other is None:
+            msg = (
+                "`item` must have a second response for a pairwise question, got item "
+                f"{shorten(item.id, width=40)!r} with one. Give it `other`."
+            )
+            raise InputError(msg)
+        if self.ask.swapped:
+            return {"response_a": item.other, "response_b": item.response}
+        return {"response_a": item.response, "response_b": item.other}
 
-def prompt_digest(*texts: str) -> str:
-    """Hash the texts of a prompt, each with its place."""
-    return f"sha256:{hashlib.sha256(msgspec.json.encode(texts)).hexdigest()}"
 
-
-def _check(ask: Ask) -> None:
-    ids = [row.id for row in ask.questions]
-    if not ids or (ask.mode == "single" and len(ids) > 1):
-        wanted = "one question in single mode" if ids else "at least one question"
-        msg = f"`ask` must have {wanted}, got {len(ids)}. Make one `Ask` per call."
+def _check(questions: Sequence[Question]) -> None:
+    ids = [row.id for row in questions]
+    again = next((name for name in ids if ids.count(name) > 1), None)
+    if again is not None:
+        msg = f"`rubric` must name each question once, got {shorten(again)!r} again. Take one out."
         raise InputError(msg)
-    if len(set(ids)) < len(ids):
-        again = next(name for name in ids if ids.count(name) > 1)
-        msg = f"`ask` must name each question once, got {shorten(again)!r} again. Take one out."
-        raise InputError(msg)
-    n_pairwise = sum(row.kind == "pairwise" for row in ask.questions)
-    if n_pairwise not in (0, len(ids)):
+    n_pairwise = sum(row.kind == "pairwise" for row in questions)
+    if not questions or n_pairwise not in (0, len(questions)):
         msg = (
-            "`ask` must hold pairwise questions alone, as they show two responses, got "
-            f"{n_pairwise} of {len(ids)}. Ask the others in a call of their own."
+            "`rubric` must have questions, and pairwise ones alone, as they show two responses, "
+            f"got {len(questions)} with {n_pairwise} pairwise. Ask the others apart."
         )
         raise InputError(msg)
 
@@ -157,35 +157,111 @@ def _check(ask: Ask) -> None:
 def _system_text(ask: Ask, words: Wording) -> str:
     """Put together what comes before the item and is the same for all items."""
     is_joint, is_pair = ask.mode == "joint", ask.questions[0].kind == "pairwise"
-    own = words.item
     if is_pair:
         role = words.role_pair_joint if is_joint else words.role_pair_single
     else:
         role = words.role_joint if is_joint else words.role_single
     item = [
-        f"{own.heading}\n",
-        own.place_joint if is_joint else own.place_single,
-        own.conversation,
-        own.responses if is_pair else own.response,
+        f"{words.item_heading}\n",
+        words.place_joint if is_joint else words.place_single,
+        words.conversation,
+        words.responses if is_pair else words.response,
         "",
-        own.is_data,
-        own.escapes,
+        words.is_data,
+        words.escapes,
     ]
     rules = [f"{words.rules_heading}\n", *words.rules, *(words.rules_pair if is_pair else ())]
     if is_joint:
         rules.append(words.rule_joint)
     sections = [role, "\n".join(item), "\n".join(rules)]
     if is_joint:
-        sections += [written_questions(ask, words), written_reply(ask, words)]
+        sections += [_questions_text(ask, words), _reply_text(ask, words)]
     return "\n\n".join(sections)
 
 
 def _closing_text(ask: Ask, words: Wording) -> str:
+    """Put together what comes after the item."""
     if ask.mode == "joint":
-        return words.item.closing
-    sections = [
-        words.item.closing_single,
-        written_questions(ask, words),
-        written_reply(ask, words),
-    ]
-    return "\n\n".join(sections)
+        return words.closing
+    return "\n\n".join([words.closing_single, _questions_text(ask, words), _reply_text(ask, words)])
+
+
+def _questions_text(ask: Ask, words: Wording) -> str:
+    is_single = ask.mode == "single"
+    parts = [words.question_heading if is_single else words.questions_heading]
+    if introduction := _introduction(ask, words):
+        parts.append(introduction)
+    for number, question in enumerate(ask.questions, start=1):
+        lines = "\n".join(_question_lines(question, ask, words))
+        parts.append(lines if is_single else f"{number}. {lines}")
+    return "\n\n".join(parts)
+
+
+def _introduction(ask: Ask, words: Wording) -> str:
+    kinds = {row.kind for row in ask.questions}
+    sentences = [words.introduction] if ask.mode == "joint" else []
+    if "boolean" in kinds:
+        sentences.append(words.if_boolean)
+    if any(row.yes_examples or row.no_examples for row in ask.questions):
+        sentences.append(words.if_examples)
+    if "pairwise" in kinds:
+        sentences.append(words.if_pair)
+    return words.space.join(sentences)
+
+
+def _question_lines(question: Question, ask: Ask, words: Wording) -> Iterator[str]:
+    language = ask.language
+    yield f"{json_text(question.id)}{words.colon}{_kind(question, words)}"
+    yield visible(said(question.text, language) or "")
+    for mark, examples in ((words.yes, question.yes_examples), (words.no, question.no_examples)):
+        for example in said(examples, language) or ():
+            yield f"{mark}{quoted(example)}"
+    for label, definition in question.labels.items():
+        if meaning := said(definition, language):
+            yield f"- {json_text(label)}{words.colon}{visible(meaning)}"
+    for level, meanings in sorted(question.levels.items()):
+        yield f"- {_number(level)}{words.colon}{visible(said(meanings, language) or '')}"
+
+
+def _kind(question: Question, words: Wording) -> str:
+    if question.kind == "scale":
+        return _on_scale(question, words.kinds)
+    labels = words.comma.join(map(json_text, question.labels))
+    return words.kinds[question.kind].replace("{labels}", labels)
+
+
+def _reply_text(ask: Ask, words: Wording) -> str:
+    """Outline the reply."""
+    form = words.reply_form if len(ask.questions) > 1 else words.reply_form_single
+    places = [_place(row, ask, words) for row in ask.questions]
+    keys = [json_text(row.id) for row in ask.questions]
+    if len(keys) >= _MANY and len(set(places)) == 1:
+        form, outline = words.reply_form_alike.replace("{place}", places[0]), ", ".join(keys)
+    else:
+        outline = ", ".join(f"{key}: {place}" for key, place in zip(keys, places, strict=True))
+        outline = f"{{{outline}}}"
+    lines = [f"{words.reply_heading}\n\n{form}", outline]
+    if any(row.kind == "boolean" for row in ask.questions):
+        is_stated = ask.probability == "stated"
+        lines.append(words.reply_if_stated if is_stated else words.reply_if_boolean)
+    return "\n".join(lines)
+
+
+def _place(question: Question, ask: Ask, words: Wording) -> str:
+    """Say what stands for the value of a question."""
+    if question.kind == "scale":
+        return _on_scale(question, words.places)
+    is_stated = question.kind == "boolean" and ask.probability == "stated"
+    return words.places["stated" if is_stated else question.kind]
+
+
+def _on_scale(question: Question, texts: Mapping[str, str]) -> str:
+    low, high = map(_number, ends_of(question))
+    form = texts["whole" if is_whole(question) else "number"]
+    return form.replace("{minimum}", low).replace("{maximum}", high)
+
+
+def _number(value: float) -> str:
+    """Write a number in full where it is whole and short, else as Python does."""
+    is_short = float(value).is_integer() and abs(value) < 1e15
+    return str(int(value)) if is_short else repr(float(value))

@@ -1,56 +1,81 @@
-"""An item between two lines that it cannot forge."""
+"""How untrusted text is shown: as JSON that cannot act or hide, between lines it cannot forge."""
 
 from __future__ import annotations
 
+import json
 import re
 import secrets
 from typing import TYPE_CHECKING
 
-from voirdire._validation import shorten
-from voirdire.errors import InputError
-from voirdire.judging.prompts.harmless import quoted
-
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from voirdire.records import Item, Message
+    from voirdire.records import Message
 
-__all__ = ["FENCE_PATTERN", "fenced", "new_nonce", "responses_of"]
+__all__ = ["fenced", "json_text", "new_nonce", "quoted", "visible"]
 
-FENCE_PATTERN = r"^-----(?:BEGIN|END) ITEM ([0-9a-f]{16,64})-----$"
-"""A fence line, as a regular expression for whole lines; its group is the nonce."""
+# What nobody sees, or what moves or joins the characters beside it, first and last of each range.
+_INVISIBLE = (
+    (0x00, 0x1F),  # controls
+    (0x7F, 0x9F),
+    (0xAD, 0xAD),  # soft hyphen
+    (0x34F, 0x34F),  # grapheme joiner
+    (0x600, 0x605),  # marks that span what follows
+    (0x61C, 0x61C),  # direction
+    (0x6DD, 0x6DD),
+    (0x70F, 0x70F),
+    (0x890, 0x891),
+    (0x8E2, 0x8E2),
+    (0x115F, 0x1160),  # fillers
+    (0x17B4, 0x17B5),
+    (0x180B, 0x180F),  # variants and a vowel separator
+    (0x200B, 0x200F),  # zero width, direction
+    (0x2028, 0x202E),  # ends of lines, overrides of direction
+    (0x2060, 0x206F),  # joiners, invisible operators, isolates
+    (0x2800, 0x2800),  # a blank
+    (0x3164, 0x3164),
+    (0xD800, 0xDFFF),  # halves of a pair that lack the other half
+    (0xE000, 0xF8FF),  # private use
+    (0xFDD0, 0xFDEF),  # no characters
+    (0xFE00, 0xFE0D),  # variants; the two of emoji are ordinary one at a time, see `_REPEATED`
+    (0xFEFF, 0xFEFF),  # byte order mark
+    (0xFFA0, 0xFFA0),
+    (0xFFF0, 0xFFFB),
+    (0xFFFE, 0xFFFF),
+    (0xE0000, 0x10FFFF),  # tags, further variants, private use
+)
+# Marks of rare scripts, apart: every range above U+FFFF costs a search a quarter of its speed.
+_RARE = (
+    (0x110BD, 0x110BD),
+    (0x110CD, 0x110CD),
+    (0x13430, 0x1345F),
+    (0x1BCA0, 0x1BCA3),
+    (0x1D173, 0x1D17A),
+)
 
-_NONCE = re.compile("[0-9a-f]{16,64}")
+
+def _ranges(pairs: tuple[tuple[int, int], ...]) -> str:
+    return "".join(f"\\U{first:08x}-\\U{last:08x}" for first, last in pairs)
+
+
+# Angle brackets, and what compatibility normalization turns into angle or square brackets: some
+# tokenizers normalize before they look for their special tokens.
+_BRACKETS = "<>\u226e\u226f\ufe64\ufe65\uff1c\uff1e\ufe47\ufe48\uff3b\uff3d"
+
+# A class first, then its repetition: so the search runs through ordinary text at full speed.
+_HOSTILE = re.compile("[{0}][{0}]*".format(_ranges(_INVISIBLE) + _BRACKETS))
+_SELDOM = re.compile(f"[{_ranges(_RARE)}]")
+_UNSEEN = re.compile(f"(?![\n\t])[{_ranges(_INVISIBLE + _RARE)}]")
+_REPEATED = re.compile("[\ufe0e\ufe0f][\ufe0e\ufe0f]+")
+# A square bracket that may begin a special token: [INST], [/INST], [gMASK], [|user|], [e~[.
+_SQUARE = re.compile(r"\[(?=[|~/]|[a-z]?[A-Z\uff21-\uff3a]{2}|e~)")
+
+_encode = json.JSONEncoder(ensure_ascii=False).encode
 
 
 def new_nonce() -> str:
-    """Draw the random code of a fence.
-
-    Returns
-    -------
-    str
-        16 hexadecimal digits, 64 bits that nobody can guess.
-
-    Examples
-    --------
-    >>> len(new_nonce()), new_nonce() == new_nonce()
-    (16, False)
-    """
+    """Draw the random code of a fence: 16 hexadecimal digits, 64 bits that nobody can guess."""
     return secrets.token_hex(8)
-
-
-def responses_of(item: Item, *, is_pair: bool, swapped: bool = False) -> dict[str, str]:
-    """Give what is shown of the responses of an item, by key of the JSON."""
-    if not is_pair:
-        return {"response": item.response}
-    if item.other is None:
-        msg = (
-            "`item` must have a second response for a pairwise question, got item "
-            f"{shorten(item.id, width=40)!r} with one. Give it `other`."
-        )
-        raise InputError(msg)
-    shown = (item.other, item.response) if swapped else (item.response, item.other)
-    return {"response_a": shown[0], "response_b": shown[1]}
 
 
 def fenced(conversation: tuple[Message, ...], responses: Mapping[str, str], *, nonce: str) -> str:
@@ -59,12 +84,6 @@ def fenced(conversation: tuple[Message, ...], responses: Mapping[str, str], *, n
     Content stands in JSON strings, and those hold no line ends: every line of the result begins
     with characters that are ours.
     """
-    if _NONCE.fullmatch(nonce) is None:
-        msg = (
-            "`nonce` must be 16 to 64 hexadecimal digits in lower case, got "
-            f"{shorten(nonce)!r}. Draw one with `new_nonce`."
-        )
-        raise InputError(msg)
     messages = ",\n".join(
         [
             f'{{"role": {quoted(message.role)}, "content": {quoted(message.content)}}}'
@@ -75,3 +94,46 @@ def fenced(conversation: tuple[Message, ...], responses: Mapping[str, str], *, n
     parts += [f'"{key}": {quoted(text)}' for key, text in responses.items()]
     document = ",\n".join(parts)
     return f"-----BEGIN ITEM {nonce}-----\n{{{document}}}\n-----END ITEM {nonce}-----"
+
+
+def quoted(text: str) -> str:
+    r"""Write untrusted text as a JSON string on one line.
+
+    It decodes to `text`, and holds no angle bracket, no control or invisible character and no
+    beginning of a special token: these are written ``\uXXXX``. Everything else stays readable.
+    """
+    written = _encode(text)
+    if written.isascii():
+        if "<" in written:
+            written = written.replace("<", "\\u003c")
+        if ">" in written:
+            written = written.replace(">", "\\u003e")
+        if "\x7f" in written:
+            written = written.replace("\x7f", "\\u007f")
+    else:
+        written = _HOSTILE.sub(_escaped, written)
+        if not written.isprintable():
+            written = _SELDOM.sub(_escaped, written)
+        if "\ufe0e" in written or "\ufe0f" in written:
+            written = _REPEATED.sub(_escaped, written)
+    if "[" in written:
+        written = _SQUARE.sub(_escaped, written)
+    if "]~" in written:  # it continues one, such as ]~b]
+        written = written.replace("]~", "\\u005d~")
+    return written
+
+
+def json_text(text: str) -> str:
+    """Write words of the rubric's author as a JSON string: only what nobody sees is escaped."""
+    return _UNSEEN.sub(_escaped, _encode(text))
+
+
+def visible(text: str) -> str:
+    """Write words of the rubric's author as they are: only what nobody sees is escaped."""
+    return _UNSEEN.sub(_escaped, "\n".join(text.splitlines()))
+
+
+def _escaped(match: re.Match[str]) -> str:
+    """Write a run of characters as their UTF-16 units, which is how JSON counts."""
+    units = match.group().encode("utf-16-be", "surrogatepass").hex("u", 2)
+    return "\\u" + units.replace("u", "\\u")

@@ -7,17 +7,11 @@ from typing import TYPE_CHECKING
 from voirdire import _lazy
 
 if TYPE_CHECKING:
-    from voirdire.judging.reading.json_members import value_spans
-    from voirdire.judging.reading.reply_reader import READING_VERSION, ReplyReader, RouterReader
+    from voirdire.judging.reading.reply_reader import READING_VERSION, ReplyReader, as_failure
 
-__all__ = ["READING_VERSION", "ReplyReader", "RouterReader", "value_spans"]
+__all__ = ["READING_VERSION", "ReplyReader", "as_failure"]
 
-_HOMES = {
-    "READING_VERSION": "reply_reader",
-    "ReplyReader": "reply_reader",
-    "RouterReader": "reply_reader",
-    "value_spans": "json_members",
-}
+_HOMES = dict.fromkeys(__all__, "reply_reader")
 
 
 __getattr__, __dir__ = _lazy.lazy_names(__name__, _HOMES)

@@ -4,46 +4,64 @@ from __future__ import annotations
 
 import re
 from math import nan
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import msgspec
+from msgspec.structs import astuple
+
+from voirdire._validation import shorten
 from voirdire.errors import UnsupportedError, VerdictParseError
-from voirdire.judging.asking import Answers, Ask
-from voirdire.judging.reading.answer_sheet import AnswerSheet
-from voirdire.judging.reading.json_members import members_of
-from voirdire.judging.reading.spelling import spell
-from voirdire.judging.reading.unreadable import as_failure, unreadable
-from voirdire.judging.reading.value_tokens import ValueTokens
-from voirdire.rubrics import Question
+from voirdire.judging.asking import Answers
+from voirdire.judging.prompts.answer_form import answer_form
+from voirdire.judging.reading.json_object import (
+    end_of_thoughts,
+    members_of,
+    object_in_prose,
+    object_of_fence,
+)
+from voirdire.judging.reading.log_probabilities import spell, weigh_value
+from voirdire.records import Failure
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
-    from voirdire.judging.asking import Answer
-    from voirdire.judging.reading.answer_sheet import Filled
-    from voirdire.judging.reading.value_tokens import Trouble
+    from voirdire.judging.asking import Answer, Ask
+    from voirdire.judging.prompts.answer_form import AnswerForm
+    from voirdire.judging.reading.json_object import Member
+    from voirdire.judging.reading.log_probabilities import Trouble
     from voirdire.records import Reply
-    from voirdire.rubrics.rubric import Text
 
-__all__ = ["READING_VERSION", "ReplyReader", "RouterReader"]
+__all__ = ["READING_VERSION", "ReplyReader", "as_failure"]
 
 READING_VERSION = "1"
 """Changes whenever some reply is read as another answer than before."""
 
+_LONGEST = 1_000_000  # characters; far more than twenty texts
+_SHOWN = 80  # characters of either end of a reply that an error shows
+_FAILURE_WIDTH = 420
+_NOT_DECODED = (msgspec.MsgspecError, UnicodeEncodeError, RecursionError)
 _RULES: dict[Trouble, str] = {
     "alone": "come with likely tokens beside the one that was taken at the value of {key!r}",
     "absent": "have true or false among the likely tokens at the value of {key!r}",
     "no probabilities": "come with log-probabilities at the value of {key!r}, not other numbers",
 }
-_ROUTER_KEY = "behavior"
+_DECLINES = re.compile(
+    r"(?:i['’]?m|i am)(?: really| very| so| truly)? sorry|sorry, (?:but )?i|i apologi[sz]e"
+    r"|(?:i|we) (?:can['’]?t|cannot|can not|won['’]?t|will not|must decline|refuse)"
+    r"|i(?: am|['’]?m) (?:not able|unable|not comfortable)"
+    r"|as an ai|unfortunately, i"
+    r"|(?:很|非常)?抱歉|对不起|我(?:不能|无法|不会)|作为(?:一个|一名)?(?:ai|人工智能)",
+    re.IGNORECASE,
+)
 
 
 class ReplyReader:
     r"""Reads the replies to one ask.
 
     A reply must be one JSON object with exactly the keys asked, each once, in any order, and every
-    value of its kind; nothing is repaired or guessed. Where the form of the reply was ``"text"``,
-    the object may be fenced as code and may stand in prose without braces, behind a block
-    ``<think>…</think>``.
+    value of its kind; nothing is repaired or guessed. A block ``<think>…</think>`` may stand before
+    it, and a code fence around it. Where the form of the reply was ``"text"``, it may also stand in
+    prose without braces.
 
     Parameters
     ----------
@@ -52,6 +70,9 @@ class ReplyReader:
 
     Notes
     -----
+    Most replies are decoded in one go, as a struct with one field per question; the few that cannot
+    be are read again slowly, to say what is wrong with them or to find the object in them.
+
     Where an ask wants ``"logprob"``, the probability of a boolean question is
     :math:`P(\text{true}) / (P(\text{true}) + P(\text{false}))` at the token with which its value
     begins, each summed over the tokens that write it (``true``, `` true``, ``True``, ``tr``,
@@ -72,16 +93,21 @@ class ReplyReader:
     """
 
     def __init__(self, ask: Ask) -> None:
-        self._ids = tuple(question.id for question in ask.questions)
-        self._sheet = AnswerSheet(ask)
-        is_weighed = ask.probability == "logprob"
-        self._weighed = tuple(
-            place
-            for place, question in enumerate(ask.questions)
-            if is_weighed and question.kind == "boolean"
+        self._forms = {row.id: answer_form(row, ask=ask) for row in ask.questions}
+        forms = tuple(self._forms.values())
+        self._decode = msgspec.json.Decoder(_struct(self._forms)).decode
+        self._finish = tuple(
+            (place, form.finish) for place, form in enumerate(forms) if form.finish
         )
-        self._layout = _layout(ask) if self._weighed else None
-        self._tokens = ValueTokens()
+        self._n_strings = len(forms) + sum(form.n_strings or 0 for form in forms)
+        self._lists = tuple(place for place, form in enumerate(forms) if form.n_strings is None)
+        is_weighed = ask.probability == "logprob"
+        self._weighed = {
+            row.id: place
+            for place, row in enumerate(ask.questions)
+            if is_weighed and row.kind == "boolean"
+        }
+        self._layout = _layout(self._forms, self._weighed) if self._weighed else None
 
     def read(self, reply: Reply) -> Answers:
         """Read a reply.
@@ -104,87 +130,167 @@ class ReplyReader:
         UnsupportedError
             If probabilities are to be read from tokens and the server gave none.
         """
-        filled = self._sheet.read(reply)
+        text = reply.text
+        if len(text) > _LONGEST:
+            rule = f"be at most {_LONGEST:,} characters long, not {len(text):,}"
+            raise _unreadable(reply, rule)
+        begin = 0 if text.startswith("{") else end_of_thoughts(text)
+        found = text[begin:] if begin else text
+        values: Sequence[Answer | VerdictParseError] | None = self._read_at_once(found)
+        starts: Mapping[str, int] | None = None
+        if values is None:
+            values, starts = self._read_slowly(reply, begin)
+            if all(isinstance(value, VerdictParseError) for value in values):
+                return _answers(values)
         if not self._weighed:
-            return _answers(filled.values)
-        if filled.starts is not None and _has_nothing(filled.values):
-            return _answers(filled.values)
+            return _answers(values)
         if not reply.steps:
             raise _no_tokens("no log-probabilities")
-        return self._weigh(reply, filled)
+        return self._weigh(reply, values, self._starts(found, begin) if starts is None else starts)
 
-    def _weigh(self, reply: Reply, filled: Filled) -> Answers:
+    def _read_at_once(self, text: str) -> tuple[Answer, ...] | None:
+        """Decode what is one object with each key once; None where that is not certain.
+
+        The decoder lets a key repeat. But every string has at least two quotes, so that where
+        there are just two for each string of the answers, no key is there twice.
+        """
+        try:
+            values: tuple[Any, ...] = astuple(self._decode(text))
+        except _NOT_DECODED:
+            return None
+        n_strings = self._n_strings
+        for place in self._lists:
+            n_strings += len(values[place])
+        if text.count('"') != 2 * n_strings:
+            return None
+        if not self._finish:
+            return values
+        finished = list(values)
+        for place, finish in self._finish:
+            finished[place] = finish(values[place])
+        return None if None in finished else tuple(finished)
+
+    def _read_slowly(
+        self, reply: Reply, begin: int
+    ) -> tuple[list[Answer | VerdictParseError], dict[str, int]]:
+        """Give the value of every question, an error where it has none, and where each begins."""
+        begin, members = _members(reply, begin)
+        spans: dict[str, tuple[int, int]] = {}
+        for key, start, end in members:
+            if key not in self._forms:
+                raise _unreadable(reply, f"answer only what was asked, not {shorten(key)!r}")
+            if key in spans:
+                raise _unreadable(reply, f"answer {key!r} once")
+            spans[key] = (begin + start, begin + end)
+        values = [
+            _value(reply, key, form=form, span=spans.get(key)) for key, form in self._forms.items()
+        ]
+        return values, {key: start for key, (start, _) in spans.items()}
+
+    def _starts(self, text: str, begin: int) -> Mapping[str, int]:
+        """Say where in the reply the values begin of an object that begins at `begin`."""
+        laid_out = self._layout.fullmatch(text) if self._layout else None
+        if laid_out is None:
+            return {key: begin + start for key, start, _ in members_of(text) or ()}
+        starts = [begin + start for start, _ in laid_out.regs[1:]]
+        return dict(zip(self._weighed, starts, strict=True))
+
+    def _weigh(
+        self,
+        reply: Reply,
+        said: Sequence[Answer | VerdictParseError],
+        starts: Mapping[str, int],
+    ) -> Answers:
+        """Put probabilities in the place of true and false."""
         steps = reply.steps or ()
         spelling = spell(reply.text, steps)
         if spelling is None:
-            raise unreadable(reply, "be spelled, once, by the tokens of its log-probabilities")
-        values = list(filled.values)
-        places = [at for at in self._weighed if not isinstance(values[at], VerdictParseError)]
-        weights = [
-            self._tokens.weigh(spelling, steps, start=spelling.place(start))
-            for start in self._starts(reply.text, filled, places)
-        ]
-        if weights and all(found.trouble == "alone" for found in weights):
+            raise _unreadable(reply, "be spelled, once, by the tokens of its log-probabilities")
+        values = list(said)
+        weights = {
+            key: weigh_value(spelling, steps, start=spelling.place(starts[key]))
+            for key, place in self._weighed.items()
+            if not isinstance(values[place], VerdictParseError)
+        }
+        if weights and all(found.trouble == "alone" for found in weights.values()):
             raise _no_tokens("only the token that was taken")
         missing = [nan] * len(values)
-        for place, found in zip(places, weights, strict=True):
+        for key, found in weights.items():
+            place = self._weighed[key]
             if found.trouble:
-                rule = _RULES[found.trouble].format(key=self._ids[place])
-                values[place] = unreadable(reply, rule)
+                values[place] = _unreadable(reply, _RULES[found.trouble].format(key=key))
                 continue
             whole = found.yes + found.no
             values[place] = found.yes / whole
             missing[place] = max(0.0, 1.0 - whole)
         return _answers(values, tuple(missing))
 
-    def _starts(self, text: str, filled: Filled, places: Sequence[int]) -> Sequence[int]:
-        """Say where the values begin whose tokens are weighed."""
-        starts = filled.starts
-        if starts is None:
-            laid_out = self._layout.fullmatch(text) if self._layout else None
-            if laid_out:
-                return [start for start, _ in laid_out.regs[1:]]
-            starts = {key: start for key, start, _ in members_of(text) or ()}
-        return [starts[self._ids[place]] for place in places]
+
+def as_failure(error: VerdictParseError) -> Failure:
+    """Say of a reply that it cannot be read, as verdicts do."""
+    return Failure(reason=f"{error.reason}: {shorten(str(error), width=_FAILURE_WIDTH)}")
 
 
-class RouterReader:
-    """Reads which behavior a model chose for a prompt: ``{"behavior": "comply"}``.
-
-    Parameters
-    ----------
-    behaviors : sequence of str
-        Ids that it may choose from.
-    """
-
-    def __init__(self, behaviors: Sequence[str]) -> None:
-        labels: dict[str, Text] = {behavior: {} for behavior in behaviors}
-        question = Question(id=_ROUTER_KEY, kind="choice", text={}, labels=labels)
-        self._sheet = AnswerSheet(Ask(questions=(question,), probability="stated"))
-
-    def read(self, reply: Reply) -> str:
-        """Read a reply.
-
-        Parameters
-        ----------
-        reply : Reply
-            What the model said.
-
-        Returns
-        -------
-        str
-            Id of a behavior.
-
-        Raises
-        ------
-        VerdictParseError
-            If it cannot be read; the error keeps the reply.
-        """
-        return str(_answers(self._sheet.read(reply).values).values[0])
+def _struct(forms: Mapping[str, AnswerForm]) -> type[msgspec.Struct]:
+    fields = {f"answer_{place}": name for place, name in enumerate(forms)}
+    types = [form.json_type for form in forms.values()]
+    return msgspec.defstruct(
+        "Sheet",
+        list(zip(fields, types, strict=True)),
+        rename=fields,
+        forbid_unknown_fields=True,
+        gc=False,
+    )
 
 
-def _has_nothing(values: Sequence[Answer | VerdictParseError]) -> bool:
-    return all(isinstance(value, VerdictParseError) for value in values)
+def _layout(forms: Mapping[str, AnswerForm], weighed: Mapping[str, int]) -> re.Pattern[str]:
+    """Write the usual reply, keys as asked and no escapes, with a group per weighed value."""
+    gap = r"[ \t\n\r]*+"
+    text = r'"[^"\\]*+"'
+    other = rf'(?:{text}|\[[^\]"]*+(?:{text}[^\]"]*+)*+\]|[^,:"\[\]{{}}]++)'
+    members = (
+        f'{gap}"{re.escape(name)}"{gap}:{gap}'
+        + ("(true|false)" if name in weighed else other)
+        + gap
+        for name in forms
+    )
+    return re.compile(rf"{gap}\{{{','.join(members)}\}}{gap}")
+
+
+def _members(reply: Reply, begin: int) -> tuple[int, list[Member]]:
+    """Find the object behind `begin` and its members; where it begins counts for their places."""
+    text = reply.text
+    members = members_of(text[begin:])
+    if members is not None:
+        return begin, members
+    # What was cut off after an object may have been a second thought.
+    if reply.finish_reason != "length":
+        prose = object_in_prose(text) if reply.form == "text" else None
+        for span in (object_of_fence(text, begin), prose):
+            members = None if span is None else members_of(text[slice(*span)].rstrip())
+            if span is not None and members is not None:
+                return span[0], members
+    if reply.form == "text":
+        raise _unreadable(reply, "hold one JSON object and no other braces")
+    raise _unreadable(reply, "be one JSON object and nothing else")
+
+
+def _value(
+    reply: Reply, key: str, *, form: AnswerForm, span: tuple[int, int] | None
+) -> Answer | VerdictParseError:
+    if span is None:
+        return _unreadable(reply, f"answer {key!r}")
+    written = reply.text[slice(*span)]
+    try:
+        value = msgspec.json.decode(written, type=form.json_type)
+    except _NOT_DECODED:
+        value = None
+    if value is not None and form.finish:
+        value = form.finish(value)
+    if value is None:
+        return _unreadable(reply, f"answer {key!r} with {form.rule}, not {shorten(written)}")
+    answer: Answer = value
+    return answer
 
 
 def _answers(
@@ -192,26 +298,38 @@ def _answers(
 ) -> Answers:
     """Give answers; where one cannot be read, raise with the others as what can be."""
     errors = [value for value in values if isinstance(value, VerdictParseError)]
-    kept = tuple(as_failure(row) if isinstance(row, VerdictParseError) else row for row in values)
     if not errors:
-        return Answers(kept, missing)
+        return Answers(tuple(values), missing)  # type: ignore[arg-type]  # none of them is an error
+    kept = tuple(as_failure(row) if isinstance(row, VerdictParseError) else row for row in values)
     if len(errors) < len(values):
         errors[0].partial = Answers(kept, missing)
     raise errors[0]
 
 
-def _layout(ask: Ask) -> re.Pattern[str]:
-    """Write the usual reply, keys as asked and no escapes, with a group per weighed value."""
-    gap = r"[ \t\n\r]*+"
-    text = r'"[^"\\]*+"'
-    other = rf'(?:{text}|\[[^\]"]*+(?:{text}[^\]"]*+)*+\]|[^,:"\[\]{{}}]++)'
-    members = (
-        f'{gap}"{re.escape(question.id)}"{gap}:{gap}'
-        + ("(true|false)" if question.kind == "boolean" else other)
-        + gap
-        for question in ask.questions
+def _unreadable(reply: Reply, rule: str) -> VerdictParseError:
+    """Make the error; `rule` says what a reply must do."""
+    hint = ""
+    if reply.finish_reason == "length":
+        hint = " It was cut off at its longest: allow more tokens with `max_tokens`."
+    return VerdictParseError(
+        f"`reply` (asked for as {reply.form}) must {rule}, got {_both_ends(reply.text)}.{hint}",
+        reply=reply,
+        is_refusal=_declines(reply.text),
     )
-    return re.compile(rf"{gap}\{{{','.join(members)}\}}{gap}")
+
+
+def _both_ends(text: str) -> str:
+    """Show a reply; of a long one how it begins and how it ends."""
+    if len(text) <= 2 * _SHOWN:
+        return repr(shorten(text, width=2 * _SHOWN))
+    end = shorten(text[-_SHOWN:], width=10 * _SHOWN)[1 - _SHOWN :]
+    return f"{shorten(text, width=_SHOWN)!r}, which ends with {'…' + end!r}"
+
+
+def _declines(text: str) -> bool:
+    """Tell whether a reply without any JSON begins as refusals do."""
+    said = text[end_of_thoughts(text) :]
+    return "{" not in said and _DECLINES.match(said.lstrip(" \t\r\n\"'*#>")) is not None
 
 
 def _no_tokens(got: str) -> UnsupportedError:

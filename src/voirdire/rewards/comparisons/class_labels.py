@@ -12,23 +12,21 @@ from voirdire.rewards.comparisons.data_hash import hash_of_comparisons
 from voirdire.rubrics import hard_classes
 
 if TYPE_CHECKING:
+    from voirdire.records import Verdicts
     from voirdire.rewards.comparisons.data import ComparisonData
-    from voirdire.rewards.judged_items import JudgedItems
     from voirdire.rubrics import Rubric
 
 __all__ = ["labelled_by_class"]
 
 
-def labelled_by_class(
-    data: ComparisonData, judged: JudgedItems, *, rubric: Rubric
-) -> ComparisonData:
+def labelled_by_class(data: ComparisonData, judged: Verdicts, *, rubric: Rubric) -> ComparisonData:
     """Label completions by the class that holds under the threshold of the verdicts.
 
     Parameters
     ----------
     data : ComparisonData
         Completions; labels that they have are replaced.
-    judged : JudgedItems
+    judged : Verdicts
         Verdicts, in any order.
     rubric : Rubric
         With the behaviors.
@@ -60,9 +58,9 @@ def labelled_by_class(
             continue
         chosen = judged.probabilities[rows[concerned]]
         # a missing answer stays missing: it is no "false"
-        limits = threshold_of_each(judged.threshold, judged.propositions)
+        limits = threshold_of_each(judged.threshold, judged.questions)
         answers = np.where(np.isnan(chosen), np.nan, chosen >= limits)
-        found = hard_classes(rubric, behavior.id, labels=answers, propositions=judged.propositions)
+        found = hard_classes(rubric, behavior.id, labels=answers, propositions=judged.questions)
         for place, number in zip(concerned.tolist(), found.tolist(), strict=True):
             labels[place] = None if number < 0 else behavior.classes[number].name
     labelled = replace(data, labels=tuple(labels))

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from voirdire.records import Verdicts
     from voirdire.rewards.comparisons.data import ComparisonData
     from voirdire.rewards.comparisons.pair_set import PairSet
     from voirdire.rewards.fitting.feature_choice import FeatureChoice
-    from voirdire.rewards.judged_items import JudgedItems
     from voirdire.rubrics import Rubric
 
 __all__ = ["BehaviorData", "behavior_data"]
@@ -93,7 +93,7 @@ class BehaviorData:
 
 def behavior_data(
     data: ComparisonData,
-    judged: JudgedItems,
+    judged: Verdicts,
     *,
     pairs: PairSet,
     rubric: Rubric,
@@ -106,7 +106,7 @@ def behavior_data(
     ----------
     data : ComparisonData
         The completions.
-    judged : JudgedItems
+    judged : Verdicts
         Verdicts on them, in any order; completions may be missing.
     pairs : PairSet
         The comparisons of the behavior.
@@ -130,7 +130,7 @@ def behavior_data(
         rubric,
         choice.features.behavior,
         probabilities=_probabilities(data, judged, used),
-        propositions=judged.propositions,
+        propositions=judged.questions,
         orientation=choice.features.orientation,
     )
     base = data.base_rewards[used] if use_base else np.zeros(used.size)
@@ -170,20 +170,20 @@ def _by_prompt_hash(
 
 
 def _probabilities(
-    data: ComparisonData, judged: JudgedItems, places: NDArray[np.int64]
+    data: ComparisonData, judged: Verdicts, places: NDArray[np.int64]
 ) -> NDArray[np.float64]:
     """Look verdicts up by item id; nan in all columns where there is none."""
     rows = {name: row for row, name in enumerate(judged.items)}
     found = np.array([rows.get(data.items[place].id, -1) for place in places], dtype=np.int64)
     known = found >= 0
-    values = np.full((places.size, len(judged.propositions)), np.nan)
+    values = np.full((places.size, len(judged.questions)), np.nan)
     values[known] = judged.probabilities[found[known]]
     return values
 
 
 def _drops(
     data: ComparisonData,
-    judged: JudgedItems,
+    judged: Verdicts,
     *,
     places: NDArray[np.int64],
     unjudged: NDArray[np.bool_],
@@ -192,7 +192,7 @@ def _drops(
     for row in np.flatnonzero(unjudged | unbased):
         item = data.items[places[row]].id
         if unjudged[row]:
-            why = judged.failures.get(item, "there is none")
+            why = judged.missing.get(item, "there is none")
             reason = f"its features cannot be computed, since a verdict is missing: {why}"
         else:
             reason = "it has no base reward, and others have one"

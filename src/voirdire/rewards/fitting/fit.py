@@ -65,7 +65,7 @@ def fit_reward(
         Who judges the completions, as in `voirdire.judge`; by default the local judge. With
         `verdicts` the name of the judge whose verdicts count, where there are several.
     verdicts : optional
-        Verdicts that there are already, as `read_judged_items` reads them: files, tables or
+        Verdicts that there are already, as `read_verdicts` reads them: files, tables or
         `Verdicts`. Then nothing is judged.
     settings : FitSettings, optional
         Loss, λ, margins, orders of labels, signs, folds, resamples.

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from voirdire.records import Verdicts
     from voirdire.rewards.comparisons.cycles import PreferenceCycles
     from voirdire.rewards.comparisons.data import ComparisonData
     from voirdire.rewards.comparisons.order import LabelOrder
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
     from voirdire.rewards.fitting.fit_progress import FitProgress
     from voirdire.rewards.fitting.settings import FitSettings
     from voirdire.rewards.fitting.verdicts import FitVerdicts
-    from voirdire.rewards.judged_items import JudgedItems
     from voirdire.rubrics import Rubric
 
 __all__ = ["JudgedComparisons", "judged_comparisons"]
@@ -53,7 +53,7 @@ class JudgedComparisons:
         Which labels are better, by behavior.
     pairs : mapping of str to PairSet
         The comparisons, by behavior.
-    told : JudgedItems
+    told : Verdicts
         The verdicts.
     cycles : mapping of str to PreferenceCycles
         Comparisons that go in cycles, by behavior.
@@ -64,7 +64,7 @@ class JudgedComparisons:
     data: ComparisonData = field(repr=False)
     orders: Mapping[str, LabelOrder]
     pairs: Mapping[str, PairSet] = field(repr=False)
-    told: JudgedItems
+    told: Verdicts
     cycles: Mapping[str, PreferenceCycles] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
@@ -179,12 +179,12 @@ def _without_declared(data: ComparisonData) -> tuple[ComparisonData, tuple[str, 
 
 
 def _without_class(
-    data: ComparisonData, told: JudgedItems, places: NDArray[np.int64]
+    data: ComparisonData, told: Verdicts, places: NDArray[np.int64]
 ) -> Iterator[Dropped]:
     for place in places:
         if data.labels[place] is None:
             item = data.items[place].id
-            why = told.failures.get(item, "no class is known to hold")
+            why = told.missing.get(item, "no class is known to hold")
             yield Dropped(
                 reason=f"it has no completion class: {why}", source=data.source, item=item
             )

@@ -6,11 +6,12 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from voirdire.errors import InputError
+from voirdire.io import read_verdicts
+from voirdire.judging.answering import judge_by_plan
 from voirdire.records.thresholds import threshold_on, threshold_words
 from voirdire.rewards.fitting.fit_progress import FitProgress
 from voirdire.rewards.model import RewardJudge
 from voirdire.rewards.reward_judge import reward_judge
-from voirdire.rewards.verdict_reading import judged_items, read_judged_items
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -19,8 +20,7 @@ if TYPE_CHECKING:
     from voirdire._types import Judged, Threshold
     from voirdire.judging import CascadeJudge, Judge, JudgingProgress, LlmJudge
     from voirdire.judging.plan import JudgingPlan
-    from voirdire.records import Item
-    from voirdire.rewards.judged_items import JudgedItems
+    from voirdire.records import Item, Verdicts
     from voirdire.rubrics import Rubric
 
 __all__ = ["FitVerdicts", "fit_verdicts"]
@@ -32,7 +32,7 @@ class FitVerdicts:
 
     Attributes
     ----------
-    given : JudgedItems or None
+    given : Verdicts or None
         Verdicts that there are.
     plan : JudgingPlan or None
         Judge and rubric, where items are to be judged.
@@ -42,7 +42,7 @@ class FitVerdicts:
         What of a response is judged.
     """
 
-    given: JudgedItems | None = None
+    given: Verdicts | None = None
     plan: JudgingPlan | None = None
     made_from: Any = field(default=None, repr=False)
     judged: Judged = "final_answer"
@@ -59,14 +59,14 @@ class FitVerdicts:
         store: str | Path | None,
         retry_failures: bool,
         progress: Callable[[FitProgress], None] | None,
-    ) -> JudgedItems:
+    ) -> Verdicts:
         """Give verdicts on items: those that there are, or new ones."""
         if self.plan is None:
             if self.given is None:
                 msg = "verdicts come from a plan, or are given"
                 raise TypeError(msg)
             return self.given
-        return judged_items(
+        return judge_by_plan(
             items,
             self.plan,
             store=store,
@@ -74,7 +74,7 @@ class FitVerdicts:
             progress=_telling(items, progress),
         )
 
-    def described(self, told: JudgedItems, rubric: Rubric) -> RewardJudge:
+    def described(self, told: Verdicts, rubric: Rubric) -> RewardJudge:
         """Describe the judge, and how it is made again where that is known."""
         if self.plan is not None:
             return reward_judge(self.plan, made_from=self.made_from)
@@ -104,7 +104,7 @@ def fit_verdicts(
     rubric : Rubric
         What is asked.
     verdicts : object or None
-        What `read_judged_items` reads.
+        What `read_verdicts` reads.
     threshold : float, mapping of str to float, or None
         A proposition is true from this probability on.
     judged : {"final_answer", "with_reasoning", "whole_turn"}
@@ -133,12 +133,12 @@ def fit_verdicts(
             f"{type(judge).__name__}. Leave one of the two out."
         )
         raise InputError(msg)
-    given = read_judged_items(verdicts, rubric=rubric, judge=judge)
+    given = read_verdicts(verdicts, rubric=rubric, judge=judge)
     return FitVerdicts(given=_under(given, threshold), judged=judged)
 
 
-def _under(given: JudgedItems, threshold: Threshold | None) -> JudgedItems:
-    if threshold is None or threshold_on(threshold, given.propositions) == given.threshold:
+def _under(given: Verdicts, threshold: Threshold | None) -> Verdicts:
+    if threshold is None or threshold_on(threshold, given.questions) == given.threshold:
         return given
     if given.fingerprint:
         msg = (

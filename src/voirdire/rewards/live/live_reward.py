@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,12 +11,11 @@ from voirdire._validation import shorten
 from voirdire.errors import InputError
 from voirdire.judging.live.live_judge import LiveJudge
 from voirdire.judging.live.settings import LiveSettings
-from voirdire.rewards.judged_items import JudgedItems
+from voirdire.records import Verdicts
 from voirdire.rewards.live.live_scores import LiveScores
 from voirdire.rewards.live.turns import given_base_of, items_of_turns
-from voirdire.rewards.scoring.alignment import aligned, to_be_judged
 from voirdire.rewards.scoring.base_rewards import base_column, base_of_items, given_base
-from voirdire.rewards.scoring.combining import Combiner
+from voirdire.rewards.scoring.combining import Combiner, to_be_judged
 from voirdire.rewards.scoring.scoring import judging_plan
 
 if TYPE_CHECKING:
@@ -194,8 +192,8 @@ class LiveReward:
         verdicts = await self._judge.ask(asked, deadline_s=deadline_s)
         judged = self._judged(tuple(item.id for item in asked), verdicts)
         if not_asked:
-            judged = aligned(judged, [item.id for item in items])
-            judged = replace(judged, failures={**judged.failures, **not_asked})
+            judged = judged.take([item.id for item in items])
+            judged = judged.with_reasons(not_asked)
         scores = self._combiner.scores(
             judged,
             behaviors=[item.behavior for item in items],
@@ -220,20 +218,19 @@ class LiveReward:
         column = base_column(items, named=None, uses_base=self.reward.uses_base)
         return base_of_items(items, column=column)
 
-    def _judged(self, ids: tuple[str, ...], verdicts: LiveVerdicts) -> JudgedItems:
+    def _judged(self, ids: tuple[str, ...], verdicts: LiveVerdicts) -> Verdicts:
         failures = {
             name: why for name, why in zip(ids, verdicts.failures, strict=True) if why is not None
         }
-        return JudgedItems(
+        return Verdicts(
             items=ids,
-            propositions=self._plan.rubric.propositions,
+            questions=self._plan.rubric.propositions,
             probabilities=np.asarray(verdicts.probabilities),
             behaviors=verdicts.behaviors,
-            failures=failures,
             judge=self._plan.judge.name,
             fingerprint=self._plan.fingerprint,
             threshold=self._plan.threshold,
-        )
+        ).with_reasons(failures)
 
 
 def _answered_by(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from voirdire.rewards.judged_items import JudgedItems
+from voirdire.records import Verdicts
 from voirdire.rewards.scoring.scores import Scores
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ class LiveScores:
     ----------
     scores : Scores
         Rewards in the order of the items; nan with a reason where there is none, never infinite.
-    judged : JudgedItems
+    judged : Verdicts
         The verdicts behind them, in the same order.
     seconds : float
         How long it took.
@@ -41,7 +41,7 @@ class LiveScores:
     """
 
     scores: Scores = field(repr=False)
-    judged: JudgedItems = field(repr=False)
+    judged: Verdicts = field(repr=False)
     seconds: float
     n_remembered: int = 0
     n_stored: int = 0
@@ -87,14 +87,13 @@ def nothing_scored(
         rule_rewards=np.full(len(turns), np.nan),
         missing=dict.fromkeys(ids, why),
     )
-    judged = JudgedItems(
+    judged = Verdicts(
         items=ids,
-        propositions=propositions,
+        questions=propositions,
         probabilities=np.full((len(turns), len(propositions)), np.nan),
         behaviors=behaviors,
-        failures=dict.fromkeys(ids, why),
         judge=reward.judge.name,
         fingerprint=reward.judge.fingerprint,
         threshold=reward.judge.threshold,
-    )
+    ).with_reasons(dict.fromkeys(ids, why))
     return LiveScores(scores=scores, judged=judged, seconds=0.0)

@@ -16,14 +16,15 @@ from voirdire.errors import InputError, ModelCallError, ModelTimeoutError
 from voirdire.judging.live.answers import LATE
 from voirdire.judging.live.settings import LiveSettings, check_seconds
 from voirdire.models.reward_server import TOKEN_ENV, RewardServer
+from voirdire.records import Verdicts
+from voirdire.records.verdicts import NO_VERDICT
 from voirdire.rewards.certification import check_certified
-from voirdire.rewards.judged_items import JudgedItems
 from voirdire.rewards.live.live_scores import LiveScores
 from voirdire.rewards.live.server_reasons import is_fingerprint, known_judges, known_reason
 from voirdire.rewards.live.turns import given_base_of, items_of_turns
 from voirdire.rewards.model_file import is_hash_of, reward_of_document
 from voirdire.rewards.scoring.base_rewards import given_base
-from voirdire.rewards.scoring.combining import NO_VERDICT, Combiner
+from voirdire.rewards.scoring.combining import Combiner
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -232,16 +233,15 @@ class _Whole:
             for name, is_there in zip(ids, there.tolist(), strict=True)
             if not is_there
         }
-        judged = JudgedItems(
+        judged = Verdicts(
             items=ids,
-            propositions=self._reward.rubric.propositions,
+            questions=self._reward.rubric.propositions,
             probabilities=self._probabilities,
             behaviors=tuple(self._behaviors),
-            failures=unknown,
             judge=self._reward.judge.name,
             fingerprint=self._fingerprint,
             threshold=self._reward.judge.threshold,
-        )
+        ).with_reasons(unknown)
         own = combiner.scores(
             judged, behaviors=self._behaviors, base=base, base_reasons=base_reasons
         )

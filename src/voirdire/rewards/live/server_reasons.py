@@ -10,7 +10,7 @@ from voirdire import errors
 from voirdire._validation import shorten
 from voirdire.judging.live.answers import CLOSED, LATE, TOO_MANY
 from voirdire.judging.live.calling import SPENT
-from voirdire.rewards.scoring.combining import NO_VERDICT
+from voirdire.records.verdicts import NO_VERDICT
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence

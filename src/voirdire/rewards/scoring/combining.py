@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
 
 from voirdire._validation import shorten
 from voirdire.errors import InputError
+from voirdire.records.verdicts import NO_VERDICT, Verdicts
 from voirdire.rewards.certification import paying_propositions
-from voirdire.rewards.judged_items import JudgedItems
+from voirdire.rewards.features import feature_values
 from voirdire.rewards.scoring.scores import Scores
 from voirdire.rewards.scoring.weighing import weighed
 
@@ -18,11 +20,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from voirdire.records import Item
     from voirdire.rewards.model import RewardModel
+    from voirdire.rubrics import Rubric
 
-__all__ = ["NO_VERDICT", "Combiner"]
+__all__ = ["Combiner", "to_be_judged"]
 
-NO_VERDICT = "no verdict"
 _NO_BEHAVIOR = "no behavior"
 _NOT_FINITE = "the reward is too large a number"
 
@@ -50,7 +53,7 @@ class Combiner:
 
     def scores(
         self,
-        judged: JudgedItems,
+        judged: Verdicts,
         *,
         behaviors: Sequence[str | None],
         base: NDArray[np.float64],
@@ -60,7 +63,7 @@ class Combiner:
 
         Parameters
         ----------
-        judged : JudgedItems
+        judged : Verdicts
             Verdicts on these items, in their order.
         behaviors : sequence of str or None
             What the items say themselves; else the verdicts' behavior counts.
@@ -82,7 +85,13 @@ class Combiner:
             if behavior not in self.weights:
                 missing |= dict.fromkeys(ids, self._why_not(behavior))
                 continue
-            found = self.model.features(behavior, _of_rows(whole, rows))
+            found = feature_values(
+                self.model.rubric,
+                behavior,
+                probabilities=whole[rows],
+                propositions=self.model.rubric.propositions,
+                orientation=self.model.orientation,
+            )
             features[behavior] = found
             center = self.centers.get(behavior, 0.0)
             rule[rows] = weighed(found, self.weights[behavior], center=center)
@@ -111,8 +120,8 @@ class Combiner:
         return f"unknown behavior {shorten(behavior)!r}"
 
 
-def _why_no_rule(judged: JudgedItems, name: str) -> str:
-    reason = judged.failures.get(name)
+def _why_no_rule(judged: Verdicts, name: str) -> str:
+    reason = judged.missing.get(name)
     if reason is None:  # its verdicts are there, but give no class: nothing to normalise by
         return "no class probability"
     return NO_VERDICT if reason == NO_VERDICT else f"failed verdict: {shorten(reason)}"
@@ -153,31 +162,21 @@ def _rows_of(behaviors: Sequence[str | None]) -> dict[str | None, NDArray[np.int
     return {name: np.flatnonzero(array == code) for name, code in codes.items()}
 
 
-def _on_all(judged: JudgedItems, propositions: tuple[str, ...]) -> JudgedItems:
-    """Add columns for propositions that nobody was asked about."""
-    if all(name in judged.propositions for name in propositions):
-        return judged
-    lacking = tuple(name for name in propositions if name not in judged.propositions)
-    unknown = np.full((len(judged.items), len(lacking)), np.nan)
-    return JudgedItems(
-        items=judged.items,
-        propositions=(*judged.propositions, *lacking),
-        probabilities=np.concatenate([judged.probabilities, unknown], axis=1),
-        behaviors=judged.behaviors,
-        judge=judged.judge,
-        fingerprint=judged.fingerprint,
-        threshold=judged.threshold,
-    )
+def _on_all(judged: Verdicts, propositions: tuple[str, ...]) -> NDArray[np.float64]:
+    """Give a column for each proposition, nan for one that nobody was asked about."""
+    if judged.questions == propositions:
+        return judged.probabilities
+    found = np.full((len(judged.items), len(propositions)), np.nan)
+    for column, name in enumerate(propositions):
+        if name in judged.questions:
+            found[:, column] = judged.probability(name)
+    return found
 
 
-def _of_rows(judged: JudgedItems, rows: NDArray[np.int64]) -> JudgedItems:
-    """Take some items; their features need neither ids nor behaviors."""
-    return JudgedItems(
-        items=(),
-        propositions=judged.propositions,
-        probabilities=judged.probabilities[rows],
-        behaviors=(),
-        judge=judged.judge,
-        fingerprint=judged.fingerprint,
-        threshold=judged.threshold,
-    )
+def to_be_judged(items: Sequence[Item], rubric: Rubric) -> list[Item]:
+    """Leave out behaviors that the rubric does not have, which no judge takes."""
+    known = {row.id for row in rubric.behaviors} | {None}
+    return [
+        item if item.behavior in known else msgspec.structs.replace(item, behavior=None)
+        for item in items
+    ]

@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from voirdire.errors import InputError
-from voirdire.judging.outputs import publish
-from voirdire.judging.verdict_files import (
+from voirdire.io.verdict_files import (
     columns_of_file,
     encode_part,
     join_parts,
     synced,
     verdict_format,
 )
+from voirdire.judging.outputs import publish
 from voirdire.judging.work_folder import WorkFolder
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from voirdire.judging.verdict_files import VerdictFormat
+    from voirdire.io.verdict_files import VerdictFormat
 
 __all__ = ["SCORE_COLUMNS", "RewardWriter", "StreamWriter", "checked_rewards_output"]
 

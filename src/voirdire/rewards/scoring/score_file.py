@@ -12,6 +12,7 @@ import polars as pl
 
 from voirdire._validation import shorten
 from voirdire.errors import InputError
+from voirdire.judging.file_judging import check_workers
 from voirdire.judging.item_source import ItemSource
 from voirdire.judging.plan import check_behavior
 from voirdire.judging.set_aside import SetAside
@@ -37,17 +38,16 @@ from voirdire.rewards.scoring.score_summary import (
     ScoringSummary,
 )
 from voirdire.rewards.scoring.scoring import unused_base
-from voirdire.rewards.scoring.verdict_sources import opened_verdicts
+from voirdire.rewards.scoring.verdict_source import open_verdicts
 
 if TYPE_CHECKING:
     import threading
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from voirdire.judging import CascadeJudge, Judge, LlmJudge
-    from voirdire.records import Item
-    from voirdire.rewards.judged_items import JudgedItems
+    from voirdire.records import Item, Verdicts
     from voirdire.rewards.scoring.scores import Scores
-    from voirdire.rewards.scoring.verdict_sources import Verdicts
+    from voirdire.rewards.scoring.verdict_source import VerdictSource
 
 __all__ = ["score_file"]
 
@@ -89,7 +89,7 @@ def score_file(
         output. Nothing but a file of rewards is replaced.
     reward : RewardModel, str or path
         The reward, or its file.
-    verdicts : path, sequence of paths, or anything that `read_judged_items` reads, optional
+    verdicts : path, sequence of paths, or anything that `read_verdicts` reads, optional
         Verdicts on the items, joined by id, in any order. By default the items are judged.
     judge : Judge, LlmJudge, CascadeJudge, str or path, optional
         Who judges; ``"own"`` is the reward's own judge, made again, and the default where that is
@@ -146,9 +146,10 @@ def score_file(
     behavior, or whose base reward is no finite number has no reward, and says why in the column
     `missing`; anything else ends the run. *Cancellation*: nothing is written under the name of
     the output. Where items are judged, finished parts and replies wait in ``OUTPUT.scoring`` and
-    in the store; the same call goes on from them. *Memory*: a few thousand items, and 24 bytes an
-    item to find repeated ids. Verdicts are read in pieces where one Parquet or JSONL file has
-    them in the order of the items; else they are held whole, 8 bytes a proposition and item.
+    in the store; the same call goes on from them. *Memory*: a few thousand items, and 50 bytes an
+    item to find repeated ids and their verdicts. A file of verdicts is read part by part where it
+    has them in about the order of the items; else they are held whole, 8 bytes a proposition and
+    item. Standard input is kept in a temporary file, since it is read twice.
     *Retries and caching*: the judge's limits and the store.
     """
     model = _loaded(reward)
@@ -158,30 +159,25 @@ def score_file(
     items = ItemSource(source=source, format=format, columns=columns, behavior=behavior)
     with ExitStack() as stack:
         writer, set_aside = _outputs(output, source=source, run=run, stack=stack)
-        found = opened_verdicts(
+        found = open_verdicts(
             model,
-            source,
+            items,
             output=output,
             verdicts=verdicts,
             judge=judge,
             other_judge=other_judge,
             store=store,
-            reading={"behavior": behavior, "columns": columns, "format": format},
-            running={
-                "retry_failures": retry_failures,
-                "workers": workers,
-                "stopping": stopping,
-                "progress": run.judging,
-            },
             restart=restart,
             stack=stack,
+            retry_failures=retry_failures,
+            workers=check_workers(workers),
+            stopping=stopping,
+            progress=run.judging,
         )
-        run.combiner.check_asked(found.propositions)
-        batches = _batches(items, run, set_aside, needs_texts=found.needs_texts)
-        for batch, judged in found.of(batches):
-            writer.add(run.scored(batch, judged))
+        run.combiner.check_asked(found.stored.about.questions)
+        for batch in _batches(items, run, set_aside):
+            writer.add(run.scored(batch, found.stored.take([item.id for item in batch])))
             run.say(set_aside)
-        found.finish()
         run.check_base()
         items.check_unchanged()
         dropped_output = set_aside.publish()
@@ -213,7 +209,7 @@ class _Run:
         added = contribution_columns(self.model, center=self.center) if self.explain else ()
         return (*SCORE_COLUMNS, *added)
 
-    def scored(self, items: Sequence[Item], judged: JudgedItems) -> pl.DataFrame:
+    def scored(self, items: Sequence[Item], judged: Verdicts) -> pl.DataFrame:
         """Score a batch and lay it out."""
         if not self._is_begun:
             self._begin(items)
@@ -276,25 +272,17 @@ def _outputs(
     return writer, set_aside
 
 
-def _batches(
-    items: ItemSource, run: _Run, set_aside: SetAside, *, needs_texts: bool
-) -> Iterator[list[Item]]:
+def _batches(items: ItemSource, run: _Run, set_aside: SetAside) -> Iterator[list[Item]]:
     """Read items; what their behavior is decides later whether they get a reward."""
-    from voirdire.io import stream_items
-
-    reading: dict[str, Any] = {
-        "format": items.format,
-        "columns": items.columns,
-        "judged": run.model.judge.judged,
-        "behavior": items.behavior,
-        "batch_size": _BATCH_ITEMS,
-    }
-    if needs_texts:
-        batches = stream_items(items.source, **reading)
-    else:
-        kept = BASE_COLUMNS if run.base is None else (run.base,)
-        batches = stream_heads(items.source, kept=kept, **reading)
-    for batch in batches:
+    for batch in stream_heads(
+        items.opened(),
+        kept=BASE_COLUMNS if run.base is None else (run.base,),
+        format=items.format,
+        columns=items.columns,
+        judged=run.model.judge.judged,
+        behavior=items.behavior,
+        batch_size=_BATCH_ITEMS,
+    ):
         set_aside.add(batch.dropped)
         if batch.items:
             yield batch.items
@@ -320,7 +308,7 @@ def _frame(scores: Scores) -> pl.DataFrame:
 
 def _summary(
     run: _Run,
-    found: Verdicts,
+    found: VerdictSource,
     set_aside: SetAside,
     *,
     output: str | Path,
@@ -335,8 +323,8 @@ def _summary(
         reward_hash=model.content_hash,
         rubric=model.rubric.name,
         rubric_version=model.rubric.version,
-        judge=found.judge,
-        fingerprint=found.fingerprint,
+        judge=found.stored.about.judge,
+        fingerprint=found.stored.about.fingerprint,
         n_items=tally.n_items,
         n_scored=tally.n_scored,
         missing=tally.missing,

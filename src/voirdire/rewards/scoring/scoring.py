@@ -9,7 +9,6 @@ import numpy as np
 
 from voirdire._validation import shorten
 from voirdire.errors import InputError, NoDataError
-from voirdire.rewards.scoring.alignment import aligned, to_be_judged
 from voirdire.rewards.scoring.base_rewards import (
     BASE_COLUMNS,
     base_column,
@@ -17,7 +16,7 @@ from voirdire.rewards.scoring.base_rewards import (
     given_base,
     has_base,
 )
-from voirdire.rewards.scoring.combining import Combiner
+from voirdire.rewards.scoring.combining import Combiner, to_be_judged
 from voirdire.rewards.scoring.judge_check import check_judge
 
 if TYPE_CHECKING:
@@ -29,8 +28,7 @@ if TYPE_CHECKING:
 
     from voirdire.judging import CascadeJudge, Judge, LlmJudge
     from voirdire.judging.plan import JudgingPlan
-    from voirdire.records import Item
-    from voirdire.rewards.judged_items import JudgedItems
+    from voirdire.records import Item, Verdicts
     from voirdire.rewards.model import RewardModel
     from voirdire.rewards.scoring.scores import Scores
 
@@ -64,11 +62,11 @@ def score_items(
         raise NoDataError(msg)
     if verdicts is not None:
         judged, notes = _stored(model, verdicts, judge=judge, other_judge=other_judge)
-        judged = aligned(judged, [item.id for item in found])
+        judged = judged.take([item.id for item in found])
     else:
         plan, notes = judging_plan(model, judge, other_judge=other_judge)
         judged = _judged(found, plan, store=store, retry=retry_failures, stopping=stopping)
-    combiner.check_asked(judged.propositions)
+    combiner.check_asked(judged.questions)
     if base_rewards is None:
         column = base_column(found, named=None, uses_base=model.uses_base)
         base, reasons = base_of_items(found, column=column)
@@ -118,11 +116,11 @@ def unused_base(items: Sequence[Item]) -> tuple[str, ...]:
 
 def _stored(
     model: RewardModel, verdicts: Any, *, judge: Any, other_judge: bool
-) -> tuple[JudgedItems, tuple[str, ...]]:
-    from voirdire.rewards.verdict_reading import read_judged_items
+) -> tuple[Verdicts, tuple[str, ...]]:
+    from voirdire.io import read_verdicts
 
     name = judge_named(judge)
-    judged = read_judged_items(verdicts, rubric=model.rubric, judge=name)
+    judged = read_verdicts(verdicts, rubric=model.rubric, judge=name)
     notes = check_judge(
         model,
         name=judged.judge,
@@ -153,9 +151,9 @@ def _judged(
     store: str | Path | None,
     retry: bool,
     stopping: threading.Event | None,
-) -> JudgedItems:
-    from voirdire.rewards.verdict_reading import judged_items
+) -> Verdicts:
+    from voirdire.judging.answering import judge_by_plan
 
     known = to_be_judged(items, plan.rubric)
-    found = judged_items(known, plan, store=store, retry_failures=retry, stopping=stopping)
+    found = judge_by_plan(known, plan, store=store, retry_failures=retry, stopping=stopping)
     return replace(found, probabilities=np.asarray(found.probabilities))

@@ -1,48 +1,48 @@
-"""Verdicts that were stored, found by item id: in pieces where their order allows it, else whole.
-
-Items and their verdicts usually come in one order, since `voirdire judge` keeps it. Then both are
-read side by side and memory is flat. Where an item's verdicts stand elsewhere, the files are read
-whole, and memory grows with them. Which of the two happens changes nothing of what comes out.
-"""
+"""Verdicts that were stored, found by item id: part by part where a file allows it, else whole."""
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
+from voirdire.errors import InputError
+from voirdire.io import read_verdicts
 from voirdire.io.rows import BROKEN_PARQUET
-from voirdire.rewards.scoring.alignment import aligned, places_of
-from voirdire.rewards.scoring.verdict_chunks import VerdictChunks, item_hashes
-from voirdire.rewards.verdict_reading import read_judged_items
+from voirdire.io.verdict_files import columns_of_file
+from voirdire.records.verdict_tables import is_verdict_table
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-    from concurrent.futures import Future
+    from collections.abc import Sequence
     from typing import Self
 
     from numpy.typing import NDArray
 
-    from voirdire.rewards.judged_items import JudgedItems
+    from voirdire.records import Verdicts
     from voirdire.rubrics import Rubric
 
 __all__ = ["StoredVerdicts"]
 
-_MOST_AHEAD = 65_536
-"""Items in hand, at most, before an item that is not among them is looked for elsewhere."""
+_ROWS = 1 << 20
+"""Rows whose item ids are looked at together."""
+
+_MOST_APART = 4
+"""A batch whose items lie in a stretch of the file that is longer by this factor is no stretch."""
 
 
 class StoredVerdicts:
-    """Finds the verdicts of items; a context, since it reads ahead in a thread.
+    """Finds the verdicts of items; a context.
+
+    Memory does not depend on the length of a file of ours whose items lie together and come in
+    about the order in which they are asked for; any other source is held whole.
 
     Parameters
     ----------
-    source : path, sequence of paths, or anything else that `read_judged_items` reads
-        The verdicts. One Parquet or JSONL file may be read in pieces.
+    source : path, Verdicts, data frame, or a sequence of these
+        What `voirdire.io.read_verdicts` reads.
     rubric : Rubric
         Whose propositions are wanted.
     judge : str or None
@@ -50,200 +50,146 @@ class StoredVerdicts:
 
     Attributes
     ----------
-    about : JudgedItems
-        The first piece, for what is the same for all: judge, fingerprint, threshold, propositions.
+    about : Verdicts
+        Some of them, or all: judge, fingerprint, threshold and questions are those of all.
     """
 
     def __init__(self, source: Any, *, rubric: Rubric, judge: str | None) -> None:
         self._source, self._rubric, self._judge = source, rubric, judge
-        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="verdicts")
-        self._whole: JudgedItems | None = None
-        self._places: dict[str, int] = {}
-        self._window: JudgedItems | None = None
-        self._hashes: list[NDArray[np.uint64]] = []
-        self._all: NDArray[np.uint64] | None = None
-        self._ahead: Future[Piece | None] | None = None
-        self._path = _only_path(source)
-        if self._path is not None:
-            self._chunks = VerdictChunks(self._path, rubric=rubric, judge=judge)
-            self._read_ahead()
-            self._more()
-        first: JudgedItems | None = self._window
-        self.about = self._read_whole() if first is None else first
+        self._whole: Verdicts | None = None
+        self._folder = tempfile.TemporaryDirectory(prefix="voirdire-")
+        try:
+            self._file = _indexed(source, folder=Path(self._folder.name))
+            first = None if self._file is None else self._stretch(0, 1)
+            self.about = self._read_whole() if first is None else first
+        except BaseException:
+            self._folder.cleanup()
+            raise
 
     def __enter__(self) -> Self:
-        """Give itself."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Read no more."""
-        self._thread.shutdown(wait=True, cancel_futures=True)
+        """Throw away what was written on the way."""
+        self._folder.cleanup()
 
-    @property
-    def is_whole(self) -> bool:
-        """Whether the files had to be read whole."""
-        return self._whole is not None
+    def take(self, items: Sequence[str]) -> Verdicts:
+        """Give the verdicts of items, in their order; those without any are missing."""
+        if self._whole is None and self._file is not None:
+            places = self._file.places(items)
+            known = places[places >= 0]
+            first, end = (int(known.min()), int(known.max()) + 1) if known.size else (0, 1)
+            if end - first <= _MOST_APART * max(len(items), 1):
+                found = self._stretch(first, end)
+                if found is not None:
+                    return found.take(items)
+        return self._read_whole().take(items)
 
-    def take(self, items: Sequence[str]) -> JudgedItems:
-        """Give the verdicts of the next items of a file, in their order.
-
-        Parameters
-        ----------
-        items : sequence of str
-            Ids, none of which was taken before.
-        """
-        if self._whole is None:
-            found = self._from_pieces(tuple(items))
-            if found is not None:
-                return found
-            self._read_whole()
-        return aligned(self._read_whole(), items, places=self._places)
-
-    def finish(self) -> None:
-        """Read on to the end, so that a second verdict on an item is an error all the same.
-
-        Raises
-        ------
-        InputError
-            As `read_judged_items` does.
-        """
-        while self._whole is None and self._more():
-            self._drop(len(self._window.items) if self._window else 0)
-        if self._whole is None:
-            hashes = np.sort(np.concatenate(self._hashes))
-            if not self._chunks.is_usable or (hashes[1:] == hashes[:-1]).any():
-                self._read_whole()  # which says what is wrong
-
-    def _from_pieces(self, items: tuple[str, ...]) -> JudgedItems | None:
-        """Look in the pieces at hand and those that come next; None where they do not do."""
-        while self._n_ahead < len(items) and self._more():
-            pass
-        window = self._window
-        if window is not None and window.items[: len(items)] == items:
-            found = _sliced(window, slice(0, len(items)))
-            self._drop(len(items))
-            return found
-        lacking = set(items).difference(() if window is None else window.items)
-        while lacking and self._n_ahead < _MOST_AHEAD:
-            n_before = self._n_ahead
-            if not self._more():
-                break
-            lacking.difference_update(self._window.items[n_before:] if self._window else ())
-        if not self._chunks.is_usable or (lacking and self._are_elsewhere(lacking)):
+    def _stretch(self, first: int, end: int) -> Verdicts | None:
+        """Read the verdicts on some items of the file; None where they are not of one run."""
+        if self._file is None:
             return None
-        places = {} if self._window is None else places_of(self._window)
-        found = aligned(self._window or _none_of(self.about), items, places=places)
-        self._drop(1 + max((places[name] for name in items if name in places), default=-1))
-        return found
+        try:
+            found = self._read(self._file.rows(first, end))
+        except InputError:
+            return None  # what is wrong is said, with its place, where the file is read whole
+        is_same = not hasattr(self, "about") or (
+            (found.judge, found.fingerprint, found.threshold, found.questions)
+            == (
+                self.about.judge,
+                self.about.fingerprint,
+                self.about.threshold,
+                self.about.questions,
+            )
+        )
+        return found if is_same else None
 
-    @property
-    def _n_ahead(self) -> int:
-        return 0 if self._window is None else len(self._window.items)
+    def _read(self, source: Any) -> Verdicts:
+        return read_verdicts(source, rubric=self._rubric, judge=self._judge)
 
-    def _are_elsewhere(self, names: Collection[str]) -> bool:
-        """Tell whether there are verdicts on these items before or behind what is at hand."""
-        wanted = item_hashes(sorted(names))
-        if any(np.isin(wanted, hashes).any() for hashes in self._hashes):
-            return True
-        if self._ahead is None:
-            return False
-        if self._all is None and self._path is not None:
-            self._all = _all_hashes(self._path)
-        return self._all is None or bool(np.isin(wanted, self._all).any())
-
-    def _more(self) -> bool:
-        """Take the piece that was read ahead into the window."""
-        piece = None if self._ahead is None else self._ahead.result()
-        if piece is None:
-            self._ahead = None
-            return False
-        judged, hashes = piece
-        if self._window is not None and not _is_same(self._window, judged):
-            self._chunks.is_usable, self._ahead = False, None
-            return False
-        self._hashes.append(hashes)
-        self._window = judged if self._window is None else _joined(self._window, judged)
-        self._read_ahead()
-        return True
-
-    def _read_ahead(self) -> None:
-        def following() -> Piece | None:
-            judged = self._chunks.following()
-            return None if judged is None else (judged, item_hashes(judged.items))
-
-        self._ahead = self._thread.submit(following)
-
-    def _drop(self, n_items: int) -> None:
-        """Leave the first items of the window behind."""
-        if self._window is not None and n_items:
-            self._window = _sliced(self._window, slice(n_items, None))
-
-    def _read_whole(self) -> JudgedItems:
+    def _read_whole(self) -> Verdicts:
         if self._whole is None:
-            if self._ahead is not None:
-                self._ahead.result()
-            self._window, self._ahead = None, None
-            self._whole = read_judged_items(self._source, rubric=self._rubric, judge=self._judge)
-            self._places = places_of(self._whole)
+            self._whole = self._read(self._source)
         return self._whole
 
 
-Piece = tuple["JudgedItems", "NDArray[np.uint64]"]
+class _IndexedFile:
+    """A Parquet file of verdicts, and where in it the rows of each item are."""
+
+    def __init__(self, path: Path, hashes: NDArray[np.uint64], starts: NDArray[np.int64]) -> None:
+        self._path, self._starts = path, starts
+        self._order = np.argsort(hashes, kind="stable")
+        self._sorted = hashes[self._order]
+
+    def places(self, items: Sequence[str]) -> NDArray[np.int64]:
+        """Tell at which place of the file each item is; -1 where it is not in it."""
+        wanted = pl.Series(items, dtype=pl.String).hash().to_numpy()
+        at = np.minimum(np.searchsorted(self._sorted, wanted), self._sorted.size - 1)
+        return np.where(self._sorted[at] == wanted, self._order[at], -1)
+
+    def rows(self, first: int, end: int) -> pl.DataFrame:
+        """Read the rows of the items from one place to another."""
+        start, stop = self._starts[first], self._starts[end]
+        scanned = pl.scan_parquet(self._path, glob=False, hive_partitioning=False)
+        return scanned.slice(int(start), int(stop - start)).collect()
+
+
+def _indexed(source: Any, *, folder: Path) -> _IndexedFile | None:
+    """Find the items of a file of ours; None where their verdicts do not lie together."""
+    path = _only_path(source)
+    layout = None if path is None else is_verdict_table(columns_of_file(path))
+    if path is None or layout is None:
+        return None
+    try:
+        if path.suffix.lower() != ".parquet":
+            path = _as_parquet(path, folder / "verdicts.parquet")
+        hashes, starts = _item_runs(path)
+    except (*BROKEN_PARQUET, ValueError):
+        return None  # what is wrong is said where the file is read whole
+    if not hashes.size or np.unique(hashes).size < hashes.size:
+        return None
+    return _IndexedFile(path, hashes, starts)
+
+
+def _as_parquet(path: Path, target: Path) -> Path:
+    """Write JSONL or CSV anew, every cell as text or number, in flat memory."""
+    columns = columns_of_file(path)
+    schema: dict[str, Any] = dict.fromkeys(columns, pl.String)
+    if path.suffix.lower() == ".csv":
+        scanned = pl.scan_csv(path, schema=schema, glob=False)
+    else:
+        if "question" in columns:
+            # a row may say that it is negated where the first one does not
+            schema |= {"probability": pl.Float64, "threshold": pl.Float64, "negated": pl.String}
+        scanned = pl.scan_ndjson(path, schema=schema)
+    scanned.sink_parquet(target, maintain_order=True)
+    return target
+
+
+def _item_runs(path: Path) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+    """Give a hash of each item and the row where its verdicts begin, and where the last end."""
+    scanned = pl.scan_parquet(path, glob=False, hive_partitioning=False).select("item")
+    hashes, starts = [], []
+    n_rows, last = 0, None
+    while True:
+        items = scanned.slice(n_rows, _ROWS).collect()["item"].cast(pl.String)
+        if items.is_empty():
+            break
+        found = items.hash().to_numpy()
+        is_new = np.append(found[0] != last, found[1:] != found[:-1])
+        hashes.append(found[is_new])
+        starts.append(n_rows + np.flatnonzero(is_new))
+        n_rows, last = n_rows + found.size, found[-1]
+    ends = np.array([n_rows], dtype=np.int64)
+    if not hashes:
+        return np.empty(0, dtype=np.uint64), ends
+    return np.concatenate(hashes), np.concatenate([*starts, ends])
 
 
 def _only_path(source: Any) -> Path | None:
     """Give the path of a source that is one file."""
     if isinstance(source, list | tuple) and len(source) == 1:
         source = source[0]
-    if isinstance(source, str | Path) and str(source) != "-":
+    if isinstance(source, str | Path) and str(source) != "-" and Path(source).is_file():
         return Path(source)
     return None
-
-
-def _all_hashes(path: Path) -> NDArray[np.uint64] | None:
-    try:
-        if path.suffix.lower() == ".parquet":
-            scanned = pl.scan_parquet(path, glob=False, hive_partitioning=False)
-        else:
-            scanned = pl.scan_ndjson(path, schema={"item": pl.String})
-        hashed = scanned.select(pl.col("item").cast(pl.String).hash()).unique()
-        return hashed.collect(engine="streaming")["item"].to_numpy()
-    except BROKEN_PARQUET:
-        return None  # what is wrong is said where the file is read whole
-
-
-def _sliced(judged: JudgedItems, rows: slice) -> JudgedItems:
-    items = judged.items[rows]
-    failures = judged.failures
-    if failures:
-        failures = {name: failures[name] for name in items if name in failures}
-    return replace(
-        judged,
-        items=items,
-        probabilities=judged.probabilities[rows],
-        behaviors=judged.behaviors[rows],
-        failures=failures,
-    )
-
-
-def _joined(first: JudgedItems, second: JudgedItems) -> JudgedItems:
-    return replace(
-        first,
-        items=first.items + second.items,
-        probabilities=np.concatenate([first.probabilities, second.probabilities]),
-        behaviors=first.behaviors + second.behaviors,
-        failures={**first.failures, **second.failures},
-    )
-
-
-def _none_of(judged: JudgedItems) -> JudgedItems:
-    return _sliced(judged, slice(0, 0))
-
-
-def _is_same(first: JudgedItems, second: JudgedItems) -> bool:
-    """Tell whether two pieces are of one judge and one run."""
-    return (first.judge, first.fingerprint, first.threshold) == (
-        second.judge,
-        second.fingerprint,
-        second.threshold,
-    )

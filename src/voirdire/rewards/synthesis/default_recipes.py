@@ -8,7 +8,7 @@ import numpy as np
 
 from voirdire._validation import shorten
 from voirdire.errors import InputError
-from voirdire.judging.prompts.questions import said
+from voirdire.judging.prompts import said
 from voirdire.rewards.synthesis.draws import draw_traits
 from voirdire.rewards.synthesis.recipe import Recipes, Sampled, Slot
 from voirdire.rubrics import hard_classes

@@ -20,10 +20,9 @@ if TYPE_CHECKING:
     import threading
     from collections.abc import Sequence
 
-    from voirdire.judging.batch import VerdictBatch
     from voirdire.judging.call_summary import CallSummary
     from voirdire.judging.plan import JudgingPlan
-    from voirdire.records import Item
+    from voirdire.records import Item, Verdicts
     from voirdire.rewards.synthesis.assignment import Assignment, Draft
     from voirdire.rewards.synthesis.plan import SynthesisPlan
     from voirdire.store import ReplyStore
@@ -77,7 +76,7 @@ class Verifier:
                 offset += len(batch.items)
         return found
 
-    def _batches(self, items: Sequence[Item]) -> Sequence[VerdictBatch]:
+    def _batches(self, items: Sequence[Item]) -> Sequence[Verdicts]:
         if not asks_a_model(self._judging.judge):
             return [verdicts_on(items, self._judging)]
         from voirdire.judging.llm.batches import judged_batches
@@ -123,7 +122,7 @@ def _item(assignment: Assignment, draft: Draft) -> Item:
     )
 
 
-def _verified(assignment: Assignment, draft: Draft, batch: VerdictBatch, row: int) -> Draft:
+def _verified(assignment: Assignment, draft: Draft, batch: Verdicts, row: int) -> Draft:
     values = batch.probabilities[row].tolist()
     known = dict(zip(batch.questions, values, strict=True))
     probabilities = {name: None if math.isnan(p) else float(p) for name, p in known.items()}
@@ -153,8 +152,8 @@ def _verified(assignment: Assignment, draft: Draft, batch: VerdictBatch, row: in
     )
 
 
-def _class_of(assignment: Assignment, batch: VerdictBatch, row: int) -> str | None:
-    for classes in batch.classes:
+def _class_of(assignment: Assignment, batch: Verdicts, row: int) -> str | None:
+    for classes in batch.completion_classes:
         if classes.behavior == assignment.prompt.behavior:
             place = int(np.searchsorted(classes.rows, row))
             number = int(classes.hard[place])

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from voirdire.judging.prompts.fence import fenced
-from voirdire.judging.prompts.harmless import visible
-from voirdire.judging.prompts.questions import said
+from voirdire.judging.prompts import fenced, said, visible
 from voirdire.models import ChatRequest
 from voirdire.records import Message
 from voirdire.rewards.synthesis.default_recipes import instruction_of

@@ -49,7 +49,7 @@ def completion_rows(
 ) -> list[dict[str, Any]]:
     """Make the rows of a call; `first` is how many the session wrote before."""
     found, judged = scores.scores, scores.judged
-    columns = [proposition_column(name) for name in judged.propositions]
+    columns = [proposition_column(name) for name in judged.questions]
     rows = []
     for place, (turn, name) in enumerate(zip(turns, found.items, strict=True)):
         values = judged.probabilities[place].tolist()

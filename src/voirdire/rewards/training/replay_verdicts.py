@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from voirdire.errors import InputError
+from voirdire.judging.answering import judge_by_plan
 from voirdire.judging.fingerprint import hash_of
 from voirdire.judging.plan import asks_a_model
-from voirdire.rewards.judged_items import JudgedItems
-from voirdire.rewards.scoring.combining import NO_VERDICT
+from voirdire.records import Verdicts
+from voirdire.records.verdicts import NO_VERDICT
 from voirdire.rewards.training.run_files import question_hashes
 from voirdire.rewards.training.step_metrics import asked_of
-from voirdire.rewards.verdict_reading import judged_items
 
 if TYPE_CHECKING:
     import threading
@@ -173,7 +173,7 @@ class ReplayVerdicts:
         self._remembered: dict[bytes, tuple[NDArray[np.float64], str | None]] = {}
         self.n_judged = self.n_reused = 0
 
-    def of(self, rows: Sequence[Completion]) -> JudgedItems:
+    def of(self, rows: Sequence[Completion]) -> Verdicts:
         """Give the verdicts of completions, in their order."""
         values, lacking = self.known(rows)
         failures = {
@@ -182,16 +182,15 @@ class ReplayVerdicts:
         }
         if self._plan is not None and lacking:
             self._ask(rows, lacking, values, failures)
-        return JudgedItems(
+        return Verdicts(
             items=tuple(row.id for row in rows),
-            propositions=self._names,
+            questions=self._names,
             probabilities=values,
             behaviors=(None,) * len(rows),
-            failures=failures,
             judge=self._run.judge if self._plan is None else self._plan.judge.name,
             fingerprint=self._run.fingerprint if self._plan is None else self._plan.fingerprint,
             threshold=self._reward.judge.threshold,
-        )
+        ).with_reasons(failures)
 
     def known(self, rows: Sequence[Completion]) -> tuple[NDArray[np.float64], list[int]]:
         """Give the run's verdicts that fit, and the places of completions that need others."""
@@ -247,12 +246,12 @@ class ReplayVerdicts:
     def _judge(self, new: dict[bytes, Item]) -> None:
         if not new or self._plan is None:
             return
-        found = judged_items(list(new.values()), self._plan, **self._asking)  # type: ignore[arg-type]  # keywords of ours
+        found = judge_by_plan(list(new.values()), self._plan, **self._asking)  # type: ignore[arg-type]  # keywords of ours
         self.n_judged += len(new)
-        columns = [found.propositions.index(name) for name in self._names]
+        columns = [found.questions.index(name) for name in self._names]
         table = np.asarray(found.probabilities)[:, columns]
         for place, key in enumerate(new):
-            failure = found.failures.get(found.items[place])
+            failure = found.missing.get(found.items[place])
             self._remembered[key] = (table[place], failure)
 
     def _why_not(self, row: Completion) -> str:

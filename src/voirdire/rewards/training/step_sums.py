@@ -326,7 +326,7 @@ def _proposition_sums(scores: LiveScores) -> dict[str, tuple[int, float]]:
     known = np.isfinite(values)
     counts, totals = known.sum(axis=0), np.where(known, values, 0.0).sum(axis=0)
     pairs = zip(counts.tolist(), totals.tolist(), strict=True)
-    return dict(zip(scores.judged.propositions, pairs, strict=True))
+    return dict(zip(scores.judged.questions, pairs, strict=True))
 
 
 def _class_sums(reward: RewardModel, scores: LiveScores) -> dict[str, tuple[int, list[float]]]:

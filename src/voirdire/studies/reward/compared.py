@@ -39,8 +39,8 @@ from voirdire.studies.reward.scales import behavior_scales
 from voirdire.studies.reward.use_notes import about_router
 
 if TYPE_CHECKING:
+    from voirdire.records import Verdicts
     from voirdire.rewards.comparisons.data import ComparisonData
-    from voirdire.rewards.judged_items import JudgedItems
     from voirdire.studies.reward.request import ExaminationRequest
     from voirdire.studies.reward.result import RewardNote, RouterCheck
 
@@ -107,7 +107,7 @@ def examine_comparisons(comparisons: Any, request: ExaminationRequest, *, verdic
 
 
 def _examined(
-    data: ComparisonData, judged: JudgedItems, request: ExaminationRequest, orders: Any
+    data: ComparisonData, judged: Verdicts, request: ExaminationRequest, orders: Any
 ) -> Examined:
     rated = rate_items(
         data.items,
@@ -127,7 +127,7 @@ def _examined(
 
 
 def _figures(
-    examined: Examined, judged: JudgedItems, resamples: PromptResamples, *, n_bins: int
+    examined: Examined, judged: Verdicts, resamples: PromptResamples, *, n_bins: int
 ) -> tuple[dict[str, Any], list[RewardNote]]:
     rates = error_rates(examined, resamples)
     drawn = label_histograms(examined, n_bins=n_bins)
@@ -163,9 +163,7 @@ def _figures(
     return figures, notes
 
 
-def _router(
-    examined: Examined, judged: JudgedItems, resamples: PromptResamples
-) -> RouterCheck | None:
+def _router(examined: Examined, judged: Verdicts, resamples: PromptResamples) -> RouterCheck | None:
     told = dict(zip(judged.items, judged.behaviors, strict=True))
     rated = examined.rated
     routing = routed_behaviors(rated.items, rated.behaviors, judged_behaviors=told)

@@ -10,7 +10,7 @@ from voirdire.studies.reward.notes import counted, listed, note
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from voirdire.rewards.judged_items import JudgedItems
+    from voirdire.records import Verdicts
     from voirdire.rewards.model import RewardModel
     from voirdire.studies.reward.examined import Examined
     from voirdire.studies.reward.result import (
@@ -59,7 +59,7 @@ def about_held_out(found: HeldOut) -> list[RewardNote]:
     return []
 
 
-def about_judge(reward: RewardModel, judged: JudgedItems) -> list[RewardNote]:
+def about_judge(reward: RewardModel, judged: Verdicts) -> list[RewardNote]:
     """Say where the verdicts are not those of the reward's own judge."""
     own = reward.judge
     if not own.fingerprint or not judged.fingerprint or own.fingerprint == judged.fingerprint:

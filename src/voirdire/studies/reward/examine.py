@@ -60,7 +60,7 @@ def examine_reward(
     comparisons : path, rows, data frame, sequence of Item or ComparisonData, optional
         Completions with labels, pairs, or ranked lists, as for a fit; better not those of the fit.
     verdicts : optional
-        Stored verdicts on the completions, as `read_judged_items` reads them. By default they are
+        Stored verdicts on the completions, as `read_verdicts` reads them. By default they are
         judged now.
     judge : optional
         Who judges; by default the reward's own judge is made again. Where verdicts are given, its

@@ -14,9 +14,8 @@ from voirdire.rewards.fitting.compared import with_behaviors
 from voirdire.studies.reward.notes import counted, note
 
 if TYPE_CHECKING:
-    from voirdire.records import Item
+    from voirdire.records import Item, Verdicts
     from voirdire.rewards.comparisons.data import ComparisonData
-    from voirdire.rewards.judged_items import JudgedItems
     from voirdire.rewards.model import RewardModel
     from voirdire.studies.reward.result import RewardNote
 
@@ -87,7 +86,7 @@ def items_to_judge(data: ComparisonData) -> list[Item]:
 
 
 def with_class_labels(
-    found: ExaminedData, judged: JudgedItems, *, reward: RewardModel
+    found: ExaminedData, judged: Verdicts, *, reward: RewardModel
 ) -> ExaminedData:
     """Label completions by their classes, where nothing else says which are better.
 
@@ -95,7 +94,7 @@ def with_class_labels(
     ----------
     found : ExaminedData
         Where any completion has a label or any pair is declared, it stays as it is.
-    judged : JudgedItems
+    judged : Verdicts
         The verdicts that classes are computed from.
     reward : RewardModel
         With the rubric.

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from voirdire.errors import NoDataError
+from voirdire.io import read_verdicts
+from voirdire.judging.answering import judge_by_plan
 from voirdire.judging.given_items import given_items
-from voirdire.judging.plan import asks_a_model, plan_judging
+from voirdire.judging.plan import plan_judging
 from voirdire.rewards.reward_judge import asked_judge
-from voirdire.rewards.verdict_reading import judged_items, read_judged_items
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -23,8 +24,7 @@ if TYPE_CHECKING:
 
     from voirdire.judging import JudgingProgress
     from voirdire.judging.call_summary import CallSummary
-    from voirdire.records import Dropped, Item
-    from voirdire.rewards.judged_items import JudgedItems
+    from voirdire.records import Dropped, Item, Verdicts
     from voirdire.rewards.model import RewardModel
 
 __all__ = ["JudgedBy", "Responses", "base_reward", "judge_responses", "numbered", "read_responses"]
@@ -57,7 +57,7 @@ class JudgedBy:
 
     Attributes
     ----------
-    judged : JudgedItems
+    judged : Verdicts
         The verdicts.
     calls : CallSummary or None
         What the calls came to, where a language model judged them now.
@@ -65,7 +65,7 @@ class JudgedBy:
         That judging took; nan where the verdicts were given.
     """
 
-    judged: JudgedItems
+    judged: Verdicts
     calls: CallSummary | None
     seconds: float
 
@@ -131,7 +131,7 @@ def judge_responses(
     reward : RewardModel
         Whose judge is made again where none is given.
     verdicts : optional
-        What `read_judged_items` reads.
+        What `read_verdicts` reads.
     judge : optional
         Who judges; with `verdicts` whose verdicts count.
     store : str or path, optional
@@ -151,10 +151,8 @@ def judge_responses(
     """
     if verdicts is not None:
         named = judge if isinstance(judge, str) else None
-        found = read_judged_items(verdicts, rubric=reward.rubric, judge=named)
+        found = read_verdicts(verdicts, rubric=reward.rubric, judge=named)
         return JudgedBy(judged=found, calls=None, seconds=float("nan"))
-    from voirdire.judging.llm.run_record import RunRecord
-
     started = time.perf_counter()
     plan = plan_judging(
         asked_judge(reward.judge, judge),
@@ -163,10 +161,8 @@ def judge_responses(
         judged=reward.judge.judged,
     )
     asked, _ = given_items(items, judged=plan.judged, behavior=None, pairs=plan.asks_about_pairs)
-    record = RunRecord(plan.rubric)
-    found = judged_items(asked, plan, store=store, progress=judging, record=record)
-    calls = record.summary() if asks_a_model(plan.judge) else None
-    return JudgedBy(judged=found, calls=calls, seconds=time.perf_counter() - started)
+    found = judge_by_plan(asked, plan, store=store, progress=judging)
+    return JudgedBy(judged=found, calls=found.calls, seconds=time.perf_counter() - started)
 
 
 def base_reward(metadata: Mapping[str, Any], *names: str) -> float:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from voirdire.records import Dropped
+from voirdire.records.verdicts import NO_VERDICT
 from voirdire.rewards.features import feature_values
 from voirdire.rewards.scoring.weighing import weighed
 
@@ -16,8 +17,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from voirdire.records import Item
-    from voirdire.rewards.judged_items import JudgedItems
+    from voirdire.records import Item, Verdicts
     from voirdire.rewards.model import RewardModel
     from voirdire.studies.reward.result import Signal
 
@@ -100,7 +100,7 @@ def rate_items(
     items: Sequence[Item],
     reward: RewardModel,
     *,
-    judged: JudgedItems,
+    judged: Verdicts,
     prompts: NDArray[np.int64],
     behaviors: Sequence[str | None],
     base_rewards: NDArray[np.float64],
@@ -114,7 +114,7 @@ def rate_items(
         Whose rewards.
     reward : RewardModel
         Weights and rubric.
-    judged : JudgedItems
+    judged : Verdicts
         Verdicts; items that are not among them have no reward.
     prompts : ndarray of int, shape (n_items,)
         Which prompt each answers, from 0 on.
@@ -161,7 +161,7 @@ def rate_items(
 
 
 def joined_probabilities(
-    items: Sequence[Item], judged: JudgedItems, *, propositions: Sequence[str]
+    items: Sequence[Item], judged: Verdicts, *, propositions: Sequence[str]
 ) -> NDArray[np.float64]:
     """Put what the judge said in the order of items and propositions; nan for what it did not."""
     places = {name: place for place, name in enumerate(judged.items)}
@@ -169,8 +169,8 @@ def joined_probabilities(
     known = np.flatnonzero(rows >= 0)
     found = np.full((len(items), len(propositions)), np.nan)
     for column, name in enumerate(propositions):
-        if name in judged.propositions:
-            said = judged.probabilities[:, judged.propositions.index(name)]
+        if name in judged.questions:
+            said = judged.probabilities[:, judged.questions.index(name)]
             found[known, column] = said[rows[known]]
     return found
 
@@ -202,7 +202,7 @@ def _without_reward(
     behaviors: Sequence[str | None],
     features: Mapping[str, BehaviorFeatures],
     signals: Mapping[Signal, NDArray[np.float64]],
-    judged: JudgedItems,
+    judged: Verdicts,
     *,
     source: str,
 ) -> list[Dropped]:
@@ -217,8 +217,8 @@ def _without_reward(
             reason = f"the reward has no weights for behavior {behavior!r}"
         elif item.id not in known:
             reason = "no verdict"
-        elif item.id in judged.failures:
-            reason = f"no verdict: {judged.failures[item.id]}"
+        elif judged.missing.get(item.id, NO_VERDICT) != NO_VERDICT:
+            reason = f"no verdict: {judged.missing[item.id]}"
         elif "base" in signals and not np.isfinite(signals["base"][place]):
             reason = "no base reward, where others have one"
         else:

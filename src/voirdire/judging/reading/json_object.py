@@ -1,4 +1,4 @@
-"""Where the values of a JSON object stand in its text, and where an object stands in prose."""
+"""Where the JSON object of a reply stands, and where the values stand in it."""
 
 from __future__ import annotations
 
@@ -7,10 +7,7 @@ import re
 
 import msgspec
 
-from voirdire._validation import shorten
-from voirdire.errors import InputError
-
-__all__ = ["members_of", "object_in_prose", "value_spans"]
+__all__ = ["Member", "end_of_thoughts", "members_of", "object_in_prose", "object_of_fence"]
 
 Member = tuple[str, int, int]
 """A key, and where its value begins and ends."""
@@ -29,47 +26,16 @@ _END = re.compile(_GAP)
 _NESTED = json.JSONDecoder()
 
 _THOUGHTS_BEGIN, _THOUGHTS_END = "<think>", "</think>"
-
-
-def value_spans(text: str) -> list[Member]:
-    """Say where the values of a JSON object stand in its text.
-
-    Parameters
-    ----------
-    text : str
-        One JSON object; white space around it does not matter.
-
-    Returns
-    -------
-    list of (str, int, int)
-        For each member of the object itself, in the order of the text, its key and where its value
-        begins and ends: ``text[begin:end]`` is the value as it is written. A key that repeats is
-        there each time.
-
-    Raises
-    ------
-    InputError
-        If the text is not one JSON object.
-
-    Notes
-    -----
-    Time and memory are linear in the text. What is inside of a nested value is not checked as
-    strictly: ``NaN`` may stand there.
-
-    Examples
-    --------
-    >>> value_spans('{"apology": true, "advice": 0.25}')
-    [('apology', 12, 16), ('advice', 28, 32)]
-    """
-    members = members_of(text)
-    if members is None:
-        msg = f"`text` must be one JSON object, got {shorten(text)!r}. Cut off what is around it."
-        raise InputError(msg)
-    return members
+_THOUGHTS = re.compile(rf"\s*{_THOUGHTS_BEGIN}.*?{_THOUGHTS_END}", re.DOTALL)
+_FENCE = re.compile(r"\s*```(?:json)?[ \t]*\r?\n(?P<object>.*)```\s*", re.DOTALL)
 
 
 def members_of(text: str) -> list[Member] | None:
-    """Find the members of the JSON object that `text` is; None where it is none."""
+    """Find the members of the JSON object that `text` is; None where it is none.
+
+    A key that repeats is there each time. What is inside of a nested value is not checked as
+    strictly: ``NaN`` may stand there. Time and memory are linear in the text.
+    """
     begin = _START.match(text)
     if begin is None:
         return None
@@ -86,6 +52,21 @@ def members_of(text: str) -> list[Member] | None:
             (key, start, end), sign, place = nested
         members.append((key if "\\" not in key else _unescaped(key), start, end))
     return members if _END.fullmatch(text, place) else None
+
+
+def end_of_thoughts(text: str) -> int:
+    """Say where a block ``<think>…</think>`` ends with which a text begins; 0 where none does."""
+    thoughts = _THOUGHTS.match(text)
+    return 0 if thoughts is None else thoughts.end()
+
+
+def object_of_fence(text: str, begin: int) -> tuple[int, int] | None:
+    """Say where that begins and ends which a code fence holds, where from `begin` on all is one.
+
+    It is the habit of models whose server does not hold them to a form.
+    """
+    fence = _FENCE.fullmatch(text, begin)
+    return None if fence is None else fence.span("object")
 
 
 def object_in_prose(text: str) -> tuple[int, int] | None:

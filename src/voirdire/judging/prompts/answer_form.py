@@ -1,0 +1,174 @@
+"""The form of an answer: what a server is held to, and what the reply's reader takes.
+
+Both come from one place, since servers keep to a schema only in part.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from msgspec import Meta
+
+from voirdire._validation import shorten
+from voirdire.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from voirdire.judging.asking import Answer, Ask
+    from voirdire.rubrics import Question
+
+__all__ = ["AnswerForm", "answer_form", "ends_of", "is_whole", "name_tokens"]
+
+_OTHER_SIDE = {"A": "B", "B": "A", "tie": "tie"}
+_WIDEST_WITHOUT_LEVELS = 20
+_TEXT_TOKENS = 1_024
+_NUMBER_TOKENS = 20
+_WORD_TOKENS = 8
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AnswerForm:
+    """What the answer to one question looks like.
+
+    Attributes
+    ----------
+    schema : dict
+        Its JSON Schema, of keywords that constrained decoding knows widely: a set of labels may
+        not repeat one, and no server can be told so.
+    n_tokens : int
+        Tokens that it takes at most: enough for any tokenizer, and an end to a runaway.
+    json_type : object
+        The type that msgspec decodes it as.
+    rule : str
+        The same in words.
+    finish : callable or None
+        Makes the answer of the decoded value, or None where the value breaks the rule after all;
+        None where the decoded value is the answer.
+    n_strings : int or None
+        How many strings the answer is in JSON; None where that depends on the answer.
+    """
+
+    schema: dict[str, Any]
+    n_tokens: int
+    json_type: Any
+    rule: str
+    finish: Callable[[Any], Answer | None] | None = None
+    n_strings: int | None = 0
+
+
+def answer_form(question: Question, *, ask: Ask) -> AnswerForm:
+    """Say what the answer to a question of an ask looks like."""
+    match question.kind:
+        case "boolean":
+            return _STATED if ask.probability == "stated" else _TRUE_OR_FALSE
+        case "choice":
+            return _one_of(tuple(question.labels))
+        case "multilabel":
+            return _some_of(tuple(question.labels))
+        case "scale":
+            return _number_of(question)
+        case "pairwise":
+            return _one_of(tuple(_OTHER_SIDE), finish=_OTHER_SIDE.get if ask.swapped else None)
+        case "text":
+            return _TEXT
+
+
+def is_whole(question: Question) -> bool:
+    """Tell whether answers on a scale are whole numbers.
+
+    They are where its ends and levels are whole, and where it has levels or few points.
+    """
+    low, high = ends_of(question)
+    if not all(float(number).is_integer() for number in (low, high, *question.levels)):
+        return False
+    return bool(question.levels) or high - low <= _WIDEST_WITHOUT_LEVELS
+
+
+def ends_of(question: Question) -> tuple[float, float]:
+    """Give the ends of a scale; an `InputError` where it lacks one."""
+    if question.minimum is None or question.maximum is None:
+        msg = f"question {question.id!r} must have `minimum` and `maximum`, got None. Add them."
+        raise InputError(msg)
+    return question.minimum, question.maximum
+
+
+def name_tokens(name: str) -> int:
+    """Bound the tokens of a name, at two bytes a token; English has about four."""
+    return len(name.encode("utf-8", "replace")) // 2 + 2
+
+
+_STATED = AnswerForm(
+    schema={"type": "number", "minimum": 0, "maximum": 1},
+    n_tokens=_NUMBER_TOKENS,
+    json_type=Annotated[float, Meta(ge=0, le=1)],
+    rule="a number from 0 to 1",
+)
+_TRUE_OR_FALSE = AnswerForm(
+    schema={"type": "boolean"},
+    n_tokens=_WORD_TOKENS,
+    json_type=bool,
+    rule="true or false",
+    finish=float,
+)
+_TEXT = AnswerForm(
+    schema={"type": "string"}, n_tokens=_TEXT_TOKENS, json_type=str, rule="a text", n_strings=1
+)
+
+
+def _one_of(
+    labels: Sequence[str], *, finish: Callable[[Any], Answer | None] | None = None
+) -> AnswerForm:
+    return AnswerForm(
+        schema={"type": "string", "enum": list(labels)},
+        n_tokens=max([_WORD_TOKENS, *map(name_tokens, labels)]),
+        json_type=_literal(labels),
+        rule=f"one of {_listed(labels)}",
+        finish=finish,
+        n_strings=1,
+    )
+
+
+def _some_of(labels: Sequence[str]) -> AnswerForm:
+    def in_order(found: list[str]) -> tuple[str, ...] | None:
+        """Put a set of labels into the order of the rubric, so that equal sets are equal."""
+        chosen = set(found)
+        if len(chosen) != len(found):
+            return None
+        return tuple(label for label in labels if label in chosen)
+
+    return AnswerForm(
+        schema={"type": "array", "items": {"type": "string", "enum": list(labels)}},
+        n_tokens=sum(4 + name_tokens(label) for label in labels),
+        json_type=list[_literal(labels)],  # type: ignore[misc]  # a type only while running
+        rule=f"a list of any of {_listed(labels)}, none of them twice",
+        finish=in_order,
+        n_strings=None,
+    )
+
+
+def _number_of(question: Question) -> AnswerForm:
+    low, high = ends_of(question)
+    whole = is_whole(question)
+    kind, least, most = ("integer", int(low), int(high)) if whole else ("number", low, high)
+    return AnswerForm(
+        schema={"type": kind, "minimum": least, "maximum": most},
+        n_tokens=_NUMBER_TOKENS,
+        json_type=Annotated[float, Meta(ge=low, le=high)],
+        rule=f"a {'whole ' if whole else ''}number from {low:g} to {high:g}",
+        finish=_if_whole if whole else None,
+    )
+
+
+def _if_whole(number: float) -> float | None:
+    return number if number.is_integer() else None
+
+
+def _literal(labels: Sequence[str]) -> Any:
+    literal: Any = Literal
+    return literal[tuple(labels)]
+
+
+def _listed(labels: Sequence[str]) -> str:
+    return shorten(", ".join(repr(label) for label in labels))

@@ -1,0 +1,243 @@
+"""How probable true and false were where a reply says one of them, by its tokens."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import accumulate
+from math import exp, inf, log
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+
+import msgspec
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from voirdire.records import TokenStep
+
+__all__ = ["Spelling", "Trouble", "Weights", "spell", "weigh_value"]
+
+Trouble: TypeAlias = Literal["alone", "absent", "no probabilities"]
+"""Why nothing can be read: only the token that was taken is known; neither true nor false is among
+the likely tokens; or the numbers cannot be log-probabilities."""
+
+OTHER: Final = 0
+"""Neither true nor false: a word, a number, a quote, null, or no JSON at all."""
+YES: Final = 1
+NO: Final = 2
+OPEN: Final = 3
+"""It ends before the value begins, so that it says nothing yet."""
+
+_HALF_A_CHARACTER = "\ufffd"
+_MOST_TOKENS = 10_000
+# A taken token without alternatives: at this probability they would hardly count.
+_SURE = 0.99
+# Numbers of half precision may sum to a little more than 1; logits sum to anything.
+_MOST = 1.05
+
+
+@dataclass(frozen=True, slots=True)
+class Spelling:
+    """The tokens of a reply in a row.
+
+    Attributes
+    ----------
+    written : str
+        All of them, joined.
+    ends : list of int
+        Where in `written` each of them ends.
+    begin : int
+        Where in `written` the text begins; more may stand around it, such as special tokens.
+    skips : str or None
+        The text, where `written` leaves out whatever is not ASCII; None where it leaves nothing
+        out.
+    """
+
+    written: str
+    ends: list[int]
+    begin: int
+    skips: str | None = None
+
+    def place(self, offset: int) -> int:
+        """Where in `written` a character of the text stands; the character is ASCII."""
+        if self.skips is not None:
+            offset = len(_ascii(self.skips[:offset]))
+        return self.begin + offset
+
+
+class Weights(msgspec.Struct, frozen=True):
+    """Probabilities of true and of false, or why there are none.
+
+    Attributes
+    ----------
+    yes, no : float
+        In [0, 1]; what is missing to 1 is the probability of everything else.
+    trouble : {"alone", "absent", "no probabilities"} or None
+        Why `yes` and `no` say nothing.
+    """
+
+    yes: float
+    no: float
+    trouble: Trouble | None = None
+
+
+def spell(text: str, steps: Sequence[TokenStep]) -> Spelling | None:
+    """Find a text in its tokens; None where it is not there, or more than once.
+
+    Bytes of one character may be divided among tokens, which then hold replacement characters. In
+    that case only ASCII is compared: braces, colons, and the words true and false are ASCII.
+    """
+    tokens, skips = [step.token for step in steps], None
+    written = "".join(tokens)
+    begin = 0 if written == text else _only_place(text, written)
+    if begin is None and _HALF_A_CHARACTER in written:
+        tokens, skips = [_ascii(token) for token in tokens], text
+        written = "".join(tokens)
+        begin = _only_place(_ascii(text), written)
+    if begin is None:
+        return None
+    return Spelling(written, list(accumulate(map(len, tokens))), begin, skips)
+
+
+def weigh_value(spelling: Spelling, steps: Sequence[TokenStep], *, start: int) -> Weights:
+    r"""Weigh true against false in the value that begins at `start` of what the steps spell.
+
+    The value begins within one step. What could have stood there, the taken token among it, is
+    sorted by `_meaning` and summed. A taken token that is white space puts the choice off:
+    what else could have stood in its place counts as well, and what comes after counts times its
+    probability. So does a taken token that ends the key: some vocabularies have tokens such as
+    ``":true``, and whoever has them would have used them. Of such a step only the tokens that
+    write the same and go on to a value count, each by its share.
+
+    Notes
+    -----
+    With steps :math:`1, \dots, k` from the one that ends the key to the one in which the value
+    begins, and the token :math:`t_j` taken at each, :math:`P_k(\text{true}) = p_k(\text{true})`
+    and :math:`P_j(\text{true}) = (p_j(\text{true}) + p_j(t_j) P_{j+1}(\text{true})) / w_j`. The
+    whole :math:`w_j` is 1 once the colon is written, and before that
+    :math:`p_j(\text{true}) + p_j(\text{false}) + p_j(t_j)`.
+    """
+    written, ends = spelling.written, spelling.ends
+    place = bisect_right(ends, start)
+    step = steps[place]
+    meanings = _meanings(written[ends[place - 1] if place else 0 : start])
+    yes, no, is_taken_listed = _listed(step, meanings)
+    is_known = yes > 0 or no > 0
+    if not is_taken_listed:
+        yes += _probability(step.logprob) if meanings[step.token] == YES else 0.0
+        no += _probability(step.logprob) if meanings[step.token] == NO else 0.0
+    if _is_alone(step):
+        return Weights(yes, no, "alone")
+    quote = written.rfind('"', 0, start)
+    while place and ends[place - 1] > quote:
+        place -= 1
+        step, begin = steps[place], ends[place - 1] if place else 0
+        has_colon = ":" not in written[begin:start]
+        if not (step.top or has_colon):
+            continue
+        more_yes, more_no, _ = _listed(step, _meanings(written[begin:start]))
+        taken = _probability(step.logprob)
+        whole = 1.0 if has_colon else more_yes + more_no + taken
+        if whole:
+            yes = (more_yes + taken * yes) / whole
+            no = (more_no + taken * no) / whole
+            is_known = is_known or more_yes > 0 or more_no > 0
+    if not yes + no <= _MOST:  # also where it is not a number
+        return Weights(yes, no, "no probabilities")
+    return Weights(yes, no, None if is_known and yes + no > 0 else "absent")
+
+
+def _only_place(text: str, written: str) -> int | None:
+    begin = written.find(text)
+    return begin if begin >= 0 and written.find(text, begin + 1) < 0 else None
+
+
+def _ascii(text: str) -> str:
+    return text.encode("ascii", "ignore").decode()
+
+
+def _listed(step: TokenStep, meanings: _Meanings) -> tuple[float, float, bool]:
+    """Sum what is listed for true and for false, and tell whether the taken token is listed.
+
+    A token that is listed twice counts once, as where it is listed first.
+    """
+    yes = no = 0.0
+    listed = {
+        choice.token: choice.logprob for choice in reversed(step.top) if meanings[choice.token]
+    }
+    for token, logprob in listed.items():
+        probability = exp(logprob) if logprob <= 0.0 else _probability(logprob)
+        meaning = meanings[token]
+        if meaning == YES:
+            yes += probability
+        elif meaning == NO:
+            no += probability
+    return yes, no, step.token in listed
+
+
+def _probability(logprob: float) -> float:
+    """Undo the logarithm.
+
+    A little above 0 is rounding. More than that is no log-probability, nor is what is no number:
+    both become infinite, so that no sum with them can pass for a probability.
+    """
+    if logprob <= 0.0:
+        return exp(logprob)
+    return 1.0 if logprob <= log(_MOST) else inf
+
+
+def _is_alone(step: TokenStep) -> bool:
+    """Tell whether nothing is known of what else could have stood there."""
+    top, token = step.top, step.token
+    if top and (top[0].token != token or top[-1].token != token):
+        return False
+    if any(choice.token != token for choice in top):
+        return False
+    return not top or not step.logprob >= log(_SURE)
+
+
+class _Meanings(dict[str, int]):
+    """Meanings of tokens behind one lead, remembered: a vocabulary is finite."""
+
+    def __init__(self, lead: str) -> None:
+        super().__init__()
+        self._lead = lead
+
+    def __missing__(self, token: str) -> int:
+        if len(self) >= _MOST_TOKENS:
+            self.clear()
+        meaning = self[token] = _meaning(token, lead=self._lead)
+        return meaning
+
+
+_meanings = lru_cache(maxsize=1_000)(_Meanings)
+
+
+def _meaning(token: str, *, lead: str) -> int:
+    """Say what a token says where ``true`` or ``false`` is expected.
+
+    A whole word counts in any case, and so does its beginning: ``tr``, `` True``, ``true,``. A
+    word that goes on does not: ``truely`` is none of the two. The lead is what has to be written
+    before the value where the token begins: the end of a key, its quote, a colon. White space
+    after the quote does not count.
+    """
+    key, quote, gap = lead.rpartition('"')
+    rest = token
+    if quote:
+        before = key + quote
+        if not token.startswith(before):
+            return OPEN if before.startswith(token) else OTHER
+        rest = token[len(before) :]
+    rest = rest.lstrip()
+    if ":" in gap and rest:
+        if rest[0] != ":":
+            return OTHER
+        rest = rest[1:].lstrip()
+    if not rest:
+        return OPEN
+    for word, meaning in (("true", YES), ("false", NO)):
+        begin, after = rest[: len(word)].lower(), rest[len(word) : len(word) + 1]
+        if word.startswith(begin) and not (after.isalnum() or after == "_"):
+            return meaning
+    return OTHER
