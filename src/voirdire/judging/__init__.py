@@ -17,8 +17,8 @@ if TYPE_CHECKING:
         CallSummary,
         JudgingProgress,
     )
-    from voirdire.judging.calls.limits import Limits
     from voirdire.judging.cascade import CascadeJudge, cascade_table, load_cascade
+    from voirdire.judging.client.limits import Limits
     from voirdire.judging.distilling import Distilled, distill_files
     from voirdire.judging.file_judging import judge_file
     from voirdire.judging.labelled_items import LeftOut
@@ -102,7 +102,7 @@ _HOMES = {
     "JudgingProgress": "call_summary",
     "JudgingSummary": "summary",
     "LeftOut": "labelled_items",
-    "Limits": "calls.limits",
+    "Limits": "client.limits",
     "LiveSettings": "live.settings",
     "LiveState": "live.answers",
     "LlmJudge": "llm",

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from voirdire._types import Judged, Threshold
-    from voirdire.judging.calls.caller import CallerState
     from voirdire.judging.cascade.judge import CascadeJudge
+    from voirdire.judging.client.client import ClientState
     from voirdire.judging.llm import LlmJudge
     from voirdire.judging.plan import JudgingPlan
     from voirdire.judging.port import Judge
@@ -332,7 +332,7 @@ def judge_by_plan(
 
     record = RunRecord(plan.rubric)
 
-    def tick(n_answered: float, state: CallerState) -> None:
+    def tick(n_answered: float, state: ClientState) -> None:
         if progress is not None:
             calls = call_progress(n_answered, state)
             progress(

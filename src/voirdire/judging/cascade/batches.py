@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from voirdire.judging.calls.caller import CallerState
     from voirdire.judging.cascade.bound_cascade import BoundCascade
+    from voirdire.judging.client.client import ClientState
     from voirdire.judging.llm.answer_arrays import AnswerArrays
     from voirdire.judging.llm.run_record import RunRecord
     from voirdire.judging.plan import JudgingPlan
@@ -48,7 +48,7 @@ def cascade_batches(
     *,
     store: ReplyStore | None,
     retry_failures: bool,
-    tick: Callable[[float, CallerState], None] | None,
+    tick: Callable[[float, ClientState], None] | None,
     stopping: threading.Event | None,
     record: RunRecord | None,
 ) -> Iterator[Verdicts]:

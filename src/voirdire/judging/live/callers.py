@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from voirdire.judging.calls.caller import Caller
+from voirdire.judging.client.client import Client
 
 if TYPE_CHECKING:
-    from voirdire.judging.calls.committing import Commit
-    from voirdire.judging.calls.state import CallerState
+    from voirdire.judging.client.client import ClientState, Commit
     from voirdire.judging.llm.judge import LlmJudge
 
 __all__ = ["Callers"]
@@ -34,13 +33,13 @@ class Callers:
         price = judge.known_price
         self._price = None if price is None else price.cost
         self.commit: Commit | None = None
-        self._old: list[Caller] = []
+        self._old: list[Client] = []
         self._n_calls, self._cost, self._perhaps = 0, 0.0, 0.0
         self._reader = self._made(judge.limits.max_cost)  # reads what is stored; calls nobody
-        self._current: Caller | None = None
+        self._current: Client | None = None
 
     @property
-    def reader(self) -> Caller:
+    def reader(self) -> Client:
         """One that reads what is stored, whatever the others do."""
         return self._reader
 
@@ -61,17 +60,17 @@ class Callers:
         """Whether nothing is left of what may be spent."""
         return self._left is not None and self._left <= 0
 
-    def is_current(self, caller: Caller) -> bool:
+    def is_current(self, caller: Client) -> bool:
         """Say whether a caller is the one in use."""
         return caller is self._current
 
-    def current(self) -> Caller:
+    def current(self) -> Client:
         """Give the one in use; a new one where the last was given up. Not where all is spent."""
         if self._current is None:
             self._current = self._made(self._left)
         return self._current
 
-    def trial(self, *, timeout_s: float) -> Caller:
+    def trial(self, *, timeout_s: float) -> Client:
         """Put one into use that makes one try, in so many seconds at most; then give it up."""
         self.give_up()
         limits = self._judge.limits
@@ -98,11 +97,11 @@ class Callers:
 
     def _made(
         self, max_cost: float | None, *, timeout_s: float | None = None, is_trial: bool = False
-    ) -> Caller:
+    ) -> Client:
         limits = replace(self._judge.limits, max_cost=max_cost)
         if timeout_s is not None:
             limits = replace(limits, timeout_s=timeout_s)
-        return Caller(
+        return Client(
             self._judge.model,
             limits=limits,
             commit=self.commit,
@@ -111,13 +110,13 @@ class Callers:
             ends_hopeless=False,
         )
 
-    def _states(self) -> list[CallerState]:
+    def _states(self) -> list[ClientState]:
         callers = self._old if self._current is None else [*self._old, self._current]
         return [caller.state for caller in callers]
 
     def _add_up(self) -> None:
         """Keep the sums of those that are done, and not the callers: a judge lives for months."""
-        under_way: list[Caller] = []
+        under_way: list[Client] = []
         for caller in self._old:
             state = caller.state
             if state.n_in_flight:

@@ -7,9 +7,9 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 from voirdire.errors import CostLimitReachedError, ModelCallError, StoppedError
-from voirdire.judging.calls.pace import LONGEST_WAIT_S
+from voirdire.judging.client.breaker import CircuitBreaker
+from voirdire.judging.client.limits import LONGEST_WAIT_S
 from voirdire.judging.live.answers import CLOSED, LATE
-from voirdire.judging.live.breaker import Breaker
 from voirdire.judging.live.bugs import tell_bug
 from voirdire.judging.live.callers import Callers
 from voirdire.judging.live.job import Job, job_name
@@ -19,8 +19,8 @@ from voirdire.models import BatchChatModel
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Sequence
 
-    from voirdire.judging.calls.call import Outcome
-    from voirdire.judging.calls.caller import Caller
+    from voirdire.judging.client.call import Outcome
+    from voirdire.judging.client.client import Client
     from voirdire.judging.live.job import JobName
     from voirdire.judging.live.settings import LiveSettings
     from voirdire.judging.live.stretch import Stretch
@@ -92,7 +92,7 @@ class Calling:
         self._jobs: dict[JobName, Job] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._n_working = 0
-        self._breaker = Breaker(settings.rest_s)
+        self._breaker = CircuitBreaker(settings.rest_s)
         self._trial_s = settings.deadline_s
         self._is_trying = False
         self._last = _OUT_OF_ORDER  # why the last of the callers was given up
@@ -221,7 +221,7 @@ class Calling:
             job.deliver([next(given) for _ in job.calls])
         return outcomes
 
-    async def _outcomes(self, caller: Caller, jobs: Sequence[Job]) -> Sequence[Outcome[Any]]:
+    async def _outcomes(self, caller: Client, jobs: Sequence[Job]) -> Sequence[Outcome[Any]]:
         calls = [call for job in jobs for call in job.calls]
         stored = [blobs for job in jobs for blobs in job.stored]
         if self.together:
@@ -236,7 +236,7 @@ class Calling:
         except Exception as error:
             raise NotStoredError from error
 
-    def _reason(self, caller: Caller, error: BaseException) -> str:
+    def _reason(self, caller: Client, error: BaseException) -> str:
         """Draw the consequences of an error; say to those concerned what it was."""
         if isinstance(error, CostLimitReachedError):
             self._end_with(SPENT)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from voirdire.judging.calls.call import Outcome
+from voirdire.judging.client.call import Outcome
 from voirdire.records import Failure
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from voirdire.judging.calls.call import Call
+    from voirdire.judging.client.call import Call
     from voirdire.judging.live.stretch import Stretch
     from voirdire.judging.llm.chunk import Unit
 

@@ -7,8 +7,8 @@ import logging
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
+from voirdire.judging.client.breaker import CircuitBreaker
 from voirdire.judging.live.answers import CLOSED, LiveState, no_answer
-from voirdire.judging.live.breaker import Breaker
 from voirdire.judging.live.bugs import tell_bug
 from voirdire.judging.live.calling import Calling
 from voirdire.judging.live.job import plainly
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from voirdire.judging.calls.call import Call, Outcome
+    from voirdire.judging.client.call import Call, Outcome
     from voirdire.judging.live.answers import Asked, LiveAnswer
     from voirdire.judging.live.settings import LiveSettings
     from voirdire.judging.llm.bound_judge import BoundJudge
@@ -59,7 +59,7 @@ class ModelAsker:
     what every call would meet (no access, a server that is away, a store that takes nothing) lets
     the judge rest, then one call is made to try it. A limit of cost that is reached is final.
     *Cancellation*: `close` waits for the calls that are sent, then cancels them. *Memory*: the
-    items that wait, and a bounded number of workers. *Retries and caching*: one `Caller` holds the
+    items that wait, and a bounded number of workers. *Retries and caching*: one `Client` holds the
     limits over everything; stored replies are used before anything is called, and each reply is
     stored before it is used.
     """
@@ -74,7 +74,7 @@ class ModelAsker:
         kinds = [question.kind for question in bound.rubric.questions]
         self._places = [place for place, kind in enumerate(kinds) if kind == "boolean"]
         self._calling = Calling(bound, settings=settings)
-        self._reading = Breaker(settings.rest_s)
+        self._reading = CircuitBreaker(settings.rest_s)
         self._store: ReplyStore | None = None
         self._commit: GroupCommit | None = None
         self._judge_id = 0

@@ -14,7 +14,7 @@ from voirdire.judging.llm.combining import combine
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from voirdire.judging.calls.call import Outcome
+    from voirdire.judging.client.call import Outcome
     from voirdire.judging.live.answers import Asked
     from voirdire.judging.llm.bound_judge import BoundJudge
     from voirdire.judging.llm.chunk import Unit

@@ -137,7 +137,7 @@ def load_llm_judge(
     >>> judge.name, judge.mode
     ('openai/gpt-4o-mini', 'single')
     """
-    from voirdire.judging.calls.limits import Limits
+    from voirdire.judging.client.limits import Limits
     from voirdire.judging.llm.judge import LlmJudge
     from voirdire.models import load_model
     from voirdire.models.key_permission import check_key_of_file

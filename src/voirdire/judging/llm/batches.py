@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import threading
     from collections.abc import Callable, Iterable, Iterator
 
-    from voirdire.judging.calls.caller import CallerState
+    from voirdire.judging.client.client import ClientState
     from voirdire.judging.llm.run_record import RunRecord
     from voirdire.judging.plan import JudgingPlan
     from voirdire.records import Item
@@ -29,7 +29,7 @@ def judged_batches(
     *,
     store: ReplyStore | None = None,
     retry_failures: bool = False,
-    tick: Callable[[float, CallerState], None] | None = None,
+    tick: Callable[[float, ClientState], None] | None = None,
     stopping: threading.Event | None = None,
     record: RunRecord | None = None,
 ) -> Iterator[Verdicts]:

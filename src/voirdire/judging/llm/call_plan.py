@@ -13,7 +13,7 @@ import numpy as np
 from voirdire._validation import shorten
 from voirdire.errors import InputError
 from voirdire.judging.asking import Answers, Ask
-from voirdire.judging.calls.call import Call
+from voirdire.judging.client.call import Call
 from voirdire.judging.fingerprint import hash_of
 from voirdire.judging.prompts import PromptBuilder, new_nonce
 from voirdire.judging.reading import ReplyReader

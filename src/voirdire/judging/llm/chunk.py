@@ -12,7 +12,7 @@ from voirdire.judging.prompts import new_nonce
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from voirdire.judging.calls.call import Call, Outcome
+    from voirdire.judging.client.call import Call, Outcome
     from voirdire.judging.llm.call_plan import CallPlan
     from voirdire.records import Item
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from voirdire.judging.asking import Answer, Answers
-    from voirdire.judging.calls.call import Outcome
+    from voirdire.judging.client.call import Outcome
     from voirdire.judging.llm.call_plan import CallSpec
     from voirdire.rubrics import Question
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from voirdire.errors import InputError
-from voirdire.judging.calls.history import stored_outcome
 from voirdire.judging.cascade.bound_cascade import BoundCascade
+from voirdire.judging.client.call import stored_outcome
 from voirdire.judging.item_source import ItemSource
 from voirdire.judging.llm.call_plan import item_key
 from voirdire.judging.llm.pipeline import CHUNK_ITEMS

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from voirdire._types import Language, Mode, ModelSource
 from voirdire._validation import check_choice, check_count
 from voirdire.errors import InputError
-from voirdire.judging.calls.limits import Limits
+from voirdire.judging.client.limits import Limits
 from voirdire.models import ChatModel
 
 if TYPE_CHECKING:

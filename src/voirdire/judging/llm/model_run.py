@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import threading
 
     from voirdire.judging.call_summary import CallSummary
-    from voirdire.judging.calls.caller import CallerState
+    from voirdire.judging.client.client import ClientState
     from voirdire.judging.tally import Tally
     from voirdire.records.verdicts import Verdicts
     from voirdire.store import ReplyStore
@@ -91,7 +91,7 @@ class ModelRun(FileRun):
             raise InputError(msg) from error
         self.n_parts += 1
 
-    def _tick(self, n_answered: float, state: CallerState) -> None:
+    def _tick(self, n_answered: float, state: ClientState) -> None:
         if self.progress is not None:
             self.progress(
                 JudgingProgress(
@@ -103,7 +103,7 @@ class ModelRun(FileRun):
             )
 
 
-def call_progress(n_answered: float, state: CallerState) -> CallProgress:
+def call_progress(n_answered: float, state: ClientState) -> CallProgress:
     """Take from the state of the calls what a progress bar shows."""
     return CallProgress(
         n_answered=int(n_answered + 1e-9),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from voirdire.errors import InputError, StoppedError
-from voirdire.judging.calls.caller import Caller
+from voirdire.judging.client.client import Client
 from voirdire.judging.llm.chunk import Chunk
 from voirdire.judging.llm.combining import combine
 from voirdire.judging.llm.waiting_source import next_of
@@ -18,7 +18,7 @@ from voirdire.store.stored_calls import blobs_by_name
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from voirdire.judging.calls.call import Outcome
+    from voirdire.judging.client.call import Outcome
     from voirdire.judging.llm.bound_judge import BoundJudge
     from voirdire.judging.llm.chunk import Unit
     from voirdire.judging.llm.combining import ItemVerdict
@@ -77,7 +77,7 @@ class Pipeline:
     limit) ends the run as an exception from `following`. *Cancellation*: `stop` lets the calls
     in flight end and be stored; `close` waits for them, or cancels them if it is told to.
     *Memory*: as many workers as `Limits.concurrency`, and a few stretches of items. *Retries and
-    caching*: the `Caller` tries again; stored replies are used before anything is called.
+    caching*: the `Client` tries again; stored replies are used before anything is called.
     """
 
     def __init__(
@@ -111,7 +111,7 @@ class Pipeline:
                 "it with `--price IN,OUT`, or as `price` of the judge."
             )
             raise InputError(msg)
-        self.caller: Caller = Caller(
+        self.caller: Client = Client(
             judge.model,
             limits=judge.limits,
             commit=None if self._commit is None else self._commit.put,

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from voirdire.judging.calls.caller import CallerState
+    from voirdire.judging.client.client import ClientState
     from voirdire.judging.llm.answer_arrays import AnswerArrays
     from voirdire.judging.llm.pipeline import JudgedChunk
     from voirdire.records.verdicts import CallDetails
@@ -33,7 +33,7 @@ class RunRecord:
     def __init__(self, rubric: Rubric) -> None:
         self._questions = rubric.questions
         self._propositions = rubric.propositions
-        self._state: CallerState | None = None
+        self._state: ClientState | None = None
         self.n_items = self.n_reused = 0
         self._n_kept: int | None = None
         self._forms: Counter[str] = Counter()
@@ -44,11 +44,11 @@ class RunRecord:
         self._answers = {row.id: _Answers(row) for row in rubric.questions if row.kind != "boolean"}
 
     def heard(
-        self, tick: Callable[[float, CallerState], None] | None
-    ) -> Callable[[float, CallerState], None]:
+        self, tick: Callable[[float, ClientState], None] | None
+    ) -> Callable[[float, ClientState], None]:
         """Listen to the state of the calls, and pass it on."""
 
-        def told(n_answered: float, state: CallerState) -> None:
+        def told(n_answered: float, state: ClientState) -> None:
             self._state = state
             if tick is not None:
                 tick(n_answered, state)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import threading
     from collections.abc import Callable, Iterable, Iterator
 
-    from voirdire.judging.calls.caller import CallerState
+    from voirdire.judging.client.client import ClientState
     from voirdire.judging.llm.bound_judge import BoundJudge
     from voirdire.judging.llm.combining import ItemVerdict
     from voirdire.judging.llm.pipeline import JudgedChunk
@@ -31,7 +31,7 @@ def judged_chunks(
     *,
     store: ReplyStore | None = None,
     retry_failures: bool = False,
-    tick: Callable[[float, CallerState], None] | None = None,
+    tick: Callable[[float, ClientState], None] | None = None,
     stopping: threading.Event | None = None,
 ) -> Iterator[JudgedChunk]:
     """Judge items with a model, stretch by stretch and in order.
@@ -77,7 +77,7 @@ def judged_stretches(
     *,
     store: ReplyStore | None,
     retry_failures: bool,
-    tick: Callable[[float, CallerState], None] | None,
+    tick: Callable[[float, ClientState], None] | None,
     stopping: threading.Event | None,
     n_elsewhere: Callable[[], int] = int,
 ) -> Iterator[JudgedChunk]:
@@ -121,12 +121,12 @@ def judged_stretches(
 
 def _telling(
     pipeline: Pipeline,
-    tick: Callable[[float, CallerState], None] | None,
+    tick: Callable[[float, ClientState], None] | None,
     n_elsewhere: Callable[[], int],
-) -> Callable[[CallerState], None]:
+) -> Callable[[ClientState], None]:
     """Tell whoever wants to know how many items are answered."""
 
-    def tell(state: CallerState) -> None:
+    def tell(state: ClientState) -> None:
         if tick is not None:
             tick(pipeline.n_answered + n_elsewhere(), state)
 
@@ -150,7 +150,7 @@ def _close(
     loop: BackgroundLoop,
     *,
     stopping: threading.Event | None,
-    tell: Callable[[CallerState], None] | None = None,
+    tell: Callable[[ClientState], None] | None = None,
 ) -> None:
     """Wait for what is in flight, after a word about it; a second Ctrl-C ends even that."""
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import threading
     from collections.abc import Callable
 
-    from voirdire.judging.calls.caller import CallerState
+    from voirdire.judging.client.client import ClientState
     from voirdire.judging.item_source import ItemSource
     from voirdire.judging.plan import JudgingPlan
     from voirdire.judging.tally import Tally
@@ -46,7 +46,7 @@ def stream_verdicts(
     set_aside = SetAside(None)
     record = RunRecord(plan.rubric)
 
-    def tick(n_answered: float, state: CallerState) -> None:
+    def tick(n_answered: float, state: ClientState) -> None:
         if progress is not None:
             progress(
                 JudgingProgress(

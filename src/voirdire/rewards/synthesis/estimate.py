@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from voirdire.judging.calls.history import stored_outcome
+from voirdire.judging.client.call import stored_outcome
 from voirdire.judging.llm.token_estimate import estimate_tokens
 from voirdire.judging.plan import asks_a_model, is_cascade
 from voirdire.judging.reply_stores import store_of
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from voirdire._types import Language
-    from voirdire.judging.calls.limits import Limits
     from voirdire.judging.cascade import CascadeJudge
+    from voirdire.judging.client.limits import Limits
     from voirdire.judging.llm import LlmJudge
     from voirdire.judging.llm.pricing import Price
     from voirdire.judging.port import Judge

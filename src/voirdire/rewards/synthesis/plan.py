@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from voirdire._types import Language
 from voirdire._validation import check_choice, check_count
 from voirdire.errors import InputError
-from voirdire.judging.calls.limits import Limits
+from voirdire.judging.client.limits import Limits
 from voirdire.judging.fingerprint import hash_of
 from voirdire.judging.llm import LlmJudge
 from voirdire.judging.plan import asks_a_model, plan_judging

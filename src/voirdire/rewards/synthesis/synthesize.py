@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from voirdire._types import Language
-    from voirdire.judging.calls.limits import Limits
     from voirdire.judging.cascade import CascadeJudge
+    from voirdire.judging.client.limits import Limits
     from voirdire.judging.llm import LlmJudge
     from voirdire.judging.llm.pricing import Price
     from voirdire.judging.port import Judge

@@ -12,7 +12,7 @@ import numpy as np
 
 from voirdire.errors import CostLimitReachedError
 from voirdire.judging.answering import verdicts_on
-from voirdire.judging.calls.spending import dollars
+from voirdire.judging.client.limits import dollars
 from voirdire.judging.plan import asks_a_model
 from voirdire.records.thresholds import threshold_of_each
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from voirdire.errors import StoppedError
 from voirdire.io.messages import without_reasoning
-from voirdire.judging.calls.call import Call
-from voirdire.judging.calls.caller import Caller
+from voirdire.judging.client.call import Call
+from voirdire.judging.client.client import Client
 from voirdire.judging.prompts import new_nonce
 from voirdire.models import BatchChatModel
 from voirdire.records.items import as_bytes
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from voirdire._types import ReplyForm
-    from voirdire.judging.calls.call import Outcome
-    from voirdire.judging.calls.caller import CallerState
+    from voirdire.judging.client.call import Outcome
+    from voirdire.judging.client.client import ClientState
     from voirdire.models import ChatRequest
     from voirdire.records import Reply
     from voirdire.rewards.synthesis.assignment import Assignment
@@ -61,7 +61,7 @@ class Writer:
     draft with a reason; what would fail about every call (no access, the cost limit) is raised
     when the calls in flight have ended. *Cancellation*: after `stop` calls in flight end and are
     stored; cancelled, they are given up. *Memory*: a task per call that may be in flight, and a
-    draft per assignment. *Retries and caching*: the `Caller` tries again after errors; what is
+    draft per assignment. *Retries and caching*: the `Client` tries again after errors; what is
     stored is used before anything is called.
     """
 
@@ -77,7 +77,7 @@ class Writer:
             fingerprint = plan.writer_fingerprint
             self._judge_id = store.judge_id(fingerprint, description=plan.described)
             self._commit = GroupCommit(store, self._judge_id)
-        self._caller = Caller(
+        self._caller = Client(
             plan.model,
             limits=plan.limits,
             commit=None if self._commit is None else self._commit.put,
@@ -86,7 +86,7 @@ class Writer:
         self.n_reused = 0
 
     @property
-    def state(self) -> CallerState:
+    def state(self) -> ClientState:
         """How the calls stand now."""
         return self._caller.state
 

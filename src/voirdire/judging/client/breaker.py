@@ -1,4 +1,4 @@
-"""When calls fail for a reason that is the run's and not theirs, the run ends."""
+"""When calls fail for a reason that is not theirs: a run ends, a judge in service rests."""
 
 from __future__ import annotations
 
@@ -10,18 +10,19 @@ from voirdire.errors import (
     ContentFilterError,
     ModelTimeoutError,
     NoAnswersError,
+    RateLimitError,
     RefusalError,
     ServerError,
     UnsupportedError,
 )
-from voirdire.judging.calls.tries import is_transient
 
 if TYPE_CHECKING:
     import random
 
     from voirdire.errors import ModelCallError, VoirdireError
 
-__all__ = ["GivingUp", "without_log_probabilities"]
+__all__ = ["CircuitBreaker", "FailureMonitor", "is_transient", "without_log_probabilities"]
+
 
 _FIRST_REFUSED = 10
 _FIRST_UNREACHED = 3
@@ -33,7 +34,7 @@ _LONG_PAUSE_S = 5.0
 """A call that has met nobody so often waits for what others meet."""
 
 
-class GivingUp:
+class FailureMonitor:
     """Watches for runs in which nothing succeeds.
 
     Parameters
@@ -206,3 +207,46 @@ def without_log_probabilities(error: UnsupportedError) -> UnsupportedError:
 
 def _last(error: VoirdireError) -> str:
     return f"The last of them: {shorten(str(error), width=240).rstrip('.')}."
+
+
+_LONGEST_S = 60.0
+
+
+class CircuitBreaker:
+    """Says whether something that failed may be tried again.
+
+    Parameters
+    ----------
+    rest_s : float
+        Seconds of the first rest; each one after it is twice as long, up to a minute.
+
+    Attributes
+    ----------
+    reason : str or None
+        Why it is out of order; None where it works.
+    """
+
+    def __init__(self, rest_s: float) -> None:
+        self.reason: str | None = None
+        self._first_s = self._next_s = rest_s
+        self._until = 0.0
+
+    def trip(self, reason: str, *, now: float, at_least_s: float = 0.0) -> None:
+        """Note that it is out of order, and rest; so many seconds at least."""
+        self.reason = reason
+        self._until = now + max(self._next_s, at_least_s)
+        self._next_s = min(2 * self._next_s, max(_LONGEST_S, self._first_s))
+
+    def mend(self) -> None:
+        """Note that it works."""
+        self.reason = None
+        self._next_s = self._first_s
+
+    def rests(self, now: float) -> str | None:
+        """Give the reason while it rests; None where it works, or may be tried."""
+        return self.reason if now < self._until else None
+
+
+def is_transient(error: ModelCallError) -> bool:
+    """Say whether the same call may get a reply a little later."""
+    return isinstance(error, RateLimitError | ModelTimeoutError | ServerError)

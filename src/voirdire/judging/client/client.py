@@ -4,57 +4,220 @@ from __future__ import annotations
 
 import asyncio
 import random
-from typing import TYPE_CHECKING, NoReturn, TypeVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Generic, NoReturn, TypeAlias, TypeVar
 
 import msgspec
 
+from voirdire._validation import shorten
 from voirdire.errors import (
     AccessError,
     InputError,
     ModelCallError,
+    ModelTimeoutError,
     RateLimitError,
     StoppedError,
     UnsupportedError,
     VerdictParseError,
 )
-from voirdire.judging.calls.attempts import CallFailure, encode_attempt
-from voirdire.judging.calls.call import Outcome
-from voirdire.judging.calls.committing import commit_surely
-from voirdire.judging.calls.gate import Gate
-from voirdire.judging.calls.giving_up import GivingUp, without_log_probabilities
-from voirdire.judging.calls.history import (
+from voirdire.judging.client.breaker import (
+    FailureMonitor,
+    is_transient,
+    without_log_probabilities,
+)
+from voirdire.judging.client.call import (
+    CallFailure,
+    Outcome,
+    encode_attempt,
     n_unreadable,
     partial_outcome,
+    storable,
     stored_outcome,
 )
-from voirdire.judging.calls.ladder import Ladder
-from voirdire.judging.calls.pace import LONGEST_WAIT_S
-from voirdire.judging.calls.sending import send_one, send_together
-from voirdire.judging.calls.state import CallerState, Counts
-from voirdire.judging.calls.storable import storable
-from voirdire.judging.calls.tries import Tries, is_transient
+from voirdire.judging.client.limits import LONGEST_WAIT_S
+from voirdire.judging.client.throttle import Throttle
 from voirdire.judging.reading import as_failure
 from voirdire.models import BatchChatModel
 from voirdire.records import Reply
 from voirdire.store import StoredCall
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Sequence
+    from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 
     from voirdire._types import ReplyForm
-    from voirdire.judging.calls.call import Call
-    from voirdire.judging.calls.committing import Commit
-    from voirdire.judging.calls.gate import Pass
-    from voirdire.judging.calls.limits import Limits
+    from voirdire.judging.client.call import Call
+    from voirdire.judging.client.limits import Limits
+    from voirdire.judging.client.throttle import Permit
     from voirdire.models import ChatModel, ChatRequest
     from voirdire.records import Usage
 
-__all__ = ["Caller", "CallerState"]
+__all__ = ["Client", "ClientState", "Commit", "StepDown"]
 
 T = TypeVar("T")
 
 
-class Caller:
+@dataclass(frozen=True, kw_only=True)
+class ClientState:
+    """How the calls of a run stand.
+
+    Attributes
+    ----------
+    n_calls : int
+        Requests that were sent, those that were tried again counted again.
+    n_replies : int
+        How many of them brought a reply, readable or not.
+    n_retries : int
+        How many of them were not the first of their call.
+    n_in_flight : int
+        Calls that have a place: about to be sent, sent, or with a reply that is not committed yet.
+    n_unreadable : int
+        Replies that could not be read.
+    n_failures : int
+        Calls that ended as a `Failure`.
+    prompt_tokens, completion_tokens, cached_tokens : int
+        As the server counts them; 0 where it does not.
+    cost : float or None
+        US dollars; None where the price is unknown.
+    perhaps_cost : float
+        US dollars that calls without a reply may have cost beside it.
+    forms : mapping of str to int
+        Replies per form in which they were asked for.
+    steps_down : tuple of StepDown
+        Forms that the server turned out not to know.
+    n_rate_limits : int
+        How often the server said "too many".
+    rate_limit_wait_s : float
+        Seconds in which nothing is sent because it asked for that.
+    concurrency : int
+        Calls that may be in flight now.
+    is_stopped : bool
+        Whether nothing new is begun.
+    """
+
+    n_calls: int
+    n_replies: int
+    n_retries: int
+    n_in_flight: int
+    n_unreadable: int
+    n_failures: int
+    prompt_tokens: int
+    completion_tokens: int
+    cached_tokens: int
+    cost: float | None
+    forms: Mapping[ReplyForm, int]
+    steps_down: tuple[StepDown, ...]
+    n_rate_limits: int
+    rate_limit_wait_s: float
+    concurrency: int
+    is_stopped: bool
+    perhaps_cost: float = 0.0
+
+
+class Counts:
+    """The counters behind a `ClientState`; they only grow."""
+
+    __slots__ = (
+        "cached_tokens",
+        "completion_tokens",
+        "forms",
+        "n_calls",
+        "n_failures",
+        "n_rate_limits",
+        "n_replies",
+        "n_retries",
+        "n_unreadable",
+        "prompt_tokens",
+        "rate_limit_wait_s",
+    )
+
+    def __init__(self) -> None:
+        self.n_calls = 0
+        self.n_replies = 0
+        self.n_retries = 0
+        self.n_unreadable = 0
+        self.n_failures = 0
+        self.n_rate_limits = 0
+        self.prompt_tokens = 0
+        self.completion_tokens = 0
+        self.cached_tokens = 0
+        self.rate_limit_wait_s = 0.0
+        self.forms: dict[ReplyForm, int] = {}
+
+    def add_reply(self, reply: Reply, *, form: ReplyForm) -> None:
+        """Count a reply."""
+        self.n_replies += 1
+        self.forms[form] = self.forms.get(form, 0) + 1
+        usage = reply.usage
+        if usage is not None:
+            self.prompt_tokens += usage.prompt_tokens
+            self.completion_tokens += usage.completion_tokens
+            self.cached_tokens += usage.cached_tokens
+
+    def state(self, *, throttle: Throttle, ladder: FormLadder) -> ClientState:
+        """Make a record of them."""
+        return ClientState(
+            n_calls=self.n_calls,
+            n_replies=self.n_replies,
+            n_retries=self.n_retries,
+            n_in_flight=throttle.n_in_flight,
+            n_unreadable=self.n_unreadable,
+            n_failures=self.n_failures,
+            prompt_tokens=self.prompt_tokens,
+            completion_tokens=self.completion_tokens,
+            cached_tokens=self.cached_tokens,
+            cost=throttle.budget.spent,
+            perhaps_cost=throttle.budget.perhaps_spent,
+            forms=dict(self.forms),
+            steps_down=tuple(ladder.steps_down),
+            n_rate_limits=self.n_rate_limits,
+            rate_limit_wait_s=self.rate_limit_wait_s,
+            concurrency=int(throttle.slots.limit),
+            is_stopped=throttle.is_stopped,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class StepDown:
+    """A form of reply that a server turned out not to know.
+
+    Attributes
+    ----------
+    from_form, to_form : {"json_schema", "json_object", "text"}
+        How replies were asked for before, and since.
+    reason : str
+        What the server said, shortened.
+    """
+
+    from_form: ReplyForm
+    to_form: ReplyForm
+    reason: str
+
+
+class FormLadder:
+    """How replies are asked for now; it only ever goes down, and for the whole run."""
+
+    def __init__(self, forms: Sequence[ReplyForm]) -> None:
+        self._forms = tuple(forms)
+        self.form: ReplyForm = self._forms[0]
+        self.steps_down: list[StepDown] = []
+
+    def step_down(self, form: ReplyForm, *, reason: str) -> bool:
+        """Leave `form`; False where there is nothing below it.
+
+        Several calls in flight may be refused for the same form: the first of them steps down,
+        the others find it done.
+        """
+        below = self._forms[self._forms.index(form) + 1 :]
+        if not below:
+            return False
+        if form == self.form:
+            self.form = below[0]
+            step = StepDown(from_form=form, to_form=self.form, reason=shorten(reason, width=200))
+            self.steps_down.append(step)
+        return True
+
+
+class Client:
     """Takes calls to a model to their end: a value or a failure, whatever the server does.
 
     Parameters
@@ -114,9 +277,9 @@ class Caller:
         self._limits = limits
         self._commit = commit
         self._rng = random.Random() if rng is None else rng  # noqa: S311  # spreads waits only
-        self._gate = Gate(limits, price=price)
-        self._ladder = Ladder(model.capabilities.forms)
-        self._giving_up = GivingUp(
+        self._throttle = Throttle(limits, price=price)
+        self._ladder = FormLadder(model.capabilities.forms)
+        self._monitor = FailureMonitor(
             limits.max_failures_in_a_row,
             max_retries=limits.max_retries,
             address=str(model.settings.get("base_url") or ""),
@@ -126,16 +289,16 @@ class Caller:
         self._n_under_way = 0
 
     @property
-    def state(self) -> CallerState:
+    def state(self) -> ClientState:
         """How the calls stand now."""
-        return self._counts.state(gate=self._gate, ladder=self._ladder)
+        return self._counts.state(throttle=self._throttle, ladder=self._ladder)
 
     def stop(self) -> None:
         """Finish what is in flight and begin nothing: every other `answer` raises `StoppedError`.
 
         Call it from the event loop's thread, such as from `loop.add_signal_handler`.
         """
-        self._gate.stop(StoppedError("The run was stopped; replies that came are stored."))
+        self._throttle.stop(StoppedError("The run was stopped; replies that came are stored."))
 
     def reuse(
         self, call: Call[T], stored: Sequence[bytes], *, retry_failures: bool = False
@@ -162,7 +325,7 @@ class Caller:
         if outcome is not None and retry_failures and (outcome.failure or outcome.is_partial):
             return None
         if outcome is not None and outcome.failure is None:
-            self._giving_up.note_answer()
+            self._monitor.note_answer()
         return outcome
 
     async def answer(self, call: Call[T], *, stored: Sequence[bytes] = ()) -> Outcome[T]:
@@ -196,7 +359,7 @@ class Caller:
                 if outcome is not None:
                     return outcome
                 if tries.wait_s:
-                    await self._gate.pause(tries.wait_s)
+                    await self._throttle.pause(tries.wait_s)
         finally:
             self._n_under_way -= 1
 
@@ -236,7 +399,7 @@ class Caller:
         while waiting := [i for i, outcome in enumerate(outcomes) if outcome is None]:
             wait_s = max(tries[i].wait_s for i in waiting)
             if wait_s:
-                await self._gate.pause(wait_s)
+                await self._throttle.pause(wait_s)
             self._n_under_way += len(waiting)
             try:
                 ended = await self._try_together([tries[i] for i in waiting], self._batch_model)
@@ -258,39 +421,39 @@ class Caller:
 
     async def _try(self, tries: Tries[T]) -> Outcome[T] | None:
         """Make the call once; None if it is to be made again."""
-        gate = self._gate
-        await gate.enter()
+        throttle = self._throttle
+        await throttle.enter()
         try:
             request = tries.request(self._ladder.form)
-            leave = await gate.send((request,))
+            permit = await throttle.send((request,))
             self._count_call(tries)
             sending = send_one(self._model, request, timeout_s=self._limits.timeout_s)
-            (result,) = await self._settled(sending, (request,), leave)
-            kept = self._kept(tries, request, result, leave)
+            (result,) = await self._settled(sending, (request,), permit)
+            kept = self._kept(tries, request, result, permit)
             if kept is None:
                 return None
             kept = await self._keep(tries, kept)
         finally:
-            gate.leave()
+            throttle.leave()
         return self._ended(tries, kept)
 
     async def _try_together(
         self, several: Sequence[Tries[T]], model: BatchChatModel
     ) -> list[Outcome[T] | None]:
-        gate = self._gate
-        await gate.enter()
+        throttle = self._throttle
+        await throttle.enter()
         try:
             requests = [tries.request(self._ladder.form) for tries in several]
-            leave = await gate.send(requests)
+            permit = await throttle.send(requests)
             for tries in several:
                 self._count_call(tries)
             sending = send_together(model, requests, timeout_s=self._limits.timeout_s)
-            results = await self._settled(sending, requests, leave)
+            results = await self._settled(sending, requests, permit)
             kept: list[Reply | CallFailure | None] = []
             end: ModelCallError | None = None
             for tries, request, result in zip(several, requests, results, strict=True):
                 try:
-                    kept.append(self._kept(tries, request, result, leave))
+                    kept.append(self._kept(tries, request, result, permit))
                 except ModelCallError as error:  # the others' replies are kept first
                     kept.append(None)
                     end = end or error
@@ -298,7 +461,7 @@ class Caller:
                 *(self._keep_any(tries, what) for tries, what in zip(several, kept, strict=True))
             )
         finally:
-            gate.leave()
+            throttle.leave()
         if end is not None:
             raise end
         return [
@@ -316,15 +479,15 @@ class Caller:
         self,
         sending: Coroutine[None, None, Sequence[Reply | ModelCallError]],
         requests: Sequence[ChatRequest],
-        leave: Pass,
+        permit: Permit,
     ) -> Sequence[Reply | ModelCallError]:
         """Send, and put right what was guessed of it."""
         try:
             results = await sending
         except BaseException:
-            self._gate.abandon(leave)
+            self._throttle.abandon(permit)
             raise
-        self._gate.settle(leave, requests, results)
+        self._throttle.settle(permit, requests, results)
         return results
 
     def _kept(
@@ -332,27 +495,27 @@ class Caller:
         tries: Tries[T],
         request: ChatRequest,
         result: Reply | ModelCallError,
-        leave: Pass,
+        permit: Permit,
     ) -> Reply | CallFailure | None:
         """Say what is to be stored of a try; None if the call is to be made again."""
         if isinstance(result, Reply):
-            self._giving_up.note_reply()
-            self._gate.slots.grow()
+            self._monitor.note_reply()
+            self._throttle.slots.grow()
             self._counts.add_reply(result, form=request.form)
             if result.headroom is not None:
-                self._gate.observe(result.headroom, leave=leave)
+                self._throttle.observe(result.headroom, permit=permit)
             if result.form != request.form:
                 result = msgspec.structs.replace(result, form=request.form)
             return result
         if isinstance(result, AccessError) or (self._is_trial and is_transient(result)):
             self._end(result)
-        is_unreached = self._giving_up.is_unreached(result)
+        is_unreached = self._monitor.is_unreached(result)
         if isinstance(result, UnsupportedError) and self._has_stepped(result, request.form):
             return None
         if is_unreached:
             self._soon_again(tries, result)
             return None
-        self._slow_down(result, leave)
+        self._slow_down(result, permit)
         return self._after(tries, result, form=request.form)
 
     def _has_stepped(self, error: UnsupportedError, form: ReplyForm) -> bool:
@@ -364,13 +527,13 @@ class Caller:
             self._end(error)
         return True
 
-    def _slow_down(self, error: ModelCallError, leave: Pass) -> None:
+    def _slow_down(self, error: ModelCallError, permit: Permit) -> None:
         if isinstance(error, RateLimitError):
             self._counts.n_rate_limits += 1
-            self._gate.slots.shrink(sent=leave.sent, n_sent=self._gate.n_sent)
+            self._throttle.slots.shrink(sent=permit.sent, n_sent=self._throttle.n_sent)
         wait_s = error.retry_after_s
         if wait_s is not None and wait_s <= LONGEST_WAIT_S and is_transient(error):
-            self._counts.rate_limit_wait_s += self._gate.hold(wait_s)
+            self._counts.rate_limit_wait_s += self._throttle.hold(wait_s)
 
     def _after(
         self, tries: Tries[T], error: ModelCallError, *, form: ReplyForm
@@ -383,14 +546,14 @@ class Caller:
             rng=self._rng,
         )
         if failed is not None:
-            tries.end = self._giving_up.note_failure(error)
+            tries.end = self._monitor.note_failure(error)
         return failed
 
     def _soon_again(self, tries: Tries[T], error: ModelCallError) -> None:
         """Try again, or end the run: nobody has answered in it, and nothing is to be kept."""
         tries.n_unreached += 1
-        tries.wait_s = self._giving_up.pause_s(tries.n_unreached, rng=self._rng)
-        end = self._giving_up.note_unreached(
+        tries.wait_s = self._monitor.pause_s(tries.n_unreached, rng=self._rng)
+        end = self._monitor.note_unreached(
             error, n_tried=tries.n_unreached, n_under_way=self._n_under_way
         )
         if end is not None:
@@ -398,7 +561,7 @@ class Caller:
 
     def _end(self, error: ModelCallError) -> NoReturn:
         """End the run: every other call would end the same way."""
-        self._gate.stop(StoppedError(f"The run ended: {error}"))
+        self._throttle.stop(StoppedError(f"The run ended: {error}"))
         raise error
 
     async def _keep(self, tries: Tries[T], what: Reply | CallFailure) -> Reply | CallFailure:
@@ -433,8 +596,8 @@ class Caller:
             tries.n_unreadable += 1
             tries.n_cut += kept.finish_reason == "length"
             if error.partial is not None:
-                self._giving_up.note_answer()
-            elif end := self._giving_up.note_unusable(error, is_refusal=error.is_refusal):
+                self._monitor.note_answer()
+            elif end := self._monitor.note_unusable(error, is_refusal=error.is_refusal):
                 self._end(end)
             if not error.is_refusal and tries.n_unreadable < self._limits.max_attempts:
                 return None
@@ -444,5 +607,196 @@ class Caller:
             return Outcome(failure=as_failure(error), form=kept.form, attempts=tries.n_kept)
         except UnsupportedError as error:
             self._end(error)  # whoever reads says the way out
-        self._giving_up.note_answer()
+        self._monitor.note_answer()
         return Outcome(value=value, form=kept.form, attempts=tries.n_kept)
+
+
+_FIRST_BACKOFF_S = 1.0
+_LONGEST_BACKOFF_S = 60.0
+_MOST_LIMITED = 5
+"""Rate limits that are nobody's fault are borne for so many times `max_retries`."""
+
+
+class Tries(Generic[T]):
+    """A call and what has become of it so far.
+
+    Parameters
+    ----------
+    call : Call
+        What is asked.
+    n_kept : int, optional
+        Attempts of it that are stored.
+    n_unreadable : int, optional
+        How many of them count against `Limits.max_attempts`.
+    n_replies : int, optional
+        Replies to any call of the run so far.
+    """
+
+    __slots__ = (
+        "call",
+        "end",
+        "n_cut",
+        "n_errors",
+        "n_kept",
+        "n_limited",
+        "n_replies_before",
+        "n_tried",
+        "n_unreached",
+        "n_unreadable",
+        "wait_s",
+    )
+
+    def __init__(
+        self, call: Call[T], *, n_kept: int = 0, n_unreadable: int = 0, n_replies: int = 0
+    ) -> None:
+        self.call = call
+        self.n_kept = n_kept
+        self.n_unreadable = n_unreadable
+        self.n_tried = 0
+        self.n_cut = 0
+        self.n_errors = 0
+        self.n_limited = 0
+        self.n_replies_before = n_replies
+        self.n_unreached = 0
+        self.wait_s = 0.0
+        self.end: ModelCallError | None = None
+
+    def request(self, form: ReplyForm) -> ChatRequest:
+        """Make the request, with twice as many tokens as the one whose reply was cut off."""
+        request = self.call.request(form)
+        if not self.n_cut or request.max_tokens is None:
+            return request
+        return msgspec.structs.replace(request, max_tokens=request.max_tokens * 2**self.n_cut)
+
+    def after(
+        self,
+        error: ModelCallError,
+        *,
+        form: ReplyForm,
+        limits: Limits,
+        n_replies: int,
+        rng: random.Random,
+    ) -> CallFailure | None:
+        """Decide what follows an error: another try after `wait_s`, or a failure.
+
+        A rate limit does not count against the call where other calls got replies since it last
+        failed: the server works, and this call was unlucky.
+
+        Parameters
+        ----------
+        error : ModelCallError
+            What the model raised.
+        form : {"json_schema", "json_object", "text"}
+            How the reply was asked for.
+        limits : Limits
+            How often to try.
+        n_replies : int
+            Replies to any call of the run by now.
+        rng : random.Random
+            Spreads the waiting.
+
+        Returns
+        -------
+        CallFailure or None
+            The end of the call; None if it is to be made again.
+        """
+        if not is_transient(error):
+            return self._failed(error, form=form)
+        if isinstance(error, RateLimitError) and n_replies > self.n_replies_before:
+            self.n_limited += 1
+        else:
+            self.n_errors += 1
+        self.n_replies_before = n_replies
+        is_over = (
+            self.n_errors > limits.max_retries
+            or self.n_limited > _MOST_LIMITED * limits.max_retries
+            or (error.retry_after_s or 0.0) > LONGEST_WAIT_S
+        )
+        if is_over:
+            return self._failed(error, form=form)
+        # what the server asks for is waited for by every call, so here nothing is added to it
+        self.wait_s = 0.0 if error.retry_after_s is not None else self._backoff_s(rng)
+        return None
+
+    def _backoff_s(self, rng: random.Random) -> float:
+        n_before = self.n_errors + self.n_limited - 1
+        longest = min(_LONGEST_BACKOFF_S, _FIRST_BACKOFF_S * 2.0 ** min(n_before, 10))
+        return rng.random() * longest
+
+    def _failed(self, error: ModelCallError, *, form: ReplyForm) -> CallFailure:
+        often = f" (tried {self.n_tried} times)" if self.n_tried > 1 else ""
+        return CallFailure(
+            reason=error.reason,
+            message=shorten(str(error), width=240) + often,
+            form=form,
+            status=error.status,
+            n_tries=self.n_tried,
+        )
+
+
+async def send_one(
+    model: ChatModel, request: ChatRequest, *, timeout_s: float
+) -> Sequence[Reply | ModelCallError]:
+    """Send a request, and give its result as the only one of a sequence."""
+    try:
+        async with asyncio.timeout(timeout_s) as deadline:
+            return (await model.reply(request),)
+    except TimeoutError:
+        if not deadline.expired():
+            raise
+        return (_too_late(timeout_s),)
+    except ModelCallError as error:
+        return (error,)
+
+
+async def send_together(
+    model: BatchChatModel, requests: Sequence[ChatRequest], *, timeout_s: float
+) -> Sequence[Reply | ModelCallError]:
+    """Send requests together; they have the time that all of them would have one by one."""
+    in_all_s = timeout_s * len(requests)
+    try:
+        async with asyncio.timeout(in_all_s) as deadline:
+            return await model.replies(requests)
+    except TimeoutError:
+        if not deadline.expired():
+            raise
+        return [_too_late(in_all_s) for _ in requests]
+    except ModelCallError as error:
+        return [error for _ in requests]
+
+
+def _too_late(timeout_s: float) -> ModelTimeoutError:
+    return ModelTimeoutError(f"no reply within {timeout_s:g} s")
+
+
+Commit: TypeAlias = "Callable[[StoredCall], Awaitable[None]]"
+"""Stores a call and returns when it is there. Storing it twice is the same as storing it once."""
+
+_LAST_CHANCE_S = 30.0
+"""Nobody who was cancelled is kept for longer."""
+
+
+async def commit_surely(commit: Commit, call: StoredCall) -> None:
+    """Commit a call, even where the wait for it is cancelled; the cancellation goes on then.
+
+    A cancelled commit may or may not have been made. As making it twice does no harm, it is made
+    again, in a task that the cancellation does not reach. That costs the usual case nothing, which
+    a task for every commit would not.
+    """
+    try:
+        await commit(call)
+    except asyncio.CancelledError:
+        again = asyncio.ensure_future(_committed(commit, call))
+        while not again.done():
+            try:
+                await asyncio.shield(again)
+            except asyncio.CancelledError:
+                continue
+        if not again.cancelled():
+            again.result()
+        raise
+
+
+async def _committed(commit: Commit, call: StoredCall) -> None:
+    async with asyncio.timeout(_LAST_CHANCE_S):
+        await commit(call)

@@ -1,4 +1,4 @@
-"""Who may send next: a place for the call, then the limits' leave and the budget's."""
+"""When the next request may be sent: concurrency, rates and budget together."""
 
 from __future__ import annotations
 
@@ -7,27 +7,32 @@ import math
 from typing import TYPE_CHECKING
 
 from voirdire.errors import CostLimitReachedError, ModelTimeoutError, StoppedError
-from voirdire.judging.calls.pace import Pace
-from voirdire.judging.calls.pauses import Pauses
-from voirdire.judging.calls.slots import Slots
-from voirdire.judging.calls.spending import Spending, UsageGuess, dollars
+from voirdire.judging.client.limits import (
+    Budget,
+    ConcurrencyLimiter,
+    Pauses,
+    RateLimiter,
+    UsageGuess,
+    dollars,
+)
 from voirdire.records import Reply, Usage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from voirdire.errors import ModelCallError
-    from voirdire.judging.calls.limits import Limits
+    from voirdire.judging.client.limits import Limits
     from voirdire.models import ChatRequest
     from voirdire.records import Headroom
 
-__all__ = ["Gate", "Pass"]
+__all__ = ["Permit", "Throttle"]
+
 
 _LONGEST_NAP_S = 5.0
 """Whoever waits looks this often whether the server has since said that more is left."""
 
 
-class Pass:
+class Permit:
     """Leave to send some requests; tells afterwards what was guessed of them."""
 
     __slots__ = ("cost", "is_guessed", "n_requests", "n_tokens", "n_tokens_before", "sent")
@@ -43,7 +48,7 @@ class Pass:
         self.n_tokens_before = 0.0
 
 
-class Gate:
+class Throttle:
     """Lets calls through, one after another, as fast as everything allows.
 
     Parameters
@@ -55,16 +60,16 @@ class Gate:
     """
 
     def __init__(self, limits: Limits, *, price: Callable[[Usage], float | None] | None) -> None:
-        self.slots = Slots(limits.concurrency)
-        self.spending = Spending(price, max_cost=limits.max_cost)
+        self.slots = ConcurrencyLimiter(limits.concurrency)
+        self.budget = Budget(price, max_cost=limits.max_cost)
         self.n_sent = 0
         self._limits = limits
         self._pauses = Pauses()
         self._naps = Pauses()
-        self._line = Slots(1)  # whoever must wait does so in the order of arrival
+        self._queue = ConcurrencyLimiter(1)  # whoever must wait does so in the order of arrival
         self._guess = UsageGuess()
         self._n_tokens_sent = 0.0
-        self._pace: Pace | None = None
+        self._limiter: RateLimiter | None = None
         self._end: StoppedError | None = None
 
     @property
@@ -88,7 +93,7 @@ class Gate:
         if self._end is None:
             self._end = end
         self.slots.close()
-        self._line.close()
+        self._queue.close()
         self._pauses.wake()
         self._naps.wake()
 
@@ -107,14 +112,14 @@ class Gate:
         await self._pauses.pause(seconds)
         self.check_open()
 
-    async def send(self, requests: Sequence[ChatRequest]) -> Pass:
+    async def send(self, requests: Sequence[ChatRequest]) -> Permit:
         """Wait until requests may be sent; give the pass back with `settle`."""
-        pace = self._paced()
-        need = self._need(requests, pace)
-        if self._line.n_taken or self._wait_s(need, pace) > 0:
-            need = await self._wait_in_line(requests, pace)
-        pace.take(need.n_requests, need.n_tokens, now=self._now())
-        self.spending.reserve(need.cost)
+        rates = self._rates()
+        need = self._need(requests, rates)
+        if self._queue.n_taken or self._wait_s(need, rates) > 0:
+            need = await self._wait_in_queue(requests, rates)
+        rates.take(need.n_requests, need.n_tokens, now=self._now())
+        self.budget.reserve(need.cost)
         self.n_sent += need.n_requests
         self._n_tokens_sent += need.n_tokens
         need.sent, need.n_tokens_before = self.n_sent, self._n_tokens_sent
@@ -122,7 +127,7 @@ class Gate:
 
     def settle(
         self,
-        leave: Pass,
+        permit: Permit,
         requests: Sequence[ChatRequest],
         results: Sequence[Reply | ModelCallError],
     ) -> None:
@@ -132,90 +137,90 @@ class Gate:
         for request, result in zip(requests, results, strict=True):
             usage = result.usage if isinstance(result, Reply) else None
             if usage is not None:
-                self.spending.spend(self.spending.of(usage))
-                if leave.is_guessed:
+                self.budget.spend(self.budget.of(usage))
+                if permit.is_guessed:
                     used = None if used is None else used + _n_tokens(usage)
                     self._guess.learn(request, usage)
             elif isinstance(result, Reply | ModelTimeoutError):
                 used, is_uncertain = None, True
-        self._release(leave, used=used, perhaps_charged=is_uncertain)
+        self._release(permit, used=used, perhaps_charged=is_uncertain)
 
-    def abandon(self, leave: Pass) -> None:
+    def abandon(self, permit: Permit) -> None:
         """Note that nobody will ever know what came of the requests."""
-        self._release(leave, used=None, perhaps_charged=True)
+        self._release(permit, used=None, perhaps_charged=True)
 
-    def _release(self, leave: Pass, *, used: float | None, perhaps_charged: bool) -> None:
-        if not leave.is_guessed:
+    def _release(self, permit: Permit, *, used: float | None, perhaps_charged: bool) -> None:
+        if not permit.is_guessed:
             return
-        self.spending.release(leave.cost, perhaps_charged=perhaps_charged)
+        self.budget.release(permit.cost, perhaps_charged=perhaps_charged)
         if used is not None:
-            self._paced().take_tokens(used - leave.n_tokens, now=self._now())
-        if self.spending.max_cost is not None:
+            self._rates().take_tokens(used - permit.n_tokens, now=self._now())
+        if self.budget.max_cost is not None:
             self._naps.wake()
 
-    def observe(self, headroom: Headroom, *, leave: Pass) -> None:
+    def observe(self, headroom: Headroom, *, permit: Permit) -> None:
         """Note what the server says is left, in its reply to what this pass let through."""
-        self._paced().observe(
+        self._rates().observe(
             headroom,
-            n_requests_since=self.n_sent - leave.sent,
-            n_tokens_since=self._n_tokens_sent - leave.n_tokens_before,
+            n_requests_since=self.n_sent - permit.sent,
+            n_tokens_since=self._n_tokens_sent - permit.n_tokens_before,
             now=self._now(),
         )
 
     def hold(self, seconds: float) -> float:
         """Let nobody through for so long; give the seconds that this adds."""
-        return self._paced().hold(seconds, now=self._now())
+        return self._rates().hold(seconds, now=self._now())
 
-    def _paced(self) -> Pace:
-        if self._pace is None:
-            self._pace = Pace(self._limits, now=self._now())
-        return self._pace
+    def _rates(self) -> RateLimiter:
+        if self._limiter is None:
+            self._limiter = RateLimiter(self._limits, now=self._now())
+        return self._limiter
 
     def _now(self) -> float:
         return asyncio.get_running_loop().time()
 
-    def _is_guessing(self, pace: Pace) -> bool:
-        return pace.counts_tokens or self.spending.max_cost is not None
+    def _is_guessing(self, rates: RateLimiter) -> bool:
+        return rates.counts_tokens or self.budget.max_cost is not None
 
-    def _need(self, requests: Sequence[ChatRequest], pace: Pace) -> Pass:
-        if not self._is_guessing(pace):
-            return Pass(len(requests))
+    def _need(self, requests: Sequence[ChatRequest], rates: RateLimiter) -> Permit:
+        if not self._is_guessing(rates):
+            return Permit(len(requests))
         guesses = [self._guess.of(request) for request in requests]
         n_tokens = sum(_n_tokens(guess) for guess in guesses)
         cost = 0.0
-        if self.spending.max_cost is not None:
-            cost = sum(self.spending.of(guess) for guess in guesses)
-        return Pass(len(requests), n_tokens=n_tokens, cost=cost, is_guessed=True)
+        if self.budget.max_cost is not None:
+            cost = sum(self.budget.of(guess) for guess in guesses)
+        return Permit(len(requests), n_tokens=n_tokens, cost=cost, is_guessed=True)
 
-    def _wait_s(self, need: Pass, pace: Pace) -> float:
-        allowed = self.spending.allows(need.cost)
+    def _wait_s(self, need: Permit, rates: RateLimiter) -> float:
+        allowed = self.budget.allows(need.cost)
         if allowed == "no":
             self.stop(self._cost_limit_reached(need.cost))
             self.check_open()
         if allowed == "wait":
             return math.inf
-        return pace.wait_s(need.n_requests, need.n_tokens, now=self._now())
+        return rates.wait_s(need.n_requests, need.n_tokens, now=self._now())
 
-    async def _wait_in_line(self, requests: Sequence[ChatRequest], pace: Pace) -> Pass:
+    async def _wait_in_queue(self, requests: Sequence[ChatRequest], rates: RateLimiter) -> Permit:
         """Wait behind those who came before; what they teach counts for the guess."""
-        if not await self._line.take():
+        if not await self._queue.take():
             self.check_open()
         try:
-            need = self._need(requests, pace)
-            while (wait := self._wait_s(need, pace)) > 0:
+            need = self._need(requests, rates)
+            while (wait := self._wait_s(need, rates)) > 0:
                 self.check_open()
                 await self._naps.pause(wait if math.isinf(wait) else min(wait, _LONGEST_NAP_S))
                 self.check_open()
-                need = self._need(requests, pace)
+                need = self._need(requests, rates)
             return need
         finally:
-            self._line.give_back()
+            self._queue.give_back()
 
     def _cost_limit_reached(self, cost: float) -> CostLimitReachedError:
-        perhaps = self.spending.perhaps_spent
+        perhaps = self.budget.perhaps_spent
         msg = (
-            f"`max_cost` of {dollars(self.spending.max_cost or 0.0)} is reached: "
-            f"{dollars(self.spending.spent or 0.0)} is spent, "
+            f"`max_cost` of {dollars(self.budget.max_cost or 0.0)} is reached: "
+            f"{dollars(self.budget.spent or 0.0)} is spent, "
             + (f"calls without a reply may have cost {dollars(perhaps)}, " if perhaps else "")
             + f"and the next call may cost {dollars(cost)}. The same command with a higher "
             "`max_cost` goes on from here: replies that are stored are not paid for twice, and "

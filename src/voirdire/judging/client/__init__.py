@@ -1,0 +1,39 @@
+"""Calls to a model: paced, stored before they are used, tried again where that can help."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from voirdire import _lazy
+
+if TYPE_CHECKING:
+    from voirdire.judging.client.call import Call, CallFailure, Outcome, decode_attempt
+    from voirdire.judging.client.client import Client, ClientState, Commit, StepDown
+    from voirdire.judging.client.limits import Limits
+
+__all__ = [
+    "Call",
+    "CallFailure",
+    "Client",
+    "ClientState",
+    "Commit",
+    "Limits",
+    "Outcome",
+    "StepDown",
+    "decode_attempt",
+]
+
+_HOMES = {
+    "Call": "call",
+    "CallFailure": "call",
+    "Client": "client",
+    "ClientState": "client",
+    "Commit": "client",
+    "Limits": "limits",
+    "Outcome": "call",
+    "StepDown": "client",
+    "decode_attempt": "call",
+}
+
+
+__getattr__, __dir__ = _lazy.lazy_names(__name__, _HOMES)

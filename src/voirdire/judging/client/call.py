@@ -1,0 +1,337 @@
+"""One call to a model: what is asked, what came of it, and how that is stored and read again.
+
+An attempt is stored as bytes. The first byte says how the rest is written, so that a later version
+can still read what an earlier one kept. A checksum follows, so that a damaged row is no reply.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from zlib import crc32
+
+import msgspec
+
+from voirdire._types import ReplyForm  # noqa: TC001  # msgspec reads the annotation
+from voirdire.errors import UnsupportedError, VerdictParseError
+from voirdire.judging.reading import as_failure
+from voirdire.records import Failure, Reply, TokenStep, Usage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from voirdire.models import ChatRequest
+
+__all__ = [
+    "Call",
+    "CallFailure",
+    "Outcome",
+    "decode_attempt",
+    "encode_attempt",
+    "n_unreadable",
+    "partial_outcome",
+    "storable",
+    "stored_outcome",
+]
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Call(Generic[T]):
+    """Something to ask a model.
+
+    Attributes
+    ----------
+    item : bytes
+        32 bytes: hash of what it is about. With `name` and the judge's fingerprint, its place in
+        the store.
+    name : str
+        Which of the item's calls it is, such as ``"joint/order1"``.
+    request : callable
+        Makes the request for a form of reply; called once per attempt, so that every attempt has
+        a fence of its own.
+    read : callable
+        Reads a reply, or raises `VerdictParseError`.
+    """
+
+    item: bytes
+    name: str
+    request: Callable[[ReplyForm], ChatRequest]
+    read: Callable[[Reply], T]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Outcome(Generic[T]):
+    """What became of a call: a value or a failure, never both and never neither.
+
+    Attributes
+    ----------
+    value : object or None
+        What was read.
+    failure : Failure or None
+        Why nothing was.
+    form : {"json_schema", "json_object", "text"} or None
+        How the reply was asked for.
+    attempts : int
+        Replies and failures that are stored of it, at least 1.
+    is_reused : bool
+        Whether it came from the store and nothing was called.
+    is_partial : bool
+        Whether the value holds some answers and not others.
+    """
+
+    value: T | None = None
+    failure: Failure | None = None
+    form: ReplyForm | None = None
+    attempts: int = 1
+    is_reused: bool = False
+    is_partial: bool = False
+
+
+_REPLY, _FAILURE = b"\x03", b"\x04"
+_UNCHECKED_REPLY, _UNCHECKED_FAILURE = b"\x01", b"\x02"
+"""As earlier versions wrote them: without a checksum."""
+
+
+class CallFailure(msgspec.Struct, frozen=True, kw_only=True):
+    """A call that ended without a reply.
+
+    Attributes
+    ----------
+    reason : str
+        What went wrong, in a word or two: the `reason` of the error.
+    message : str
+        What the error said, shortened.
+    form : {"json_schema", "json_object", "text"}
+        How the reply was asked for.
+    status : int or None
+        The HTTP status, where there was one.
+    n_tries : int
+        How often the call was made.
+    """
+
+    reason: str
+    message: str = ""
+    form: ReplyForm = "json_schema"
+    status: int | None = None
+    n_tries: int = 1
+
+    def failure(self) -> Failure:
+        """Say it as verdicts do."""
+        return Failure(reason=f"{self.reason}: {self.message}" if self.message else self.reason)
+
+
+class _KeptReply(msgspec.Struct, frozen=True, array_like=True):
+    """A `Reply` as it is written: by position, without what is true of one moment only."""
+
+    text: str
+    form: ReplyForm
+    finish_reason: str | None
+    model: str | None
+    usage: Usage | None
+    steps: tuple[TokenStep, ...] | None
+
+
+class _KeptFailure(msgspec.Struct, frozen=True, array_like=True):
+    """A `CallFailure` as it is written."""
+
+    reason: str
+    message: str
+    form: ReplyForm
+    status: int | None
+    n_tries: int
+
+
+_encode = msgspec.msgpack.Encoder().encode
+_decode_reply = msgspec.msgpack.Decoder(_KeptReply).decode
+_decode_failure = msgspec.msgpack.Decoder(_KeptFailure).decode
+
+
+def encode_attempt(attempt: Reply | CallFailure) -> bytes:
+    """Write a reply or a failure as bytes.
+
+    Parameters
+    ----------
+    attempt : Reply or CallFailure
+        What came of the attempt. The `headroom` of a reply is left out.
+
+    Returns
+    -------
+    bytes
+        One byte for the version, four of a checksum (CRC-32), then msgpack.
+
+    Raises
+    ------
+    UnicodeEncodeError
+        If a text holds half a surrogate pair, which no file can hold.
+    """
+    if isinstance(attempt, Reply):
+        kept = _KeptReply(
+            attempt.text,
+            attempt.form,
+            attempt.finish_reason,
+            attempt.model,
+            attempt.usage,
+            attempt.steps,
+        )
+        return _checked(_REPLY, _encode(kept))
+    failure = _KeptFailure(
+        attempt.reason, attempt.message, attempt.form, attempt.status, attempt.n_tries
+    )
+    return _checked(_FAILURE, _encode(failure))
+
+
+def _checked(version: bytes, content: bytes) -> bytes:
+    return version + crc32(content).to_bytes(4) + content
+
+
+def decode_attempt(blob: bytes) -> Reply | CallFailure | None:
+    """Read what `encode_attempt` wrote.
+
+    Parameters
+    ----------
+    blob : bytes
+        As it was stored.
+
+    Returns
+    -------
+    Reply, CallFailure or None
+        What came of the attempt; None where the bytes are damaged, or something else.
+    """
+    version, rest = blob[:1], memoryview(blob)[1:]
+    if version in (_REPLY, _FAILURE):
+        checksum, rest = rest[:4], rest[4:]
+        if crc32(rest).to_bytes(4) != checksum:
+            return None
+    try:
+        if version in (_REPLY, _UNCHECKED_REPLY):
+            kept = _decode_reply(rest)
+            return Reply(
+                text=kept.text,
+                steps=kept.steps,
+                form=kept.form,
+                finish_reason=kept.finish_reason,
+                model=kept.model,
+                usage=kept.usage,
+            )
+        if version in (_FAILURE, _UNCHECKED_FAILURE):
+            return CallFailure(**msgspec.structs.asdict(_decode_failure(rest)))
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None
+    return None
+
+
+_HALVES = re.compile("[\ud800-\udfff]")
+
+
+def storable(attempt: Reply | CallFailure) -> Reply | CallFailure:
+    """Replace halves of surrogate pairs, which UTF-8 lacks, by the replacement character.
+
+    The reply that is read is then the one that is stored, now and later.
+    """
+    raw = msgspec.to_builtins(attempt)
+    return msgspec.convert(_cleaned(raw), type(attempt))
+
+
+def _cleaned(value: object) -> object:
+    if isinstance(value, str):
+        return _HALVES.sub("\ufffd", value)
+    if isinstance(value, dict):
+        return {key: _cleaned(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_cleaned(part) for part in value]
+    return value
+
+
+_log = logging.getLogger("voirdire")
+
+
+def stored_outcome(
+    call: Call[T], stored: Sequence[bytes], *, max_attempts: int
+) -> Outcome[T] | None:
+    """Read what is stored of a call.
+
+    The first reply that can be read is the answer, whatever came before it: a reader that has
+    learnt something since finds its answer in an old reply, and nothing is called again.
+
+    Parameters
+    ----------
+    call : Call
+        What was asked.
+    stored : sequence of bytes
+        Its attempts in their order.
+    max_attempts : int
+        After so many unreadable replies the call has failed.
+
+    Returns
+    -------
+    Outcome or None
+        None where the call is not at its end, or was never made.
+    """
+    last: CallFailure | VerdictParseError | None = None
+    n_unread = 0
+    for blob in stored:
+        attempt = decode_attempt(blob)
+        if attempt is None:
+            _log.warning(
+                "a stored reply is damaged and counts for nothing: call %r of item hash %s",
+                call.name,
+                call.item.hex(),
+            )
+            continue
+        if isinstance(attempt, CallFailure):
+            last, n_unread = attempt, 0
+            continue
+        try:
+            value = call.read(attempt)
+        except VerdictParseError as error:
+            last, n_unread = error, n_unread + 1
+        except UnsupportedError:
+            # the server gave no log-probabilities then; it may now
+            last = None
+        else:
+            return Outcome(value=value, form=attempt.form, attempts=len(stored), is_reused=True)
+    if isinstance(last, CallFailure):
+        failure, form = last.failure(), last.form
+    elif last is not None and (last.is_refusal or n_unread >= max_attempts):
+        if last.partial is not None:
+            return partial_outcome(last, attempts=len(stored), is_reused=True)
+        failure, form = as_failure(last), last.reply.form
+    else:
+        return None
+    return Outcome(failure=failure, form=form, attempts=len(stored), is_reused=True)
+
+
+def partial_outcome(
+    error: VerdictParseError, *, attempts: int, is_reused: bool = False
+) -> Outcome[Any]:
+    """Take what can be read of a reply of which the rest cannot."""
+    return Outcome(
+        value=error.partial,
+        form=error.reply.form,
+        attempts=attempts,
+        is_reused=is_reused,
+        is_partial=True,
+    )
+
+
+def n_unreadable(call: Call[T], stored: Sequence[bytes]) -> int:
+    """Count the unreadable replies since the last failure."""
+    count = 0
+    for blob in stored:
+        attempt = decode_attempt(blob)
+        if attempt is None:
+            continue
+        if isinstance(attempt, CallFailure):
+            count = 0
+            continue
+        try:
+            call.read(attempt)
+        except VerdictParseError:
+            count += 1
+        except UnsupportedError:
+            continue
+    return count

@@ -1,0 +1,479 @@
+"""How fast, how often and for how much a model may be called, and what holds calls to it."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections import deque
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from voirdire._validation import check_count
+from voirdire.errors import InputError
+from voirdire.records import Usage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from voirdire.models import ChatRequest
+    from voirdire.records import Headroom
+
+__all__ = [
+    "LONGEST_WAIT_S",
+    "Budget",
+    "ConcurrencyLimiter",
+    "Limits",
+    "Pauses",
+    "RateLimiter",
+    "UsageGuess",
+    "dollars",
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """What a run of calls may use.
+
+    Attributes
+    ----------
+    concurrency : int
+        Calls in flight at most, at least 1. Fewer while the server asks for fewer.
+    requests_per_minute, tokens_per_minute : int or None
+        At least 1; None leaves it to what the server says of its own limits.
+    timeout_s : float
+        Seconds that one call may take, above 0.
+    max_attempts : int
+        How often a call is made whose replies cannot be read, at least 1.
+    max_retries : int
+        How often a call is made again after a rate limit, a timeout or an error of the server, at
+        least 0.
+    max_cost : float or None
+        US dollars that this run may spend, above 0.
+    max_failures_in_a_row : int or None
+        After so many calls that all failed for want of a working server, the run ends instead of
+        failing what is left; so it does where none of the first 50 replies can be used, and after
+        100 in a row that cannot be read. None never ends it.
+
+    Raises
+    ------
+    InputError
+        If a limit is out of its range.
+    """
+
+    concurrency: int = 32
+    requests_per_minute: int | None = None
+    tokens_per_minute: int | None = None
+    timeout_s: float = 120.0
+    max_attempts: int = 3
+    max_retries: int = 6
+    max_cost: float | None = None
+    max_failures_in_a_row: int | None = 200
+
+    def __post_init__(self) -> None:
+        for name in ("concurrency", "max_attempts"):
+            check_count(name, getattr(self, name), minimum=1)
+        check_count("max_retries", self.max_retries, minimum=0)
+        for name in ("requests_per_minute", "tokens_per_minute", "max_failures_in_a_row"):
+            if getattr(self, name) is not None:
+                check_count(name, getattr(self, name), minimum=1)
+        _check_positive("timeout_s", self.timeout_s)
+        if self.max_cost is not None:
+            _check_positive("max_cost", self.max_cost)
+
+
+def _check_positive(name: str, value: Any) -> None:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not (is_number and math.isfinite(value) and value > 0):
+        msg = f"`{name}` must be a finite number above 0, got {value!r}."
+        raise InputError(msg)
+
+
+class ConcurrencyLimiter:
+    """Places for calls in flight, given in the order in which they were asked for."""
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self.limit = float(most)
+        self.n_taken = 0
+        self._waiting: deque[asyncio.Future[bool]] = deque()
+        self._n_sent_at_cut = -1
+        self._is_closed = False
+
+    async def take(self) -> bool:
+        """Wait for a place; False where the slots were closed meanwhile."""
+        if self._is_closed:
+            return False
+        if not self._waiting and self.n_taken < int(self.limit):
+            self.n_taken += 1
+            return True
+        granted: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        self._waiting.append(granted)
+        try:
+            return await granted
+        except asyncio.CancelledError:
+            if granted.done() and not granted.cancelled() and granted.result():
+                self.give_back()
+            raise
+
+    def give_back(self) -> None:
+        """Free a place."""
+        self.n_taken -= 1
+        self._grant()
+
+    def close(self) -> None:
+        """Give no more places; whoever waits is told so."""
+        self._is_closed = True
+        while self._waiting:
+            granted = self._waiting.popleft()
+            if not granted.done():
+                granted.set_result(False)
+
+    def grow(self) -> None:
+        """Note a success: one place more for every round of as many successes as places."""
+        if self.limit < self.most:
+            self.limit = min(float(self.most), self.limit + 1 / self.limit)
+            self._grant()
+
+    def shrink(self, *, sent: int, n_sent: int) -> None:
+        """Note that the server had too many: half the places, at most once per round trip.
+
+        A call that was sent before the last cut says nothing about what came of the cut.
+
+        Parameters
+        ----------
+        sent : int
+            Number of the call that the server refused, counted as they were sent.
+        n_sent : int
+            How many were sent by now.
+        """
+        if sent > self._n_sent_at_cut:
+            self._n_sent_at_cut = n_sent
+            self.limit = max(1.0, self.limit / 2)
+
+    def _grant(self) -> None:
+        while self._waiting and self.n_taken < int(self.limit):
+            granted = self._waiting.popleft()
+            if not granted.done():
+                self.n_taken += 1
+                granted.set_result(True)
+
+
+class Pauses:
+    """Everybody who waits for time to pass; all can be woken at once."""
+
+    def __init__(self) -> None:
+        self._asleep: set[asyncio.Future[None]] = set()
+
+    async def pause(self, seconds: float) -> None:
+        """Wait for so long, or until `wake`; infinity waits for `wake` alone."""
+        loop = asyncio.get_running_loop()
+        woken = loop.create_future()
+        timer = None if seconds == float("inf") else loop.call_later(seconds, _wake, woken)
+        self._asleep.add(woken)
+        try:
+            await woken
+        finally:
+            self._asleep.discard(woken)
+            if timer is not None:
+                timer.cancel()
+
+    def wake(self) -> None:
+        """End every pause now; whoever paused looks again at what it waited for."""
+        for woken in self._asleep:
+            _wake(woken)
+
+
+def _wake(woken: asyncio.Future[None]) -> None:
+    if not woken.done():
+        woken.set_result(None)
+
+
+class TokenBucket:
+    """What may be used now, filled up with time.
+
+    Whoever needs more than the bucket ever holds waits until it is full and leaves it in debt, so
+    that whoever comes next waits longer; a bucket never stops anybody for good.
+
+    Parameters
+    ----------
+    capacity : float
+        What it holds at most; it begins full.
+    per_second : float
+        How fast it fills.
+    now : float
+        Seconds, from any beginning.
+    """
+
+    __slots__ = ("_at", "capacity", "level", "per_second")
+
+    def __init__(self, *, capacity: float, per_second: float, now: float) -> None:
+        self.capacity = capacity
+        self.per_second = per_second
+        self.level = capacity
+        self._at = now
+
+    @classmethod
+    def per_minute(cls, amount: int, *, now: float) -> TokenBucket:
+        """Make one that lets through at most `amount` in any minute, evenly.
+
+        It holds what one second is worth, so that a run does not begin with a burst; the first
+        `capacity` and what fills it within a minute are `amount` together.
+        """
+        capacity = max(1.0, amount / 60)
+        return cls(capacity=capacity, per_second=(amount + 1 - capacity) / 60, now=now)
+
+    def wait_s(self, amount: float, *, now: float) -> float:
+        """Seconds until `amount` may be taken; 0 if now."""
+        self._fill(now)
+        missing = min(amount, self.capacity) - self.level
+        return missing / self.per_second if missing > 1e-9 else 0.0
+
+    def take(self, amount: float, *, now: float) -> None:
+        """Use `amount`; less than nothing gives back."""
+        self._fill(now)
+        self.level = min(self.capacity, self.level - amount)
+
+    def set(self, level: float, *, capacity: float, per_second: float, now: float) -> None:
+        """Believe somebody who knows better."""
+        self.capacity, self.per_second, self._at = capacity, per_second, now
+        self.level = min(capacity, level)
+
+    def _fill(self, now: float) -> None:
+        if now > self._at:
+            self.level = min(self.capacity, self.level + (now - self._at) * self.per_second)
+            self._at = now
+
+
+LONGEST_WAIT_S = 600.0
+"""A server that asks to wait for longer is not waited for."""
+
+
+class RateLimiter:
+    """The buckets that a call draws from, and the time before which nothing is sent.
+
+    Parameters
+    ----------
+    limits : Limits
+        Of the run.
+    now : float
+        Seconds, from any beginning.
+    """
+
+    def __init__(self, limits: Limits, *, now: float) -> None:
+        self.not_before = now
+        self._requests = _own(limits.requests_per_minute, now=now)
+        self._tokens = _own(limits.tokens_per_minute, now=now)
+        self._server_requests: TokenBucket | None = None
+        self._server_tokens: TokenBucket | None = None
+
+    @property
+    def counts_tokens(self) -> bool:
+        """Whether it matters how many tokens a call takes."""
+        return self._tokens is not None or self._server_tokens is not None
+
+    def wait_s(self, n_requests: int, n_tokens: float, *, now: float) -> float:
+        """Seconds until so much may be sent; 0 if now."""
+        wait = max(0.0, self.not_before - now)
+        for bucket in (self._requests, self._server_requests):
+            if bucket is not None:
+                wait = max(wait, bucket.wait_s(n_requests, now=now))
+        for bucket in (self._tokens, self._server_tokens):
+            if bucket is not None:
+                wait = max(wait, bucket.wait_s(n_tokens, now=now))
+        return wait
+
+    def take(self, n_requests: int, n_tokens: float, *, now: float) -> None:
+        """Draw from every bucket."""
+        for bucket in (self._requests, self._server_requests):
+            if bucket is not None:
+                bucket.take(n_requests, now=now)
+        self.take_tokens(n_tokens, now=now)
+
+    def take_tokens(self, n_tokens: float, *, now: float) -> None:
+        """Correct what was drawn; less than nothing gives back."""
+        for bucket in (self._tokens, self._server_tokens):
+            if bucket is not None:
+                bucket.take(n_tokens, now=now)
+
+    def hold(self, seconds: float, *, now: float) -> float:
+        """Send nothing for so long, whoever asks; give the seconds that this adds."""
+        before = max(self.not_before, now)
+        self.not_before = max(before, now + seconds)
+        return self.not_before - before
+
+    def observe(
+        self, headroom: Headroom, *, n_requests_since: int, n_tokens_since: float, now: float
+    ) -> None:
+        """Take the server's word for what is left.
+
+        Parameters
+        ----------
+        headroom : Headroom
+            What it said with a reply.
+        n_requests_since, n_tokens_since : number
+            What was sent after the call that it replied to, which it had not counted yet.
+        now : float
+            Seconds.
+        """
+        self._server_requests = self._believed(
+            self._server_requests,
+            left=headroom.requests,
+            limit=headroom.requests_limit,
+            reset_s=headroom.requests_reset_s,
+            since=n_requests_since,
+            now=now,
+        )
+        self._server_tokens = self._believed(
+            self._server_tokens,
+            left=headroom.tokens,
+            limit=headroom.tokens_limit,
+            reset_s=headroom.tokens_reset_s,
+            since=n_tokens_since,
+            now=now,
+        )
+
+    def _believed(
+        self,
+        bucket: TokenBucket | None,
+        *,
+        left: int | None,
+        limit: int | None,
+        reset_s: float | None,
+        since: float,
+        now: float,
+    ) -> TokenBucket | None:
+        """Make a bucket that is whole again when the server says so, or keep the one there is."""
+        if left is None or reset_s is None or not 0 < reset_s < float("inf"):
+            return bucket
+        if limit is None or left >= limit:
+            if left <= 0:
+                self.hold(min(reset_s, LONGEST_WAIT_S), now=now)
+            return bucket
+        per_second = (limit - max(left, 0)) / reset_s
+        if bucket is None:
+            bucket = TokenBucket(capacity=limit, per_second=per_second, now=now)
+        bucket.set(left - since, capacity=limit, per_second=per_second, now=now)
+        return bucket
+
+
+def _own(per_minute: int | None, *, now: float) -> TokenBucket | None:
+    return None if per_minute is None else TokenBucket.per_minute(per_minute, now=now)
+
+
+_FIRST_TOKENS_PER_CHARACTER = 0.4
+"""Between English (about 0.25) and Chinese (up to 1); the first reply corrects it."""
+
+_FIRST_COMPLETION = 300
+_WEIGHT = 0.1
+"""Of the newest call in what is expected of the next."""
+
+
+def dollars(amount: float) -> str:
+    """Write US dollars with as many digits as say something, and at least with cents.
+
+    Examples
+    --------
+    >>> [dollars(amount) for amount in (1234.5, 0.02, 0.001, 0.0000123456)]
+    ['$1,234.50', '$0.02', '$0.001', '$0.0000123']
+    """
+    n_digits = 4 if amount <= 0 else max(4, 2 - math.floor(math.log10(amount)))
+    whole, _, cents = f"{amount:,.{min(n_digits, 12)}f}".partition(".")
+    return f"${whole}.{cents.rstrip('0'):0<2}"
+
+
+class UsageGuess:
+    """How many tokens a call will take, learnt from those before it."""
+
+    def __init__(self) -> None:
+        self._per_character = _FIRST_TOKENS_PER_CHARACTER
+        self._completion: float | None = None
+
+    def of(self, request: ChatRequest) -> Usage:
+        """Guess the usage of a call."""
+        completion = self._completion
+        if completion is None:
+            completion = min(request.max_tokens or _FIRST_COMPLETION, _FIRST_COMPLETION)
+        return Usage(round(_n_characters(request) * self._per_character), round(completion))
+
+    def learn(self, request: ChatRequest, usage: Usage) -> None:
+        """Note what a call took."""
+        per_character = usage.prompt_tokens / max(1, _n_characters(request))
+        if self._completion is None:
+            self._per_character, self._completion = per_character, usage.completion_tokens
+            return
+        self._per_character += _WEIGHT * (per_character - self._per_character)
+        self._completion += _WEIGHT * (usage.completion_tokens - self._completion)
+
+
+def _n_characters(request: ChatRequest) -> int:
+    return sum(len(message.content) for message in request.messages) + len(request.schema)
+
+
+class Budget:
+    """What a run has spent, and what the calls in flight will cost.
+
+    Parameters
+    ----------
+    price : callable or None
+        US dollars of a `Usage`; None where nobody knows.
+    max_cost : float or None
+        US dollars that may be spent.
+
+    Raises
+    ------
+    InputError
+        If there is a limit but no price.
+    """
+
+    def __init__(
+        self, price: Callable[[Usage], float | None] | None, *, max_cost: float | None
+    ) -> None:
+        self._price = price
+        self.max_cost = max_cost
+        self.spent: float | None = 0.0
+        self.perhaps_spent = 0.0
+        self._reserved = 0.0
+        if price is None or price(Usage(1_000, 1_000)) is None:
+            self._price, self.spent = None, None
+        if max_cost is not None and self._price is None:
+            msg = (
+                f"`max_cost` must come with a known price, got {max_cost!r} for a model without "
+                "one. Declare the price of its tokens, or leave `max_cost` out."
+            )
+            raise InputError(msg)
+
+    def of(self, usage: Usage) -> float:
+        """US dollars of a usage, 0 where nobody knows."""
+        return (self._price(usage) or 0.0) if self._price is not None else 0.0
+
+    def allows(self, cost: float) -> Literal["yes", "wait", "no"]:
+        """Say whether a call of that cost may be made now.
+
+        What calls in flight will cost is a guess: while there are any, waiting may still help.
+        """
+        if self.max_cost is None:
+            return "yes"
+        certain = (self.spent or 0.0) + self.perhaps_spent
+        if certain >= self.max_cost:
+            return "no"
+        if certain + self._reserved + cost <= self.max_cost:
+            return "yes"
+        return "wait" if self._reserved > 0 else "no"
+
+    def reserve(self, cost: float) -> None:
+        """Note that a call is made."""
+        self._reserved += cost
+
+    def release(self, cost: float, *, perhaps_charged: bool = False) -> None:
+        """Note that a call ended that was reserved; perhaps it is charged though nothing came."""
+        # sums of floats leave crumbs, and a crumb would look like a call in flight
+        self._reserved = max(0.0, self._reserved - cost)
+        if self._reserved < 1e-12:
+            self._reserved = 0.0
+        if perhaps_charged:
+            self.perhaps_spent += cost
+
+    def spend(self, cost: float) -> None:
+        """Note what a call cost."""
+        if self.spent is not None:
+            self.spent += cost
