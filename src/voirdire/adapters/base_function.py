@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from voirdire._validation import shorten
 from voirdire.errors import InputError
-from voirdire.judging.llm.background_loop import BackgroundLoop
+from voirdire.judging.engine.background_loop import BackgroundLoop
 from voirdire.rewards.live.forks import forget_when_forked
 from voirdire.rewards.live.said_once import SaidOnce
 

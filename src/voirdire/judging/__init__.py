@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from voirdire.judging.cascade import CascadeJudge, cascade_table, load_cascade
     from voirdire.judging.client.limits import Limits
     from voirdire.judging.distilling import Distilled, distill_files
+    from voirdire.judging.engine.port import LiveState
     from voirdire.judging.file_judging import judge_file
     from voirdire.judging.labelled_items import LeftOut
-    from voirdire.judging.live.answers import LiveState
     from voirdire.judging.live.settings import LiveSettings
     from voirdire.judging.llm import LlmJudge
     from voirdire.judging.llm.asking import Asking, load_llm_judge
@@ -104,7 +104,7 @@ _HOMES = {
     "LeftOut": "labelled_items",
     "Limits": "client.limits",
     "LiveSettings": "live.settings",
-    "LiveState": "live.answers",
+    "LiveState": "engine.port",
     "LlmJudge": "llm",
     "LocalJudge": "local",
     "Price": "llm.pricing",

@@ -8,25 +8,20 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import msgspec
-import numpy as np
 
-from voirdire._validation import check_count, shorten
-from voirdire.errors import InputError, NoDataError
+from voirdire._validation import check_count
+from voirdire.errors import NoDataError
 from voirdire.judging.call_summary import JudgingProgress
 from voirdire.judging.given_items import given_items
 from voirdire.judging.notes import SeenItems, distrust
-from voirdire.judging.plan import asks_a_model, check_behavior, is_cascade, plan_judging
-from voirdire.records import Failure
-from voirdire.records.thresholds import threshold_of_each
-from voirdire.records.verdicts import BehaviorClasses, Verdicts
-from voirdire.rubrics import class_probabilities, hard_classes
+from voirdire.judging.plan import asks_a_model, check_behavior, plan_judging
+from voirdire.judging.verdict_making import verdicts_on
+from voirdire.records.verdicts import Verdicts
 
 if TYPE_CHECKING:
     import threading
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
-
-    from numpy.typing import NDArray
 
     from voirdire._types import Judged, Threshold
     from voirdire.judging.cascade.judge import CascadeJudge
@@ -35,20 +30,14 @@ if TYPE_CHECKING:
     from voirdire.judging.plan import JudgingPlan
     from voirdire.judging.port import Judge
     from voirdire.records import Item
-    from voirdire.records.verdict_tables import VerdictLayout
-    from voirdire.records.verdicts import CallDetails
-    from voirdire.rubrics import Behavior, Rubric
+    from voirdire.rubrics import Rubric
 
 _BATCH_ITEMS = 1_000
 
 __all__ = [
-    "answers_of",
     "judge",
     "judge_by_plan",
     "judge_items",
-    "table_columns",
-    "verdict_batch",
-    "verdicts_on",
 ]
 
 
@@ -185,7 +174,7 @@ def judge_items(
     if behavior is not None:
         pending = (_of_behavior(item, behavior) for item in pending)
     if asks_a_model(plan.judge):
-        from voirdire.judging.llm.batches import judged_batches
+        from voirdire.judging.engine.run import judged_batches
 
         yield from judged_batches(pending, plan)
         return
@@ -193,118 +182,8 @@ def judge_items(
         yield verdicts_on(batch, plan)
 
 
-def verdicts_on(items: Sequence[Item], plan: JudgingPlan) -> Verdicts:
-    """Judge these items at once."""
-    probabilities = answers_of(items, plan)
-    failures = {
-        (int(row), int(column)): Failure(reason="no probability")
-        for row, column in np.argwhere(np.isnan(probabilities))
-    }
-    return verdict_batch(items, plan, probabilities=probabilities, failures=failures)
-
-
-def verdict_batch(
-    items: Sequence[Item],
-    plan: JudgingPlan,
-    *,
-    probabilities: NDArray[np.float64],
-    failures: Mapping[tuple[int, int], Failure],
-    details: CallDetails | None = None,
-) -> Verdicts:
-    """Work out the completion classes, and put everything together."""
-    rubric = plan.rubric
-    behaviors = tuple(item.behavior for item in items)
-    if rubric.behaviors:
-        _check_behaviors(items, rubric)
-    return Verdicts(
-        items=tuple(item.id for item in items),
-        behaviors=behaviors,
-        questions=rubric.propositions,
-        probabilities=probabilities,
-        failures=failures,
-        threshold=plan.threshold,
-        completion_classes=tuple(
-            _classes(rubric, row, behaviors, probabilities, threshold=plan.threshold)
-            for row in rubric.behaviors
-        ),
-        judge=plan.judge.name,
-        source=plan.judge.source,
-        fingerprint=plan.fingerprint,
-        details=details,
-    )
-
-
-def table_columns(plan: JudgingPlan, layout: VerdictLayout) -> tuple[str, ...]:
-    """Name the columns of the table of a plan's verdicts, or say why there can be no such table."""
-    details = None
-    if asks_a_model(plan.judge):
-        from voirdire.judging.llm.answer_arrays import answer_arrays
-
-        details = answer_arrays([], plan.rubric).details
-    nothing = np.empty((0, len(plan.rubric.propositions)))
-    empty = verdict_batch([], plan, probabilities=nothing, failures={}, details=details)
-    whole = replace(empty, answered_by=() if is_cascade(plan.judge) else None)
-    return tuple(whole.frame(layout).columns)
-
-
 def _of_behavior(item: Item, behavior: str) -> Item:
     return msgspec.structs.replace(item, behavior=behavior) if item.behavior is None else item
-
-
-def answers_of(items: Sequence[Item], plan: JudgingPlan) -> NDArray[np.float64]:
-    """Ask the judge, take the columns of the rubric, and trust no judge to keep to [0, 1]."""
-    given = np.asarray(plan.judge.probabilities(items), dtype=np.float64)
-    expected = (len(items), len(plan.judge.questions))
-    if given.shape != expected:
-        msg = f"`judge` must give probabilities of shape {expected}, got {given.shape}."
-        raise InputError(msg)
-    found = given[:, list(plan.columns)]
-    if not (np.isnan(found) | ((found >= 0) & (found <= 1))).all():
-        msg = f"`judge` must give probabilities in [0, 1], got {np.nanmin(found)!r} to "
-        raise InputError(f"{msg}{np.nanmax(found)!r} from {shorten(plan.judge.name)!r}.")
-    return found
-
-
-def _check_behaviors(items: Sequence[Item], rubric: Rubric) -> None:
-    known = {row.id for row in rubric.behaviors} | {None}
-    for item in items:
-        if item.behavior not in known:
-            rubric.behavior(str(item.behavior))  # says what is known
-
-
-def _classes(
-    rubric: Rubric,
-    behavior: Behavior,
-    behaviors: Sequence[str | None],
-    probabilities: NDArray[np.float64],
-    *,
-    threshold: Threshold,
-) -> BehaviorClasses:
-    names = tuple(row.name for row in behavior.classes)
-    concerned = [own is None or own == behavior.id for own in behaviors]
-    rows = np.flatnonzero(np.array(concerned, dtype=bool))
-    if rows.size == 0:
-        found, hard = np.empty((0, len(names))), np.empty(0, dtype=np.int64)
-    else:
-        chosen = probabilities[rows]
-        found = class_probabilities(
-            rubric, behavior.id, probabilities=chosen, propositions=rubric.propositions
-        ).values
-        hard = _hard(rubric, behavior, chosen, threshold=threshold)
-    return BehaviorClasses(
-        behavior=behavior.id, classes=names, rows=rows, probabilities=found, hard=hard
-    )
-
-
-def _hard(
-    rubric: Rubric, behavior: Behavior, chosen: NDArray[np.float64], *, threshold: Threshold
-) -> NDArray[np.int64]:
-    """Threshold, then evaluate; a missing answer stays missing."""
-    labels: NDArray[np.generic] = chosen >= threshold_of_each(threshold, rubric.propositions)
-    missing = np.isnan(chosen)
-    if missing.any():
-        labels = np.where(missing, np.nan, labels)
-    return hard_classes(rubric, behavior.id, labels=labels, propositions=rubric.propositions)
 
 
 def judge_by_plan(
@@ -325,12 +204,12 @@ def judge_by_plan(
                 n_done = min(start + _BATCH_ITEMS, len(items))
                 progress(JudgingProgress(n_items=n_done, n_reused=0, n_dropped=0))
         return Verdicts.concatenate(pieces)
-    from voirdire.judging.llm.batches import judged_batches
+    from voirdire.judging.engine.run import judged_batches
+    from voirdire.judging.engine.run_record import RunRecord
     from voirdire.judging.llm.model_run import call_progress
-    from voirdire.judging.llm.run_record import RunRecord
     from voirdire.store import open_store
 
-    record = RunRecord(plan.rubric)
+    record = RunRecord(plan)
 
     def tick(n_answered: float, state: ClientState) -> None:
         if progress is not None:

@@ -262,7 +262,7 @@ def _to_standard_output(
 ) -> JudgingSummary:
     """Write verdicts as they come; there is nothing to go on from."""
     from voirdire.io.verdict_files import encode_part
-    from voirdire.judging.answering import table_columns, verdicts_on
+    from voirdire.judging.verdict_making import table_columns, verdicts_on
 
     table_columns(plan, layout)
     set_aside = SetAside(None)

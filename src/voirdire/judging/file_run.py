@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from voirdire.errors import InputError
 from voirdire.io.verdict_files import join_parts, synced
-from voirdire.judging.answering import table_columns
 from voirdire.judging.call_summary import JudgingProgress
 from voirdire.judging.outputs import publish
 from voirdire.judging.summary import JudgingSummary, summarize
+from voirdire.judging.verdict_making import table_columns
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from voirdire._types import Judged, Threshold
-    from voirdire.judging.port import Judge
+    from voirdire.judging.port import Answerer
     from voirdire.rubrics.rubric import Rubric
 
 __all__ = ["canonical_json", "hash_of", "verdict_fingerprint"]
 
 
 def verdict_fingerprint(
-    judge: Judge, *, rubric: Rubric, threshold: Threshold, judged: Judged
+    judge: Answerer, *, rubric: Rubric, threshold: Threshold, judged: Judged
 ) -> str:
     """``sha256:`` and 64 digits over judge, rubric, threshold, what is judged and class rule."""
     return hash_of(

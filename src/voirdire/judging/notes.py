@@ -9,13 +9,13 @@ from voirdire._validation import shorten
 
 if TYPE_CHECKING:
     from voirdire.judging.plan import JudgingPlan
-    from voirdire.judging.port import Judge
+    from voirdire.judging.port import Answerer
     from voirdire.records import Item
 
 __all__ = ["SeenItems", "distrust"]
 
 
-def distrust(judge: Judge) -> tuple[str, ...]:
+def distrust(judge: Answerer) -> tuple[str, ...]:
     """Say on which propositions a judge's own card does not trust it, if on any."""
     names = ", ".join(getattr(getattr(judge, "card", None), "untrusted", ()))
     if not names:

@@ -99,7 +99,7 @@ def judge_part(part: Part, plan: JudgingPlan) -> PartRecord:
     """Judge the items of a part and write it."""
     import polars as pl
 
-    from voirdire.judging.answering import verdicts_on
+    from voirdire.judging.verdict_making import verdicts_on
 
     calls = stretches(part.items, most_items=CALL_ITEMS, most_characters=CALL_CHARACTERS)
     batches = [verdicts_on(items, plan) for items in calls]

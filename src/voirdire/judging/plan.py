@@ -7,22 +7,30 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, TypeGuard
 
+import numpy as np
+
 from voirdire._types import Judged, Threshold
 from voirdire._validation import check_choice, check_fraction, shorten
 from voirdire.errors import InputError
 from voirdire.judging.fingerprint import verdict_fingerprint
-from voirdire.judging.port import Judge
+from voirdire.judging.port import Answerer, Judge
 from voirdire.records.thresholds import USUAL_THRESHOLD, threshold_on
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
     from voirdire.judging.cascade.bound_cascade import BoundCascade
     from voirdire.judging.cascade.judge import CascadeJudge
     from voirdire.judging.llm import LlmJudge
     from voirdire.judging.llm.bound_judge import BoundJudge
+    from voirdire.records import Item
     from voirdire.rubrics import Rubric
 
 __all__ = [
     "JudgingPlan",
+    "answers_of",
     "asks_a_model",
     "check_behavior",
     "is_cascade",
@@ -55,7 +63,7 @@ class JudgingPlan:
         What the reader of the verdicts should know.
     """
 
-    judge: Judge
+    judge: Answerer
     rubric: Rubric
     threshold: Threshold
     judged: Judged
@@ -108,7 +116,7 @@ def plan_judging(
     )
 
 
-def _threshold(given: Threshold | None, judge: Judge, rubric: Rubric) -> Threshold:
+def _threshold(given: Threshold | None, judge: Answerer, rubric: Rubric) -> Threshold:
     """Take what the caller says, else the rubric, else the judge."""
     found = rubric.threshold if given is None else given
     if found is None:
@@ -126,14 +134,14 @@ def _threshold(given: Threshold | None, judge: Judge, rubric: Rubric) -> Thresho
     return found
 
 
-def asks_a_model(judge: Judge) -> TypeGuard[BoundJudge]:
+def asks_a_model(judge: Answerer) -> TypeGuard[BoundJudge]:
     """Tell whether a judge of a plan is a language model, which answers every kind of question."""
     from voirdire.judging.llm.bound_judge import BoundJudge
 
     return isinstance(judge, BoundJudge)
 
 
-def is_cascade(judge: Judge) -> TypeGuard[BoundCascade]:
+def is_cascade(judge: Answerer) -> TypeGuard[BoundCascade]:
     """Tell whether a judge of a plan is a cascade: two judges, one of whom answers each item."""
     from voirdire.judging.cascade.bound_cascade import BoundCascade
 
@@ -154,7 +162,7 @@ def _loaded_rubric(rubric: Rubric | str | Path) -> Rubric:
     return load_rubric(rubric)
 
 
-def _loaded_judge(judge: Judge | LlmJudge | CascadeJudge | str | Path, rubric: Rubric) -> Judge:
+def _loaded_judge(judge: Judge | LlmJudge | CascadeJudge | str | Path, rubric: Rubric) -> Answerer:
     from voirdire.judging.cascade.cascade_file import is_cascade_file, load_cascade
     from voirdire.judging.cascade.judge import CascadeJudge
     from voirdire.judging.llm import LlmJudge
@@ -211,7 +219,7 @@ def _check_file(judge: str | Path) -> None:
     raise InputError(msg)
 
 
-def _answered_part(judge: Judge, rubric: Rubric) -> tuple[Rubric, tuple[str, ...]]:
+def _answered_part(judge: Answerer, rubric: Rubric) -> tuple[Rubric, tuple[str, ...]]:
     """Leave out what the judge does not answer, and the classes, which need all of it."""
     lacking = [name for name in rubric.propositions if name not in judge.questions]
     if not lacking or len(lacking) == len(rubric.propositions):
@@ -222,7 +230,7 @@ def _answered_part(judge: Judge, rubric: Rubric) -> tuple[Rubric, tuple[str, ...
     return replace(rubric, questions=answered, expressions={}, behaviors=()), (note,)
 
 
-def _columns(judge: Judge, rubric: Rubric) -> tuple[int, ...]:
+def _columns(judge: Answerer, rubric: Rubric) -> tuple[int, ...]:
     asked = rubric.propositions
     if not asked and not asks_a_model(judge):
         refuse_kinds(rubric)
@@ -248,19 +256,19 @@ def refuse_kinds(rubric: Rubric) -> NoReturn:
     raise InputError(msg)
 
 
-def _of_first(judge: Judge) -> tuple[str, ...]:
+def _of_first(judge: Answerer) -> tuple[str, ...]:
     """Give what is to be known of the first judge of a cascade."""
     return judge.notes if is_cascade(judge) else ()
 
 
-def _not_asked(judge: Judge, rubric: Rubric) -> list[str]:
+def _not_asked(judge: Answerer, rubric: Rubric) -> list[str]:
     others = [row.id for row in rubric.questions if row.kind != "boolean"]
     if not others or asks_a_model(judge):
         return []
     return [f"not asked, since they are not boolean: {_named(others)}"]
 
 
-def _worded_otherwise(judge: Judge, rubric: Rubric) -> list[str]:
+def _worded_otherwise(judge: Answerer, rubric: Rubric) -> list[str]:
     """Name the questions whose text is another than the one that the judge was made for."""
     known = getattr(judge, "question_texts", None) or {}
     changed = [
@@ -273,7 +281,7 @@ def _worded_otherwise(judge: Judge, rubric: Rubric) -> list[str]:
     return [f"the judge was made for another wording of: {_named(changed)}"]
 
 
-def _without_examples(judge: Judge, rubric: Rubric) -> list[str]:
+def _without_examples(judge: Answerer, rubric: Rubric) -> list[str]:
     """Say where a model is not shown the examples of the rubric."""
     if not asks_a_model(judge) or judge.judge.shown_examples != 0:
         return []
@@ -288,3 +296,20 @@ def _named(names: list[str]) -> str:
     shown = ", ".join(repr(shorten(name)) for name in names[:_MOST_NAMED])
     more = len(names) - _MOST_NAMED
     return f"{shown} and {more} more" if more > 0 else shown
+
+
+def answers_of(items: Sequence[Item], plan: JudgingPlan) -> NDArray[np.float64]:
+    """Ask the judge, take the columns of the rubric, and trust no judge to keep to [0, 1]."""
+    if not isinstance(plan.judge, Judge):
+        msg = "a language model is asked by an engine"
+        raise TypeError(msg)
+    given = np.asarray(plan.judge.probabilities(items), dtype=np.float64)
+    expected = (len(items), len(plan.judge.questions))
+    if given.shape != expected:
+        msg = f"`judge` must give probabilities of shape {expected}, got {given.shape}."
+        raise InputError(msg)
+    found = given[:, list(plan.columns)]
+    if not (np.isnan(found) | ((found >= 0) & (found <= 1))).all():
+        msg = f"`judge` must give probabilities in [0, 1], got {np.nanmin(found)!r} to "
+        raise InputError(f"{msg}{np.nanmax(found)!r} from {shorten(plan.judge.name)!r}.")
+    return found

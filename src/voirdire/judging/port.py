@@ -13,16 +13,11 @@ if TYPE_CHECKING:
     from voirdire._types import ProbabilitySource
     from voirdire.records import Item
 
-__all__ = ["Judge"]
+__all__ = ["Answerer", "Judge"]
 
 
-@runtime_checkable
-class Judge(Protocol):
-    """Whatever answers boolean questions about items with probabilities.
-
-    A judge may also have `thresholds`, a mapping of questions to numbers in (0, 1): from which
-    probability on its answer is yes, where neither the rubric nor the caller says.
-    """
+class Answerer(Protocol):
+    """Whoever stands behind verdicts: a judge, or a language model with its questions."""
 
     @property
     def name(self) -> str:
@@ -39,6 +34,15 @@ class Judge(Protocol):
     @property
     def source(self) -> ProbabilitySource:
         """Where its probabilities come from."""
+
+
+@runtime_checkable
+class Judge(Answerer, Protocol):
+    """Whatever answers boolean questions about items with probabilities.
+
+    A judge may also have `thresholds`, a mapping of questions to numbers in (0, 1): from which
+    probability on its answer is yes, where neither the rubric nor the caller says.
+    """
 
     def probabilities(self, items: Sequence[Item]) -> NDArray[np.float64]:
         """Answer every question about every item: (n_items, n_questions), nan for a failure."""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from prometheus_client import Metric
 
-    from voirdire.judging.live.answers import LiveState
+    from voirdire.judging.engine.port import LiveState
 
 __all__ = ["JudgeFigures", "PropositionMeans", "RewardSum"]
 

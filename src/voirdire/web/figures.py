@@ -14,7 +14,7 @@ from voirdire.web.reasons import REASON_CLASSES, reason_class
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from voirdire.judging.live.answers import LiveState
+    from voirdire.judging.engine.port import LiveState
     from voirdire.rewards.live.live_scores import LiveScores
 
 __all__ = ["Figures"]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias, get_args
 
-from voirdire.judging.live.answers import CLOSED, LATE, TOO_MANY
+from voirdire.judging.engine.call_queue import CLOSED, LATE
+from voirdire.judging.live.live_judge import TOO_MANY
 
 __all__ = ["NO_PLACE", "REASON_CLASSES", "ReasonClass", "reason_class"]
 

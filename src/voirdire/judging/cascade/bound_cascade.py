@@ -7,8 +7,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from voirdire._validation import shorten
 from voirdire.errors import InputError
 from voirdire.judging.cascade.bounds import DEFAULT, Bounds, is_unsure, read_bounds
@@ -18,15 +16,13 @@ from voirdire.judging.local.bundled import BUNDLED
 from voirdire.judging.notes import distrust
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
+    import numpy as np
     from numpy.typing import NDArray
 
     from voirdire._types import ProbabilitySource
     from voirdire.judging.cascade.judge import CascadeJudge
     from voirdire.judging.plan import JudgingPlan
     from voirdire.judging.port import Judge
-    from voirdire.records import Item
     from voirdire.rubrics import Rubric
 
 __all__ = ["BoundCascade", "bind_cascade"]
@@ -71,6 +67,12 @@ class BoundCascade(BoundJudge):
         return (first, then) if first != then else (f"{first} (first)", f"{then} (then)")
 
     @property
+    def sources(self) -> dict[str, ProbabilitySource]:
+        """Where the probabilities of each of the answerers come from."""
+        first, then = self.answerers
+        return {first: self.first.judge.source, then: self.judge.probability}
+
+    @property
     def notes(self) -> tuple[str, ...]:
         """What the reader of its verdicts should know of the first judge."""
         return (*self.first.notes, *distrust(self.first.judge))
@@ -107,23 +109,9 @@ class BoundCascade(BoundJudge):
         pairs = zip(self.questions, self.bounds, strict=True)
         return {name: list(pair) for name, pair in pairs if pair is not None}
 
-    def first_answers(self, items: Sequence[Item]) -> NDArray[np.float64]:
-        """Ask the first judge: (n_items, n_questions), nan where it has no answer."""
-        from voirdire.judging.answering import answers_of
-
-        return answers_of(items, self.first)
-
     def goes_on(self, answers: NDArray[np.float64]) -> NDArray[np.bool_]:
         """Tell by the first judge's answers which items go on: (n_items,)."""
         return is_unsure(answers, self.bounds)
-
-    def probabilities(self, items: Sequence[Item]) -> NDArray[np.float64]:
-        """Answer the propositions about items: (n_items, n_questions), nan for a failure."""
-        found = np.array(self.first_answers(items))
-        rows = np.flatnonzero(self.goes_on(found))
-        if rows.size:
-            found[rows] = super().probabilities([items[row] for row in rows.tolist()])
-        return found
 
 
 def _checked(first: Judge | str | Path) -> Judge | str | Path:

@@ -55,12 +55,20 @@ class Call(Generic[T]):
         a fence of its own.
     read : callable
         Reads a reply, or raises `VerdictParseError`.
+    accepts : callable, optional
+        Says whether what can be read of a reply is enough, so that the rest of it is asked for in
+        another call. By default the same is asked for again.
     """
 
     item: bytes
     name: str
     request: Callable[[ReplyForm], ChatRequest]
     read: Callable[[Reply], T]
+    accepts: Callable[[T], bool] | None = None
+
+    def is_enough(self, partial: Any) -> bool:
+        """Say whether what can be read of a reply is enough."""
+        return partial is not None and self.accepts is not None and self.accepts(partial)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -296,7 +304,9 @@ def stored_outcome(
             return Outcome(value=value, form=attempt.form, attempts=len(stored), is_reused=True)
     if isinstance(last, CallFailure):
         failure, form = last.failure(), last.form
-    elif last is not None and (last.is_refusal or n_unread >= max_attempts):
+    elif last is not None and (
+        last.is_refusal or n_unread >= max_attempts or call.is_enough(last.partial)
+    ):
         if last.partial is not None:
             return partial_outcome(last, attempts=len(stored), is_reused=True)
         failure, form = as_failure(last), last.reply.form

@@ -322,8 +322,10 @@ class Client:
         if not stored:
             return None
         outcome = stored_outcome(call, stored, max_attempts=self._limits.max_attempts)
-        if outcome is not None and retry_failures and (outcome.failure or outcome.is_partial):
-            return None
+        if outcome is not None and retry_failures:
+            is_open = outcome.is_partial and not call.is_enough(outcome.value)
+            if outcome.failure is not None or is_open:
+                return None
         if outcome is not None and outcome.failure is None:
             self._monitor.note_answer()
         return outcome
@@ -599,7 +601,8 @@ class Client:
                 self._monitor.note_answer()
             elif end := self._monitor.note_unusable(error, is_refusal=error.is_refusal):
                 self._end(end)
-            if not error.is_refusal and tries.n_unreadable < self._limits.max_attempts:
+            is_last = error.is_refusal or tries.n_unreadable >= self._limits.max_attempts
+            if not is_last and not tries.call.is_enough(error.partial):
                 return None
             if error.partial is not None:
                 return partial_outcome(error, attempts=tries.n_kept)

@@ -4,22 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import math
+from collections import OrderedDict
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
 
-from voirdire.judging.live.answers import (
-    CLOSED,
-    LATE,
-    TOO_MANY,
-    Asked,
-    LiveVerdicts,
-    no_answer,
-)
-from voirdire.judging.live.askers import asker_of
-from voirdire.judging.live.remembered import Remembered
+from voirdire.judging.engine.batch import Asked
+from voirdire.judging.engine.call_queue import CLOSED, LATE
+from voirdire.judging.engine.combining import failed_verdict
+from voirdire.judging.engine.engines import service_engine
 from voirdire.judging.live.settings import LiveSettings, check_drain, check_seconds
 from voirdire.judging.plan import is_cascade
 
@@ -27,14 +23,107 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
-    from voirdire.judging.live.answers import LiveAnswer, LiveState
+    from numpy.typing import NDArray
+
+    from voirdire.judging.engine.combining import ItemVerdict
+    from voirdire.judging.engine.port import LiveState
     from voirdire.judging.plan import JudgingPlan
     from voirdire.records import Item
 
-__all__ = ["LiveJudge"]
+__all__ = ["TOO_MANY", "LiveJudge", "LiveVerdicts"]
+
+TOO_MANY = "too many items wait for the judge"
 
 _ROOM_S = 0.1
 """Where too many wait, it is looked at most so often who of them is still waited for."""
+
+
+# A hundred thousand of them are remembered: a struct takes a fifth of the time to make.
+class LiveAnswer(msgspec.Struct, frozen=True, kw_only=True, eq=False):
+    """What a judge said of one item.
+
+    Attributes
+    ----------
+    probabilities : ndarray of float, shape (n_propositions,)
+        In the order of the rubric, in [0, 1]; nan where the judge failed.
+    behavior : str or None
+        The item's own.
+    failure : str or None
+        Why a probability is missing, where one is; without any text of the item.
+    is_stored : bool
+        Whether it came from the store, and nothing was called.
+    answered_by : str or None
+        Which judge of a cascade it came to, answered or not; None where there is only one, and
+        where it came to none.
+    """
+
+    probabilities: NDArray[np.float64]
+    behavior: str | None = None
+    failure: str | None = None
+    is_stored: bool = False
+    answered_by: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class LiveVerdicts:
+    """What a judge said of items by the deadline.
+
+    Attributes
+    ----------
+    probabilities : ndarray of float, shape (n_items, n_propositions)
+        In [0, 1]; nan where there is none.
+    behaviors : tuple of str or None
+        By item.
+    failures : tuple of str or None
+        By item why a probability is missing.
+    n_remembered : int
+        Items whose answer was in memory.
+    n_stored : int
+        Items whose answer was in the store.
+    n_late : int
+        Items whose answer did not come in time.
+    answered_by : tuple of str or None, or None
+        By item which judge of a cascade it came to; None where there is only one judge.
+    """
+
+    probabilities: NDArray[np.float64] = field(repr=False)
+    behaviors: tuple[str | None, ...] = field(repr=False)
+    failures: tuple[str | None, ...] = field(repr=False)
+    n_remembered: int = 0
+    n_stored: int = 0
+    n_late: int = 0
+    answered_by: tuple[str | None, ...] | None = field(default=None, repr=False)
+
+
+class _Waited(Asked):
+    """An item that requests wait for."""
+
+    __slots__ = ("_places", "future", "key")
+
+    def __init__(self, key: bytes, item: Item, until: float, places: Sequence[int]) -> None:
+        super().__init__(item, until)
+        self.key = key
+        self.future: asyncio.Future[LiveAnswer] = asyncio.get_running_loop().create_future()
+        self._places = places
+
+    @property
+    def is_answered(self) -> bool:
+        return self.future.done()
+
+    def answer(self, verdict: ItemVerdict) -> None:
+        if self.future.done():
+            return
+        reasons = [why.reason for place, why in verdict.failures if place in self._places]
+        values = [verdict.values[place] for place in self._places]
+        self.future.set_result(
+            LiveAnswer(
+                probabilities=np.array(values, dtype=np.float64),  # None becomes nan
+                behavior=self.item.behavior,
+                failure=reasons[0] if reasons else None,
+                is_stored=verdict.is_stored,
+                answered_by=verdict.answered_by or self.answered_by,
+            )
+        )
 
 
 class LiveJudge:
@@ -91,11 +180,13 @@ class LiveJudge:
     ) -> None:
         self.plan = plan
         self.settings = LiveSettings() if settings is None else settings
-        self._n_propositions = len(plan.rubric.propositions)
+        questions = plan.rubric.questions
+        self._n_questions = len(questions)
+        self._places = [place for place, row in enumerate(questions) if row.kind == "boolean"]
         self._is_cascade = is_cascade(plan.judge)
-        self._remembered = Remembered(self.settings.remembered)
-        self._under_way: dict[bytes, Asked] = {}
-        self._asker = asker_of(plan, store=store, settings=self.settings)
+        self._remembered = _Remembered(self.settings.remembered)
+        self._under_way: dict[bytes, _Waited] = {}
+        self._engine = service_engine(plan, store=store, settings=self.settings)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._starting = asyncio.Lock()
         self._is_closed = False
@@ -104,7 +195,7 @@ class LiveJudge:
     @property
     def state(self) -> LiveState:
         """How the judge stands."""
-        return self._asker.state
+        return self._engine.state
 
     async def start(self) -> None:
         """Begin; call it in the event loop that asks. A second time does nothing.
@@ -121,7 +212,7 @@ class LiveJudge:
                 msg = "a live judge that is closed does not start again; make another"
                 raise RuntimeError(msg)
             if self._loop is None:
-                await self._asker.start()
+                await self._engine.start()
                 self._loop = asyncio.get_running_loop()
         self._check_loop()
 
@@ -146,10 +237,10 @@ class LiveJudge:
         self._check_loop()
         self._is_closed = True
         try:
-            await self._asker.close(drain_s=limit)
+            await self._engine.close(drain_s=limit)
         finally:
             for asked in list(self._under_way.values()):
-                asked.answer(self._failed(asked.item, CLOSED))
+                asked.answer(self._failed(CLOSED))
 
     async def ask(self, items: Sequence[Item], *, deadline_s: float | None = None) -> LiveVerdicts:
         """Answer the propositions about items.
@@ -208,30 +299,30 @@ class LiveJudge:
         missing: Sequence[int],
         *,
         limit_s: float,
-    ) -> dict[bytes, Asked]:
+    ) -> dict[bytes, _Waited]:
         """Have asked what nobody has asked yet; give what is waited for."""
         loop = asyncio.get_running_loop()
         until = loop.time() + limit_s
-        waiting: dict[bytes, Asked] = {}
-        new: list[Asked] = []
+        waiting: dict[bytes, _Waited] = {}
+        new: list[_Waited] = []
         for place in missing:
             key, item = keys[place], items[place]
             if key in waiting:
                 continue
             asked = self._under_way.get(key)
             if asked is None or _is_in_vain(asked):
-                asked = Asked(key, item, loop.create_future(), until)
+                asked = _Waited(key, item, until, self._places)
                 if (why := self._refusal(loop.time())) is None:
                     new.append(asked)
                     self._under_way[key] = asked
                     asked.future.add_done_callback(partial(self._ended, asked))
                 else:
-                    asked.answer(self._failed(item, why))
+                    asked.answer(self._failed(why))
             elif asked.wanted_until < until:
                 asked.wanted_until = until
             waiting[key] = asked
         if new:
-            self._asker.submit(new)
+            self._engine.submit(new)
         return waiting
 
     def _refusal(self, now: float) -> str | None:
@@ -251,9 +342,9 @@ class LiveJudge:
         self._room_was_made = now
         for asked in [each for each in self._under_way.values() if each.wanted_until < now]:
             del self._under_way[asked.key]
-            asked.answer(self._failed(asked.item, LATE))
+            asked.answer(self._failed(LATE))
 
-    def _ended(self, asked: Asked, future: asyncio.Future[LiveAnswer]) -> None:
+    def _ended(self, asked: _Waited, future: asyncio.Future[LiveAnswer]) -> None:
         if self._under_way.get(asked.key) is asked:
             del self._under_way[asked.key]
         if future.cancelled():
@@ -262,12 +353,16 @@ class LiveJudge:
         if answer.failure is None:
             self._remembered.put(asked.key, answer)
 
-    def _failed(self, item: Item, why: str) -> LiveAnswer:
-        return no_answer(self._n_propositions, why, behavior=item.behavior)
+    def _failed(self, why: str) -> ItemVerdict:
+        return failed_verdict(self._n_questions, why)
 
-    def _late(self, asked: Asked) -> LiveAnswer:
-        answer = self._failed(asked.item, LATE)
-        return msgspec.structs.replace(answer, answered_by=asked.answered_by)
+    def _late(self, asked: _Waited) -> LiveAnswer:
+        return LiveAnswer(
+            probabilities=np.full(len(self._places), np.nan),
+            behavior=asked.item.behavior,
+            failure=LATE,
+            answered_by=asked.answered_by,
+        )
 
     def _verdicts(
         self, found: Sequence[LiveAnswer | None], missing: Sequence[int], *, n_late: int
@@ -278,7 +373,7 @@ class LiveJudge:
         rows = [answer.probabilities for answer in answers]
         flat = np.concatenate(rows) if rows else np.empty(0)
         return LiveVerdicts(
-            probabilities=flat.reshape(len(rows), self._n_propositions),
+            probabilities=flat.reshape(len(rows), len(self._places)),
             behaviors=tuple([answer.behavior for answer in answers]),
             failures=tuple([answer.failure for answer in answers]),
             n_remembered=len(rows) - len(missing),
@@ -288,13 +383,37 @@ class LiveJudge:
         )
 
 
-def _is_in_vain(asked: Asked) -> bool:
+def _is_in_vain(asked: _Waited) -> bool:
     """Whether it failed; one that has just been answered is not asked about again."""
     return asked.is_answered and asked.future.result().failure is not None
 
 
-async def _all_of(several: Iterable[Asked], *, limit_s: float) -> None:
+async def _all_of(several: Iterable[_Waited], *, limit_s: float) -> None:
     """Wait until all are answered, so long at most."""
     futures = [asked.future for asked in several if not asked.is_answered]
     if futures:
         await asyncio.wait(futures, timeout=limit_s)
+
+
+class _Remembered:
+    """A bounded memory of answers by the content of their items."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._answers: OrderedDict[bytes, LiveAnswer] = OrderedDict()
+
+    def get(self, key: bytes) -> LiveAnswer | None:
+        """Find an answer, or None."""
+        answer = self._answers.get(key)
+        if answer is not None:
+            self._answers.move_to_end(key)
+        return answer
+
+    def put(self, key: bytes, answer: LiveAnswer) -> None:
+        """Keep an answer, and give up the oldest where there are too many."""
+        if self._most == 0:
+            return
+        self._answers[key] = answer
+        self._answers.move_to_end(key)
+        if len(self._answers) > self._most:
+            self._answers.popitem(last=False)

@@ -13,14 +13,8 @@ from voirdire.judging.reading import READING_VERSION
 from voirdire.rubrics.rubric import question_document
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    import numpy as np
-    from numpy.typing import NDArray
-
     from voirdire._types import ProbabilitySource
     from voirdire.judging.llm.judge import LlmJudge
-    from voirdire.records import Item
     from voirdire.rubrics import Rubric
 
 __all__ = ["BoundJudge"]
@@ -28,7 +22,7 @@ __all__ = ["BoundJudge"]
 
 @dataclass(frozen=True, kw_only=True)
 class BoundJudge:
-    """A `LlmJudge` that is asked the questions of one rubric; itself a `Judge`.
+    """A `LlmJudge` that is asked the questions of one rubric; an engine asks it.
 
     Attributes
     ----------
@@ -101,11 +95,3 @@ class BoundJudge:
                 "route": False,  # of a setting that went: fingerprints stay what they were
             }
         )
-
-    def probabilities(self, items: Sequence[Item]) -> NDArray[np.float64]:
-        """Answer the propositions about items: (n_items, n_questions), nan for a failure."""
-        from voirdire.judging.llm.answer_arrays import answer_arrays
-        from voirdire.judging.llm.running import judged_items
-
-        verdicts = judged_items(items, self)
-        return answer_arrays(verdicts, self.rubric).probabilities

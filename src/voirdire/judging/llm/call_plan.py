@@ -17,6 +17,7 @@ from voirdire.judging.client.call import Call
 from voirdire.judging.fingerprint import hash_of
 from voirdire.judging.prompts import PromptBuilder, new_nonce
 from voirdire.judging.reading import ReplyReader
+from voirdire.records import Failure
 from voirdire.records.items import as_bytes
 from voirdire.rubrics.rubric import question_document
 
@@ -42,6 +43,8 @@ class CallSpec:
     ----------
     name : str
         Its name in the store.
+    ask : Ask
+        What it asks.
     builder : PromptBuilder
         Makes its requests.
     reader : ReplyReader
@@ -55,6 +58,7 @@ class CallSpec:
     """
 
     name: str
+    ask: Ask
     builder: PromptBuilder
     reader: ReplyReader
     places: tuple[int, ...]
@@ -65,7 +69,41 @@ class CallSpec:
     def call(self, item: Item, *, key: bytes, nonce: str | None = None) -> Call[Answers]:
         """Make the call about one item; without a nonce every attempt has one of its own."""
         request = partial(self.request, item, nonce=nonce)
-        return Call(item=key, name=self.name, request=request, read=self.reader.read)
+        return Call(
+            item=key,
+            name=self.name,
+            request=request,
+            read=self.reader.read,
+            accepts=self._accepts if self.can_ask_again else None,
+        )
+
+    @property
+    def can_ask_again(self) -> bool:
+        """Whether questions that a reply left open are asked again without the others."""
+        return len(self.places) > 1 and self.ask.probability != "vote"
+
+    def asks_again(self, lacking: Sequence[int]) -> bool:
+        """Say whether so few answers are lacking that only those are asked for again."""
+        return self.can_ask_again and 0 < len(lacking) <= max(1, len(self.places) // 4)
+
+    def again(self, lacking: Sequence[int]) -> CallSpec:
+        """Make the call that asks some of the questions again, by their places in this one."""
+        questions = tuple(self.ask.questions[k] for k in lacking)
+        ask = replace(self.ask, questions=questions)
+        told = hash_of([question.id for question in questions])[7:23]
+        return replace(
+            self,
+            name=f"{self.name}/again/{told}",
+            ask=ask,
+            builder=PromptBuilder(ask),
+            reader=ReplyReader(ask),
+            places=tuple(self.places[k] for k in lacking),
+        )
+
+    def _accepts(self, answers: Answers) -> bool:
+        return self.asks_again(
+            [k for k, value in enumerate(answers.values) if isinstance(value, Failure)]
+        )
 
     def request(self, item: Item, form: ReplyForm, *, nonce: str | None = None) -> ChatRequest:
         """Make a request."""
@@ -212,6 +250,7 @@ def _spec(
     words.append("swapped" if swapped else "")
     return CallSpec(
         name="/".join(word for word in words if word),
+        ask=ask,
         builder=PromptBuilder(ask),
         reader=ReplyReader(ask),
         places=places,

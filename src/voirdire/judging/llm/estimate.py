@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 from voirdire.errors import InputError
 from voirdire.judging.cascade.bound_cascade import BoundCascade
 from voirdire.judging.client.call import stored_outcome
+from voirdire.judging.engine.run import BATCH_ITEMS
 from voirdire.judging.item_source import ItemSource
 from voirdire.judging.llm.call_plan import item_key
-from voirdire.judging.llm.pipeline import CHUNK_ITEMS
 from voirdire.judging.llm.token_estimate import estimate_tokens
 from voirdire.judging.parts import CALL_CHARACTERS, stretches
-from voirdire.judging.plan import asks_a_model, check_behavior, plan_judging
+from voirdire.judging.plan import answers_of, asks_a_model, check_behavior, plan_judging
 from voirdire.judging.reply_stores import store_of
 from voirdire.judging.set_aside import SetAside
 from voirdire.records import Usage
@@ -134,7 +134,7 @@ def estimate_run(
     counts = _Counts(plan.judge, retry_failures=retry_failures)
     with store_of(store, output=output) as replies:
         for stretch in stretches(
-            items.stream(plan, set_aside), most_items=CHUNK_ITEMS, most_characters=CALL_CHARACTERS
+            items.stream(plan, set_aside), most_items=BATCH_ITEMS, most_characters=CALL_CHARACTERS
         ):
             counts.add(_called_about(stretch, plan.judge), replies)
             n_items += len(stretch)
@@ -150,7 +150,7 @@ def _called_about(items: Sequence[Item], bound: BoundJudge) -> Sequence[Item]:
     """Give those items that a model would be asked about."""
     if not isinstance(bound, BoundCascade):
         return items
-    goes_on = bound.goes_on(bound.first_answers(items)).tolist()
+    goes_on = bound.goes_on(answers_of(items, bound.first)).tolist()
     return [item for item, is_on in zip(items, goes_on, strict=True) if is_on]
 
 

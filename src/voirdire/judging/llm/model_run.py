@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 from voirdire.errors import InputError
 from voirdire.io.verdict_files import encode_part
 from voirdire.judging.call_summary import CallProgress, JudgingProgress
+from voirdire.judging.engine.run import judged_batches
+from voirdire.judging.engine.run_record import RunRecord
 from voirdire.judging.file_run import FileRun
-from voirdire.judging.llm.batches import judged_batches
 from voirdire.judging.llm.collecting import collected_seldom
-from voirdire.judging.llm.run_record import RunRecord
 from voirdire.judging.parts import PART_ITEMS
 from voirdire.judging.tally import add_tallies, tally_of
 
@@ -42,7 +42,7 @@ class ModelRun(FileRun):
         self.store = store
         self.retry_failures = retry_failures
         self.stopping = stopping
-        self.record = RunRecord(self.plan.rubric)
+        self.record = RunRecord(self.plan)
 
     def tally(self) -> Tally:
         """Judge every item, and write parts of a few thousand."""

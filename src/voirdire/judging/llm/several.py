@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from voirdire.errors import InputError, VoirdireError
+from voirdire.judging.engine.stopping import Stopping
 from voirdire.judging.file_judging import judge_file
 from voirdire.judging.llm.asking import load_llm_judge
 from voirdire.judging.llm.judges_file import load_judges
-from voirdire.judging.llm.stopping import Stopping
 from voirdire.judging.plan import plan_judging
 from voirdire.judging.reply_stores import STORE_NAME
 

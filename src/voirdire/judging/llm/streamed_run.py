@@ -7,15 +7,15 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 from voirdire.io.verdict_files import encode_part
-from voirdire.judging.answering import table_columns
 from voirdire.judging.call_summary import JudgingProgress
-from voirdire.judging.llm.batches import judged_batches
+from voirdire.judging.engine.run import judged_batches
+from voirdire.judging.engine.run_record import RunRecord
 from voirdire.judging.llm.collecting import collected_seldom
 from voirdire.judging.llm.model_run import call_progress
-from voirdire.judging.llm.run_record import RunRecord
 from voirdire.judging.set_aside import SetAside
 from voirdire.judging.summary import JudgingSummary, summarize
 from voirdire.judging.tally import add_tallies, tally_of
+from voirdire.judging.verdict_making import table_columns
 
 if TYPE_CHECKING:
     import threading
@@ -44,7 +44,7 @@ def stream_verdicts(
     """Write verdicts as JSONL, stretch by stretch; the store is what a later run goes on from."""
     table_columns(plan, layout)
     set_aside = SetAside(None)
-    record = RunRecord(plan.rubric)
+    record = RunRecord(plan)
 
     def tick(n_answered: float, state: ClientState) -> None:
         if progress is not None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from voirdire import _lazy
 
 if TYPE_CHECKING:
-    from voirdire.judging.live.answers import LiveState
+    from voirdire.judging.engine.port import LiveState
     from voirdire.judging.live.settings import LiveSettings
     from voirdire.rewards.live.hosted import HostedReward
     from voirdire.rewards.live.live_reward import LiveReward
@@ -30,7 +30,7 @@ _HOMES = {
     "LiveReward": "rewards.live.live_reward",
     "LiveScores": "rewards.live.live_scores",
     "LiveSettings": "judging.live.settings",
-    "LiveState": "judging.live.answers",
+    "LiveState": "judging.engine.port",
     "MissingRewards": "rewards.live.missing",
     "Turn": "rewards.live.turns",
 }

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
-from voirdire.judging.llm.background_loop import BackgroundLoop
+from voirdire.judging.engine.background_loop import BackgroundLoop
 from voirdire.rewards.live.forks import forget_when_forked
 
 if TYPE_CHECKING:

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from voirdire.judging import CascadeJudge, Judge, LlmJudge
-    from voirdire.judging.live.answers import LiveState, LiveVerdicts
+    from voirdire.judging.engine.port import LiveState
+    from voirdire.judging.live.live_judge import LiveVerdicts
     from voirdire.records import Item
     from voirdire.rewards.live.turns import Turn
     from voirdire.rewards.model import RewardModel

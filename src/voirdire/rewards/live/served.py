@@ -13,7 +13,7 @@ import numpy as np
 
 from voirdire.documents import document_of_value
 from voirdire.errors import InputError, ModelCallError, ModelTimeoutError
-from voirdire.judging.live.answers import LATE
+from voirdire.judging.engine.call_queue import LATE
 from voirdire.judging.live.settings import LiveSettings, check_seconds
 from voirdire.models.reward_server import TOKEN_ENV, RewardServer
 from voirdire.records import Verdicts

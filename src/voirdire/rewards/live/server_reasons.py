@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 from voirdire import errors
 from voirdire._validation import shorten
-from voirdire.judging.live.answers import CLOSED, LATE, TOO_MANY
-from voirdire.judging.live.calling import SPENT
+from voirdire.judging.engine.call_queue import CLOSED, LATE
+from voirdire.judging.engine.service_queue import SPENT
+from voirdire.judging.live.live_judge import TOO_MANY
 from voirdire.records.verdicts import NO_VERDICT
 
 if TYPE_CHECKING:

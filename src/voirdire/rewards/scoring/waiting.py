@@ -6,7 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 
 from voirdire.errors import InputError, StoppedError
-from voirdire.judging.llm.stopping import Stopping
+from voirdire.judging.engine.stopping import Stopping
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

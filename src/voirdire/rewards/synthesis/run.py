@@ -6,8 +6,8 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from voirdire.errors import CostLimitReachedError, StoppedError
-from voirdire.judging.llm.background_loop import BackgroundLoop
-from voirdire.judging.llm.stopping import Stopping
+from voirdire.judging.engine.background_loop import BackgroundLoop
+from voirdire.judging.engine.stopping import Stopping
 from voirdire.rewards.synthesis.assignment import assignments_of
 from voirdire.rewards.synthesis.result import SynthesisProgress
 from voirdire.rewards.synthesis.tally import SynthesisTally

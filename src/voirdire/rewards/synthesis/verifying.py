@@ -11,9 +11,9 @@ import msgspec
 import numpy as np
 
 from voirdire.errors import CostLimitReachedError
-from voirdire.judging.answering import verdicts_on
 from voirdire.judging.client.limits import dollars
 from voirdire.judging.plan import asks_a_model
+from voirdire.judging.verdict_making import verdicts_on
 from voirdire.records.thresholds import threshold_of_each
 
 if TYPE_CHECKING:
@@ -79,11 +79,11 @@ class Verifier:
     def _batches(self, items: Sequence[Item]) -> Sequence[Verdicts]:
         if not asks_a_model(self._judging.judge):
             return [verdicts_on(items, self._judging)]
-        from voirdire.judging.llm.batches import judged_batches
-        from voirdire.judging.llm.run_record import RunRecord
+        from voirdire.judging.engine.run import judged_batches
+        from voirdire.judging.engine.run_record import RunRecord
 
         plan = self._within_budget()
-        record = RunRecord(plan.rubric)
+        record = RunRecord(plan)
         batches = judged_batches(
             items,
             plan,

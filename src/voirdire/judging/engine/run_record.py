@@ -10,17 +10,18 @@ import numpy as np
 
 from voirdire._validation import shorten
 from voirdire.judging.call_summary import AnswerSummary, CallSummary
+from voirdire.judging.plan import is_cascade
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
     from voirdire.judging.client.client import ClientState
-    from voirdire.judging.llm.answer_arrays import AnswerArrays
-    from voirdire.judging.llm.pipeline import JudgedChunk
+    from voirdire.judging.engine.combining import ItemVerdict
+    from voirdire.judging.plan import JudgingPlan
     from voirdire.records.verdicts import CallDetails
-    from voirdire.rubrics import Question, Rubric
+    from voirdire.rubrics import Question
 
 __all__ = ["RunRecord"]
 
@@ -30,12 +31,14 @@ _EXAMPLE_WIDTH = 500
 class RunRecord:
     """Sums over the stretches of a run."""
 
-    def __init__(self, rubric: Rubric) -> None:
+    def __init__(self, plan: JudgingPlan) -> None:
+        rubric = plan.rubric
         self._questions = rubric.questions
         self._propositions = rubric.propositions
+        self._kept_by = plan.judge.answerers[0] if is_cascade(plan.judge) else None
         self._state: ClientState | None = None
         self.n_items = self.n_reused = 0
-        self._n_kept: int | None = None
+        self._n_kept = 0
         self._forms: Counter[str] = Counter()
         self._failures: Counter[str] = Counter()
         self._examples: dict[str, str] = {}
@@ -43,40 +46,30 @@ class RunRecord:
         self._shift = _Mean(len(self._questions))
         self._answers = {row.id: _Answers(row) for row in rubric.questions if row.kind != "boolean"}
 
-    def heard(
-        self, tick: Callable[[float, ClientState], None] | None
-    ) -> Callable[[float, ClientState], None]:
-        """Listen to the state of the calls, and pass it on."""
+    def note(self, state: ClientState) -> None:
+        """Keep how the calls stand."""
+        self._state = state
 
-        def told(n_answered: float, state: ClientState) -> None:
-            self._state = state
-            if tick is not None:
-                tick(n_answered, state)
-
-        return told
-
-    def add(self, chunk: JudgedChunk, arrays: AnswerArrays) -> None:
-        """Take one stretch."""
-        details = arrays.details
-        self.n_items += len(chunk.items)
-        self.n_reused += chunk.n_reused
+    def add(self, verdicts: Sequence[ItemVerdict], details: CallDetails) -> None:
+        """Take the verdicts of a batch."""
+        self.n_items += len(verdicts)
+        self.n_reused += sum([verdict.is_stored for verdict in verdicts])
+        if self._kept_by is not None:
+            self._n_kept += sum([verdict.answered_by == self._kept_by for verdict in verdicts])
         self._forms.update(form for form in details.forms if form is not None)
-        for verdict in chunk.verdicts:
-            reasons = {_in_short(failure.reason) for _, failure in verdict.failures}
-            self._failures.update(reasons)
+        for verdict in verdicts:
+            if not verdict.failures:
+                continue
+            self._failures.update({_in_short(failure.reason) for _, failure in verdict.failures})
             for _, failure in verdict.failures:
                 self._examples.setdefault(_in_short(failure.reason), failure.reason)
         self._mass.add(details.missing_mass)
         self._shift.add(self._shifts(details))
-        if chunk.checked:
-            self._shift.add(self._differences(chunk.checked))
+        checked = [(row.values, row.checked) for row in verdicts if row.checked is not None]
+        if checked:
+            self._shift.add(self._differences(checked))
         for name, labels in details.labels.items():
             self._answers[name].add(labels)
-
-    def keep(self, n_items: int) -> None:
-        """Take items of a stretch that the first judge of a cascade answered."""
-        self.n_items += n_items
-        self._n_kept = (self._n_kept or 0) + n_items
 
     def summary(self) -> CallSummary:
         """Say what it came to."""
@@ -105,7 +98,7 @@ class RunRecord:
             missing_mass=self._mass.named(self._propositions),
             order_shift=self._shift.named([row.id for row in self._questions]),
             n_order_checked=self._shift.n_rows,
-            n_kept=self._n_kept,
+            n_kept=None if self._kept_by is None else self._n_kept,
             answers=tuple(row.summary() for row in self._answers.values()),
         )
 

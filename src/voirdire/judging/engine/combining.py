@@ -4,28 +4,29 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from dataclasses import dataclass
 from statistics import median_low
 from typing import TYPE_CHECKING
 
+import msgspec
+
+from voirdire.judging.asking import Answer  # noqa: TC001  # msgspec reads the annotation
 from voirdire.records import Failure
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from voirdire.judging.asking import Answer, Answers
+    from voirdire.judging.asking import Answers
     from voirdire.judging.client.call import Outcome
-    from voirdire.judging.llm.call_plan import CallSpec
+    from voirdire.judging.llm.call_plan import CallPlan
     from voirdire.rubrics import Question
 
-__all__ = ["ItemVerdict", "combine"]
+__all__ = ["ItemVerdict", "combine", "failed_verdict"]
 
 TIED = Failure(reason="the samples are tied")
 
 
-@dataclass(frozen=True, slots=True)
-class ItemVerdict:
-    """A model's verdict on one item, one entry per question of the rubric.
+class ItemVerdict(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """What a judge said of one item, one entry per question of the rubric.
 
     Attributes
     ----------
@@ -43,34 +44,65 @@ class ItemVerdict:
         The loosest form in which a reply was asked for.
     attempts : int
         Replies and failures in all.
+    is_stored : bool
+        Whether everything came from the store, and nothing was called.
+    checked : tuple of Answer or None
+        The answers in another order of the questions, where that was checked beside `values`.
+    answered_by : str or None
+        Which judge of several it came to, answered or not; None where there is only one.
     """
 
     values: tuple[Answer | None, ...]
-    failures: tuple[tuple[int, Failure], ...]
-    missing_mass: tuple[float, ...] | None
-    shift: tuple[float, ...] | None
-    form: str | None
-    attempts: int
+    failures: tuple[tuple[int, Failure], ...] = ()
+    missing_mass: tuple[float, ...] | None = None
+    shift: tuple[float, ...] | None = None
+    form: str | None = None
+    attempts: int = 0
+    is_stored: bool = False
+    checked: tuple[Answer, ...] | None = None
+    answered_by: str | None = None
 
 
 _LOOSENESS = {None: 0, "json_schema": 1, "json_object": 2, "text": 3}
 
 
+def failed_verdict(n_questions: int, why: str) -> ItemVerdict:
+    """Say that a judge said nothing of an item."""
+    failure = Failure(reason=why)
+    return ItemVerdict(
+        values=(None,) * n_questions, failures=tuple((k, failure) for k in range(n_questions))
+    )
+
+
 def combine(
     outcomes: Sequence[Outcome[Answers]],
     *,
-    specs: Sequence[CallSpec],
+    plan: CallPlan,
     questions: Sequence[Question],
     votes: bool,
 ) -> ItemVerdict:
-    """Put the outcomes of all calls about one item together."""
+    """Put the outcomes of all calls about one item together; the last may check the order."""
+    is_stored = all(outcome.is_reused for outcome in outcomes)
+    checked = None
+    if len(outcomes) > len(plan.specs):
+        *outcomes, other = outcomes
+        checked = _in_rubric_order(outcomes[0], other, plan=plan)
     if len(outcomes) == 1 and outcomes[0].value is not None and not outcomes[0].is_partial:
-        return _of_one(outcomes[0], outcomes[0].value)
+        # one call in the rubric's own order: nothing to combine, and by far the commonest case
+        (outcome,) = outcomes
+        return ItemVerdict(
+            values=outcome.value.values,  # type: ignore[union-attr, arg-type]  # it is whole
+            missing_mass=outcome.value.missing_mass,  # type: ignore[union-attr]
+            form=outcome.form,
+            attempts=outcome.attempts,
+            is_stored=is_stored,
+            checked=checked,
+        )
     said: list[list[Answer]] = [[] for _ in questions]
     masses: list[list[float]] = [[] for _ in questions]
     reasons: list[Failure | None] = [None] * len(questions)
     asked = [0] * len(questions)
-    for outcome, spec in zip(outcomes, specs, strict=True):
+    for outcome, spec in zip(outcomes, plan.specs, strict=True):
         for slot, place in enumerate(spec.places):
             asked[place] += 1
             if outcome.value is None:
@@ -95,19 +127,20 @@ def combine(
         shift=tuple(map(_shift, questions, said)) if several else None,
         form=max((row.form for row in outcomes), key=_LOOSENESS.__getitem__),
         attempts=sum(row.attempts for row in outcomes),
+        is_stored=is_stored,
+        checked=checked,
     )
 
 
-def _of_one(outcome: Outcome[Answers], value: Answers) -> ItemVerdict:
-    """One call in the rubric's own order: nothing to combine, and by far the commonest case."""
-    return ItemVerdict(
-        value.values,  # type: ignore[arg-type]  # it is whole: no answer is a failure
-        (),
-        value.missing_mass,
-        None,
-        outcome.form,
-        outcome.attempts,
-    )
+def _in_rubric_order(
+    first: Outcome[Answers], other: Outcome[Answers], *, plan: CallPlan
+) -> tuple[Answer, ...] | None:
+    if first.value is None or other.value is None or plan.check is None:
+        return None
+    if first.is_partial or other.is_partial:
+        return None
+    back = dict(zip(plan.check.places, other.value.values, strict=True))
+    return tuple(back[place] for place in range(len(back)))  # type: ignore[misc]  # it is whole
 
 
 def _answer(

@@ -1,4 +1,4 @@
-"""Who is served next: what somebody waits for, and after it what they gave up on."""
+"""Who is served next: items by who asked for them, calls by how long somebody waits for them."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ from collections import deque
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
-__all__ = ["Line", "Waits"]
+__all__ = ["DeadlineQueue", "FairQueue", "Waits"]
+
+T = TypeVar("T")
 
 
 class Waits(Protocol):
@@ -26,8 +28,8 @@ class Waits(Protocol):
 W = TypeVar("W", bound=Waits)
 
 
-class Line(Generic[W]):
-    """Things to do, in the order in which they came.
+class DeadlineQueue(Generic[W]):
+    """Things to do, in the order in which they came; what nobody waits for any more comes last.
 
     A judge that is too slow would otherwise work on what is late already, and make everything
     late that comes after it.
@@ -52,6 +54,10 @@ class Line(Generic[W]):
     def add(self, several: Iterable[W]) -> None:
         """Put some at the end."""
         self._wanted.extend(several)
+
+    def add_first(self, one: W) -> None:
+        """Put one at the beginning."""
+        self._wanted.appendleft(one)
 
     def clear(self) -> list[W]:
         """Take out all."""
@@ -90,3 +96,39 @@ class Line(Generic[W]):
             self._drop(first)
             return None
         return first
+
+
+class FairQueue(Generic[T]):
+    """Things of several who ask; each keeps their order, and all get their turn.
+
+    In one line a request for one thing would wait for the ten thousand of the request before it.
+    """
+
+    def __init__(self) -> None:
+        self._groups: deque[deque[T]] = deque()
+
+    def __bool__(self) -> bool:
+        return bool(self._groups)
+
+    def add(self, several: Sequence[T]) -> None:
+        """Take what one of them asks for."""
+        if several:
+            self._groups.append(deque(several))
+
+    def take(self, most: int) -> list[T]:
+        """Take out so many, of everybody about as many."""
+        taken: list[T] = []
+        share = max(1, most // max(1, len(self._groups)))
+        while self._groups and len(taken) < most:
+            group = self._groups.popleft()
+            n_taken = min(share, most - len(taken), len(group))
+            taken += [group.popleft() for _ in range(n_taken)]
+            if group:
+                self._groups.append(group)
+        return taken
+
+    def clear(self) -> list[T]:
+        """Take out all."""
+        found = [one for group in self._groups for one in group]
+        self._groups.clear()
+        return found

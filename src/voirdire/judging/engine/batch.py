@@ -1,0 +1,321 @@
+"""Items that are looked up together: what is stored of them, what must be called, what came."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from voirdire.judging.engine.combining import combine, failed_verdict
+from voirdire.judging.llm.call_plan import item_key
+from voirdire.judging.prompts import new_nonce
+from voirdire.records import Failure
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from voirdire.judging.asking import Answers
+    from voirdire.judging.client.call import Call, Outcome
+    from voirdire.judging.engine.combining import ItemVerdict
+    from voirdire.judging.llm.bound_judge import BoundJudge
+    from voirdire.records import Item
+
+__all__ = ["Asked", "Batch", "Unit", "UnitName"]
+
+UnitName: TypeAlias = tuple[bytes, tuple[str, ...]]
+"""Hash of what calls are about, and their names."""
+
+
+class Asked(ABC):
+    """One item that somebody waits for; an engine answers it, whatever happens.
+
+    Attributes
+    ----------
+    item : Item
+        What is asked about.
+    wanted_until : float
+        When the last who waits for it gives up, by the event loop's clock. What nobody waits for
+        comes after everything else.
+    answered_by : str or None
+        Which judge of several it has come to.
+    """
+
+    __slots__ = ("answered_by", "item", "wanted_until")
+
+    def __init__(self, item: Item, wanted_until: float = math.inf) -> None:
+        self.item = item
+        self.wanted_until = wanted_until
+        self.answered_by: str | None = None
+
+    @property
+    @abstractmethod
+    def is_answered(self) -> bool:
+        """Whether nothing is to be done about it any more."""
+
+    @abstractmethod
+    def answer(self, verdict: ItemVerdict) -> None:
+        """Take its answer, unless it has one."""
+
+
+@dataclass(eq=False, slots=True)
+class Unit:
+    """Calls that one worker makes together, and where their outcomes belong.
+
+    Attributes
+    ----------
+    batch : Batch
+        Whose items they are about.
+    key : bytes
+        Hash of what they are about.
+    calls : list of Call
+        What is called.
+    slots : list of int
+        Where among the outcomes about the item each belongs.
+    stored : mapping of str to sequence of bytes
+        Attempts that are stored of the item, by the name of their call.
+    followers : list of Unit
+        What is called when this one has ended, such as calls that find its prompt kept.
+    partial : Outcome or None
+        An outcome that lacks some answers, for which this unit asks again.
+    lacking : tuple of int
+        Which of its answers those are.
+    """
+
+    batch: Batch
+    key: bytes
+    calls: list[Call[Any]]
+    slots: list[int]
+    stored: Mapping[str, Sequence[bytes]]
+    followers: list[Unit] = field(default_factory=list)
+    partial: Outcome[Answers] | None = None
+    lacking: tuple[int, ...] = ()
+
+    @property
+    def name(self) -> UnitName:
+        """Two units of one name at a time would pay twice."""
+        return self.key, tuple([call.name for call in self.calls])
+
+    @property
+    def wanted_until(self) -> float:
+        """When the last who waits for it gives up."""
+        return self.batch.wanted_until(self.key)
+
+    @property
+    def is_answered(self) -> bool:
+        """Whether nobody can get an answer from it any more."""
+        return self.batch.is_answered(self.key)
+
+
+class Batch:
+    """Items with the outcomes of all calls about them; equal items share their calls.
+
+    Parameters
+    ----------
+    asked : sequence of Asked
+        What is waited for.
+    bound : BoundJudge
+        Who answers what.
+    note : callable
+        Takes every verdict that was given.
+    n_check : int, optional
+        So many of the first items are also asked in another order.
+    """
+
+    def __init__(
+        self,
+        asked: Sequence[Asked],
+        bound: BoundJudge,
+        *,
+        note: Callable[[ItemVerdict], None],
+        n_check: int = 0,
+    ) -> None:
+        self._bound, self._plan = bound, bound.calls
+        self._note = note
+        self._waiting: dict[bytes, list[Asked]] = {}
+        self._outcomes: dict[bytes, list[Outcome[Any] | None]] = {}
+        n_specs = len(self._plan.specs)
+        n_check = n_check if self._plan.check is not None else 0
+        for place, each in enumerate(asked):
+            key = item_key(each.item)
+            if key in self._waiting:
+                self._waiting[key].append(each)
+            else:
+                self._waiting[key] = [each]
+                self._outcomes[key] = [None] * (n_specs + (place < n_check))
+
+    @property
+    def keys(self) -> list[bytes]:
+        """Every hash that the store may know something of, each once."""
+        return list(self._outcomes)
+
+    def units(
+        self,
+        *,
+        stored: Mapping[bytes, Mapping[str, Sequence[bytes]]],
+        reuse: Callable[[Call[Any], Sequence[bytes]], Outcome[Any] | None],
+        together: bool,
+    ) -> list[Unit]:
+        """Fill in what the store has, answer what is then known, give what must be called."""
+        units: list[Unit] = []
+        nothing: dict[str, Sequence[bytes]] = {}
+        for key in self.keys:
+            known = stored.get(key, nothing)
+            unit = Unit(self, key, [], [], known)
+            again: list[Unit] = []
+            for slot, call in enumerate(self._calls(key)):
+                blobs = known.get(call.name, ())
+                outcome = reuse(call, blobs) if blobs else None
+                if outcome is None:
+                    unit.calls.append(call)
+                    unit.slots.append(slot)
+                    continue
+                asking = self._asking_again(unit, slot, outcome)
+                if asking is None:
+                    self._outcomes[key][slot] = outcome
+                elif (found := self._reused(asking, reuse)) is None:
+                    again.append(asking)
+                else:
+                    self._outcomes[key][slot] = found
+            if unit.calls:
+                units += [unit] if together else _apart(unit, leads=self._plan.shares_fence)
+            units += again
+            self._answer_if_whole(key)
+        return units
+
+    def deliver(self, unit: Unit, outcomes: Sequence[Outcome[Any]]) -> list[Unit]:
+        """Take the outcomes of a unit; give what is to be called next."""
+        following = unit.followers
+        unit.followers = []
+        for slot, outcome in zip(unit.slots, outcomes, strict=True):
+            if unit.partial is not None:
+                found = _mended(unit.partial, outcome, lacking=unit.lacking)
+            elif (again := self._asking_again(unit, slot, outcome)) is not None:
+                following.append(again)
+                continue
+            else:
+                found = outcome
+            self._outcomes[unit.key][slot] = found
+        self._answer_if_whole(unit.key)
+        return following
+
+    def fail(self, unit: Unit, outcome: Outcome[Any]) -> None:
+        """Take one outcome for a unit and everything that was to follow it."""
+        for each in (unit, *unit.followers):
+            given = outcome if each.partial is None else each.partial
+            for slot in each.slots:
+                self._outcomes[each.key][slot] = given
+        unit.followers = []
+        self._answer_if_whole(unit.key)
+
+    def give_up(self, why: str) -> None:
+        """Answer everything that has no answer yet with a failure."""
+        verdict = failed_verdict(len(self._bound.rubric.questions), why)
+        for key in list(self._waiting):
+            self._answer(key, verdict)
+
+    def wanted_until(self, key: bytes) -> float:
+        """Say until when somebody waits for what a hash concerns."""
+        return max((each.wanted_until for each in self._waiting.get(key, ())), default=0.0)
+
+    def is_answered(self, key: bytes) -> bool:
+        """Say whether nobody can get an answer any more from what a hash concerns."""
+        return all(each.is_answered for each in self._waiting.get(key, ()))
+
+    def _calls(self, key: bytes) -> Iterator[Call[Any]]:
+        item = self._waiting[key][0].item
+        nonce = new_nonce() if self._plan.shares_fence else None
+        for spec in self._plan.specs:
+            yield spec.call(item, key=key, nonce=nonce)
+        if self._plan.check is not None and len(self._outcomes[key]) > len(self._plan.specs):
+            yield self._plan.check.call(item, key=key)
+
+    def _asking_again(self, unit: Unit, slot: int, outcome: Outcome[Any]) -> Unit | None:
+        """Ask the questions that a reply left open, in a call of their own; None if it did not."""
+        if not outcome.is_partial or slot >= len(self._plan.specs):
+            return None
+        spec = self._plan.specs[slot]
+        values = outcome.value.values if outcome.value is not None else ()
+        lacking = tuple(k for k, value in enumerate(values) if isinstance(value, Failure))
+        if not spec.asks_again(lacking):
+            return None
+        item = self._waiting[unit.key][0].item
+        call = spec.again(lacking).call(item, key=unit.key)
+        return Unit(self, unit.key, [call], [slot], unit.stored, partial=outcome, lacking=lacking)
+
+    def _reused(
+        self,
+        asking: Unit,
+        reuse: Callable[[Call[Any], Sequence[bytes]], Outcome[Any] | None],
+    ) -> Outcome[Any] | None:
+        [call] = asking.calls
+        blobs = asking.stored.get(call.name, ())
+        found = reuse(call, blobs) if blobs else None
+        if found is None or asking.partial is None:
+            return None
+        return _mended(asking.partial, found, lacking=asking.lacking)
+
+    def _answer_if_whole(self, key: bytes) -> None:
+        outcomes = self._outcomes[key]
+        if key not in self._waiting or None in outcomes:
+            return
+        verdict = combine(
+            outcomes,  # type: ignore[arg-type]  # every slot is filled
+            plan=self._plan,
+            questions=self._bound.rubric.questions,
+            votes=self._bound.judge.probability == "vote",
+        )
+        self._answer(key, verdict)
+
+    def _answer(self, key: bytes, verdict: ItemVerdict) -> None:
+        for each in self._waiting.pop(key):
+            self._note(verdict)
+            each.answer(verdict)
+
+
+def _apart(unit: Unit, *, leads: bool) -> list[Unit]:
+    """Give each call about an item to a worker of its own.
+
+    Where their prompts begin alike the first leads: the others find the beginning kept by a server
+    that keeps it.
+    """
+    if len(unit.calls) == 1:
+        return [unit]
+    first, *others = [
+        Unit(unit.batch, unit.key, [call], [slot], unit.stored)
+        for call, slot in zip(unit.calls, unit.slots, strict=True)
+    ]
+    if not leads:
+        return [first, *others]
+    first.followers = others
+    return [first]
+
+
+def _mended(
+    partial: Outcome[Answers], again: Outcome[Answers], *, lacking: Sequence[int]
+) -> Outcome[Answers]:
+    """Put what a second reply says in the places that the first one left open."""
+    if partial.value is None:
+        return partial
+    attempts = partial.attempts + again.attempts
+    is_reused = partial.is_reused and again.is_reused
+    if again.value is None:
+        return replace(partial, attempts=attempts, is_reused=is_reused)
+    values = list(partial.value.values)
+    masses = None if partial.value.missing_mass is None else list(partial.value.missing_mass)
+    for k, place in enumerate(lacking):
+        values[place] = again.value.values[k]
+        if masses is not None and again.value.missing_mass is not None:
+            masses[place] = again.value.missing_mass[k]
+    answers = replace(
+        partial.value,
+        values=tuple(values),
+        missing_mass=None if masses is None else tuple(masses),
+    )
+    return replace(
+        partial,
+        value=answers,
+        attempts=attempts,
+        is_reused=is_reused,
+        is_partial=again.is_partial,
+    )

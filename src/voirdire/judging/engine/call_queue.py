@@ -1,0 +1,289 @@
+"""Calls that items wait for: each made once, by as many workers as it takes."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from voirdire.judging.client import Client, Outcome
+from voirdire.judging.engine.queues import DeadlineQueue
+from voirdire.models import BatchChatModel
+from voirdire.records import Failure
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine, Sequence
+
+    from voirdire.judging.client import Call, ClientState, Commit
+    from voirdire.judging.engine.batch import Unit, UnitName
+    from voirdire.judging.llm.bound_judge import BoundJudge
+
+__all__ = ["CLOSED", "LATE", "CallQueue", "Job", "RunQueue", "is_cancelled", "now"]
+
+LATE = "no verdict within the deadline"
+"""Why an item has no verdict whose answer may still come, for the next time it is asked about."""
+
+CLOSED = "the judge is closed"
+
+_JOBS_TOGETHER = 16
+"""Items that a model in this process is asked about in one batch."""
+
+_BATCHES = 2
+"""One that is worked on, and one that waits for its turn while others gather."""
+
+_CANCELLED_S = 40.0
+"""Who is cancelled may still commit what came, and is waited for so long."""
+
+
+@dataclass(eq=False, slots=True)
+class Job:
+    """Calls to make, and all units that wait for what comes of them.
+
+    Attributes
+    ----------
+    name : tuple
+        What is called; two jobs of one name at a time would pay twice.
+    units : list of Unit
+        Who waits, the first of them with the calls to make.
+    """
+
+    name: UnitName
+    units: list[Unit]
+
+    @property
+    def calls(self) -> Sequence[Call[Any]]:
+        """What is called."""
+        return self.units[0].calls
+
+    @property
+    def stored(self) -> list[Sequence[bytes]]:
+        """For every call its attempts that are stored."""
+        unit = self.units[0]
+        return [unit.stored.get(call.name, ()) for call in unit.calls]
+
+    @property
+    def wanted_until(self) -> float:
+        """When the last who waits for it gives up."""
+        return max([unit.wanted_until for unit in self.units])
+
+    @property
+    def is_answered(self) -> bool:
+        """Whether nobody can get an answer from it any more."""
+        return all(unit.is_answered for unit in self.units)
+
+
+class CallQueue:
+    """Makes the calls that items wait for, within the limits of their judge.
+
+    Parameters
+    ----------
+    bound : BoundJudge
+        Who is called.
+    """
+
+    def __init__(self, bound: BoundJudge) -> None:
+        limits = bound.judge.limits
+        self._bound = bound
+        self.together = isinstance(bound.judge.model, BatchChatModel)
+        # A call that waits until it is made again leaves its place in the client to others.
+        self._most_workers = (
+            min(limits.concurrency, _BATCHES) if self.together else 2 * limits.concurrency
+        )
+        self._queue: DeadlineQueue[Job] = DeadlineQueue(self._drop, patience_s=limits.timeout_s)
+        self._jobs: dict[UnitName, Job] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._n_working = 0
+
+    def start(self, commit: Commit | None) -> None:
+        """Begin; every call is committed before it is used, where there is a store."""
+        raise NotImplementedError
+
+    @property
+    def reader(self) -> Client:
+        """A client that reads what is stored."""
+        raise NotImplementedError
+
+    def add(self, units: Sequence[Unit]) -> None:
+        """Have units called; calls that are under way already are only waited for."""
+        if new := self._new_jobs(units):
+            self._queue.add(new)
+            self._feed()
+
+    def stop(self) -> None:
+        """Begin nothing more; what is sent comes to its end."""
+        raise NotImplementedError
+
+    async def close(self, *, drain_s: float | None) -> None:
+        """Begin nothing more, wait so long for what is sent, then cancel it; None waits on."""
+        self.stop()
+        try:
+            while self._tasks and drain_s is None:
+                await asyncio.wait(self._tasks)
+            if self._tasks:
+                await asyncio.wait(self._tasks, timeout=drain_s)
+        finally:
+            for task in self._tasks:
+                task.cancel()
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=_CANCELLED_S)
+        self._fail(list(self._jobs.values()), CLOSED)
+
+    def _new_jobs(self, units: Sequence[Unit]) -> list[Job]:
+        new: list[Job] = []
+        for unit in units:
+            name = unit.name
+            if (job := self._jobs.get(name)) is not None:
+                job.units.append(unit)
+            else:
+                job = self._jobs[name] = Job(name, [unit])
+                new.append(job)
+        return new
+
+    def _feed(self) -> None:
+        """Have as many workers as there is work for."""
+        for _ in range(min(len(self._queue), self._most_workers - self._n_working)):
+            self._n_working += 1
+            self._begin(self._work())
+
+    def _begin(self, work: Coroutine[None, None, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _work(self) -> None:
+        """Work on jobs until there are none."""
+        try:
+            while jobs := self._taken():
+                await self._answer(jobs)
+        finally:
+            self._n_working -= 1
+
+    def _taken(self) -> list[Job]:
+        jobs: list[Job] = []
+        most = _JOBS_TOGETHER if self.together else 1
+        while len(jobs) < most and (job := self._queue.next(now())) is not None:
+            jobs.append(job)
+        return jobs
+
+    async def _answer(self, jobs: Sequence[Job]) -> Sequence[Outcome[Any]]:
+        """Take jobs to their end, whatever happens; give what came of the calls, if anything."""
+        raise NotImplementedError
+
+    async def _outcomes(self, client: Client, jobs: Sequence[Job]) -> Sequence[Outcome[Any]]:
+        calls = [call for job in jobs for call in job.calls]
+        stored = [blobs for job in jobs for blobs in job.stored]
+        if self.together:
+            return await client.answer_together(calls, stored=stored)
+        return [await client.answer(calls[0], stored=stored[0])]
+
+    def _deliver(self, jobs: Sequence[Job], outcomes: Sequence[Outcome[Any]]) -> None:
+        """Hand the outcomes to everybody who waits, and have called what follows."""
+        given = iter(outcomes)
+        for job in jobs:
+            self._jobs.pop(job.name, None)
+            found = [next(given) for _ in job.calls]
+            following = [each for unit in job.units for each in unit.batch.deliver(unit, found)]
+            if following:
+                self.add(following)
+
+    def _fail(self, jobs: Sequence[Job], why: str) -> None:
+        """Tell everybody who waits that nothing comes."""
+        outcome: Outcome[Any] = Outcome(failure=Failure(reason=why))
+        for job in jobs:
+            self._jobs.pop(job.name, None)
+            for unit in job.units:
+                unit.batch.fail(unit, outcome)
+
+    def _drop(self, job: Job) -> None:
+        self._fail([job], LATE)
+
+
+class RunQueue(CallQueue):
+    """The calls of a run: what concerns every call ends it.
+
+    Parameters
+    ----------
+    bound : BoundJudge
+        Who is called.
+    end : callable
+        Takes the error that ends the run.
+
+    Raises
+    ------
+    InputError
+        If the limits hold a cost and nobody knows the price.
+    """
+
+    def __init__(self, bound: BoundJudge, *, end: Callable[[BaseException], None]) -> None:
+        super().__init__(bound)
+        self._end = end
+        self._client = self._made(None)
+        self._is_stopped = False
+
+    def start(self, commit: Commit | None) -> None:
+        """Begin; every call is committed before it is used, where there is a store."""
+        self._client = self._made(commit)
+
+    @property
+    def reader(self) -> Client:
+        """A client that reads what is stored."""
+        return self._client
+
+    @property
+    def state(self) -> ClientState:
+        """How the calls stand."""
+        return self._client.state
+
+    def stop(self) -> None:
+        """Begin nothing more; what is sent comes to its end."""
+        self._is_stopped = True
+        self._queue.clear()
+        self._client.stop()
+
+    def add(self, units: Sequence[Unit]) -> None:
+        """Have units called, unless the run has ended."""
+        if not self._is_stopped:
+            super().add(units)
+
+    async def close(self, *, drain_s: float | None) -> None:
+        """Wait for what is sent; nobody is told of what was not begun."""
+        self.stop()
+        self._jobs.clear()
+        await super().close(drain_s=drain_s)
+
+    async def _answer(self, jobs: Sequence[Job]) -> Sequence[Outcome[Any]]:
+        try:
+            outcomes = await self._outcomes(self._client, jobs)
+            self._deliver(jobs, outcomes)
+        except Exception as error:  # noqa: BLE001  # raised again where results are waited for
+            self._end(error)
+            return ()
+        except BaseException as error:
+            if is_cancelled():
+                raise
+            found = RuntimeError(f"a model must not raise {type(error).__name__}, which ends a run")
+            found.__cause__ = error
+            self._end(found)
+            return ()
+        return outcomes
+
+    def _made(self, commit: Commit | None) -> Client:
+        judge = self._bound.judge
+        price = judge.known_price
+        return Client(
+            judge.model,
+            limits=judge.limits,
+            commit=commit,
+            price=None if price is None else price.cost,
+        )
+
+
+def now() -> float:
+    """Give the time of the running event loop."""
+    return asyncio.get_running_loop().time()
+
+
+def is_cancelled() -> bool:
+    """Whether this task itself was cancelled, and not only something in it."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0

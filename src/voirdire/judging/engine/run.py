@@ -1,0 +1,369 @@
+"""A run: the engine with an ordered window over the items, and no deadline."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import threading
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from voirdire.errors import CostLimitReachedError
+from voirdire.judging.engine.background_loop import BackgroundLoop
+from voirdire.judging.engine.batch import Asked
+from voirdire.judging.engine.engines import run_engine
+from voirdire.judging.engine.stopping import Stopping
+from voirdire.judging.parts import CALL_CHARACTERS, stretches
+from voirdire.judging.verdict_making import verdicts_of_run
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+
+    from voirdire.judging.client import ClientState
+    from voirdire.judging.engine.combining import ItemVerdict
+    from voirdire.judging.engine.port import Engine
+    from voirdire.judging.engine.run_record import RunRecord
+    from voirdire.judging.plan import JudgingPlan
+    from voirdire.records import Item, Verdicts
+    from voirdire.store import ReplyStore
+
+__all__ = ["BATCH_ITEMS", "judged_batches", "judged_batches_async"]
+
+BATCH_ITEMS = 500
+"""Items that are looked up together; verdicts come in batches of so many."""
+
+_LEAST_AHEAD = 4
+"""Batches that are read ahead of the one that is waited for, at least."""
+
+T = TypeVar("T")
+
+
+class JudgedBatch:
+    """Items, and their verdicts as they come."""
+
+    def __init__(self, items: list[Item]) -> None:
+        self.items = items
+        self.done = asyncio.Event()
+        self._verdicts: list[ItemVerdict | None] = [None] * len(items)
+        self._n_open = len(items)
+
+    @property
+    def verdicts(self) -> list[ItemVerdict]:
+        """One per item, once it is done."""
+        return [verdict for verdict in self._verdicts if verdict is not None]
+
+    def asked(self) -> list[Asked]:
+        """Give what an engine is asked."""
+        return [_Row(item, self, place) for place, item in enumerate(self.items)]
+
+    def is_answered(self, place: int) -> bool:
+        """Say whether an item has its verdict."""
+        return self._verdicts[place] is not None
+
+    def take(self, place: int, verdict: ItemVerdict) -> None:
+        """Note the verdict on an item."""
+        if self._verdicts[place] is None:
+            self._verdicts[place] = verdict
+            self._n_open -= 1
+            if not self._n_open:
+                self.done.set()
+
+
+class _Row(Asked):
+    """An item of a run."""
+
+    __slots__ = ("_batch", "_place")
+
+    def __init__(self, item: Item, batch: JudgedBatch, place: int) -> None:
+        super().__init__(item)
+        self._batch, self._place = batch, place
+
+    @property
+    def is_answered(self) -> bool:
+        return self._batch.is_answered(self._place)
+
+    def answer(self, verdict: ItemVerdict) -> None:
+        self._batch.take(self._place, verdict)
+
+
+class Run:
+    """Judges batches of items in their order, a bounded number of them at once.
+
+    Parameters
+    ----------
+    source : iterator of list of Item
+        Batches of items; read in a thread, one at a time.
+    engine : Engine
+        Who answers.
+    n_ahead : int
+        Batches that may be under way.
+
+    Notes
+    -----
+    *Order*: batches come out as they went in. *Errors*: what ends the engine's run is raised by
+    `following`. *Cancellation*: `stop` lets the calls in flight end and be stored; `close` waits
+    for them, or cancels them if it is told to. *Memory*: `n_ahead` batches.
+    """
+
+    def __init__(self, source: Iterator[list[Item]], engine: Engine, *, n_ahead: int) -> None:
+        self.engine = engine
+        self._source = source
+        self._window = asyncio.Semaphore(n_ahead)
+        self._batches: asyncio.Queue[JudgedBatch | None] = asyncio.Queue()
+        self._error: BaseException | None = None
+        self._producer: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        """Begin to read and to judge."""
+        await self.engine.start()
+        self._producer = asyncio.create_task(self._produce())
+
+    async def following(self) -> JudgedBatch | None:
+        """Give the next batch, or None after the last; raise what ended the run."""
+        batch: JudgedBatch | None = await self._unless_ended(self._batches.get())
+        if batch is None:
+            return None
+        await self._unless_ended(batch.done.wait())
+        self._window.release()
+        return batch
+
+    async def close(self, *, cancel: bool = False) -> None:
+        """Let the calls in flight end, or cancel them, and write down what came."""
+        self.engine.stop()
+        if self._producer is not None:
+            self._producer.cancel()
+            await asyncio.gather(self._producer, return_exceptions=True)
+        await self.engine.close(drain_s=0.0 if cancel else None)
+
+    async def _produce(self) -> None:
+        try:
+            while True:
+                await self._window.acquire()
+                items = await _next_of(self._source)
+                if items is None:
+                    break
+                batch = JudgedBatch(items)
+                self._batches.put_nowait(batch)
+                self.engine.submit(batch.asked())
+            self._batches.put_nowait(None)
+        except Exception as error:  # noqa: BLE001  # raised again where results are waited for
+            self._end(error)
+        except BaseException as error:
+            task = asyncio.current_task()
+            if task is None or task.cancelling():
+                raise
+            found = RuntimeError(f"items must not raise {type(error).__name__}, which ends a run")
+            found.__cause__ = error
+            self._end(found)
+
+    def _end(self, error: BaseException) -> None:
+        self._error = error
+        self.engine.stop()
+        self.engine.ended.set()
+
+    async def _unless_ended(self, waiting: Any) -> Any:
+        """Wait for something, or raise what ended the run meanwhile."""
+        task = asyncio.ensure_future(waiting)
+        ended = asyncio.ensure_future(self.engine.ended.wait())
+        try:
+            await asyncio.wait({task, ended}, return_when=asyncio.FIRST_COMPLETED)
+            if task.done():
+                return task.result()
+            error = self._error or self.engine.error
+            if error is None:
+                return await task
+            raise error
+        finally:
+            for each in (task, ended):
+                each.cancel()
+
+
+def judged_batches(
+    items: Iterable[Item],
+    plan: JudgingPlan,
+    *,
+    store: ReplyStore | None = None,
+    retry_failures: bool = False,
+    tick: Callable[[float, ClientState], None] | None = None,
+    stopping: threading.Event | None = None,
+    record: RunRecord | None = None,
+) -> Iterator[Verdicts]:
+    """Judge items with the plan's engine, batch by batch and in order, from code without async.
+
+    Parameters
+    ----------
+    items : iterable of Item
+        Read in a thread, a few batches ahead.
+    plan : JudgingPlan
+        Who answers what.
+    store : ReplyStore, optional
+        Where replies are kept and found again.
+    retry_failures : bool, optional
+        Whether calls that failed in an earlier run are made again.
+    tick : callable, optional
+        Called a few times a second with the items answered so far and the state of the calls.
+    stopping : threading.Event, optional
+        Once it is set, the calls in flight end, and then the run does with `KeyboardInterrupt`.
+    record : RunRecord, optional
+        Adds up what the calls came to.
+
+    Yields
+    ------
+    Verdicts
+        On the next items.
+
+    Notes
+    -----
+    An interruption (Ctrl-C) waits for the calls in flight, so that what is paid for is stored; a
+    second one does not wait.
+    """
+    with BackgroundLoop() as loop:
+        run = loop.run(_started(items, plan, store=store, retry_failures=retry_failures))
+        watch = _Watch(run, loop, tick=tick, stopping=stopping, record=record)
+        try:
+            while (batch := loop.run(run.following(), watch=watch.look)) is not None:
+                yield verdicts_of_run(batch.items, batch.verdicts, plan, record=record)
+            watch.is_in_time = True
+        except CostLimitReachedError as error:
+            watch.close()  # what is in flight is done then too
+            raise CostLimitReachedError(f"{error} {_done(run.engine.n_answered)}") from error
+        except (KeyboardInterrupt, GeneratorExit) as error:
+            watch.is_interrupted = _is_interrupted(error)
+            raise
+        finally:
+            watch.close()
+
+
+class _Watch:
+    """Tells how a run goes, and ends it as somebody wishes."""
+
+    def __init__(
+        self,
+        run: Run,
+        loop: BackgroundLoop,
+        *,
+        tick: Callable[[float, ClientState], None] | None,
+        stopping: threading.Event | None,
+        record: RunRecord | None,
+    ) -> None:
+        self._run, self._loop = run, loop
+        self._tick, self._stopping, self._record = tick, stopping, record
+        self.is_in_time = self.is_interrupted = False
+
+    def look(self) -> None:
+        """Tell how the run goes; raise what ends it."""
+        if self._stopping is not None and self._stopping.is_set():
+            raise KeyboardInterrupt
+        state = self._run.engine.calls
+        if state is not None and not state.is_stopped:  # its end is told by an exception
+            self._tell(state)
+
+    def close(self) -> None:
+        """Wait for what is in flight, after a word about it; a second Ctrl-C ends even that."""
+        run, loop = self._run, self._loop
+        if loop.is_out_of_reach:
+            loop.leave(run.close)
+            return
+        try:
+            state = run.engine.calls
+            if self.is_interrupted and state is not None:
+                self._tell(replace(state, is_stopped=True))
+            loop.run(run.close(), watch=self._hurry)
+        except KeyboardInterrupt:
+            loop.run(run.close(cancel=True))
+            raise
+        state = run.engine.calls
+        if self.is_in_time and state is not None:
+            self._tell(state)
+
+    def _hurry(self) -> None:
+        if isinstance(self._stopping, Stopping) and self._stopping.at_once.is_set():
+            raise KeyboardInterrupt
+
+    def _tell(self, state: ClientState) -> None:
+        if self._record is not None:
+            self._record.note(state)
+        if self._tick is not None:
+            self._tick(self._run.engine.n_answered, state)
+
+
+async def judged_batches_async(
+    items: Iterable[Item],
+    plan: JudgingPlan,
+    *,
+    store: ReplyStore | None = None,
+    retry_failures: bool = False,
+    tick: Callable[[float, ClientState], None] | None = None,
+    record: RunRecord | None = None,
+) -> AsyncIterator[Verdicts]:
+    """Judge items in the running event loop; the arguments are those of `judged_batches`.
+
+    Cancelled, it lets the calls in flight end, so that what is paid for is stored.
+    """
+    run = await _started(items, plan, store=store, retry_failures=retry_failures)
+    try:
+        while (batch := await run.following()) is not None:
+            state = run.engine.calls
+            if state is not None and tick is not None:
+                tick(run.engine.n_answered, state)
+            yield verdicts_of_run(batch.items, batch.verdicts, plan, record=record)
+    except CostLimitReachedError as error:
+        await run.close()
+        raise CostLimitReachedError(f"{error} {_done(run.engine.n_answered)}") from error
+    finally:
+        await asyncio.shield(run.close())
+        state = run.engine.calls
+        if record is not None and state is not None:
+            record.note(state)
+
+
+async def _started(
+    items: Iterable[Item], plan: JudgingPlan, *, store: ReplyStore | None, retry_failures: bool
+) -> Run:
+    engine, n_workers = run_engine(plan, store=store, retry_failures=retry_failures)
+    batches = stretches(items, most_items=BATCH_ITEMS, most_characters=CALL_CHARACTERS)
+    run = Run(batches, engine, n_ahead=_LEAST_AHEAD + 2 * n_workers // BATCH_ITEMS)
+    await run.start()
+    return run
+
+
+def _is_interrupted(error: BaseException | None) -> bool:
+    """Whether Ctrl-C is behind it; where it comes between two batches, this code is closed."""
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__context__
+    return error is not None
+
+
+def _done(n_answered: int) -> str:
+    return "1 item is done." if n_answered == 1 else f"{n_answered:,} items are done."
+
+
+async def _next_of(source: Iterator[T]) -> T | None:
+    """Take the next of an iterator in a thread; None after the last.
+
+    The thread is a daemon, not one of the loop's own: those are waited for when a program ends,
+    and a read that waits for input would keep it.
+    """
+    loop = asyncio.get_running_loop()
+    taken: asyncio.Future[T | None] = loop.create_future()
+
+    def settle(value: T | None, error: BaseException | None) -> None:
+        if taken.done():  # whoever waited was cancelled
+            return
+        if error is None:
+            taken.set_result(value)
+        else:
+            taken.set_exception(error)
+
+    def take() -> None:
+        value: T | None = None
+        failed: BaseException | None = None
+        try:
+            value = next(source, None)
+        except BaseException as error:  # noqa: BLE001  # raised again where it is awaited
+            failed = error
+        with contextlib.suppress(RuntimeError):  # the loop may have ended meanwhile
+            loop.call_soon_threadsafe(settle, value, failed)
+
+    threading.Thread(target=take, name="voirdire-items", daemon=True).start()
+    return await taken

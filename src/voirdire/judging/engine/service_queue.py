@@ -1,0 +1,331 @@
+"""Calls of a judge in service, such as while a model trains: none while it is out of order."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from voirdire.errors import CostLimitReachedError, ModelCallError, StoppedError
+from voirdire.judging.client import Client, Outcome
+from voirdire.judging.client.breaker import CircuitBreaker
+from voirdire.judging.client.limits import LONGEST_WAIT_S
+from voirdire.judging.engine.bugs import tell_bug
+from voirdire.judging.engine.call_queue import CLOSED, CallQueue, Job, is_cancelled, now
+from voirdire.records import Failure
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from voirdire.judging.client import ClientState, Commit
+    from voirdire.judging.engine.batch import Unit
+    from voirdire.judging.live.settings import LiveSettings
+    from voirdire.judging.llm.bound_judge import BoundJudge
+    from voirdire.judging.llm.judge import LlmJudge
+    from voirdire.store import StoredCall
+
+__all__ = ["SPENT", "Clients", "ServiceQueue", "plainly"]
+
+SPENT = "the judge has spent its `max_cost`"
+_OUT_OF_ORDER = "the judge is out of order"
+_log = logging.getLogger("voirdire")
+
+
+class NotStoredError(Exception):
+    """A reply came, and the store did not take it."""
+
+
+_ENDING = (StoppedError, ModelCallError, NotStoredError)
+"""What concerns every call, and not those in which it was met."""
+
+
+class Clients:
+    """Makes a client where there is none that works, and adds up what all of them did.
+
+    Parameters
+    ----------
+    judge : LlmJudge
+        Who is called, and how fast, how often, for how much in all.
+
+    Raises
+    ------
+    InputError
+        If the limits hold a cost and nobody knows the price.
+    """
+
+    def __init__(self, judge: LlmJudge) -> None:
+        self._judge = judge
+        price = judge.known_price
+        self._price = None if price is None else price.cost
+        self.commit: Commit | None = None
+        self._old: list[Client] = []
+        self._n_calls, self._cost, self._perhaps = 0, 0.0, 0.0
+        self._reader = self._made(judge.limits.max_cost)  # reads what is stored; calls nobody
+        self._current: Client | None = None
+
+    @property
+    def reader(self) -> Client:
+        """One that reads what is stored, whatever the others do."""
+        return self._reader
+
+    @property
+    def n_calls(self) -> int:
+        """Calls that were made, by all of them."""
+        return self._n_calls + sum(state.n_calls for state in self._states())
+
+    @property
+    def cost(self) -> float | None:
+        """US dollars that all of them spent; None where nobody knows."""
+        if self._reader.state.cost is None:
+            return None
+        return self._cost + sum(state.cost or 0.0 for state in self._states())
+
+    @property
+    def is_spent(self) -> bool:
+        """Whether nothing is left of what may be spent."""
+        return self._left is not None and self._left <= 0
+
+    def is_current(self, client: Client) -> bool:
+        """Say whether a client is the one in use."""
+        return client is self._current
+
+    def current(self) -> Client:
+        """Give the one in use; a new one where the last was given up. Not where all is spent."""
+        if self._current is None:
+            self._current = self._made(self._left)
+        return self._current
+
+    def trial(self, *, timeout_s: float) -> Client:
+        """Put one into use that makes one try, in so many seconds at most; then give it up."""
+        self.give_up()
+        limits = self._judge.limits
+        self._current = self._made(
+            self._left, timeout_s=min(timeout_s, limits.timeout_s), is_trial=True
+        )
+        return self._current
+
+    def give_up(self) -> None:
+        """Let what the one in use has sent come to its end, and begin nothing more with it."""
+        if self._current is not None:
+            self._current.stop()
+            self._old.append(self._current)
+            self._current = None
+        self._add_up()
+
+    @property
+    def _left(self) -> float | None:
+        most = self._judge.limits.max_cost
+        if most is None:
+            return None
+        perhaps = self._perhaps + sum(state.perhaps_cost for state in self._states())
+        return most - (self.cost or 0.0) - perhaps
+
+    def _made(
+        self, max_cost: float | None, *, timeout_s: float | None = None, is_trial: bool = False
+    ) -> Client:
+        limits = replace(self._judge.limits, max_cost=max_cost)
+        if timeout_s is not None:
+            limits = replace(limits, timeout_s=timeout_s)
+        return Client(
+            self._judge.model,
+            limits=limits,
+            commit=self.commit,
+            price=self._price,
+            is_trial=is_trial,
+            ends_hopeless=False,
+        )
+
+    def _states(self) -> list[ClientState]:
+        clients = self._old if self._current is None else [*self._old, self._current]
+        return [client.state for client in clients]
+
+    def _add_up(self) -> None:
+        """Keep the sums of those that are done, and not the clients: a judge lives for months."""
+        under_way: list[Client] = []
+        for client in self._old:
+            state = client.state
+            if state.n_in_flight:
+                under_way.append(client)
+                continue
+            self._n_calls += state.n_calls
+            self._cost += state.cost or 0.0
+            self._perhaps += state.perhaps_cost
+        self._old = under_way
+
+
+class ServiceQueue(CallQueue):
+    """The calls of a judge in service: what concerns every call lets the judge rest for a while.
+
+    Parameters
+    ----------
+    bound : BoundJudge
+        Who is called.
+    settings : LiveSettings
+        How long it rests when it is out of order, and how long a trial may take.
+
+    Attributes
+    ----------
+    clients : Clients
+        Who makes the calls.
+
+    Raises
+    ------
+    InputError
+        If the limits hold a cost and nobody knows the price.
+
+    Notes
+    -----
+    After a rest the next call tries whether the judge works again: one try, nothing of which is
+    kept if it fails for a reason that may pass. Whoever asks meanwhile is refused at once, as
+    during the rest, save for what waits for this very call. Nobody knows yet whether more than a
+    refusal would come of waiting, and who waited for a server that hangs would wait in vain.
+    """
+
+    def __init__(self, bound: BoundJudge, *, settings: LiveSettings) -> None:
+        super().__init__(bound)
+        self.clients = Clients(bound.judge)
+        self._commit: Commit | None = None
+        self._breaker = CircuitBreaker(settings.rest_s)
+        self._trial_s = settings.deadline_s
+        self._is_trying = False
+        self._last = _OUT_OF_ORDER  # why the last of the clients was given up
+        self._end: str | None = None
+
+    def start(self, commit: Commit | None) -> None:
+        """Store what comes from now on; None stores nothing."""
+        self._commit = commit
+        self.clients.commit = None if commit is None else self._committed
+
+    @property
+    def reader(self) -> Client:
+        """A client that reads what is stored."""
+        return self.clients.reader
+
+    def out_of_order(self, at: float) -> str | None:
+        """Say why nothing is called at a time of the event loop; None where something would be."""
+        return self._end or (self._breaker.reason if self._is_trying else self._breaker.rests(at))
+
+    def add(self, units: Sequence[Unit]) -> None:
+        """Have units called; calls that are under way already are only waited for."""
+        new = self._new_jobs(units)
+        if (why := self.out_of_order(now())) is not None:
+            self._fail(new, why)
+        elif self._breaker.reason is not None:
+            self._begin_trial(new)
+        else:
+            self._queue.add(new)
+            self._feed()
+
+    def stop(self) -> None:
+        """Begin nothing more; what is sent comes to its end."""
+        self._end_with(CLOSED)
+        self.clients.give_up()
+
+    def _begin_trial(self, jobs: Sequence[Job]) -> None:
+        """Try whether the judge works again with one of the jobs, and refuse the others."""
+        if not jobs:
+            return
+        at = now()
+        trial = next((job for job in jobs if job.wanted_until > at), jobs[0])
+        self._is_trying = True
+        self._begin(self._try(trial))
+        self._fail([job for job in jobs if job is not trial], str(self._breaker.reason))
+
+    async def _try(self, job: Job) -> None:
+        """Make one call and see whether the judge works again."""
+        why = str(self._breaker.reason)
+        try:
+            if await self._answer([job], is_trial=True):
+                self.clients.give_up()  # from here on with one that makes calls again
+                self._breaker.mend()
+                _log.warning("the judge works again")
+        finally:
+            self._is_trying = False
+        if self._breaker.reason is not None and self.out_of_order(now()) is None:
+            self._trip(why)
+
+    def _taken(self) -> list[Job]:
+        return [] if self._breaker.reason is not None else super()._taken()
+
+    async def _answer(
+        self, jobs: Sequence[Job], *, is_trial: bool = False
+    ) -> Sequence[Outcome[Any]]:
+        if self.clients.is_spent:
+            self._end_with(SPENT)
+        if (why := self._end if is_trial else self.out_of_order(now())) is not None:
+            self._fail(jobs, why)
+            return ()
+        client = self.clients.trial(timeout_s=self._trial_s) if is_trial else self.clients.current()
+        try:
+            outcomes = await self._outcomes(client, jobs)
+        except KeyboardInterrupt:
+            self._fail(jobs, CLOSED)
+            raise
+        except BaseException as error:
+            if is_cancelled():
+                self._fail(jobs, CLOSED)
+                raise
+            if len(jobs) > 1 and not isinstance(error, _ENDING):  # one of them may be to blame
+                return [found for job in jobs for found in await self._answer([job])]
+            self._fail(jobs, self._reason(client, error))
+            return ()
+        try:
+            self._deliver(jobs, [plainly(outcome) for outcome in outcomes])
+        except Exception as error:  # noqa: BLE001  # told, and nobody waits for ever
+            tell_bug(error)
+            self._fail(jobs, f"the verdict could not be put together: {type(error).__name__}")
+        return outcomes
+
+    async def _committed(self, call: StoredCall) -> None:
+        if self._commit is None:
+            return
+        try:
+            await self._commit(call)
+        except Exception as error:
+            raise NotStoredError from error
+
+    def _reason(self, client: Client, error: BaseException) -> str:
+        """Draw the consequences of an error; say to those concerned what it was."""
+        if isinstance(error, CostLimitReachedError):
+            self._end_with(SPENT)
+        elif isinstance(error, NotStoredError | ModelCallError):
+            if self.clients.is_current(client):
+                self._trip(_out_of_order(error), error=error)
+        elif not isinstance(error, StoppedError):
+            tell_bug(error)
+            return f"the judge raised {type(error).__name__}"
+        return self.out_of_order(now()) or self._last
+
+    def _trip(self, why: str, *, error: BaseException | None = None) -> None:
+        """Begin nothing for a while."""
+        self._last = why
+        asked_s = getattr(error, "retry_after_s", None) or 0.0
+        self._breaker.trip(why, now=now(), at_least_s=min(asked_s, LONGEST_WAIT_S))
+        status = getattr(error, "status", None)
+        _log.warning("%s%s", why, "" if status is None else f" (HTTP {status})")
+        self.clients.give_up()
+        self._fail(self._queue.clear(), why)
+
+    def _end_with(self, why: str) -> None:
+        """Begin nothing for ever."""
+        self._end = why
+        self._fail(self._queue.clear(), why)
+
+
+def plainly(outcome: Outcome[Any]) -> Outcome[Any]:
+    """Leave the kind of a failure, without what was said: that may quote the item."""
+    if outcome.failure is not None:
+        return replace(outcome, failure=_kind(outcome.failure))
+    if outcome.value is None or not outcome.is_partial:
+        return outcome
+    values = (_kind(row) if isinstance(row, Failure) else row for row in outcome.value.values)
+    return replace(outcome, value=replace(outcome.value, values=tuple(values)))
+
+
+def _kind(failure: Failure) -> Failure:
+    return Failure(reason=failure.reason.partition(":")[0])
+
+
+def _out_of_order(error: BaseException) -> str:
+    what = "the store takes nothing" if isinstance(error, NotStoredError) else type(error).__name__
+    return f"{_OUT_OF_ORDER}: {what}"

@@ -1,0 +1,308 @@
+"""A judge in this process, asked about whatever has gathered, in a thread of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import math
+import threading
+from functools import partial
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+import numpy as np
+
+from voirdire.judging.engine.bugs import tell_bug
+from voirdire.judging.engine.call_queue import CLOSED, LATE
+from voirdire.judging.engine.combining import ItemVerdict, failed_verdict
+from voirdire.judging.engine.port import Engine, LiveState
+from voirdire.judging.engine.queues import DeadlineQueue
+from voirdire.judging.plan import answers_of
+from voirdire.records import Failure
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from voirdire.judging.engine.batch import Asked
+    from voirdire.judging.live.settings import LiveSettings
+    from voirdire.judging.plan import JudgingPlan
+    from voirdire.records import Item
+
+__all__ = ["ThreadEngine"]
+
+RUN_ITEMS = 500
+"""Items that a judge is asked about together in a run."""
+
+_MOST_LEFT = 3
+"""Threads that hang: each holds what the judge holds, for as long as the program runs."""
+
+_DEADLINES = 2
+"""A batch that takes so many deadlines brings nobody anything."""
+
+_HANGS = f"the judge is out of order: {_MOST_LEFT} calls of it hang"
+_NO_NUMBER = "the judge gave no probability"
+_OUTSIDE = "the judge gave a probability outside [0, 1]"
+_SHAPE = "the judge gave probabilities of another shape than it was asked for"
+_log = logging.getLogger("voirdire")
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+class ThreadEngine(Engine):
+    """Answers items with a plan whose judge is called like a function.
+
+    Parameters
+    ----------
+    plan : JudgingPlan
+        Who answers what.
+    settings : LiveSettings or None
+        How many items are asked about together, and how long that may take; None in a run, which
+        waits for the judge and ends with what it raises.
+
+    Notes
+    -----
+    *Order*: each answer belongs to its own item; batches follow each other. *Errors*: in service,
+    where the judge raises, each item of the batch is asked about alone; what it raises then, and
+    what is no probability, is that item's failure. A judge that hangs is left behind with its
+    thread, and asked anew in another; after a few of these nothing is asked until one of them
+    comes back. *Cancellation*: `close` waits for the batch that is being judged. *Memory*: the
+    items that wait. *Retries and caching*: none but that.
+    """
+
+    def __init__(self, plan: JudgingPlan, settings: LiveSettings | None) -> None:
+        super().__init__()
+        self._plan = plan
+        self._is_run = settings is None
+        self._size = RUN_ITEMS if settings is None else settings.batch_size
+        deadline_s = math.inf if settings is None else settings.deadline_s
+        self._bound_s = _DEADLINES * deadline_s
+        self._queue: DeadlineQueue[Asked] = DeadlineQueue(self._drop, patience_s=deadline_s)
+        self._answers = verdicts_of if settings is None else _guarded_verdicts
+        self._thread: JudgeThread[Sequence[Item], list[ItemVerdict]] | None = None
+        self._working: asyncio.Task[None] | None = None
+        self._n_asked = self._n_calls = self._n_left = 0
+        self._is_closed = False
+
+    @property
+    def state(self) -> LiveState:
+        """How it stands."""
+        return LiveState(
+            n_waiting=len(self._queue) + self._n_asked,
+            n_calls=self._n_calls,
+            n_failures=self._n_failures,
+            is_broken=self._out_of_order() is not None,
+        )
+
+    async def start(self) -> None:
+        """Begin."""
+
+    def submit(self, asked: Sequence[Asked]) -> None:
+        """Take items."""
+        if (why := self._out_of_order()) is not None:
+            self._fail(asked, why)
+            return
+        self._queue.add(asked)
+        if self._working is None:  # what comes in the same moment is judged together
+            self._working = asyncio.get_running_loop().create_task(self._work())
+
+    async def close(self, *, drain_s: float | None = None) -> None:
+        """Take no more, and wait so long for the batch that is being judged."""
+        self._is_closed = True
+        self._fail(self._queue.clear(), CLOSED)
+        if self._working is not None:
+            working = self._working
+            try:
+                await asyncio.wait([working], timeout=drain_s)
+            finally:
+                working.cancel()
+            await asyncio.wait([working])
+        if self._thread is not None:
+            self._thread.leave()
+            self._thread = None
+
+    def _out_of_order(self) -> str | None:
+        if self._is_closed:
+            return CLOSED
+        return _HANGS if self._n_left >= _MOST_LEFT else None
+
+    async def _work(self) -> None:
+        """Judge batch after batch, until nothing waits."""
+        batch: list[Asked] = []
+        try:
+            while self.error is None and (batch := self._taken()):
+                await self._judge(batch)
+        finally:
+            self._n_asked = 0
+            self._working = None
+            if self.error is None:
+                self._fail(batch, CLOSED)  # where this was cancelled
+
+    def _taken(self) -> list[Asked]:
+        batch: list[Asked] = []
+        at = asyncio.get_running_loop().time()
+        while len(batch) < self._size and (asked := self._queue.next(at)) is not None:
+            batch.append(asked)
+        self._n_asked = len(batch)
+        return batch
+
+    async def _judge(self, batch: Sequence[Asked]) -> None:
+        if self._thread is None:
+            self._thread = JudgeThread(partial(self._answers, plan=self._plan))
+        self._n_calls += 1
+        done = self._thread.ask([asked.item for asked in batch])
+        bound_s = self._longest_s(batch)
+        await asyncio.wait([done], timeout=None if math.isinf(bound_s) else bound_s)
+        if not done.done():
+            self._leave(done)
+            self._fail(batch, f"the judge did not answer within {bound_s:.3g} s")
+            return
+        found = done.result()
+        if isinstance(found, BaseException):
+            self._met(found, batch)
+            return
+        for asked, verdict in zip(batch, found, strict=True):
+            self._n_failures += bool(verdict.failures)
+            self._n_answered += 1
+            asked.answer(verdict)
+
+    def _met(self, error: BaseException, batch: Sequence[Asked]) -> None:
+        """End the run with what the judge raised, or tell those concerned."""
+        if not self._is_run:
+            tell_bug(error)
+            self._fail(batch, f"the judge raised {type(error).__name__}")
+            return
+        if not isinstance(error, Exception):
+            found = RuntimeError(f"a judge must not raise {type(error).__name__}")
+            found.__cause__ = error
+            error = found
+        self._error = error
+        self.ended.set()
+
+    def _longest_s(self, batch: Sequence[Asked]) -> float:
+        """Seconds that a batch may take: as long as somebody waits, and in service not for ever."""
+        at = asyncio.get_running_loop().time()
+        wanted = [each.wanted_until for each in batch if not math.isinf(each.wanted_until)]
+        return max(self._bound_s, max(wanted, default=at) - at)
+
+    def _leave(self, done: asyncio.Future[list[ItemVerdict] | BaseException]) -> None:
+        """Leave a thread behind that hangs; what is left behind may still come back."""
+        self._n_left += 1
+        done.add_done_callback(self._come_back)
+        if self._thread is not None:
+            self._thread.leave()
+            self._thread = None
+        _log.warning("the judge hangs; its thread is left behind (%d of them now)", self._n_left)
+        if (why := self._out_of_order()) is not None:
+            self._fail(self._queue.clear(), why)
+
+    def _come_back(self, _: object) -> None:
+        self._n_left -= 1
+
+    def _fail(self, several: Sequence[Asked], why: str) -> None:
+        verdict = failed_verdict(len(self._plan.rubric.questions), why)
+        for asked in several:
+            if not asked.is_answered:
+                self._n_failures += 1
+                asked.answer(verdict)
+
+    def _drop(self, asked: Asked) -> None:
+        self._fail([asked], LATE)
+
+
+class JudgeThread(Generic[T, R]):
+    """Does one piece of work after another; a thread that hangs keeps no program from ending.
+
+    Parameters
+    ----------
+    work : callable
+        Takes what `ask` gets, in the thread.
+    """
+
+    def __init__(self, work: Callable[[T], R]) -> None:
+        self._work = work
+        self._todo: SimpleQueue[tuple[T, asyncio.Future[R | BaseException]] | None] = SimpleQueue()
+        thread = threading.Thread(target=self._serve, name="voirdire-judge", daemon=True)
+        thread.start()
+
+    def ask(self, task: T) -> asyncio.Future[R | BaseException]:
+        """Have something done; give what came of it or what was raised, whatever that is."""
+        done: asyncio.Future[R | BaseException] = asyncio.get_running_loop().create_future()
+        self._todo.put((task, done))
+        return done
+
+    def leave(self) -> None:
+        """Let the thread end after what it is at."""
+        self._todo.put(None)
+
+    def _serve(self) -> None:
+        while (given := self._todo.get()) is not None:
+            task, done = given
+            found: R | BaseException
+            try:
+                found = self._work(task)
+            except BaseException as raised:  # noqa: BLE001  # whoever waits decides
+                found = raised
+            with contextlib.suppress(RuntimeError):  # the loop has ended: nobody waits there
+                done.get_loop().call_soon_threadsafe(_settle, done, found)
+            del given, task, done, found  # nothing is kept while it waits
+
+
+def _settle(done: asyncio.Future[R | BaseException], found: R | BaseException) -> None:
+    if not done.done():
+        done.set_result(found)
+
+
+def verdicts_of(items: Sequence[Item], plan: JudgingPlan) -> list[ItemVerdict]:
+    """Ask a judge about items at once."""
+    return _verdicts(answers_of(items, plan), plan, faults={})
+
+
+def _guarded_verdicts(items: Sequence[Item], plan: JudgingPlan) -> list[ItemVerdict]:
+    """Ask a judge about items at once, and one by one where it cannot take them at once."""
+    why = _SHAPE
+    try:
+        given = np.asarray(plan.judge.probabilities(items), dtype=np.float64)  # type: ignore[attr-defined]  # a judge in process
+        is_whole = given.shape == (len(items), len(plan.judge.questions))
+    except Exception as error:  # noqa: BLE001  # the judge's fault: each item says so
+        is_whole = False
+        if len(items) == 1:
+            tell_bug(error)
+            why = f"the judge raised {type(error).__name__}"
+    if is_whole:
+        found = given[:, list(plan.columns)]
+        outside = np.flatnonzero(((found < 0) | (found > 1)).any(axis=1)).tolist()
+        return _verdicts(found, plan, faults=dict.fromkeys(outside, _OUTSIDE))
+    if len(items) > 1:
+        return [verdict for item in items for verdict in _guarded_verdicts([item], plan)]
+    return [failed_verdict(len(plan.rubric.questions), why)]
+
+
+def _verdicts(
+    found: NDArray[np.float64], plan: JudgingPlan, *, faults: dict[int, str]
+) -> list[ItemVerdict]:
+    """Put probabilities in the places of the propositions among the rubric's questions."""
+    questions = plan.rubric.questions
+    n_questions = len(questions)
+    asked = [place for place, row in enumerate(questions) if row.kind == "boolean"]
+    missing: list[bool] = np.isnan(found).any(axis=1).tolist()
+    no_number = Failure(reason=_NO_NUMBER)
+    verdicts: list[ItemVerdict] = []
+    for row, given in enumerate(found.tolist()):
+        if row in faults:
+            verdicts.append(failed_verdict(n_questions, faults[row]))
+            continue
+        values = given
+        if missing[row]:
+            values = [None if math.isnan(value) else value for value in given]
+        if len(asked) < n_questions:
+            placed: list[float | None] = [None] * n_questions
+            for place, value in zip(asked, values, strict=True):
+                placed[place] = value
+            values = placed
+        failures = tuple((k, no_number) for k in asked if values[k] is None)
+        verdicts.append(ItemVerdict(values=tuple(values), failures=failures))
+    return verdicts
