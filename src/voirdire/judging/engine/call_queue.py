@@ -25,12 +25,6 @@ LATE = "no verdict within the deadline"
 
 CLOSED = "the judge is closed"
 
-_JOBS_TOGETHER = 16
-"""Items that a model in this process is asked about in one batch."""
-
-_BATCHES = 2
-"""One that is worked on, and one that waits for its turn while others gather."""
-
 _CANCELLED_S = 40.0
 """Who is cancelled may still commit what came, and is waited for so long."""
 
@@ -85,10 +79,7 @@ class CallQueue:
         limits = bound.judge.limits
         self._bound = bound
         self.together = isinstance(bound.judge.model, BatchChatModel)
-        # A call that waits until it is made again leaves its place in the client to others.
-        self._most_workers = (
-            min(limits.concurrency, _BATCHES) if self.together else 2 * limits.concurrency
-        )
+        self._most_workers, self._jobs_together = limits.concurrency, 1
         self._queue: DeadlineQueue[Job] = DeadlineQueue(self._drop, patience_s=limits.timeout_s)
         self._jobs: dict[UnitName, Job] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -103,10 +94,10 @@ class CallQueue:
         """A client that reads what is stored."""
         raise NotImplementedError
 
-    def add(self, units: Sequence[Unit]) -> None:
+    def add(self, units: Sequence[Unit], *, first: bool = False) -> None:
         """Have units called; calls that are under way already are only waited for."""
         if new := self._new_jobs(units):
-            self._queue.add(new)
+            self._queue.add(new, first=first)
             self._feed()
 
     def stop(self) -> None:
@@ -160,8 +151,7 @@ class CallQueue:
 
     def _taken(self) -> list[Job]:
         jobs: list[Job] = []
-        most = _JOBS_TOGETHER if self.together else 1
-        while len(jobs) < most and (job := self._queue.next(now())) is not None:
+        while len(jobs) < self._jobs_together and (job := self._queue.next(now())) is not None:
             jobs.append(job)
         return jobs
 
@@ -184,7 +174,7 @@ class CallQueue:
             found = [next(given) for _ in job.calls]
             following = [each for unit in job.units for each in unit.batch.deliver(unit, found)]
             if following:
-                self.add(following)
+                self.add(following, first=True)  # what finishes an item comes before another item
 
     def _fail(self, jobs: Sequence[Job], why: str) -> None:
         """Tell everybody who waits that nothing comes."""
@@ -240,10 +230,10 @@ class RunQueue(CallQueue):
         self._queue.clear()
         self._client.stop()
 
-    def add(self, units: Sequence[Unit]) -> None:
+    def add(self, units: Sequence[Unit], *, first: bool = False) -> None:
         """Have units called, unless the run has ended."""
         if not self._is_stopped:
-            super().add(units)
+            super().add(units, first=first)
 
     async def close(self, *, drain_s: float | None) -> None:
         """Wait for what is sent; nobody is told of what was not begun."""

@@ -6,7 +6,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Sequence
 
 __all__ = ["DeadlineQueue", "FairQueue", "Waits"]
 
@@ -51,13 +51,12 @@ class DeadlineQueue(Generic[W]):
     def __len__(self) -> int:
         return len(self._wanted) + len(self._late)
 
-    def add(self, several: Iterable[W]) -> None:
-        """Put some at the end."""
-        self._wanted.extend(several)
-
-    def add_first(self, one: W) -> None:
-        """Put one at the beginning."""
-        self._wanted.appendleft(one)
+    def add(self, several: Sequence[W], *, first: bool = False) -> None:
+        """Put some at the end, or at the beginning."""
+        if first:
+            self._wanted.extendleft(reversed(several))
+        else:
+            self._wanted.extend(several)
 
     def clear(self) -> list[W]:
         """Take out all."""

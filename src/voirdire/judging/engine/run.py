@@ -152,7 +152,9 @@ class Run:
             task = asyncio.current_task()
             if task is None or task.cancelling():
                 raise
-            found = RuntimeError(f"items must not raise {type(error).__name__}, which ends a run")
+            found = RuntimeError(
+                f"the items must not raise {type(error).__name__}, which ends a run"
+            )
             found.__cause__ = error
             self._end(found)
 

@@ -27,6 +27,12 @@ if TYPE_CHECKING:
 __all__ = ["SPENT", "Clients", "ServiceQueue", "plainly"]
 
 SPENT = "the judge has spent its `max_cost`"
+_JOBS_TOGETHER = 16
+"""Items that a model in this process is asked about in one batch."""
+
+_BATCHES = 2
+"""One that is worked on, and one that waits for its turn while others gather."""
+
 _OUT_OF_ORDER = "the judge is out of order"
 _log = logging.getLogger("voirdire")
 
@@ -183,6 +189,10 @@ class ServiceQueue(CallQueue):
 
     def __init__(self, bound: BoundJudge, *, settings: LiveSettings) -> None:
         super().__init__(bound)
+        # A call that waits until it is made again leaves its place in the client to others.
+        most = self._most_workers
+        self._most_workers = min(most, _BATCHES) if self.together else 2 * most
+        self._jobs_together = _JOBS_TOGETHER if self.together else 1
         self.clients = Clients(bound.judge)
         self._commit: Commit | None = None
         self._breaker = CircuitBreaker(settings.rest_s)
@@ -205,7 +215,7 @@ class ServiceQueue(CallQueue):
         """Say why nothing is called at a time of the event loop; None where something would be."""
         return self._end or (self._breaker.reason if self._is_trying else self._breaker.rests(at))
 
-    def add(self, units: Sequence[Unit]) -> None:
+    def add(self, units: Sequence[Unit], *, first: bool = False) -> None:
         """Have units called; calls that are under way already are only waited for."""
         new = self._new_jobs(units)
         if (why := self.out_of_order(now())) is not None:
@@ -213,7 +223,7 @@ class ServiceQueue(CallQueue):
         elif self._breaker.reason is not None:
             self._begin_trial(new)
         else:
-            self._queue.add(new)
+            self._queue.add(new, first=first)
             self._feed()
 
     def stop(self) -> None:
