@@ -27,7 +27,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
 from servers.instant import joint_completion, on_core, running_instant_server
 from voirdire.judging.asking import Ask
-from voirdire.judging.llm.token_estimate import estimate_tokens
+from voirdire.judging.judges.token_estimate import estimate_tokens
 from voirdire.judging.prompts import PromptBuilder, new_nonce
 from voirdire.judging.reading import ReplyReader
 from voirdire.models.openai_compatible.model import OpenAICompatibleModel
@@ -44,7 +44,7 @@ WORDS = ("the", "of", "and", "to", "in", "sorry", "cannot", "help", "question", 
 
 STORED = """
 from voirdire.io import stream_items
-from voirdire.judging.llm.batches import judged_batches
+from voirdire.judging.engine.run import judged_batches
 from voirdire.judging.plan import plan_judging
 from voirdire.store import open_store
 
@@ -66,8 +66,8 @@ from servers.instant import on_core
 told = json.loads(sys.argv[1])
 on_core(0)
 from voirdire.judging import judge_file
-from voirdire.judging.calls.limits import Limits
-from voirdire.judging.llm import LlmJudge
+from voirdire.judging import Limits
+from voirdire.judging import LlmJudge
 from voirdire.models.openai_compatible.model import OpenAICompatibleModel
 from voirdire.rubrics import load_rubric
 

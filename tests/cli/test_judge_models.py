@@ -121,7 +121,7 @@ def test_every_way_of_asking_gives_the_servers_answers(
     assert n_served(faulty_server) == n_calls
     assert f"calls: {n_calls:,} calls" in done.out
     shown = json.dumps(faulty_server.bodies, ensure_ascii=False)
-    assert ("是否道歉" in shown) == (language == "zh")
+    assert ("是否" in shown) == (language == "zh")
 
 
 def test_questions_of_every_kind_are_answered_and_summed_up(judge, faulty_server):

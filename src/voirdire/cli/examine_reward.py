@@ -205,7 +205,7 @@ def _examined(
 
 def _asks_a_model(model: RewardModel, comparisons: str | None, asked: Mapping[str, Any]) -> bool:
     """Tell whether calls of a language model are to be paid for."""
-    from voirdire.judging.cascade.cascade_file import is_cascade_file
+    from voirdire.judging.judges.cascade_file import is_cascade_file
     from voirdire.models import is_model_name
     from voirdire.rewards.reward_judge import asked_judge
 
@@ -219,7 +219,7 @@ def _asks_a_model(model: RewardModel, comparisons: str | None, asked: Mapping[st
 
 def _store_beside(reward: Path) -> str:
     """Keep replies where `voirdire fit` keeps those that the reward was fitted on."""
-    from voirdire.judging.reply_stores import STORE_NAME
+    from voirdire.judging.runs.outputs import STORE_NAME
 
     return str(reward.resolve().parent / STORE_NAME)
 

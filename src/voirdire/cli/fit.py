@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from voirdire.judging import LlmJudge
-    from voirdire.judging.cascade import CascadeJudge
+    from voirdire.judging.judges.cascade import CascadeJudge
     from voirdire.rewards.fitting.result import RewardFit
     from voirdire.rewards.model import RewardModel
 
@@ -230,7 +230,7 @@ def _checked_output(output: Path | None) -> Path:
 
 def _store_beside(target: Path) -> str:
     """Keep replies where `voirdire judge` and `voirdire score` keep them."""
-    from voirdire.judging.reply_stores import STORE_NAME
+    from voirdire.judging.runs.outputs import STORE_NAME
 
     return str(target.resolve().parent / STORE_NAME)
 
@@ -239,7 +239,7 @@ def _asked(
     call: Call, judge: str | None, asking: Asking, *, has_verdicts: bool
 ) -> LlmJudge | CascadeJudge | str | None:
     """Make the judge; with verdicts its name is only looked up among them."""
-    from voirdire.judging.cascade.cascade_file import is_cascade_file
+    from voirdire.judging.judges.cascade_file import is_cascade_file
     from voirdire.models import is_model_name
 
     named = judge or "local"

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from voirdire.judging import JudgingSummary, LlmJudge
-    from voirdire.judging.cascade import CascadeJudge
+    from voirdire.judging.judges.cascade import CascadeJudge
     from voirdire.records import Item
 
 __all__ = ["judge_command"]
@@ -218,7 +218,7 @@ def _print_prompt(
 ) -> None:
     """Print what a model is asked, or that of a cascade, or each of several judges."""
     from voirdire.judging import load_llm_judges, show_prompt
-    from voirdire.judging.cascade.cascade_file import is_cascade_file, load_cascade
+    from voirdire.judging.judges.cascade_file import is_cascade_file, load_cascade
 
     asked: Sequence[Asking | LlmJudge] = [asking]
     if judges is not None:

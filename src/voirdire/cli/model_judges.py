@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from voirdire.judging import LlmJudge
-    from voirdire.judging.cascade import CascadeJudge
+    from voirdire.judging.judges.cascade import CascadeJudge
 
     AskingOptions: TypeAlias = Asking
     UsualAskingOptions: TypeAlias = Asking
@@ -111,7 +111,7 @@ Only: TypeAlias = Annotated[
 
 def is_judges_file(name: str) -> bool:
     """Tell whether a name is a YAML file of judges: one that is no cascade."""
-    from voirdire.judging.cascade.cascade_file import is_cascade_file
+    from voirdire.judging.judges.cascade_file import is_cascade_file
 
     return name.lower().endswith((".yaml", ".yml")) and not is_cascade_file(name)
 
@@ -137,7 +137,7 @@ def asked_judge(
 ) -> LlmJudge | CascadeJudge | str:
     """Make a judge of a model's name or of a cascade's file; a local judge stays as it is."""
     from voirdire.judging import load_llm_judge
-    from voirdire.judging.cascade.cascade_file import is_cascade_file, load_cascade
+    from voirdire.judging.judges.cascade_file import is_cascade_file, load_cascade
     from voirdire.models import is_model_name
 
     if is_cascade_file(name):
@@ -186,7 +186,7 @@ def refuse_idle_options(
     call: Call, *, judge: str, judges: str | None = None, names: Sequence[str] = USUAL
 ) -> None:
     """Refuse options of models where none is called, or where a file says them."""
-    from voirdire.judging.cascade.cascade_file import is_cascade_file
+    from voirdire.judging.judges.cascade_file import is_cascade_file
     from voirdire.models import is_model_name
 
     if judges is not None:

@@ -26,7 +26,7 @@ from voirdire.judging import Asking
 
 if TYPE_CHECKING:
     from voirdire.judging import LlmJudge
-    from voirdire.judging.cascade import CascadeJudge
+    from voirdire.judging.judges.cascade import CascadeJudge
 
 __all__ = ["replay_command"]
 

@@ -42,7 +42,7 @@ from voirdire.judging import Asking
 
 if TYPE_CHECKING:
     from voirdire.judging import LlmJudge
-    from voirdire.judging.cascade import CascadeJudge
+    from voirdire.judging.judges.cascade import CascadeJudge
     from voirdire.rewards.scoring.score_summary import ScoringSummary
 
 __all__ = ["score_command"]

@@ -16,7 +16,7 @@ from cyclopts import Token
 import voirdire
 from voirdire._validation import shorten
 from voirdire.documents import did_you_mean, read_document, write_whole
-from voirdire.judging.llm.key_material import keys_in
+from voirdire.judging.judges.key_material import keys_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,26 +11,23 @@ from voirdire import _lazy
 
 if TYPE_CHECKING:
     from voirdire.judging.answering import judge, judge_items
-    from voirdire.judging.call_summary import (
+    from voirdire.judging.client.limits import Limits
+    from voirdire.judging.distilling import Distilled, distill_files
+    from voirdire.judging.engine.call_summary import (
         AnswerSummary,
         CallProgress,
         CallSummary,
         JudgingProgress,
     )
-    from voirdire.judging.cascade import CascadeJudge, cascade_table, load_cascade
-    from voirdire.judging.client.limits import Limits
-    from voirdire.judging.distilling import Distilled, distill_files
     from voirdire.judging.engine.port import LiveState
-    from voirdire.judging.file_judging import judge_file
+    from voirdire.judging.judges.cascade import CascadeJudge
+    from voirdire.judging.judges.cascade_file import load_cascade
+    from voirdire.judging.judges.cascade_table import cascade_table
+    from voirdire.judging.judges.judges_file import JudgeSpec, load_judges, load_llm_judges
+    from voirdire.judging.judges.llm_judge import Asking, LlmJudge, load_llm_judge
+    from voirdire.judging.judges.pricing import Price, price_of
     from voirdire.judging.labelled_items import LeftOut
     from voirdire.judging.live.settings import LiveSettings
-    from voirdire.judging.llm import LlmJudge
-    from voirdire.judging.llm.asking import Asking, load_llm_judge
-    from voirdire.judging.llm.estimate import RunEstimate, estimate_run
-    from voirdire.judging.llm.judges_file import JudgeSpec, load_judges
-    from voirdire.judging.llm.pricing import Price, price_of
-    from voirdire.judging.llm.several import SeveralJudged, judge_file_with_several, load_llm_judges
-    from voirdire.judging.llm.shown_prompt import show_prompt
     from voirdire.judging.local import (
         JudgeCard,
         LocalJudge,
@@ -40,9 +37,16 @@ if TYPE_CHECKING:
         load_local_judge,
     )
     from voirdire.judging.port import Judge
+    from voirdire.judging.runs.estimate import RunEstimate, estimate_run
+    from voirdire.judging.runs.file_judging import judge_file
+    from voirdire.judging.runs.parts import kept_items
+    from voirdire.judging.runs.several import (
+        SeveralJudged,
+        judge_file_with_several,
+    )
+    from voirdire.judging.runs.summary import ClassSummary, JudgingSummary, QuestionSummary
     from voirdire.judging.scripted import ScriptedJudge
-    from voirdire.judging.summary import ClassSummary, JudgingSummary, QuestionSummary
-    from voirdire.judging.work_folder import kept_items
+    from voirdire.judging.shown_prompt import show_prompt
 
 __all__ = [
     "AnswerSummary",
@@ -89,47 +93,47 @@ __all__ = [
 ]
 
 _HOMES = {
-    "AnswerSummary": "call_summary",
-    "Asking": "llm.asking",
-    "CallProgress": "call_summary",
-    "CallSummary": "call_summary",
-    "CascadeJudge": "cascade",
-    "ClassSummary": "summary",
+    "AnswerSummary": "engine.call_summary",
+    "Asking": "judges.llm_judge",
+    "CallProgress": "engine.call_summary",
+    "CallSummary": "engine.call_summary",
+    "CascadeJudge": "judges.cascade",
+    "ClassSummary": "runs.summary",
     "Distilled": "distilling",
     "Judge": "port",
     "JudgeCard": "local",
-    "JudgeSpec": "llm.judges_file",
-    "JudgingProgress": "call_summary",
-    "JudgingSummary": "summary",
+    "JudgeSpec": "judges.judges_file",
+    "JudgingProgress": "engine.call_summary",
+    "JudgingSummary": "runs.summary",
     "LeftOut": "labelled_items",
     "Limits": "client.limits",
     "LiveSettings": "live.settings",
     "LiveState": "engine.port",
-    "LlmJudge": "llm",
+    "LlmJudge": "judges.llm_judge",
     "LocalJudge": "local",
-    "Price": "llm.pricing",
+    "Price": "judges.pricing",
     "QuestionFigures": "local",
-    "QuestionSummary": "summary",
-    "RunEstimate": "llm.estimate",
+    "QuestionSummary": "runs.summary",
+    "RunEstimate": "runs.estimate",
     "ScriptedJudge": "scripted",
-    "SeveralJudged": "llm.several",
+    "SeveralJudged": "runs.several",
     "TrainingData": "local",
-    "cascade_table": "cascade",
+    "cascade_table": "judges.cascade_table",
     "distill_files": "distilling",
     "distill_judge": "local",
-    "estimate_run": "llm.estimate",
+    "estimate_run": "runs.estimate",
     "judge": "answering",
-    "judge_file": "file_judging",
-    "judge_file_with_several": "llm.several",
+    "judge_file": "runs.file_judging",
+    "judge_file_with_several": "runs.several",
     "judge_items": "answering",
-    "kept_items": "work_folder",
-    "load_cascade": "cascade",
-    "load_judges": "llm.judges_file",
-    "load_llm_judge": "llm.asking",
-    "load_llm_judges": "llm.several",
+    "kept_items": "runs.parts",
+    "load_cascade": "judges.cascade_file",
+    "load_judges": "judges.judges_file",
+    "load_llm_judge": "judges.llm_judge",
+    "load_llm_judges": "judges.judges_file",
     "load_local_judge": "local",
-    "price_of": "llm.pricing",
-    "show_prompt": "llm.shown_prompt",
+    "price_of": "judges.pricing",
+    "show_prompt": "shown_prompt",
 }
 
 

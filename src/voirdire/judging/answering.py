@@ -11,7 +11,7 @@ import msgspec
 
 from voirdire._validation import check_count
 from voirdire.errors import NoDataError
-from voirdire.judging.call_summary import JudgingProgress
+from voirdire.judging.engine.call_summary import JudgingProgress
 from voirdire.judging.given_items import given_items
 from voirdire.judging.notes import SeenItems, distrust
 from voirdire.judging.plan import asks_a_model, check_behavior, plan_judging
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from voirdire._types import Judged, Threshold
-    from voirdire.judging.cascade.judge import CascadeJudge
     from voirdire.judging.client.client import ClientState
-    from voirdire.judging.llm import LlmJudge
+    from voirdire.judging.judges.cascade import CascadeJudge
+    from voirdire.judging.judges.llm_judge import LlmJudge
     from voirdire.judging.plan import JudgingPlan
     from voirdire.judging.port import Judge
     from voirdire.records import Item
@@ -204,9 +204,8 @@ def judge_by_plan(
                 n_done = min(start + _BATCH_ITEMS, len(items))
                 progress(JudgingProgress(n_items=n_done, n_reused=0, n_dropped=0))
         return Verdicts.concatenate(pieces)
+    from voirdire.judging.engine.call_summary import RunRecord, call_progress
     from voirdire.judging.engine.run import judged_batches
-    from voirdire.judging.engine.run_record import RunRecord
-    from voirdire.judging.llm.model_run import call_progress
     from voirdire.store import open_store
 
     record = RunRecord(plan)

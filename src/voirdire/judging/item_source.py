@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from voirdire.judging.plan import JudgingPlan
-    from voirdire.judging.set_aside import SetAside
+    from voirdire.judging.runs.outputs import SetAside
     from voirdire.records import Item
 
 __all__ = ["ItemSource"]

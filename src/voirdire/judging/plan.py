@@ -12,7 +12,10 @@ import numpy as np
 from voirdire._types import Judged, Threshold
 from voirdire._validation import check_choice, check_fraction, shorten
 from voirdire.errors import InputError
+from voirdire.judging.bound import BoundCascade, BoundJudge
 from voirdire.judging.fingerprint import verdict_fingerprint
+from voirdire.judging.judges.cascade import DEFAULT, read_bounds
+from voirdire.judging.local.bundled import BUNDLED
 from voirdire.judging.port import Answerer, Judge
 from voirdire.records.thresholds import USUAL_THRESHOLD, threshold_on
 
@@ -21,10 +24,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from voirdire.judging.cascade.bound_cascade import BoundCascade
-    from voirdire.judging.cascade.judge import CascadeJudge
-    from voirdire.judging.llm import LlmJudge
-    from voirdire.judging.llm.bound_judge import BoundJudge
+    from voirdire.judging.judges.cascade import CascadeJudge
+    from voirdire.judging.judges.llm_judge import LlmJudge
     from voirdire.records import Item
     from voirdire.rubrics import Rubric
 
@@ -136,15 +137,11 @@ def _threshold(given: Threshold | None, judge: Answerer, rubric: Rubric) -> Thre
 
 def asks_a_model(judge: Answerer) -> TypeGuard[BoundJudge]:
     """Tell whether a judge of a plan is a language model, which answers every kind of question."""
-    from voirdire.judging.llm.bound_judge import BoundJudge
-
     return isinstance(judge, BoundJudge)
 
 
 def is_cascade(judge: Answerer) -> TypeGuard[BoundCascade]:
     """Tell whether a judge of a plan is a cascade: two judges, one of whom answers each item."""
-    from voirdire.judging.cascade.bound_cascade import BoundCascade
-
     return isinstance(judge, BoundCascade)
 
 
@@ -163,9 +160,9 @@ def _loaded_rubric(rubric: Rubric | str | Path) -> Rubric:
 
 
 def _loaded_judge(judge: Judge | LlmJudge | CascadeJudge | str | Path, rubric: Rubric) -> Answerer:
-    from voirdire.judging.cascade.cascade_file import is_cascade_file, load_cascade
-    from voirdire.judging.cascade.judge import CascadeJudge
-    from voirdire.judging.llm import LlmJudge
+    from voirdire.judging.judges.cascade import CascadeJudge
+    from voirdire.judging.judges.cascade_file import is_cascade_file, load_cascade
+    from voirdire.judging.judges.llm_judge import LlmJudge
 
     if isinstance(judge, str | Path) and is_cascade_file(judge):
         judge = load_cascade(judge)
@@ -181,12 +178,8 @@ def _loaded_judge(judge: Judge | LlmJudge | CascadeJudge | str | Path, rubric: R
 
         judge = LlmJudge(model=load_model(str(judge)))
     if isinstance(judge, CascadeJudge):
-        from voirdire.judging.cascade.bound_cascade import bind_cascade
-
-        return bind_cascade(judge, rubric)
+        return _bound_cascade(judge, rubric)
     if isinstance(judge, LlmJudge):
-        from voirdire.judging.llm.bound_judge import BoundJudge
-
         return BoundJudge(judge=judge, rubric=rubric)
     given: object = judge
     if not isinstance(given, Judge):
@@ -196,6 +189,46 @@ def _loaded_judge(judge: Judge | LlmJudge | CascadeJudge | str | Path, rubric: R
         )
         raise InputError(msg)
     return judge
+
+
+def _check_first(first: Judge | str | Path) -> Judge | str | Path:
+    """Refuse a file that is not there in words about `first`."""
+    if isinstance(first, str | Path) and str(first) != BUNDLED and not Path(first).is_file():
+        msg = (
+            f"`first` must be {BUNDLED!r} or a file that `voirdire distill` wrote, got "
+            f"{shorten(str(first), width=200)!r}, which is no file. Correct the path; in a "
+            "cascade's file it is taken from the folder of that file."
+        )
+        raise InputError(msg)
+    return first
+
+
+def _bound_cascade(cascade: CascadeJudge, rubric: Rubric) -> BoundCascade:
+    """Give a cascade the questions of a rubric, and check that they suit each other."""
+    others = [row.id for row in rubric.questions if row.kind != "boolean"]
+    if others:
+        msg = (
+            f"`rubric` must ask boolean questions only for a cascade, got {shorten(rubric.name)!r} "
+            f"with {shorten(others[0])!r}. Ask the language model alone, or leave the question out."
+        )
+        raise InputError(msg)
+    first = plan_judging(_check_first(cascade.first), rubric)
+    if isinstance(first.judge, BoundJudge):
+        msg = (
+            f"`first` must be a judge in process, got {shorten(first.judge.name)!r}, which asks a "
+            "language model. That one stands in `then`."
+        )
+        raise InputError(msg)
+    bound = BoundCascade(judge=cascade.then, rubric=rubric, cascade=cascade, first=first)
+    named = {*(cascade.propositions or ()), *read_bounds(cascade.unsure)} - {DEFAULT}
+    unknown = sorted(named - set(rubric.propositions))
+    if unknown:
+        msg = (
+            f"`unsure` and `propositions` must name propositions of rubric "
+            f"{shorten(rubric.name)!r}, got {shorten(unknown[0])!r}. Correct the name."
+        )
+        raise InputError(msg)
+    return bound
 
 
 def _check_file(judge: str | Path) -> None:

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from voirdire._types import Threshold
     from voirdire.judging.asking import Answer
+    from voirdire.judging.engine.call_summary import RunRecord
     from voirdire.judging.engine.combining import ItemVerdict
-    from voirdire.judging.engine.run_record import RunRecord
     from voirdire.judging.plan import JudgingPlan
     from voirdire.records import Item
     from voirdire.records.verdict_tables import VerdictLayout

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from voirdire._validation import shorten
 from voirdire.errors import InputError
-from voirdire.judging.cascade.bound_cascade import BoundCascade
-from voirdire.judging.cascade.bounds import read_bounds
+from voirdire.judging.bound import BoundCascade
+from voirdire.judging.judges.cascade import read_bounds
 from voirdire.judging.plan import asks_a_model
 from voirdire.rewards.model import RewardJudge
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from voirdire.judging import Judge, LlmJudge
-    from voirdire.judging.cascade import CascadeJudge
+    from voirdire.judging.judges.cascade import CascadeJudge
     from voirdire.judging.plan import JudgingPlan
 
 __all__ = ["OWN", "asked_judge", "judge_again", "reward_judge"]
@@ -214,7 +214,7 @@ def _is_cascade(made_by: Mapping[str, Any]) -> bool:
 
 
 def _cascade(made_by: Mapping[str, Any]) -> CascadeJudge:
-    from voirdire.judging.cascade import CascadeJudge
+    from voirdire.judging.judges.cascade import CascadeJudge
 
     said = {key: value for key, value in made_by.items() if key not in ("judge", "then")}
     then = made_by["then"]

@@ -7,8 +7,8 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from voirdire.judging.call_plan import item_key
 from voirdire.judging.engine.combining import combine, failed_verdict
-from voirdire.judging.llm.call_plan import item_key
 from voirdire.judging.prompts import new_nonce
 from voirdire.records import Failure
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from voirdire.judging.asking import Answers
+    from voirdire.judging.bound import BoundJudge
     from voirdire.judging.client.call import Call, Outcome
     from voirdire.judging.engine.combining import ItemVerdict
-    from voirdire.judging.llm.bound_judge import BoundJudge
     from voirdire.records import Item
 
 __all__ = ["Asked", "Batch", "Unit", "UnitName"]

@@ -14,9 +14,9 @@ from voirdire.records import Failure
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Sequence
 
+    from voirdire.judging.bound import BoundJudge
     from voirdire.judging.client import Call, ClientState, Commit
     from voirdire.judging.engine.batch import Unit, UnitName
-    from voirdire.judging.llm.bound_judge import BoundJudge
 
 __all__ = ["CLOSED", "LATE", "CallQueue", "Job", "RunQueue", "is_cancelled", "now"]
 

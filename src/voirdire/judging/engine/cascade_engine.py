@@ -15,7 +15,7 @@ from voirdire.judging.engine.port import Engine, LiveState
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from voirdire.judging.cascade.bound_cascade import BoundCascade
+    from voirdire.judging.bound import BoundCascade
     from voirdire.judging.client import ClientState
     from voirdire.judging.engine.combining import ItemVerdict
 

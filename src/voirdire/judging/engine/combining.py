@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from voirdire.judging.asking import Answers
+    from voirdire.judging.call_plan import CallPlan
     from voirdire.judging.client.call import Outcome
-    from voirdire.judging.llm.call_plan import CallPlan
     from voirdire.rubrics import Question
 
 __all__ = ["ItemVerdict", "combine", "failed_verdict"]

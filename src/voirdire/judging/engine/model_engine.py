@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+    from voirdire.judging.bound import BoundJudge
     from voirdire.judging.client import Call, Client, ClientState, Outcome
     from voirdire.judging.engine.batch import Asked
     from voirdire.judging.live.settings import LiveSettings
-    from voirdire.judging.llm.bound_judge import BoundJudge
 
 __all__ = ["ModelEngine", "RunModelEngine", "ServiceModelEngine"]
 

@@ -9,20 +9,20 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from voirdire.errors import CostLimitReachedError
-from voirdire.judging.engine.background_loop import BackgroundLoop
+from voirdire.judging.engine.background_loop import BackgroundLoop, collected_seldom
 from voirdire.judging.engine.batch import Asked
 from voirdire.judging.engine.engines import run_engine
 from voirdire.judging.engine.stopping import Stopping
-from voirdire.judging.parts import CALL_CHARACTERS, stretches
+from voirdire.judging.item_batches import CALL_CHARACTERS, item_batches
 from voirdire.judging.verdict_making import verdicts_of_run
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 
     from voirdire.judging.client import ClientState
+    from voirdire.judging.engine.call_summary import RunRecord
     from voirdire.judging.engine.combining import ItemVerdict
     from voirdire.judging.engine.port import Engine
-    from voirdire.judging.engine.run_record import RunRecord
     from voirdire.judging.plan import JudgingPlan
     from voirdire.records import Item, Verdicts
     from voirdire.store import ReplyStore
@@ -219,7 +219,7 @@ def judged_batches(
     An interruption (Ctrl-C) waits for the calls in flight, so that what is paid for is stored; a
     second one does not wait.
     """
-    with BackgroundLoop() as loop:
+    with collected_seldom(), BackgroundLoop() as loop:
         run = loop.run(_started(items, plan, store=store, retry_failures=retry_failures))
         watch = _Watch(run, loop, tick=tick, stopping=stopping, record=record)
         try:
@@ -323,7 +323,7 @@ async def _started(
     items: Iterable[Item], plan: JudgingPlan, *, store: ReplyStore | None, retry_failures: bool
 ) -> Run:
     engine, n_workers = run_engine(plan, store=store, retry_failures=retry_failures)
-    batches = stretches(items, most_items=BATCH_ITEMS, most_characters=CALL_CHARACTERS)
+    batches = item_batches(items, most_items=BATCH_ITEMS, most_characters=CALL_CHARACTERS)
     run = Run(batches, engine, n_ahead=_LEAST_AHEAD + 2 * n_workers // BATCH_ITEMS)
     await run.start()
     return run

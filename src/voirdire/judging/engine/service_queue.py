@@ -17,11 +17,11 @@ from voirdire.records import Failure
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from voirdire.judging.bound import BoundJudge
     from voirdire.judging.client import ClientState, Commit
     from voirdire.judging.engine.batch import Unit
+    from voirdire.judging.judges.llm_judge import LlmJudge
     from voirdire.judging.live.settings import LiveSettings
-    from voirdire.judging.llm.bound_judge import BoundJudge
-    from voirdire.judging.llm.judge import LlmJudge
     from voirdire.store import StoredCall
 
 __all__ = ["SPENT", "Clients", "ServiceQueue", "plainly"]

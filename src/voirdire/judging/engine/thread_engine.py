@@ -288,7 +288,7 @@ def _verdicts(
     questions = plan.rubric.questions
     n_questions = len(questions)
     asked = [place for place, row in enumerate(questions) if row.kind == "boolean"]
-    missing = list(np.isnan(found).any(axis=1))
+    missing = np.isnan(found.sum(axis=1)).tolist()
     no_number = Failure(reason=_NO_NUMBER)
     verdicts: list[ItemVerdict] = []
     for row, given in enumerate(found.tolist()):

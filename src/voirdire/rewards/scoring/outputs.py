@@ -18,8 +18,8 @@ from voirdire.io.verdict_files import (
     synced,
     verdict_format,
 )
-from voirdire.judging.outputs import publish
-from voirdire.judging.work_folder import WorkFolder
+from voirdire.judging.runs.outputs import publish
+from voirdire.judging.runs.parts import WorkFolder
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

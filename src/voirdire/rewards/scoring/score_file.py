@@ -12,10 +12,10 @@ import polars as pl
 
 from voirdire._validation import shorten
 from voirdire.errors import InputError
-from voirdire.judging.file_judging import check_workers
 from voirdire.judging.item_source import ItemSource
 from voirdire.judging.plan import check_behavior
-from voirdire.judging.set_aside import SetAside
+from voirdire.judging.runs.file_judging import check_workers
+from voirdire.judging.runs.outputs import SetAside
 from voirdire.rewards.model import RewardModel
 from voirdire.rewards.scoring.base_rewards import (
     BASE_COLUMNS,

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from voirdire.errors import InputError
-from voirdire.judging.file_judging import judge_source
 from voirdire.judging.fingerprint import hash_of
 from voirdire.judging.plan import asks_a_model
-from voirdire.judging.reply_stores import STORE_NAME
+from voirdire.judging.runs.file_judging import judge_source
+from voirdire.judging.runs.outputs import STORE_NAME
+from voirdire.judging.runs.parts import MARK, remove_folder
 from voirdire.judging.verdict_making import table_columns
-from voirdire.judging.work_folder import MARK, remove_folder
 from voirdire.rewards.scoring.judge_check import check_judge
 from voirdire.rewards.scoring.scoring import judge_named, judging_plan
 from voirdire.rewards.scoring.stored_verdicts import StoredVerdicts

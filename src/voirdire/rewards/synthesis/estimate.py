@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from voirdire.judging.client.call import stored_outcome
-from voirdire.judging.llm.token_estimate import estimate_tokens
+from voirdire.judging.judges.token_estimate import estimate_tokens
 from voirdire.judging.plan import asks_a_model, is_cascade
-from voirdire.judging.reply_stores import store_of
-from voirdire.judging.set_aside import SetAside
+from voirdire.judging.runs.outputs import SetAside, store_of
 from voirdire.records import Usage
 from voirdire.rewards.synthesis.assignment import assignments_of
 from voirdire.rewards.synthesis.plan import plan_synthesis
@@ -24,10 +23,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from voirdire._types import Language
-    from voirdire.judging.cascade import CascadeJudge
     from voirdire.judging.client.limits import Limits
-    from voirdire.judging.llm import LlmJudge
-    from voirdire.judging.llm.pricing import Price
+    from voirdire.judging.judges.cascade import CascadeJudge
+    from voirdire.judging.judges.llm_judge import LlmJudge
+    from voirdire.judging.judges.pricing import Price
     from voirdire.judging.port import Judge
     from voirdire.models import ChatModel
     from voirdire.records import Item

@@ -8,10 +8,8 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from voirdire.errors import InputError
-from voirdire.judging.outputs import publish
-from voirdire.judging.reply_stores import opened_store
-from voirdire.judging.set_aside import SetAside
-from voirdire.judging.work_folder import WorkFolder
+from voirdire.judging.runs.outputs import SetAside, opened_store, publish
+from voirdire.judging.runs.parts import WorkFolder
 from voirdire.rewards.synthesis.output_files import checked_outputs, line_of
 from voirdire.rewards.synthesis.plan import plan_synthesis
 from voirdire.rewards.synthesis.prompt_source import PromptSource
@@ -24,10 +22,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from voirdire._types import Language
-    from voirdire.judging.cascade import CascadeJudge
     from voirdire.judging.client.limits import Limits
-    from voirdire.judging.llm import LlmJudge
-    from voirdire.judging.llm.pricing import Price
+    from voirdire.judging.judges.cascade import CascadeJudge
+    from voirdire.judging.judges.llm_judge import LlmJudge
+    from voirdire.judging.judges.pricing import Price
     from voirdire.judging.port import Judge
     from voirdire.models import ChatModel
     from voirdire.rewards.synthesis.plan import SynthesisPlan

@@ -11,7 +11,7 @@ from voirdire._validation import check_choice, check_count
 from voirdire.errors import InputError
 from voirdire.judging.client.limits import Limits
 from voirdire.judging.fingerprint import hash_of
-from voirdire.judging.llm import LlmJudge
+from voirdire.judging.judges.llm_judge import LlmJudge
 from voirdire.judging.plan import asks_a_model, plan_judging
 from voirdire.rewards.synthesis.recipe_reading import load_recipes
 from voirdire.rewards.synthesis.writer_words import WRITER_VERSION, WRITER_WORDS
@@ -19,8 +19,8 @@ from voirdire.rewards.synthesis.writer_words import WRITER_VERSION, WRITER_WORDS
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from voirdire.judging.cascade import CascadeJudge
-    from voirdire.judging.llm.pricing import Price
+    from voirdire.judging.judges.cascade import CascadeJudge
+    from voirdire.judging.judges.pricing import Price
     from voirdire.judging.plan import JudgingPlan
     from voirdire.judging.port import Judge
     from voirdire.models import ChatModel

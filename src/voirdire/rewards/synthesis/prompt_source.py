@@ -18,7 +18,7 @@ from voirdire.rewards.synthesis.prompt_rows import prompts_in_frame, prompts_in_
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from voirdire.judging.set_aside import SetAside
+    from voirdire.judging.runs.outputs import SetAside
     from voirdire.rewards.synthesis.recipe import Recipes
 
 __all__ = ["PromptSource", "conversation_key"]

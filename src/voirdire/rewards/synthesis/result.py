@@ -12,7 +12,7 @@ from voirdire.records import Message  # noqa: TC001  # msgspec reads the annotat
 
 if TYPE_CHECKING:
     from voirdire._types import Threshold
-    from voirdire.judging.call_summary import CallSummary
+    from voirdire.judging.engine.call_summary import CallSummary
     from voirdire.records import Dropped
 
 __all__ = [

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from concurrent.futures import Future
 
-    from voirdire.judging.set_aside import SetAside
+    from voirdire.judging.runs.outputs import SetAside
     from voirdire.rewards.synthesis.assignment import Assignment, Draft
     from voirdire.rewards.synthesis.plan import SynthesisPlan
     from voirdire.rewards.synthesis.prompt_source import PromptSource

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import closing, nullcontext
 from typing import TYPE_CHECKING, Any
 
-from voirdire.judging.set_aside import SetAside
+from voirdire.judging.runs.outputs import SetAside
 from voirdire.rewards.synthesis.plan import plan_synthesis
 from voirdire.rewards.synthesis.prompt_source import PromptSource
 from voirdire.rewards.synthesis.result import SynthesisResult
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from voirdire._types import Language
-    from voirdire.judging.cascade import CascadeJudge
     from voirdire.judging.client.limits import Limits
-    from voirdire.judging.llm import LlmJudge
-    from voirdire.judging.llm.pricing import Price
+    from voirdire.judging.judges.cascade import CascadeJudge
+    from voirdire.judging.judges.llm_judge import LlmJudge
+    from voirdire.judging.judges.pricing import Price
     from voirdire.judging.port import Judge
     from voirdire.models import ChatModel
     from voirdire.rewards.synthesis.recipe import Recipes

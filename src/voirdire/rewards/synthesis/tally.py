@@ -18,8 +18,8 @@ from voirdire.rewards.synthesis.result import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from voirdire.judging.call_summary import CallSummary
-    from voirdire.judging.set_aside import SetAside
+    from voirdire.judging.engine.call_summary import CallSummary
+    from voirdire.judging.runs.outputs import SetAside
     from voirdire.rewards.synthesis.assignment import Assignment, Draft
     from voirdire.rewards.synthesis.plan import SynthesisPlan
     from voirdire.rewards.synthesis.writing import Writer

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import threading
     from collections.abc import Sequence
 
-    from voirdire.judging.call_summary import CallSummary
+    from voirdire.judging.engine.call_summary import CallSummary
     from voirdire.judging.plan import JudgingPlan
     from voirdire.records import Item, Verdicts
     from voirdire.rewards.synthesis.assignment import Assignment, Draft
@@ -79,8 +79,8 @@ class Verifier:
     def _batches(self, items: Sequence[Item]) -> Sequence[Verdicts]:
         if not asks_a_model(self._judging.judge):
             return [verdicts_on(items, self._judging)]
+        from voirdire.judging.engine.call_summary import RunRecord
         from voirdire.judging.engine.run import judged_batches
-        from voirdire.judging.engine.run_record import RunRecord
 
         plan = self._within_budget()
         record = RunRecord(plan)

@@ -14,7 +14,7 @@ import polars as pl
 from voirdire._validation import shorten
 from voirdire.errors import InputError
 from voirdire.judging.plan import asks_a_model
-from voirdire.judging.reply_stores import STORE_NAME
+from voirdire.judging.runs.outputs import STORE_NAME
 from voirdire.rewards.model_file import load_reward
 from voirdire.rewards.reward_judge import asked_judge
 from voirdire.rewards.scoring.base_rewards import NO_BASE
@@ -253,7 +253,7 @@ class _Prepared:
         """Estimate the calls about items of a file."""
         if self.plan is None or not asks_a_model(self.plan.judge):
             return {}
-        from voirdire.judging.llm.estimate import estimate_run
+        from voirdire.judging.runs.estimate import estimate_run
 
         found = estimate_run(
             items,

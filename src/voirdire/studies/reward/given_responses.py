@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from voirdire.judging import JudgingProgress
-    from voirdire.judging.call_summary import CallSummary
+    from voirdire.judging.engine.call_summary import CallSummary
     from voirdire.records import Dropped, Item, Verdicts
     from voirdire.rewards.model import RewardModel
 

@@ -7,7 +7,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from voirdire.errors import InputError
-from voirdire.judging.llm.token_estimate import estimate_tokens
+from voirdire.judging.judges.token_estimate import estimate_tokens
 from voirdire.judging.plan import asks_a_model, plan_judging
 from voirdire.records import Usage
 from voirdire.rewards.reward_judge import asked_judge
@@ -15,8 +15,8 @@ from voirdire.rewards.reward_judge import asked_judge
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from voirdire.judging.call_summary import CallSummary
-    from voirdire.judging.llm.bound_judge import BoundJudge
+    from voirdire.judging.bound import BoundJudge
+    from voirdire.judging.engine.call_summary import CallSummary
     from voirdire.judging.plan import JudgingPlan
     from voirdire.records import Item
     from voirdire.rewards.model import RewardModel

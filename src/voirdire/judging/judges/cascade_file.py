@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from voirdire.documents import open_regular
+from pydantic import BeforeValidator, Field
+
+from voirdire.documents import Filled, Form, Name, open_regular, rule_error
+from voirdire.judging.judges.cascade import DEFAULT
 from voirdire.judging.local.bundled import BUNDLED
 
 if TYPE_CHECKING:
-    from voirdire.judging.cascade.judge import CascadeJudge
+    from voirdire.judging.judges.cascade import CascadeJudge
 
-__all__ = ["is_cascade_file", "load_cascade"]
+__all__ = ["CascadeFileForm", "CascadeForm", "is_cascade_file", "load_cascade"]
+
 
 _SUFFIXES = (".yaml", ".yml")
 _HEAD_BYTES = 1 << 16
@@ -79,10 +84,9 @@ def load_cascade(
     A key never stands in the file: what looks like one is refused, and no message repeats it.
     Which variables it may name, and for where: see `voirdire.judging.load_llm_judges`.
     """
-    from voirdire.judging.cascade.cascade_form import CascadeFileForm, CascadeForm
-    from voirdire.judging.cascade.judge import CascadeJudge
-    from voirdire.judging.llm.judges_file import opened_judges, read_judge
-    from voirdire.judging.llm.several import judge_of_spec
+    from voirdire.judging.judges.cascade import CascadeJudge
+    from voirdire.judging.judges.cascade_file import CascadeFileForm, CascadeForm
+    from voirdire.judging.judges.judges_file import judge_of_spec, opened_judges, read_judge
 
     document = opened_judges(path, what="a cascade's file")
     document.read(CascadeFileForm)
@@ -111,3 +115,40 @@ def _beside(path: str | Path, first: str) -> str:
     if first == BUNDLED or is_model_name(first):  # a model is refused in our own words
         return first
     return str(Path(path).parent / first)
+
+
+def _bounds(value: Any) -> Any:
+    """Read one pair of numbers, or pairs by proposition."""
+    if not isinstance(value, dict):
+        return _pair(value)
+    if DEFAULT not in value:
+        raise rule_error(f"have the key `{DEFAULT}` beside those of propositions")
+    return {str(name): _pair(pair) for name, pair in value.items()}
+
+
+def _pair(value: Any) -> tuple[float, float]:
+    numbers = [x for x in value if _is_number(x)] if isinstance(value, list) else []
+    if len(numbers) != 2 or len(value) != 2 or numbers[0] > numbers[1]:
+        raise rule_error("be two numbers such as [0.05, 0.95], the lower one first")
+    return float(numbers[0]), float(numbers[1])
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+class CascadeForm(Form):
+    """What stands under `cascade`; the second judge is read by the form of a file of judges."""
+
+    name: Name | None = None
+    first: Filled
+    unsure: Annotated[Any, BeforeValidator(_bounds)]
+    propositions: Annotated[list[Filled], Field(min_length=1)] | None = None
+    then: Any
+
+
+class CascadeFileForm(Form):
+    """The whole file."""
+
+    schema_: Annotated[Literal["voirdire.cascade/1"], Field(alias="schema")]
+    cascade: Any

@@ -19,9 +19,9 @@ from voirdire._types import (  # pydantic reads the annotations
 )
 from voirdire._validation import shorten
 from voirdire.documents import Filled, Form, Name, document_from_text, read_document, rule_error
-from voirdire.judging.llm.asking import Asking
-from voirdire.judging.llm.key_material import keys_in, without_key_fields
-from voirdire.judging.llm.pricing import Price
+from voirdire.judging.judges.key_material import keys_in, without_key_fields
+from voirdire.judging.judges.llm_judge import Asking, load_llm_judge
+from voirdire.judging.judges.pricing import Price
 from voirdire.models import Capabilities
 
 if TYPE_CHECKING:
@@ -30,8 +30,17 @@ if TYPE_CHECKING:
 
     from voirdire.documents import Document
     from voirdire.documents import Path as Keys
+    from voirdire.judging.judges.llm_judge import LlmJudge
 
-__all__ = ["JudgeSpec", "judges_from_text", "load_judges", "opened_judges", "read_judge"]
+__all__ = [
+    "JudgeSpec",
+    "judge_of_spec",
+    "judges_from_text",
+    "load_judges",
+    "load_llm_judges",
+    "opened_judges",
+    "read_judge",
+]
 
 _MOST_JUDGES = 500
 
@@ -387,3 +396,41 @@ def _capabilities(form: CapabilitiesForm) -> Capabilities:
     known = get_args(ReplyForm)
     forms = known if form.forms is None else tuple(word for word in known if word in form.forms)
     return Capabilities(forms=forms, top_logprobs=form.top_logprobs)
+
+
+def load_llm_judges(path: str | Path, *, reads_keys: bool = True) -> tuple[LlmJudge, ...]:
+    """Read a YAML file of judges, and make them.
+
+    Parameters
+    ----------
+    path : str or path
+        A file with ``schema: voirdire.judges/1``.
+    reads_keys : bool, optional
+        As for `voirdire.models.load_model`.
+
+    Returns
+    -------
+    tuple of LlmJudge
+        In the order of the file.
+
+    Raises
+    ------
+    InputError
+        If the file breaks a rule, or a key is missing from the environment; the message says
+        which. If it names a key for another place than its provider's, and the environment
+        variable ``VOIRDIRE_KEY_VARIABLES`` does not allow it there.
+
+    Notes
+    -----
+    A file may be a stranger's, and so may the addresses in it. Its `api_key_env` may name the
+    provider's own variable, at the provider's own address. Others are allowed by whoever runs it:
+    ``VOIRDIRE_KEY_VARIABLES=MY_KEY@judge.example.com,OTHER@localhost:8000``.
+    """
+    return tuple(judge_of_spec(spec, reads_keys=reads_keys) for spec in load_judges(path))
+
+
+def judge_of_spec(spec: JudgeSpec, *, reads_keys: bool) -> LlmJudge:
+    """Make a judge of what a file says of it."""
+    return load_llm_judge(
+        spec.model, spec, name=spec.name, reads_keys=reads_keys, is_from_file=True
+    )

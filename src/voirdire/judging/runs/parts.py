@@ -1,11 +1,4 @@
-"""The folder beside an output where finished parts wait: what lets a killed run go on.
-
-A part is a stretch of the items, in their order, in a file of its own. Beside it lies a record
-with a key, the hash over the content of its items and everything that its verdicts depend on, and
-with the hash of the file. A part is used again only where both agree, so a verdict is never stale
-and a half-written file is never taken for a whole one. Both are written under another name and
-renamed, so that a run may be killed at any moment.
-"""
+"""Stretches of items that are judged, written and kept together."""
 
 from __future__ import annotations
 
@@ -13,23 +6,108 @@ import hashlib
 import os
 import shutil
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 import msgspec
 
+import voirdire
 from voirdire.errors import InputError
-from voirdire.judging.tally import Tally  # noqa: TC001  # msgspec reads the annotation
+from voirdire.io.verdict_files import encode_part
+from voirdire.judging.fingerprint import hash_of
+from voirdire.judging.item_batches import CALL_CHARACTERS, CALL_ITEMS, item_batches
+from voirdire.judging.runs.summary import (
+    Tally,  # msgspec reads the annotation
+    add_tallies,
+    tally_of,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from types import TracebackType
     from typing import Self
 
     from voirdire.io.verdict_files import VerdictFormat
+    from voirdire.judging.plan import JudgingPlan
+    from voirdire.records import Item
+    from voirdire.records.verdict_tables import VerdictLayout
 
-__all__ = ["MARK", "PartRecord", "WorkFolder", "kept_items", "remove_folder", "write_part"]
+__all__ = [
+    "MARK",
+    "PART_CHARACTERS",
+    "PART_ITEMS",
+    "Part",
+    "PartRecord",
+    "WorkFolder",
+    "judge_part",
+    "kept_items",
+    "key_of",
+    "remove_folder",
+    "write_part",
+]
+
+
+PART_ITEMS = 2_000
+"""Items in a part: what a killed run loses at most, per worker."""
+
+PART_CHARACTERS = 1 << 25
+"""Characters in a part, about: long items make shorter parts, so that memory stays flat."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Part:
+    """Items to judge, and where their verdicts belong."""
+
+    items: Sequence[Item] = field(repr=False)
+    path: Path
+    key: str
+    written_as: VerdictFormat
+    layout: VerdictLayout
+
+
+def key_of(
+    items: Sequence[Item], plan: JudgingPlan, *, layout: VerdictLayout, written_as: VerdictFormat
+) -> str:
+    """Hash over everything that a part of the output depends on."""
+    content = hashlib.sha256()
+    for item in items:
+        name = item.id.encode("utf-8", "surrogatepass")
+        content.update(len(name).to_bytes(8, "big") + name + item.content_hash())
+    return hash_of(
+        {
+            "items": content.hexdigest(),
+            "fingerprint": plan.fingerprint,
+            "judge": plan.judge.name,
+            "source": plan.judge.source,
+            "layout": layout,
+            "format": written_as,
+            "version": voirdire.__version__,
+        }
+    )
+
+
+def judge_part(part: Part, plan: JudgingPlan) -> PartRecord:
+    """Judge the items of a part and write it."""
+    import polars as pl
+
+    from voirdire.judging.verdict_making import verdicts_on
+
+    calls = item_batches(part.items, most_items=CALL_ITEMS, most_characters=CALL_CHARACTERS)
+    batches = [verdicts_on(items, plan) for items in calls]
+    frame = pl.concat([batch.frame(part.layout) for batch in batches])
+    data = encode_part(frame, part.written_as)
+    try:
+        return write_part(
+            part.path, data, key=part.key, tally=add_tallies(tally_of(batch) for batch in batches)
+        )
+    except OSError as error:
+        msg = (
+            f"{part.path}: cannot be written ({error.strerror}). The finished parts are kept: make "
+            "room, and run the same command again."
+        )
+        raise InputError(msg) from error
+
 
 MARK = "README.txt"
 _LOCK = "lock"

@@ -23,9 +23,8 @@ from voirdire.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator
 
-    from voirdire.judging.parts import Part
     from voirdire.judging.plan import JudgingPlan
-    from voirdire.judging.work_folder import PartRecord
+    from voirdire.judging.runs.parts import Part, PartRecord
 
 __all__ = ["Work", "available_cores", "run_in_order"]
 
@@ -74,7 +73,7 @@ def run_in_order(
 
 
 def _alone(work: Iterator[Work], plan: JudgingPlan, *, n_parts: int | None) -> Iterator[PartRecord]:
-    from voirdire.judging.parts import Part, judge_part
+    from voirdire.judging.runs.parts import Part, judge_part
 
     n_judged = 0
     while n_parts is None or n_judged < n_parts:
@@ -93,7 +92,7 @@ def _chained(first: Work, rest: Iterator[Work]) -> Iterator[Work]:
 
 
 def _together(work: Iterator[Work], plan: JudgingPlan, *, n_workers: int) -> Iterator[PartRecord]:
-    from voirdire.judging.parts import Part
+    from voirdire.judging.runs.parts import Part
 
     _check_sendable(plan)
     pool = ProcessPoolExecutor(
@@ -178,7 +177,7 @@ def _leave_with_parent() -> None:
 
 
 def _judge(part: Part) -> PartRecord:
-    from voirdire.judging.parts import judge_part
+    from voirdire.judging.runs.parts import judge_part
 
     if _plan is None:
         msg = "a worker judges only after it was started with a plan"

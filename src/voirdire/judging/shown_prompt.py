@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from voirdire.judging.asking import Ask
-from voirdire.judging.llm.call_plan import with_examples
+from voirdire.judging.call_plan import with_examples
 from voirdire.judging.prompts import WORDING, PromptBuilder
 from voirdire.records import Item, Message
 from voirdire.rubrics import load_rubric

@@ -9,22 +9,20 @@ from typing import TYPE_CHECKING, Any
 
 from voirdire.errors import InputError, VoirdireError
 from voirdire.judging.engine.stopping import Stopping
-from voirdire.judging.file_judging import judge_file
-from voirdire.judging.llm.asking import load_llm_judge
-from voirdire.judging.llm.judges_file import load_judges
+from voirdire.judging.judges.judges_file import load_llm_judges
 from voirdire.judging.plan import plan_judging
-from voirdire.judging.reply_stores import STORE_NAME
+from voirdire.judging.runs.file_judging import judge_file
+from voirdire.judging.runs.outputs import STORE_NAME
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from concurrent.futures import Future
 
-    from voirdire.judging.call_summary import JudgingProgress
-    from voirdire.judging.llm.judge import LlmJudge
-    from voirdire.judging.llm.judges_file import JudgeSpec
-    from voirdire.judging.summary import JudgingSummary
+    from voirdire.judging.engine.call_summary import JudgingProgress
+    from voirdire.judging.judges.llm_judge import LlmJudge
+    from voirdire.judging.runs.summary import JudgingSummary
 
-__all__ = ["SeveralJudged", "judge_file_with_several", "judge_of_spec", "load_llm_judges"]
+__all__ = ["SeveralJudged", "judge_file_with_several"]
 
 _LOOK_S = 0.25
 _NOT_IN_NAMES = re.compile(r"[^\w.@+-]+")
@@ -42,37 +40,6 @@ class SeveralJudged(list["JudgingSummary"]):
     def __init__(self) -> None:
         super().__init__()
         self.failed: dict[str, VoirdireError] = {}
-
-
-def load_llm_judges(path: str | Path, *, reads_keys: bool = True) -> tuple[LlmJudge, ...]:
-    """Read a YAML file of judges, and make them.
-
-    Parameters
-    ----------
-    path : str or path
-        A file with ``schema: voirdire.judges/1``.
-    reads_keys : bool, optional
-        As for `voirdire.models.load_model`.
-
-    Returns
-    -------
-    tuple of LlmJudge
-        In the order of the file.
-
-    Raises
-    ------
-    InputError
-        If the file breaks a rule, or a key is missing from the environment; the message says
-        which. If it names a key for another place than its provider's, and the environment
-        variable ``VOIRDIRE_KEY_VARIABLES`` does not allow it there.
-
-    Notes
-    -----
-    A file may be a stranger's, and so may the addresses in it. Its `api_key_env` may name the
-    provider's own variable, at the provider's own address. Others are allowed by whoever runs it:
-    ``VOIRDIRE_KEY_VARIABLES=MY_KEY@judge.example.com,OTHER@localhost:8000``.
-    """
-    return tuple(judge_of_spec(spec, reads_keys=reads_keys) for spec in load_judges(path))
 
 
 def judge_file_with_several(
@@ -151,13 +118,6 @@ def judge_file_with_several(
         }
         _wait_for(running, stopping)
     return _collected(running)
-
-
-def judge_of_spec(spec: JudgeSpec, *, reads_keys: bool) -> LlmJudge:
-    """Make a judge of what a file says of it."""
-    return load_llm_judge(
-        spec.model, spec, name=spec.name, reads_keys=reads_keys, is_from_file=True
-    )
 
 
 def _outputs(judges: Sequence[LlmJudge], folder: Path, *, suffix: str) -> dict[str, Path]:

@@ -1,31 +1,107 @@
-"""A cascade with the questions of one rubric: what a plan of judging holds."""
+"""A model with the questions of one rubric: what a plan of judging holds."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from voirdire._validation import shorten
-from voirdire.errors import InputError
-from voirdire.judging.cascade.bounds import DEFAULT, Bounds, is_unsure, read_bounds
+from voirdire.judging.call_plan import CallPlan, plan_calls
 from voirdire.judging.fingerprint import hash_of
-from voirdire.judging.llm.bound_judge import BoundJudge
-from voirdire.judging.local.bundled import BUNDLED
+from voirdire.judging.judges.cascade import DEFAULT, Bounds, is_unsure, read_bounds
 from voirdire.judging.notes import distrust
+from voirdire.judging.prompts import PROMPT_VERSION
+from voirdire.judging.reading import READING_VERSION
+from voirdire.rubrics.rubric import question_document
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     from voirdire._types import ProbabilitySource
-    from voirdire.judging.cascade.judge import CascadeJudge
+    from voirdire.judging.judges.cascade import CascadeJudge
+    from voirdire.judging.judges.llm_judge import LlmJudge
     from voirdire.judging.plan import JudgingPlan
-    from voirdire.judging.port import Judge
     from voirdire.rubrics import Rubric
 
-__all__ = ["BoundCascade", "bind_cascade"]
+__all__ = ["BoundCascade", "BoundJudge"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class BoundJudge:
+    """A `LlmJudge` that is asked the questions of one rubric; an engine asks it.
+
+    Attributes
+    ----------
+    judge : LlmJudge
+        Who answers, and how it is asked.
+    rubric : Rubric
+        What is asked.
+    """
+
+    judge: LlmJudge
+    rubric: Rubric
+
+    @property
+    def name(self) -> str:
+        """What verdicts call it."""
+        return self.judge.name
+
+    @property
+    def questions(self) -> tuple[str, ...]:
+        """Ids of the propositions."""
+        return self.rubric.propositions
+
+    @property
+    def source(self) -> ProbabilitySource:
+        """Where the probabilities come from."""
+        return self.judge.probability
+
+    @property
+    def asked(self) -> dict[str, Any]:
+        """Everything that a reply depends on besides questions and item, for the record."""
+        return {"name": self.judge.model.name, **self.judge.asking, "prompt": PROMPT_VERSION}
+
+    @cached_property
+    def calls(self) -> CallPlan:
+        """The calls about every item."""
+        return plan_calls(self.judge, self.rubric)
+
+    @cached_property
+    def reply_fingerprint(self) -> str:
+        """Hash over everything that a reply depends on besides the item: its place in the store.
+
+        How many samples or orders there are is not part of it, since each has a call of its own;
+        neither are the questions where each has one, since its name says what is asked; and
+        neither are completion classes, the threshold or the reader of replies: what is paid
+        for is kept.
+        """
+        return hash_of(
+            {
+                "asking": self.judge.asking,
+                "prompt": PROMPT_VERSION,
+                "questions": None if self.judge.mode == "single" else self._questions,
+            }
+        )
+
+    @property
+    def _questions(self) -> list[dict[str, Any]]:
+        return [question_document(row) for row in self.rubric.questions]
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Hash over everything that its answers depend on, but for class logic and threshold."""
+        judge = self.judge
+        return hash_of(
+            {
+                "replies": self.reply_fingerprint,
+                "questions": self._questions,
+                "reading": READING_VERSION,
+                "n_samples": judge.n_samples if judge.probability == "vote" else None,
+                "n_orders": judge.n_orders if judge.mode == "joint" else None,
+                "route": False,  # of a setting that went: fingerprints stay what they were
+            }
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,45 +188,3 @@ class BoundCascade(BoundJudge):
     def goes_on(self, answers: NDArray[np.float64]) -> NDArray[np.bool_]:
         """Tell by the first judge's answers which items go on: (n_items,)."""
         return is_unsure(answers, self.bounds)
-
-
-def _checked(first: Judge | str | Path) -> Judge | str | Path:
-    """Refuse a file that is not there in words about `first`."""
-    if isinstance(first, str | Path) and str(first) != BUNDLED and not Path(first).is_file():
-        msg = (
-            f"`first` must be {BUNDLED!r} or a file that `voirdire distill` wrote, got "
-            f"{shorten(str(first), width=200)!r}, which is no file. Correct the path; in a "
-            "cascade's file it is taken from the folder of that file."
-        )
-        raise InputError(msg)
-    return first
-
-
-def bind_cascade(cascade: CascadeJudge, rubric: Rubric) -> BoundCascade:
-    """Give a cascade the questions of a rubric, and check that they suit each other."""
-    from voirdire.judging.plan import plan_judging
-
-    others = [row.id for row in rubric.questions if row.kind != "boolean"]
-    if others:
-        msg = (
-            f"`rubric` must ask boolean questions only for a cascade, got {shorten(rubric.name)!r} "
-            f"with {shorten(others[0])!r}. Ask the language model alone, or leave the question out."
-        )
-        raise InputError(msg)
-    first = plan_judging(_checked(cascade.first), rubric)
-    if isinstance(first.judge, BoundJudge):
-        msg = (
-            f"`first` must be a judge in process, got {shorten(first.judge.name)!r}, which asks a "
-            "language model. That one stands in `then`."
-        )
-        raise InputError(msg)
-    bound = BoundCascade(judge=cascade.then, rubric=rubric, cascade=cascade, first=first)
-    named = {*(cascade.propositions or ()), *read_bounds(cascade.unsure)} - {DEFAULT}
-    unknown = sorted(named - set(rubric.propositions))
-    if unknown:
-        msg = (
-            f"`unsure` and `propositions` must name propositions of rubric "
-            f"{shorten(rubric.name)!r}, got {shorten(unknown[0])!r}. Correct the name."
-        )
-        raise InputError(msg)
-    return bound

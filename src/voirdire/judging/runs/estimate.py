@@ -7,16 +7,15 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from voirdire.errors import InputError
-from voirdire.judging.cascade.bound_cascade import BoundCascade
+from voirdire.judging.bound import BoundCascade
+from voirdire.judging.call_plan import item_key
 from voirdire.judging.client.call import stored_outcome
 from voirdire.judging.engine.run import BATCH_ITEMS
+from voirdire.judging.item_batches import CALL_CHARACTERS, item_batches
 from voirdire.judging.item_source import ItemSource
-from voirdire.judging.llm.call_plan import item_key
-from voirdire.judging.llm.token_estimate import estimate_tokens
-from voirdire.judging.parts import CALL_CHARACTERS, stretches
+from voirdire.judging.judges.token_estimate import estimate_tokens
 from voirdire.judging.plan import answers_of, asks_a_model, check_behavior, plan_judging
-from voirdire.judging.reply_stores import store_of
-from voirdire.judging.set_aside import SetAside
+from voirdire.judging.runs.outputs import SetAside, store_of
 from voirdire.records import Usage
 
 if TYPE_CHECKING:
@@ -24,10 +23,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from voirdire._types import Judged
-    from voirdire.judging.cascade.judge import CascadeJudge
-    from voirdire.judging.llm.bound_judge import BoundJudge
-    from voirdire.judging.llm.call_plan import CallSpec
-    from voirdire.judging.llm.judge import LlmJudge
+    from voirdire.judging.bound import BoundJudge
+    from voirdire.judging.call_plan import CallSpec
+    from voirdire.judging.judges.cascade import CascadeJudge
+    from voirdire.judging.judges.llm_judge import LlmJudge
     from voirdire.records import Item
     from voirdire.rubrics import Rubric
     from voirdire.store import ReplyStore
@@ -133,7 +132,7 @@ def estimate_run(
     n_items = 0
     counts = _Counts(plan.judge, retry_failures=retry_failures)
     with store_of(store, output=output) as replies:
-        for stretch in stretches(
+        for stretch in item_batches(
             items.stream(plan, set_aside), most_items=BATCH_ITEMS, most_characters=CALL_CHARACTERS
         ):
             counts.add(_called_about(stretch, plan.judge), replies)

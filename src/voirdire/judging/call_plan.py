@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from voirdire._types import ReplyForm
-    from voirdire.judging.llm.judge import LlmJudge
+    from voirdire.judging.judges.llm_judge import LlmJudge
     from voirdire.models import ChatRequest
     from voirdire.records import Item
     from voirdire.rubrics import Question, Rubric

@@ -1,0 +1,1 @@
+"""Who answers: language models, cascades, files of judges, and what their calls cost."""

@@ -1,0 +1,1 @@
+"""Runs that judge files: parts, worker processes, outputs, summaries, estimates."""

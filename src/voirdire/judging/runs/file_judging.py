@@ -1,0 +1,417 @@
+"""Judge a file: parts in a folder beside the output, then one file, whole or not at all."""
+
+from __future__ import annotations
+
+import sys
+from abc import ABC, abstractmethod
+from contextlib import closing, nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from voirdire._validation import check_choice, check_count
+from voirdire.errors import InputError
+from voirdire.io.verdict_files import encode_part, join_parts, synced
+from voirdire.judging.engine.call_summary import JudgingProgress, RunRecord, call_progress
+from voirdire.judging.engine.run import judged_batches
+from voirdire.judging.item_batches import CALL_CHARACTERS, CALL_ITEMS, item_batches
+from voirdire.judging.item_source import ItemSource
+from voirdire.judging.plan import asks_a_model, check_behavior, plan_judging
+from voirdire.judging.runs.outputs import SetAside, checked_output, opened_store, publish
+from voirdire.judging.runs.parts import PART_CHARACTERS, PART_ITEMS, Part, WorkFolder, key_of
+from voirdire.judging.runs.summary import JudgingSummary, add_tallies, summarize, tally_of
+from voirdire.judging.runs.workers import run_in_order
+from voirdire.judging.verdict_making import table_columns, verdicts_on
+from voirdire.records.verdict_tables import VerdictLayout
+
+if TYPE_CHECKING:
+    import threading
+    from collections.abc import Callable, Iterator, Mapping
+
+    from voirdire._types import Judged, Threshold
+    from voirdire.judging.client import ClientState
+    from voirdire.judging.judges.cascade import CascadeJudge
+    from voirdire.judging.judges.llm_judge import LlmJudge
+    from voirdire.judging.plan import JudgingPlan
+    from voirdire.judging.port import Judge
+    from voirdire.judging.runs.summary import Tally
+    from voirdire.judging.runs.workers import Work
+    from voirdire.records import Verdicts
+    from voirdire.rubrics import Rubric
+    from voirdire.store import ReplyStore
+
+__all__ = ["check_workers", "judge_file", "judge_source"]
+
+
+def judge_file(
+    source: str | Path,
+    output: str | Path,
+    *,
+    rubric: Rubric | str | Path = "safety",
+    judge: Judge | LlmJudge | CascadeJudge | str | Path = "local",
+    threshold: Threshold | None = None,
+    judged: Judged = "final_answer",
+    behavior: str | None = None,
+    columns: Mapping[str, str] | None = None,
+    format: str | None = None,  # noqa: A002  # the word people use for it
+    layout: VerdictLayout = "long",
+    workers: int | Literal["auto"] = 1,
+    restart: bool = False,
+    store: str | Path | None = None,
+    retry_failures: bool = False,
+    stopping: threading.Event | None = None,
+    progress: Callable[[JudgingProgress], None] | None = None,
+) -> JudgingSummary:
+    """Judge every item of a file.
+
+    Finished parts of 2,000 items wait in the folder ``OUTPUT.partial`` until all of them are
+    there; then they become one file, which appears under its name whole or not at all. Rows that
+    cannot be judged are listed in ``OUTPUT.dropped.jsonl``.
+
+    Parameters
+    ----------
+    source : str or path
+        The items, as `voirdire.io.stream_items` reads them; ``"-"`` is standard input.
+    output : str or path
+        A file that ends in ``.parquet``, ``.jsonl`` or ``.csv``; ``"-"`` writes JSONL to standard
+        output. Nothing but a file of verdicts is replaced.
+    rubric : Rubric, str or path, optional
+        What is asked: a rubric, the name of a built-in one, or a YAML file.
+    judge : Judge, LlmJudge, CascadeJudge, str or path, optional
+        Who answers: ``"local"`` is the judge of this package, a path one of your own,
+        ``"openai/gpt-4o-mini"`` a language model, a YAML file a cascade.
+    threshold : float, or mapping of str to float, optional
+        In (0, 1). A proposition is true from this probability on; one that a mapping does not name,
+        from 1/2 on. By default the rubric says, or else the judge, or else it is 1/2.
+    judged : {"final_answer", "with_reasoning", "whole_turn"}, optional
+        What of a response is judged.
+    behavior : str, optional
+        The behavior of items that have none.
+    columns : mapping of str to str, optional
+        Our names to the file's.
+    format : str, optional
+        How the items are written, where the ending of the name does not say.
+    layout : {"long", "wide"}, optional
+        One row per item and question, which `voirdire.examine` reads, or one row per item.
+    workers : int or "auto", optional
+        Processes that judge. "auto" takes one per core, at most 8, once 20,000 items are judged.
+        Above 1, a script must guard its start with ``if __name__ == "__main__"``.
+    restart : bool, optional
+        Throw away what an interrupted run left, instead of going on from there.
+    store : str or path, optional
+        Where a language model's replies are kept: a file for SQLite, or a ``postgresql://``
+        address. By default ``voirdire-replies.sqlite`` beside the output, or in the current folder
+        where that is standard output. A run that is repeated
+        calls nothing that is in it; `restart` does not touch it.
+    retry_failures : bool, optional
+        Call a language model again where it failed in an earlier run.
+    stopping : threading.Event, optional
+        Set it from another thread to end a run of a language model as Ctrl-C does.
+    progress : callable, optional
+        Called with a `JudgingProgress` after every part, and a few times a second where a
+        language model is asked.
+
+    Returns
+    -------
+    JudgingSummary
+        Counts, shares per proposition and class, and what was set aside.
+
+    Raises
+    ------
+    NoDataError
+        If no item of the file can be judged.
+    InputError
+        If a file cannot be read or written, if `output` is something else than a file of
+        verdicts, if the judge lacks a proposition, or if the items change while they are read.
+
+    Notes
+    -----
+    *Order*: verdicts follow the items, whatever `workers` is. *Errors*: an item without a usable
+    response is set aside; a judge that fails on an item gives verdicts with `failure`; anything
+    else ends the run. *Cancellation*: at most 2,000 items per worker are judged again; worker
+    processes finish the part that they have begun, and end with this process. Calls to a language
+    model that are in flight are waited for and stored; a second Ctrl-C does not wait. *Memory*:
+    two parts per worker. *Going on*: a part is used again only where the ids and contents of its
+    items, the judge, the rubric, the threshold, what is judged and the layout are the same; a
+    language model's replies are found in the store.
+    """
+    plan = plan_judging(judge, rubric, threshold=threshold, judged=judged, whole=False)
+    check_behavior(behavior, plan.rubric)
+    check_choice("layout", layout, VerdictLayout)
+    n_workers = check_workers(workers)
+    items = ItemSource(source=source, format=format, columns=columns, behavior=behavior)
+    return judge_source(
+        items,
+        output,
+        plan,
+        layout=layout,
+        workers=n_workers,
+        restart=restart,
+        store=store,
+        retry_failures=retry_failures,
+        stopping=stopping,
+        progress=progress,
+    )
+
+
+def check_workers(workers: int | Literal["auto"]) -> int | None:
+    """Give a number of processes, or None where it is chosen."""
+    return None if workers == "auto" else check_count("workers", workers, minimum=1)
+
+
+def judge_source(
+    items: ItemSource,
+    output: str | Path,
+    plan: JudgingPlan,
+    *,
+    layout: VerdictLayout,
+    workers: int | None = 1,
+    restart: bool = False,
+    store: str | Path | None = None,
+    retry_failures: bool = False,
+    stopping: threading.Event | None = None,
+    progress: Callable[[JudgingProgress], None] | None = None,
+) -> JudgingSummary:
+    """Judge every item of a source by a plan; see `judge_file`."""
+    about: dict[str, Any] = {"items": items, "plan": plan, "layout": layout, "progress": progress}
+    asking: dict[str, Any] = {"retry_failures": retry_failures, "stopping": stopping}
+    is_asked = asks_a_model(plan.judge)
+    if str(output) == "-":
+        opened = opened_store(store, beside=Path.cwd() / "any")
+        with opened if is_asked else nullcontext() as replies:
+            return _StreamedRun(store=replies, **asking, **about).judged()
+    target, written_as = checked_output(Path(output), source=items.source)
+    dropped = target.with_name(f"{target.name}.dropped.jsonl")
+    about |= {"folder": WorkFolder(target, written_as=written_as), "set_aside": SetAside(dropped)}
+    if not is_asked:
+        return _PartsRun(workers=workers, **about).judged(restart=restart, output=str(output))
+    with opened_store(store, beside=target, written=(target, dropped)) as replies:
+        # its parts hold nothing that is not in the store, and are made anew
+        run = _ModelRun(store=replies, **asking, **about)
+        return run.judged(restart=True, output=str(output))
+
+
+class _Run:
+    """Verdicts on the items of a source, batch by batch, added up."""
+
+    def __init__(
+        self,
+        *,
+        items: ItemSource,
+        plan: JudgingPlan,
+        layout: VerdictLayout,
+        set_aside: SetAside,
+        progress: Callable[[JudgingProgress], None] | None,
+        store: ReplyStore | None = None,
+        retry_failures: bool = False,
+        stopping: threading.Event | None = None,
+    ) -> None:
+        self.items = items
+        self.plan = plan
+        self.layout: VerdictLayout = layout
+        self.columns = table_columns(plan, layout)
+        self.set_aside = set_aside
+        self.progress = progress
+        self._asking: dict[str, Any] = {
+            "store": store,
+            "retry_failures": retry_failures,
+            "stopping": stopping,
+        }
+        self.record = RunRecord(plan)
+        self.total: Tally | None = None
+
+    def batches(self) -> Iterator[Verdicts]:
+        """Judge the items as they come."""
+        stream = self.items.stream(self.plan, self.set_aside)
+        if asks_a_model(self.plan.judge):
+            judged = judged_batches(
+                stream, self.plan, tick=self._tick, record=self.record, **self._asking
+            )
+        else:
+            cut = item_batches(stream, most_items=CALL_ITEMS, most_characters=CALL_CHARACTERS)
+            judged = (verdicts_on(batch, self.plan) for batch in cut)
+        with closing(judged):  # type: ignore[type-var]  # a generator
+            for batch in judged:
+                self.add(tally_of(batch))
+                yield batch
+                if not asks_a_model(self.plan.judge):
+                    self.say()
+
+    def add(self, tally: Tally) -> None:
+        """Add up."""
+        self.total = tally if self.total is None else add_tallies([self.total, tally])
+
+    @property
+    def tally(self) -> Tally:
+        """Everything added up; an error where there was nothing."""
+        if self.total is None:
+            self.items.refuse_empty(self.set_aside)
+        return self.total
+
+    @property
+    def n_reused(self) -> int:
+        """Items that an earlier run had judged."""
+        return self.record.n_reused
+
+    def say(self, *, finishing: bool = False) -> None:
+        """Tell whoever watches."""
+        n_items = 0 if self.total is None else self.total.n_items
+        self._say(n_items=n_items, finishing=finishing)
+
+    def summary(self, **more: Any) -> JudgingSummary:
+        """Say what it came to."""
+        is_asked = asks_a_model(self.plan.judge)
+        return summarize(
+            self.tally,
+            self.plan,
+            layout=self.layout,
+            notes=self.items.notes(),
+            n_reused=self.n_reused,
+            n_dropped=self.set_aside.count,
+            dropped=self.set_aside.first,
+            calls=self.record.summary() if is_asked else None,
+            **more,
+        )
+
+    def _tick(self, n_answered: float, state: ClientState) -> None:
+        self._say(n_items=self.record.n_items, calls=call_progress(n_answered, state))
+
+    def _say(self, *, n_items: int, **more: Any) -> None:
+        if self.progress is not None:
+            n_reused = min(self.n_reused, n_items)
+            n_dropped = self.set_aside.count
+            told = JudgingProgress(n_items=n_items, n_reused=n_reused, n_dropped=n_dropped, **more)
+            self.progress(told)
+
+
+class _StreamedRun(_Run):
+    """Verdicts as JSONL on standard output as they come; the store is what goes on."""
+
+    def __init__(self, **about: Any) -> None:
+        super().__init__(set_aside=SetAside(None), **about)
+
+    def judged(self) -> JudgingSummary:
+        """Judge and write."""
+        for batch in self.batches():
+            sys.stdout.buffer.write(encode_part(batch.frame(self.layout), "jsonl"))
+            sys.stdout.buffer.flush()
+        return self.summary(output="-")
+
+
+class _FileRun(_Run, ABC):
+    """Parts that are found or judged in a folder, then one file."""
+
+    def __init__(self, *, folder: WorkFolder, **about: Any) -> None:
+        super().__init__(**about)
+        self.folder = folder
+        self.n_parts = 0
+
+    def judged(self, *, restart: bool, output: str) -> JudgingSummary:
+        """Judge, put together, publish, clean up."""
+        with self.folder, self.set_aside:
+            if restart:
+                self.folder.clear()
+            self.set_aside.open(self.folder.path / "dropped.jsonl")
+            self.judge_parts()
+            _ = self.tally  # nothing to judge is an error before anything is put together
+            self.items.check_unchanged()
+            self.say(finishing=True)
+            dropped_output = self._publish()
+            self.folder.remove()
+        dropped = None if dropped_output is None else str(dropped_output)
+        return self.summary(output=output, dropped_output=dropped)
+
+    @abstractmethod
+    def judge_parts(self) -> None:
+        """Judge every item into parts, and add up."""
+
+    def _publish(self) -> Path | None:
+        target = self.folder.output
+        parts = [self.folder.part(number) for number in range(self.n_parts)]
+        joined = self.folder.path / f"joined{target.suffix}"
+        try:
+            self.folder.forget_from(self.n_parts)
+            with synced(joined):
+                join_parts(parts, joined, written_as=self.folder.written_as, columns=self.columns)
+            dropped_output = self.set_aside.publish()
+            publish(joined, target)
+        except OSError as error:
+            msg = (
+                f"{target}: cannot be written ({error.strerror}). The finished parts are kept: "
+                "make room, and run the same command again."
+            )
+            raise InputError(msg) from error
+        return dropped_output
+
+
+class _PartsRun(_FileRun):
+    """A run whose finished parts are found again by the next one."""
+
+    def __init__(self, *, workers: int | None, **about: Any) -> None:
+        super().__init__(**about)
+        self.workers = workers
+        self._n_found = 0
+
+    @property
+    def n_reused(self) -> int:
+        """Items in parts that an earlier run had finished."""
+        return self._n_found
+
+    def judge_parts(self) -> None:
+        """Judge the parts that are not finished."""
+        # closed at once on an interruption: no worker may write when the folder is let go
+        with closing(run_in_order(self._work(), self.plan, workers=self.workers)) as records:
+            for record in records:
+                self.add(record.tally)
+                self.say()
+
+    def _work(self) -> Iterator[Work]:
+        """Cut the items into parts, and find those that an earlier run has finished."""
+        written_as = self.folder.written_as
+        found = item_batches(
+            self.items.stream(self.plan, self.set_aside),
+            most_items=PART_ITEMS,
+            most_characters=PART_CHARACTERS,
+        )
+        for number, items in enumerate(found):
+            key = key_of(items, self.plan, layout=self.layout, written_as=written_as)
+            self.n_parts = number + 1
+            record = self.folder.reusable(number, key=key)
+            if record is not None:
+                self._n_found += len(items)
+            yield record or Part(
+                items=items,
+                path=self.folder.part(number),
+                key=key,
+                written_as=written_as,
+                layout=self.layout,
+            )
+
+
+class _ModelRun(_FileRun):
+    """Parts are only how the file is put together: every reply is in the store already."""
+
+    def judge_parts(self) -> None:
+        """Judge every item, and write parts of a few thousand."""
+        waiting: list[Verdicts] = []
+        for batch in self.batches():
+            waiting.append(batch)
+            if sum(len(each.items) for each in waiting) >= PART_ITEMS:
+                self._write(waiting)
+                waiting = []
+        if waiting:
+            self._write(waiting)
+
+    def _write(self, batches: list[Verdicts]) -> None:
+        import polars as pl
+
+        frame = pl.concat([batch.frame(self.layout) for batch in batches])
+        path = self.folder.part(self.n_parts)
+        try:
+            path.write_bytes(encode_part(frame, self.folder.written_as))
+        except OSError as error:
+            msg = (
+                f"{path}: cannot be written ({error.strerror}). Every reply is in the store: make "
+                "room, and run the same command again."
+            )
+            raise InputError(msg) from error
+        self.n_parts += 1

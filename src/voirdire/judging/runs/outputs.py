@@ -1,0 +1,205 @@
+"""Where verdicts may be written: never over a file that holds anything else."""
+
+from __future__ import annotations
+
+import json
+import os
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+from voirdire.errors import InputError
+from voirdire.io.verdict_files import layout_of_file, verdict_format
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from typing import Self
+
+    from voirdire.io.verdict_files import VerdictFormat
+    from voirdire.records import Dropped
+    from voirdire.store import ReplyStore
+
+__all__ = [
+    "FIRST_SHOWN",
+    "STORE_NAME",
+    "SetAside",
+    "checked_output",
+    "opened_store",
+    "publish",
+    "store_of",
+]
+
+
+def checked_output(output: Path, *, source: object) -> tuple[Path, VerdictFormat]:
+    """Give the file that a name leads to and how it is written, or say why it cannot be.
+
+    A file of verdicts is replaced, and an empty one; nothing else is.
+    """
+    written_as = verdict_format(output)
+    target = output.resolve()
+    _check_name(target)
+    if target.is_dir():
+        msg = f"`output` must be a file, got the folder {str(output)!r}. Name a file in it."
+        raise InputError(msg)
+    if target.exists() and not target.is_file():
+        msg = f"`output` must be a regular file, got a device or a pipe: {str(output)!r}."
+        raise InputError(msg)
+    folder = target.parent
+    if not (folder.is_dir() and os.access(folder, os.W_OK | os.X_OK)):
+        what = "cannot be written to" if folder.is_dir() else "does not exist"
+        msg = f"`output` must be in a folder that can be written to; {str(folder)!r} {what}."
+        raise InputError(msg)
+    _check_apart(target, source)
+    if target.exists() and target.stat().st_size and layout_of_file(target) is None:
+        msg = f"`output` must not replace {str(output)!r}, which holds no verdicts. Name another."
+        raise InputError(msg)
+    return target, written_as
+
+
+def publish(finished: Path, target: Path) -> None:
+    """Put a finished file under its name, with the mode of the file that it replaces."""
+    if target.exists():
+        finished.chmod(target.stat().st_mode & 0o777)
+    finished.replace(target)
+
+
+def _check_name(target: Path) -> None:
+    """Refuse a path that polars cannot take, before anything is judged."""
+    try:
+        str(target).encode()
+    except UnicodeEncodeError as error:
+        msg = f"`output` must be a path in UTF-8, got {str(target)!a}. Name another."
+        raise InputError(msg) from error
+
+
+def _check_apart(target: Path, source: object) -> None:
+    if not isinstance(source, str | Path) or str(source) == "-" or not target.exists():
+        return
+    given = Path(source)
+    if given.exists() and given.samefile(target):
+        msg = f"`output` must be another file than the items, got {str(source)!r} for both."
+        raise InputError(msg)
+
+
+FIRST_SHOWN = 20
+_KEYS = ("reason", "source", "line", "column", "item", "value")
+
+
+class SetAside:
+    """A list in a file, since there may be a million of them; without a file the first few."""
+
+    def __init__(self, target: Path | None) -> None:
+        self.target = target
+        self.first: tuple[Dropped, ...] = ()
+        self.count = 0
+        self._file: IO[str] | None = None
+        self._unfinished: Path | None = None
+        if target is not None:
+            _check_ours(target)
+
+    def __enter__(self) -> Self:
+        """Nothing is opened before `open`."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close the file, whatever happened."""
+        self.close()
+
+    def open(self, unfinished: Path) -> None:
+        """Begin the list anew, under a name of its own."""
+        self._unfinished = unfinished
+        self._file = unfinished.open("w", encoding="utf-8")
+
+    def add(self, rows: Iterable[Dropped]) -> None:
+        """Write rows down."""
+        for row in rows:
+            if len(self.first) < FIRST_SHOWN:
+                self.first += (row,)
+            self.count += 1
+            if self._file is not None:
+                said = asdict(row)
+                line = json.dumps({key: said[key] for key in _KEYS}, ensure_ascii=False)
+                self._write(line + "\n")
+
+    def _write(self, line: str) -> None:
+        try:
+            if self._file is not None:
+                self._file.write(line)
+        except OSError as error:
+            msg = (
+                f"{self._unfinished}: cannot be written ({error.strerror}). The finished parts are "
+                "kept: make room, and run the same command again."
+            )
+            raise InputError(msg) from error
+
+    def close(self) -> None:
+        """Write nothing more."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+    def publish(self) -> Path | None:
+        """Put the list under its name; without rows there is none, and an old one goes."""
+        self.close()
+        if self.target is None or self._unfinished is None:
+            return None
+        if not self.count:
+            self.target.unlink(missing_ok=True)
+            return None
+        publish(self._unfinished, self.target)
+        return self.target
+
+
+def _check_ours(target: Path) -> None:
+    """Refuse to replace a file that is no such list."""
+    if not target.exists():
+        return
+    try:
+        with target.open(encoding="utf-8") as file:
+            first = json.loads(file.readline() or "{}")
+    except (OSError, ValueError):
+        first = None
+    if not (isinstance(first, dict) and tuple(first) in (_KEYS, ())):
+        msg = (
+            f"{str(target)!r} must be free for the rows that are set aside, got another file. "
+            "Move it, or name another `output`."
+        )
+        raise InputError(msg)
+
+
+STORE_NAME = "voirdire-replies.sqlite"
+"""The store of a run that names none, in the folder of its output."""
+
+
+@contextmanager
+def opened_store(
+    store: str | Path | None, *, beside: Path, written: Sequence[Path] = ()
+) -> Iterator[ReplyStore]:
+    """Open the store that is named, or the one in the folder of an output.
+
+    It may be none of the files that are `written`: they would take its place, replies and all.
+    """
+    from voirdire.store import open_store
+    from voirdire.store.addresses import read_address
+
+    place = beside.parent / STORE_NAME if store is None else store
+    if read_address(place).path in [path.resolve() for path in written]:
+        msg = f"`store` must be a file of its own, got {str(place)!r}, which the run writes."
+        raise InputError(f"{msg} Name another.")
+    with open_store(place) as opened:
+        yield opened
+
+
+@contextmanager
+def store_of(store: str | Path | None, *, output: str | Path | None) -> Iterator[ReplyStore | None]:
+    """Open the store that a run would use, but make none."""
+    from voirdire.store import open_store
+
+    if store is None:
+        store = (Path.cwd() if output is None else Path(output).resolve().parent) / STORE_NAME
+    if "://" not in str(store) and not Path(store).exists():
+        yield None
+        return
+    with open_store(store) as opened:
+        yield opened
