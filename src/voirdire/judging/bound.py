@@ -1,4 +1,4 @@
-"""A model with the questions of one rubric: what a plan of judging holds."""
+"""Language models and cascades with the questions of one rubric: what a plan of judging holds."""
 
 from __future__ import annotations
 

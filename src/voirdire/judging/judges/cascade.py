@@ -1,4 +1,4 @@
-"""A cascade: who answers first, who answers then, and what is passed on."""
+"""A cascade: who answers first, of which probabilities it is unsure, and who answers then."""
 
 from __future__ import annotations
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from voirdire._types import Language, Mode, ModelSource
 from voirdire._validation import check_choice, check_count
@@ -12,11 +13,6 @@ from voirdire.errors import InputError
 from voirdire.judging.client.limits import Limits
 from voirdire.judging.judges.pricing import Price
 from voirdire.models import Capabilities, ChatModel
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from voirdire.judging.judges.pricing import Price
 
 __all__ = ["Asking", "LlmJudge", "load_llm_judge"]
 

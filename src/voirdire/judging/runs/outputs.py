@@ -1,4 +1,4 @@
-"""Where verdicts may be written: never over a file that holds anything else."""
+"""What a run of judging writes: verdicts, rows that were set aside, and the store of replies."""
 
 from __future__ import annotations
 

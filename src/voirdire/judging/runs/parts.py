@@ -1,4 +1,11 @@
-"""Stretches of items that are judged, written and kept together."""
+"""Parts of a file of verdicts, in a folder beside it: what lets a killed run go on.
+
+A part is a batch of the items, in their order, in a file of its own. Beside it lies a record with a
+key, the hash over the content of its items and everything that its verdicts depend on, and with the
+hash of the file. A part is used again only where both agree, so a verdict is never stale and a
+half-written file is never taken for a whole one. Both are written under another name and renamed,
+so that a run may be killed at any moment.
+"""
 
 from __future__ import annotations
 
