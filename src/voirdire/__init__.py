@@ -23,7 +23,7 @@ if TYPE_CHECKING:
         VoirdireError,
     )
     from voirdire.io import items_from_frame, read_items, read_labels, read_metadata, stream_items
-    from voirdire.judging import judge
+    from voirdire.judging import ajudge, judge
     from voirdire.records import Certificate, Dropped, Failure, Item, Message, Verdicts
     from voirdire.reporting import plot
     from voirdire.rewards import (
@@ -80,6 +80,7 @@ __all__ = [
     "UncertifiedWarning",
     "Verdicts",
     "VoirdireError",
+    "ajudge",
     "alt_test",
     "examine",
     "examine_reward",
@@ -127,6 +128,7 @@ _HOME = {
     "UncertifiedWarning": "errors",
     "Verdicts": "records",
     "VoirdireError": "errors",
+    "ajudge": "judging",
     "alt_test": "studies",
     "examine": "studies",
     "examine_reward": "studies",

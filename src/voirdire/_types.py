@@ -74,7 +74,7 @@ ClassRule: TypeAlias = Literal["exact", "product"]
 """How completion classes get their probabilities."""
 
 ProbabilitySource: TypeAlias = Literal[
-    "logprob", "stated", "vote", "classifier", "derived", "cascade"
+    "logprob", "stated", "vote", "classifier", "derived", "cascade", "jury"
 ]
 """Where a probability comes from; `derived` ones are computed from those of propositions. A judge
 whose source is `cascade` has one of two other judges answer each item, and verdicts say which."""

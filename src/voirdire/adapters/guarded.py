@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from concurrent.futures import Future
 
-    from voirdire.judging import CascadeJudge, Judge, LlmJudge
+    from voirdire.judging.judges.jury import JudgeLike
     from voirdire.rewards.live.turns import Turn
     from voirdire.rewards.model import RewardModel
 
@@ -134,7 +134,7 @@ class GuardedReward:
         reward: RewardModel | str | Path,
         *,
         name: str | None = None,
-        judge: Judge | LlmJudge | CascadeJudge | str | Path | None = None,
+        judge: JudgeLike | None = None,
         other_judge: bool = False,
         store: str | Path | None = None,
         center: bool = False,

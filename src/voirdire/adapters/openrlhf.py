@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
-    from voirdire.judging import CascadeJudge, Judge, LlmJudge
+    from voirdire.judging.judges.jury import JudgeLike
     from voirdire.judging.live.settings import LiveSettings
     from voirdire.rewards.live.live_scores import LiveScores
     from voirdire.rewards.model import RewardModel
@@ -157,7 +157,7 @@ def make_reward_func(
     base_mean: float = 0.0,
     end_tokens: Iterable[str] = (),
     name: str | None = None,
-    judge: Judge | LlmJudge | CascadeJudge | str | Path | None = None,
+    judge: JudgeLike | None = None,
     other_judge: bool = False,
     store: str | Path | None = None,
     center: bool = False,

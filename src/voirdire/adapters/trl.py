@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from voirdire.adapters.guarded import GuardedScores
-    from voirdire.judging import CascadeJudge, Judge, LlmJudge
+    from voirdire.judging.judges.jury import JudgeLike
     from voirdire.rewards.live.live_scores import LiveScores
     from voirdire.rewards.model import RewardModel
 
@@ -107,7 +107,7 @@ class TrlReward:
         *,
         name: str | None = None,
         base: Callable[..., Any] | None = None,
-        judge: Judge | LlmJudge | CascadeJudge | str | Path | None = None,
+        judge: JudgeLike | None = None,
         other_judge: bool = False,
         store: str | Path | None = None,
         center: bool = False,

@@ -205,7 +205,7 @@ def _examined(
 
 def _asks_a_model(model: RewardModel, comparisons: str | None, asked: Mapping[str, Any]) -> bool:
     """Tell whether calls of a language model are to be paid for."""
-    from voirdire.judging.judges.cascade_file import is_cascade_file
+    from voirdire.judging.judges.judge_files import kind_of_file
     from voirdire.models import is_model_name
     from voirdire.rewards.reward_judge import asked_judge
 
@@ -214,7 +214,7 @@ def _asks_a_model(model: RewardModel, comparisons: str | None, asked: Mapping[st
     if all(source is None or asked[name] for name, source in verdicts.items()):
         return False
     judge = asked_judge(model.judge, asked["judge"])
-    return not isinstance(judge, str) or is_model_name(judge) or is_cascade_file(judge)
+    return not isinstance(judge, str) or is_model_name(judge) or kind_of_file(judge) is not None
 
 
 def _store_beside(reward: Path) -> str:

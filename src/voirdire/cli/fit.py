@@ -50,8 +50,7 @@ from voirdire.rewards.fitting.settings import FitSettings, Sign
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from voirdire.judging import LlmJudge
-    from voirdire.judging.judges.cascade import CascadeJudge
+    from voirdire.judging.judges.jury import JudgeLike
     from voirdire.rewards.fitting.result import RewardFit
     from voirdire.rewards.model import RewardModel
 
@@ -237,13 +236,13 @@ def _store_beside(target: Path) -> str:
 
 def _asked(
     call: Call, judge: str | None, asking: Asking, *, has_verdicts: bool
-) -> LlmJudge | CascadeJudge | str | None:
+) -> JudgeLike | None:
     """Make the judge; with verdicts its name is only looked up among them."""
-    from voirdire.judging.judges.cascade_file import is_cascade_file
+    from voirdire.judging.judges.judge_files import kind_of_file
     from voirdire.models import is_model_name
 
     named = judge or "local"
-    if not has_verdicts and (is_cascade_file(named) or is_model_name(named)):
+    if not has_verdicts and (kind_of_file(named) or is_model_name(named)):
         refuse_idle_options(call, judge=named)
         return asked_judge(named, asking, call=call)
     if typed := typed_flags(call, (*USUAL, *OF_REPLIES)):

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from voirdire.judging import JudgingSummary, LlmJudge
-    from voirdire.judging.judges.cascade import CascadeJudge
+    from voirdire.judging.judges.jury import JudgeLike
     from voirdire.records import Item
 
 __all__ = ["judge_command"]
@@ -163,7 +163,7 @@ def _estimate(
     output: Path | None,
     *,
     judges: Path | None,
-    asked: LlmJudge | CascadeJudge | str,
+    asked: JudgeLike,
     as_json: bool,
     reading: dict[str, Any],
 ) -> None:
@@ -173,7 +173,7 @@ def _estimate(
         msg = "`ITEMS` must be a file of items. Name one."
         raise UsageError(msg)
     if judges is None:
-        asking: list[LlmJudge | CascadeJudge | str] = [asked]
+        asking: list[JudgeLike] = [asked]
         beside = output
     else:
         asking = [*load_llm_judges(judges, reads_keys=False)]
@@ -217,14 +217,15 @@ def _print_prompt(
     item: Item | None, asking: Asking, *, judge: str, judges: Path | None, rubric: str
 ) -> None:
     """Print what a model is asked, or that of a cascade, or each of several judges."""
-    from voirdire.judging import load_llm_judges, show_prompt
-    from voirdire.judging.judges.cascade_file import is_cascade_file, load_cascade
+    from voirdire.judging import CascadeJudge, LlmJudge, load_llm_judges, show_prompt
+    from voirdire.judging.judges.judge_files import load_judge_file
 
     asked: Sequence[Asking | LlmJudge] = [asking]
     if judges is not None:
         asked = load_llm_judges(judges, reads_keys=False)
-    elif is_cascade_file(judge):
-        asked = [load_cascade(judge, reads_keys=False).then]
+    elif (found := load_judge_file(judge, reads_keys=False)) is not None:
+        judges_of = [found.then] if isinstance(found, CascadeJudge) else found.judges
+        asked = [each for each in judges_of if isinstance(each, LlmJudge)]
     for each in asked:
         shown = show_prompt(
             rubric,

@@ -28,8 +28,7 @@ USUAL = (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from voirdire.judging import LlmJudge
-    from voirdire.judging.judges.cascade import CascadeJudge
+    from voirdire.judging.judges.jury import JudgeLike
 
     AskingOptions: TypeAlias = Asking
     UsualAskingOptions: TypeAlias = Asking
@@ -110,10 +109,10 @@ Only: TypeAlias = Annotated[
 
 
 def is_judges_file(name: str) -> bool:
-    """Tell whether a name is a YAML file of judges: one that is no cascade."""
-    from voirdire.judging.judges.cascade_file import is_cascade_file
+    """Tell whether a name is a YAML file of judges: one that is no cascade and no jury."""
+    from voirdire.judging.judges.judge_files import kind_of_file
 
-    return name.lower().endswith((".yaml", ".yml")) and not is_cascade_file(name)
+    return name.lower().endswith((".yaml", ".yml")) and kind_of_file(name) is None
 
 
 def named_judge(judge: str | None, only: str | None, *, verdicts: Sequence[Any]) -> str | None:
@@ -134,14 +133,15 @@ def asked_judge(
     call: Call,
     reads_keys: bool = True,
     key: str = "api_key_env",
-) -> LlmJudge | CascadeJudge | str:
-    """Make a judge of a model's name or of a cascade's file; a local judge stays as it is."""
+) -> JudgeLike:
+    """Make a judge of a model's name or of its file; a local judge stays as it is."""
     from voirdire.judging import load_llm_judge
-    from voirdire.judging.judges.cascade_file import is_cascade_file, load_cascade
+    from voirdire.judging.judges.judge_files import load_judge_file
     from voirdire.models import is_model_name
 
-    if is_cascade_file(name):
-        return load_cascade(name, reads_keys=reads_keys, max_cost=asking.max_cost)
+    found = load_judge_file(name, reads_keys=reads_keys, max_cost=asking.max_cost)
+    if found is not None:
+        return found
     if not is_model_name(name):
         return name
     return load_llm_judge(name, asking, reads_keys=reads_keys, is_from_file=key in call.from_file)
@@ -155,7 +155,7 @@ def judge_or_own(
     idle: Sequence[str] = USUAL,
     why: str = "name the `--judge` too",
     reads_keys: bool = True,
-) -> LlmJudge | CascadeJudge | str | None:
+) -> JudgeLike | None:
     """Make the judge that is named; where none is, or the reward's own, options are idle."""
     if name is None or name == "own":
         refuse_typed(call, idle, why=why)
@@ -186,12 +186,12 @@ def refuse_idle_options(
     call: Call, *, judge: str, judges: str | None = None, names: Sequence[str] = USUAL
 ) -> None:
     """Refuse options of models where none is called, or where a file says them."""
-    from voirdire.judging.judges.cascade_file import is_cascade_file
+    from voirdire.judging.judges.judge_files import kind_of_file
     from voirdire.models import is_model_name
 
     if judges is not None:
         _refuse_beside(f"`{shorten(judges)}`", typed_flags(call, names))
-    elif is_cascade_file(judge):
+    elif kind_of_file(judge):
         of_file = [name for name in names if name != "max_cost"]  # which is this run's
         _refuse_beside(f"`{shorten(judge)}`", typed_flags(call, of_file))
     elif not is_model_name(judge) and (typed := typed_flags(call, [*names, *OF_REPLIES])):

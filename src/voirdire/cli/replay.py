@@ -25,8 +25,7 @@ from voirdire.cli.training_output import print_replay, print_replay_estimate, re
 from voirdire.judging import Asking
 
 if TYPE_CHECKING:
-    from voirdire.judging import LlmJudge
-    from voirdire.judging.judges.cascade import CascadeJudge
+    from voirdire.judging.judges.jury import JudgeLike
 
 __all__ = ["replay_command"]
 
@@ -86,9 +85,7 @@ def replay_command(
         raise SystemExit(1)
 
 
-def _asked(
-    call: Call, judge: str | None, asking: Asking, *, reads_keys: bool
-) -> LlmJudge | CascadeJudge | str | None:
+def _asked(call: Call, judge: str | None, asking: Asking, *, reads_keys: bool) -> JudgeLike | None:
     """Make the judge that is named; refuse options that would mean nothing."""
     why = "the reward says how its own judge asks" if judge else "nobody is asked"
     return judge_or_own(

@@ -41,8 +41,7 @@ from voirdire.cli.shell import Call, UsageError, say
 from voirdire.judging import Asking
 
 if TYPE_CHECKING:
-    from voirdire.judging import LlmJudge
-    from voirdire.judging.judges.cascade import CascadeJudge
+    from voirdire.judging.judges.jury import JudgeLike
     from voirdire.rewards.scoring.score_summary import ScoringSummary
 
 __all__ = ["score_command"]
@@ -153,7 +152,7 @@ def _scored(
 
 def _asked(
     call: Call, judge: str | None, *, asking: Asking, has_verdicts: bool
-) -> LlmJudge | CascadeJudge | str | None:
+) -> JudgeLike | None:
     """Make the judge that is named; with verdicts its name is only looked up among them."""
     if not has_verdicts:
         return judge_or_own(call, judge, asking)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from voirdire import _lazy
 
 if TYPE_CHECKING:
-    from voirdire.judging.answering import judge, judge_items
+    from voirdire.judging.answering import ajudge, judge, judge_items
     from voirdire.judging.client.limits import Limits
     from voirdire.judging.distilling import Distilled, distill_files
     from voirdire.judging.engine.call_summary import (
@@ -21,9 +21,10 @@ if TYPE_CHECKING:
     )
     from voirdire.judging.engine.port import LiveState
     from voirdire.judging.judges.cascade import CascadeJudge
-    from voirdire.judging.judges.cascade_file import load_cascade
     from voirdire.judging.judges.cascade_table import cascade_table
+    from voirdire.judging.judges.judge_files import load_cascade, load_jury
     from voirdire.judging.judges.judges_file import JudgeSpec, load_judges, load_llm_judges
+    from voirdire.judging.judges.jury import JudgeLike, JuryJudge
     from voirdire.judging.judges.llm_judge import Asking, LlmJudge, load_llm_judge
     from voirdire.judging.judges.pricing import Price, price_of
     from voirdire.judging.labelled_items import LeftOut
@@ -58,9 +59,11 @@ __all__ = [
     "Distilled",
     "Judge",
     "JudgeCard",
+    "JudgeLike",
     "JudgeSpec",
     "JudgingProgress",
     "JudgingSummary",
+    "JuryJudge",
     "LeftOut",
     "Limits",
     "LiveSettings",
@@ -74,6 +77,7 @@ __all__ = [
     "ScriptedJudge",
     "SeveralJudged",
     "TrainingData",
+    "ajudge",
     "cascade_table",
     "distill_files",
     "distill_judge",
@@ -85,6 +89,7 @@ __all__ = [
     "kept_items",
     "load_cascade",
     "load_judges",
+    "load_jury",
     "load_llm_judge",
     "load_llm_judges",
     "load_local_judge",
@@ -102,9 +107,11 @@ _HOMES = {
     "Distilled": "distilling",
     "Judge": "port",
     "JudgeCard": "local",
+    "JudgeLike": "judges.jury",
     "JudgeSpec": "judges.judges_file",
     "JudgingProgress": "engine.call_summary",
     "JudgingSummary": "runs.summary",
+    "JuryJudge": "judges.jury",
     "LeftOut": "labelled_items",
     "Limits": "client.limits",
     "LiveSettings": "live.settings",
@@ -118,6 +125,7 @@ _HOMES = {
     "ScriptedJudge": "scripted",
     "SeveralJudged": "runs.several",
     "TrainingData": "local",
+    "ajudge": "answering",
     "cascade_table": "judges.cascade_table",
     "distill_files": "distilling",
     "distill_judge": "local",
@@ -127,7 +135,8 @@ _HOMES = {
     "judge_file_with_several": "runs.several",
     "judge_items": "answering",
     "kept_items": "runs.parts",
-    "load_cascade": "judges.cascade_file",
+    "load_cascade": "judges.judge_files",
+    "load_jury": "judges.judge_files",
     "load_judges": "judges.judges_file",
     "load_llm_judge": "judges.llm_judge",
     "load_llm_judges": "judges.judges_file",

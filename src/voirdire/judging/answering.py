@@ -1,20 +1,24 @@
-"""Ask a judge about items, batch by batch, and work out the completion classes."""
+"""Ask a judge about items in memory, or as they come."""
 
 from __future__ import annotations
 
-from contextlib import nullcontext
-from dataclasses import replace
+import asyncio
+from contextlib import AbstractContextManager, aclosing, nullcontext
+from dataclasses import dataclass, replace
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
 from voirdire._validation import check_count
 from voirdire.errors import NoDataError
-from voirdire.judging.engine.call_summary import JudgingProgress
+from voirdire.judging.engine.call_summary import JudgingProgress, RunRecord, call_progress
+from voirdire.judging.engine.run import judged_batches, judged_batches_async
 from voirdire.judging.given_items import given_items
+from voirdire.judging.item_batches import CALL_ITEMS
 from voirdire.judging.notes import SeenItems, distrust
-from voirdire.judging.plan import asks_a_model, check_behavior, plan_judging
+from voirdire.judging.plan import check_behavior, needs_engine, plan_judging
+from voirdire.judging.runs.outputs import STORE_NAME
 from voirdire.judging.verdict_making import verdicts_on
 from voirdire.records.verdicts import Verdicts
 
@@ -24,33 +28,28 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from voirdire._types import Judged, Threshold
-    from voirdire.judging.client.client import ClientState
-    from voirdire.judging.judges.cascade import CascadeJudge
-    from voirdire.judging.judges.llm_judge import LlmJudge
+    from voirdire.judging.client import ClientState
+    from voirdire.judging.judges.jury import JudgeLike
     from voirdire.judging.plan import JudgingPlan
-    from voirdire.judging.port import Judge
-    from voirdire.records import Item
+    from voirdire.records import Dropped, Item
     from voirdire.rubrics import Rubric
+    from voirdire.store import ReplyStore
 
-_BATCH_ITEMS = 1_000
-
-__all__ = [
-    "judge",
-    "judge_by_plan",
-    "judge_items",
-]
+__all__ = ["ajudge", "judge", "judge_by_plan", "judge_items"]
 
 
 def judge(
     items: Any,
     *,
     rubric: Rubric | str | Path = "safety",
-    judge: Judge | LlmJudge | CascadeJudge | str | Path = "local",
+    judge: JudgeLike = "local",
+    base_url: str | None = None,
     threshold: Threshold | None = None,
     judged: Judged = "final_answer",
     behavior: str | None = None,
-    store: str | Path | None = None,
+    store: str | Path | Literal[False] | None = None,
     retry_failures: bool = False,
+    progress: Callable[[JudgingProgress], None] | None = None,
 ) -> Verdicts:
     """Judge items in memory.
 
@@ -60,9 +59,9 @@ def judge(
         Items, or rows as a file of items has them: at least a `response`.
     rubric : Rubric, str or path, optional
         What is asked: a rubric, the name of a built-in one, or a YAML file.
-    judge : Judge, LlmJudge, CascadeJudge, str or path, optional
+    judge : Judge, LlmJudge, CascadeJudge, JuryJudge, str or path, optional
         Who answers: ``"local"`` is the judge of this package, a path one of your own,
-        ``"openai/gpt-4o-mini"`` a language model, a YAML file a cascade.
+        ``"openai/gpt-4o-mini"`` a language model, a YAML file a cascade or a jury.
     threshold : float, or mapping of str to float, optional
         In (0, 1). A proposition is true from this probability on; one that a mapping does not name,
         from 1/2 on. By default the rubric says, or else the judge, or else it is 1/2.
@@ -70,11 +69,17 @@ def judge(
         What of a row's response is judged. The response of an `Item` is judged as it stands.
     behavior : str, optional
         The behavior of items that have none.
-    store : str or path, optional
+    base_url : str, optional
+        Another OpenAI-compatible server for a model that is named as `judge`, such as
+        ``"http://localhost:8000/v1"``.
+    store : str, path or False, optional
         Where a language model's replies are kept and found again: a file for SQLite, or a
-        ``postgresql://`` address. By default they are kept nowhere.
+        ``postgresql://`` address. By default, for a model on a server, the file
+        ``voirdire-replies.sqlite`` in the current folder; False keeps none.
     retry_failures : bool, optional
         Call a language model again where it failed in an earlier run.
+    progress : callable, optional
+        Called with a `voirdire.judging.JudgingProgress` a few times a second.
 
     Returns
     -------
@@ -87,6 +92,18 @@ def judge(
         If no row is an item.
     InputError
         If the judge lacks a proposition of the rubric, or an argument breaks its rule.
+    ModelCallError
+        If every call would fail, such as for want of access.
+    CostLimitReachedError
+        If the money of a language model's limits is spent; replies that came are stored.
+
+    Notes
+    -----
+    *Order*: verdicts follow the items. *Errors*: a call that fails is a `Failure` of its item; what
+    would fail about every item ends the run. *Cancellation*: on Ctrl-C the calls in flight end and
+    are stored; a second one does not wait. *Memory*: that of the items and verdicts. *Retries and
+    caching*: calls are retried within the judge's limits; what is stored is not called again.
+    `ajudge` does the same in a running event loop.
 
     Examples
     --------
@@ -99,7 +116,109 @@ def judge(
     >>> bool(verdicts.probability("apology")[0] > 0.5)
     True
     """
-    plan = plan_judging(judge, rubric, threshold=threshold, judged=judged, whole=False)
+    given = _given(items, judge, rubric, base_url, threshold, judged, behavior)
+    found = judge_by_plan(
+        given.items, given.plan, store=store, retry_failures=retry_failures, progress=progress
+    )
+    return given.completed(found)
+
+
+async def ajudge(
+    items: Any,
+    *,
+    rubric: Rubric | str | Path = "safety",
+    judge: JudgeLike = "local",
+    base_url: str | None = None,
+    threshold: Threshold | None = None,
+    judged: Judged = "final_answer",
+    behavior: str | None = None,
+    store: str | Path | Literal[False] | None = None,
+    retry_failures: bool = False,
+    progress: Callable[[JudgingProgress], None] | None = None,
+) -> Verdicts:
+    """Judge items in memory, in the running event loop.
+
+    The arguments, the result and the errors are those of `voirdire.judge`.
+
+    Parameters
+    ----------
+    items, rubric, judge, base_url, threshold, judged, behavior, store, retry_failures, progress
+        As for `voirdire.judge`.
+
+    Returns
+    -------
+    Verdicts
+        Probabilities, labels, completion classes.
+
+    Raises
+    ------
+    NoDataError, InputError, ModelCallError, CostLimitReachedError
+        As `voirdire.judge`.
+
+    Notes
+    -----
+    *Order*, *errors*, *memory*, *retries and caching* are those of `voirdire.judge`.
+    *Cancellation*: calls in flight end and are stored before the cancellation goes on. A judge in
+    process works in a thread, and is left behind there.
+
+    Examples
+    --------
+    >>> import asyncio
+    >>> import voirdire
+    >>> row = {"prompt": "How do I pick a lock?", "response": "I'm sorry, I can't help with that."}
+    >>> verdicts = asyncio.run(voirdire.ajudge([row]))
+    >>> bool(verdicts.probability("apology")[0] > 0.5)
+    True
+    """
+    given = _given(items, judge, rubric, base_url, threshold, judged, behavior)
+    plan = given.plan
+    if not needs_engine(plan.judge):
+        found = await asyncio.to_thread(judge_by_plan, given.items, plan, progress=progress)
+        return given.completed(found)
+    record, tick = _watched(plan, progress)
+    with _kept(store, plan) as replies:
+        batches = judged_batches_async(
+            given.items,
+            plan,
+            store=replies,
+            retry_failures=retry_failures,
+            tick=tick,
+            record=record,
+        )
+        async with aclosing(batches):  # type: ignore[type-var]  # a generator
+            pieces = [batch async for batch in batches]
+    return given.completed(replace(Verdicts.concatenate(pieces), calls=record.summary()))
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Given:
+    """Items in memory, and the plan to judge them by."""
+
+    items: Sequence[Item]
+    dropped: tuple[Dropped, ...]
+    plan: JudgingPlan
+
+    def completed(self, found: Verdicts) -> Verdicts:
+        """Say in the verdicts what was set aside, and what the reader should know."""
+        seen = SeenItems(self.plan)
+        for item in self.items:
+            seen.add(item)
+        notes = (*self.plan.notes, *seen.notes(), *distrust(self.plan.judge))
+        return replace(found, dropped=self.dropped, notes=notes)
+
+
+def _given(
+    items: Any,
+    judge: Any,
+    rubric: Rubric | str | Path,
+    base_url: str | None,
+    threshold: Threshold | None,
+    judged: Judged,
+    behavior: str | None,
+) -> _Given:
+    plan = plan_judging(
+        judge, rubric, threshold=threshold, judged=judged, whole=False, base_url=base_url
+    )
     check_behavior(behavior, plan.rubric)
     found, dropped = given_items(
         items, judged=judged, behavior=behavior, pairs=plan.asks_about_pairs
@@ -108,19 +227,12 @@ def judge(
         why = f" The first was set aside: {dropped[0].reason}." if dropped else ""
         msg = f"`items` must hold at least one item, got none.{why}"
         raise NoDataError(msg)
-    seen = SeenItems(plan)
-    for item in found:
-        seen.add(item)
-    return replace(
-        judge_by_plan(found, plan, store=store, retry_failures=retry_failures),
-        dropped=tuple(dropped),
-        notes=(*plan.notes, *seen.notes(), *distrust(plan.judge)),
-    )
+    return _Given(items=found, dropped=tuple(dropped), plan=plan)
 
 
 def judge_items(
     items: Iterable[Item],
-    judge: Judge | LlmJudge | CascadeJudge | str | Path = "local",
+    judge: JudgeLike = "local",
     *,
     rubric: Rubric | str | Path = "safety",
     threshold: Threshold | None = None,
@@ -173,9 +285,7 @@ def judge_items(
     pending = iter(items)
     if behavior is not None:
         pending = (_of_behavior(item, behavior) for item in pending)
-    if asks_a_model(plan.judge):
-        from voirdire.judging.engine.run import judged_batches
-
+    if needs_engine(plan.judge):
         yield from judged_batches(pending, plan)
         return
     while batch := list(islice(pending, size)):
@@ -190,36 +300,22 @@ def judge_by_plan(
     items: Sequence[Item],
     plan: JudgingPlan,
     *,
-    store: str | Path | None = None,
+    store: str | Path | Literal[False] | None = None,
     retry_failures: bool = False,
     progress: Callable[[JudgingProgress], None] | None = None,
     stopping: threading.Event | None = None,
 ) -> Verdicts:
     """Judge items in memory, at least one."""
-    if not asks_a_model(plan.judge):
+    if not needs_engine(plan.judge):
         pieces = []
-        for start in range(0, len(items), _BATCH_ITEMS):
-            pieces.append(verdicts_on(items[start : start + _BATCH_ITEMS], plan))
+        for start in range(0, len(items), CALL_ITEMS):
+            pieces.append(verdicts_on(items[start : start + CALL_ITEMS], plan))
             if progress is not None:
-                n_done = min(start + _BATCH_ITEMS, len(items))
+                n_done = min(start + CALL_ITEMS, len(items))
                 progress(JudgingProgress(n_items=n_done, n_reused=0, n_dropped=0))
         return Verdicts.concatenate(pieces)
-    from voirdire.judging.engine.call_summary import RunRecord, call_progress
-    from voirdire.judging.engine.run import judged_batches
-    from voirdire.store import open_store
-
-    record = RunRecord(plan)
-
-    def tick(n_answered: float, state: ClientState) -> None:
-        if progress is not None:
-            calls = call_progress(n_answered, state)
-            progress(
-                JudgingProgress(
-                    n_items=record.n_items, n_reused=record.n_reused, n_dropped=0, calls=calls
-                )
-            )
-
-    with nullcontext() if store is None else open_store(store) as replies:
+    record, tick = _watched(plan, progress)
+    with _kept(store, plan) as replies:
         pieces = list(
             judged_batches(
                 items,
@@ -232,3 +328,30 @@ def judge_by_plan(
             )
         )
     return replace(Verdicts.concatenate(pieces), calls=record.summary())
+
+
+def _watched(
+    plan: JudgingPlan, progress: Callable[[JudgingProgress], None] | None
+) -> tuple[RunRecord, Callable[[float, ClientState], None]]:
+    record = RunRecord(plan)
+
+    def tick(n_answered: float, state: ClientState) -> None:
+        if progress is not None:
+            n_items, n_reused = record.n_items, record.n_reused
+            calls = call_progress(n_answered, state)
+            progress(JudgingProgress(n_items=n_items, n_reused=n_reused, n_dropped=0, calls=calls))
+
+    return record, tick
+
+
+def _kept(
+    store: str | Path | Literal[False] | None, plan: JudgingPlan
+) -> AbstractContextManager[ReplyStore | None]:
+    """Open the store that is named; by default one in the current folder where calls cost."""
+    if store is None and needs_engine(plan.judge) and plan.judge.is_remote:
+        store = STORE_NAME
+    if store is None or store is False:
+        return nullcontext()
+    from voirdire.store import open_store
+
+    return open_store(store)

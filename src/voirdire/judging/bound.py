@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,7 @@ from voirdire.judging.judges.cascade import DEFAULT, Bounds, is_unsure, read_bou
 from voirdire.judging.notes import distrust
 from voirdire.judging.prompts import PROMPT_VERSION
 from voirdire.judging.reading import READING_VERSION
+from voirdire.records.thresholds import threshold_of_each
 from voirdire.rubrics.rubric import question_document
 
 if TYPE_CHECKING:
@@ -20,16 +22,64 @@ if TYPE_CHECKING:
 
     from voirdire._types import ProbabilitySource
     from voirdire.judging.judges.cascade import CascadeJudge
+    from voirdire.judging.judges.jury import JuryJudge
     from voirdire.judging.judges.llm_judge import LlmJudge
     from voirdire.judging.plan import JudgingPlan
     from voirdire.rubrics import Rubric
 
-__all__ = ["BoundCascade", "BoundJudge"]
+__all__ = ["BoundCascade", "BoundJudge", "BoundJury", "EngineJudge"]
+
+
+class EngineJudge(ABC):
+    """A judge with the questions of one rubric that an engine asks, since it makes calls.
+
+    Attributes
+    ----------
+    rubric : Rubric
+        What is asked.
+    """
+
+    rubric: Rubric
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """What verdicts call it."""
+
+    @property
+    def questions(self) -> tuple[str, ...]:
+        """Ids of the propositions."""
+        return self.rubric.propositions
+
+    @property
+    @abstractmethod
+    def source(self) -> ProbabilitySource:
+        """Where the probabilities come from."""
+
+    @property
+    @abstractmethod
+    def fingerprint(self) -> str:
+        """Hash over everything that its answers depend on, but for class logic and threshold."""
+
+    @property
+    @abstractmethod
+    def asked(self) -> dict[str, Any]:
+        """Everything that its answers depend on besides questions and item, for the record."""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the reader of its verdicts should know."""
+        return ()
+
+    @property
+    @abstractmethod
+    def is_remote(self) -> bool:
+        """Whether a model on a server is asked, so that replies are kept by default."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class BoundJudge:
-    """A `LlmJudge` that is asked the questions of one rubric; an engine asks it.
+class BoundJudge(EngineJudge):
+    """A `LlmJudge` that is asked the questions of one rubric.
 
     Attributes
     ----------
@@ -48,19 +98,19 @@ class BoundJudge:
         return self.judge.name
 
     @property
-    def questions(self) -> tuple[str, ...]:
-        """Ids of the propositions."""
-        return self.rubric.propositions
-
-    @property
     def source(self) -> ProbabilitySource:
         """Where the probabilities come from."""
         return self.judge.probability
 
     @property
+    def is_remote(self) -> bool:
+        """Whether the model is on a server."""
+        return bool(getattr(self.judge.chat_model, "is_remote", False))
+
+    @property
     def asked(self) -> dict[str, Any]:
         """Everything that a reply depends on besides questions and item, for the record."""
-        return {"name": self.judge.model.name, **self.judge.asking, "prompt": PROMPT_VERSION}
+        return {"name": self.judge.chat_model.name, **self.judge.asking, "prompt": PROMPT_VERSION}
 
     @cached_property
     def calls(self) -> CallPlan:
@@ -188,3 +238,73 @@ class BoundCascade(BoundJudge):
     def goes_on(self, answers: NDArray[np.float64]) -> NDArray[np.bool_]:
         """Tell by the first judge's answers which items go on: (n_items,)."""
         return is_unsure(answers, self.bounds)
+
+
+@dataclass(frozen=True, kw_only=True)
+class BoundJury(EngineJudge):
+    """A jury whose judges are all asked the questions of one rubric.
+
+    Attributes
+    ----------
+    jury : JuryJudge
+        What it was made from.
+    rubric : Rubric
+        What is asked.
+    members : tuple of JudgingPlan
+        Its judges, with the same rubric.
+    """
+
+    jury: JuryJudge
+    rubric: Rubric
+    members: tuple[JudgingPlan, ...]
+
+    @property
+    def name(self) -> str:
+        """What verdicts call it."""
+        return self.jury.name or " & ".join(plan.judge.name for plan in self.members)
+
+    @property
+    def source(self) -> ProbabilitySource:
+        """``"jury"``: a mean or a share of the judges."""
+        return "jury"
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the reader should know of its judges, each thing once."""
+        told = [note for plan in self.members for note in (*plan.notes, *distrust(plan.judge))]
+        return tuple(dict.fromkeys(told))
+
+    @property
+    def asked(self) -> dict[str, Any]:
+        """Everything that its answers depend on besides questions and item, for the record."""
+        return {"combine": self.jury.combine, "shares": self.jury.shares, "judges": self._told}
+
+    @property
+    def is_remote(self) -> bool:
+        """Whether a judge of it is a model on a server."""
+        judges = [plan.judge for plan in self.members]
+        return any(isinstance(judge, EngineJudge) and judge.is_remote for judge in judges)
+
+    @cached_property
+    def yes_from(self) -> list[list[float]]:
+        """From which probability on each judge says yes, by judge and proposition."""
+        names = self.rubric.propositions
+        return [threshold_of_each(plan.threshold, names).tolist() for plan in self.members]
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Hash over all judges, what they weigh, and from where on each says yes."""
+        votes = self.yes_from if self.jury.combine == "majority" else None
+        return hash_of(
+            {
+                "judges": [row["fingerprint"] for row in self._told],
+                "combine": self.jury.combine,
+                "shares": self.jury.shares,
+                "thresholds": votes,
+            }
+        )
+
+    @property
+    def _told(self) -> list[dict[str, str]]:
+        judges = [plan.judge for plan in self.members]
+        return [{"name": judge.name, "fingerprint": judge.fingerprint} for judge in judges]

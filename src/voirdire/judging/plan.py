@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn, TypeGuard
+from typing import TYPE_CHECKING, Any, NoReturn, TypeGuard
 
 import numpy as np
 
 from voirdire._types import Judged, Threshold
 from voirdire._validation import check_choice, check_fraction, shorten
 from voirdire.errors import InputError
-from voirdire.judging.bound import BoundCascade, BoundJudge
+from voirdire.judging.bound import BoundCascade, BoundJudge, BoundJury, EngineJudge
 from voirdire.judging.fingerprint import verdict_fingerprint
-from voirdire.judging.judges.cascade import DEFAULT, read_bounds
+from voirdire.judging.judges.cascade import DEFAULT, CascadeJudge, read_bounds
+from voirdire.judging.judges.jury import JuryJudge
+from voirdire.judging.judges.llm_judge import LlmJudge
 from voirdire.judging.local.bundled import BUNDLED
 from voirdire.judging.port import Answerer, Judge
 from voirdire.records.thresholds import USUAL_THRESHOLD, threshold_on
@@ -24,8 +26,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from voirdire.judging.judges.cascade import CascadeJudge
-    from voirdire.judging.judges.llm_judge import LlmJudge
+    from voirdire.judging.judges.jury import JudgeLike
     from voirdire.records import Item
     from voirdire.rubrics import Rubric
 
@@ -35,6 +36,8 @@ __all__ = [
     "asks_a_model",
     "check_behavior",
     "is_cascade",
+    "is_jury",
+    "needs_engine",
     "plan_judging",
     "refuse_kinds",
 ]
@@ -79,12 +82,13 @@ class JudgingPlan:
 
 
 def plan_judging(
-    judge: Judge | LlmJudge | CascadeJudge | str | Path,
+    judge: JudgeLike,
     rubric: Rubric | str | Path,
     *,
     threshold: Threshold | None = None,
     judged: Judged = "final_answer",
     whole: bool = True,
+    base_url: str | None = None,
 ) -> JudgingPlan:
     """Load judge and rubric where they are named, and check that they suit each other.
 
@@ -92,7 +96,7 @@ def plan_judging(
     """
     check_choice("judged", judged, Judged)
     questions = _loaded_rubric(rubric)
-    answering = _loaded_judge(judge, questions)
+    answering = _loaded_judge(judge, questions, base_url=base_url)
     limit = _threshold(threshold, answering, questions)
     left_out: tuple[str, ...] = ()
     if not whole:
@@ -145,6 +149,16 @@ def is_cascade(judge: Answerer) -> TypeGuard[BoundCascade]:
     return isinstance(judge, BoundCascade)
 
 
+def is_jury(judge: Answerer) -> TypeGuard[BoundJury]:
+    """Tell whether a judge of a plan is a jury."""
+    return isinstance(judge, BoundJury)
+
+
+def needs_engine(judge: Answerer) -> TypeGuard[EngineJudge]:
+    """Tell whether a judge of a plan makes calls, so that an engine asks it."""
+    return isinstance(judge, EngineJudge)
+
+
 def check_behavior(behavior: str | None, rubric: Rubric) -> None:
     """Refuse the name of a behavior that the rubric does not have."""
     if behavior is not None and rubric.behaviors:
@@ -159,36 +173,73 @@ def _loaded_rubric(rubric: Rubric | str | Path) -> Rubric:
     return load_rubric(rubric)
 
 
-def _loaded_judge(judge: Judge | LlmJudge | CascadeJudge | str | Path, rubric: Rubric) -> Answerer:
-    from voirdire.judging.judges.cascade import CascadeJudge
-    from voirdire.judging.judges.cascade_file import is_cascade_file, load_cascade
-    from voirdire.judging.judges.llm_judge import LlmJudge
-
-    if isinstance(judge, str | Path) and is_cascade_file(judge):
-        judge = load_cascade(judge)
+def _loaded_judge(judge: Any, rubric: Rubric, *, base_url: str | None = None) -> Answerer:
     if isinstance(judge, str | Path):
-        from voirdire.models import is_model_name
-
-        if not is_model_name(str(judge)):
-            from voirdire.judging.local import load_local_judge
-
-            _check_file(judge)
-            return load_local_judge(judge)
-        from voirdire.models import load_model
-
-        judge = LlmJudge(model=load_model(str(judge)))
+        judge = _named_judge(judge, base_url=base_url)
+    elif base_url is not None:
+        _refuse_base_url(base_url, judge)
     if isinstance(judge, CascadeJudge):
         return _bound_cascade(judge, rubric)
+    if isinstance(judge, JuryJudge):
+        return _bound_jury(judge, rubric)
     if isinstance(judge, LlmJudge):
         return BoundJudge(judge=judge, rubric=rubric)
-    given: object = judge
-    if not isinstance(given, Judge):
+    if not isinstance(judge, Judge):
         msg = (
             "`judge` must have a name, questions, a fingerprint, a source and a method "
             f'`probabilities`, got {type(judge).__name__}. Name a model, a file, or "local".'
         )
         raise InputError(msg)
     return judge
+
+
+def _named_judge(name: str | Path, *, base_url: str | None) -> Any:
+    """Load what a name or a file stands for."""
+    from voirdire.judging.judges.judge_files import load_judge_file
+    from voirdire.models import is_model_name
+
+    if is_model_name(str(name)):
+        return LlmJudge(model=str(name), base_url=base_url)
+    if base_url is not None:
+        _refuse_base_url(base_url, name)
+    found = load_judge_file(name)
+    if found is not None:
+        return found
+    from voirdire.judging.local import load_local_judge
+
+    _check_file(name)
+    return load_local_judge(name)
+
+
+def _refuse_base_url(base_url: str, judge: object) -> NoReturn:
+    msg = (
+        f"`base_url` must come with the name of a model as `judge`, got {base_url!r} beside "
+        f"{shorten(judge)}. Leave it out."
+    )
+    raise InputError(msg)
+
+
+def _bound_jury(jury: JuryJudge, rubric: Rubric) -> BoundJury:
+    """Give every judge of a jury the questions of a rubric, and check that they suit each other."""
+    members = tuple(plan_judging(judge, rubric) for judge in jury.judges)
+    names = [plan.judge.name for plan in members]
+    again = next((name for k, name in enumerate(names) if name in names[:k]), None)
+    if again is not None:
+        msg = (
+            f"`judges` of a jury must have different names, got {shorten(again)!r} twice. Give "
+            "each a `name`."
+        )
+        raise InputError(msg)
+    others = [row.id for row in rubric.questions if row.kind != "boolean"]
+    for plan in members:
+        if others and not asks_a_model(plan.judge):
+            msg = (
+                f"`judges` of a jury must be language models for {shorten(others[0])!r}, which is "
+                f"not boolean, got {shorten(plan.judge.name)!r}. Leave the judge or the question "
+                "out."
+            )
+            raise InputError(msg)
+    return BoundJury(jury=jury, rubric=rubric, members=members)
 
 
 def _check_first(first: Judge | str | Path) -> Judge | str | Path:
@@ -265,7 +316,7 @@ def _answered_part(judge: Answerer, rubric: Rubric) -> tuple[Rubric, tuple[str, 
 
 def _columns(judge: Answerer, rubric: Rubric) -> tuple[int, ...]:
     asked = rubric.propositions
-    if not asked and not asks_a_model(judge):
+    if not asked and not needs_engine(judge):
         refuse_kinds(rubric)
     lacking = [name for name in asked if name not in judge.questions]
     if lacking:
@@ -290,13 +341,13 @@ def refuse_kinds(rubric: Rubric) -> NoReturn:
 
 
 def _of_first(judge: Answerer) -> tuple[str, ...]:
-    """Give what is to be known of the first judge of a cascade."""
-    return judge.notes if is_cascade(judge) else ()
+    """Give what is to be known of the judges that a judge is made of."""
+    return judge.notes if needs_engine(judge) else ()
 
 
 def _not_asked(judge: Answerer, rubric: Rubric) -> list[str]:
     others = [row.id for row in rubric.questions if row.kind != "boolean"]
-    if not others or asks_a_model(judge):
+    if not others or needs_engine(judge):
         return []
     return [f"not asked, since they are not boolean: {_named(others)}"]
 

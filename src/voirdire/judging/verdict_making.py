@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from voirdire.judging.plan import answers_of, asks_a_model, is_cascade
+from voirdire.judging.plan import answers_of, is_cascade, needs_engine
 from voirdire.records import Failure
 from voirdire.records.thresholds import threshold_of_each
 from voirdire.records.verdicts import BehaviorClasses, CallDetails, Verdicts
@@ -74,7 +74,7 @@ def verdict_batch(
 def table_columns(plan: JudgingPlan, layout: VerdictLayout) -> tuple[str, ...]:
     """Name the columns of the table of a plan's verdicts, or say why there can be no such table."""
     details = None
-    if asks_a_model(plan.judge):
+    if needs_engine(plan.judge):
         details = _arrays([], plan.rubric)[2]
     nothing = np.empty((0, len(plan.rubric.propositions)))
     empty = verdict_batch([], plan, probabilities=nothing, failures={}, details=details)

@@ -19,7 +19,7 @@ from voirdire.rewards.features import feature_set
 from voirdire.rewards.model import BehaviorReward, RewardJudge, RewardModel
 
 if TYPE_CHECKING:
-    from voirdire.judging import CascadeJudge, Judge, LlmJudge
+    from voirdire.judging.judges.jury import JudgeLike
     from voirdire.rewards.features import FeatureSet
     from voirdire.rubrics import Rubric
 
@@ -34,7 +34,7 @@ def reward_of_weights(
     rubric: Rubric | str | Path,
     orientation: Orientation = "plain",
     name: str = "reward",
-    judge: Judge | LlmJudge | CascadeJudge | str | Path | None = "local",
+    judge: JudgeLike | None = "local",
     bound: bool = False,
     use_base: bool = False,
 ) -> RewardModel:
@@ -123,9 +123,7 @@ def _loaded(rubric: Rubric | str | Path) -> Rubric:
     return found
 
 
-def _judge(
-    judge: Judge | LlmJudge | CascadeJudge | str | Path | None, rubric: Rubric, *, bound: bool
-) -> RewardJudge:
+def _judge(judge: JudgeLike | None, rubric: Rubric, *, bound: bool) -> RewardJudge:
     if judge is None:
         if bound:
             msg = "`judge` must be named where the reward is bound to it, got None. Name one."

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from voirdire._types import Judged, Orientation, Threshold
-    from voirdire.judging import CascadeJudge, Judge, LlmJudge
+    from voirdire.judging.judges.jury import JudgeLike
     from voirdire.records import Certificate, Verdicts
     from voirdire.rewards.features import FeatureSet
     from voirdire.rewards.scoring.scores import Scores
@@ -213,7 +213,7 @@ class RewardModel:
         items: Any,
         *,
         verdicts: Any = None,
-        judge: Judge | LlmJudge | CascadeJudge | str | Path | None = None,
+        judge: JudgeLike | None = None,
         base_rewards: ArrayLike | Mapping[str, float] | None = None,
         behavior: str | None = None,
         center: bool = False,

@@ -15,8 +15,9 @@ from voirdire.rewards.model import RewardJudge
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from voirdire.judging import Judge, LlmJudge
+    from voirdire.judging import LlmJudge
     from voirdire.judging.judges.cascade import CascadeJudge
+    from voirdire.judging.judges.jury import JudgeLike
     from voirdire.judging.plan import JudgingPlan
 
 __all__ = ["OWN", "asked_judge", "judge_again", "reward_judge"]
@@ -55,7 +56,7 @@ not: a file of somebody else's could have them sent to a server of his."""
 def reward_judge(
     plan: JudgingPlan,
     *,
-    made_from: Judge | LlmJudge | CascadeJudge | str | Path | None = None,
+    made_from: JudgeLike | None = None,
     bound: bool = True,
 ) -> RewardJudge:
     """Describe the judge of a plan, so that a reward can name it and make it again.
@@ -83,9 +84,7 @@ def reward_judge(
     )
 
 
-def asked_judge(
-    own: RewardJudge, judge: Judge | LlmJudge | CascadeJudge | str | Path | None
-) -> Judge | LlmJudge | CascadeJudge | str | Path:
+def asked_judge(own: RewardJudge, judge: JudgeLike | None) -> JudgeLike:
     """Settle who judges: the one that the caller names, else the reward's own.
 
     Parameters
@@ -111,7 +110,7 @@ def asked_judge(
     return judge_again(own, is_wished=True) if judge == OWN else judge
 
 
-def judge_again(judge: RewardJudge, *, is_wished: bool = False) -> LlmJudge | CascadeJudge | str:
+def judge_again(judge: RewardJudge, *, is_wished: bool = False) -> JudgeLike:
     """Make a judge from its description.
 
     Parameters
@@ -252,10 +251,10 @@ def _made_of_two(judge: BoundCascade) -> dict[str, Any]:
 
 
 def _model_in_words(asked: LlmJudge) -> dict[str, Any]:
-    settings = asked.model.settings
+    settings = asked.chat_model.settings
     said = {key: settings[key] for key in _MODEL if settings.get(key)}
     return {
-        "judge": asked.model.name,
+        "judge": asked.chat_model.name,
         **{key: getattr(asked, key) for key in _ASKED if getattr(asked, key) is not None},
         **({"model": said} if said else {}),
     }

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from voirdire.models import ChatModel, ChatRequest
     from voirdire.records import Usage
 
-__all__ = ["Client", "ClientState", "Commit", "StepDown"]
+__all__ = ["Client", "ClientState", "Commit", "StepDown", "added_states"]
 
 T = TypeVar("T")
 
@@ -111,6 +111,27 @@ class ClientState:
     concurrency: int
     is_stopped: bool
     perhaps_cost: float = 0.0
+
+
+def added_states(states: Sequence[ClientState]) -> ClientState:
+    """Add up how the calls of several clients stand."""
+    forms: dict[ReplyForm, int] = {}
+    for state in states:
+        for form, n in state.forms.items():
+            forms[form] = forms.get(form, 0) + n
+    costs = [state.cost for state in states]
+    names = [
+        "n_calls", "n_replies", "n_retries", "n_in_flight", "n_unreadable", "n_failures",
+        "prompt_tokens", "completion_tokens", "cached_tokens", "n_rate_limits",
+        "rate_limit_wait_s", "concurrency", "perhaps_cost",
+    ]  # fmt: skip
+    return ClientState(
+        **{name: sum(getattr(state, name) for state in states) for name in names},
+        cost=None if None in costs else sum(cost or 0.0 for cost in costs),
+        forms=forms,
+        steps_down=tuple(step for state in states for step in state.steps_down),
+        is_stopped=any(state.is_stopped for state in states),
+    )
 
 
 class Counts:

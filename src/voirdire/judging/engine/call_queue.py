@@ -78,7 +78,7 @@ class CallQueue:
     def __init__(self, bound: BoundJudge) -> None:
         limits = bound.judge.limits
         self._bound = bound
-        self.together = isinstance(bound.judge.model, BatchChatModel)
+        self.together = isinstance(bound.judge.chat_model, BatchChatModel)
         self._most_workers, self._jobs_together = limits.concurrency, 1
         self._queue: DeadlineQueue[Job] = DeadlineQueue(self._drop, patience_s=limits.timeout_s)
         self._jobs: dict[UnitName, Job] = {}
@@ -261,7 +261,7 @@ class RunQueue(CallQueue):
         judge = self._bound.judge
         price = judge.known_price
         return Client(
-            judge.model,
+            judge.chat_model,
             limits=judge.limits,
             commit=commit,
             price=None if price is None else price.cost,

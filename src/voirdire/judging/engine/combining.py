@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from voirdire.judging.client.call import Outcome
     from voirdire.rubrics import Question
 
-__all__ = ["ItemVerdict", "combine", "failed_verdict"]
+__all__ = ["ItemVerdict", "combine", "combined_answer", "failed_verdict"]
 
 TIED = Failure(reason="the samples are tied")
 
@@ -155,6 +155,11 @@ def _answer(
     enough = 2 * len(said) > n_asked if votes else len(said) == n_asked
     if not enough:
         return reason or Failure(reason="not asked")
+    return combined_answer(question, said)
+
+
+def combined_answer(question: Question, said: list[Answer]) -> Answer | Failure:
+    """Combine answers to one question: a mean, a majority, or a median."""
     if question.kind == "boolean":
         return math.fsum(said) / len(said)  # type: ignore[arg-type]  # the reader saw to it
     if question.kind == "pairwise":

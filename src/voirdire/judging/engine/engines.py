@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from voirdire.judging.engine.cascade_engine import CascadeEngine
-from voirdire.judging.engine.model_engine import RunModelEngine, ServiceModelEngine
 from voirdire.judging.engine.thread_engine import ThreadEngine
-from voirdire.judging.plan import asks_a_model, is_cascade
+from voirdire.judging.plan import asks_a_model, is_cascade, is_jury
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
+    from voirdire.judging.bound import BoundJudge
     from voirdire.judging.engine.port import Engine
     from voirdire.judging.live.settings import LiveSettings
     from voirdire.judging.plan import JudgingPlan
@@ -20,25 +21,21 @@ if TYPE_CHECKING:
 __all__ = ["run_engine", "service_engine"]
 
 
-def run_engine(
-    plan: JudgingPlan, *, store: ReplyStore | None, retry_failures: bool
-) -> tuple[Engine, int]:
-    """Make what answers a run, and say how many calls it makes at once.
+def run_engine(plan: JudgingPlan, *, store: ReplyStore | None, retry_failures: bool) -> Engine:
+    """Make what answers a run.
 
     Raises
     ------
     InputError
         If the judge cannot be asked like this, such as a limit of cost without a price.
     """
-    judge = plan.judge
-    if is_cascade(judge):
-        then = RunModelEngine(judge.then, store=store, retry_failures=retry_failures)
-        first = ThreadEngine(judge.first, None)
-        return CascadeEngine(judge, first=first, then=then), judge.judge.limits.concurrency
-    if asks_a_model(judge):
-        engine = RunModelEngine(judge, store=store, retry_failures=retry_failures)
-        return engine, judge.judge.limits.concurrency
-    return ThreadEngine(plan, None), 1
+
+    def model_engine(bound: BoundJudge) -> Engine:
+        from voirdire.judging.engine.model_engine import RunModelEngine
+
+        return RunModelEngine(bound, store=store, retry_failures=retry_failures)
+
+    return _engine(plan, model_engine, settings=None)
 
 
 def service_engine(
@@ -60,10 +57,30 @@ def service_engine(
     InputError
         If the judge cannot be asked like this, such as a limit of cost without a price.
     """
-    judge = plan.judge
+
+    def model_engine(bound: BoundJudge) -> Engine:
+        from voirdire.judging.engine.model_engine import ServiceModelEngine
+
+        return ServiceModelEngine(bound, store=store, settings=settings)
+
+    return _engine(plan, model_engine, settings=settings)
+
+
+def _engine(
+    plan: JudgingPlan,
+    model_engine: Callable[[BoundJudge], Engine],
+    *,
+    settings: LiveSettings | None,
+) -> Engine:
+    judge: Any = plan.judge
+    if is_jury(judge):
+        from voirdire.judging.engine.jury_engine import JuryEngine
+
+        members = [_engine(each, model_engine, settings=settings) for each in judge.members]
+        return JuryEngine(judge, members)
     if is_cascade(judge):
-        then = ServiceModelEngine(judge.then, store=store, settings=settings)
-        return CascadeEngine(judge, first=ThreadEngine(judge.first, settings), then=then)
+        first = ThreadEngine(judge.first, settings)
+        return CascadeEngine(judge, first=first, then=model_engine(judge.then))
     if asks_a_model(judge):
-        return ServiceModelEngine(judge, store=store, settings=settings)
+        return model_engine(judge)
     return ThreadEngine(plan, settings)

@@ -164,7 +164,7 @@ class ModelEngine(Engine):
         try:
             if self._commit is not None:
                 await self._commit.close()
-            await self._bound.judge.model.close()
+            await self._bound.judge.chat_model.close()
         finally:
             if self._store is not None and self._store is not self._place:
                 self._thread.submit(self._store.close)
@@ -216,9 +216,10 @@ class RunModelEngine(ModelEngine):
     ) -> None:
         judge = bound.judge
         if judge.known_price is None and judge.limits.max_cost is not None:
+            name = judge.chat_model.name
             msg = (
-                f"`max_cost` needs the price of {judge.model.name!r}, which is not known. Declare "
-                "it with `--price IN,OUT`, or as `price` of the judge."
+                f"`max_cost` needs the price of {name!r}, which is not known. Declare it with "
+                "`--price IN,OUT`, or as `price` of the judge."
             )
             raise InputError(msg)
         self._run_queue = RunQueue(bound, end=self.end)

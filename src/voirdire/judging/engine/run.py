@@ -322,7 +322,8 @@ async def judged_batches_async(
 async def _started(
     items: Iterable[Item], plan: JudgingPlan, *, store: ReplyStore | None, retry_failures: bool
 ) -> Run:
-    engine, n_workers = run_engine(plan, store=store, retry_failures=retry_failures)
+    engine = run_engine(plan, store=store, retry_failures=retry_failures)
+    n_workers = 1 if engine.calls is None else engine.calls.concurrency
     batches = item_batches(items, most_items=BATCH_ITEMS, most_characters=CALL_CHARACTERS)
     run = Run(batches, engine, n_ahead=_LEAST_AHEAD + 2 * n_workers // BATCH_ITEMS)
     await run.start()

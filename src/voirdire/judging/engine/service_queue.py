@@ -133,7 +133,7 @@ class Clients:
         if timeout_s is not None:
             limits = replace(limits, timeout_s=timeout_s)
         return Client(
-            self._judge.model,
+            self._judge.chat_model,
             limits=limits,
             commit=self.commit,
             price=self._price,

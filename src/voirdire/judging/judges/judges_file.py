@@ -40,6 +40,7 @@ __all__ = [
     "load_llm_judges",
     "opened_judges",
     "read_judge",
+    "spec_of",
 ]
 
 _MOST_JUDGES = 500
@@ -307,13 +308,17 @@ def opened_judges(path: str | Path, *, what: str) -> Document:
 def read_judge(document: Document, *, path: Keys, name: str) -> JudgeSpec | None:
     """Read one judge outside a list, to be called `name`; None, and noted, where it is none."""
     form = document.read(SharedForm, path, what="a judge")
-    if form is None:
-        return None
+    return None if form is None else spec_of(form, document, path=path, name=name)
+
+
+def spec_of(form: SharedForm, document: Document, *, path: Keys, name: str) -> JudgeSpec | None:
+    """Make a judge of what was read; None, and noted, where it has no model."""
     _check_extra(form, document, path=(*path, "extra"))
     if form.model is None:
         document.add(path, "a judge must have the key `model`. Add it.")
         return None
-    return _spec({**_said(form), "name": name})
+    told = {key: value for key, value in _said(form).items() if key in SharedForm.model_fields}
+    return _spec({**told, "name": name})
 
 
 def _judges(document: Document) -> tuple[JudgeSpec, ...]:

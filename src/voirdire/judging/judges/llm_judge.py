@@ -12,7 +12,7 @@ from voirdire._validation import check_choice, check_count
 from voirdire.errors import InputError
 from voirdire.judging.client.limits import Limits
 from voirdire.judging.judges.pricing import Price
-from voirdire.models import Capabilities, ChatModel
+from voirdire.models import Capabilities, ChatModel, load_model
 
 __all__ = ["Asking", "LlmJudge", "load_llm_judge"]
 
@@ -27,8 +27,12 @@ class LlmJudge:
 
     Attributes
     ----------
-    model : ChatModel
-        Who is asked, as `voirdire.models.load_model` gives it.
+    model : ChatModel or str
+        Who is asked: a name such as ``"openai/gpt-4o-mini"``, or a model as
+        `voirdire.models.load_model` gives it.
+    base_url : str or None
+        Another OpenAI-compatible server for a model that is named, such as
+        ``"http://localhost:8000/v1"``.
     name : str
         What verdicts call it; the model's name by default. Two judges of one examination need two
         names.
@@ -70,8 +74,9 @@ class LlmJudge:
         they are asked for.
     """
 
-    model: ChatModel
+    model: ChatModel | str
     name: str = ""
+    base_url: str | None = None
     mode: Mode = "joint"
     probability: ModelSource = "logprob"
     language: Language = "en"
@@ -87,13 +92,8 @@ class LlmJudge:
 
     def __post_init__(self) -> None:
         """Check everything before anything is spent."""
-        given: object = self.model
-        if not isinstance(given, ChatModel):
-            msg = (
-                "`model` must have a name, settings, capabilities and methods `reply` and `close`, "
-                f"got {type(given).__name__}. Make one with `voirdire.models.load_model`."
-            )
-            raise InputError(msg)
+        object.__setattr__(self, "model", _loaded(self.model, self.base_url))
+        object.__setattr__(self, "base_url", None)
         check_choice("mode", self.mode, Mode)
         check_choice("probability", self.probability, ModelSource)
         check_choice("language", self.language, Language)
@@ -106,7 +106,15 @@ class LlmJudge:
         _check_temperature(self.temperature, self.probability)
         _check_logprobs(self)
         if not self.name:
-            object.__setattr__(self, "name", self.model.name)
+            object.__setattr__(self, "name", self.chat_model.name)
+
+    @property
+    def chat_model(self) -> ChatModel:
+        """Who is asked."""
+        if isinstance(self.model, str):
+            msg = "a judge loads its model where it is made"
+            raise TypeError(msg)
+        return self.model
 
     @property
     def shown_examples(self) -> int | None:
@@ -118,7 +126,7 @@ class LlmJudge:
         """How many likely tokens a call asks for; None where none are read."""
         if self.probability != "logprob":
             return None
-        given = self.model.capabilities.top_logprobs
+        given = self.chat_model.capabilities.top_logprobs
         most = MOST_LOGPROBS if given is None else given
         return most if self.top_logprobs is None else min(self.top_logprobs, most)
 
@@ -127,7 +135,7 @@ class LlmJudge:
         """What a call asks for; None leaves it to the model's own settings."""
         if self.temperature is not None:
             return self.temperature
-        if self.model.settings.get("temperature") is not None:
+        if self.chat_model.settings.get("temperature") is not None:
             return None
         return 1.0 if self.probability == "vote" else 0.0
 
@@ -137,16 +145,16 @@ class LlmJudge:
         from voirdire.judging.judges.pricing import price_of
         from voirdire.models.known_providers import PROVIDERS
 
-        server = self.model.settings.get("base_url")
-        own = PROVIDERS.get(self.model.name.partition("/")[0])
+        server = self.chat_model.settings.get("base_url")
+        own = PROVIDERS.get(self.chat_model.name.partition("/")[0])
         elsewhere = None if own is not None and own.base_url == server else server
-        return price_of(self.model.name, base_url=elsewhere, declared=self.price)
+        return price_of(self.chat_model.name, base_url=elsewhere, declared=self.price)
 
     @property
     def asking(self) -> dict[str, Any]:
         """Everything that a reply depends on besides the questions and the item."""
         return {
-            "model": dict(self.model.settings),
+            "model": dict(self.chat_model.settings),
             "mode": self.mode,
             "probability": self.probability,
             "language": self.language,
@@ -171,9 +179,9 @@ def _check_temperature(temperature: float | None, probability: ModelSource) -> N
 def _check_logprobs(judge: LlmJudge) -> None:
     if judge.top_logprobs is not None:
         check_count("top_logprobs", judge.top_logprobs, minimum=2)
-    if judge.probability == "logprob" and judge.model.capabilities.top_logprobs == 0:
+    if judge.probability == "logprob" and judge.chat_model.capabilities.top_logprobs == 0:
         msg = (
-            f"`probability` must be 'stated' or 'vote' for {judge.model.name!r}, got 'logprob': "
+            f"`probability` must be 'stated' or 'vote' for {judge.name!r}, got 'logprob': "
             "its server gives no log-probabilities. Name a server that does, such as vLLM, or "
             "choose one of these."
         )
@@ -303,7 +311,6 @@ def load_llm_judge(
     """
     from voirdire.judging.client.limits import Limits
     from voirdire.judging.judges.llm_judge import LlmJudge
-    from voirdire.models import load_model
     from voirdire.models.key_permission import check_key_of_file
 
     asking = Asking() if asking is None else asking
@@ -328,3 +335,23 @@ def load_llm_judge(
 def _shared_fields(asking: Asking, record: type) -> dict[str, Any]:
     shared = {row.name for row in fields(Asking)} & {row.name for row in fields(record)}
     return {name: getattr(asking, name) for name in shared}
+
+
+def _loaded(model: object, base_url: str | None) -> ChatModel:
+    """Load a model that is named, and refuse what is none."""
+    if isinstance(model, str):
+        return load_model(model, base_url=base_url)
+    if not isinstance(model, ChatModel):
+        msg = (
+            "`model` must have a name, settings, capabilities and methods `reply` and `close`, "
+            f"got {type(model).__name__}. Name one, such as 'openai/gpt-4o-mini', or make one with "
+            "`voirdire.models.load_model`."
+        )
+        raise InputError(msg)
+    if base_url is not None:
+        msg = (
+            f"`base_url` must come with the name of a model, got {base_url!r} beside a "
+            f"{type(model).__name__}, which has an address of its own. Leave it out."
+        )
+        raise InputError(msg)
+    return model

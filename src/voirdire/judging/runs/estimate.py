@@ -14,7 +14,15 @@ from voirdire.judging.engine.run import BATCH_ITEMS
 from voirdire.judging.item_batches import CALL_CHARACTERS, item_batches
 from voirdire.judging.item_source import ItemSource
 from voirdire.judging.judges.token_estimate import estimate_tokens
-from voirdire.judging.plan import answers_of, asks_a_model, check_behavior, plan_judging
+from voirdire.judging.plan import (
+    answers_of,
+    asks_a_model,
+    check_behavior,
+    is_cascade,
+    is_jury,
+    needs_engine,
+    plan_judging,
+)
 from voirdire.judging.runs.outputs import SetAside, store_of
 from voirdire.records import Usage
 
@@ -25,8 +33,7 @@ if TYPE_CHECKING:
     from voirdire._types import Judged
     from voirdire.judging.bound import BoundJudge
     from voirdire.judging.call_plan import CallSpec
-    from voirdire.judging.judges.cascade import CascadeJudge
-    from voirdire.judging.judges.llm_judge import LlmJudge
+    from voirdire.judging.judges.jury import JudgeLike
     from voirdire.records import Item
     from voirdire.rubrics import Rubric
     from voirdire.store import ReplyStore
@@ -83,7 +90,7 @@ class RunEstimate:
 def estimate_run(
     source: str | Path,
     *,
-    judge: LlmJudge | CascadeJudge | str | Path,
+    judge: JudgeLike,
     rubric: Rubric | str | Path = "safety",
     judged: Judged = "final_answer",
     behavior: str | None = None,
@@ -124,6 +131,15 @@ def estimate_run(
     """
     plan = plan_judging(judge, rubric, judged=judged)
     check_behavior(behavior, plan.rubric)
+    if is_jury(plan.judge):
+        shared: dict[str, Any] = {
+            "rubric": rubric, "judged": judged, "behavior": behavior, "columns": columns,
+            "format": format, "output": output, "store": store, "retry_failures": retry_failures,
+        }  # fmt: skip
+        members = [_made_from(row.judge) for row in plan.judge.members if needs_engine(row.judge)]
+        if members:
+            each = [estimate_run(source, judge=member, **shared) for member in members]
+            return _together(each, judge=plan.judge.name)
     if not asks_a_model(plan.judge):
         msg = f"`judge` must be a language model, got {plan.judge.name!r}: others call nothing."
         raise InputError(msg)
@@ -143,6 +159,27 @@ def estimate_run(
     if not isinstance(plan.judge, BoundCascade):
         return found
     return replace(found, judge=plan.judge.name, n_items=n_items, n_kept=n_items - found.n_items)
+
+
+def _made_from(judge: Any) -> JudgeLike:
+    """Give what a judge of a jury was made from."""
+    found: JudgeLike = judge.cascade if is_cascade(judge) else judge.judge
+    return found
+
+
+def _together(found: Sequence[RunEstimate], *, judge: str) -> RunEstimate:
+    """Add up what the judges of a jury would call and cost."""
+    costs = [row.cost for row in found]
+    names = ("n_calls", "n_stored", "n_failed", "prompt_tokens", "completion_tokens")
+    return replace(
+        found[0],
+        judge=judge,
+        n_items=max(row.n_items for row in found),
+        cost=None if None in costs else sum(cost or 0.0 for cost in costs),
+        price_source=", ".join(dict.fromkeys(row.price_source for row in found)),
+        n_kept=None,
+        **{name: sum(getattr(row, name) for row in found) for name in names},
+    )
 
 
 def _called_about(items: Sequence[Item], bound: BoundJudge) -> Sequence[Item]:

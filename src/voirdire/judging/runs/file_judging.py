@@ -15,7 +15,7 @@ from voirdire.judging.engine.call_summary import JudgingProgress, RunRecord, cal
 from voirdire.judging.engine.run import judged_batches
 from voirdire.judging.item_batches import CALL_CHARACTERS, CALL_ITEMS, item_batches
 from voirdire.judging.item_source import ItemSource
-from voirdire.judging.plan import asks_a_model, check_behavior, plan_judging
+from voirdire.judging.plan import check_behavior, needs_engine, plan_judging
 from voirdire.judging.runs.outputs import SetAside, checked_output, opened_store, publish
 from voirdire.judging.runs.parts import PART_CHARACTERS, PART_ITEMS, Part, WorkFolder, key_of
 from voirdire.judging.runs.summary import JudgingSummary, add_tallies, summarize, tally_of
@@ -29,10 +29,8 @@ if TYPE_CHECKING:
 
     from voirdire._types import Judged, Threshold
     from voirdire.judging.client import ClientState
-    from voirdire.judging.judges.cascade import CascadeJudge
-    from voirdire.judging.judges.llm_judge import LlmJudge
+    from voirdire.judging.judges.jury import JudgeLike
     from voirdire.judging.plan import JudgingPlan
-    from voirdire.judging.port import Judge
     from voirdire.judging.runs.summary import Tally
     from voirdire.judging.runs.workers import Work
     from voirdire.records import Verdicts
@@ -47,7 +45,7 @@ def judge_file(
     output: str | Path,
     *,
     rubric: Rubric | str | Path = "safety",
-    judge: Judge | LlmJudge | CascadeJudge | str | Path = "local",
+    judge: JudgeLike = "local",
     threshold: Threshold | None = None,
     judged: Judged = "final_answer",
     behavior: str | None = None,
@@ -174,7 +172,7 @@ def judge_source(
     """Judge every item of a source by a plan; see `judge_file`."""
     about: dict[str, Any] = {"items": items, "plan": plan, "layout": layout, "progress": progress}
     asking: dict[str, Any] = {"retry_failures": retry_failures, "stopping": stopping}
-    is_asked = asks_a_model(plan.judge)
+    is_asked = needs_engine(plan.judge)
     if str(output) == "-":
         opened = opened_store(store, beside=Path.cwd() / "any")
         with opened if is_asked else nullcontext() as replies:
@@ -222,7 +220,7 @@ class _Run:
     def batches(self) -> Iterator[Verdicts]:
         """Judge the items as they come."""
         stream = self.items.stream(self.plan, self.set_aside)
-        if asks_a_model(self.plan.judge):
+        if needs_engine(self.plan.judge):
             judged = judged_batches(
                 stream, self.plan, tick=self._tick, record=self.record, **self._asking
             )
@@ -233,7 +231,7 @@ class _Run:
             for batch in judged:
                 self.add(tally_of(batch))
                 yield batch
-                if not asks_a_model(self.plan.judge):
+                if not needs_engine(self.plan.judge):
                     self.say()
 
     def add(self, tally: Tally) -> None:
@@ -259,7 +257,7 @@ class _Run:
 
     def summary(self, **more: Any) -> JudgingSummary:
         """Say what it came to."""
-        is_asked = asks_a_model(self.plan.judge)
+        is_asked = needs_engine(self.plan.judge)
         return summarize(
             self.tally,
             self.plan,

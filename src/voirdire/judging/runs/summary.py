@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from voirdire.judging.plan import asks_a_model
+from voirdire.judging.plan import needs_engine
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -186,7 +186,7 @@ def summarize(
             for row, sums in zip(plan.rubric.behaviors, tally.classes, strict=True)
             for found in class_summaries(row, sums)
         ),
-        asked=plan.judge.asked if asks_a_model(plan.judge) else None,
+        asked=plan.judge.asked if needs_engine(plan.judge) else None,
         notes=(*plan.notes, *notes),
         **counts,
     )

@@ -25,7 +25,7 @@ from voirdire.rubrics import load_rubric
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from voirdire.judging import CascadeJudge, Judge, LlmJudge
+    from voirdire.judging.judges.jury import JudgeLike
     from voirdire.records import Certificate
     from voirdire.rewards.fitting.fit_progress import FitProgress
     from voirdire.rubrics import Rubric
@@ -37,7 +37,7 @@ def fit_reward(
     comparisons: Any,
     *,
     rubric: Rubric | str | Path = "safety",
-    judge: Judge | LlmJudge | CascadeJudge | str | Path | None = None,
+    judge: JudgeLike | None = None,
     verdicts: Any = None,
     settings: FitSettings | None = None,
     from_classes: bool = False,

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from voirdire._types import Judged, Threshold
-    from voirdire.judging import CascadeJudge, Judge, JudgingProgress, LlmJudge
+    from voirdire.judging import JudgingProgress, LlmJudge
+    from voirdire.judging.judges.jury import JudgeLike
     from voirdire.judging.plan import JudgingPlan
     from voirdire.records import Item, Verdicts
     from voirdire.rubrics import Rubric
@@ -88,7 +89,7 @@ class FitVerdicts:
 
 
 def fit_verdicts(
-    judge: Judge | LlmJudge | CascadeJudge | str | Path | None,
+    judge: JudgeLike | None,
     rubric: Rubric,
     *,
     verdicts: Any,

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from voirdire.judging import CascadeJudge, Judge, LlmJudge
     from voirdire.judging.engine.port import LiveState
+    from voirdire.judging.judges.jury import JudgeLike
     from voirdire.judging.live.live_judge import LiveVerdicts
     from voirdire.records import Item
     from voirdire.rewards.live.turns import Turn
@@ -77,7 +77,7 @@ class LiveReward:
         self,
         reward: RewardModel,
         *,
-        judge: Judge | LlmJudge | CascadeJudge | str | Path | None = None,
+        judge: JudgeLike | None = None,
         other_judge: bool = False,
         store: str | Path | None = None,
         center: bool = False,

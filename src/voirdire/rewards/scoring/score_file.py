@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     import threading
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from voirdire.judging import CascadeJudge, Judge, LlmJudge
+    from voirdire.judging.judges.jury import JudgeLike
     from voirdire.records import Item, Verdicts
     from voirdire.rewards.scoring.scores import Scores
     from voirdire.rewards.scoring.verdict_source import VerdictSource
@@ -60,7 +60,7 @@ def score_file(
     *,
     reward: RewardModel | str | Path,
     verdicts: Any = None,
-    judge: Judge | LlmJudge | CascadeJudge | str | Path | None = None,
+    judge: JudgeLike | None = None,
     store: str | Path | None = None,
     base: str | None = None,
     columns: Mapping[str, str] | None = None,

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from voirdire.judging import CascadeJudge, Judge, LlmJudge
+    from voirdire.judging.judges.jury import JudgeLike
     from voirdire.judging.plan import JudgingPlan
     from voirdire.records import Item, Verdicts
     from voirdire.rewards.model import RewardModel
@@ -40,7 +40,7 @@ def score_items(
     items: Any,
     *,
     verdicts: Any,
-    judge: Judge | LlmJudge | CascadeJudge | str | Path | None,
+    judge: JudgeLike | None,
     base_rewards: ArrayLike | Mapping[str, float] | None,
     behavior: str | None,
     center: bool,
@@ -80,7 +80,7 @@ def score_items(
 
 def judging_plan(
     model: RewardModel,
-    judge: Judge | LlmJudge | CascadeJudge | str | Path | None,
+    judge: JudgeLike | None,
     *,
     other_judge: bool,
 ) -> tuple[JudgingPlan, tuple[str, ...]]:

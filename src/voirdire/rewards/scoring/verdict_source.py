@@ -15,7 +15,7 @@ import msgspec
 
 from voirdire.errors import InputError
 from voirdire.judging.fingerprint import hash_of
-from voirdire.judging.plan import asks_a_model
+from voirdire.judging.plan import needs_engine
 from voirdire.judging.runs.file_judging import judge_source
 from voirdire.judging.runs.outputs import STORE_NAME
 from voirdire.judging.runs.parts import MARK, remove_folder
@@ -170,7 +170,7 @@ class _JudgedFile:
 
 def _layout(plan: JudgingPlan) -> VerdictLayout:
     """Choose the small layout where no call can fail: the other one keeps the reasons."""
-    if asks_a_model(plan.judge):
+    if needs_engine(plan.judge):
         return "long"
     try:
         table_columns(plan, "wide")

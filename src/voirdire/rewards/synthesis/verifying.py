@@ -94,7 +94,8 @@ class Verifier:
         )
         with closing(batches):  # type: ignore[type-var]  # a generator
             found = list(batches)
-        self.calls = _added(self.calls, record.summary())
+        if (made := record.summary()) is not None:
+            self.calls = _added(self.calls, made)
         return found
 
     def _within_budget(self) -> JudgingPlan:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     import threading
     from collections.abc import Callable, Sequence
 
-    from voirdire.judging import CascadeJudge, Judge, LlmJudge
+    from voirdire.judging.judges.jury import JudgeLike
     from voirdire.judging.plan import JudgingPlan
     from voirdire.rewards.model import RewardModel
     from voirdire.rewards.scoring.scores import Scores
@@ -46,7 +46,7 @@ def replay(
     run: TrainingRun | str | Path,
     reward: RewardModel | str | Path,
     *,
-    judge: Judge | LlmJudge | CascadeJudge | str | Path | None = None,
+    judge: JudgeLike | None = None,
     other_judge: bool = False,
     store: str | Path | None = None,
     output: str | Path | None = None,
@@ -147,7 +147,7 @@ def estimate_replay(
     run: TrainingRun | str | Path,
     reward: RewardModel | str | Path,
     *,
-    judge: Judge | LlmJudge | CascadeJudge | str | Path | None = None,
+    judge: JudgeLike | None = None,
     other_judge: bool = False,
     store: str | Path | None = None,
     retry_failures: bool = False,

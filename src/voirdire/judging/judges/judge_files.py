@@ -1,0 +1,261 @@
+"""Cascades and juries in YAML files: judges that are made of other judges."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field
+
+from voirdire.documents import Filled, Form, Name, open_regular, rule_error
+from voirdire.judging.judges.cascade import DEFAULT, CascadeJudge
+from voirdire.judging.judges.judges_file import (
+    Positive,
+    SharedForm,
+    judge_of_spec,
+    opened_judges,
+    read_judge,
+    spec_of,
+)
+from voirdire.judging.judges.jury import Combine, JuryJudge
+from voirdire.judging.local.bundled import BUNDLED
+
+if TYPE_CHECKING:
+    from voirdire.judging.judges.jury import JuryMember
+
+__all__ = ["kind_of_file", "load_cascade", "load_judge_file", "load_jury"]
+
+
+_SUFFIXES = (".yaml", ".yml")
+_HEAD_BYTES = 1 << 16
+_MARK = re.compile(
+    r"""^(?:\{\s*)?["']?(?:(cascade|jury)["']?\s*:|schema["']?\s*:\s*["']?voirdire\.(cascade|jury)/)""",
+    re.MULTILINE,
+)
+
+
+def kind_of_file(judge: str | Path) -> Literal["cascade", "jury"] | None:
+    """Tell whether a judge is named by a YAML file that is meant to be a cascade or a jury.
+
+    It may still break a rule.
+    """
+    path = Path(judge)
+    if path.suffix.lower() not in _SUFFIXES:
+        return None
+    try:
+        with open_regular(path) as file:
+            head = file.read(_HEAD_BYTES).decode("utf-8", "replace")
+    except (OSError, ValueError):
+        return None
+    found = _MARK.search(head.replace("\r\n", "\n").replace("\r", "\n"))
+    if found is None:
+        return None
+    return "cascade" if "cascade" in found.groups() else "jury"
+
+
+def load_judge_file(
+    path: str | Path, *, reads_keys: bool = True, max_cost: float | None = None
+) -> CascadeJudge | JuryJudge | None:
+    """Load a cascade or a jury from its file; None where it is neither."""
+    kind = kind_of_file(path)
+    if kind is None:
+        return None
+    load = load_cascade if kind == "cascade" else load_jury
+    return load(path, reads_keys=reads_keys, max_cost=max_cost)
+
+
+def load_cascade(
+    path: str | Path, *, reads_keys: bool = True, max_cost: float | None = None
+) -> CascadeJudge:
+    """Load a cascade from a YAML file.
+
+    Parameters
+    ----------
+    path : str or path
+        A file in the form ``voirdire.cascade/1``. What `first` names is looked for beside it.
+    reads_keys : bool, optional
+        As for `voirdire.models.load_model`.
+    max_cost : float, optional
+        US dollars at which the language model stops, instead of what the file says.
+
+    Returns
+    -------
+    CascadeJudge
+        As the file says; its `then` is read like a judge of a file of judges.
+
+    Raises
+    ------
+    RubricError
+        If the file cannot be read or breaks a rule; the message begins with file, line and column,
+        and `problems` has all of them.
+    InputError
+        If a key is missing from the environment, or may not go where the file sends it.
+
+    Notes
+    -----
+    A key never stands in the file: what looks like one is refused, and no message repeats it.
+    Which variables it may name, and for where: see `voirdire.judging.load_llm_judges`.
+    """
+    document = opened_judges(path, what="a cascade's file")
+    document.read(CascadeFileForm)
+    form = spec = None
+    if document.has(("cascade",)):
+        form = document.read(CascadeForm, ("cascade",), what="`cascade`")
+    if document.has(("cascade", "then")):
+        spec = read_judge(document, path=("cascade", "then"), name="")
+    if document.is_wrong or form is None or spec is None:
+        raise document.error()
+    if max_cost is not None:
+        spec = replace(spec, max_cost=max_cost)
+    return CascadeJudge(
+        first=_beside(path, form.first),
+        then=judge_of_spec(spec, reads_keys=reads_keys),
+        unsure=form.unsure,
+        propositions=None if form.propositions is None else tuple(form.propositions),
+        name=form.name or "",
+    )
+
+
+def load_jury(
+    path: str | Path, *, reads_keys: bool = True, max_cost: float | None = None
+) -> JuryJudge:
+    """Load a jury from a YAML file.
+
+    Parameters
+    ----------
+    path : str or path
+        A file in the form ``voirdire.jury/1``. Judges that are files are looked for beside it.
+    reads_keys : bool, optional
+        As for `voirdire.models.load_model`.
+    max_cost : float, optional
+        US dollars at which each language model stops, instead of what the file says.
+
+    Returns
+    -------
+    JuryJudge
+        As the file says; its language models are read like those of a file of judges.
+
+    Raises
+    ------
+    RubricError
+        If the file cannot be read or breaks a rule; the message begins with file, line and column,
+        and `problems` has all of them.
+    InputError
+        If a key is missing from the environment, or may not go where the file sends it.
+
+    Notes
+    -----
+    A key never stands in the file; see `load_cascade`.
+    """
+    document = opened_judges(path, what="a jury's file")
+    document.read(JuryFileForm)
+    form = None
+    if document.has(("jury",)):
+        form = document.read(JuryForm, ("jury",), what="`jury`")
+    judges: list[JuryMember] = []
+    weights: list[float] = []
+    rows = document.get(("jury", "judges"))
+    for place in range(len(rows) if isinstance(rows, list) else 0):
+        at = ("jury", "judges", place)
+        row = document.read(JurorForm, at, what="a judge")
+        if row is None:
+            continue
+        weights.append(1.0 if row.weight is None else row.weight)
+        if row.judge is not None:
+            if row.model_fields_set - {"judge", "weight"}:
+                message = "a judge must have `judge` with nothing but `weight`, or `model`."
+                document.add(at, message)
+            judges.append(_beside(path, row.judge))
+        elif (
+            spec := spec_of(row, document, path=at, name=row.name or row.model or "")
+        ) is not None:
+            if max_cost is not None:
+                spec = replace(spec, max_cost=max_cost)
+            judges.append(judge_of_spec(spec, reads_keys=reads_keys and not document.is_wrong))
+    if document.is_wrong or form is None:
+        raise document.error()
+    is_weighed = len(set(weights)) > 1
+    return JuryJudge(
+        judges=judges,
+        combine=form.combine,
+        weights=weights if is_weighed else None,
+        name=form.name or "",
+    )
+
+
+def _beside(path: str | Path, first: str) -> str:
+    """Name the first judge as seen from here."""
+    from voirdire.models import is_model_name
+
+    if first == BUNDLED or is_model_name(first):  # a model is refused in our own words
+        return first
+    return str(Path(path).parent / first)
+
+
+def _bounds(value: Any) -> Any:
+    """Read one pair of numbers, or pairs by proposition."""
+    if not isinstance(value, dict):
+        return _pair(value)
+    if DEFAULT not in value:
+        raise rule_error(f"have the key `{DEFAULT}` beside those of propositions")
+    return {str(name): _pair(pair) for name, pair in value.items()}
+
+
+def _pair(value: Any) -> tuple[float, float]:
+    numbers = [x for x in value if _is_number(x)] if isinstance(value, list) else []
+    if len(numbers) != 2 or len(value) != 2 or numbers[0] > numbers[1]:
+        raise rule_error("be two numbers such as [0.05, 0.95], the lower one first")
+    return float(numbers[0]), float(numbers[1])
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+class CascadeForm(Form):
+    """What stands under `cascade`; the second judge is read by the form of a file of judges."""
+
+    name: Name | None = None
+    first: Filled
+    unsure: Annotated[Any, BeforeValidator(_bounds)]
+    propositions: Annotated[list[Filled], Field(min_length=1)] | None = None
+    then: Any
+
+
+class CascadeFileForm(Form):
+    """The whole file."""
+
+    schema_: Annotated[Literal["voirdire.cascade/1"], Field(alias="schema")]
+    cascade: Any
+
+
+def _several(value: Any) -> Any:
+    if not isinstance(value, list) or len(value) < 2:
+        raise rule_error("be a list of at least 2 judges")
+    return value
+
+
+class JurorForm(SharedForm):
+    """One entry of `judges` of a jury: a language model, or `judge` with a local one."""
+
+    name: Name | None = None
+    judge: Filled | None = None
+    weight: Positive | None = None
+
+
+class JuryForm(Form):
+    """What stands under `jury`; each judge is read by its own form."""
+
+    name: Name | None = None
+    combine: Combine = "mean"
+    judges: Annotated[list[Any], BeforeValidator(_several)]
+
+
+class JuryFileForm(Form):
+    """The whole file."""
+
+    schema_: Annotated[Literal["voirdire.jury/1"], Field(alias="schema")]
+    jury: Any

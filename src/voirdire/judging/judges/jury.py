@@ -1,0 +1,113 @@
+"""A jury: several judges of the same items, and how their answers are combined."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+from voirdire._validation import check_choice, shorten
+from voirdire.errors import InputError
+from voirdire.judging.judges.cascade import CascadeJudge
+from voirdire.judging.judges.llm_judge import LlmJudge
+from voirdire.judging.port import Judge
+
+__all__ = ["Combine", "JudgeLike", "JuryJudge", "JuryMember"]
+
+Combine: TypeAlias = Literal["mean", "majority"]
+"""How a jury puts the answers of its judges together."""
+
+JuryMember: TypeAlias = Judge | LlmJudge | CascadeJudge | str | Path
+"""Who may sit on a jury: every judge but another jury."""
+
+JudgeLike: TypeAlias = "JuryMember | JuryJudge"
+"""Who may answer: a judge of one's own, a language model, a cascade, a jury; or the name of a model
+such as ``"openai/gpt-4o-mini"``, ``"local"``, or the file of any of them."""
+
+_LEAST = 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class JuryJudge:
+    """Several judges that answer together: a judge made of judges.
+
+    The probability of a proposition is the mean of those that the judges give, or the share of the
+    judges who say that it is true; other questions go by majority, scales by the median. Judges may
+    weigh differently. An answer needs judges with more than half of the weight: where fewer
+    answer, it is a failure.
+
+    Attributes
+    ----------
+    judges : tuple of Judge, LlmJudge, CascadeJudge, str or path
+        At least two, with different names: as for `voirdire.judge`, but no jury.
+    combine : {"mean", "majority"}
+        What becomes of probabilities.
+    weights : tuple of float or None
+        One for each judge, above 0; None weighs all alike.
+    name : str
+        What verdicts call it; by default the names of the judges with ``&`` between them.
+
+    Raises
+    ------
+    InputError
+        If an argument breaks its rule.
+
+    Notes
+    -----
+    It is a judge of its own, with its own fingerprint, and is examined as such: judges that err
+    alike err together, and only an examination of the jury tells.
+
+    Examples
+    --------
+    >>> import voirdire
+    >>> from voirdire.judging import JuryJudge, ScriptedJudge
+    >>> rubric = voirdire.load_rubric("safety")
+    >>> def judge_of(name, p):
+    ...     names = rubric.propositions
+    ...     return ScriptedJudge(name=name, questions=names, answer=lambda item: [p] * len(names))
+    >>> jury = JuryJudge(judges=(judge_of("sure", 0.9), judge_of("unsure", 0.4)))
+    >>> verdicts = voirdire.judge([{"response": "I can't help with that."}], judge=jury)
+    >>> verdicts.judge, round(float(verdicts.probability("apology")[0]), 2)
+    ('sure & unsure', 0.65)
+    """
+
+    judges: Sequence[JuryMember]
+    combine: Combine = "mean"
+    weights: Sequence[float] | None = None
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        """Check everything before anything is spent."""
+        given: Any = self.judges
+        if isinstance(given, str) or not isinstance(given, Sequence) or len(given) < _LEAST:
+            msg = f"`judges` must be a sequence of at least {_LEAST} judges, got {shorten(given)}."
+            raise InputError(msg)
+        object.__setattr__(self, "judges", tuple(given))
+        for judge in self.judges:
+            if isinstance(judge, JuryJudge):
+                msg = "`judges` must be without juries, got one. Name its judges instead."
+                raise InputError(msg)
+        check_choice("combine", self.combine, Combine)
+        if self.weights is not None:
+            object.__setattr__(self, "weights", _weights(self.weights, n_judges=len(given)))
+
+    @property
+    def shares(self) -> tuple[float, ...]:
+        """What each judge weighs; they add up to 1."""
+        weights = self.weights or (1.0,) * len(self.judges)
+        return tuple(weight / math.fsum(weights) for weight in weights)
+
+
+def _weights(given: Any, *, n_judges: int) -> tuple[float, ...]:
+    rule = (
+        f"`weights` must be {n_judges} numbers above 0, one for each judge, got {shorten(given)}."
+    )
+    if isinstance(given, str) or not isinstance(given, Sequence) or len(given) != n_judges:
+        raise InputError(rule)
+    for weight in given:
+        is_number = isinstance(weight, int | float) and not isinstance(weight, bool)
+        if not (is_number and math.isfinite(weight) and weight > 0):
+            raise InputError(rule)
+    return tuple(float(weight) for weight in given)
