@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
-    from voirdire.rewards.synthesis.estimate import SynthesisEstimate
     from voirdire.rewards.synthesis.result import SynthesisProgress, SynthesisSummary
+    from voirdire.rewards.synthesis.synthesize import SynthesisEstimate
 
 __all__ = ["print_estimate", "print_summary", "said_of", "synthesis_progress"]
 

@@ -138,7 +138,7 @@ def synthesize_command(
         "price": writer.price,
     }
     if dry_run:
-        from voirdire.rewards.synthesis.estimate import estimate_synthesis
+        from voirdire.rewards.synthesis.synthesize import estimate_synthesis
 
         found = estimate_synthesis(prompts, output=None if output == "-" else output, **settings)
         print_estimate(found, as_json=as_json)
@@ -157,7 +157,7 @@ def _run(
         msg = "`--json` must not be given with `-o -`: both print to standard output."
         raise UsageError(msg)
     prepare_to_be_stopped(prompts)
-    from voirdire.rewards.synthesis.file_synthesis import synthesize_file
+    from voirdire.rewards.synthesis.synthesize import synthesize_file
 
     try:
         with synthesis_progress(prompts) as tell:

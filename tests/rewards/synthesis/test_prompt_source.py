@@ -123,7 +123,7 @@ def test_a_stream_is_read_and_a_broken_line_is_set_aside():
 def test_a_file_that_holds_no_prompts_is_refused_with_a_way_out(tmp_path):
     (tmp_path / "a.csv").write_text("colour,size\nred,1\n", encoding="utf-8")
 
-    with pytest.raises(NoDataError, match=r"no prompt.*Give each a `behavior`"):
+    with pytest.raises(NoDataError, match=r"no prompt.*Name the column"):
         read(tmp_path / "a.csv")
     with pytest.raises(InputError, match="nowhere"):
         read(tmp_path / "nowhere.jsonl")
