@@ -215,6 +215,10 @@ class _PromptReader(ItemReader):
             row["response"] = ""
         return super().take(row, line, items)
 
+    def refuse_empty(self, *, n_rows: int, first: Dropped | None) -> NoReturn:
+        """Say why no row was a prompt."""
+        _refuse_empty(self.source, n_rows=n_rows, first=first)
+
 
 def read_prompts(
     given: Any,
@@ -249,7 +253,7 @@ def read_prompts(
             if reason:
                 set_aside.add([Dropped(reason=reason, source=source, item=item.id, value=value)])
     if not found:
-        _refuse_empty(source, set_aside)
+        _refuse_empty(source, n_rows=set_aside.count, first=next(iter(set_aside.first), None))
     return list(found.values())
 
 
@@ -326,14 +330,21 @@ def _why_unusable(prompt: Item, recipes: Recipes) -> tuple[str, str | None]:
     return "", None
 
 
-def _refuse_empty(source: str, set_aside: SetAside) -> NoReturn:
-    why, way_out = "", "Give each a `behavior`, by a column or for all of them."
-    if set_aside.first:
-        first = set_aside.first[0]
-        why = f"; {set_aside.count} set aside, the first ({first.place()}): {first.reason}"
-        if first.reason.startswith("no prompt"):
-            way_out = "Name the column that holds them, as `columns` or `--columns prompt=YOURS`."
-    msg = f"{source}: must hold at least one prompt of a behavior, got none{why}. {way_out}"
+def _refuse_empty(source: str, *, n_rows: int, first: Dropped | None) -> NoReturn:
+    """Say why there is no prompt; `first` is the first of the rows, which were all set aside."""
+    if first is None:
+        msg = f"{source}: must hold at least one prompt, got no rows. Fill it."
+        raise NoDataError(msg)
+    way_out = "Declare another `format`."
+    if first.reason.startswith("no prompt"):
+        way_out = 'Name the column that holds them: columns={"prompt": ...}.'
+    elif "behavior" in first.reason:
+        way_out = "Name the behavior of each in a column of its own, or of all with `behavior`."
+    counted = "one row" if n_rows == 1 else f"{n_rows:,} rows"
+    msg = (
+        f"{source}: must hold at least one prompt of a behavior, got {counted} and a reason "
+        f"against each (first {shorten(first.place())}: {first.reason}). {way_out}"
+    )
     raise NoDataError(msg)
 
 
