@@ -140,6 +140,13 @@ def test_a_slot_that_can_never_have_its_label_is_refused_before_anything_is_writ
         read(text)
 
 
+def test_the_fewest_changes_to_a_label_that_is_no_class_are_refused_at_their_place():
+    text = SMALL.replace("count: [1, 2]", "count: fewest")
+
+    with pytest.raises(RubricError, match=r"mine.yaml:9:7: .* have the label 'odd'"):
+        read(text)
+
+
 def test_recipes_of_another_rubric_name_what_is_missing():
     tiny = rubric_from_text(TINY)
 

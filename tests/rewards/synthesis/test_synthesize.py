@@ -525,7 +525,7 @@ def test_a_prompt_that_cannot_be_used_is_listed(row, reason):
 
 
 def test_no_prompt_at_all_is_an_error_that_says_why():
-    with pytest.raises(NoDataError, match=r"1 set aside, the first \(prompts\): no behavior"):
+    with pytest.raises(NoDataError, match=r"got one row .*\(first prompts: no behavior"):
         made_by(writer(), ["Hi"])
 
 

@@ -332,17 +332,11 @@ def row_of(done: Assignment, plan: SynthesisPlan) -> SynthesizedRow:
     """Make the row of a completion that came about."""
     draft = done.drafts[-1]
     return SynthesizedRow(
-        id=done.id,
+        **_about(done),
         prompt=done.prompt.prompt,
         response=draft.response or "",
-        behavior=done.prompt.behavior or "",
-        group=done.prompt.id,
-        label=done.slot.label,
-        traits=done.traits.wanted,
-        sampled=done.traits.sampled,
         probabilities=draft.probabilities,
         completion_class=draft.completion_class,
-        attempts=len(done.drafts),
         model=plan.model.name,
         judge=plan.judging.judge.name,
         judge_fingerprint=plan.judging.fingerprint,
@@ -355,17 +349,24 @@ def rejected_of(given_up: Assignment) -> RejectedSlot:
     """Make the record of a completion that did not come about."""
     draft = given_up.drafts[-1]
     return RejectedSlot(
-        id=given_up.id,
-        group=given_up.prompt.id,
-        behavior=given_up.prompt.behavior or "",
-        label=given_up.slot.label,
-        traits=given_up.traits.wanted,
-        sampled=given_up.traits.sampled,
-        attempts=len(given_up.drafts),
+        **_about(given_up),
         failed=tuple(_words_of(each, given_up) for each in given_up.drafts),
         unmet=draft.unmet,
         response=draft.response,
     )
+
+
+def _about(completion: Assignment) -> dict[str, Any]:
+    """Say what was wanted."""
+    return {
+        "id": completion.id,
+        "group": completion.prompt.id,
+        "behavior": completion.prompt.behavior or "",
+        "label": completion.slot.label,
+        "traits": completion.traits.wanted,
+        "sampled": completion.traits.sampled,
+        "attempts": len(completion.drafts),
+    }
 
 
 def _words_of(draft: Draft, assignment: Assignment) -> str:

@@ -10,7 +10,8 @@ import hashlib
 import math
 import re
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -38,13 +39,12 @@ from voirdire.store import GroupCommit
 
 if TYPE_CHECKING:
     import threading
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from concurrent.futures import Future
 
     from voirdire._types import ReplyForm
     from voirdire.judging import CallSummary
     from voirdire.judging.calls.call import Outcome
-    from voirdire.judging.calls.caller import CallerState
     from voirdire.judging.plan import JudgingPlan
     from voirdire.judging.set_aside import SetAside
     from voirdire.models import ChatRequest
@@ -105,9 +105,8 @@ class SynthesisRun:
         self._progress = progress
         self._tally = SynthesisTally(plan)
         self._writer = _Writer(plan, store=store, retry_failures=retry_failures)
-        self._verifier = _Verifier(
-            plan.judging, store=store, retry_failures=retry_failures, stopping=stopping
-        )
+        settings = {"store": store, "retry_failures": retry_failures, "stopping": stopping}
+        self._verifier = _Verifier(plan.judging, settings)
 
     def finished(self) -> Iterator[list[Assignment]]:
         """Give the completions of each prompt, in the order of the prompts."""
@@ -130,7 +129,7 @@ class SynthesisRun:
 
     def summary(self, set_aside: SetAside, **outputs: str | None) -> SynthesisSummary:
         """Say how it went; `outputs` are the files that were written."""
-        state = self._writer.state
+        state = self._writer.caller.state
         names = ("n_calls", "n_retries", "n_failures", "prompt_tokens", "cached_tokens")
         calls = WriterCalls(
             n_reused=self._writer.n_reused,
@@ -173,32 +172,29 @@ class SynthesisRun:
 
         Whoever watches is told of it, unless that is where the error came from.
         """
-        loop.call(self._writer.stop)
+        loop.call(self._writer.caller.stop)
         try:
-            loop.wait(future, watch=self._wait_for_last if is_told else self._hurry)
+            loop.wait(future, watch=partial(self._watch, is_ending=True, tells=is_told))
         except StoppedError:
             pass
         except BaseException:
             future.cancel()
             raise
 
-    def _watch(self) -> None:
-        if self._stopping is not None and self._stopping.is_set():
+    def _watch(self, *, is_ending: bool = False, tells: bool = True) -> None:
+        """Look whether the run is to end, or to end at once, and say how far it is."""
+        wish = self._stopping
+        if is_ending:
+            wish = wish.at_once if isinstance(wish, Stopping) else None
+        if wish is not None and wish.is_set():
             raise KeyboardInterrupt
-        self._tell()
-
-    def _hurry(self) -> None:
-        if isinstance(self._stopping, Stopping) and self._stopping.at_once.is_set():
-            raise KeyboardInterrupt
-
-    def _wait_for_last(self) -> None:
-        self._hurry()
-        self._tell(stopping=True)
+        if tells:
+            self._tell(stopping=is_ending)
 
     def _tell(self, *, is_judging: bool = False, stopping: bool = False) -> None:
         if self._progress is None:
             return
-        state, tally = self._writer.state, self._tally
+        state, tally = self._writer.caller.state, self._tally
         self._progress(
             SynthesisProgress(
                 n_prompts=tally.n_prompts,
@@ -232,17 +228,8 @@ class _Writer:
             about = {"name": plan.model.name, "writes": "completions", "language": plan.language}
             self._judge_id = store.judge_id(plan.writer_fingerprint, description=about)
             self._commit = GroupCommit(store, self._judge_id)
-        self._caller = _caller(plan, self._commit)
+        self.caller = _caller(plan, self._commit)
         self.n_reused = 0
-
-    @property
-    def state(self) -> CallerState:
-        """How the calls stand now."""
-        return self._caller.state
-
-    def stop(self) -> None:
-        """Begin nothing more."""
-        self._caller.stop()
 
     async def close(self) -> None:
         """Write down what came, and let the model go."""
@@ -256,7 +243,7 @@ class _Writer:
         stored = await asyncio.to_thread(_stored, self._store, self._judge_id, calls)
         outcomes: dict[int, Outcome[Draft]] = {}
         for place, call in enumerate(calls):
-            found = self._caller.reuse(call, stored[place], retry_failures=self._retry_failures)
+            found = self.caller.reuse(call, stored[place], retry_failures=self._retry_failures)
             if found is not None:
                 outcomes[place] = found
         self.n_reused += len(outcomes)
@@ -272,12 +259,12 @@ class _Writer:
                 known = [stored[place] for place in places]
                 try:
                     if together:
-                        found = await self._caller.answer_together(some, stored=known)
+                        found = await self.caller.answer_together(some, stored=known)
                     else:
-                        found = [await self._caller.answer(some[0], stored=known[0])]
+                        found = [await self.caller.answer(some[0], stored=known[0])]
                 except Exception as error:  # noqa: BLE001  # raised again below
                     errors.append(error)
-                    self._caller.stop()
+                    self.caller.stop()
                     return
                 outcomes.update(zip(places, found, strict=True))
 
@@ -376,24 +363,13 @@ def _draft(outcome: Outcome[Draft]) -> Draft:
 # Verifying -------------------------------------------------------------------------------------
 
 
+@dataclass
 class _Verifier:
-    """Judges drafts, any judge's way; a language model's verdicts are kept in the store."""
+    """Judges drafts, any judge's way; `settings` are those of a language model's run."""
 
-    def __init__(
-        self,
-        plan: JudgingPlan,
-        *,
-        store: ReplyStore | None,
-        retry_failures: bool,
-        stopping: threading.Event | None,
-    ) -> None:
-        self._plan = plan
-        self._settings: dict[str, Any] = {
-            "store": store,
-            "retry_failures": retry_failures,
-            "stopping": stopping,
-        }
-        self.calls: CallSummary | None = None
+    plan: JudgingPlan
+    settings: Mapping[str, Any]
+    calls: CallSummary | None = None
 
     def verify(self, assignments: Sequence[Assignment], drafts: Sequence[Draft]) -> list[Draft]:
         """Complete drafts by what the judge says; those without a text stay as they are."""
@@ -408,14 +384,14 @@ class _Verifier:
         return found
 
     def _batches(self, items: Sequence[Item]) -> Iterable[Verdicts]:
-        if not asks_a_model(self._plan.judge):
+        if not asks_a_model(self.plan.judge):
             starts = range(0, len(items), _ITEMS_AT_ONCE)
-            return [verdicts_on(items[k : k + _ITEMS_AT_ONCE], self._plan) for k in starts]
+            return [verdicts_on(items[k : k + _ITEMS_AT_ONCE], self.plan) for k in starts]
         from voirdire.judging.llm.batches import judged_batches
         from voirdire.judging.llm.run_record import RunRecord
 
-        record = RunRecord(self._plan.rubric)
-        batches = judged_batches(items, self._within_budget(), record=record, **self._settings)
+        record = RunRecord(self.plan.rubric)
+        batches = judged_batches(items, self._within_budget(), record=record, **self.settings)
         with closing(batches):  # type: ignore[type-var]  # a generator
             found = list(batches)
         self.calls = _added(self.calls, record.summary())
@@ -423,7 +399,7 @@ class _Verifier:
 
     def _within_budget(self) -> JudgingPlan:
         """Leave a judge that may spend so much what it has not spent yet."""
-        plan = self._plan
+        plan = self.plan
         spent = 0.0 if self.calls is None else self.calls.cost
         if not (asks_a_model(plan.judge) and spent):
             return plan
