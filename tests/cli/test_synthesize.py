@@ -221,10 +221,10 @@ def test_prompts_that_cannot_be_read_are_one_line(synthesize, server, assert_one
 
 def test_words_for_a_state_say_what_goes_on():
     state = SynthesisProgress(
-        n_prompts=3, n_written=10, n_rejected=2, n_calls=40, n_in_flight=5, concurrency=32,
-        cost=0.25,
+        n_prompts=3, n_prompts_in_all=20, n_written=10, n_rejected=2, n_calls=40, n_in_flight=5,
+        concurrency=32, cost=0.25,
     )  # fmt: skip
 
     assert said_of(state, seconds=4.0) == (
-        "3 prompts · 10 completions · 2 rejected · 10.0 calls/s · $0.2500 · 5 of 32 in flight"
+        "3 of 20 prompts · 10 completions · 2 rejected · 10.0 calls/s · $0.2500 · 5 of 32 in flight"
     )

@@ -14,7 +14,6 @@ from cyclopts import Parameter
 from voirdire._types import Language, ModelSource
 from voirdire._validation import shorten
 from voirdire.cli.judging_output import say_how_to_go_on
-from voirdire.cli.judging_progress import estimated_rows
 from voirdire.cli.model_judges import (
     DryRun,
     RetryFailures,
@@ -177,7 +176,7 @@ def _run(
     from voirdire.rewards import synthesize_file
 
     try:
-        with _progress(prompts) as tell:
+        with _progress() as tell:
             summary = synthesize_file(prompts, output, progress=tell, **settings)
     except KeyboardInterrupt:
         say_how_to_go_on(output, store=settings["store"], asks_a_model=True)
@@ -205,7 +204,7 @@ def _refuse_idle_options(call: Call, judge: str) -> None:
 
 
 @contextmanager
-def _progress(prompts: str) -> Iterator[Callable[[SynthesisProgress], None]]:
+def _progress() -> Iterator[Callable[[SynthesisProgress], None]]:
     """Give what a synthesis tells its progress to; where nobody watches, it says little."""
     note = _say_once_that_it_stops()
     if not sys.stderr.isatty():
@@ -221,12 +220,12 @@ def _progress(prompts: str) -> Iterator[Callable[[SynthesisProgress], None]]:
         console=Console(stderr=True),
         transient=True,
     ) as bar:
-        task = bar.add_task("writing", total=estimated_rows(prompts), said="…")
+        task = bar.add_task("writing", total=None, said="…")
         started = time.monotonic()
 
         def tell(state: SynthesisProgress) -> None:
             said = said_of(state, seconds=time.monotonic() - started)
-            bar.update(task, completed=state.n_prompts, said=said)
+            bar.update(task, total=state.n_prompts_in_all, completed=state.n_prompts, said=said)
             note(state)
 
         yield tell
@@ -234,7 +233,8 @@ def _progress(prompts: str) -> Iterator[Callable[[SynthesisProgress], None]]:
 
 def said_of(state: SynthesisProgress, *, seconds: float) -> str:
     """Words for a state: prompts, completions, calls, rate, cost."""
-    said = [f"{state.n_prompts:,} prompts", f"{state.n_written:,} completions"]
+    said = [f"{state.n_prompts:,} of {_prompts(state.n_prompts_in_all)}"]
+    said += [f"{state.n_written:,} completions"]
     said += [f"{state.n_rejected:,} rejected"] if state.n_rejected else []
     said += [f"{state.n_calls / seconds:,.1f} calls/s"] if seconds > 0 and state.n_calls else []
     said += [] if state.cost is None else [f"${state.cost:,.4f}"]

@@ -555,6 +555,7 @@ def test_progress_is_told_and_ends_at_the_counts_of_the_summary():
     made = made_by(writer(), progress=told.append)
 
     assert told[-1].n_prompts == 3
+    assert {state.n_prompts_in_all for state in told} == {3}
     assert told[-1].n_written == made.summary.n_written
     assert any(state.is_judging for state in told)
 

@@ -16,9 +16,8 @@ from voirdire.errors import InputError, NoDataError
 from voirdire.io.files import DataFile
 from voirdire.io.items import ItemBatch, ItemReader, ItemReading
 from voirdire.io.rows import given_rows, open_frame, table_rows
-from voirdire.judging.calls.limits import Limits
+from voirdire.judging import Limits, LlmJudge
 from voirdire.judging.fingerprint import hash_of
-from voirdire.judging.llm import LlmJudge
 from voirdire.judging.plan import asks_a_model, plan_judging
 from voirdire.records import Dropped, Item
 from voirdire.records.items import as_bytes
@@ -29,10 +28,8 @@ from voirdire.rewards.synthesis.writer_prompt import WRITER_VERSION, WRITER_WORD
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from voirdire.judging.cascade import CascadeJudge
-    from voirdire.judging.llm.pricing import Price
+    from voirdire.judging import CascadeJudge, Judge, Price
     from voirdire.judging.plan import JudgingPlan
-    from voirdire.judging.port import Judge
     from voirdire.judging.set_aside import SetAside
     from voirdire.models import ChatModel
     from voirdire.rewards.synthesis.recipe import Recipes, Slot

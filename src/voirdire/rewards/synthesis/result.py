@@ -202,8 +202,8 @@ class SynthesisProgress:
 
     Attributes
     ----------
-    n_prompts : int
-        Prompts that are finished.
+    n_prompts, n_prompts_in_all : int
+        Prompts that are finished, and all of them.
     n_written, n_rejected : int
         Completions that came about, and that did not.
     n_calls, n_in_flight, concurrency : int
@@ -217,6 +217,7 @@ class SynthesisProgress:
     """
 
     n_prompts: int
+    n_prompts_in_all: int
     n_written: int
     n_rejected: int
     n_calls: int

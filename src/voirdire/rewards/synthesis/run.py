@@ -11,7 +11,7 @@ import math
 import re
 from contextlib import closing
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import lru_cache, partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +25,7 @@ from voirdire.judging.calls.caller import Caller
 from voirdire.judging.calls.spending import dollars
 from voirdire.judging.llm.background_loop import BackgroundLoop
 from voirdire.judging.llm.stopping import Stopping
+from voirdire.judging.llm.token_estimate import estimate_tokens
 from voirdire.judging.plan import asks_a_model
 from voirdire.judging.prompts import new_nonce
 from voirdire.models import BatchChatModel
@@ -53,7 +54,7 @@ if TYPE_CHECKING:
     from voirdire.rewards.synthesis.result import SynthesisSummary
     from voirdire.store import ReplyStore, StoredCall
 
-__all__ = ["SynthesisRun", "draft_request", "is_stored"]
+__all__ = ["SynthesisRun", "drafts_to_write"]
 
 _PROMPTS_AT_ONCE = 200
 """Prompts that are worked on together; memory is of their completions."""
@@ -66,6 +67,9 @@ _ITEMS_AT_ONCE = 1_000
 
 _LARGEST_SEED = 2**31
 """What servers take."""
+
+_NONCE = "0" * 16
+"""Stands for the random code of a fence, so that an estimate is the same every time."""
 
 _HALVES = re.compile("[\ud800-\udfff]")
 
@@ -198,6 +202,7 @@ class SynthesisRun:
         self._progress(
             SynthesisProgress(
                 n_prompts=tally.n_prompts,
+                n_prompts_in_all=len(self._prompts),
                 n_written=tally.n_written,
                 n_rejected=tally.n_rejected,
                 n_calls=state.n_calls,
@@ -275,20 +280,25 @@ class _Writer:
         return [_draft(outcomes[place]) for place in range(len(calls))]
 
 
-def draft_request(assignment: Assignment, plan: SynthesisPlan, *, nonce: str) -> ChatRequest:
-    """Make the request for the next draft of an assignment, in a fence of a given code."""
-    return _draft_call(assignment, plan, nonce=nonce).request("text")
-
-
-def is_stored(assignments: Sequence[Assignment], plan: SynthesisPlan, store: Any) -> list[bool]:
-    """Say of which assignments the next draft is settled in a store, or None; nothing is called."""
+def drafts_to_write(
+    assignments: Sequence[Assignment], plan: SynthesisPlan, store: ReplyStore | None
+) -> Iterator[tuple[Assignment, int]]:
+    """Give those whose next draft is not stored, with about how many tokens would ask for it."""
     ids = {} if store is None else {row.fingerprint: row.id for row in store.judges()}
     number = ids.get(plan.writer_fingerprint)
-    if number is None:
-        return [False] * len(assignments)
-    calls, caller = [_draft_call(each, plan) for each in assignments], _caller(plan, None)
-    known = zip(calls, _stored(store, number, calls), strict=True)
-    return [caller.reuse(call, blobs) is not None for call, blobs in known]
+    calls = [_draft_call(each, plan, nonce=_NONCE) for each in assignments]
+    stored = _stored(None if number is None else store, number or 0, calls)
+    caller = _caller(plan, None)
+    for each, call, blobs in zip(assignments, calls, stored, strict=True):
+        if caller.reuse(call, blobs) is None:
+            messages = call.request("text").messages
+            yield each, sum(_tokens_of(message.content) for message in messages)
+
+
+@lru_cache(1_000)
+def _tokens_of(text: str) -> int:
+    """Estimate once what comes again and again, such as a task."""
+    return estimate_tokens(text)
 
 
 def _caller(plan: SynthesisPlan, commit: GroupCommit | None) -> Caller:

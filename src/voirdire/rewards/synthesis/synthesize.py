@@ -8,14 +8,13 @@ import sys
 import tempfile
 from contextlib import closing, nullcontext
 from dataclasses import dataclass, fields
-from functools import lru_cache
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Unpack
 
 import msgspec
+from msgspec.structs import replace
 
 from voirdire.errors import InputError
-from voirdire.judging.llm.token_estimate import estimate_tokens
 from voirdire.judging.outputs import publish
 from voirdire.judging.plan import asks_a_model, is_cascade
 from voirdire.judging.reply_stores import opened_store, store_of
@@ -30,7 +29,7 @@ from voirdire.rewards.synthesis.result import (
     rejected_of,
     row_of,
 )
-from voirdire.rewards.synthesis.run import SynthesisRun, draft_request, is_stored
+from voirdire.rewards.synthesis.run import SynthesisRun, drafts_to_write
 
 if TYPE_CHECKING:
     import threading
@@ -49,8 +48,6 @@ _COMPLETION_TOKENS = 150
 """Of a usual completion; nobody knows how much a model writes before it has."""
 
 _SAMPLE = "word " * _COMPLETION_TOKENS
-_NONCE = "0" * 16
-"""Stands for the random code of a fence, so that an estimate is the same every time."""
 
 
 def synthesize(
@@ -452,29 +449,18 @@ def estimate_synthesis(
     """
     plan = plan_synthesis(model, **settings)
     set_aside, price = SetAside(None), plan.price
-    prompts = read_prompts(
-        source,
-        plan.recipes,
-        set_aside=set_aside,
-        behavior=behavior,
-        columns=columns,
-        format=format,
-    )
-    tokens_of = lru_cache(1_000)(estimate_tokens)  # a task comes again and again
-    n_completions, n_tokens, cost, judged = 0, 0, 0.0, []
+    reading: dict[str, Any] = {"behavior": behavior, "columns": columns, "format": format}
+    prompts = read_prompts(source, plan.recipes, set_aside=set_aside, **reading)
+    n_completions, n_tokens, cost = 0, 0, 0.0
+    judged: list[Item] = []
     with store_of(store, output=output) as replies:
         for prompt in prompts:
             completions = list(assignments_of(prompt, plan))
             n_completions += len(completions)
-            stored = is_stored(completions, plan, replies)
-            for each, is_there in zip(completions, stored, strict=True):
-                if is_there:
-                    continue
-                request = draft_request(each, plan, nonce=_NONCE)
-                used = sum(tokens_of(message.content) for message in request.messages)
+            for _, used in drafts_to_write(completions, plan, replies):
                 n_tokens += used
                 cost += 0.0 if price is None else price.cost(Usage(used, _COMPLETION_TOKENS))
-                judged.append(msgspec.structs.replace(prompt, id=each.id, response=_SAMPLE))
+                judged.append(replace(prompt, id=f"{len(judged)}", response=_SAMPLE))
     verifying = _verifying(judged, plan, store=store, output=output)
     judge_cost = 0.0 if verifying is None else verifying.cost
     return SynthesisEstimate(
