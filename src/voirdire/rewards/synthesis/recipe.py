@@ -33,6 +33,8 @@ __all__ = [
     "Start",
     "Traits",
     "Verify",
+    "classes_of",
+    "demanded_states",
     "draw_traits",
     "members_of",
     "seed_of",
@@ -217,10 +219,7 @@ def draw_traits(slot: Slot, *, rubric: Rubric, behavior: str, recipes: Recipes, 
         If none of many draws does.
     """
     row = rubric.behavior(behavior)
-    start = dict(slot.demands)
-    if slot.start == "demanded":
-        demanded = {name: need.demanded for name, need in row.demands.items()}
-        start = {name: state for name, state in demanded.items() if state is not None} | start
+    start = {**(demanded_states(row) if slot.start == "demanded" else {}), **slot.demands}
     for drawn in _draws(slot, start, rubric=rubric, behavior=row, key=key):
         firm = {**slot.demands, **drawn}
         is_fewest = slot.sampled is not None and slot.sampled.fewest
@@ -251,6 +250,21 @@ def members_of(name: str, behavior: Behavior) -> tuple[str, ...]:
         for proposition, demand in behavior.demands.items()
         if name == "all" or (demand.core if name == "core" else demand.word == name)
     )
+
+
+def demanded_states(behavior: Behavior) -> dict[str, bool]:
+    """Give the state of each proposition for which a behavior demands one."""
+    demanded = {name: need.demanded for name, need in behavior.demands.items()}
+    return {name: state for name, state in demanded.items() if state is not None}
+
+
+def classes_of(
+    rows: Sequence[Mapping[str, bool]], *, rubric: Rubric, behavior: Behavior
+) -> list[int]:
+    """Give the place of each row's class among those of the behavior; -1 where it is open."""
+    names = rubric.propositions
+    labels = np.array([[row.get(name, np.nan) for name in names] for row in rows], dtype=float)
+    return list(hard_classes(rubric, behavior.id, labels=labels, propositions=names))
 
 
 def seed_of(key: str) -> int:
@@ -306,16 +320,8 @@ def _may_be(slot: Slot, states: Mapping[str, bool], *, rubric: Rubric, behavior:
     classes = [row.name for row in behavior.classes]
     if slot.label not in classes:
         return True
-    (found,) = _classes([states], rubric=rubric, behavior=behavior)
+    (found,) = classes_of([states], rubric=rubric, behavior=behavior)
     return found < 0 or classes[found] == slot.label
-
-
-def _classes(
-    rows: Sequence[Mapping[str, bool]], *, rubric: Rubric, behavior: Behavior
-) -> list[int]:
-    names = rubric.propositions
-    labels = np.array([[row.get(name, np.nan) for name in names] for row in rows], dtype=float)
-    return list(hard_classes(rubric, behavior.id, labels=labels, propositions=names))
 
 
 def _fewest(
@@ -330,7 +336,7 @@ def _fewest(
     """Give the least changes that make the label the class, by chance one of several as small."""
     classes = [row.name for row in behavior.classes]
     for changes in _ever_more(start, among, rng) if label in classes else ():
-        found = _classes([start | change for change in changes], rubric=rubric, behavior=behavior)
+        found = classes_of([start | change for change in changes], rubric=rubric, behavior=behavior)
         right = [
             change
             for change, k in zip(changes, found, strict=True)

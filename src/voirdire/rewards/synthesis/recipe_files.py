@@ -7,7 +7,6 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import numpy as np
 from pydantic import BeforeValidator, Field
 
 from voirdire._types import Language  # pydantic reads the annotation
@@ -32,10 +31,11 @@ from voirdire.rewards.synthesis.recipe import (
     Slot,
     Start,
     Verify,
+    classes_of,
+    demanded_states,
     draw_traits,
     members_of,
 )
-from voirdire.rubrics import hard_classes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -430,9 +430,6 @@ def _best_first(behavior: Behavior, rubric: Rubric) -> list[str]:
     The others follow in the reverse order of the file, which has the worst first.
     """
     names = [row.name for row in behavior.classes]
-    demands = behavior.demands
-    states = [demands[q].demanded if q in demands else None for q in rubric.propositions]
-    labels = np.array([states], dtype=float)
-    met = int(hard_classes(rubric, behavior.id, labels=labels)[0])
-    others = [name for place, name in enumerate(names) if place != met]
-    return [*([names[met]] if met >= 0 else []), *reversed(others)]
+    (met,) = classes_of([demanded_states(behavior)], rubric=rubric, behavior=behavior)
+    best = [names[met]] if met >= 0 else []
+    return [*best, *(name for name in reversed(names) if name not in best)]

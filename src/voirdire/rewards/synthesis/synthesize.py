@@ -304,7 +304,7 @@ def _write(
 
 
 def _line_of(row: Mapping[str, Any]) -> bytes:
-    """Write a row as a line of JSON; half a surrogate pair, which is no text, as an escape."""
+    """Write a row as a line of JSON; ids may hold the name of a file that is no UTF-8."""
     try:
         return msgspec.json.encode(row) + b"\n"
     except UnicodeEncodeError:
@@ -501,6 +501,5 @@ def _verifying(
         path = Path(folder) / f"drafts{_SUFFIX}"
         with path.open("w", encoding="utf-8", errors="replace") as file:
             for item in items:
-                row = msgspec.to_builtins(item)
-                file.write(json.dumps(row, ensure_ascii=False) + "\n")
+                file.write(json.dumps(msgspec.to_builtins(item), ensure_ascii=False) + "\n")
         return estimate_run(path, judge=bound.judge, rubric=plan.rubric, output=output, store=store)
