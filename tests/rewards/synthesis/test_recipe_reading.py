@@ -204,6 +204,19 @@ def test_a_safety_rubric_that_somebody_changed_is_not_written_by_recipes_for_ano
     assert set(recipes.behaviors) == {"comply"}
 
 
+def test_recipes_that_ship_give_way_where_a_changed_rubric_makes_one_of_them_impossible():
+    refuse = SAFETY.behavior("hard_refuse")
+    partly = replace(refuse.demands["apology"], word="required", demanded=True)
+    refuse = replace(refuse, demands={**refuse.demands, "partially_complies": partly})
+    others = [row for row in SAFETY.behaviors if row.id != refuse.id]
+    changed = replace(SAFETY, behaviors=(refuse, *others))
+
+    # what ships has an ideal refusal not comply in part
+    with pytest.raises(RubricError, match="able to have the label 'ideal'"):
+        load_recipes("safety", rubric=changed)
+    assert load_recipes(None, rubric=changed).version == "default-1"
+
+
 def asked_of_writer(recipes, *, language="en"):
     """Give what the writer is told to make true or false, for a rubric of thanks and rudeness."""
     rubric, model = rubric_from_text(TINY), writer()
