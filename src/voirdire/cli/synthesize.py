@@ -331,13 +331,13 @@ def _table(summary: SynthesisSummary) -> Table:
 def _what_was_wrong(summary: SynthesisSummary) -> list[str]:
     lines = []
     if summary.unmet:
-        lines.append(f"drafts that got a trait wrong: {_listed(summary.unmet)}")
+        lines.append(f"drafts that got a trait wrong: {_list_counts(summary.unmet)}")
     if summary.reasons:
-        lines.append(f"drafts that were wrong otherwise: {_listed(summary.reasons)}")
+        lines.append(f"drafts that were wrong otherwise: {_list_counts(summary.reasons)}")
     return ["", *lines] if lines else []
 
 
-def _listed(counts: Any) -> str:
+def _list_counts(counts: Any) -> str:
     shown = [f"{shorten(name)} ({n:,})" for name, n in list(counts.items())[:_MOST_NAMED]]
     more = len(counts) - _MOST_NAMED
     return ", ".join(shown) + (f" and {more} more" if more > 0 else "")

@@ -206,8 +206,8 @@ def test_a_safety_rubric_that_somebody_changed_is_not_written_by_recipes_for_ano
 
 def test_recipes_that_ship_give_way_where_a_changed_rubric_makes_one_of_them_impossible():
     refuse = SAFETY.behavior("hard_refuse")
-    partly = replace(refuse.demands["apology"], word="required", demanded=True)
-    refuse = replace(refuse, demands={**refuse.demands, "partially_complies": partly})
+    required = {"partially_complies": refuse.demands["apology"]}
+    refuse = replace(refuse, demands={**refuse.demands, **required})
     others = [row for row in SAFETY.behaviors if row.id != refuse.id]
     changed = replace(SAFETY, behaviors=(refuse, *others))
 

@@ -235,7 +235,7 @@ def read_prompts(
     InputError
         If the prompts cannot be read, or ids are the same, or the same but for white space.
     """
-    source, batches = _opened(given, ItemReading(columns=columns, behavior=behavior), format)
+    source, batches = _open_prompts(given, ItemReading(columns=columns, behavior=behavior), format)
     found: dict[bytes, Item] = {}
     ids: dict[str, str] = {}
     for batch in batches:
@@ -243,7 +243,7 @@ def read_prompts(
         for item in batch.items:
             _check_id(item.id, ids, source=source)
             prompt = _prompt_of(item, item.behavior or behavior)
-            reason, value = _why_unusable(prompt, recipes)
+            reason, value = _find_problem(prompt, recipes)
             first = prompt if reason else found.setdefault(conversation_key(prompt), prompt)
             if first is not prompt:
                 reason = f"the same prompt as {shorten(first.id)!r}"
@@ -254,7 +254,7 @@ def read_prompts(
     return list(found.values())
 
 
-def _opened(
+def _open_prompts(
     given: Any, reading: ItemReading, written_as: str | None
 ) -> tuple[str, Iterable[ItemBatch]]:
     """Give the name of the prompts in messages, and their rows as items."""
@@ -268,13 +268,13 @@ def _opened(
         table = open_frame(given, name)
         reader.check_header(table.columns)
         return name, reader.batches(table_rows(table), batch_size=_BATCH_ROWS)
-    rows = _rows(given)
+    rows = _rows_of(given)
     if rows and isinstance(rows[0], Item):
         return name, [ItemBatch(items=rows, n_rows=len(rows))]
     return name, reader.batches(given_rows(rows, source=name), batch_size=_BATCH_ROWS)
 
 
-def _rows(given: Any) -> list[Any]:
+def _rows_of(given: Any) -> list[Any]:
     if isinstance(given, Item | Mapping):
         return [given]
     if isinstance(given, bytes) or not isinstance(given, Iterable):
@@ -315,7 +315,7 @@ def _prompt_of(item: Item, behavior: str | None) -> Item:
     return Item(id=item.id, prompt=prompt, response="", behavior=behavior)
 
 
-def _why_unusable(prompt: Item, recipes: Recipes) -> tuple[str, str | None]:
+def _find_problem(prompt: Item, recipes: Recipes) -> tuple[str, str | None]:
     """Say what is wrong with a prompt, and the value that is; an empty reason where nothing is."""
     if not any(message.content.strip() for message in prompt.prompt):
         return "no prompt: the conversation holds no text", None

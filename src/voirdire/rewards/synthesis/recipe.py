@@ -220,14 +220,14 @@ def draw_traits(slot: Slot, *, rubric: Rubric, behavior: str, recipes: Recipes, 
     """
     row = rubric.behavior(behavior)
     start = {**(demanded_states(row) if slot.start == "demanded" else {}), **slot.demands}
-    for drawn in _draws(slot, start, rubric=rubric, behavior=row, key=key):
+    for drawn in _draw_states(slot, start, rubric=rubric, behavior=row, key=key):
         firm = {**slot.demands, **drawn}
         is_fewest = slot.sampled is not None and slot.sampled.fewest
-        followed = firm if is_fewest else _with_what_follows(firm, recipes.implies, row)
+        followed = firm if is_fewest else _add_implied(firm, recipes.implies, row)
         if followed is None:
             continue
         states = start | followed
-        if is_fewest or _may_be(slot, states, rubric=rubric, behavior=row):
+        if is_fewest or _can_have_label(slot, states, rubric=rubric, behavior=row):
             return Traits(
                 wanted={name: states[name] for name in rubric.propositions if name in states},
                 sampled={name: drawn[name] for name in rubric.propositions if name in drawn},
@@ -272,7 +272,7 @@ def seed_of(key: str) -> int:
     return int.from_bytes(hashlib.sha256(key.encode("utf-8", "surrogatepass")).digest()[:8])
 
 
-def _draws(
+def _draw_states(
     slot: Slot, start: dict[str, bool], *, rubric: Rubric, behavior: Behavior, key: str
 ) -> Iterator[dict[str, bool]]:
     """Give states that are drawn, one attempt after another; without `sampled` a single empty."""
@@ -285,7 +285,9 @@ def _draws(
     )
     if sampled.fewest:
         free = [name for name in among if name not in slot.demands]
-        yield from _fewest(slot.label, start, free, rubric=rubric, behavior=behavior, rng=chances)
+        yield from _draw_fewest(
+            slot.label, start, free, rubric=rubric, behavior=behavior, rng=chances
+        )
         return
     for _ in range(_MOST_DRAWS):
         if sampled.probability is not None:
@@ -297,7 +299,7 @@ def _draws(
         yield {name: not start.get(name, False) for name in chosen}
 
 
-def _with_what_follows(
+def _add_implied(
     firm: Mapping[str, bool],
     implies: Mapping[tuple[str, bool], Mapping[str, bool]],
     behavior: Behavior,
@@ -315,7 +317,9 @@ def _with_what_follows(
     return found
 
 
-def _may_be(slot: Slot, states: Mapping[str, bool], *, rubric: Rubric, behavior: Behavior) -> bool:
+def _can_have_label(
+    slot: Slot, states: Mapping[str, bool], *, rubric: Rubric, behavior: Behavior
+) -> bool:
     """Say whether the label is the class of these states, or they leave it open."""
     classes = [row.name for row in behavior.classes]
     if slot.label not in classes:
@@ -324,7 +328,7 @@ def _may_be(slot: Slot, states: Mapping[str, bool], *, rubric: Rubric, behavior:
     return found < 0 or classes[found] == slot.label
 
 
-def _fewest(
+def _draw_fewest(
     label: str,
     start: dict[str, bool],
     among: Sequence[str],
@@ -335,7 +339,7 @@ def _fewest(
 ) -> Iterator[dict[str, bool]]:
     """Give the least changes that make the label the class, by chance one of several as small."""
     classes = [row.name for row in behavior.classes]
-    for changes in _ever_more(start, among, rng) if label in classes else ():
+    for changes in _changes_by_size(start, among, rng) if label in classes else ():
         found = classes_of([start | change for change in changes], rubric=rubric, behavior=behavior)
         right = [
             change
@@ -349,7 +353,7 @@ def _fewest(
             return
 
 
-def _ever_more(
+def _changes_by_size(
     start: Mapping[str, bool], among: Sequence[str], rng: np.random.Generator
 ) -> Iterator[list[dict[str, bool]]]:
     """Give changes of none, one, two and three propositions, then any number of them by chance."""

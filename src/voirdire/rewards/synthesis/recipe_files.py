@@ -63,13 +63,13 @@ def _is_whole(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= _MOST
 
 
-def _count(value: Any) -> Any:
+def _check_count(value: Any) -> Any:
     if not _is_whole(value):
         raise rule_error(_WHOLE)
     return value
 
 
-def _drawn(value: Any) -> Any:
+def _check_drawn(value: Any) -> Any:
     if value == "fewest":
         return value
     ends = value if isinstance(value, list) else [value, value]
@@ -78,18 +78,18 @@ def _drawn(value: Any) -> Any:
     return ends
 
 
-def _probability(value: Any) -> Any:
+def _check_probability(value: Any) -> Any:
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     if not is_number or not 0 < value < 1:
         raise rule_error("be a number between 0 and 1")
     return float(value)
 
 
-def _in_english(value: Any) -> Any:
+def _take_as_english(value: Any) -> Any:
     return {"en": value} if isinstance(value, str) else value
 
 
-_Text = Annotated[dict[Language, Filled], BeforeValidator(_in_english), Field(min_length=1)]
+_Text = Annotated[dict[Language, Filled], BeforeValidator(_take_as_english), Field(min_length=1)]
 
 
 class InstructionForm(Form):
@@ -103,8 +103,8 @@ class SampledForm(Form):
     """What is drawn."""
 
     among: Annotated[list[Filled], Field(alias="from", min_length=1, max_length=_MOST)]
-    count: Annotated[Any, BeforeValidator(_drawn)] = None
-    probability: Annotated[Any, BeforeValidator(_probability)] = None
+    count: Annotated[Any, BeforeValidator(_check_drawn)] = None
+    probability: Annotated[Any, BeforeValidator(_check_probability)] = None
 
     def sampled(self) -> Sampled:
         """Make the record; without a count and a probability, one trait is drawn."""
@@ -121,7 +121,7 @@ class SlotForm(Form):
     """One sort of completion."""
 
     label: Filled
-    count: Annotated[Any, BeforeValidator(_count)] = 1
+    count: Annotated[Any, BeforeValidator(_check_count)] = 1
     start: Start = "demanded"
     demands: Annotated[dict[str, bool], Field(default_factory=dict)]
     sampled: SampledForm | None = None
@@ -149,7 +149,7 @@ class RecipesForm(Form):
     ]
 
 
-def _recipes(document: Document) -> Recipes:
+def _recipes_of(document: Document) -> Recipes:
     """Read recipes by the form; whether they suit a rubric is not looked at."""
     form = document.read_or_raise(RecipesForm)
     return Recipes(
@@ -227,23 +227,24 @@ def load_recipes(recipes: Recipes | str | Path | None, *, rubric: Rubric) -> Rec
         )
         raise InputError(msg)
     if recipes is None:
-        return _of_rubric(rubric)
+        return _choose_for(rubric)
     if isinstance(recipes, Recipes):
         wrong = [
-            Problem(source=recipes.source, message=text) for _, text in _wrong(recipes, rubric)
+            Problem(source=recipes.source, message=text)
+            for _, text in _find_problems(recipes, rubric)
         ]
         if wrong:
             raise problem_error(*wrong)
         return recipes
     if isinstance(recipes, str) and recipes in built_in_recipes():
-        return _checked(_shipped(recipes), rubric)
+        return _read_for(_read_built_in(recipes), rubric)
     if not _exists(recipes):
         msg = (
             f"`recipes` must be a file that exists or one of {', '.join(built_in_recipes())}, got "
             f"{shorten(str(recipes))!r}. Check the path."
         )
         raise InputError(msg)
-    return _checked(read_document(recipes, what=_WHAT), rubric)
+    return _read_for(read_document(recipes, what=_WHAT), rubric)
 
 
 def recipes_from_text(text: str | bytes, *, rubric: Rubric, source: str = "<text>") -> Recipes:
@@ -268,27 +269,27 @@ def recipes_from_text(text: str | bytes, *, rubric: Rubric, source: str = "<text
     RubricError
         If it breaks a rule, or a slot can never have the class that is its label.
     """
-    return _checked(document_from_text(text, source=source, what=_WHAT), rubric)
+    return _read_for(document_from_text(text, source=source, what=_WHAT), rubric)
 
 
-def _of_rubric(rubric: Rubric) -> Recipes:
+def _choose_for(rubric: Rubric) -> Recipes:
     """Take the built-in recipes where they are for just this rubric, else make some."""
     if rubric.name in built_in_recipes():
-        found = _recipes(_shipped(rubric.name))
+        found = _recipes_of(_read_built_in(rubric.name))
         is_whole = {row.id for row in rubric.behaviors} == set(found.behaviors)
-        if is_whole and not any(_wrong(found, rubric)):
+        if is_whole and not any(_find_problems(found, rubric)):
             return found
     return default_recipes(rubric)
 
 
-def _shipped(name: str) -> Document:
+def _read_built_in(name: str) -> Document:
     text = (_SHIPPED / f"{name}{_SUFFIX}").read_text(encoding="utf-8")
     return document_from_text(text, source=f"built-in recipes {name}", what=_WHAT)
 
 
-def _checked(document: Document, rubric: Rubric) -> Recipes:
-    recipes = _recipes(document)
-    for path, message in _wrong(recipes, rubric):
+def _read_for(document: Document, rubric: Rubric) -> Recipes:
+    recipes = _recipes_of(document)
+    for path, message in _find_problems(recipes, rubric):
         document.add(path, message)
     document.raise_problems()
     return recipes
@@ -304,50 +305,53 @@ def _exists(path: str | Path) -> bool:
 # What does not suit a rubric -------------------------------------------------------------------
 
 
-def _wrong(recipes: Recipes, rubric: Rubric) -> list[tuple[Keys, str]]:
+def _find_problems(recipes: Recipes, rubric: Rubric) -> list[tuple[Keys, str]]:
     """List names that the rubric lacks; where there are none, slots that can never be drawn."""
-    return [*_unknown_names(recipes, rubric)] or [*_impossible(recipes, rubric)]
+    return [*_find_unknown_names(recipes, rubric)] or [*_find_impossible_slots(recipes, rubric)]
 
 
-def _unknown_names(recipes: Recipes, rubric: Rubric) -> Iterator[tuple[Keys, str]]:
+def _find_unknown_names(recipes: Recipes, rubric: Rubric) -> Iterator[tuple[Keys, str]]:
     propositions, behaviors = rubric.propositions, [row.id for row in rubric.behaviors]
     for name in recipes.instructions:
         if name not in propositions:
-            yield ("instructions", name), _not_there("a proposition", name, propositions)
+            yield ("instructions", name), _unknown_message("a proposition", name, propositions)
     for (name, is_wanted), states in recipes.implies.items():
         key = name if is_wanted else f"{_NOT}{name}"
         for named in (name, *states):
             if named not in propositions:
-                yield ("implies", key), _not_there("a proposition", named, propositions)
+                yield ("implies", key), _unknown_message("a proposition", named, propositions)
     for behavior, slots in recipes.behaviors.items():
         if behavior not in behaviors:
-            yield ("recipes", behavior), _not_there("a behavior", behavior, behaviors)
+            yield ("recipes", behavior), _unknown_message("a behavior", behavior, behaviors)
             continue
         for place, slot in enumerate(slots):
             path = ("recipes", behavior, place)
-            yield from _unknown_in_slot(slot, rubric.behavior(behavior), propositions, path)
+            yield from _find_unknown_in_slot(slot, rubric.behavior(behavior), propositions, path)
 
 
-def _unknown_in_slot(
+def _find_unknown_in_slot(
     slot: Slot, behavior: Behavior, propositions: Sequence[str], path: Keys
 ) -> Iterator[tuple[Keys, str]]:
     for name in slot.demands:
         if name not in propositions:
-            yield (*path, "demands", name), _not_there("a proposition", name, propositions)
+            yield (*path, "demands", name), _unknown_message("a proposition", name, propositions)
     classes = [row.name for row in behavior.classes]
     if slot.verify != "traits" and slot.label not in classes:
-        message = _not_there(f"a class of `{behavior.id}`", slot.label, classes)
+        message = _unknown_message(f"a class of `{behavior.id}`", slot.label, classes)
         yield (*path, "label"), f"{message} Or write `verify: traits`."
     for name in () if slot.sampled is None else slot.sampled.among:
         known = (*propositions, *GROUPS)
         if name not in known:
-            yield (*path, "sampled", "from"), _not_there("a proposition or group", name, known)
+            yield (
+                (*path, "sampled", "from"),
+                _unknown_message("a proposition or group", name, known),
+            )
         elif not members_of(name, behavior):
             message = f"group `{name}` has no member in behavior `{behavior.id}`. Take it out."
             yield (*path, "sampled", "from"), message
 
 
-def _impossible(recipes: Recipes, rubric: Rubric) -> Iterator[tuple[Keys, str]]:
+def _find_impossible_slots(recipes: Recipes, rubric: Rubric) -> Iterator[tuple[Keys, str]]:
     for behavior, slots in recipes.behaviors.items():
         for place, slot in enumerate(slots):
             try:
@@ -356,7 +360,7 @@ def _impossible(recipes: Recipes, rubric: Rubric) -> Iterator[tuple[Keys, str]]:
                 yield ("recipes", behavior, place), str(error)
 
 
-def _not_there(what: str, name: str, known: Sequence[str]) -> str:
+def _unknown_message(what: str, name: str, known: Sequence[str]) -> str:
     return f"must name {what} of the rubric, got {shorten(name)!r}.{did_you_mean(name, known)}"
 
 
@@ -403,7 +407,7 @@ def default_recipes(rubric: Rubric) -> Recipes:
         behaviors=found,
         source=f"recipes made from rubric {rubric.name}",
     )
-    lacking = {path[1:] for path, _ in _impossible(made, rubric)}
+    lacking = {path[1:] for path, _ in _find_impossible_slots(made, rubric)}
     possible = {
         name: tuple(slot for k, slot in enumerate(slots) if (name, k) not in lacking)
         for name, slots in found.items()

@@ -406,9 +406,9 @@ class SynthesisTally:
         self._n_complete += len(done) == len(completions)
         self._n_empty += not done
         self._n_without_best += completions[0].slot.label not in {each.slot.label for each in done}
-        self._wanted.update(map(_kind, completions))
-        self._written.update(map(_kind, done))
-        self._at_once.update(_kind(each) for each in done if len(each.drafts) == 1)
+        self._wanted.update(map(_kind_of, completions))
+        self._written.update(map(_kind_of, done))
+        self._at_once.update(_kind_of(each) for each in done if len(each.drafts) == 1)
         for draft in (draft for each in completions for draft in each.drafts):
             self._unmet.update(draft.unmet)
             if draft.reason is not None:
@@ -461,5 +461,5 @@ class SynthesisTally:
         )
 
 
-def _kind(completion: Assignment) -> tuple[str, str]:
+def _kind_of(completion: Assignment) -> tuple[str, str]:
     return completion.prompt.behavior or "", completion.slot.label

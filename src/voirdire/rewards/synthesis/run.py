@@ -75,7 +75,7 @@ _HALVES = re.compile("[\ud800-\udfff]")
 
 
 class SynthesisRun:
-    """One run; `finished` does it, `summary` says afterwards how it went.
+    """One run; `completions` does it, `summary` says afterwards how it went.
 
     Parameters
     ----------
@@ -112,17 +112,17 @@ class SynthesisRun:
         settings = {"store": store, "retry_failures": retry_failures, "stopping": stopping}
         self._verifier = _Verifier(plan.judging, settings)
 
-    def finished(self) -> Iterator[list[Assignment]]:
+    def completions(self) -> Iterator[list[Assignment]]:
         """Give the completions of each prompt, in the order of the prompts."""
         prompts = iter(self._prompts)
         with BackgroundLoop() as loop:
             try:
                 while some := list(islice(prompts, _PROMPTS_AT_ONCE)):
                     groups = [list(assignments_of(prompt, self._plan)) for prompt in some]
-                    self._work_on([each for group in groups for each in group], loop)
+                    self._complete([each for group in groups for each in group], loop)
                     for group in groups:
                         self._tally.add(group)
-                    self._tell()
+                    self._report()
                     yield from groups
             except CostLimitReachedError as error:
                 n_done = self._tally.n_prompts
@@ -149,21 +149,21 @@ class SynthesisRun:
             **{"output": None, "rejected_output": None, "dropped_output": None} | outputs,
         )
 
-    def _work_on(self, assignments: list[Assignment], loop: BackgroundLoop) -> None:
+    def _complete(self, assignments: list[Assignment], loop: BackgroundLoop) -> None:
         """Write, verify, and write anew what is not right, so often at most."""
         left = assignments
         for _ in range(self._plan.n_attempts):
             if not left:
                 return
-            drafts = self._drafts(left, loop)
-            self._tell(is_judging=True)
+            drafts = self._write_drafts(left, loop)
+            self._report(is_judging=True)
             for each, draft in zip(left, self._verifier.verify(left, drafts), strict=True):
                 each.drafts.append(draft)
             left = [each for each in left if not each.is_done]
 
-    def _drafts(self, assignments: list[Assignment], loop: BackgroundLoop) -> list[Draft]:
+    def _write_drafts(self, assignments: list[Assignment], loop: BackgroundLoop) -> list[Draft]:
         """Wait for drafts; whatever ends the waiting, replies in flight are stored first."""
-        future = loop.begin(self._writer.drafts(assignments))
+        future = loop.begin(self._writer.write(assignments))
         try:
             return loop.wait(future, watch=self._watch)
         except BaseException as error:
@@ -193,9 +193,9 @@ class SynthesisRun:
         if wish is not None and wish.is_set():
             raise KeyboardInterrupt
         if tells:
-            self._tell(stopping=is_ending)
+            self._report(stopping=is_ending)
 
-    def _tell(self, *, is_judging: bool = False, stopping: bool = False) -> None:
+    def _report(self, *, is_judging: bool = False, stopping: bool = False) -> None:
         if self._progress is None:
             return
         state, tally = self._writer.caller.state, self._tally
@@ -242,10 +242,10 @@ class _Writer:
             await self._commit.close()
         await self._plan.model.close()
 
-    async def drafts(self, assignments: Sequence[Assignment]) -> list[Draft]:
+    async def write(self, assignments: Sequence[Assignment]) -> list[Draft]:
         """Write a draft for each; the first error is raised when all calls have ended."""
         calls = [_draft_call(each, self._plan) for each in assignments]
-        stored = await asyncio.to_thread(_stored, self._store, self._judge_id, calls)
+        stored = await asyncio.to_thread(_find_stored, self._store, self._judge_id, calls)
         outcomes: dict[int, Outcome[Draft]] = {}
         for place, call in enumerate(calls):
             found = self.caller.reuse(call, stored[place], retry_failures=self._retry_failures)
@@ -277,7 +277,7 @@ class _Writer:
         await asyncio.gather(*(work() for _ in range(n_workers)))
         if errors:
             raise next((each for each in errors if type(each) is not StoppedError), errors[0])
-        return [_draft(outcomes[place]) for place in range(len(calls))]
+        return [_draft_of(outcomes[place]) for place in range(len(calls))]
 
 
 def drafts_to_write(
@@ -287,7 +287,7 @@ def drafts_to_write(
     ids = {} if store is None else {row.fingerprint: row.id for row in store.judges()}
     number = ids.get(plan.writer_fingerprint)
     calls = [_draft_call(each, plan, nonce=_NONCE) for each in assignments]
-    stored = _stored(None if number is None else store, number or 0, calls)
+    stored = _find_stored(None if number is None else store, number or 0, calls)
     caller = _caller(plan, None)
     for each, call, blobs in zip(assignments, calls, stored, strict=True):
         if caller.reuse(call, blobs) is None:
@@ -310,7 +310,7 @@ def _caller(plan: SynthesisPlan, commit: GroupCommit | None) -> Caller:
     )
 
 
-def _stored(
+def _find_stored(
     store: ReplyStore | None, judge_id: int, calls: Sequence[Call[Draft]]
 ) -> list[Sequence[bytes]]:
     if store is None:
@@ -363,7 +363,7 @@ def _read_draft(reply: Reply) -> Draft:
     return Draft(response=text, reason=None if text else "empty reply")
 
 
-def _draft(outcome: Outcome[Draft]) -> Draft:
+def _draft_of(outcome: Outcome[Draft]) -> Draft:
     if outcome.value is not None:
         return outcome.value
     why = "" if outcome.failure is None else f": {outcome.failure.reason}"
@@ -385,12 +385,12 @@ class _Verifier:
         """Complete drafts by what the judge says; those without a text stay as they are."""
         found = list(drafts)
         places = [place for place, draft in enumerate(drafts) if draft.reason is None]
-        items = [_item(assignments[place], drafts[place]) for place in places]
+        items = [_item_of(assignments[place], drafts[place]) for place in places]
         judged = iter(places)
         for batch in self._batches(items) if items else ():
             for row in range(len(batch.items)):
                 place = next(judged)
-                found[place] = _verified(assignments[place], drafts[place], batch, row)
+                found[place] = _check_draft(assignments[place], drafts[place], batch, row)
         return found
 
     def _batches(self, items: Sequence[Item]) -> Iterable[Verdicts]:
@@ -401,13 +401,13 @@ class _Verifier:
         from voirdire.judging.llm.run_record import RunRecord
 
         record = RunRecord(self.plan.rubric)
-        batches = judged_batches(items, self._within_budget(), record=record, **self.settings)
+        batches = judged_batches(items, self._plan_within_budget(), record=record, **self.settings)
         with closing(batches):  # type: ignore[type-var]  # a generator
             found = list(batches)
-        self.calls = _added(self.calls, record.summary())
+        self.calls = _add_up(self.calls, record.summary())
         return found
 
-    def _within_budget(self) -> JudgingPlan:
+    def _plan_within_budget(self) -> JudgingPlan:
         """Leave a judge that may spend so much what it has not spent yet."""
         plan = self.plan
         spent = 0.0 if self.calls is None else self.calls.cost
@@ -427,7 +427,7 @@ class _Verifier:
         return replace(plan, judge=replace(plan.judge, judge=limited))
 
 
-def _item(assignment: Assignment, draft: Draft) -> Item:
+def _item_of(assignment: Assignment, draft: Draft) -> Item:
     prompt = assignment.prompt
     return Item(
         id=assignment.id,
@@ -437,7 +437,7 @@ def _item(assignment: Assignment, draft: Draft) -> Item:
     )
 
 
-def _verified(assignment: Assignment, draft: Draft, batch: Verdicts, row: int) -> Draft:
+def _check_draft(assignment: Assignment, draft: Draft, batch: Verdicts, row: int) -> Draft:
     """Say which traits do not hold, and whether the class is another one."""
     slot, wanted = assignment.slot, assignment.traits.wanted
     values = zip(batch.questions, batch.probabilities[row].tolist(), strict=True)
@@ -472,7 +472,7 @@ def _class_of(assignment: Assignment, batch: Verdicts, row: int) -> str | None:
     return None
 
 
-def _added(before: CallSummary | None, now: CallSummary) -> CallSummary:
+def _add_up(before: CallSummary | None, now: CallSummary) -> CallSummary:
     """Add up counts, tokens and cost; the rest is the latest's."""
     if before is None:
         return now

@@ -175,7 +175,7 @@ def synthesize(
             stopping=stopping,
             progress=progress,
         )
-        with closing(run.finished()) as groups:  # type: ignore[type-var]  # a generator
+        with closing(run.completions()) as groups:  # type: ignore[type-var]  # a generator
             made = [each for group in groups for each in group]
     return SynthesisResult(
         rows=tuple(row_of(each, plan) for each in made if each.is_done),
@@ -244,7 +244,7 @@ def synthesize_file(
     """
     plan = plan_synthesis(model, **settings)
     reading: dict[str, Any] = {"behavior": behavior, "columns": columns, "format": format}
-    telling: dict[str, Any] = {
+    run_settings: dict[str, Any] = {
         "retry_failures": retry_failures,
         "stopping": stopping,
         "progress": progress,
@@ -253,17 +253,17 @@ def synthesize_file(
         set_aside = SetAside(None)
         prompts = read_prompts(source, plan.recipes, set_aside=set_aside, **reading)
         with opened_store(store, beside=Path.cwd() / "any") as replies:
-            run = SynthesisRun(plan, prompts, store=replies, **telling)
+            run = SynthesisRun(plan, prompts, store=replies, **run_settings)
             _write(run, plan, rows=sys.stdout.buffer, rejected=None)
         sys.stdout.buffer.flush()
         return run.summary(set_aside, output="-")
-    targets = target, rejected, dropped = _checked_outputs(Path(output), source=source)
+    targets = target, rejected, dropped = _check_outputs(Path(output), source=source)
     with WorkFolder(target, written_as="jsonl") as folder, SetAside(dropped) as set_aside:
         set_aside.open(folder.path / "dropped.jsonl")
         prompts = read_prompts(source, plan.recipes, set_aside=set_aside, **reading)
         unfinished = folder.path / "rows.jsonl", folder.path / "rejected.jsonl"
         with opened_store(store, beside=target, written=targets) as replies:
-            run = SynthesisRun(plan, prompts, store=replies, **telling)
+            run = SynthesisRun(plan, prompts, store=replies, **run_settings)
             try:
                 with unfinished[0].open("wb") as rows, unfinished[1].open("wb") as given_up:
                     n_rejected = _write(run, plan, rows=rows, rejected=given_up)
@@ -292,7 +292,7 @@ def _write(
 ) -> int:
     """Write completions as they are finished; give how many did not come about."""
     n_rejected = 0
-    with closing(run.finished()) as groups:  # type: ignore[type-var]  # a generator
+    with closing(run.completions()) as groups:  # type: ignore[type-var]  # a generator
         for each in (each for group in groups for each in group):
             if each.is_done:
                 rows.write(_line_of(row_of(each, plan).to_dict()))
@@ -311,7 +311,7 @@ def _line_of(row: Mapping[str, Any]) -> bytes:
         return json.dumps(row, separators=(",", ":"), allow_nan=False).encode() + b"\n"
 
 
-def _checked_outputs(output: Path, *, source: object) -> tuple[Path, Path, Path]:
+def _check_outputs(output: Path, *, source: object) -> tuple[Path, Path, Path]:
     """Give the files of completions, of rejected ones and of dropped prompts, or say why not.
 
     Files of an earlier synthesis are replaced, and empty ones; nothing else is.
@@ -461,7 +461,7 @@ def estimate_synthesis(
                 n_tokens += used
                 cost += 0.0 if price is None else price.cost(Usage(used, _COMPLETION_TOKENS))
                 judged.append(replace(prompt, id=f"{len(judged)}", response=_SAMPLE))
-    verifying = _verifying(judged, plan, store=store, output=output)
+    verifying = _estimate_verifying(judged, plan, store=store, output=output)
     judge_cost = 0.0 if verifying is None else verifying.cost
     return SynthesisEstimate(
         model=plan.model.name,
@@ -484,7 +484,7 @@ def estimate_synthesis(
     )
 
 
-def _verifying(
+def _estimate_verifying(
     items: list[Item],
     plan: SynthesisPlan,
     *,
