@@ -229,12 +229,9 @@ def load_recipes(recipes: Recipes | str | Path | None, *, rubric: Rubric) -> Rec
     if recipes is None:
         return _choose_for(rubric)
     if isinstance(recipes, Recipes):
-        wrong = [
-            Problem(source=recipes.source, message=text)
-            for _, text in _find_problems(recipes, rubric)
-        ]
-        if wrong:
-            raise problem_error(*wrong)
+        messages = [message for _, message in _find_problems(recipes, rubric)]
+        if messages:
+            raise problem_error(*(Problem(source=recipes.source, message=row) for row in messages))
         return recipes
     if isinstance(recipes, str) and recipes in built_in_recipes():
         return _read_for(_read_built_in(recipes), rubric)
@@ -314,15 +311,15 @@ def _find_unknown_names(recipes: Recipes, rubric: Rubric) -> Iterator[tuple[Keys
     propositions, behaviors = rubric.propositions, [row.id for row in rubric.behaviors]
     for name in recipes.instructions:
         if name not in propositions:
-            yield ("instructions", name), _unknown_message("a proposition", name, propositions)
+            yield ("instructions", name), _unknown("a proposition", name, propositions)
     for (name, is_wanted), states in recipes.implies.items():
         key = name if is_wanted else f"{_NOT}{name}"
         for named in (name, *states):
             if named not in propositions:
-                yield ("implies", key), _unknown_message("a proposition", named, propositions)
+                yield ("implies", key), _unknown("a proposition", named, propositions)
     for behavior, slots in recipes.behaviors.items():
         if behavior not in behaviors:
-            yield ("recipes", behavior), _unknown_message("a behavior", behavior, behaviors)
+            yield ("recipes", behavior), _unknown("a behavior", behavior, behaviors)
             continue
         for place, slot in enumerate(slots):
             path = ("recipes", behavior, place)
@@ -334,17 +331,17 @@ def _find_unknown_in_slot(
 ) -> Iterator[tuple[Keys, str]]:
     for name in slot.demands:
         if name not in propositions:
-            yield (*path, "demands", name), _unknown_message("a proposition", name, propositions)
+            yield (*path, "demands", name), _unknown("a proposition", name, propositions)
     classes = [row.name for row in behavior.classes]
     if slot.verify != "traits" and slot.label not in classes:
-        message = _unknown_message(f"a class of `{behavior.id}`", slot.label, classes)
+        message = _unknown(f"a class of `{behavior.id}`", slot.label, classes)
         yield (*path, "label"), f"{message} Or write `verify: traits`."
     for name in () if slot.sampled is None else slot.sampled.among:
         known = (*propositions, *GROUPS)
         if name not in known:
             yield (
                 (*path, "sampled", "from"),
-                _unknown_message("a proposition or group", name, known),
+                _unknown("a proposition or group", name, known),
             )
         elif not members_of(name, behavior):
             message = f"group `{name}` has no member in behavior `{behavior.id}`. Take it out."
@@ -360,7 +357,7 @@ def _find_impossible_slots(recipes: Recipes, rubric: Rubric) -> Iterator[tuple[K
                 yield ("recipes", behavior, place), str(error)
 
 
-def _unknown_message(what: str, name: str, known: Sequence[str]) -> str:
+def _unknown(what: str, name: str, known: Sequence[str]) -> str:
     return f"must name {what} of the rubric, got {shorten(name)!r}.{did_you_mean(name, known)}"
 
 
