@@ -108,6 +108,7 @@ class SynthesisRun:
         self._stopping = stopping
         self._progress = progress
         self._tally = SynthesisTally(plan)
+        self._groups: list[list[Assignment]] = []
         self._writer = _Writer(plan, store=store, retry_failures=retry_failures)
         settings = {"store": store, "retry_failures": retry_failures, "stopping": stopping}
         self._verifier = _Verifier(plan.judging, settings)
@@ -119,9 +120,11 @@ class SynthesisRun:
             try:
                 while some := list(islice(prompts, _PROMPTS_AT_ONCE)):
                     groups = [list(assignments_of(prompt, self._plan)) for prompt in some]
+                    self._groups = groups
                     self._complete([each for group in groups for each in group], loop)
                     for group in groups:
                         self._tally.add(group)
+                    self._groups = []
                     self._report()
                     yield from groups
             except CostLimitReachedError as error:
@@ -199,11 +202,13 @@ class SynthesisRun:
         if self._progress is None:
             return
         state, tally = self._writer.caller.state, self._tally
+        n_done = [sum(each.is_done for each in group) for group in self._groups]
+        n_complete = sum(n == len(group) for n, group in zip(n_done, self._groups, strict=True))
         self._progress(
             SynthesisProgress(
-                n_prompts=tally.n_prompts,
+                n_prompts=tally.n_prompts + n_complete,
                 n_prompts_in_all=len(self._prompts),
-                n_written=tally.n_written,
+                n_written=tally.n_written + sum(n_done),
                 n_rejected=tally.n_rejected,
                 n_calls=state.n_calls,
                 n_in_flight=state.n_in_flight,
