@@ -28,14 +28,14 @@ from voirdire.judging.llm.stopping import Stopping
 from voirdire.judging.llm.token_estimate import estimate_tokens
 from voirdire.judging.plan import asks_a_model
 from voirdire.judging.prompts import new_nonce
-from voirdire.models import BatchChatModel
+from voirdire.models import BatchChatModel, ChatRequest
 from voirdire.records import Item
 from voirdire.records.items import as_bytes
 from voirdire.records.thresholds import threshold_of_each
 from voirdire.rewards.synthesis.plan import Draft, assignments_of
 from voirdire.rewards.synthesis.recipe import seed_of
 from voirdire.rewards.synthesis.result import SynthesisProgress, SynthesisTally, WriterCalls
-from voirdire.rewards.synthesis.writer_prompt import task_text, writer_request
+from voirdire.rewards.synthesis.writer_prompt import task_text, writer_messages
 from voirdire.store import GroupCommit
 
 if TYPE_CHECKING:
@@ -48,7 +48,6 @@ if TYPE_CHECKING:
     from voirdire.judging.calls.call import Outcome
     from voirdire.judging.plan import JudgingPlan
     from voirdire.judging.set_aside import SetAside
-    from voirdire.models import ChatRequest
     from voirdire.records import Reply, Verdicts
     from voirdire.rewards.synthesis.plan import Assignment, SynthesisPlan
     from voirdire.rewards.synthesis.result import SynthesisSummary
@@ -333,27 +332,23 @@ def _draft_call(
 ) -> Call[Draft]:
     """Make the call for the next draft; its fence has a given code, or a new one each time."""
     attempt = len(assignment.drafts) + 1
-    task = task_text(
-        assignment.traits.wanted,
-        slot=assignment.slot,
-        missed=assignment.missed,
-        recipes=plan.recipes,
-        rubric=plan.rubric,
-        language=plan.language,
-    )
+    task = task_text(assignment, plan)
     temperature = plan.temperature_of(attempt)
     told = [task, temperature, plan.seed, assignment.number, attempt]
     digest = hashlib.sha256(as_bytes(told)).hexdigest()
 
     def request(form: ReplyForm) -> ChatRequest:  # noqa: ARG001  # always plain text
-        return writer_request(
-            task,
-            assignment.prompt.prompt,
-            nonce=nonce or new_nonce(),
-            language=plan.language,
+        return ChatRequest(
+            messages=writer_messages(
+                task,
+                assignment.prompt.prompt,
+                nonce=nonce or new_nonce(),
+                language=plan.language,
+            ),
+            form="text",
+            max_tokens=plan.max_tokens,
             temperature=temperature,
             seed=seed_of(f"{assignment.key.hex()}/{digest}") % _LARGEST_SEED,
-            max_tokens=plan.max_tokens,
         )
 
     return Call(item=assignment.key, name=f"write/{digest[:32]}", request=request, read=_read_draft)

@@ -1,4 +1,4 @@
-"""From a conversation and wanted traits to the request for one completion, in two languages."""
+"""What a model is told to write one completion, in English and in Chinese."""
 
 from __future__ import annotations
 
@@ -6,17 +6,15 @@ from dataclasses import astuple, dataclass
 from typing import TYPE_CHECKING
 
 from voirdire.judging.prompts import fenced, said, visible
-from voirdire.models import ChatRequest
 from voirdire.records import Message
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from voirdire._types import Language
-    from voirdire.rewards.synthesis.recipe import Recipes, Slot
-    from voirdire.rubrics import Rubric
+    from voirdire.rewards.synthesis.plan import Assignment, SynthesisPlan
 
-__all__ = ["WRITER_VERSION", "WRITER_WORDS", "task_text", "writer_request"]
+__all__ = ["WRITER_VERSION", "WRITER_WORDS", "task_text", "writer_messages"]
 
 WRITER_VERSION = "1"
 """Version of these words; any change of them raises it."""
@@ -127,29 +125,21 @@ _ANSWERS = {"en": ("no", "yes"), "zh": ("否", "是")}
 """How a proposition is asked for that no recipe has words for."""
 
 
-def task_text(
-    wanted: Mapping[str, bool],
-    *,
-    slot: Slot,
-    missed: Sequence[str],
-    recipes: Recipes,
-    rubric: Rubric,
-    language: Language,
-) -> str:
+def task_text(assignment: Assignment, plan: SynthesisPlan) -> str:
     """Write the system's message: who writes, where the conversation is, and what is wanted.
 
-    `missed` are propositions that an earlier draft got wrong. It holds nothing of the conversation.
+    It holds nothing of the conversation.
     """
-    words = WRITER_WORDS[language]
-    points: dict[str, str] = {}
-    for name, state in wanted.items():
-        text = _instruction(name, recipes, state=state, rubric=rubric, language=language)
-        points[name] = f"- {visible(text)}"
-    brief = said(slot.brief, language)
+    words = WRITER_WORDS[plan.language]
+    points = {
+        name: f"- {visible(_instruction(name, plan, state=state))}"
+        for name, state in assignment.traits.wanted.items()
+    }
+    brief = said(assignment.slot.brief, plan.language)
     task = [f"{words.task_heading}\n"]
     task += [words.brief.replace("{brief}", visible(brief))] if brief else []
     task += [words.task, *points.values()]
-    again = [points[name] for name in missed if name in points]
+    again = [points[name] for name in assignment.missed]
     task += ["", words.missed, *again] if again else []
     place = [
         f"{words.conversation_heading}\n",
@@ -162,46 +152,28 @@ def task_text(
     return "\n\n".join("\n".join(section) for section in sections)
 
 
-def _instruction(
-    proposition: str, recipes: Recipes, *, state: bool, rubric: Rubric, language: Language
-) -> str:
+def _instruction(proposition: str, plan: SynthesisPlan, *, state: bool) -> str:
     """Give the words that ask for a state of a proposition.
 
     Those of the recipes count; without any, the question's own text is turned into words. Where
     one language lacks them, the other stands in.
     """
-    known = recipes.instructions.get(proposition)
+    known, language = plan.recipes.instructions.get(proposition), plan.language
     if known is not None:
         return said(known.when_true if state else known.when_false, language) or ""
-    question = said(rubric.question(proposition).text, language) or proposition
+    question = said(plan.rubric.question(proposition).text, language) or proposition
     text = _ASKED[language].replace("{answer}", _ANSWERS[language][state])
     return text.replace("{question}", question)
 
 
-def writer_request(
-    task: str,
-    conversation: tuple[Message, ...],
-    *,
-    nonce: str,
-    language: Language,
-    temperature: float | None,
-    seed: int,
-    max_tokens: int | None,
-) -> ChatRequest:
-    """Ask for plain text; the conversation is untrusted, and fenced as judges see it.
+def writer_messages(
+    task: str, conversation: tuple[Message, ...], *, nonce: str, language: Language
+) -> tuple[Message, Message]:
+    """Ask for a completion; the conversation is untrusted, and fenced as judges see it.
 
     `nonce` is the random code of the fence, from `new_nonce`.
     """
     words = WRITER_WORDS[language]
     shown = fenced(conversation, {}, nonce=nonce)
     content = f"{words.opening}\n{shown}\n{words.closing}"
-    return ChatRequest(
-        messages=(
-            Message(role="system", content=task),
-            Message(role="user", content=content),
-        ),
-        form="text",
-        max_tokens=max_tokens,
-        temperature=temperature,
-        seed=seed,
-    )
+    return Message(role="system", content=task), Message(role="user", content=content)
