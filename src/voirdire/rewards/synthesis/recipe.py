@@ -260,11 +260,12 @@ def demanded_states(behavior: Behavior) -> dict[str, bool]:
 
 def classes_of(
     rows: Sequence[Mapping[str, bool]], *, rubric: Rubric, behavior: Behavior
-) -> list[int]:
-    """Give the place of each row's class among those of the behavior; -1 where it is open."""
+) -> list[str | None]:
+    """Name the class of each row of states; None where they leave it open."""
     names = rubric.propositions
     labels = np.array([[row.get(name, np.nan) for name in names] for row in rows], dtype=float)
-    return list(hard_classes(rubric, behavior.id, labels=labels, propositions=names))
+    places = hard_classes(rubric, behavior.id, labels=labels, propositions=names)
+    return [behavior.classes[place].name if place >= 0 else None for place in places]
 
 
 def seed_of(key: str) -> int:
@@ -321,11 +322,10 @@ def _can_have_label(
     slot: Slot, states: Mapping[str, bool], *, rubric: Rubric, behavior: Behavior
 ) -> bool:
     """Say whether the label is the class of these states, or they leave it open."""
-    classes = [row.name for row in behavior.classes]
-    if slot.label not in classes:
+    if slot.label not in [row.name for row in behavior.classes]:
         return True
     (found,) = classes_of([states], rubric=rubric, behavior=behavior)
-    return found < 0 or classes[found] == slot.label
+    return found in (None, slot.label)
 
 
 def _draw_fewest(
@@ -338,17 +338,13 @@ def _draw_fewest(
     rng: np.random.Generator,
 ) -> Iterator[dict[str, bool]]:
     """Give the least changes that make the label the class, by chance one of several as small."""
-    classes = [row.name for row in behavior.classes]
-    for changes in _changes_by_size(start, among, rng) if label in classes else ():
+    for changes in _changes_by_size(start, among, rng):
         found = classes_of([start | change for change in changes], rubric=rubric, behavior=behavior)
-        right = [
-            change
-            for change, k in zip(changes, found, strict=True)
-            if k >= 0 and classes[k] == label
-        ]
+        right = [change for change, name in zip(changes, found, strict=True) if name == label]
         if right:
             sizes = [sum(start.get(n, s) != s for n, s in row.items()) for row in right]
-            least = [row for row, n in zip(right, sizes, strict=True) if n == min(sizes)]
+            fewest = min(sizes)
+            least = [row for row, size in zip(right, sizes, strict=True) if size == fewest]
             yield least[int(rng.integers(len(least)))]
             return
 

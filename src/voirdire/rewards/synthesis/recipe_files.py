@@ -430,7 +430,6 @@ def _best_first(behavior: Behavior, rubric: Rubric) -> list[str]:
 
     The others follow in the reverse order of the file, which has the worst first.
     """
-    names = [row.name for row in behavior.classes]
-    (met,) = classes_of([demanded_states(behavior)], rubric=rubric, behavior=behavior)
-    best = [names[met]] if met >= 0 else []
-    return [*best, *(name for name in reversed(names) if name not in best)]
+    (best,) = classes_of([demanded_states(behavior)], rubric=rubric, behavior=behavior)
+    names = [row.name for row in reversed(behavior.classes)]
+    return sorted(names, key=lambda name: name != best)
