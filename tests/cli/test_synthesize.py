@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from rewards.synthesis.obedient import N_COMPLETIONS, PROMPTS, obeying
-from voirdire.cli.synthesis_output import said_of
+from voirdire.cli.synthesize import said_of
 from voirdire.records import Message
 from voirdire.rewards import SynthesisProgress
 
@@ -201,12 +201,30 @@ def test_an_output_of_another_kind_is_one_line(synthesize, assert_one_line, tmp_
     assert_one_line(synthesize("-o", tmp_path / "made.csv"), "must end in .jsonl")
 
 
+def test_prompts_that_cannot_be_read_are_one_line(synthesize, server, assert_one_line, tmp_path):
+    (tmp_path / "empty.csv").write_bytes(b"")
+    (tmp_path / "words.txt").write_text("How do I bake bread?")
+    (tmp_path / "folder.jsonl").mkdir()
+    twice = '{"id": "a", "prompt": "x", "behavior": "comply"}\n{"id": "a ", "prompt": "y"}\n'
+    (tmp_path / "twice.jsonl").write_text(twice)
+
+    def done(name):
+        return synthesize("-o", tmp_path / "made.jsonl", source=tmp_path / name)
+
+    assert_one_line(done("empty.csv"), "must hold at least one prompt")
+    assert_one_line(done("words.txt"), "must end in one of .csv")
+    assert_one_line(done("folder.jsonl"), "must be a file, got the folder")
+    assert_one_line(done("nowhere.jsonl"), "must be a file that exists")
+    assert_one_line(done("twice.jsonl"), "differ only in white space")
+    assert server.bodies == []
+
+
 def test_words_for_a_state_say_what_goes_on():
     state = SynthesisProgress(
-        n_prompts=3, n_written=10, n_rejected=2, n_calls=40, n_in_flight=5, concurrency=32,
-        cost=0.25,
+        n_prompts=3, n_prompts_in_all=20, n_written=10, n_rejected=2, n_calls=40, n_in_flight=5,
+        concurrency=32, cost=0.25,
     )  # fmt: skip
 
     assert said_of(state, seconds=4.0) == (
-        "3 prompts · 10 completions · 2 rejected · 10.0 calls/s · $0.2500 · 5 of 32 in flight"
+        "3 of 20 prompts · 10 completions · 2 rejected · 10.0 calls/s · $0.2500 · 5 of 32 in flight"
     )

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
+import time
+from contextlib import contextmanager
 from dataclasses import replace
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
 from voirdire._types import Language, ModelSource
+from voirdire._validation import shorten
 from voirdire.cli.judging_output import say_how_to_go_on
 from voirdire.cli.model_judges import (
     DryRun,
@@ -20,12 +25,23 @@ from voirdire.cli.model_judges import (
     typed_flags,
 )
 from voirdire.cli.options import AsJson, Behavior, Columns, File, Format, RubricName
-from voirdire.cli.printing import listen_for_interrupts
+from voirdire.cli.printing import listen_for_interrupts, print_json, print_tables
 from voirdire.cli.shell import Call, UsageError, say
-from voirdire.cli.synthesis_output import print_estimate, print_summary, synthesis_progress
+from voirdire.documents import plain_json
 from voirdire.judging import Asking
+from voirdire.records import as_plain
 
-__all__ = ["synthesize_command"]
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from rich.table import Table
+
+    from voirdire.rewards import SynthesisEstimate, SynthesisProgress, SynthesisSummary
+
+__all__ = ["said_of", "synthesize_command"]
+
+_MOST_DROPS = 5
+_MOST_NAMED = 6
 
 
 def synthesize_command(
@@ -138,10 +154,10 @@ def synthesize_command(
         "price": writer.price,
     }
     if dry_run:
-        from voirdire.rewards.synthesis.estimate import estimate_synthesis
+        from voirdire.rewards import estimate_synthesis
 
         found = estimate_synthesis(prompts, output=None if output == "-" else output, **settings)
-        print_estimate(found, as_json=as_json)
+        _print_estimate(found, as_json=as_json)
         return
     settings |= {"threshold": threshold, "retry_failures": retry_failures}
     _run(prompts, output, rubric=rubric, as_json=as_json, settings=settings)
@@ -157,15 +173,15 @@ def _run(
         msg = "`--json` must not be given with `-o -`: both print to standard output."
         raise UsageError(msg)
     prepare_to_be_stopped(prompts)
-    from voirdire.rewards.synthesis.file_synthesis import synthesize_file
+    from voirdire.rewards import synthesize_file
 
     try:
-        with synthesis_progress(prompts) as tell:
+        with _progress() as tell:
             summary = synthesize_file(prompts, output, progress=tell, **settings)
     except KeyboardInterrupt:
         say_how_to_go_on(output, store=settings["store"], asks_a_model=True)
         raise
-    print_summary(summary, rubric=rubric, as_json=as_json)
+    _print_summary(summary, rubric=rubric, as_json=as_json)
     if not summary.n_written:
         say("voirdire: no completion came about.")
         raise SystemExit(1)
@@ -182,3 +198,205 @@ def _refuse_idle_options(call: Call, judge: str) -> None:
     if typed:
         msg = f"`--judge` must name a language model for {typed}, got {judge!r}."
         raise UsageError(msg)
+
+
+# What it prints --------------------------------------------------------------------------------
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[SynthesisProgress], None]]:
+    """Give what a synthesis tells its progress to; where nobody watches, it says little."""
+    note = _say_once_that_it_stops()
+    if not sys.stderr.isatty():
+        yield note
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn
+
+    with Progress(
+        TextColumn("writing"),
+        BarColumn(bar_width=24),
+        TextColumn("{task.fields[said]}"),
+        console=Console(stderr=True),
+        transient=True,
+    ) as bar:
+        task = bar.add_task("writing", total=None, said="…")
+        started = time.monotonic()
+
+        def tell(state: SynthesisProgress) -> None:
+            said = said_of(state, seconds=time.monotonic() - started)
+            bar.update(task, total=state.n_prompts_in_all, completed=state.n_prompts, said=said)
+            note(state)
+
+        yield tell
+
+
+def said_of(state: SynthesisProgress, *, seconds: float) -> str:
+    """Words for a state: prompts, completions, calls, rate, cost."""
+    said = [f"{state.n_prompts:,} of {_prompts(state.n_prompts_in_all)}"]
+    said += [f"{state.n_written:,} completions"]
+    said += [f"{state.n_rejected:,} rejected"] if state.n_rejected else []
+    said += [f"{state.n_calls / seconds:,.1f} calls/s"] if seconds > 0 and state.n_calls else []
+    said += [] if state.cost is None else [f"${state.cost:,.4f}"]
+    said.append(
+        "verifying" if state.is_judging else f"{state.n_in_flight} of {state.concurrency} in flight"
+    )
+    return " · ".join(said)
+
+
+def _print_summary(summary: SynthesisSummary, *, rubric: str, as_json: bool) -> None:
+    """Print what a run came to; beside rows on standard output, on standard error."""
+    _say_drops(summary)
+    if as_json:
+        print_json(plain_json(as_plain(summary)))
+        return
+    stream = sys.stderr if summary.output == "-" else None
+    print_tables(
+        _heading(summary),
+        _table(summary),
+        *_what_was_wrong(summary),
+        "",
+        _calls(summary),
+        *(f"note: {note}" for note in summary.notes),
+        *_whereabouts(summary, rubric),
+        stream=stream,
+    )
+
+
+def _print_estimate(estimate: SynthesisEstimate, *, as_json: bool) -> None:
+    """Print what a run would call and cost."""
+    if as_json:
+        print_json({"estimate": as_plain(estimate)})
+        return
+    row = estimate
+    stored = f" ({row.n_stored:,} first drafts are stored)" if row.n_stored else ""
+    lines = [
+        f"{row.n_completions:,} completions for {_prompts(row.n_prompts)}{stored}",
+        f"{shorten(row.model)} writes: {row.n_calls:,} to {row.n_calls_most:,} calls",
+        f"  for the first: about {row.prompt_tokens:,} tokens in, {row.completion_tokens:,} out",
+        f"  {_dollars(row.cost, row.cost_most)}",
+        f"{shorten(row.judge)} verifies: {_verifying(row)}",
+        "",
+        "Tokens are estimated; reasoning and calls made again are not in them.",
+    ]
+    if row.n_dropped:
+        lines.insert(1, f"{_prompts(row.n_dropped)} would be set aside")
+    if row.price_source:
+        lines.append(f"price: {row.price_source}")
+    print_tables(*lines)
+
+
+def _say_once_that_it_stops() -> Callable[[SynthesisProgress], None]:
+    said: list[bool] = []
+
+    def note(state: SynthesisProgress) -> None:
+        if not state.stopping or said:
+            return
+        said.append(True)
+        n = state.n_in_flight
+        waited = "1 call is in flight and is" if n == 1 else f"{n:,} calls are in flight and are"
+        sys.stderr.write(f"stopping: {waited} waited for; Ctrl-C again does not wait\n")
+        sys.stderr.flush()
+
+    return note
+
+
+def _heading(summary: SynthesisSummary) -> str:
+    by = f"written by {shorten(summary.model)!r}, verified by {shorten(summary.judge)!r}"
+    said = (
+        f"{summary.n_written:,} completions for {_prompts(summary.n_prompts)}, {by} on rubric "
+        f"{shorten(summary.rubric)} {shorten(summary.rubric_version)}"
+    )
+    whole = f"all of their completions: {_prompts(summary.n_complete)}"
+    lacking = summary.n_without_best
+    best = f"; without the best one: {_prompts(lacking)}" if lacking else ""
+    return f"{said}\n{whole}{best}; recipes {shorten(summary.recipes)}\n"
+
+
+def _table(summary: SynthesisSummary) -> Table:
+    from rich.table import Table
+
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for heading in ("behavior", "label"):
+        table.add_column(heading, no_wrap=True)
+    for heading in ("wanted", "written", "at the first draft"):
+        table.add_column(heading, justify="right")
+    for row in summary.slots:
+        numbers = (row.n_wanted, row.n_written, row.n_at_once)
+        names = shorten(row.behavior), shorten(row.label)
+        table.add_row(*names, *(f"{number:,}" for number in numbers))
+    return table
+
+
+def _what_was_wrong(summary: SynthesisSummary) -> list[str]:
+    lines = []
+    if summary.unmet:
+        lines.append(f"drafts that got a trait wrong: {_list_counts(summary.unmet)}")
+    if summary.reasons:
+        lines.append(f"drafts that were wrong otherwise: {_list_counts(summary.reasons)}")
+    return ["", *lines] if lines else []
+
+
+def _list_counts(counts: Any) -> str:
+    shown = [f"{shorten(name)} ({n:,})" for name, n in list(counts.items())[:_MOST_NAMED]]
+    more = len(counts) - _MOST_NAMED
+    return ", ".join(shown) + (f" and {more} more" if more > 0 else "")
+
+
+def _calls(summary: SynthesisSummary) -> str:
+    calls = summary.calls
+    said = [f"{calls.n_calls:,} calls to write"]
+    said += [f"{calls.n_retries:,} of them repeats"] if calls.n_retries else []
+    said += [f"{calls.n_reused:,} drafts from the store"] if calls.n_reused else []
+    if calls.prompt_tokens or calls.completion_tokens:
+        said.append(f"{calls.prompt_tokens:,} tokens in, {calls.completion_tokens:,} out")
+    if calls.n_calls:
+        said.append("price unknown" if calls.cost is None else f"${calls.cost:,.4f}")
+    judged = summary.judge_calls
+    if judged is not None:
+        cost = "price unknown" if judged.cost is None else f"${judged.cost:,.4f}"
+        said.append(f"{judged.n_calls:,} calls to verify, {cost}")
+    return "calls: " + ", ".join(said)
+
+
+def _whereabouts(summary: SynthesisSummary, rubric: str) -> list[str]:
+    if summary.output in (None, "-"):
+        return []
+    lines = ["", f"completions: {summary.output}"]
+    if summary.rejected_output is not None:
+        lines.append(f"rejected, with what was wrong: {summary.rejected_output}")
+    fit = f"voirdire fit {shlex.quote(str(summary.output))} --rubric {shlex.quote(rubric)}"
+    return [*lines, "Read some of them. Then a reward that ranks them:", f"  {fit} -o reward.json"]
+
+
+def _say_drops(summary: SynthesisSummary) -> None:
+    if not summary.n_dropped:
+        return
+    where = "" if summary.dropped_output is None else f"; all in {summary.dropped_output}"
+    say(f"{_prompts(summary.n_dropped)} set aside{where}")
+    for row in summary.dropped[:_MOST_DROPS]:
+        about = "" if row.item is None else f" {shorten(row.item)!r}"
+        value = "" if row.value is None else f" ({shorten(row.value)!r})"
+        reason = shorten(row.reason, width=160)
+        say(f"  {row.place()}:{about} {reason}{value}")
+    if summary.n_dropped > _MOST_DROPS:
+        say(f"  and {summary.n_dropped - _MOST_DROPS:,} more")
+
+
+def _prompts(number: int) -> str:
+    return "1 prompt" if number == 1 else f"{number:,} prompts"
+
+
+def _verifying(row: SynthesisEstimate) -> str:
+    if not row.n_judge_calls:
+        return "no calls"
+    if row.is_cascade:  # what its first judge is sure of costs nothing
+        most = "price unknown" if row.judge_cost_most is None else f"${row.judge_cost_most:,.4f}"
+        return f"up to {row.n_judge_calls:,} calls for first drafts; for all, {most} at most"
+    return f"{row.n_judge_calls:,} calls or more, {_dollars(row.judge_cost, row.judge_cost_most)}"
+
+
+def _dollars(least: float | None, most: float | None) -> str:
+    if least is None or most is None:
+        return "price unknown"
+    return f"${least:,.4f} to ${most:,.4f}"

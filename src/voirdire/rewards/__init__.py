@@ -44,9 +44,6 @@ if TYPE_CHECKING:
         ScoringSummary,
     )
     from voirdire.rewards.scoring.scores import Scores
-    from voirdire.rewards.synthesis.default_recipes import default_recipes
-    from voirdire.rewards.synthesis.estimate import SynthesisEstimate, estimate_synthesis
-    from voirdire.rewards.synthesis.file_synthesis import synthesize_file
     from voirdire.rewards.synthesis.recipe import (
         RECIPES_SCHEMA,
         Instruction,
@@ -54,8 +51,9 @@ if TYPE_CHECKING:
         Sampled,
         Slot,
     )
-    from voirdire.rewards.synthesis.recipe_reading import (
+    from voirdire.rewards.synthesis.recipe_files import (
         built_in_recipes,
+        default_recipes,
         load_recipes,
         recipes_from_text,
     )
@@ -68,7 +66,12 @@ if TYPE_CHECKING:
         SynthesizedRow,
         WriterCalls,
     )
-    from voirdire.rewards.synthesis.synthesize import synthesize
+    from voirdire.rewards.synthesis.synthesize import (
+        SynthesisEstimate,
+        estimate_synthesis,
+        synthesize,
+        synthesize_file,
+    )
     from voirdire.rewards.training.replay import estimate_replay, replay
     from voirdire.rewards.training.replay_result import Replay, ReplayEstimate
     from voirdire.rewards.training.run import Alarm, TrainingRun, TrainingStep
@@ -186,7 +189,7 @@ _HOMES = {
     "ScoringSummary": "scoring.score_summary",
     "Slot": "synthesis.recipe",
     "SlotCount": "synthesis.result",
-    "SynthesisEstimate": "synthesis.estimate",
+    "SynthesisEstimate": "synthesis.synthesize",
     "SynthesisProgress": "synthesis.result",
     "SynthesisResult": "synthesis.result",
     "SynthesisSummary": "synthesis.result",
@@ -197,31 +200,31 @@ _HOMES = {
     "TrainingWatch": "training.watch",
     "Turn": "live.turns",
     "WriterCalls": "synthesis.result",
-    "built_in_recipes": "synthesis.recipe_reading",
+    "built_in_recipes": "synthesis.recipe_files",
     "certified": "certification",
     "check_certified": "certification",
     "comparisons_of": "comparisons.given",
     "default_order": "comparisons.order",
-    "default_recipes": "synthesis.default_recipes",
+    "default_recipes": "synthesis.recipe_files",
     "estimate_replay": "training.replay",
-    "estimate_synthesis": "synthesis.estimate",
+    "estimate_synthesis": "synthesis.synthesize",
     "feature_set": "features",
     "feature_values": "features",
     "fit_reward": "fitting.fit",
     "labelled_by_class": "comparisons.class_labels",
-    "load_recipes": "synthesis.recipe_reading",
+    "load_recipes": "synthesis.recipe_files",
     "load_reward": "model_file",
     "pairs_of": "comparisons.pairs",
     "read_certificate": "certification",
     "read_comparisons": "comparisons.reading",
     "read_training_run": "training.run_reading",
-    "recipes_from_text": "synthesis.recipe_reading",
+    "recipes_from_text": "synthesis.recipe_files",
     "replay": "training.replay",
     "reward_of_weights": "given_weights",
     "sample_training_run": "training.sample",
     "score_file": "scoring.score_file",
     "synthesize": "synthesis.synthesize",
-    "synthesize_file": "synthesis.file_synthesis",
+    "synthesize_file": "synthesis.synthesize",
     "write_sample": "training.sample_files",
 }
 

@@ -70,6 +70,26 @@ def test_a_language_model_as_judge_is_counted_too():
     assert found.judge_cost_most == pytest.approx(3 * found.judge_cost)
 
 
+def test_the_cost_of_verifying_is_that_of_the_run_that_follows():
+    calls = []
+
+    def answer(request):
+        calls.append(request)
+        return dict.fromkeys(SAFETY.propositions, 0.0)
+
+    asked = LlmJudge(model=ScriptedModel(answer), price=Price(input=1.0, output=0.0))
+    model = writer(lambda request: f"{request.seed}: " + "These are plain English words. " * 24)
+
+    found = estimate_synthesis(PROMPTS, model=model, **given(judge=asked))
+    assert calls == []
+    made = synthesize(PROMPTS, model=model, n_attempts=1, **given(judge=asked))
+
+    texts = [message.content for call in calls for message in call.messages]
+    assert found.n_judge_calls == len(calls) == made.summary.judge_calls.n_calls
+    # English has four to five characters in a token
+    assert found.judge_cost * 1e6 == pytest.approx(sum(map(len, texts)) / 4.5, rel=0.15)
+
+
 def test_a_price_that_nobody_knows_is_none():
     found = estimate_synthesis(PROMPTS, model=writer(), **given(price=None))
 

@@ -151,7 +151,7 @@ def test_a_run_that_fails_leaves_no_output_and_no_folder(tmp_path):
     with pytest.raises(NoDataError, match="no behavior"):
         made_by(writer(), path, tmp_path / "made.jsonl")
 
-    assert sorted(row.name for row in tmp_path.iterdir()) == ["p.jsonl", "voirdire-replies.sqlite"]
+    assert sorted(row.name for row in tmp_path.iterdir()) == ["p.jsonl"]
 
 
 def test_many_prompts_come_out_whole_and_in_order(prompts, tmp_path):

@@ -123,10 +123,55 @@ def test_a_stream_is_read_and_a_broken_line_is_set_aside():
 def test_a_file_that_holds_no_prompts_is_refused_with_a_way_out(tmp_path):
     (tmp_path / "a.csv").write_text("colour,size\nred,1\n", encoding="utf-8")
 
-    with pytest.raises(NoDataError, match=r"no prompt.*Give each a `behavior`"):
+    with pytest.raises(NoDataError, match=r"no prompt.*Name the column"):
         read(tmp_path / "a.csv")
     with pytest.raises(InputError, match="nowhere"):
         read(tmp_path / "nowhere.jsonl")
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "message"),
+    [
+        ("a", "a", "item ids must be unique, got 'a' again"),
+        ("a", "a ", "unique ids, got 'a' and 'a ', which differ only in white space"),
+        ("a b", "a\u00a0 b", "which differ only in white space"),
+    ],
+)
+def test_ids_that_are_alike_are_refused_before_anything_is_called(tmp_path, first, second, message):
+    # they stand further apart than prompts that are worked on together
+    rows = [ROWS[0] | {"id": f"{k}", "prompt": f"p {k}"} for k in range(300)]
+    rows = [ROWS[0] | {"id": first}, *rows, ROWS[1] | {"id": second}]
+    write_jsonl(tmp_path / "p.jsonl", rows)
+    model = writer()
+
+    for given in (rows, tmp_path / "p.jsonl"):
+        with pytest.raises(InputError, match=message):
+            synthesize(given, model=model, judge=judge(), rubric=SAFETY, recipes=ONE_EACH)
+
+    assert model.calls == []
+
+
+def test_ids_with_white_space_between_other_words_are_two():
+    found, _ = read([ROWS[0] | {"id": "1 1"}, ROWS[1] | {"id": "11"}])
+
+    assert [row.group for row in found] == ["1 1", "11"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "must hold at least one prompt, got no rows. Fill it."),
+        ("no json\n[1]\n", r"got 2 rows and a reason against each \(first p.jsonl:1: line must be"),
+        ('{"ask": "Hi", "behavior": "comply"}', "no prompt: .* Name the column that holds them"),
+        ('{"prompt": "Hi"}', "no behavior: .* or of all with `behavior`"),
+    ],
+)
+def test_a_file_without_prompts_says_why_and_what_to_do(tmp_path, monkeypatch, text, message):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "p.jsonl").write_text(text, encoding="utf-8")
+
+    with pytest.raises(NoDataError, match=message):
+        read("p.jsonl")
 
 
 def test_what_is_no_prompt_in_memory_is_refused():

@@ -140,6 +140,13 @@ def test_a_slot_that_can_never_have_its_label_is_refused_before_anything_is_writ
         read(text)
 
 
+def test_the_fewest_changes_to_a_label_that_is_no_class_are_refused_at_their_place():
+    text = SMALL.replace("count: [1, 2]", "count: fewest")
+
+    with pytest.raises(RubricError, match=r"mine.yaml:9:7: .* have the label 'odd'"):
+        read(text)
+
+
 def test_recipes_of_another_rubric_name_what_is_missing():
     tiny = rubric_from_text(TINY)
 
@@ -195,6 +202,19 @@ def test_a_safety_rubric_that_somebody_changed_is_not_written_by_recipes_for_ano
 
     assert recipes.version == "default-1"
     assert set(recipes.behaviors) == {"comply"}
+
+
+def test_recipes_that_ship_give_way_where_a_changed_rubric_makes_one_of_them_impossible():
+    refuse = SAFETY.behavior("hard_refuse")
+    required = {"partially_complies": refuse.demands["apology"]}
+    refuse = replace(refuse, demands={**refuse.demands, **required})
+    others = [row for row in SAFETY.behaviors if row.id != refuse.id]
+    changed = replace(SAFETY, behaviors=(refuse, *others))
+
+    # what ships has an ideal refusal not comply in part
+    with pytest.raises(RubricError, match="able to have the label 'ideal'"):
+        load_recipes("safety", rubric=changed)
+    assert load_recipes(None, rubric=changed).version == "default-1"
 
 
 def asked_of_writer(recipes, *, language="en"):

@@ -525,7 +525,7 @@ def test_a_prompt_that_cannot_be_used_is_listed(row, reason):
 
 
 def test_no_prompt_at_all_is_an_error_that_says_why():
-    with pytest.raises(NoDataError, match=r"1 set aside, the first \(prompts\): no behavior"):
+    with pytest.raises(NoDataError, match=r"got one row .*\(first prompts: no behavior"):
         made_by(writer(), ["Hi"])
 
 
@@ -555,8 +555,26 @@ def test_progress_is_told_and_ends_at_the_counts_of_the_summary():
     made = made_by(writer(), progress=told.append)
 
     assert told[-1].n_prompts == 3
+    assert {state.n_prompts_in_all for state in told} == {3}
     assert told[-1].n_written == made.summary.n_written
     assert any(state.is_judging for state in told)
+
+
+def test_progress_counts_completions_that_are_right_while_others_are_written_again():
+    told = []
+
+    def late(request):
+        is_ideal = not asked_for(request).get("judgement", True)
+        again = "An earlier draft missed" in request.messages[0].content
+        return obeying(request) if is_ideal or again else "Hm."
+
+    model = writer(late)
+    made = made_by(model, PROMPTS[:2], progress=told.append)
+
+    at_once = sum(row.attempts == 1 for row in made.rows)
+    assert 0 < at_once < len(made.rows)
+    assert [state.n_written for state in told if state.is_judging] == [0, at_once]
+    assert told[-1].n_written == len(made.rows)
 
 
 def test_a_judge_by_its_own_card_not_to_be_trusted_is_noted():

@@ -329,7 +329,8 @@ def load_llm_judge(
         capabilities=asking.capabilities,
         reads_keys=reads_keys,
     )
-    return LlmJudge(model=asked, name=name, limits=limits, **_shared_fields(asking, LlmJudge))
+    settings = _shared_fields(asking, LlmJudge) | {"base_url": None}  # the model has it
+    return LlmJudge(model=asked, name=name, limits=limits, **settings)
 
 
 def _shared_fields(asking: Asking, record: type) -> dict[str, Any]:

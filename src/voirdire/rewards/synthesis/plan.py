@@ -1,42 +1,81 @@
-"""Everything that a synthesis depends on besides its prompts, settled before anything is spent."""
+"""What is settled before anything is spent: the settings, the prompts, and what each is to get."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn, TypedDict
 
 from voirdire._types import Language
-from voirdire._validation import check_choice, check_count
-from voirdire.errors import InputError
-from voirdire.judging.client.limits import Limits
+from voirdire._validation import check_choice, check_count, shorten
+from voirdire.errors import InputError, NoDataError
+from voirdire.io.files import DataFile
+from voirdire.io.items import ItemBatch, ItemReader, ItemReading
+from voirdire.io.rows import given_rows, open_frame, table_rows
+from voirdire.judging import Limits, LlmJudge
 from voirdire.judging.fingerprint import hash_of
-from voirdire.judging.judges.llm_judge import LlmJudge
 from voirdire.judging.plan import asks_a_model, plan_judging
-from voirdire.rewards.synthesis.recipe_reading import load_recipes
-from voirdire.rewards.synthesis.writer_words import WRITER_VERSION, WRITER_WORDS
+from voirdire.records import Dropped, Item
+from voirdire.records.items import as_bytes
+from voirdire.rewards.synthesis.recipe import Traits, draw_traits
+from voirdire.rewards.synthesis.recipe_files import load_recipes
+from voirdire.rewards.synthesis.writer_prompt import WRITER_VERSION, WRITER_WORDS
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Sequence
 
-    from voirdire.judging.judges.cascade import CascadeJudge
-    from voirdire.judging.judges.pricing import Price
+    from voirdire.judging import Price
+    from voirdire.judging.judges.jury import JudgeLike
     from voirdire.judging.plan import JudgingPlan
-    from voirdire.judging.port import Judge
+    from voirdire.judging.runs.outputs import SetAside
     from voirdire.models import ChatModel
-    from voirdire.rewards.synthesis.recipe import Recipes
+    from voirdire.rewards.synthesis.recipe import Recipes, Slot
     from voirdire.rubrics import Rubric
 
-__all__ = ["SynthesisPlan", "plan_synthesis"]
+__all__ = [
+    "Assignment",
+    "Draft",
+    "SynthesisFields",
+    "SynthesisPlan",
+    "assignments_of",
+    "plan_synthesis",
+    "read_prompts",
+]
+
+MAX_TOKENS = 1_024
+"""Of a completion, where nothing else is said."""
 
 _HOTTEST = 2.0
 _WARMER = 0.1
 """Every further draft is a little warmer, so that it differs where a server knows no seeds."""
 
 
+# Settings --------------------------------------------------------------------------------------
+
+
+class SynthesisFields(TypedDict, total=False):
+    """The settings of `plan_synthesis` beside the model, as keywords for type checkers."""
+
+    rubric: Rubric | str | Path
+    judge: JudgeLike
+    recipes: Recipes | str | Path | None
+    language: Language
+    n_attempts: int
+    seed: int
+    temperature: float | None
+    max_tokens: int | None
+    threshold: float | None
+    limits: Limits | None
+    price: Price | None
+
+
 @dataclass(frozen=True, kw_only=True)
 class SynthesisPlan:
-    """Who writes what, and who verifies it.
+    """Who writes what, and who verifies it; `synthesize` says more of each.
 
     Attributes
     ----------
@@ -46,18 +85,8 @@ class SynthesisPlan:
         Who verifies, by which rubric.
     recipes : Recipes
         What each prompt gets.
-    language : {"en", "zh"}
-        Of the instructions.
-    n_attempts : int
-        Drafts per completion at most.
-    seed : int
-        Of draws and of drafts.
-    temperature : float or None
-        Of the first draft; None leaves it to the model.
-    max_tokens : int or None
-        Of a completion at most.
-    limits : Limits
-        Of the calls that write.
+    language, n_attempts, seed, temperature, max_tokens, limits
+        As for `synthesize`.
     price : Price or None
         What the writer's tokens cost, declared or looked up.
     """
@@ -90,11 +119,6 @@ class SynthesisPlan:
             }
         )
 
-    @property
-    def described(self) -> dict[str, Any]:
-        """What the store says of the writer, for people."""
-        return {"name": self.model.name, "writes": "completions", "language": self.language}
-
     def temperature_of(self, attempt: int) -> float | None:
         """Give the temperature of an attempt, counted from 1."""
         if self.temperature is None:
@@ -103,21 +127,21 @@ class SynthesisPlan:
 
 
 def plan_synthesis(
-    *,
-    rubric: Rubric | str | Path,
     model: ChatModel | str,
-    judge: Judge | LlmJudge | CascadeJudge | str | Path,
-    recipes: Recipes | str | Path | None,
-    language: Language,
-    n_attempts: int,
-    seed: int,
-    temperature: float | None,
-    max_tokens: int | None,
-    threshold: float | None,
-    limits: Limits | None,
-    price: Price | None,
+    *,
+    rubric: Rubric | str | Path = "safety",
+    judge: JudgeLike = "local",
+    recipes: Recipes | str | Path | None = None,
+    language: Language = "en",
+    n_attempts: int = 3,
+    seed: int = 0,
+    temperature: float | None = 1.0,
+    max_tokens: int | None = MAX_TOKENS,
+    threshold: float | None = None,
+    limits: Limits | None = None,
+    price: Price | None = None,
 ) -> SynthesisPlan:
-    """Load what is named, and check everything; see `synthesize` for the arguments."""
+    """Load and check everything; see `synthesize` for the arguments."""
     check_choice("language", language, Language)
     check_count("n_attempts", n_attempts, minimum=1)
     check_count("seed", seed, minimum=0)
@@ -126,19 +150,25 @@ def plan_synthesis(
     if temperature is not None and not 0 <= temperature <= _HOTTEST:
         msg = f"`temperature` must be in [0, 2], got {temperature!r}."
         raise InputError(msg)
-    judging = _without_order_check(plan_judging(judge, rubric, threshold=threshold))
-    bounds = Limits() if limits is None else limits
-    writer = _loaded(model, bounds)
+    judging = plan_judging(judge, rubric, threshold=threshold)
+    if asks_a_model(judging.judge):  # drafts are judged in many small runs: no check of order each
+        asked = replace(judging.judge.judge, order_check=0)
+        judging = replace(judging, judge=replace(judging.judge, judge=asked))
+    limits = limits or Limits()
+    if isinstance(model, str):
+        from voirdire.models import load_model
+
+        model = load_model(model, timeout_s=limits.timeout_s, connections=limits.concurrency)
     # a judge is a model with limits and a price, and knows how to look that up
-    known_price = LlmJudge(model=writer, probability="stated", price=price).known_price
-    if known_price is None and bounds.max_cost is not None:
+    known_price = LlmJudge(model=model, probability="stated", price=price).known_price
+    if known_price is None and limits.max_cost is not None:
         msg = (
-            f"`max_cost` needs the price of {writer.name!r}, which is not known. Declare it with "
+            f"`max_cost` needs the price of {model.name!r}, which is not known. Declare it with "
             "`--price IN,OUT`, or as `price`."
         )
         raise InputError(msg)
     return SynthesisPlan(
-        model=writer,
+        model=model,
         judging=judging,
         recipes=load_recipes(recipes, rubric=judging.rubric),
         language=language,
@@ -146,22 +176,280 @@ def plan_synthesis(
         seed=seed,
         temperature=temperature,
         max_tokens=max_tokens,
-        limits=bounds,
+        limits=limits,
         price=known_price,
     )
 
 
-def _loaded(model: ChatModel | str, limits: Limits) -> ChatModel:
-    if not isinstance(model, str):
-        return model
-    from voirdire.models import load_model
+# Prompts ---------------------------------------------------------------------------------------
 
-    return load_model(model, timeout_s=limits.timeout_s, connections=limits.concurrency)
+_PROMPTS = ("prompt", "question", "instruction", "input", "messages", "conversations", "request")
+_RESPONSES = (
+    "response", "completion", "other", "response_a", "response_b", "chosen", "rejected", "choices",
+    "output", "answer", "error", "group",
+)  # fmt: skip
+"""What rows may hold besides a prompt, and what is not looked at."""
+
+_FROM_ASSISTANT = ("assistant", "tool")
+_BATCH_ROWS = 1_024
 
 
-def _without_order_check(plan: JudgingPlan) -> JudgingPlan:
-    """Ask nothing twice for the record: drafts are judged in many small runs."""
-    if not asks_a_model(plan.judge):
-        return plan
-    asked = replace(plan.judge.judge, order_check=0)
-    return replace(plan, judge=replace(plan.judge, judge=asked))
+class _PromptReader(ItemReader):
+    """Reads rows as rows of items are read, but they need no response."""
+
+    def check_header(self, header: Sequence[str]) -> None:
+        """Refuse a table that lacks a column; a response is none of them."""
+        super().check_header([*header, "response"])
+
+    def is_row(self, document: dict[str, Any]) -> bool:
+        """Tell by its prompt whether an object is a row of its own."""
+        known = {*_PROMPTS, *(self.reading.columns or {}).values()}
+        return bool(known & document.keys())
+
+    def take(self, row: Any, line: int, items: list[Item]) -> list[Dropped]:
+        """Put an empty response in the place of what answers the prompt."""
+        if isinstance(row, dict):
+            row = {key: value for key, value in row.items() if key not in _RESPONSES}
+            row["response"] = ""
+        return super().take(row, line, items)
+
+    def refuse_empty(self, *, n_rows: int, first: Dropped | None) -> NoReturn:
+        """Say why no row was a prompt."""
+        _refuse_empty(self.source, n_rows=n_rows, first=first)
+
+
+def read_prompts(
+    given: Any,
+    recipes: Recipes,
+    *,
+    set_aside: SetAside,
+    behavior: str | None = None,
+    columns: Mapping[str, str] | None = None,
+    format: str | None = None,  # noqa: A002  # the word people use for it
+) -> list[Item]:
+    """Read all prompts, each once, as items without a response; the others are set aside.
+
+    Raises
+    ------
+    NoDataError
+        If there is no prompt of a behavior that has a recipe.
+    InputError
+        If the prompts cannot be read, or ids are the same, or the same but for white space.
+    """
+    source, batches = _open_prompts(given, ItemReading(columns=columns, behavior=behavior), format)
+    found: dict[bytes, Item] = {}
+    ids: dict[str, str] = {}
+    for batch in batches:
+        set_aside.add(batch.dropped)
+        for item in batch.items:
+            _check_id(item.id, ids, source=source)
+            prompt = _prompt_of(item, item.behavior or behavior)
+            reason, value = _find_problem(prompt, recipes)
+            first = prompt if reason else found.setdefault(conversation_key(prompt), prompt)
+            if first is not prompt:
+                reason = f"the same prompt as {shorten(first.id)!r}"
+            if reason:
+                set_aside.add([Dropped(reason=reason, source=source, item=item.id, value=value)])
+    if not found:
+        _refuse_empty(source, n_rows=set_aside.count, first=next(iter(set_aside.first), None))
+    return list(found.values())
+
+
+def _open_prompts(
+    given: Any, reading: ItemReading, written_as: str | None
+) -> tuple[str, Iterable[ItemBatch]]:
+    """Give the name of the prompts in messages, and their rows as items."""
+    if isinstance(given, str | Path) or hasattr(given, "read"):
+        file = DataFile(given, format=written_as, held="prompt")
+        stream = _PromptReader.of(file, reading).stream(file, batch_size=_BATCH_ROWS)
+        return file.name, stream
+    name, is_frame = "prompts", hasattr(given, "columns")
+    reader = _PromptReader(reading, source=name, stem=name, is_tabular=is_frame)
+    if is_frame:
+        table = open_frame(given, name)
+        reader.check_header(table.columns)
+        return name, reader.batches(table_rows(table), batch_size=_BATCH_ROWS)
+    rows = _rows_of(given)
+    if rows and isinstance(rows[0], Item):
+        return name, [ItemBatch(items=rows, n_rows=len(rows))]
+    return name, reader.batches(given_rows(rows, source=name), batch_size=_BATCH_ROWS)
+
+
+def _rows_of(given: Any) -> list[Any]:
+    if isinstance(given, Item | Mapping):
+        return [given]
+    if isinstance(given, bytes) or not isinstance(given, Iterable):
+        msg = (
+            f"`prompts` must be a file, or a sequence of texts, items or rows, got "
+            f"{type(given).__name__}."
+        )
+        raise InputError(msg)
+    rows = [{"prompt": row} if isinstance(row, str) else row for row in given]
+    for row in rows:
+        is_known = isinstance(row, Item | Mapping)
+        if not is_known or isinstance(row, Item) != isinstance(rows[0], Item):
+            msg = (
+                "`prompts` must all be items, or all be texts or mappings, got "
+                f'{type(row).__name__} ({shorten(row)}). Write {{"prompt": ..., "behavior": ...}}.'
+            )
+            raise InputError(msg)
+    return rows
+
+
+def _check_id(name: str, known: dict[str, str], *, source: str) -> None:
+    """Refuse an id that is there already, also with other white space: rows are named by it."""
+    plain = " ".join(name.split())
+    if plain in known:
+        first = known[plain]
+        both = f"{shorten(first)!r} and {shorten(name)!r}, which differ only in white space"
+        told = f"{shorten(name)!r} twice" if first == name else both
+        msg = f"{source}: prompts must have unique ids, got {told}. Give each one of its own."
+        raise InputError(msg)
+    known[plain] = name
+
+
+def _prompt_of(item: Item, behavior: str | None) -> Item:
+    """Take off the turn that was the response."""
+    prompt = item.prompt
+    while prompt and prompt[-1].role in _FROM_ASSISTANT:
+        prompt = prompt[:-1]
+    return Item(id=item.id, prompt=prompt, response="", behavior=behavior)
+
+
+def _find_problem(prompt: Item, recipes: Recipes) -> tuple[str, str | None]:
+    """Say what is wrong with a prompt, and the value that is; an empty reason where nothing is."""
+    if not any(message.content.strip() for message in prompt.prompt):
+        return "no prompt: the conversation holds no text", None
+    if prompt.behavior is None:
+        return "no behavior: which completions a prompt gets depends on it", None
+    if prompt.behavior not in recipes.behaviors:
+        known = ", ".join(recipes.behaviors)
+        return f"unknown behavior: must be one of {known}", shorten(prompt.behavior)
+    return "", None
+
+
+def _refuse_empty(source: str, *, n_rows: int, first: Dropped | None) -> NoReturn:
+    """Say why there is no prompt; `first` is the first of the rows, which were all set aside."""
+    if first is None:
+        msg = f"{source}: must hold at least one prompt, got no rows. Fill it."
+        raise NoDataError(msg)
+    way_out = "Declare another `format`."
+    if first.reason.startswith("no prompt"):
+        way_out = 'Name the column that holds them: columns={"prompt": ...}.'
+    elif "behavior" in first.reason:
+        way_out = "Name the behavior of each in a column of its own, or of all with `behavior`."
+    counted = "one row" if n_rows == 1 else f"{n_rows:,} rows"
+    msg = (
+        f"{source}: must hold at least one prompt of a behavior, got {counted} and a reason "
+        f"against each (first {shorten(first.place())}: {first.reason}). {way_out}"
+    )
+    raise NoDataError(msg)
+
+
+def conversation_key(prompt: Item) -> bytes:
+    """SHA-256 over conversation and behavior: what makes two prompts one."""
+    told = [[row.role, row.content] for row in prompt.prompt]
+    return hashlib.sha256(as_bytes([told, prompt.behavior])).digest()
+
+
+# What a prompt is to get -----------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Draft:
+    """What was written, and what is wrong with it.
+
+    Attributes
+    ----------
+    response : str or None
+        The text; None where the model gave none.
+    reason : str or None
+        What is wrong with the text itself: no reply, cut off, empty, no verdict.
+    probabilities : mapping of str to (float or None)
+        The judge's; empty where it was not asked.
+    completion_class : str or None
+        The class that holds; None where none is known.
+    unmet : tuple of str
+        Propositions that had to be in a state and are not.
+    missed : tuple of str
+        All propositions that were asked for and came out otherwise.
+    wrong_class : bool
+        Whether the class had to be the label and is not.
+    """
+
+    response: str | None = None
+    reason: str | None = None
+    probabilities: Mapping[str, float | None] = field(default_factory=dict)
+    completion_class: str | None = None
+    unmet: tuple[str, ...] = ()
+    missed: tuple[str, ...] = ()
+    wrong_class: bool = False
+
+    @property
+    def is_right(self) -> bool:
+        """Whether it may be kept."""
+        return self.reason is None and not self.unmet and not self.wrong_class
+
+
+@dataclass(eq=False, kw_only=True, slots=True)
+class Assignment:
+    """A completion to be written.
+
+    Attributes
+    ----------
+    prompt : Item
+        What it answers; its response is empty.
+    key : bytes
+        Hash of conversation and behavior.
+    slot : Slot
+        Which sort it is.
+    id : str
+        What the row will be called.
+    number : int
+        Its place among the completions of the prompt, from 0.
+    traits : Traits
+        What it is to be like.
+    drafts : list of Draft
+        What was tried, in order.
+    """
+
+    prompt: Item
+    key: bytes
+    slot: Slot
+    id: str
+    number: int
+    traits: Traits
+    drafts: list[Draft] = field(default_factory=list)
+
+    @property
+    def is_done(self) -> bool:
+        """Whether the last draft may be kept."""
+        return bool(self.drafts) and self.drafts[-1].is_right
+
+    @property
+    def missed(self) -> tuple[str, ...]:
+        """What the last draft got wrong, for the next one to mind."""
+        return self.drafts[-1].missed if self.drafts else ()
+
+
+def assignments_of(prompt: Item, plan: SynthesisPlan) -> Iterator[Assignment]:
+    """Lay out the completions of a prompt, in the order of its recipe."""
+    behavior, key = prompt.behavior or "", conversation_key(prompt)
+    slots = [slot for slot in plan.recipes.behaviors[behavior] for _ in range(slot.count)]
+    counts: Counter[str] = Counter()
+    for number, slot in enumerate(slots):
+        counts[slot.label] += 1
+        yield Assignment(
+            prompt=prompt,
+            key=key,
+            slot=slot,
+            id=f"{prompt.id}/{slot.label}/{counts[slot.label]}",
+            number=number,
+            traits=draw_traits(
+                slot,
+                rubric=plan.rubric,
+                behavior=behavior,
+                recipes=plan.recipes,
+                key=f"{plan.seed}/{key.hex()}/{number}",
+            ),
+        )

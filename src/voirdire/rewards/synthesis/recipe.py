@@ -1,29 +1,59 @@
-"""What a recipe is: which completions a prompt gets, and the words that ask for their traits."""
+"""What a recipe is, and which traits it draws for a completion by a seed."""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
+from itertools import combinations, product
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+import numpy as np
+
 from voirdire._types import Language
+from voirdire._validation import shorten
+from voirdire.errors import InputError
 from voirdire.judging.fingerprint import hash_of
+from voirdire.rubrics import hard_classes
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
     from typing import Any
 
+    from voirdire.rubrics import Behavior, Rubric
+
 __all__ = [
+    "GROUPS",
     "RECIPES_SCHEMA",
     "Instruction",
     "Recipes",
     "Sampled",
     "Slot",
     "Start",
+    "Traits",
     "Verify",
+    "classes_of",
+    "demanded_states",
+    "draw_traits",
+    "members_of",
+    "seed_of",
 ]
 
 RECIPES_SCHEMA = "voirdire.recipes/1"
+
+GROUPS = (
+    "all", "required", "core", "desired", "allowed", "undesired", "unacceptable", "illogical",
+    "disallowed",
+)  # fmt: skip
+"""Groups of demands that may be drawn from, called as in expressions; ``all`` is every one."""
+
+_MOST_DRAWS = 200
+_MOST_CHANGED = 3
+_MANY = 30
+"""Among so many propositions, no more than two are changed by trying out every way."""
+
+_N_RANDOM = 8_192
 
 Text = Mapping[Language, str]
 
@@ -156,3 +186,188 @@ class Recipes:
     def title(self) -> str:
         """Name, version and the first digits of the hash, as rows carry them."""
         return f"{self.name} {self.version} ({self.content_hash[7:19]})"
+
+
+# Draws -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class Traits:
+    """What a completion is to be like.
+
+    Attributes
+    ----------
+    wanted : mapping of str to bool
+        By proposition, in the order of the rubric: everything that is asked for.
+    sampled : mapping of str to bool
+        What of it was drawn.
+    checked : frozenset of str
+        The propositions that the recipe itself demands or that were drawn: what must hold.
+    """
+
+    wanted: Mapping[str, bool]
+    sampled: Mapping[str, bool]
+    checked: frozenset[str]
+
+
+def draw_traits(slot: Slot, *, rubric: Rubric, behavior: str, recipes: Recipes, key: str) -> Traits:
+    """Draw traits that make the label the class, as far as they decide it; `key` is the seed.
+
+    Raises
+    ------
+    InputError
+        If none of many draws does.
+    """
+    row = rubric.behavior(behavior)
+    start = {**(demanded_states(row) if slot.start == "demanded" else {}), **slot.demands}
+    for drawn in _draw_states(slot, start, rubric=rubric, behavior=row, key=key):
+        firm = {**slot.demands, **drawn}
+        is_fewest = slot.sampled is not None and slot.sampled.fewest
+        followed = firm if is_fewest else _add_implied(firm, recipes.implies, row)
+        if followed is None:
+            continue
+        states = start | followed
+        if is_fewest or _can_have_label(slot, states, rubric=rubric, behavior=row):
+            return Traits(
+                wanted={name: states[name] for name in rubric.propositions if name in states},
+                sampled={name: drawn[name] for name in rubric.propositions if name in drawn},
+                checked=frozenset(firm),
+            )
+    msg = (
+        f"a completion of `{behavior}` must be able to have the label {shorten(slot.label)!r}, "
+        f"got demands and draws that never make it so in {_MOST_DRAWS} tries. Change `demands` or "
+        "`sampled`, or write another label."
+    )
+    raise InputError(msg)
+
+
+def members_of(name: str, behavior: Behavior) -> tuple[str, ...]:
+    """List the propositions that a group of demands has, or the one that is named."""
+    if name not in GROUPS:
+        return (name,)
+    return tuple(
+        proposition
+        for proposition, demand in behavior.demands.items()
+        if name == "all" or (demand.core if name == "core" else demand.word == name)
+    )
+
+
+def demanded_states(behavior: Behavior) -> dict[str, bool]:
+    """Give the state of each proposition for which a behavior demands one."""
+    demanded = {name: need.demanded for name, need in behavior.demands.items()}
+    return {name: state for name, state in demanded.items() if state is not None}
+
+
+def classes_of(
+    rows: Sequence[Mapping[str, bool]], *, rubric: Rubric, behavior: Behavior
+) -> list[str | None]:
+    """Name the class of each row of states; None where they leave it open."""
+    names = rubric.propositions
+    labels = np.array([[row.get(name, np.nan) for name in names] for row in rows], dtype=float)
+    places = hard_classes(rubric, behavior.id, labels=labels, propositions=names)
+    return [behavior.classes[place].name if place >= 0 else None for place in places]
+
+
+def seed_of(key: str) -> int:
+    """Make a seed of a text, the same in every process."""
+    return int.from_bytes(hashlib.sha256(key.encode("utf-8", "surrogatepass")).digest()[:8])
+
+
+def _draw_states(
+    slot: Slot, start: dict[str, bool], *, rubric: Rubric, behavior: Behavior, key: str
+) -> Iterator[dict[str, bool]]:
+    """Give states that are drawn, one attempt after another; without `sampled` a single empty."""
+    sampled, chances = slot.sampled, np.random.default_rng(seed_of(key))
+    if sampled is None:
+        yield {}
+        return
+    among = list(
+        dict.fromkeys(each for name in sampled.among for each in members_of(name, behavior))
+    )
+    if sampled.fewest:
+        free = [name for name in among if name not in slot.demands]
+        yield from _draw_fewest(
+            slot.label, start, free, rubric=rubric, behavior=behavior, rng=chances
+        )
+        return
+    for _ in range(_MOST_DRAWS):
+        if sampled.probability is not None:
+            chosen = [name for name in among if chances.random() < sampled.probability]
+        else:
+            least, most = (min(n or 1, len(among)) for n in (sampled.least, sampled.most))
+            size = int(chances.integers(least, most + 1))
+            chosen = [among[k] for k in sorted(chances.permutation(len(among))[:size])]
+        yield {name: not start.get(name, False) for name in chosen}
+
+
+def _add_implied(
+    firm: Mapping[str, bool],
+    implies: Mapping[tuple[str, bool], Mapping[str, bool]],
+    behavior: Behavior,
+) -> dict[str, bool] | None:
+    """Add the states that follow from others; None where they conflict."""
+    found, waiting = dict(firm), list(firm.items())
+    while waiting:
+        for name, state in implies.get(waiting.pop(), {}).items():
+            if name in found:
+                if found[name] != state:
+                    return None
+            elif name in behavior.demands:
+                found[name] = state
+                waiting.append((name, state))
+    return found
+
+
+def _can_have_label(
+    slot: Slot, states: Mapping[str, bool], *, rubric: Rubric, behavior: Behavior
+) -> bool:
+    """Say whether the label is the class of these states, or they leave it open."""
+    if slot.label not in [row.name for row in behavior.classes]:
+        return True
+    (found,) = classes_of([states], rubric=rubric, behavior=behavior)
+    return found in (None, slot.label)
+
+
+def _draw_fewest(
+    label: str,
+    start: dict[str, bool],
+    among: Sequence[str],
+    *,
+    rubric: Rubric,
+    behavior: Behavior,
+    rng: np.random.Generator,
+) -> Iterator[dict[str, bool]]:
+    """Give the least changes that make the label the class, by chance one of several as small."""
+    for changes in _changes_by_size(start, among, rng):
+        found = classes_of([start | change for change in changes], rubric=rubric, behavior=behavior)
+        right = [change for change, name in zip(changes, found, strict=True) if name == label]
+        if right:
+            sizes = [sum(start.get(n, s) != s for n, s in row.items()) for row in right]
+            fewest = min(sizes)
+            least = [row for row, size in zip(right, sizes, strict=True) if size == fewest]
+            yield least[int(rng.integers(len(least)))]
+            return
+
+
+def _changes_by_size(
+    start: Mapping[str, bool], among: Sequence[str], rng: np.random.Generator
+) -> Iterator[list[dict[str, bool]]]:
+    """Give changes of none, one, two and three propositions, then any number of them by chance."""
+    states = {name: (not start[name],) if name in start else (True, False) for name in among}
+    for size in range(_MOST_CHANGED + (len(among) <= _MANY)):
+        changes = [
+            dict(zip(names, row, strict=True))
+            for names in combinations(among, size)
+            for row in product(*(states[name] for name in names))
+        ]
+        if changes:
+            yield changes
+    random = rng.random((_N_RANDOM, len(among))) < 0.5
+    yield [
+        {
+            name: bool(state)
+            for name, state in zip(among, row, strict=True)
+            if start.get(name) is not bool(state)
+        }
+        for row in random
+    ]

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping  # noqa: TC003  # msgspec reads the annotation
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from voirdire.records import Message  # noqa: TC001  # msgspec reads the annotation
+from voirdire._validation import shorten
+from voirdire.judging.notes import distrust
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from voirdire._types import Threshold
     from voirdire.judging.engine.call_summary import CallSummary
-    from voirdire.records import Dropped
+    from voirdire.records import Dropped, Message
+    from voirdire.rewards.synthesis.plan import Assignment, Draft, SynthesisPlan
 
 __all__ = [
     "RejectedSlot",
@@ -21,12 +25,16 @@ __all__ = [
     "SynthesisProgress",
     "SynthesisResult",
     "SynthesisSummary",
+    "SynthesisTally",
     "SynthesizedRow",
     "WriterCalls",
+    "rejected_of",
+    "row_of",
 ]
 
 
-class SynthesizedRow(msgspec.Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, kw_only=True)
+class SynthesizedRow:
     """One completion that a model wrote and the judge verified; a row of the output.
 
     Attributes
@@ -94,7 +102,8 @@ class SynthesizedRow(msgspec.Struct, frozen=True, kw_only=True):
         return row
 
 
-class RejectedSlot(msgspec.Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, kw_only=True)
+class RejectedSlot:
     """A completion that was wanted and did not come about.
 
     Attributes
@@ -193,8 +202,8 @@ class SynthesisProgress:
 
     Attributes
     ----------
-    n_prompts : int
-        Prompts that are finished.
+    n_prompts, n_prompts_in_all : int
+        Prompts that are finished, and all of them.
     n_written, n_rejected : int
         Completions that came about, and that did not.
     n_calls, n_in_flight, concurrency : int
@@ -208,6 +217,7 @@ class SynthesisProgress:
     """
 
     n_prompts: int
+    n_prompts_in_all: int
     n_written: int
     n_rejected: int
     n_calls: int
@@ -314,3 +324,142 @@ class SynthesisResult:
     rows: tuple[SynthesizedRow, ...] = field(repr=False)
     rejected: tuple[RejectedSlot, ...] = field(repr=False)
     summary: SynthesisSummary
+
+
+# From drafts to rows and counts ----------------------------------------------------------------
+
+
+def row_of(done: Assignment, plan: SynthesisPlan) -> SynthesizedRow:
+    """Make the row of a completion that came about."""
+    draft = done.drafts[-1]
+    return SynthesizedRow(
+        **_about(done),
+        prompt=done.prompt.prompt,
+        response=draft.response or "",
+        probabilities=draft.probabilities,
+        completion_class=draft.completion_class,
+        model=plan.model.name,
+        judge=plan.judging.judge.name,
+        judge_fingerprint=plan.judging.fingerprint,
+        recipes=plan.recipes.title,
+        seed=plan.seed,
+    )
+
+
+def rejected_of(given_up: Assignment) -> RejectedSlot:
+    """Make the record of a completion that did not come about."""
+    draft = given_up.drafts[-1]
+    return RejectedSlot(
+        **_about(given_up),
+        failed=tuple(_words_of(each, given_up) for each in given_up.drafts),
+        unmet=draft.unmet,
+        response=draft.response,
+    )
+
+
+def _about(completion: Assignment) -> dict[str, Any]:
+    """Say what was wanted."""
+    return {
+        "id": completion.id,
+        "group": completion.prompt.id,
+        "behavior": completion.prompt.behavior or "",
+        "label": completion.slot.label,
+        "traits": completion.traits.wanted,
+        "sampled": completion.traits.sampled,
+        "attempts": len(completion.drafts),
+    }
+
+
+def _words_of(draft: Draft, assignment: Assignment) -> str:
+    """Say what is wrong with a draft."""
+    if draft.reason is not None:
+        return shorten(draft.reason, width=240)
+    said = []
+    for name in draft.unmet:
+        wanted = "true" if assignment.traits.wanted[name] else "false"
+        said.append(f"{name} must be {wanted} (p {draft.probabilities[name] or 0.0:.2f})")
+    if draft.wrong_class:
+        label = shorten(assignment.slot.label)
+        said.append(f"class must be {label}, got {draft.completion_class or 'none'}")
+    return "; ".join(said)
+
+
+class SynthesisTally:
+    """Adds up finished prompts for a summary."""
+
+    def __init__(self, plan: SynthesisPlan) -> None:
+        self._plan = plan
+        self._wanted: Counter[tuple[str, str]] = Counter()
+        self._written: Counter[tuple[str, str]] = Counter()
+        self._at_once: Counter[tuple[str, str]] = Counter()
+        self._unmet: Counter[str] = Counter()
+        self._reasons: Counter[str] = Counter()
+        self.n_prompts = self.n_written = self.n_rejected = 0
+        self._n_complete = self._n_without_best = self._n_empty = 0
+
+    def add(self, completions: Sequence[Assignment]) -> None:
+        """Take all completions of one prompt."""
+        done = [each for each in completions if each.is_done]
+        self.n_prompts += 1
+        self.n_written += len(done)
+        self.n_rejected += len(completions) - len(done)
+        self._n_complete += len(done) == len(completions)
+        self._n_empty += not done
+        self._n_without_best += completions[0].slot.label not in {each.slot.label for each in done}
+        self._wanted.update(map(_kind_of, completions))
+        self._written.update(map(_kind_of, done))
+        self._at_once.update(_kind_of(each) for each in done if len(each.drafts) == 1)
+        for draft in (draft for each in completions for draft in each.drafts):
+            self._unmet.update(draft.unmet)
+            if draft.reason is not None:
+                self._reasons[draft.reason.partition(":")[0]] += 1
+            elif draft.wrong_class:
+                self._reasons["another class than the label"] += 1
+
+    def summary(self, **known: Any) -> SynthesisSummary:
+        """Say how it went; what else is `known` are the files, the calls and what was set aside."""
+        plan = self._plan
+        slots = dict.fromkeys(
+            (behavior, slot.label)
+            for behavior, slots in plan.recipes.behaviors.items()
+            for slot in slots
+        )
+        return SynthesisSummary(
+            **known,
+            rubric=plan.rubric.name,
+            rubric_version=plan.rubric.version,
+            rubric_hash=plan.rubric.content_hash,
+            recipes=plan.recipes.title,
+            recipes_hash=plan.recipes.content_hash,
+            model=plan.model.name,
+            judge=plan.judging.judge.name,
+            judge_fingerprint=plan.judging.fingerprint,
+            threshold=plan.judging.threshold,
+            language=plan.language,
+            seed=plan.seed,
+            n_attempts=plan.n_attempts,
+            n_prompts=self.n_prompts,
+            n_complete=self._n_complete,
+            n_without_best=self._n_without_best,
+            n_empty=self._n_empty,
+            n_written=self.n_written,
+            n_rejected=self.n_rejected,
+            slots=tuple(
+                SlotCount(
+                    behavior=kind[0],
+                    label=kind[1],
+                    n_wanted=self._wanted[kind],
+                    n_written=self._written[kind],
+                    n_at_once=self._at_once[kind],
+                )
+                for kind in slots
+                if self._wanted[kind]
+            ),
+            unmet=dict(self._unmet.most_common()),
+            reasons=dict(self._reasons.most_common()),
+            notes=(*plan.judging.notes, *plan.recipes.notes, *distrust(plan.judging.judge)),
+        )
+
+
+def _kind_of(completion: Assignment) -> tuple[str, str]:
+    return completion.prompt.behavior or "", completion.slot.label

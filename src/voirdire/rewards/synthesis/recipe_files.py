@@ -1,0 +1,435 @@
+"""Recipes from files, those that ship with voirdire, and those that are made of a rubric."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field
+
+from voirdire._types import Language  # pydantic reads the annotation
+from voirdire._validation import shorten
+from voirdire.documents import (
+    Filled,
+    Form,
+    Name,
+    Problem,
+    did_you_mean,
+    document_from_text,
+    problem_error,
+    read_document,
+    rule_error,
+)
+from voirdire.errors import InputError
+from voirdire.rewards.synthesis.recipe import (
+    GROUPS,
+    Instruction,
+    Recipes,
+    Sampled,
+    Slot,
+    Start,
+    Verify,
+    classes_of,
+    demanded_states,
+    draw_traits,
+    members_of,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from voirdire.documents import Document
+    from voirdire.documents import Path as Keys
+    from voirdire.rubrics import Behavior, Rubric
+
+__all__ = ["built_in_recipes", "default_recipes", "load_recipes", "recipes_from_text"]
+
+_MOST = 100
+"""Completions of one sort, sorts per behavior, propositions to draw: far more than people write."""
+
+_WHOLE = f"be a whole number from 1 to {_MOST}"
+_SHIPPED = files("voirdire") / "data" / "recipes"
+_SUFFIX = ".yaml"
+_NOT = "not "
+_WHAT = "a file of recipes"
+
+
+# The form of a file ----------------------------------------------------------------------------
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= _MOST
+
+
+def _check_count(value: Any) -> Any:
+    if not _is_whole(value):
+        raise rule_error(_WHOLE)
+    return value
+
+
+def _check_drawn(value: Any) -> Any:
+    if value == "fewest":
+        return value
+    ends = value if isinstance(value, list) else [value, value]
+    if len(ends) != 2 or not all(map(_is_whole, ends)) or ends[0] > ends[1]:
+        raise rule_error(f"{_WHOLE}, two of them, or the word fewest")
+    return ends
+
+
+def _check_probability(value: Any) -> Any:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not is_number or not 0 < value < 1:
+        raise rule_error("be a number between 0 and 1")
+    return float(value)
+
+
+def _take_as_english(value: Any) -> Any:
+    return {"en": value} if isinstance(value, str) else value
+
+
+_Text = Annotated[dict[Language, Filled], BeforeValidator(_take_as_english), Field(min_length=1)]
+
+
+class InstructionForm(Form):
+    """The two sides of a proposition."""
+
+    when_true: _Text
+    when_false: _Text
+
+
+class SampledForm(Form):
+    """What is drawn."""
+
+    among: Annotated[list[Filled], Field(alias="from", min_length=1, max_length=_MOST)]
+    count: Annotated[Any, BeforeValidator(_check_drawn)] = None
+    probability: Annotated[Any, BeforeValidator(_check_probability)] = None
+
+    def sampled(self) -> Sampled:
+        """Make the record; without a count and a probability, one trait is drawn."""
+        among = tuple(self.among)
+        if self.count == "fewest":
+            return Sampled(among=among, fewest=True)
+        if self.count is None and self.probability is not None:
+            return Sampled(among=among, probability=self.probability)
+        least, most = self.count or (1, 1)
+        return Sampled(among=among, least=least, most=most)
+
+
+class SlotForm(Form):
+    """One sort of completion."""
+
+    label: Filled
+    count: Annotated[Any, BeforeValidator(_check_count)] = 1
+    start: Start = "demanded"
+    demands: Annotated[dict[str, bool], Field(default_factory=dict)]
+    sampled: SampledForm | None = None
+    verify: Verify = "both"
+    brief: _Text | None = None
+
+    def slot(self) -> Slot:
+        """Make the record."""
+        sampled = None if self.sampled is None else self.sampled.sampled()
+        return Slot(**dict(self) | {"sampled": sampled, "brief": self.brief or {}})
+
+
+class RecipesForm(Form):
+    """A whole file."""
+
+    schema_: Annotated[Literal["voirdire.recipes/1"], Field(alias="schema")]
+    name: Name
+    version: Filled
+    rubric: Filled
+    instructions: Annotated[dict[str, InstructionForm], Field(default_factory=dict)]
+    implies: Annotated[dict[str, dict[str, bool]], Field(default_factory=dict)]
+    recipes: Annotated[
+        dict[str, Annotated[list[SlotForm], Field(min_length=1, max_length=_MOST)]],
+        Field(min_length=1),
+    ]
+
+
+def _recipes_of(document: Document) -> Recipes:
+    """Read recipes by the form; whether they suit a rubric is not looked at."""
+    form = document.read_or_raise(RecipesForm)
+    return Recipes(
+        name=form.name,
+        version=form.version,
+        rubric=form.rubric,
+        instructions={name: Instruction(**dict(row)) for name, row in form.instructions.items()},
+        implies={
+            (key.removeprefix(_NOT), not key.startswith(_NOT)): states
+            for key, states in form.implies.items()
+        },
+        behaviors={
+            name: tuple(row.slot() for row in slots) for name, slots in form.recipes.items()
+        },
+        source=document.source,
+    )
+
+
+# Reading ---------------------------------------------------------------------------------------
+
+
+def built_in_recipes() -> tuple[str, ...]:
+    """Name the rubrics for which recipes ship with voirdire.
+
+    Returns
+    -------
+    tuple of str
+        In alphabetical order.
+
+    Examples
+    --------
+    >>> built_in_recipes()
+    ('safety',)
+    """
+    names = [file.name for file in _SHIPPED.iterdir() if file.name.endswith(_SUFFIX)]
+    return tuple(sorted(name.removesuffix(_SUFFIX) for name in names))
+
+
+def load_recipes(recipes: Recipes | str | Path | None, *, rubric: Rubric) -> Recipes:
+    """Load recipes that suit a rubric.
+
+    Parameters
+    ----------
+    recipes : Recipes, str, path or None
+        A name of `built_in_recipes`, a YAML file, or recipes that are loaded already. None takes
+        the built-in ones of that rubric where they suit it, and else makes some from its demands
+        and classes.
+    rubric : Rubric
+        What the completions are to be judged by.
+
+    Returns
+    -------
+    Recipes
+        Checked: every name is the rubric's, and every slot can be drawn.
+
+    Raises
+    ------
+    RubricError
+        If the file breaks a rule, or a slot can never have the class that is its label; the message
+        begins with file, line and column.
+    InputError
+        If there is no such file, or if the rubric has no behaviors.
+
+    Examples
+    --------
+    >>> from voirdire.rubrics import load_rubric
+    >>> recipes = load_recipes(None, rubric=load_rubric("safety"))
+    >>> [slot.label for slot in recipes.behaviors["comply"]]
+    ['ideal', 'less_good', 'less_good', 'unacceptable']
+    """
+    if not rubric.behaviors:
+        msg = (
+            f"`rubric` must have behaviors to write completions for, got {shorten(rubric.name)!r} "
+            "without any. Add `behaviors`."
+        )
+        raise InputError(msg)
+    if recipes is None:
+        return _choose_for(rubric)
+    if isinstance(recipes, Recipes):
+        messages = [message for _, message in _find_problems(recipes, rubric)]
+        if messages:
+            raise problem_error(*(Problem(source=recipes.source, message=row) for row in messages))
+        return recipes
+    if isinstance(recipes, str) and recipes in built_in_recipes():
+        return _read_for(_read_built_in(recipes), rubric)
+    if not _exists(recipes):
+        msg = (
+            f"`recipes` must be a file that exists or one of {', '.join(built_in_recipes())}, got "
+            f"{shorten(str(recipes))!r}. Check the path."
+        )
+        raise InputError(msg)
+    return _read_for(read_document(recipes, what=_WHAT), rubric)
+
+
+def recipes_from_text(text: str | bytes, *, rubric: Rubric, source: str = "<text>") -> Recipes:
+    """Read recipes from YAML text.
+
+    Parameters
+    ----------
+    text : str or bytes
+        A whole file in the form ``voirdire.recipes/1``.
+    rubric : Rubric
+        What the completions are to be judged by.
+    source : str, optional
+        What errors call it.
+
+    Returns
+    -------
+    Recipes
+        As `load_recipes` gives them.
+
+    Raises
+    ------
+    RubricError
+        If it breaks a rule, or a slot can never have the class that is its label.
+    """
+    return _read_for(document_from_text(text, source=source, what=_WHAT), rubric)
+
+
+def _choose_for(rubric: Rubric) -> Recipes:
+    """Take the built-in recipes where they are for just this rubric, else make some."""
+    if rubric.name in built_in_recipes():
+        found = _recipes_of(_read_built_in(rubric.name))
+        is_whole = {row.id for row in rubric.behaviors} == set(found.behaviors)
+        if is_whole and not any(_find_problems(found, rubric)):
+            return found
+    return default_recipes(rubric)
+
+
+def _read_built_in(name: str) -> Document:
+    text = (_SHIPPED / f"{name}{_SUFFIX}").read_text(encoding="utf-8")
+    return document_from_text(text, source=f"built-in recipes {name}", what=_WHAT)
+
+
+def _read_for(document: Document, rubric: Rubric) -> Recipes:
+    recipes = _recipes_of(document)
+    for path, message in _find_problems(recipes, rubric):
+        document.add(path, message)
+    document.raise_problems()
+    return recipes
+
+
+def _exists(path: str | Path) -> bool:
+    try:
+        return Path(path).exists()
+    except (OSError, ValueError):  # a name that is too long, or holds a zero byte
+        return False
+
+
+# What does not suit a rubric -------------------------------------------------------------------
+
+
+def _find_problems(recipes: Recipes, rubric: Rubric) -> list[tuple[Keys, str]]:
+    """List names that the rubric lacks; where there are none, slots that can never be drawn."""
+    return [*_find_unknown_names(recipes, rubric)] or [*_find_impossible_slots(recipes, rubric)]
+
+
+def _find_unknown_names(recipes: Recipes, rubric: Rubric) -> Iterator[tuple[Keys, str]]:
+    propositions, behaviors = rubric.propositions, [row.id for row in rubric.behaviors]
+    for name in recipes.instructions:
+        if name not in propositions:
+            yield ("instructions", name), _unknown("a proposition", name, propositions)
+    for (name, is_wanted), states in recipes.implies.items():
+        key = name if is_wanted else f"{_NOT}{name}"
+        for named in (name, *states):
+            if named not in propositions:
+                yield ("implies", key), _unknown("a proposition", named, propositions)
+    for behavior, slots in recipes.behaviors.items():
+        if behavior not in behaviors:
+            yield ("recipes", behavior), _unknown("a behavior", behavior, behaviors)
+            continue
+        for place, slot in enumerate(slots):
+            path = ("recipes", behavior, place)
+            yield from _find_unknown_in_slot(slot, rubric.behavior(behavior), propositions, path)
+
+
+def _find_unknown_in_slot(
+    slot: Slot, behavior: Behavior, propositions: Sequence[str], path: Keys
+) -> Iterator[tuple[Keys, str]]:
+    for name in slot.demands:
+        if name not in propositions:
+            yield (*path, "demands", name), _unknown("a proposition", name, propositions)
+    classes = [row.name for row in behavior.classes]
+    if slot.verify != "traits" and slot.label not in classes:
+        message = _unknown(f"a class of `{behavior.id}`", slot.label, classes)
+        yield (*path, "label"), f"{message} Or write `verify: traits`."
+    for name in () if slot.sampled is None else slot.sampled.among:
+        known = (*propositions, *GROUPS)
+        if name not in known:
+            yield (
+                (*path, "sampled", "from"),
+                _unknown("a proposition or group", name, known),
+            )
+        elif not members_of(name, behavior):
+            message = f"group `{name}` has no member in behavior `{behavior.id}`. Take it out."
+            yield (*path, "sampled", "from"), message
+
+
+def _find_impossible_slots(recipes: Recipes, rubric: Rubric) -> Iterator[tuple[Keys, str]]:
+    for behavior, slots in recipes.behaviors.items():
+        for place, slot in enumerate(slots):
+            try:
+                draw_traits(slot, rubric=rubric, behavior=behavior, recipes=recipes, key="check")
+            except InputError as error:
+                yield ("recipes", behavior, place), str(error)
+
+
+def _unknown(what: str, name: str, known: Sequence[str]) -> str:
+    return f"must name {what} of the rubric, got {shorten(name)!r}.{did_you_mean(name, known)}"
+
+
+# Made of a rubric ------------------------------------------------------------------------------
+
+
+def default_recipes(rubric: Rubric) -> Recipes:
+    """Make recipes from a rubric's demands and classes.
+
+    Each behavior gets one completion of each of its classes, first the one of a response that meets
+    every demand. A completion begins
+    with everything that the behavior demands, and as few propositions are changed as make it one
+    of the class: by chance where several changes are as small. Propositions are asked for by their
+    questions.
+
+    Parameters
+    ----------
+    rubric : Rubric
+        One with behaviors.
+
+    Returns
+    -------
+    Recipes
+        A class that nothing was found for is left out; `notes` name it.
+
+    Raises
+    ------
+    InputError
+        If nothing was found for any class.
+    """
+    found = {
+        row.id: tuple(
+            Slot(label=name, sampled=Sampled(among=("all",), fewest=True))
+            for name in _best_first(row, rubric)
+        )
+        for row in rubric.behaviors
+    }
+    made = Recipes(
+        name=rubric.name,
+        version="default-1",
+        rubric=rubric.name,
+        instructions={},
+        implies={},
+        behaviors=found,
+        source=f"recipes made from rubric {rubric.name}",
+    )
+    lacking = {path[1:] for path, _ in _find_impossible_slots(made, rubric)}
+    possible = {
+        name: tuple(slot for k, slot in enumerate(slots) if (name, k) not in lacking)
+        for name, slots in found.items()
+    }
+    if not any(possible.values()):
+        msg = (
+            f"`recipes` must be given for rubric {shorten(rubric.name)!r}, got none, and no class "
+            "of it could be made up. Write a file of recipes."
+        )
+        raise InputError(msg)
+    notes = [
+        f"no completion of {name}.{slot.label} could be made up"
+        for name, slots in found.items()
+        for k, slot in enumerate(slots)
+        if (name, k) in lacking
+    ]
+    behaviors = {name: slots for name, slots in possible.items() if slots}
+    return replace(made, behaviors=behaviors, notes=tuple(notes))
+
+
+def _best_first(behavior: Behavior, rubric: Rubric) -> list[str]:
+    """List the classes, first the one of a response that meets every demand.
+
+    The others follow in the reverse order of the file, which has the worst first.
+    """
+    (best,) = classes_of([demanded_states(behavior)], rubric=rubric, behavior=behavior)
+    names = [row.name for row in reversed(behavior.classes)]
+    return sorted(names, key=lambda name: name != best)
