@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from voirdire import _lazy
 
 if TYPE_CHECKING:
-    from voirdire.models.openai_compatible.dialect import Dialect
     from voirdire.models.openai_compatible.model import OpenAICompatibleModel
+    from voirdire.models.openai_compatible.wire import Dialect
     from voirdire.models.port import BatchChatModel, Capabilities, ChatModel, ChatRequest
     from voirdire.models.probing import ProbeReport, ProbeStep, probe
     from voirdire.models.providers import ProvidersModel
@@ -44,7 +44,7 @@ _HOMES = {
     "Capabilities": "port",
     "ChatModel": "port",
     "ChatRequest": "port",
-    "Dialect": "openai_compatible.dialect",
+    "Dialect": "openai_compatible.wire",
     "OpenAICompatibleModel": "openai_compatible.model",
     "ProbeReport": "probing",
     "ProbeStep": "probing",

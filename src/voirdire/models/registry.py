@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 from voirdire._validation import shorten
 from voirdire.errors import InputError
+from voirdire.models.endpoints import check_base_url
 from voirdire.models.known_providers import PROVIDERS
-from voirdire.models.openai_compatible.addresses import check_base_url
-from voirdire.models.openai_compatible.dialect import guess_dialect
 from voirdire.models.openai_compatible.model import OpenAICompatibleModel
+from voirdire.models.openai_compatible.wire import guess_dialect
 from voirdire.models.port import Capabilities
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from voirdire.models.known_providers import Provider
-    from voirdire.models.openai_compatible.dialect import Dialect
+    from voirdire.models.openai_compatible.wire import Dialect
     from voirdire.models.port import ChatModel
 
 __all__ = ["is_model_name", "load_model"]
