@@ -305,7 +305,7 @@ def test_a_model_of_a_providers_own_api_is_made(monkeypatch):
 @pytest.mark.slow
 def test_a_model_in_this_process_is_made(tmp_path):
     require_framework("torch", "transformers", "tokenizers")
-    from models.in_process.tiny_models import tiny_model, tiny_tokenizer
+    from models.tiny_models import tiny_model, tiny_tokenizer
 
     tokenizer = tiny_tokenizer()
     tokenizer.save_pretrained(tmp_path)
