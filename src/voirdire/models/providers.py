@@ -27,7 +27,7 @@ from voirdire.errors import (
 from voirdire.models.endpoints import Keys, check_base_url, read_keys
 from voirdire.models.openai_compatible.errors import CallErrors
 from voirdire.models.openai_compatible.model import check_extra, check_number, check_seconds
-from voirdire.models.openai_compatible.replies import read_reply
+from voirdire.models.openai_compatible.replies import read_replies
 from voirdire.models.openai_compatible.wire import Dialect, response_format
 from voirdire.models.port import Capabilities
 
@@ -210,7 +210,8 @@ class ProvidersModel:
             said = await self._said(request, errors)
         if isinstance(said, ModelCallError):
             raise said
-        return read_reply(said.model_dump_json(warnings=False).encode(), headers={}, errors=errors)
+        body = said.model_dump_json(warnings=False).encode()
+        return read_replies(body, headers={}, errors=errors)[0]
 
     async def close(self) -> None:
         """Close the connections of the running event loop."""

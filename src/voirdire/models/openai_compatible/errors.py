@@ -93,12 +93,18 @@ _FEATURES = {
     "top_p": re.compile(r"\btop_p\b", re.IGNORECASE),
     "reasoning_effort": re.compile(r"reasoning[_. ]effort", re.IGNORECASE),
     "max_tokens": re.compile(r"\bmax_(?:completion_)?tokens\b", re.IGNORECASE),
+    "n": re.compile(
+        r"(?:^|[\s'\"`(.])n(?:$|['\"`)]|\s*[:=>]|\s+(?:must|should|is|parameter))"
+        r"|completion choice|(?:multiple|number of) (?:choices|completions)",
+        re.IGNORECASE,
+    ),
 }
 _OTHER_NAMES = {"seed": "random_seed", "max_tokens": "max_completion_tokens"}
 _REFUSED = re.compile(
     r"not? (?:yet )?(?:be )?(?:support|allow|permit|enabl|availab|recogni|implement|accept|valid)"
     r"|unsupported|unavailable|unrecogni[sz]ed|unknown|unexpected|extra inputs|extra_forbidden"
     r"|invalid|failed to parse|conversion failed|must be (?:one|less|at most|between|either)"
+    r"|must be (?:exactly )?1\b"
     r"|(?:not )?(?:is |be )?(?:greater|higher|larger|more) than|supported values|not one of"
     r"|only .{0,40}(?:allowed|supported)|can(?:not|'t) be used|does not support",
     re.IGNORECASE,

@@ -14,12 +14,12 @@ from voirdire._validation import check_count, shorten
 from voirdire.errors import InputError, ServerError
 from voirdire.models.endpoints import Keys, check_base_url, looks_like_key, read_keys
 from voirdire.models.openai_compatible.errors import CallErrors
-from voirdire.models.openai_compatible.replies import read_reply
+from voirdire.models.openai_compatible.replies import read_replies
 from voirdire.models.openai_compatible.wire import RequestBody, guess_dialect, with_effort
 from voirdire.models.port import Capabilities
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from voirdire.models.openai_compatible.connection import HttpConnection
     from voirdire.models.openai_compatible.wire import Dialect
@@ -46,7 +46,7 @@ _PLACES = {
 _SECRET_NAME = re.compile(
     rb'"[^"]*(?:api[-_]?key|secret|password|authorization|access[-_]token)[^"]*":', re.IGNORECASE
 )
-_UNREAD = {"n": "one reply is read", "stream": "replies are read whole"}
+_UNREAD = {"n": "`samples` asks for several replies", "stream": "replies are read whole"}
 
 
 class OpenAICompatibleModel:
@@ -200,15 +200,47 @@ class OpenAICompatibleModel:
 
     async def reply(self, request: ChatRequest) -> Reply:
         """Answer one request; a `ModelCallError` says why there is no reply."""
+        (reply,) = await self._replies(request, n=1)
+        return reply
+
+    async def samples(self, request: ChatRequest, n: int) -> Sequence[Reply]:
+        """Ask for several replies in one call.
+
+        Parameters
+        ----------
+        request : ChatRequest
+            What is asked, at a temperature above 0: else all replies are alike.
+        n : int
+            How many, at least 1.
+
+        Returns
+        -------
+        sequence of Reply
+            At most `n`; fewer where the server gives fewer, or where some choices are refusals or
+            were held back. Their usages add up to what the call was charged: the prompt counts
+            with the first, and the tokens of the replies are divided by their lengths.
+
+        Raises
+        ------
+        InputError
+            If `n` is no whole number of at least 1.
+        ModelCallError
+            If there is no reply at all; an `UnsupportedError` with the feature ``"n"`` where the
+            server takes one reply a call.
+        """
+        return await self._replies(request, n=check_count("n", n, minimum=1))
+
+    async def _replies(self, request: ChatRequest, *, n: int) -> Sequence[Reply]:
         connection = self._connection or self._connect()
-        errors = self._errors_of(request=request, sent=partial(self._body.parameters, request))
-        answer = await connection.post(self._body.encode(request))
+        sent = partial(self._body.parameters, request, n=n)
+        errors = self._errors_of(request=request, sent=sent)
+        answer = await connection.post(self._body.encode(request, n=n))
         if not 200 <= answer.status < 300:
             raise errors.of_answer(answer.body, status=answer.status, headers=answer.headers)
         if self._keys.are_in(answer.body):  # a reply is stored, and part of it shown
             msg = f"{self._name} sent a key back that it was called with; the reply is not kept."
             raise ServerError(msg)
-        return read_reply(answer.body, headers=answer.headers, errors=errors)
+        return read_replies(answer.body, headers=answer.headers, errors=errors, n=n)
 
     async def close(self) -> None:
         """Close this event loop's connections; the model can be used again after it."""

@@ -11,7 +11,7 @@ from bisect import bisect_right
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import lru_cache
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from math import nan
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from voirdire.models.openai_compatible.errors import CallErrors
 
-__all__ = ["read_reply", "retry_after"]
+__all__ = ["read_replies", "retry_after"]
 
 _NULL = msgspec.Raw(b"null")
 _MOST_TOKENS = 10**9  # of one call; more is no count
@@ -116,11 +116,14 @@ _likely = msgspec.json.Decoder(list[_Likely] | None)
 _spelled = msgspec.json.Decoder(_SpelledLogProbs)
 
 
-def read_reply(body: bytes, *, headers: Mapping[str, str], errors: CallErrors) -> Reply:
-    """Read the body of an answer whose status says that it is a reply.
+def read_replies(
+    body: bytes, *, headers: Mapping[str, str], errors: CallErrors, n: int = 1
+) -> tuple[Reply, ...]:
+    """Read the body of an answer whose status says that it holds replies, at most `n`.
 
-    Its text is without what the server parted from it as reasoning. A `ModelCallError` says that
-    it is an error, a refusal, held back by a filter, or nothing that can be read.
+    Their texts are without what the server parted from them as reasoning. A choice that is no
+    reply is left out where another one is. Where none is, a `ModelCallError` says that the answer
+    is an error, a refusal, held back by a filter, or nothing that can be read.
     """
     completion = _decode(body)
     if completion is None:
@@ -129,20 +132,35 @@ def read_reply(body: bytes, *, headers: Mapping[str, str], errors: CallErrors) -
         if completion.error is not None:
             raise errors.of_error(completion.error, headers=headers)
         raise ServerError(errors.sentence("sent a chat completion without a reply", quoted=body))
-    choice = completion.choices[0]
-    failure = _failure(choice, headers=headers, errors=errors)
-    if failure is not None:
-        raise failure
-    text = _text(choice.message.content)
+    choices = completion.choices[:n]
+    failures = [_failure(choice, headers=headers, errors=errors) for choice in choices]
+    fine = [choice for choice, failure in zip(choices, failures, strict=True) if failure is None]
+    if failures[0] is not None and not fine:
+        raise failures[0]
     wants_steps = errors.request.top_logprobs is not None
-    return Reply(
-        text=text,
-        steps=_steps(choice.logprobs, text=text) if wants_steps else None,
-        form=errors.request.form,
-        finish_reason=choice.finish_reason,
-        model=completion.model,
-        usage=_usage(completion.usage),
-        headroom=_headroom(headers),
+    texts = [_text(choice.message.content) for choice in fine]
+    steps = [
+        _steps(choice.logprobs, text=text) if wants_steps else None
+        for choice, text in zip(fine, texts, strict=True)
+    ]
+    # What nobody says is how the tokens of a call are divided: by log-probabilities, or by length.
+    sizes = [len(text.encode("utf-8", "replace")) for text in texts]
+    if all(steps):
+        sizes = [len(each or ()) for each in steps]
+    headroom = _headroom(headers)
+    return tuple(
+        Reply(
+            text=text,
+            steps=each,
+            form=errors.request.form,
+            finish_reason=choice.finish_reason,
+            model=completion.model,
+            usage=usage,
+            headroom=headroom,
+        )
+        for choice, text, each, usage in zip(
+            fine, texts, steps, _divided(_usage(completion.usage), sizes), strict=True
+        )
     )
 
 
@@ -218,6 +236,25 @@ def _usage(raw: msgspec.Raw) -> Usage | None:
     return Usage(
         prompt, completion, _part(cached, whole=prompt), _part(reasoning, whole=completion)
     )
+
+
+def _divided(usage: Usage | None, sizes: Sequence[int]) -> list[Usage | None]:
+    """Divide the tokens of replies by their sizes; the prompt was read once."""
+    if usage is None or len(sizes) == 1:
+        return [usage] * len(sizes)
+    completions = _shares(usage.completion_tokens, [size + 1 for size in sizes])
+    reasoned = _shares(usage.reasoning_tokens, completions)
+    first, *others = zip(completions, reasoned, strict=True)
+    return [
+        Usage(usage.prompt_tokens, first[0], usage.cached_tokens, first[1]),
+        *(Usage(0, completion, 0, reasoning) for completion, reasoning in others),
+    ]
+
+
+def _shares(total: int, sizes: Sequence[int]) -> list[int]:
+    """Divide a whole number by sizes, so that the shares add up to it and none is above its own."""
+    ends = [total * end // max(sum(sizes), 1) for end in accumulate(sizes)]
+    return [end - begin for begin, end in pairwise([0, *ends])]
 
 
 def _part(number: int | None, *, whole: int) -> int:

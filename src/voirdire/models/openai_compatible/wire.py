@@ -126,16 +126,16 @@ class RequestBody:
         self._system_message = lru_cache(_MOST_KEPT)(_encode_message)
         self._tail = lru_cache(_MOST_KEPT)(self._encode_tail)
 
-    def encode(self, request: ChatRequest) -> bytes:
-        """Give the body of a request."""
+    def encode(self, request: ChatRequest, *, n: int) -> bytes:
+        """Give the body of a request for so many replies."""
         messages = b",".join(
             self._system_message(message) if message.role == "system" else _encode_message(message)
             for message in request.messages
         )
         rest = msgspec.structs.replace(request, messages=(), prefill="")
-        return b"".join((self._head, messages, self._tail(rest)))
+        return b"".join((self._head, messages, self._tail(rest, n=n)))
 
-    def parameters(self, request: ChatRequest) -> dict[str, Any]:
+    def parameters(self, request: ChatRequest, *, n: int) -> dict[str, Any]:
         """Give every field of the body but the model and the messages."""
         dialect, settings = self._dialect, self._settings
         temperature, limit = settings["temperature"], settings["max_tokens"]
@@ -150,13 +150,14 @@ class RequestBody:
             "top_p": settings["top_p"],
             "reasoning_effort": settings["reasoning_effort"],
             dialect.seed_name: request.seed,
+            "n": n if n > 1 else None,
             **_logprobs(request, dialect),
             **self._extra,
         }
         return {name: value for name, value in fields.items() if value is not None}
 
-    def _encode_tail(self, request: ChatRequest) -> bytes:
-        fields = _encode(self.parameters(request))
+    def _encode_tail(self, request: ChatRequest, *, n: int) -> bytes:
+        fields = _encode(self.parameters(request, n=n))
         return b"]}" if fields == b"{}" else b"]," + fields[1:]
 
 
