@@ -68,12 +68,14 @@ class Provider:
             return False
         return host == name or (host.endswith(f".{name}") and here.scheme == "https")
 
-    def dialect_for(self, model: str) -> Dialect:
-        """Give the dialect for one of its models."""
-        guessed = guess_dialect(model, base_url=self.base_url)
-        takes_temperature = guessed.takes_temperature and self.dialect.takes_temperature
+    def dialect_for(self, model: str, *, base_url: str) -> Dialect:
+        """Give the dialect for one of its models, at its own address or another."""
+        guessed = guess_dialect(model, base_url=base_url)
         return replace(
-            self.dialect, is_reasoning=guessed.is_reasoning, takes_temperature=takes_temperature
+            self.dialect,
+            is_reasoning=guessed.is_reasoning,
+            takes_temperature=guessed.takes_temperature and self.dialect.takes_temperature,
+            marks_cache=guessed.marks_cache,
         )
 
 

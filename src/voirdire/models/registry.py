@@ -187,7 +187,7 @@ def _dialect(provider: Provider, *, model: str, base_url: str) -> Dialect:
     is_openai = provider is PROVIDERS["openai"]
     if is_openai and not provider.is_at(base_url):  # any compatible server
         return guess_dialect(model, base_url=base_url)
-    return provider.dialect_for(model)
+    return provider.dialect_for(model, base_url=base_url)
 
 
 def _capabilities(

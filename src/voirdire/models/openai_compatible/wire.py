@@ -56,6 +56,9 @@ class Dialect:
         a bound made for the reply alone is not sent.
     takes_temperature : bool
         Whether the temperature of a request is sent. One that is set on the model always is.
+    marks_cache : bool
+        Whether the system's message carries Anthropic's mark that what ends there be cached. Others
+        cache by themselves, or refuse the mark.
     """
 
     limit_name: LimitName = "max_tokens"
@@ -64,6 +67,7 @@ class Dialect:
     object_takes_schema: bool = False
     is_reasoning: bool = False
     takes_temperature: bool = True
+    marks_cache: bool = False
 
 
 def guess_dialect(model: str, *, base_url: str) -> Dialect:
@@ -75,11 +79,14 @@ def guess_dialect(model: str, *, base_url: str) -> Dialect:
     """
     is_openai = _OPENAI_REASONING.match(model) is not None
     thinks = _REASONING.search(model) is not None and _NOT_REASONING.search(model) is None
+    host = urlsplit(base_url).hostname or ""
     return Dialect(
         limit_name="max_completion_tokens" if is_openai else "max_tokens",
-        object_takes_schema=is_loopback(urlsplit(base_url).hostname or ""),
+        object_takes_schema=is_loopback(host),
         is_reasoning=is_openai or thinks,
         takes_temperature=not is_openai,
+        marks_cache=host == "api.anthropic.com"
+        or (host == "openrouter.ai" and model.startswith("anthropic/")),
     )
 
 
@@ -123,7 +130,9 @@ class RequestBody:
         self._settings = settings
         self._extra = extra
         self._head = b'{"model":' + _encode(model) + b',"messages":['
-        self._system_message = lru_cache(_MOST_KEPT)(_encode_message)
+        self._system_message = lru_cache(_MOST_KEPT)(
+            _encode_marked if dialect.marks_cache else _encode_message
+        )
         self._tail = lru_cache(_MOST_KEPT)(self._encode_tail)
 
     def encode(self, request: ChatRequest, *, n: int) -> bytes:
@@ -166,6 +175,11 @@ def _encode_message(message: Message) -> bytes:
         return _encode(message)
     except UnicodeEncodeError:  # half a surrogate pair: not UTF-8, but JSON can name it
         return json.dumps({"role": message.role, "content": message.content}).encode()
+
+
+def _encode_marked(message: Message) -> bytes:
+    content = {"type": "text", "text": message.content, "cache_control": {"type": "ephemeral"}}
+    return json.dumps({"role": message.role, "content": [content]}).encode()
 
 
 def response_format(request: ChatRequest, dialect: Dialect) -> dict[str, Any] | None:
