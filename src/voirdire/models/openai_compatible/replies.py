@@ -11,9 +11,9 @@ from bisect import bisect_right
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import lru_cache
-from itertools import accumulate, pairwise
+from itertools import accumulate, chain, pairwise, repeat
 from math import nan
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import msgspec
 
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from voirdire.models.openai_compatible.errors import CallErrors
 
 __all__ = ["read_replies", "retry_after"]
+
+L = TypeVar("L")
 
 _NULL = msgspec.Raw(b"null")
 _MOST_TOKENS = 10**9  # of one call; more is no count
@@ -52,15 +54,15 @@ class _Message(msgspec.Struct):
     refusal: str | None = None
 
 
-class _Choice(msgspec.Struct):
+class _Choice(msgspec.Struct, Generic[L]):
     message: _Message
     finish_reason: str | None = None
     error: Any = None
-    logprobs: msgspec.Raw = _NULL  # read only where somebody asked for them
+    logprobs: L | None = None
 
 
-class _Completion(msgspec.Struct):
-    choices: list[_Choice] | None = None
+class _Completion(msgspec.Struct, Generic[L]):
+    choices: list[_Choice[L]] | None = None
     model: str | None = None
     usage: msgspec.Raw = _NULL
     error: Any = None
@@ -109,87 +111,81 @@ class _SpelledLogProbs(msgspec.Struct):
     content: list[_SpelledStep]
 
 
-_completion = msgspec.json.Decoder(_Completion)
+_plain = msgspec.json.Decoder(_Completion[Any])  # whatever it says of log-probabilities
+_full = msgspec.json.Decoder(_Completion[_LogProbs])
+_spelled = msgspec.json.Decoder(_Completion[_SpelledLogProbs])
 _counts = msgspec.json.Decoder(_Counts)
-_logprobs = msgspec.json.Decoder(_LogProbs)
 _likely = msgspec.json.Decoder(list[_Likely] | None)
-_spelled = msgspec.json.Decoder(_SpelledLogProbs)
 
 
 def read_replies(
     body: bytes, *, headers: Mapping[str, str], errors: CallErrors, n: int = 1
-) -> tuple[Reply, ...]:
+) -> Sequence[Reply]:
     """Read the body of an answer whose status says that it holds replies, at most `n`.
 
     Their texts are without what the server parted from them as reasoning. A choice that is no
     reply is left out where another one is. Where none is, a `ModelCallError` says that the answer
     is an error, a refusal, held back by a filter, or nothing that can be read.
     """
-    completion = _decode(body)
+    request = errors.request
+    completion = _decoded(body, with_logprobs=request.top_logprobs is not None)
     if completion is None:
         raise ServerError(errors.sentence("sent what is no chat completion", quoted=body))
     if not completion.choices:
         if completion.error is not None:
             raise errors.of_error(completion.error, headers=headers)
         raise ServerError(errors.sentence("sent a chat completion without a reply", quoted=body))
-    choices = completion.choices[:n]
-    failures = [_failure(choice, headers=headers, errors=errors) for choice in choices]
-    fine = [choice for choice, failure in zip(choices, failures, strict=True) if failure is None]
-    if failures[0] is not None and not fine:
-        raise failures[0]
-    wants_steps = errors.request.top_logprobs is not None
-    texts = [_text(choice.message.content) for choice in fine]
-    steps = [
-        _steps(choice.logprobs, text=text) if wants_steps else None
-        for choice, text in zip(fine, texts, strict=True)
-    ]
-    # What nobody says is how the tokens of a call are divided: by log-probabilities, or by length.
-    sizes = [len(text.encode("utf-8", "replace")) for text in texts]
-    if all(steps):
-        sizes = [len(each or ()) for each in steps]
-    headroom = _headroom(headers)
-    return tuple(
-        Reply(
+    usage, headroom = _usage(completion.usage), _headroom(headers)
+    replies: list[Reply] = []
+    failures: list[ModelCallError] = []
+    for place, choice in enumerate(completion.choices[:n]):
+        failure = _failure(choice, headers=headers, errors=errors)
+        if failure is not None:
+            failures.append(failure)
+            continue
+        text = _text(choice.message.content)
+        found = choice.logprobs
+        reply = Reply(
             text=text,
-            steps=each,
-            form=errors.request.form,
+            steps=_steps(found, text=text, body=body, place=place)
+            if isinstance(found, _LogProbs)
+            else None,
+            form=request.form,
             finish_reason=choice.finish_reason,
             model=completion.model,
             usage=usage,
             headroom=headroom,
         )
-        for choice, text, each, usage in zip(
-            fine, texts, steps, _divided(_usage(completion.usage), sizes), strict=True
-        )
-    )
+        replies.append(reply)
+    if not replies:
+        raise failures[0]
+    return replies if usage is None or len(replies) == 1 else _divided(replies, usage)
 
 
-def _decode(body: bytes) -> _Completion | None:
+def _decoded(body: bytes, *, with_logprobs: bool) -> _Completion[Any] | None:
+    """Decode a body; None where it is no JSON, or no chat completion."""
     try:
-        return _completion.decode(body)
-    except (msgspec.ValidationError, RecursionError):
-        return None
+        return _full.decode(body) if with_logprobs else _plain.decode(body)
+    except (msgspec.ValidationError, RecursionError):  # perhaps only its log-probabilities
+        return _decoded(body, with_logprobs=False) if with_logprobs else None
     except msgspec.DecodeError:
-        pass
-    try:
-        return _completion.decode(_without_foreign_numbers(body))
-    except (msgspec.DecodeError, RecursionError):
-        return None
+        mended = _without_foreign_numbers(body)
+        return None if mended is None else _decoded(mended, with_logprobs=with_logprobs)
 
 
-def _without_foreign_numbers(body: bytes) -> bytes:
-    """Give JSON without the ``NaN`` and ``-Infinity`` that some servers write into it."""
+def _without_foreign_numbers(body: bytes) -> bytes | None:
+    """Give JSON without the ``NaN`` and ``-Infinity`` that some servers write; None for no JSON."""
     if b"Infinity" not in body and b"NaN" not in body:
-        return body
+        return None
     try:
         read = json.loads(body, parse_constant=lambda word: -9999.0 if word[0] == "-" else None)
         return msgspec.json.encode(read)
-    except (ValueError, RecursionError):
-        return body
+    except (ValueError, OverflowError, RecursionError):
+        return None
 
 
 def _failure(
-    choice: _Choice, *, headers: Mapping[str, str], errors: CallErrors
+    choice: _Choice[Any], *, headers: Mapping[str, str], errors: CallErrors
 ) -> ModelCallError | None:
     reason = choice.finish_reason or ""
     if reason == "stop" and not choice.message.refusal:
@@ -238,16 +234,23 @@ def _usage(raw: msgspec.Raw) -> Usage | None:
     )
 
 
-def _divided(usage: Usage | None, sizes: Sequence[int]) -> list[Usage | None]:
-    """Divide the tokens of replies by their sizes; the prompt was read once."""
-    if usage is None or len(sizes) == 1:
-        return [usage] * len(sizes)
-    completions = _shares(usage.completion_tokens, [size + 1 for size in sizes])
+def _divided(replies: Sequence[Reply], usage: Usage) -> Sequence[Reply]:
+    """Divide the tokens of replies: by log-probabilities where they came, else by length.
+
+    Each has one more, for its end. The prompt was read once, and counts with the first.
+    """
+    sizes = [len(reply.text.encode("utf-8", "replace")) + 1 for reply in replies]
+    if all(reply.steps for reply in replies):
+        sizes = [len(reply.steps or ()) + 1 for reply in replies]
+    completions = _shares(usage.completion_tokens, sizes)
     reasoned = _shares(usage.reasoning_tokens, completions)
-    first, *others = zip(completions, reasoned, strict=True)
+    first, *others = map(Usage, repeat(0), completions, repeat(0), reasoned)
+    first = msgspec.structs.replace(
+        first, prompt_tokens=usage.prompt_tokens, cached_tokens=usage.cached_tokens
+    )
     return [
-        Usage(usage.prompt_tokens, first[0], usage.cached_tokens, first[1]),
-        *(Usage(0, completion, 0, reasoning) for completion, reasoning in others),
+        msgspec.structs.replace(reply, usage=part)
+        for reply, part in zip(replies, (first, *others), strict=True)
     ]
 
 
@@ -261,7 +264,9 @@ def _part(number: int | None, *, whole: int) -> int:
     return min(max(number or 0, 0), whole)
 
 
-def _steps(raw: msgspec.Raw, *, text: str) -> tuple[TokenStep, ...] | None:
+def _steps(
+    logprobs: _LogProbs, *, text: str, body: bytes, place: int
+) -> tuple[TokenStep, ...] | None:
     """Make the steps of a reply; None where the server gave none, or in an unknown shape.
 
     They spell the text: tokens before it, such as a model's reasoning, and after it, such as the
@@ -269,53 +274,40 @@ def _steps(raw: msgspec.Raw, *, text: str) -> tuple[TokenStep, ...] | None:
     they came. Alternatives are kept where a value of the text's JSON object stands, and at every
     step where the text is no such object.
     """
-    try:
-        found = _logprobs.decode(raw)
-        if found.content is None:
-            return _steps_of_lists(found, text=text)
-        return _steps_of(found.content, text=text, raw=raw)
-    except msgspec.DecodeError:  # also a null
-        return None
-
-
-def _steps_of(
-    content: Sequence[_Step], *, text: str, raw: msgspec.Raw
-) -> tuple[TokenStep, ...] | None:
+    content = _steps_of_lists(logprobs) if logprobs.content is None else logprobs.content
     if not content:
-        return None if text else ()
+        return None if text or logprobs.content is None else ()
     tokens = [step.token for step in content]
     joined = "".join(tokens)
     if joined != text:
         if text not in joined:
-            tokens = _tokens_by_bytes(raw) or tokens
+            tokens = _tokens_by_bytes(body, place=place) or tokens
         first, last = _part_that_spells(tokens, text)
         content, tokens = content[first:last], tokens[first:last]
     steps = [
         TokenStep(token, nan if step.logprob is None else step.logprob)
         for token, step in zip(tokens, content, strict=True)
     ]
-    for index in _where_a_value_stands(tokens, text):
-        likely = _likely.decode(content[index].top_logprobs) or ()
-        top = [TokenChoice(c.token, nan if c.logprob is None else c.logprob) for c in likely]
-        steps[index] = TokenStep(steps[index].token, steps[index].logprob, tuple(top))
-    return tuple(steps)
-
-
-def _steps_of_lists(logprobs: _LogProbs, *, text: str) -> tuple[TokenStep, ...] | None:
-    tokens, chosen = logprobs.tokens, logprobs.token_logprobs
-    if not tokens or chosen is None or len(chosen) != len(tokens):
+    try:
+        for index in _where_a_value_stands(tokens, text):
+            likely = _likely.decode(content[index].top_logprobs) or ()
+            top = [TokenChoice(c.token, nan if c.logprob is None else c.logprob) for c in likely]
+            steps[index] = TokenStep(steps[index].token, steps[index].logprob, tuple(top))
+    except msgspec.DecodeError:  # alternatives of an unknown shape
         return None
-    tops = logprobs.top_logprobs or []
-    first, last = _part_that_spells(tokens, text)
-    wanted = set(_where_a_value_stands(tokens[first:last], text))
-    steps = []
-    for index in range(first, last):
-        is_wanted = index - first in wanted and index < len(tops)
-        likely = (tops[index] if is_wanted else None) or {}
-        top = [TokenChoice(word, nan if p is None else p) for word, p in likely.items()]
-        logprob = chosen[index]
-        steps.append(TokenStep(tokens[index], nan if logprob is None else logprob, tuple(top)))
     return tuple(steps)
+
+
+def _steps_of_lists(logprobs: _LogProbs) -> list[_Step]:
+    """Bring parallel lists into OpenAI's shape."""
+    tokens, chosen = logprobs.tokens or [], logprobs.token_logprobs or []
+    if len(chosen) != len(tokens):
+        return []
+    likely = [
+        msgspec.Raw(msgspec.json.encode([_Likely(*each) for each in (top or {}).items()]))
+        for top in logprobs.top_logprobs or ()
+    ]
+    return list(map(_Step, tokens, chosen, chain(likely, repeat(_NULL))))
 
 
 def _part_that_spells(tokens: Sequence[str], text: str) -> tuple[int, int]:
@@ -327,10 +319,11 @@ def _part_that_spells(tokens: Sequence[str], text: str) -> tuple[int, int]:
     return bisect_right(ends, at), bisect_right(ends, at + len(text) - 1) + 1
 
 
-def _tokens_by_bytes(raw: msgspec.Raw) -> list[str] | None:
+def _tokens_by_bytes(body: bytes, *, place: int) -> list[str] | None:
     """Spell the tokens from their bytes: a character belongs to the token that completes it."""
     try:
-        content = _spelled.decode(raw).content
+        choices = _spelled.decode(body).choices or []
+        content = getattr(choices[place].logprobs, "content", ())
         pieces = [s.token.encode() if s.bytes is None else bytes(s.bytes) for s in content]
     except (msgspec.DecodeError, ValueError):
         return None
