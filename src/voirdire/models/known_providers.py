@@ -16,6 +16,7 @@ from voirdire._validation import shorten
 from voirdire.errors import InputError
 from voirdire.models.endpoints import check_base_url, is_loopback
 from voirdire.models.openai_compatible.wire import Dialect, guess_dialect
+from voirdire.models.port import Capabilities
 
 if TYPE_CHECKING:
     from voirdire._types import ReplyForm
@@ -77,6 +78,13 @@ class Provider:
             takes_temperature=guessed.takes_temperature and self.dialect.takes_temperature,
             marks_cache=guessed.marks_cache,
         )
+
+    def capabilities_for(self, *, thinks: bool, effort: str | None) -> Capabilities:
+        """Give what one of its models can do."""
+        top = self.top_logprobs
+        if thinks:  # one that is told not to may give what it withholds otherwise; nobody says
+            top = None if effort == "none" else self.reasoning_top_logprobs
+        return Capabilities(forms=self.forms, top_logprobs=top)
 
 
 PROVIDERS = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import json
 import os
 import re
 import weakref
@@ -203,14 +204,14 @@ class ProvidersModel:
             If there is no reply.
         """
         errors = self._errors_of(request=request, sent=partial(self._arguments, request))
-        said = await self._said(request, errors)
+        said = await self._said(errors)
         if isinstance(said, UnsupportedError) and said.feature == "seed" and said.status is None:
             # The provider's library has no such parameter, so nothing has been sent yet.
             self._takes_seed = False
-            said = await self._said(request, errors)
+            said = await self._said(errors)
         if isinstance(said, ModelCallError):
             raise said
-        body = said.model_dump_json(warnings=False).encode()
+        body = json.dumps(said.model_dump(warnings=False), default=str).encode()
         return read_replies(body, headers={}, errors=errors)[0]
 
     async def close(self) -> None:
@@ -223,30 +224,28 @@ class ProvidersModel:
             if inspect.isawaitable(closing):
                 await closing
 
-    async def _said(self, request: ChatRequest, errors: CallErrors) -> Any:
+    async def _said(self, errors: CallErrors) -> Any:
         """Call; give what came or, instead of raising it where keys may be near, the error."""
         import pydantic
         from any_llm.exceptions import AnyLLMError
 
         try:
             async with asyncio.timeout(self._timeout_s):
-                return await self._client().acompletion(**self._arguments(request))
+                return await self._client().acompletion(**errors.sent())
         except TimeoutError:
             within = "in time" if self._timeout_s is None else f"within {self._timeout_s:g} s"
             return ModelTimeoutError(f"{self._name}: no reply {within}.")
         except (AnyLLMError, NotImplementedError) as error:
-            return self._placed(error, request=request, errors=errors)
+            return self._placed(error, errors)
         except pydantic.ValidationError as error:
             return ServerError(self._sentence(f"the provider's reply has another form: {error}"))
 
-    def _placed(
-        self, error: Exception, *, request: ChatRequest, errors: CallErrors
-    ) -> ModelCallError:
+    def _placed(self, error: Exception, errors: CallErrors) -> ModelCallError:
         """Say in our words why there is no reply: an answer of the server, or none at all."""
         status = getattr(error, "status_code", None)
         if isinstance(status, int) and status >= 400:
-            return _answered(error, status=status, request=request, errors=errors)
-        feature = _unknown_parameter(error, request=request)
+            return _answered(error, status=status, errors=errors)
+        feature = _unknown_parameter(error, request=errors.request)
         if feature is not None:
             return UnsupportedError(self._sentence(str(error)), feature=feature)
         return _kind(error)(self._sentence(str(error)))
@@ -286,6 +285,8 @@ class ProvidersModel:
 
     def _new_client(self) -> Any:
         kind = _provider_class(self._provider)
+        from any_llm.exceptions import AnyLLMError
+
         key = _key(self._api_key_env, usual=kind.ENV_API_KEY_NAME, base_url=self._base_url)
         retries = {} if kind.MAX_RETRIES_SUPPORT == "unsupported" else {"max_retries": 0}
         failed: str
@@ -293,7 +294,7 @@ class ProvidersModel:
             return kind(api_key=key, api_base=self._base_url, unified_exceptions=True, **retries)
         except ImportError:
             failed = _missing_library(self._provider)
-        except _any_llm_error() as error:
+        except AnyLLMError as error:
             variable = getattr(error, "env_var_name", None)
             failed = (
                 f"`native/{self._provider}` cannot be used: {shorten(self._keys.hide(str(error)))}"
@@ -302,13 +303,6 @@ class ProvidersModel:
                 f"{variable}, which is not set. Set it, or name another with `api_key_env`."
             )
         raise InputError(failed)
-
-
-def _any_llm_error() -> type[Exception]:
-    from any_llm.exceptions import AnyLLMError
-
-    found: type[Exception] = AnyLLMError
-    return found
 
 
 def _provider_class(provider: str) -> Any:
@@ -389,9 +383,7 @@ def _checked_extra(extra: Mapping[str, Any] | None) -> Mapping[str, Any]:
     return dict(extra or {})
 
 
-def _answered(
-    error: Exception, *, status: int, request: ChatRequest, errors: CallErrors
-) -> ModelCallError:
+def _answered(error: Exception, *, status: int, errors: CallErrors) -> ModelCallError:
     """Place an answer of the server by the same rules as any other server's."""
     original = getattr(error, "original_exception", None)
     body = getattr(original, "body", None)
@@ -403,8 +395,9 @@ def _answered(
     )
     if type(found) is not BadRequestError:
         return found
-    if request.form != "text" and _ANTHROPIC_FORM.search(str(found)):
-        return UnsupportedError(str(found), feature=request.form, status=status)
+    form = errors.request.form
+    if form != "text" and _ANTHROPIC_FORM.search(str(found)):
+        return UnsupportedError(str(found), feature=form, status=status)
     is_filter = _KINDS.get(type(error).__name__) is ContentFilterError
     return ContentFilterError(str(found), status=status) if is_filter else found
 
