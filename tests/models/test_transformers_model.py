@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from frameworks import require_framework
-from voirdire.errors import BadRequestError, InputError, UnsupportedError
+from voirdire.errors import AccessError, BadRequestError, InputError, UnsupportedError
 from voirdire.judging import LlmJudge, judge_items
 from voirdire.models import BatchChatModel, ChatRequest, TransformersModel
 from voirdire.records import Item, Message
@@ -368,7 +368,7 @@ def test_several_questions_in_one_request_are_refused_with_the_way_out(model):
     properties = {key: {"type": "boolean"} for key in ("a", "b")}
     schema = json.dumps({"type": "object", "properties": properties}).encode()
 
-    with pytest.raises(InputError, match=r"with 2 questions\. Ask with `--mode single`"):
+    with pytest.raises(AccessError, match=r"with 2 questions\. Ask with `--mode single`"):
         ask(model, boolean_request("a", schema=schema))
 
 
@@ -377,7 +377,7 @@ def test_a_joint_judge_in_this_process_is_told_to_ask_singly(tokenizer):
     model = TransformersModel(tiny_model(tokenizer, n_positions=16_384), tokenizer=tokenizer)
     item = Item(id="1", prompt=(Message(role="user", content="hi"),), response="no")
 
-    with pytest.raises(InputError, match="Ask with `--mode single`"):
+    with pytest.raises(AccessError, match="Ask with `--mode single`"):
         list(judge_items([item], LlmJudge(model=model), rubric=rubric_from_text(RUBRIC)))
 
 

@@ -103,7 +103,7 @@ class TransformersModel:
     *Retries and caching*: none; the keys and values last as long as the call.
 
     A request with a schema asks one question, as judges do with ``mode="single"``; a schema of
-    several is an `InputError`. Where it asks for true or false, one pass gives log-probabilities
+    several is an `AccessError`. Where it asks for true or false, one pass gives log-probabilities
     of what could stand next, over all tokens; the likelier of the two words is the answer, or one
     drawn by their probabilities where there is a temperature. Requests that begin alike, token by
     token, are encoded together: the beginning once, then the rests as a batch behind it. Any other
@@ -184,8 +184,6 @@ class TransformersModel:
         ------
         ModelCallError
             If there is no reply; see the notes of the class.
-        InputError
-            If the schema asks several questions.
         """
         (said,) = await self.replies([request])
         if isinstance(said, ModelCallError):
@@ -208,9 +206,7 @@ class TransformersModel:
         Raises
         ------
         AccessError
-            If there is too little memory for a batch.
-        InputError
-            If a schema asks several questions.
+            If there is too little memory for a batch, or a schema asks several questions.
         """
         is_cancelled = threading.Event()
         try:
@@ -430,9 +426,9 @@ def _only_question(schema: bytes, *, model: str) -> tuple[str, str | None]:
     if len(properties) != 1:
         msg = (
             f"`mode` must be 'single' for {model!r}, a model in this process, got a request with "
-            f'{len(properties)} questions. Ask with `--mode single`, or `mode="single"`.'
+            f"{len(properties)} questions. Ask with `--mode single`."
         )
-        raise InputError(msg)
+        raise AccessError(msg)
     ((key, form),) = properties.items()
     return key, form.get("type")
 
