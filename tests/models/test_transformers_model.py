@@ -461,6 +461,21 @@ def test_samples_of_an_answer_follow_the_probabilities_of_its_words(llama, token
 
 
 @pytest.mark.slow
+def test_samples_of_other_questions_are_drawn_apart(model):
+    """One draw for all items at once would make their votes err together."""
+    requests = [
+        boolean_request("x", item=f"item {number}", temperature=1e6, seed=1)
+        for number in range(N_SAMPLES)
+    ]
+
+    said = [reply.text for reply in ask_together(model, requests)]
+
+    # At so high a temperature both words are as probable.
+    assert_share(sum("true" in text for text in said) / N_SAMPLES, 0.5)
+    assert said == [reply.text for reply in ask_together(model, requests)]
+
+
+@pytest.mark.slow
 def test_free_samples_follow_the_probabilities_of_tokens(llama, tokenizer):
     model = TransformersModel(llama, tokenizer=tokenizer, batch_size=64)
     requests = [free_request(temperature=2.0, seed=seed, max_tokens=1) for seed in range(N_SAMPLES)]

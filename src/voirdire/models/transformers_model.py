@@ -340,8 +340,7 @@ class TransformersModel:
         side = int(weights[1] > weights[0])
         if row.temperature:
             odds = math.exp(-abs(weights[1] - weights[0]) / row.temperature)
-            draw = random.Random(row.request.seed).random()  # noqa: S311  # no secret
-            side ^= draw < odds / (1 + odds)
+            side ^= _dice(row).random() < odds / (1 + odds)
         tokens = self._beginnings[side]
         taken = tokens[int(logprobs[tokens].argmax())]
         said = self._token_text(taken)
@@ -363,7 +362,7 @@ class TransformersModel:
         width = max(len(row.prompt) for row in rows)
         pads = [width - len(row.prompt) for row in rows]
         ends = _end_tokens(self._model, self._tokenizer) or [0]
-        dice = [_dice(row.request.seed) for row in rows]
+        dice = [torch.Generator().manual_seed(_dice(row).getrandbits(63)) for row in rows]
 
         def with_noise(ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:  # noqa: ARG001
             """Add Gumbel noise: the largest sum is a draw at the temperature."""
@@ -462,12 +461,10 @@ def _beginnings(tokenizer: Any) -> list[list[int]]:
     ]
 
 
-def _dice(seed: int | None) -> torch.Generator:
-    import torch
-
-    dice = torch.Generator()
-    dice.seed() if seed is None else dice.manual_seed(seed)
-    return dice
+def _dice(row: _Row) -> random.Random:
+    """Make dice that fall alike for the same seed and prompt; other prompts have others."""
+    seed = row.request.seed
+    return random.Random(None if seed is None else f"{seed} {row.prompt}")  # noqa: S311  # no secret
 
 
 def _loaded(model: Any, *, tokenizer: Any, device: str | None, dtype: str) -> tuple[Any, Any]:
