@@ -219,6 +219,33 @@ def test_what_is_known_of_a_server_is_declared(name, settings, expected, monkeyp
     assert load_model(name, **settings).capabilities == expected
 
 
+@pytest.mark.parametrize(
+    ("name", "address", "is_marked"),
+    [
+        ("anthropic/claude-sonnet-4-5", "http://api.anthropic.com/v1", True),
+        ("anthropic/claude-sonnet-4-5", "http://gateway.example/v1", False),
+        ("openrouter/anthropic/claude-3.5-haiku", "http://openrouter.ai/v1", True),
+        ("openrouter/mistralai/mistral-small", "http://openrouter.ai/v1", False),
+        ("openai/anthropic/claude-3.5-haiku", "http://openrouter.ai/v1", True),
+    ],
+)
+def test_a_model_of_anthropic_is_sent_its_marks_under_every_name(
+    name, address, is_marked, monkeypatch
+):
+    async def run():
+        async with serving(lambda request, body: web.json_response(completion("{}"))) as served:
+            monkeypatch.setenv("http_proxy", served.base_url.removesuffix("/v1"))
+            monkeypatch.setenv("SOME_KEY", KEY)
+            model = load_model(name, base_url=address, api_key_env="SOME_KEY")
+            await model.reply(asked())
+            await model.close()
+            return served.bodies[0]["messages"][0]["content"]
+
+    for variable in ("all_proxy", "ALL_PROXY", "no_proxy", "NO_PROXY", "HTTP_PROXY"):
+        monkeypatch.delenv(variable, raising=False)
+    assert isinstance(asyncio.run(run()), list) is is_marked
+
+
 def test_every_provider_is_named_where_a_prefix_is_unknown():
     with pytest.raises(InputError) as caught:
         load_model("nobody-knows/x")
@@ -305,7 +332,7 @@ def test_a_model_of_a_providers_own_api_is_made(monkeypatch):
 @pytest.mark.slow
 def test_a_model_in_this_process_is_made(tmp_path):
     require_framework("torch", "transformers", "tokenizers")
-    from models.in_process.tiny_models import tiny_model, tiny_tokenizer
+    from models.tiny_models import tiny_model, tiny_tokenizer
 
     tokenizer = tiny_tokenizer()
     tokenizer.save_pretrained(tmp_path)

@@ -4,9 +4,11 @@ import math
 import threading
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from frameworks import require_framework
-from voirdire.errors import BadRequestError, InputError, UnsupportedError
+from voirdire.errors import AccessError, BadRequestError, InputError, UnsupportedError
 from voirdire.judging import LlmJudge, judge_items
 from voirdire.models import BatchChatModel, ChatRequest, TransformersModel
 from voirdire.records import Item, Message
@@ -17,9 +19,11 @@ require_framework("torch", "transformers", "tokenizers")
 import torch  # noqa: E402
 import transformers  # noqa: E402
 
-from models.in_process.tiny_models import (  # noqa: E402
+from models.tiny_models import (  # noqa: E402
     TEMPLATE,
+    Speaker,
     rendered,
+    sentencepiece_tokenizer,
     tiny_model,
     tiny_tokenizer,
 )
@@ -33,6 +37,9 @@ questions:
   - {id: apology, kind: boolean, text: {en: "Does it say sorry?", zh: "它道歉了吗？"}}
   - {id: refusal, kind: boolean, text: {en: "Does it refuse?", zh: "它拒绝了吗？"}}
 """
+SCALE = json.dumps(
+    {"type": "object", "properties": {"n": {"type": "integer", "minimum": 1, "maximum": 5}}}
+).encode()
 QUESTIONS = ["apology", "refusal", "harm", "a much longer question about 道歉", "x"]
 
 
@@ -44,6 +51,14 @@ def tokenizer():
 @pytest.fixture(scope="module")
 def llama(tokenizer):
     return tiny_model(tokenizer)
+
+
+@pytest.fixture(scope="module")
+def speakers():
+    return {
+        "byte-level": Speaker(tiny_tokenizer()),
+        "SentencePiece": Speaker(sentencepiece_tokenizer()),
+    }
 
 
 @pytest.fixture(scope="module")
@@ -66,6 +81,11 @@ def boolean_request(question, *, item="I am sorry, I cannot do that. 对不起�
     return ChatRequest(messages=messages, **(usual | fields))
 
 
+def free_request(**fields):
+    usual = {"form": "text", "schema": b"", "prefill": "", "top_logprobs": None}
+    return boolean_request("x", **(usual | fields))
+
+
 def ask(model, request):
     return asyncio.run(model.reply(request))
 
@@ -85,6 +105,9 @@ def numbers(reply):
 
 def assert_alike(one, other):
     assert one.text == other.text
+    if one.steps is None:
+        assert other.steps is None
+        return
     assert [step.token for step in one.steps] == [step.token for step in other.steps]
     assert numbers(one) == pytest.approx(numbers(other), abs=CLOSE)
 
@@ -102,49 +125,109 @@ def test_it_is_a_batch_model(model):
 
 
 @pytest.mark.ci
-def test_log_probabilities_equal_a_plain_forward_pass_at_every_token(model, llama, tokenizer):
+def test_log_probabilities_equal_a_plain_forward_pass(model, llama, tokenizer):
     request = boolean_request("apology")
 
     reply = ask(model, request)
 
     assert json.loads(reply.text).keys() == {"apology"}
-    text = rendered(request)
-    for step in reply.steps[1:]:
-        expected = plain_logprobs(llama, tokenizer, text)
-        values, ids = expected.topk(20)
-        assert [choice.logprob for choice in step.top] == pytest.approx(values.tolist(), abs=CLOSE)
-        assert [choice.token for choice in step.top] == [
-            tokenizer.decode([token]) for token in ids.tolist()
-        ]
-        taken = tokenizer.encode(step.token, add_special_tokens=False)
-        assert step.logprob == pytest.approx(expected[taken[0]].item(), abs=CLOSE)
-        text += step.token
+    expected = plain_logprobs(llama, tokenizer, rendered(request))
+    values, ids = expected.topk(20)
+    step = reply.steps[1]
+    assert [choice.logprob for choice in step.top] == pytest.approx(values.tolist(), abs=CLOSE)
+    assert [choice.token for choice in step.top] == [
+        tokenizer.decode([token]) for token in ids.tolist()
+    ]
+    (taken, *_) = tokenizer.encode(step.token, add_special_tokens=False)
+    assert step.logprob == pytest.approx(expected[taken].item(), abs=CLOSE)
 
 
-@pytest.mark.slow
-def test_log_probabilities_are_those_before_the_grammar(model, tokenizer):
-    reply = ask(model, boolean_request("apology", top_logprobs=len(tokenizer)))
+def weights_by_hand(llama, tokenizer, request, *, n_likely=None):
+    """Sum over likely tokens what begins true and what begins false, a space before it or not."""
+    probabilities = plain_logprobs(llama, tokenizer, rendered(request)).exp()
+    likely = probabilities.topk(n_likely or len(tokenizer)).indices.tolist()
+    begun = [(token, tokenizer.decode([token]).strip()) for token in likely]
+    return [
+        math.fsum(
+            probabilities[token].item() for token, text in begun if text and word.startswith(text)
+        )
+        for word in ("true", "false")
+    ]
 
-    value = reply.steps[1]
-    assert len(value.top) == len(tokenizer)
-    assert math.fsum(math.exp(choice.logprob) for choice in value.top) == pytest.approx(1)
-    # The likeliest token leads nowhere under the schema; the one taken is the likeliest that does.
-    words = {" true"[:n] for n in range(1, 6)} | {"true"[:n] for n in range(1, 5)}
-    words |= {" false"[:n] for n in range(1, 7)} | {"false"[:n] for n in range(1, 6)}
-    possible = [choice for choice in value.top if choice.token in words]
-    assert value.top[0].token not in {choice.token for choice in possible}
-    assert (value.token, value.logprob) == (possible[0].token, possible[0].logprob)
+
+@pytest.mark.ci
+def test_the_probable_word_is_said_and_a_judge_reads_its_probability(tokenizer):
+    llama = tiny_model(tokenizer, n_positions=16_384)
+    model = TransformersModel(llama, tokenizer=tokenizer)
+    judge = LlmJudge(model=model, mode="single", top_logprobs=100)
+    item = Item(id="1", prompt=(Message(role="user", content="hi"),), response="抱歉, no.")
+    asked = []
+    replies = model.replies
+
+    async def watched(requests):
+        asked.extend(requests)
+        return await replies(requests)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(model, "replies", watched)
+        (batch,) = judge_items([item], judge, rubric=rubric_from_text(RUBRIC))
+
+    listed = [weights_by_hand(llama, tokenizer, request, n_likely=100) for request in asked]
+    expected = [yes / (yes + no) for yes, no in listed]
+    assert batch.probabilities[0] == pytest.approx(expected, abs=1e-3)
+    by_hand = [weights_by_hand(llama, tokenizer, request) for request in asked]
+    said = [next(iter(json.loads(ask(model, request).text).values())) for request in asked]
+    assert said == [yes > no for yes, no in by_hand]
 
 
 @pytest.mark.slow
 def test_the_beginning_of_the_reply_is_one_certain_step(model):
-    request = boolean_request("apology")
-
-    reply = ask(model, request)
+    reply = ask(model, boolean_request("apology"))
 
     first = reply.steps[0]
     assert (first.token, first.logprob, first.top) == ('{"apology":', 0.0, ())
     assert "".join(step.token for step in reply.steps) == reply.text
+    assert reply.usage.completion_tokens == 1
+
+
+WORDS_OF = [
+    *((name, said) for name in ("byte-level", "SentencePiece") for said in (" true", "true", "f")),
+    ("SentencePiece", "tr"),
+]
+
+
+@pytest.mark.ci
+@pytest.mark.parametrize(("name", "said"), WORDS_OF)
+def test_a_word_is_said_whole_however_its_first_token_begins(speakers, name, said):
+    speaker = speakers[name]
+    vocabulary = {
+        word.replace("Ġ", " ").replace("▁", " "): token
+        for word, token in speaker.tokenizer.get_vocab().items()
+    }
+    schema = b'{"type":"object","properties":{"x":{"type":"boolean"}}}'
+
+    reply = speaker.say(
+        [vocabulary[said]], form="json_schema", schema=schema, prefill='{"x":', top_logprobs=2
+    )
+
+    assert json.loads(reply.text) == {"x": said.strip().startswith("t")}
+    step = reply.steps[1]
+    # A token decoded alone may lose its leading space; here it is one that stands in a text.
+    assert (step.token, step.top[0].token) == (said, said)
+    assert step.logprob == pytest.approx(0, abs=CLOSE)
+    assert "".join(step.token for step in reply.steps) == reply.text
+
+
+@pytest.mark.ci
+@pytest.mark.parametrize("name", ["byte-level", "SentencePiece"])
+@given(text=st.text(st.sampled_from('true ":,道歉é😀\n'), min_size=1))
+def test_what_is_written_freely_is_the_whole_text(speakers, name, text):
+    speaker = speakers[name]
+
+    reply = speaker.say(speaker.ids(text))
+
+    # A SentencePiece tokenizer puts a space before a text, which is no part of it.
+    assert reply.text == (text if name == "byte-level" else f" {text}")
 
 
 @pytest.mark.slow
@@ -245,20 +328,13 @@ def test_equal_requests_keep_a_token_of_their_own(model, tokenizer):
 
 @pytest.mark.ci
 def test_requests_of_all_kinds_together_are_as_alone(model):
-    everything = {
-        "ok": {"type": "boolean"},
-        "p": {"type": "number", "minimum": 0, "maximum": 1},
-        "level": {"type": "integer", "minimum": 1, "maximum": 5},
-        "kind": {"type": "string", "enum": ["A", "B", "tie"]},
-        "tags": {"type": "array", "items": {"type": "string", "enum": ["x", "y"]}},
-    }
-    schema = json.dumps({"type": "object", "properties": everything}).encode()
     requests = [
         boolean_request("apology"),
-        boolean_request("apology", schema=schema, prefill='{"ok":', top_logprobs=3),
-        boolean_request("apology", schema=schema, prefill=""),
-        boolean_request("apology", form="text", schema=b"", prefill="", max_tokens=7),
-        boolean_request("apology", schema=schema, prefill="", temperature=1.0, seed=3),
+        boolean_request("refusal", top_logprobs=3),
+        boolean_request("n", schema=SCALE, max_tokens=5),
+        free_request(max_tokens=7),
+        free_request(item="short", max_tokens=12, temperature=1.0, seed=4),
+        boolean_request("apology", temperature=1.0, seed=3),
     ]
 
     together = ask_together(model, requests)
@@ -266,25 +342,16 @@ def test_requests_of_all_kinds_together_are_as_alone(model):
     for reply, request in zip(together, requests, strict=True):
         assert reply.form == request.form
         assert_alike(reply, ask(model, request))
-    for reply in together[1:3]:
-        said = json.loads(reply.text)
-        assert list(said) == list(everything)
-        assert type(said["ok"]) is bool
-        assert 0 <= said["p"] <= 1
-        assert said["level"] in range(1, 6)
-        assert said["kind"] in ("A", "B", "tie")
-        assert set(said["tags"]) <= {"x", "y"}
 
 
 @pytest.mark.ci
 @pytest.mark.parametrize("language", ["en", "zh"])
-@pytest.mark.parametrize("mode", ["joint", "single"])
-@pytest.mark.parametrize("probability", ["logprob", "stated", "vote"])
-def test_every_reply_to_a_prompt_of_voirdire_can_be_read(tokenizer, probability, mode, language):
+@pytest.mark.parametrize("probability", ["logprob", "vote"])
+def test_every_reply_to_a_prompt_of_voirdire_can_be_read(tokenizer, probability, language):
     model = TransformersModel(tiny_model(tokenizer, n_positions=16_384), tokenizer=tokenizer)
     samples = {"n_samples": 2} if probability == "vote" else {}
     judge = LlmJudge(
-        model=model, mode=mode, probability=probability, language=language, order_check=0, **samples
+        model=model, mode="single", probability=probability, language=language, **samples
     )
     item = Item(id="1", prompt=(Message(role="user", content="hi"),), response="抱歉, no.")
     rubric = rubric_from_text(RUBRIC)
@@ -296,35 +363,55 @@ def test_every_reply_to_a_prompt_of_voirdire_can_be_read(tokenizer, probability,
     assert ((batch.probabilities >= 0) & (batch.probabilities <= 1)).all()
 
 
+@pytest.mark.ci
+def test_several_questions_in_one_request_are_refused_with_the_way_out(model):
+    properties = {key: {"type": "boolean"} for key in ("a", "b")}
+    schema = json.dumps({"type": "object", "properties": properties}).encode()
+
+    with pytest.raises(AccessError, match=r"with 2 questions\. Ask with `--mode single`"):
+        ask(model, boolean_request("a", schema=schema))
+
+
+@pytest.mark.ci
+def test_a_joint_judge_in_this_process_is_told_to_ask_singly(tokenizer):
+    model = TransformersModel(tiny_model(tokenizer, n_positions=16_384), tokenizer=tokenizer)
+    item = Item(id="1", prompt=(Message(role="user", content="hi"),), response="no")
+
+    with pytest.raises(AccessError, match="Ask with `--mode single`"):
+        list(judge_items([item], LlmJudge(model=model), rubric=rubric_from_text(RUBRIC)))
+
+
+@pytest.mark.ci
+def test_other_questions_are_answered_freely_up_to_the_end_of_the_object(speakers):
+    speaker = speakers["byte-level"]
+    said = [*speaker.ids("4}"), *speaker.ids("more")]
+
+    reply = speaker.say(said, form="json_schema", schema=SCALE, prefill='{"n":', max_tokens=20)
+
+    assert json.loads(reply.text) == {"n": 4}
+    assert (reply.finish_reason, reply.steps) == ("stop", None)
+
+
 @pytest.mark.slow
 def test_likely_tokens_are_as_many_as_asked_for(model):
-    counts = [
-        {len(step.top) for step in ask(model, boolean_request("x", top_logprobs=n)).steps[1:]}
-        for n in (0, 1, 5)
-    ]
+    counts = [len(ask(model, boolean_request("x", top_logprobs=n)).steps[1].top) for n in (0, 1, 5)]
 
-    assert counts == [{0}, {1}, {5}]
+    assert counts == [0, 1, 5]
     assert ask(model, boolean_request("x", top_logprobs=None)).steps is None
 
 
 @pytest.mark.slow
-def test_a_free_reply_ends_with_its_length(model):
-    reply = ask(model, boolean_request("x", form="text", schema=b"", prefill="", max_tokens=4))
-
-    assert reply.finish_reason == "length"
-    assert reply.usage.completion_tokens == 4
-    assert "".join(step.token for step in reply.steps) == reply.text
-
-
-@pytest.mark.slow
-def test_a_free_reply_ends_with_its_object(model):
-    request = boolean_request("x", form="text", schema=b"", prefill='{"x":true}')
+def test_a_free_reply_takes_the_likeliest_tokens_up_to_its_length(model, llama, tokenizer):
+    request = free_request(max_tokens=4)
 
     reply = ask(model, request)
 
-    # The object is whole from the start, so nothing is generated.
-    assert (reply.text, reply.finish_reason) == ('{"x":true}', "stop")
-    assert reply.usage.completion_tokens == 0
+    ids = tokenizer.encode(rendered(request), add_special_tokens=False)
+    for _ in range(4):
+        with torch.inference_mode():
+            ids.append(int(llama(torch.tensor([ids])).logits[0, -1].argmax()))
+    assert (reply.text, reply.finish_reason) == (tokenizer.decode(ids[-4:]), "length")
+    assert reply.usage.completion_tokens == 4
 
 
 @pytest.mark.slow
@@ -333,55 +420,73 @@ def test_a_free_reply_ends_with_any_end_token(tokenizer):
     ending.generation_config.eos_token_id = list(range(len(tokenizer)))
     model = TransformersModel(ending, tokenizer=tokenizer)
 
-    reply = ask(model, boolean_request("x", form="text", schema=b"", prefill=""))
+    reply = ask(model, free_request())
 
-    assert (reply.text, reply.steps, reply.finish_reason) == ("", (), "stop")
+    assert (reply.text, reply.finish_reason) == ("", "stop")
     assert reply.usage.completion_tokens == 1
 
 
 @pytest.mark.slow
 def test_the_same_seed_gives_the_same_reply_and_others_differ(model):
     def sampled(seed):
-        request = boolean_request("x", form="text", temperature=1.0, seed=seed, max_tokens=20)
-        return ask(model, request).text
+        return ask(model, free_request(temperature=1.0, seed=seed, max_tokens=20)).text
 
     assert sampled(1) == sampled(1)
     assert len({sampled(seed) for seed in range(5)}) > 1
 
 
+N_SAMPLES = 512
+
+
+# 4 standard errors; the seeds are fixed, so these hold always or never.
+def assert_share(found, expected):
+    assert abs(found - expected) < 4 * math.sqrt(expected * (1 - expected) / N_SAMPLES)
+
+
 @pytest.mark.slow
-def test_samples_follow_the_probabilities_that_the_grammar_leaves(llama, tokenizer):
+@pytest.mark.parametrize("temperature", [0.5, 1.0])
+def test_samples_of_an_answer_follow_the_probabilities_of_its_words(llama, tokenizer, temperature):
     model = TransformersModel(llama, tokenizer=tokenizer, batch_size=64)
-    n_samples = 512
-    schema = b'{"type":"object","properties":{"x":{"enum":[1,2]}}}'
     requests = [
-        boolean_request("x", schema=schema, prefill='{"x": ', temperature=1.0, seed=seed)
-        for seed in range(n_samples)
+        boolean_request("x", temperature=temperature, seed=seed) for seed in range(N_SAMPLES)
     ]
 
     replies = ask_together(model, requests)
 
-    after = plain_logprobs(llama, tokenizer, rendered(requests[0])).exp()
-    one, two = (after[tokenizer.encode(word)[0]].item() for word in "12")
-    expected = one / (one + two)
-    share = sum("1" in reply.text for reply in replies) / n_samples
-    # 4 standard errors; the seeds are fixed, so this holds always or never.
-    assert abs(share - expected) < 4 * math.sqrt(expected * (1 - expected) / n_samples)
+    yes, no = (
+        weight ** (1 / temperature) for weight in weights_by_hand(llama, tokenizer, requests[0])
+    )
+    found = sum("true" in reply.text for reply in replies) / N_SAMPLES
+    assert_share(found, yes / (yes + no))
 
 
 @pytest.mark.slow
-def test_a_characters_bytes_join_to_the_character(tokenizer):
-    copying = tiny_model(tokenizer)
-    model = TransformersModel(copying, tokenizer=tokenizer)
-    schema = json.dumps(
-        {"type": "object", "properties": {"label": {"enum": ["道歉", "拒绝"]}}}
-    ).encode()
+def test_samples_of_other_questions_are_drawn_apart(model):
+    """One draw for all items at once would make their votes err together."""
+    requests = [
+        boolean_request("x", item=f"item {number}", temperature=1e6, seed=1)
+        for number in range(N_SAMPLES)
+    ]
 
-    reply = ask(model, boolean_request("x", schema=schema, prefill=""))
+    said = [reply.text for reply in ask_together(model, requests)]
 
-    assert json.loads(reply.text)["label"] in ("道歉", "拒绝")
-    assert "".join(step.token for step in reply.steps) == reply.text
-    assert len(reply.steps) > len(reply.text)  # three bytes a character, each a token
+    # At so high a temperature both words are as probable.
+    assert_share(sum("true" in text for text in said) / N_SAMPLES, 0.5)
+    assert said == [reply.text for reply in ask_together(model, requests)]
+
+
+@pytest.mark.slow
+def test_free_samples_follow_the_probabilities_of_tokens(llama, tokenizer):
+    model = TransformersModel(llama, tokenizer=tokenizer, batch_size=64)
+    requests = [free_request(temperature=2.0, seed=seed, max_tokens=1) for seed in range(N_SAMPLES)]
+
+    replies = ask_together(model, requests)
+
+    logprobs = plain_logprobs(llama, tokenizer, rendered(requests[0]))
+    expected = torch.softmax(logprobs / 2, dim=-1)
+    letters = {letter: tokenizer.convert_tokens_to_ids(letter) for letter in "abcdefghijklmnop"}
+    probability = math.fsum(expected[token].item() for token in letters.values())
+    assert_share(sum(reply.text in letters for reply in replies) / N_SAMPLES, probability)
 
 
 @pytest.mark.ci
@@ -407,7 +512,7 @@ def test_a_form_without_a_grammar_is_not_supported(model):
 @pytest.mark.slow
 def test_the_models_own_bounds_count(llama, tokenizer):
     model = TransformersModel(llama, tokenizer=tokenizer, max_tokens=2, temperature=5.0)
-    request = boolean_request("x", form="text", schema=b"", prefill="", max_tokens=9, seed=1)
+    request = free_request(max_tokens=9, seed=1)
 
     reply = ask(model, request)
 
@@ -507,9 +612,7 @@ def test_the_event_loop_goes_on_while_the_model_thinks(model, llama):
 
 @pytest.mark.ci
 def test_a_cancelled_call_stops_at_its_token_and_frees_the_model(model, llama):
-    long = boolean_request(
-        "x", form="text", schema=b"", prefill="", max_tokens=2_000, temperature=1
-    )
+    long = free_request(max_tokens=2_000, temperature=1)
     is_reading, may_read_on = threading.Event(), threading.Event()
     passes = []
 

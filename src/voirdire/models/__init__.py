@@ -11,9 +11,15 @@ from typing import TYPE_CHECKING
 from voirdire import _lazy
 
 if TYPE_CHECKING:
-    from voirdire.models.openai_compatible.dialect import Dialect
     from voirdire.models.openai_compatible.model import OpenAICompatibleModel
-    from voirdire.models.port import BatchChatModel, Capabilities, ChatModel, ChatRequest
+    from voirdire.models.openai_compatible.wire import Dialect
+    from voirdire.models.port import (
+        BatchChatModel,
+        Capabilities,
+        ChatModel,
+        ChatRequest,
+        SamplingChatModel,
+    )
     from voirdire.models.probing import ProbeReport, ProbeStep, probe
     from voirdire.models.providers import ProvidersModel
     from voirdire.models.recorded import RecordedModel
@@ -32,6 +38,7 @@ __all__ = [
     "ProbeStep",
     "ProvidersModel",
     "RecordedModel",
+    "SamplingChatModel",
     "ScriptedModel",
     "TransformersModel",
     "is_model_name",
@@ -44,12 +51,13 @@ _HOMES = {
     "Capabilities": "port",
     "ChatModel": "port",
     "ChatRequest": "port",
-    "Dialect": "openai_compatible.dialect",
+    "Dialect": "openai_compatible.wire",
     "OpenAICompatibleModel": "openai_compatible.model",
     "ProbeReport": "probing",
     "ProbeStep": "probing",
     "ProvidersModel": "providers",
     "RecordedModel": "recorded",
+    "SamplingChatModel": "port",
     "ScriptedModel": "scripted",
     "TransformersModel": "transformers_model",
     "is_model_name": "registry",

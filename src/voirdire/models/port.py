@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from voirdire.errors import ModelCallError
     from voirdire.records import Reply
 
-__all__ = ["BatchChatModel", "Capabilities", "ChatModel", "ChatRequest"]
+__all__ = ["BatchChatModel", "Capabilities", "ChatModel", "ChatRequest", "SamplingChatModel"]
 
 
 class ChatRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -104,3 +104,16 @@ class BatchChatModel(ChatModel, Protocol):
 
     async def replies(self, requests: Sequence[ChatRequest]) -> Sequence[Reply | ModelCallError]:
         """Answer requests together, in their order."""
+
+
+@runtime_checkable
+class SamplingChatModel(ChatModel, Protocol):
+    """A model that gives several replies to one request for the price of one prompt."""
+
+    async def samples(self, request: ChatRequest, n: int) -> Sequence[Reply]:
+        """Give up to `n` replies to one request; a `ModelCallError` says why there is none.
+
+        A server may give fewer than it is asked for. Their usages add up to what the call was
+        charged: the prompt counts with the first, the tokens of the replies are divided as well
+        as can be known.
+        """

@@ -12,6 +12,8 @@ from voirdire.models.port import Capabilities, ChatRequest
 from voirdire.records import Message
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from voirdire._types import ReplyForm
     from voirdire.models.port import ChatModel
     from voirdire.records import Reply
@@ -106,19 +108,23 @@ async def probe(model: ChatModel) -> ProbeReport:
     *Memory*: one call at a time. *Retries and caching*: none.
     """
     asking = _Asking(model)
-    forms = [form for form in _FORMS if await asking.form(form)]
+    forms = []
+    for form in _FORMS:
+        reply = await asking.ask(form, _request(form), problem_of=_problem)
+        if reply is not None and asking.steps[-1].works:
+            forms.append(form)
     if not forms:
         if asking.failure is not None:
             raise asking.failure
         said = asking.steps[-1].error
         msg = f"`model` must give replies in some form, got none from {model.name}: {said}."
         raise InputError(f"{msg} Take a model that follows instructions.")
-    top_logprobs = await asking.logprobs(forms[0])
-    takes_seed = await asking.seed(forms[0])
+    top_logprobs = await _most_logprobs(asking, forms[0])
+    await asking.ask("seed", _request(forms[0], seed=1), problem_of=lambda _: None)
     return ProbeReport(
         model=model.name,
         capabilities=Capabilities(forms=tuple(forms), top_logprobs=top_logprobs),
-        takes_seed=takes_seed,
+        takes_seed=asking.steps[-1].works,
         steps=tuple(asking.steps),
     )
 
@@ -129,48 +135,41 @@ class _Asking:
     steps: list[ProbeStep] = field(default_factory=list)
     failure: ModelCallError | None = None
 
-    async def form(self, form: ReplyForm) -> bool:
-        reply = await self._ask(form, _request(form))
-        if reply is None:
-            return False
-        problem = _problem(reply)
-        self._note(form, works=problem is None, error=problem)
-        return problem is None
-
-    async def logprobs(self, form: ReplyForm) -> int | None:
-        """Find how many likely tokens come; 0 for none, None where that stays open."""
-        for number in _NUMBERS:
-            feature = f"logprobs {number}"
-            reply = await self._ask(feature, _request(form, top_logprobs=number))
-            if reply is None:
-                if self.steps[-1].works is None:
-                    return None
-                continue
-            came = max((len(step.top) for step in reply.steps or ()), default=0)
-            error = None if came else "the reply came without them"
-            self._note(feature, works=bool(came), error=error)
-            return min(came, number)
-        return 0
-
-    async def seed(self, form: ReplyForm) -> bool | None:
-        reply = await self._ask("seed", _request(form, seed=1))
-        if reply is not None:
-            self._note("seed", works=True)
-        return self.steps[-1].works
-
-    async def _ask(self, feature: str, request: ChatRequest) -> Reply | None:
+    async def ask(
+        self, feature: str, request: ChatRequest, *, problem_of: Callable[[Reply], str | None]
+    ) -> Reply | None:
+        """Ask once, and keep what that says of a feature; None where no reply came."""
+        reply = None
         try:
-            return await self.model.reply(request)
+            reply = await self.model.reply(request)
+            error = problem_of(reply)
+            works: bool | None = error is None
         except AccessError:
             raise
-        except ModelCallError as error:
-            self.failure = error
-            works = False if isinstance(error, BadRequestError) else None
-            self._note(feature, works=works, error=str(error))
-            return None
-
-    def _note(self, feature: str, *, works: bool | None, error: str | None = None) -> None:
+        except ModelCallError as raised:
+            self.failure, error = raised, str(raised)
+            works = False if isinstance(raised, BadRequestError) else None
         self.steps.append(ProbeStep(feature=feature, works=works, error=error))
+        return reply
+
+
+async def _most_logprobs(asking: _Asking, form: ReplyForm) -> int | None:
+    """Find how many likely tokens come; 0 for none, None where that stays open."""
+    for number in _NUMBERS:
+        reply = await asking.ask(
+            f"logprobs {number}",
+            _request(form, top_logprobs=number),
+            problem_of=lambda reply: None if _n_likely(reply) else "the reply came without them",
+        )
+        if reply is not None:
+            return min(_n_likely(reply), number)
+        if asking.steps[-1].works is None:
+            return None
+    return 0
+
+
+def _n_likely(reply: Reply) -> int:
+    return max((len(step.top) for step in reply.steps or ()), default=0)
 
 
 def _request(

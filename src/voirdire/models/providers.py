@@ -4,31 +4,33 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import json
 import os
 import re
 import weakref
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from voirdire._validation import check_count, shorten
 from voirdire.errors import (
+    AccessError,
+    BadRequestError,
+    ContentFilterError,
     InputError,
     ModelCallError,
     ModelTimeoutError,
+    RateLimitError,
     ServerError,
     UnsupportedError,
 )
-from voirdire.models.openai_compatible.addresses import check_base_url
-from voirdire.models.openai_compatible.keys import Keys, read_keys
-from voirdire.models.openai_compatible.setting_checks import (
-    check_extra,
-    check_number,
-    check_seconds,
-)
+from voirdire.models.endpoints import Keys, check_base_url, read_keys
+from voirdire.models.openai_compatible.errors import CallErrors
+from voirdire.models.openai_compatible.model import check_extra, check_number, check_seconds
+from voirdire.models.openai_compatible.replies import read_replies
+from voirdire.models.openai_compatible.wire import Dialect, response_format
 from voirdire.models.port import Capabilities
-from voirdire.models.provider_errors import ProviderErrors
-from voirdire.models.provider_replies import read_completion
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -38,28 +40,36 @@ if TYPE_CHECKING:
 
 __all__ = ["ProvidersModel"]
 
+# What each exception of any-llm is to us, by name; the nearest ancestor counts.
+_KINDS: dict[str, type[ModelCallError]] = {
+    "AuthenticationError": AccessError,
+    "BatchNotCompleteError": BadRequestError,
+    "ContentFilterError": ContentFilterError,
+    "ContentFilterFinishReasonError": ContentFilterError,
+    "ContextLengthExceededError": BadRequestError,
+    "GatewayTimeoutError": ModelTimeoutError,
+    "InsufficientFundsError": AccessError,
+    "InvalidRequestError": BadRequestError,
+    "MissingApiKeyError": AccessError,
+    "ModelNotFoundError": AccessError,
+    "ProviderFileNotFoundError": BadRequestError,
+    "RateLimitError": RateLimitError,
+    "UnsupportedProviderError": AccessError,
+}
+_UNKNOWN_ARGUMENT = re.compile(r"unexpected keyword argument '(\w+)'")
+_ANTHROPIC_FORM = re.compile(r"output_(?:format|config)|structured output", re.IGNORECASE)
+# What providers cannot do, whatever the model.
 _DECLARED = dict.fromkeys(
     ("anthropic", "azureanthropic", "vertexaianthropic"),
     Capabilities(forms=("json_schema", "text"), top_logprobs=0),
 )
-"""What providers cannot do, whatever the model."""
-
 _SECRET_NAMES = re.compile(r"(?:KEY|TOKEN|SECRET|PASSWORD|CREDENTIALS)S?(?:_ID)?$", re.IGNORECASE)
-
-_OURS = {
-    *("api_base", "api_key", "max_tokens", "messages", "model", "n", "reasoning_effort"),
-    *("response_format", "seed", "stream", "temperature", "timeout", "top_logprobs", "logprobs"),
-}
-"""What `extra` may not set: it has a parameter or a request of its own."""
-
+_OURS = {"api_base", "api_key", "timeout"}  # what any-llm is told beside what a request holds
+# What providers' libraries call another address, or what holds one: keys would go there too.
 _ADDRESS_NAMES = re.compile(
     r"ur[il]$|host|endpoint|server|proxy|http|client|api_base", re.IGNORECASE
 )
-"""What providers' libraries call another address, or what holds one: keys would go there too."""
-
-
-_NO_VARIABLE = ("", "None", None)
-"""What any-llm writes for a provider that needs no key."""
+_NO_VARIABLE = ("", "None", None)  # what any-llm writes for a provider that needs no key
 
 
 class ProvidersModel:
@@ -138,10 +148,10 @@ class ProvidersModel:
         self._has_timeout = kind.TIMEOUT_SUPPORT != "unsupported"
         self._keys = Keys(_secrets())
         usual = kind.ENV_API_KEY_NAME
-        self._errors = ProviderErrors(
+        self._errors_of = partial(
+            CallErrors,
             name=self._name,
             keys=self._keys,
-            sent=self._arguments,
             key_variable=api_key_env or (None if usual in _NO_VARIABLE else usual),
         )
         self._clients: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Any]
@@ -193,14 +203,16 @@ class ProvidersModel:
         ModelCallError
             If there is no reply.
         """
-        said = await self._said(request)
+        errors = self._errors_of(request=request, sent=partial(self._arguments, request))
+        said = await self._said(errors)
         if isinstance(said, UnsupportedError) and said.feature == "seed" and said.status is None:
             # The provider's library has no such parameter, so nothing has been sent yet.
             self._takes_seed = False
-            said = await self._said(request)
+            said = await self._said(errors)
         if isinstance(said, ModelCallError):
             raise said
-        return read_completion(said, request=request, model=self._name, keys=self._keys)
+        body = json.dumps(said.model_dump(warnings=False), default=str).encode()
+        return read_replies(body, headers={}, errors=errors)[0]
 
     async def close(self) -> None:
         """Close the connections of the running event loop."""
@@ -212,22 +224,34 @@ class ProvidersModel:
             if inspect.isawaitable(closing):
                 await closing
 
-    async def _said(self, request: ChatRequest) -> Any:
+    async def _said(self, errors: CallErrors) -> Any:
         """Call; give what came or, instead of raising it where keys may be near, the error."""
         import pydantic
         from any_llm.exceptions import AnyLLMError
 
         try:
             async with asyncio.timeout(self._timeout_s):
-                return await self._client().acompletion(**self._arguments(request))
+                return await self._client().acompletion(**errors.sent())
         except TimeoutError:
             within = "in time" if self._timeout_s is None else f"within {self._timeout_s:g} s"
             return ModelTimeoutError(f"{self._name}: no reply {within}.")
         except (AnyLLMError, NotImplementedError) as error:
-            return self._errors.of(error, request=request)
+            return self._placed(error, errors)
         except pydantic.ValidationError as error:
-            found = f"the provider's reply has another form: {error}"
-            return ServerError(self._errors.sentence(found))
+            return ServerError(self._sentence(f"the provider's reply has another form: {error}"))
+
+    def _placed(self, error: Exception, errors: CallErrors) -> ModelCallError:
+        """Say in our words why there is no reply: an answer of the server, or none at all."""
+        status = getattr(error, "status_code", None)
+        if isinstance(status, int) and status >= 400:
+            return _answered(error, status=status, errors=errors)
+        feature = _unknown_parameter(error, request=errors.request)
+        if feature is not None:
+            return UnsupportedError(self._sentence(str(error)), feature=feature)
+        return _kind(error)(self._sentence(str(error)))
+
+    def _sentence(self, text: str) -> str:
+        return f"{self._name}: {shorten(self._keys.hide(text), width=300)}"
 
     def _arguments(self, request: ChatRequest) -> dict[str, Any]:
         temperature = self._temperature if request.temperature is None else request.temperature
@@ -235,7 +259,7 @@ class ProvidersModel:
             "temperature": temperature,
             "max_tokens": self._max_tokens or request.max_tokens,
             "reasoning_effort": self._reasoning_effort,
-            "response_format": _response_format(request),
+            "response_format": response_format(request, Dialect()),
             "seed": request.seed if self._takes_seed else None,
             "timeout": self._timeout_s if self._has_timeout else None,
         }
@@ -261,6 +285,8 @@ class ProvidersModel:
 
     def _new_client(self) -> Any:
         kind = _provider_class(self._provider)
+        from any_llm.exceptions import AnyLLMError
+
         key = _key(self._api_key_env, usual=kind.ENV_API_KEY_NAME, base_url=self._base_url)
         retries = {} if kind.MAX_RETRIES_SUPPORT == "unsupported" else {"max_retries": 0}
         failed: str
@@ -268,7 +294,7 @@ class ProvidersModel:
             return kind(api_key=key, api_base=self._base_url, unified_exceptions=True, **retries)
         except ImportError:
             failed = _missing_library(self._provider)
-        except _any_llm_error() as error:
+        except AnyLLMError as error:
             variable = getattr(error, "env_var_name", None)
             failed = (
                 f"`native/{self._provider}` cannot be used: {shorten(self._keys.hide(str(error)))}"
@@ -277,13 +303,6 @@ class ProvidersModel:
                 f"{variable}, which is not set. Set it, or name another with `api_key_env`."
             )
         raise InputError(failed)
-
-
-def _any_llm_error() -> type[Exception]:
-    from any_llm.exceptions import AnyLLMError
-
-    found: type[Exception] = AnyLLMError
-    return found
 
 
 def _provider_class(provider: str) -> Any:
@@ -364,11 +383,44 @@ def _checked_extra(extra: Mapping[str, Any] | None) -> Mapping[str, Any]:
     return dict(extra or {})
 
 
-def _response_format(request: ChatRequest) -> dict[str, Any] | None:
-    if request.form == "text":
+def _answered(error: Exception, *, status: int, errors: CallErrors) -> ModelCallError:
+    """Place an answer of the server by the same rules as any other server's."""
+    original = getattr(error, "original_exception", None)
+    body = getattr(original, "body", None)
+    headers = getattr(getattr(original, "response", None), "headers", None)
+    found = errors.of_answer(
+        str(error).encode("utf-8", "replace") if body is None else msgspec.json.encode(body),
+        status=status,
+        headers={name.lower(): value for name, value in (headers or {}).items()},
+    )
+    if type(found) is not BadRequestError:
+        return found
+    form = errors.request.form
+    if form != "text" and _ANTHROPIC_FORM.search(str(found)):
+        return UnsupportedError(str(found), feature=form, status=status)
+    is_filter = _KINDS.get(type(error).__name__) is ContentFilterError
+    return ContentFilterError(str(found), status=status) if is_filter else found
+
+
+def _kind(error: Exception) -> type[ModelCallError]:
+    """Place an error without a status: the connection, the library, or a request not sent."""
+    original = getattr(error, "original_exception", None)
+    if "JSON" in type(original).__name__:
+        return ServerError
+    if any("timeout" in kind.__name__.lower() for kind in type(original).__mro__):
+        return ModelTimeoutError
+    if isinstance(error, NotImplementedError):
+        return AccessError
+    names = (kind.__name__ for kind in type(error).__mro__)
+    return next((_KINDS[name] for name in names if name in _KINDS), ServerError)
+
+
+def _unknown_parameter(error: Exception, *, request: ChatRequest) -> str | None:
+    """Name the part of the request that a provider's library does not know."""
+    found = _UNKNOWN_ARGUMENT.search(str(error))
+    named = found[1] if found else getattr(error, "parameter_name", None)
+    if not isinstance(named, str):
         return None
-    if request.form == "json_object":
-        return {"type": "json_object"}
-    schema = msgspec.json.decode(request.schema)
-    named = {"name": "verdict", "strict": True, "schema": schema}
-    return {"type": "json_schema", "json_schema": named}
+    if "response_format" in named:
+        return request.form
+    return "logprobs" if "logprobs" in named else named

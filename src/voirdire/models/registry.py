@@ -9,18 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 from voirdire._validation import shorten
 from voirdire.errors import InputError
+from voirdire.models.endpoints import check_base_url
 from voirdire.models.known_providers import PROVIDERS
-from voirdire.models.openai_compatible.addresses import check_base_url
-from voirdire.models.openai_compatible.dialect import guess_dialect
 from voirdire.models.openai_compatible.model import OpenAICompatibleModel
-from voirdire.models.port import Capabilities
+from voirdire.models.openai_compatible.wire import guess_dialect
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from voirdire.models.known_providers import Provider
-    from voirdire.models.openai_compatible.dialect import Dialect
-    from voirdire.models.port import ChatModel
+    from voirdire.models.port import Capabilities, ChatModel
 
 __all__ = ["is_model_name", "load_model"]
 
@@ -159,48 +157,22 @@ def _parts(name: str, *, base_url: str | None) -> tuple[str, str]:
 def _compatible(
     provider: Provider, *, model: str, name: str, settings: Mapping[str, Any]
 ) -> ChatModel:
-    base_url = check_base_url(settings["base_url"] or provider.base_url)
+    fields = dict(settings)
+    base_url = fields["base_url"] = check_base_url(settings["base_url"] or provider.base_url)
     is_its_own = provider.is_at(base_url)
-    dialect = _dialect(provider, model=model, base_url=base_url)
-    fields = {
-        **settings,
-        "base_url": base_url,
-        "capabilities": settings["capabilities"]
-        or _capabilities(
-            provider,
-            thinks=dialect.is_reasoning,
-            effort=settings["reasoning_effort"],
-            is_its_own=is_its_own,
-        ),
-        "api_key_env": settings["api_key_env"] or (_key_variable(provider) if is_its_own else None),
-    }
+    if provider is PROVIDERS["openai"] and not is_its_own:  # any compatible server
+        dialect = guess_dialect(model, base_url=base_url)
+    else:
+        dialect = provider.dialect_for(model, base_url=base_url)
+    is_same_software = not provider.key_variables  # wherever it runs
+    if fields["capabilities"] is None and (is_its_own or is_same_software):
+        fields["capabilities"] = provider.capabilities_for(
+            thinks=dialect.is_reasoning, effort=settings["reasoning_effort"]
+        )
+    if not fields["api_key_env"] and is_its_own:
+        is_set = [name for name in provider.key_variables if os.environ.get(name, "").strip()]
+        fields["api_key_env"] = next(iter((*is_set, *provider.key_variables)), None)
     return OpenAICompatibleModel(model=model, name=name, dialect=dialect, **fields)
-
-
-def _key_variable(provider: Provider) -> str | None:
-    """Choose the variable of the key: the first that is set, else the usual one."""
-    is_set = [name for name in provider.key_variables if os.environ.get(name, "").strip()]
-    return next(iter((*is_set, *provider.key_variables)), None)
-
-
-def _dialect(provider: Provider, *, model: str, base_url: str) -> Dialect:
-    is_openai = provider is PROVIDERS["openai"]
-    if is_openai and not provider.is_at(base_url):  # any compatible server
-        return guess_dialect(model, base_url=base_url)
-    return provider.dialect_for(model)
-
-
-def _capabilities(
-    provider: Provider, *, thinks: bool, effort: str | None, is_its_own: bool
-) -> Capabilities:
-    serves_anything = not provider.key_variables  # the same software, wherever it runs
-    if not is_its_own and not serves_anything:
-        return Capabilities()
-    if not thinks:
-        return Capabilities(forms=provider.forms, top_logprobs=provider.top_logprobs)
-    # A model that is told not to think may give what it withholds otherwise; nobody says.
-    top = None if effort == "none" else provider.reasoning_top_logprobs
-    return Capabilities(forms=provider.forms, top_logprobs=top)
 
 
 def _refuse(prefix: str, *, given: Mapping[str, Any]) -> None:

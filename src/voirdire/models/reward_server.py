@@ -20,8 +20,7 @@ from voirdire.errors import (
     ModelTimeoutError,
     ServerError,
 )
-from voirdire.models.openai_compatible.addresses import check_base_url
-from voirdire.models.openai_compatible.keys import Keys, read_keys
+from voirdire.models.endpoints import Keys, check_base_url, read_keys
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -225,7 +224,7 @@ class RewardServer:
         return found
 
     def _connection(self, path: str) -> HttpConnection:
-        from voirdire.models.openai_compatible.connection import HttpConnection, proxy_for
+        from voirdire.models.openai_compatible.connection import HttpConnection
 
         parts = urlsplit(self.address)
         url = urlunsplit(parts._replace(path=parts.path + path))
@@ -235,7 +234,6 @@ class RewardServer:
             keys=self._keys,
             timeout_s=_TIMEOUT_S,
             connections=_CONNECTIONS,
-            proxy=proxy_for(url),
         )
 
 

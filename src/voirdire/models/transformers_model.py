@@ -1,11 +1,21 @@
-"""A model of the `transformers` library in this process."""
+"""A model of the `transformers` library in this process: one question a request.
+
+A yes-or-no question costs one pass: what could stand next tells how probable true and false are.
+Whatever else is asked is generated freely.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import copy
 import hashlib
+import json
+import math
+import random
 import threading
+from dataclasses import dataclass
+from functools import cache
+from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,23 +27,40 @@ from voirdire.errors import (
     ModelCallError,
     UnsupportedError,
 )
-from voirdire.models.in_process.generation import Generation
-from voirdire.models.in_process.prefix_groups import prefix_groups
-from voirdire.models.in_process.reply_grammar import grammar_of
-from voirdire.models.in_process.reply_row import ReplyRow
-from voirdire.models.in_process.token_texts import TokenTexts
 from voirdire.models.port import Capabilities
+from voirdire.records import Reply, TokenChoice, TokenStep, Usage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    import torch
+
     from voirdire.models.port import ChatRequest
-    from voirdire.records import Message, Reply
+    from voirdire.records import Message
 
 __all__ = ["TransformersModel"]
 
 _MOST_TOP_LOGPROBS = 100
 _DEFAULT_MAX_TOKENS = 1_024
+_WORDS = ("true", "false")
+_SPACES = "Ġ▁ "  # as tokenizers name the space before a word
+
+
+@dataclass(kw_only=True, eq=False)
+class _Row:
+    """A request under way: its prompt as tokens, and what is known of its reply."""
+
+    request: ChatRequest
+    prompt: list[int]
+    begin: str  # of the reply: part of the prompt already
+    room: int  # tokens that the reply may have
+    temperature: float
+    is_boolean: bool
+    n_shared: int = 0  # tokens of the prompt that were encoded with another one's
+    text: str = ""
+    steps: tuple[TokenStep, ...] | None = None
+    n_tokens: int = 0
+    finish_reason: str | None = None
 
 
 class TransformersModel:
@@ -75,11 +102,13 @@ class TransformersModel:
     lost. *Memory*: one batch at a time, and the keys and values of one shared beginning beside it.
     *Retries and caching*: none; the keys and values last as long as the call.
 
-    Requests that begin alike, token by token, are encoded together: the beginning once, then the
-    rests as a batch behind it. Under the form ``"json_schema"`` only tokens that lead to a reply
-    under the schema are taken; log-probabilities are those before that choice, over all tokens.
-    Models whose cache is not plain attention (sliding windows, recurrent states) run in batches of
-    equal length, since padding would change what they say.
+    A request with a schema asks one question, as judges do with ``mode="single"``; a schema of
+    several is an `AccessError`. Where it asks for true or false, one pass gives log-probabilities
+    of what could stand next, over all tokens; the likelier of the two words is the answer, or one
+    drawn by their probabilities where there is a temperature. Requests that begin alike, token by
+    token, are encoded together: the beginning once, then the rests as a batch behind it. Any other
+    reply is generated freely, without log-probabilities; under a schema it ends with its JSON
+    object, and whoever reads it sees whether it keeps to the schema.
     """
 
     def __init__(
@@ -107,7 +136,11 @@ class TransformersModel:
             raise InputError(msg)
         self._source = _source_of(model)
         self._name = name or f"transformers/{Path(self._source).name}"
-        self._texts = TokenTexts(self._tokenizer)
+        self._anchor: list[int] = self._tokenizer.encode("a", add_special_tokens=False)
+        self._n_anchor = 0
+        self._n_anchor = len(self._text([]))
+        self._token_text = cache(lambda token: self._text([token]))
+        self._beginnings = _beginnings(self._tokenizer)
         self._digest = _digest(self._model, self._tokenizer)
         self._one_at_a_time = threading.Lock()
 
@@ -131,7 +164,7 @@ class TransformersModel:
 
     @property
     def capabilities(self) -> Capabilities:
-        """Replies under a schema, or free; log-probabilities of many tokens."""
+        """A schema of one question, or free text; log-probabilities of many tokens."""
         return Capabilities(forms=("json_schema", "text"), top_logprobs=_MOST_TOP_LOGPROBS)
 
     async def reply(self, request: ChatRequest) -> Reply:
@@ -145,7 +178,7 @@ class TransformersModel:
         Returns
         -------
         Reply
-            What was said, `prefill` included, which is one step with log-probability 0.
+            What was said, its beginning included, which is one step with log-probability 0.
 
         Raises
         ------
@@ -173,7 +206,7 @@ class TransformersModel:
         Raises
         ------
         AccessError
-            If there is too little memory for a batch.
+            If there is too little memory for a batch, or a schema asks several questions.
         """
         is_cancelled = threading.Event()
         try:
@@ -190,46 +223,60 @@ class TransformersModel:
     ) -> list[Reply | ModelCallError]:
         import torch
 
-        with self._one_at_a_time, torch.inference_mode():
-            rows = [self._row(request) for request in requests]
-            ready = [row for row in rows if isinstance(row, ReplyRow) and row.finish_reason is None]
-            try:
-                for group in prefix_groups([row.prompt for row in ready]):
-                    members = [ready[index] for index in group.members]
-                    self._answer_group(members, n_shared=group.length, is_cancelled=is_cancelled)
-            except torch.OutOfMemoryError:
-                msg = (
-                    f"{self._name} ran out of memory with {len(ready)} requests in batches of at "
-                    f"most {self._batch_size}. Lower `batch_size`."
-                )
-                raise AccessError(msg) from None
-        return [row.reply(model=self._name) if isinstance(row, ReplyRow) else row for row in rows]
-
-    def _row(self, request: ChatRequest) -> ReplyRow | ModelCallError:
+        rows = [self._row(request) for request in requests]
+        ready = [row for row in rows if isinstance(row, _Row)]
         try:
-            grammar = _grammar(request)
-        except UnsupportedError as error:
-            return error
-        text = self._rendered(request.messages) + request.prefill
+            with self._one_at_a_time, torch.inference_mode():
+                for group in _groups([row for row in ready if row.is_boolean]):
+                    if not is_cancelled.is_set():
+                        self._weigh(group)
+                free = [row for row in ready if not row.is_boolean]
+                for batch in self._batches(sorted(free, key=lambda row: len(row.prompt))):
+                    self._generate(batch, is_cancelled)
+        except torch.OutOfMemoryError:
+            msg = (
+                f"{self._name} ran out of memory with {len(ready)} requests in batches of at "
+                f"most {self._batch_size}. Lower `batch_size`."
+            )
+            raise AccessError(msg) from None
+        return [self._reply(row) if isinstance(row, _Row) else row for row in rows]
+
+    def _row(self, request: ChatRequest) -> _Row | ModelCallError:
+        if request.form == "json_object":
+            msg = "A model in this process cannot be asked for the form 'json_object'."
+            return UnsupportedError(msg, feature="json_object")
+        begin, is_boolean = request.prefill, False
+        if request.form == "json_schema":
+            key, kind = _only_question(request.schema, model=self._name)
+            begin = begin or f"{{{json.dumps(key, ensure_ascii=False)}:"
+            is_boolean = kind == "boolean"
+        text = self._rendered(request.messages) + begin
         prompt = self._tokenizer.encode(text, add_special_tokens=False)
-        room = self._most_tokens() - len(prompt)
+        most = getattr(self._model.config.get_text_config(), "max_position_embeddings", None)
+        room = (most or 1 << 30) - len(prompt)
         if room < 1:
-            msg = f"The prompt has {len(prompt)} tokens; {self._name} takes {self._most_tokens()}."
+            msg = f"The prompt has {len(prompt)} tokens; {self._name} takes {most}."
             return BadRequestError(msg)
         wanted = self._max_tokens or request.max_tokens or _DEFAULT_MAX_TOKENS
-        return ReplyRow(
+        temperature = self._temperature if request.temperature is None else request.temperature
+        return _Row(
             request=request,
             prompt=prompt,
-            grammar=grammar,
-            texts=self._texts,
-            ends=_end_tokens(self._model, self._tokenizer),
-            specials=frozenset(self._tokenizer.all_special_ids),
+            begin=begin,
             room=min(room, wanted),
-            temperature=self._temperature_of(request),
+            temperature=temperature or 0.0,
+            is_boolean=is_boolean,
         )
 
-    def _temperature_of(self, request: ChatRequest) -> float:
-        return (self._temperature if request.temperature is None else request.temperature) or 0.0
+    def _reply(self, row: _Row) -> Reply:
+        return Reply(
+            text=row.begin + row.text,
+            steps=row.steps,
+            form=row.request.form,
+            finish_reason=row.finish_reason,
+            model=self._name,
+            usage=Usage(len(row.prompt), row.n_tokens, row.n_shared),
+        )
 
     def _rendered(self, messages: Sequence[Message]) -> str:
         import jinja2
@@ -252,57 +299,172 @@ class TransformersModel:
             )
         )
 
-    def _most_tokens(self) -> int:
-        config = self._model.config.get_text_config()
-        return int(getattr(config, "max_position_embeddings", None) or 1 << 30)
+    def _batches(self, rows: Sequence[_Row]) -> Iterator[Sequence[_Row]]:
+        for start in range(0, len(rows), self._batch_size):
+            yield rows[start : start + self._batch_size]
 
-    def _answer_group(
-        self, rows: Sequence[ReplyRow], *, n_shared: int, is_cancelled: threading.Event
-    ) -> None:
-        """Encode what the rows share, then generate them in batches behind it."""
-        cache = self._encoded(rows[0].prompt[:n_shared])
-        for row in rows[1:]:
-            row.n_shared = n_shared
-        batches = list(self._batches(rows, cache))
-        for number, batch in enumerate(batches, start=1):
-            own = cache if number == len(batches) else copy.deepcopy(cache)
-            if n_shared:
-                own.batch_repeat_interleave(len(batch))
-            generation = Generation(self._model, batch, own, n_shared=n_shared)
-            generation.run(is_cancelled)
-
-    def _encoded(self, tokens: Sequence[int]) -> Any:
+    def _weigh(self, group: Sequence[_Row]) -> None:
+        """Encode what rows share, then their rests in batches; answer by what could stand next."""
         import torch
         from transformers import DynamicCache
 
-        cache = DynamicCache(config=self._model.config)
-        if tokens:
-            ids = torch.tensor([list(tokens)], device=self._model.device)
-            self._model(input_ids=ids, past_key_values=cache, use_cache=True, logits_to_keep=1)
-        return cache
+        device = self._model.device
+        shared = group[0].prompt[: group[-1].n_shared]
+        kept = DynamicCache(config=self._model.config)
+        if shared:
+            ids = torch.tensor([shared], device=device)
+            self._model(input_ids=ids, past_key_values=kept, use_cache=True, logits_to_keep=1)
+        for batch in self._batches(group):
+            own = kept if batch[-1] is group[-1] else copy.deepcopy(kept)
+            if shared:
+                own.batch_repeat_interleave(len(batch))
+            # Padding stands on the right, where no token of the prompt sees it.
+            rests = [row.prompt[len(shared) :] for row in batch]
+            ends = [len(rest) - 1 for rest in rests]
+            places = sorted(set(ends))
+            ids = torch.tensor(
+                [rest + [0] * (places[-1] + 1 - len(rest)) for rest in rests], device=device
+            )
+            logits = self._model(
+                input_ids=ids,
+                past_key_values=own,
+                use_cache=True,
+                logits_to_keep=torch.tensor(places, device=device),
+            ).logits
+            for row, end, found in zip(batch, ends, logits, strict=True):
+                self._say(row, found[places.index(end)].float().log_softmax(dim=-1).cpu())
 
-    def _batches(self, rows: Sequence[ReplyRow], cache: Any) -> Iterator[Sequence[ReplyRow]]:
-        """Cut rows into batches, of like lengths where that saves padding or must be."""
-        from transformers.cache_utils import DynamicLayer
+    def _say(self, row: _Row, logprobs: torch.Tensor) -> None:
+        """Answer true or false, with what else could have stood there."""
+        weights = [float(logprobs[tokens].logsumexp(0)) for tokens in self._beginnings]
+        side = int(weights[1] > weights[0])
+        if row.temperature:
+            odds = math.exp(-abs(weights[1] - weights[0]) / row.temperature)
+            side ^= _dice(row).random() < odds / (1 + odds)
+        tokens = self._beginnings[side]
+        taken = tokens[int(logprobs[tokens].argmax())]
+        said = self._token_text(taken)
+        rest = f"{_WORDS[side].removeprefix(said.strip())}}}"
+        row.text, row.n_tokens, row.finish_reason = said + rest, 1, "stop"
+        n_top = row.request.top_logprobs
+        if n_top is not None:
+            values, likely = logprobs.topk(min(n_top, len(logprobs)))
+            top = tuple(map(TokenChoice, map(self._token_text, likely.tolist()), values.tolist()))
+            step = TokenStep(said, float(logprobs[taken]), top)
+            row.steps = (TokenStep(row.begin, 0.0), step, TokenStep(rest, 0.0))
 
-        takes_padding = all(type(layer) is DynamicLayer for layer in cache.layers)
-        batch: list[ReplyRow] = []
-        for row in sorted(rows, key=lambda row: len(row.prompt)):
-            differs = bool(batch) and len(batch[0].prompt) != len(row.prompt)
-            if len(batch) == self._batch_size or (differs and not takes_padding):
-                yield batch
-                batch = []
-            batch.append(row)
-        yield batch
+    def _generate(self, rows: Sequence[_Row], is_cancelled: threading.Event) -> None:
+        """Let the model write until every reply has ended."""
+        import torch
+        from transformers import GenerationConfig, LogitsProcessorList, StoppingCriteriaList
+
+        device = self._model.device
+        width = max(len(row.prompt) for row in rows)
+        pads = [width - len(row.prompt) for row in rows]
+        ends = _end_tokens(self._model, self._tokenizer) or [0]
+        dice = [torch.Generator().manual_seed(_dice(row).getrandbits(63)) for row in rows]
+
+        def with_noise(ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:  # noqa: ARG001
+            """Add Gumbel noise: the largest sum is a draw at the temperature."""
+            for place, row in enumerate(rows):
+                if row.temperature:
+                    noise = torch.empty(scores.shape[1]).exponential_(generator=dice[place]).log()
+                    scores[place] = scores[place] / row.temperature - noise.to(device)
+            return scores
+
+        def have_ended(ids: torch.Tensor, scores: object, **_: object) -> torch.Tensor:  # noqa: ARG001
+            said = zip(rows, ids[:, width:].tolist(), strict=True)
+            ended = [
+                is_cancelled.is_set() or len(tokens) >= row.room or self._has_object(row, tokens)
+                for row, tokens in said
+            ]
+            return torch.tensor(ended, device=device)
+
+        prompts = [[0] * pad + row.prompt for pad, row in zip(pads, rows, strict=True)]
+        ids = self._model.generate(
+            input_ids=torch.tensor(prompts, device=device),
+            attention_mask=torch.tensor([[0] * n + [1] * (width - n) for n in pads], device=device),
+            generation_config=GenerationConfig(
+                max_new_tokens=max(row.room for row in rows),
+                do_sample=False,
+                repetition_penalty=1.0,
+                eos_token_id=ends,
+                pad_token_id=ends[0],
+            ),
+            logits_processor=LogitsProcessorList([with_noise]),
+            stopping_criteria=StoppingCriteriaList([have_ended]),
+        )
+        for row, said in zip(rows, ids[:, width:].tolist(), strict=True):
+            tokens = list(takewhile(lambda token: token not in ends, said[: row.room]))
+            has_stopped = len(tokens) < min(len(said), row.room) or self._has_object(row, tokens)
+            row.text = self._text(tokens)
+            row.n_tokens = min(len(tokens) + 1, row.room) if has_stopped else len(tokens)
+            row.finish_reason = "stop" if has_stopped else "length"
+
+    def _has_object(self, row: _Row, tokens: list[int]) -> bool:
+        """Tell whether a reply under a schema is whole."""
+        if row.request.form == "text" or not tokens or "}" not in self._token_text(tokens[-1]):
+            return False
+        try:
+            json.loads(row.begin + self._text(tokens))
+        except ValueError:
+            return False
+        return True
+
+    def _text(self, tokens: list[int]) -> str:
+        """Decode tokens behind another text, so that they keep the space before them."""
+        text = self._tokenizer.decode(
+            [*self._anchor, *tokens], skip_special_tokens=False, clean_up_tokenization_spaces=False
+        )
+        return str(text)[self._n_anchor :]
 
 
-def _grammar(request: ChatRequest) -> Any:
-    if request.form == "text":
-        return None
-    if request.form == "json_schema" and request.schema:
-        return grammar_of(request.schema)
-    msg = f"A model in this process cannot be asked for the form {request.form!r}."
-    raise UnsupportedError(msg, feature=request.form)
+def _only_question(schema: bytes, *, model: str) -> tuple[str, str | None]:
+    """Give the key of a schema's question, and the type of its answer."""
+    properties = json.loads(schema or b"{}").get("properties", {})
+    if len(properties) != 1:
+        msg = (
+            f"`mode` must be 'single' for {model!r}, a model in this process, got a request with "
+            f"{len(properties)} questions. Ask with `--mode single`."
+        )
+        raise AccessError(msg)
+    ((key, form),) = properties.items()
+    return key, form.get("type")
+
+
+def _groups(rows: Sequence[_Row]) -> list[list[_Row]]:
+    """Put together what shares at least half of its tokens with the first of its group."""
+    groups: list[list[_Row]] = []
+    for row in sorted(rows, key=lambda row: row.prompt):
+        if groups and 2 * _n_alike(groups[-1][0], row) >= len(row.prompt):
+            groups[-1].append(row)
+        else:
+            groups.append([row])
+    for first, *others in groups:
+        for row in others:  # sorted, so that all share what the first and the last do
+            row.n_shared = min(_n_alike(first, others[-1]), len(first.prompt) - 1)
+    return groups
+
+
+def _n_alike(one: _Row, other: _Row) -> int:
+    pairs = zip(one.prompt, other.prompt, strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+
+
+def _beginnings(tokenizer: Any) -> list[list[int]]:
+    """List the tokens with which true begins, and those of false, behind a space or not."""
+    names = tokenizer.convert_ids_to_tokens(range(len(tokenizer)))
+    bare = [str(name).lstrip(_SPACES) for name in names]
+    return [
+        [token for token, name in enumerate(bare) if name and word.startswith(name)]
+        for word in _WORDS
+    ]
+
+
+def _dice(row: _Row) -> random.Random:
+    """Make dice that fall alike for the same seed and prompt; other prompts have others."""
+    seed = row.request.seed
+    return random.Random(None if seed is None else f"{seed} {row.prompt}")  # noqa: S311  # no secret
 
 
 def _loaded(model: Any, *, tokenizer: Any, device: str | None, dtype: str) -> tuple[Any, Any]:
@@ -340,7 +502,7 @@ def _source_of(model: Any) -> str:
     )
 
 
-def _end_tokens(model: Any, tokenizer: Any) -> frozenset[int]:
+def _end_tokens(model: Any, tokenizer: Any) -> list[int]:
     """Collect the tokens that end a reply; files name one, several, or none."""
     ends: set[int] = set()
     for named in (
@@ -349,7 +511,7 @@ def _end_tokens(model: Any, tokenizer: Any) -> frozenset[int]:
         tokenizer.eos_token_id,
     ):
         ends.update([named] if isinstance(named, int) else named or [])
-    return frozenset(ends)
+    return sorted(ends)
 
 
 def _digest(model: Any, tokenizer: Any) -> str:

@@ -64,14 +64,14 @@ def test_probabilities_are_those_of_the_servers_own_tokens(mode, llama_server, t
 @pytest.mark.slow
 def test_a_model_in_this_process_says_what_it_says_in_a_run(monkeypatch, tmp_path):
     require_framework("torch", "transformers", "tokenizers")
-    from models.in_process.tiny_models import tiny_model, tiny_tokenizer
+    from models.tiny_models import tiny_model, tiny_tokenizer
     from voirdire.models import TransformersModel
 
     # with the same fence, a prompt is the same
     monkeypatch.setattr(secrets, "token_hex", lambda n_bytes: "0" * 2 * n_bytes)
     tokenizer = tiny_tokenizer()
     model = TransformersModel(tiny_model(tokenizer, n_positions=16_384), tokenizer=tokenizer)
-    judge = LlmJudge(model=model, order_check=0)
+    judge = LlmJudge(model=model, mode="single")
     items = items_of(3)
 
     async def work():

@@ -3,6 +3,8 @@
 import pytest
 
 from models.openai_compatible.chat_server import SCHEMA, asked, completion
+from voirdire.models import ChatRequest, Dialect
+from voirdire.records import Message
 
 # A bound on the reply alone and a temperature, which not every model takes.
 BOUNDED = asked(max_tokens=7, temperature=0.0, form="json_object", schema=SCHEMA)
@@ -75,3 +77,49 @@ def test_an_effort_makes_a_model_think_and_none_stops_it(sent):
     assert sent("gpt-5.1", reasoning_effort="none")["temperature"] == 0
     assert "temperature" not in sent("gpt-5.1", reasoning_effort="high")
     assert "temperature" not in sent("gpt-5.1")
+
+
+MARKED = [
+    {
+        "role": "system",
+        "content": [
+            {"type": "text", "text": "You are a judge.", "cache_control": {"type": "ephemeral"}}
+        ],
+    },
+    {"role": "user", "content": "Judge this."},
+]
+PLAIN = [
+    {"role": "system", "content": "You are a judge."},
+    {"role": "user", "content": "Judge this."},
+]
+
+
+@pytest.mark.parametrize(
+    ("host", "model", "expected"),
+    [
+        ("api.anthropic.com", "claude-sonnet-4-5", MARKED),
+        ("openrouter.ai", "anthropic/claude-3.5-haiku", MARKED),
+        ("openrouter.ai", "openai/gpt-4o-mini", PLAIN),
+        ("api.openai.com", "anthropic/claude-3.5-haiku", PLAIN),
+        ("notopenrouter.ai", "anthropic/claude-3.5-haiku", PLAIN),
+    ],
+)
+def test_a_rubric_is_marked_for_anthropics_cache_and_for_no_other(proxy, host, model, expected):
+    proxy.reply(completion("{}"), model=model, base_url=f"http://{host}/v1")
+
+    assert proxy.body["messages"] == expected
+
+
+def test_a_dialect_that_is_given_says_whether_the_cache_is_marked(server):
+    server.reply(completion("{}"), dialect=Dialect(marks_cache=True))
+
+    assert server.body["messages"] == MARKED
+
+
+def test_half_a_surrogate_pair_is_marked_too(server):
+    system = Message(role="system", content="half \ud83d")
+    request = ChatRequest(messages=(system, Message(role="user", content="x")))
+
+    server.reply(completion("{}"), request, dialect=Dialect(marks_cache=True))
+
+    assert server.body["messages"][0]["content"][0]["text"] == "half \ud83d"

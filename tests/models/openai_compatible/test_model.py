@@ -243,12 +243,20 @@ def test_as_many_calls_are_open_at_once_as_are_made():
     assert len(asyncio.run(run())) == n
 
 
-def test_a_redirect_is_not_followed():
-    def handler(request, sent):
-        return web.Response(status=307, headers={"Location": str(request.url)})
+@pytest.mark.parametrize("status", [300, 301, 302, 303, 307, 308])
+def test_a_redirect_is_neither_followed_nor_tried_again(status):
+    n_calls = 0
 
-    with pytest.raises(AccessError, match="HTTP 307 and points elsewhere"):
+    def handler(request, sent):
+        nonlocal n_calls
+        n_calls += 1
+        return web.Response(status=status, headers={"Location": str(request.url)})
+
+    # An `AccessError` ends a run: every other call would end the same way.
+    with pytest.raises(AccessError, match=f"HTTP {status} and points elsewhere") as raised:
         ask(handler)
+
+    assert (raised.value.status, n_calls) == (status, 1)
 
 
 def test_a_compressed_reply_is_read():

@@ -311,7 +311,7 @@ def load_llm_judge(
     """
     from voirdire.judging.client.limits import Limits
     from voirdire.judging.judges.llm_judge import LlmJudge
-    from voirdire.models.key_permission import check_key_of_file
+    from voirdire.models.known_providers import check_key_of_file
 
     asking = Asking() if asking is None else asking
     if reads_keys and is_from_file:

@@ -1,4 +1,4 @@
-"""The HTTP client: one session per event loop, and a bound on what is read."""
+"""The HTTP client: one session per event loop, a bound on what is read, and what may break."""
 
 from __future__ import annotations
 
@@ -14,40 +14,47 @@ import msgspec
 from aiohttp.http import HttpProcessingError
 from yarl import URL
 
-from voirdire.errors import InputError, ServerError
-from voirdire.models.openai_compatible.addresses import is_loopback
-from voirdire.models.openai_compatible.broken_connections import place
+from voirdire.errors import AccessError, InputError, ModelCallError, ModelTimeoutError, ServerError
+from voirdire.models.endpoints import is_loopback
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from voirdire.errors import ModelCallError
-    from voirdire.models.openai_compatible.keys import Keys
+    from voirdire.models.endpoints import Keys
 
-__all__ = ["MOST_BYTES", "HttpAnswer", "HttpConnection", "proxy_for"]
+__all__ = ["HttpAnswer", "HttpConnection"]
 
-MOST_BYTES = 16 * 2**20
-"""The longest answer that is read."""
-
+_MOST_READ = 16 * 2**20  # bytes of an answer
 _CONNECT_S = 30.0
-_MOST_BYTES = 1 << 20
-"""aiohttp warns of larger bodies that are bytes, since it sends them in one go."""
-
+_MOST_AT_ONCE = 1 << 20  # aiohttp warns of larger bodies that are bytes
 _READ_BUFFER = 2**18  # a reply with log-probabilities then arrives without stopping the socket
+# By name, since some are younger than the oldest client that we take; the nearest ancestor counts.
+_BROKEN: Mapping[str, tuple[type[ModelCallError], str]] = {
+    "ClientConnectionError": (ServerError, "the connection broke"),
+    "ClientConnectorCertificateError": (AccessError, "its certificate is not trusted"),
+    "ClientConnectorDNSError": (ServerError, "the name of the host is not known"),
+    "ClientConnectorError": (ServerError, "no connection"),
+    "ClientError": (ServerError, "the call failed"),
+    "ClientHttpProxyError": (ServerError, "the proxy refused"),
+    "ClientPayloadError": (ServerError, "the reply was cut off"),
+    "ClientProxyConnectionError": (ServerError, "no connection to the proxy"),
+    "ClientResponseError": (ServerError, "what came is no HTTP"),
+    "ClientSSLError": (ServerError, "no encrypted connection"),
+    "ConnectionTimeoutError": (ModelTimeoutError, "no connection in time"),
+    "HttpProcessingError": (ServerError, "what came is no HTTP"),
+    "InvalidURL": (AccessError, "the base URL is no address"),
+    "NonHttpUrlClientError": (AccessError, "the base URL is not HTTP"),
+    "OSError": (ServerError, "the connection broke"),
+    "RedirectClientError": (AccessError, "it points elsewhere"),
+    "ServerDisconnectedError": (ServerError, "the server closed the connection"),
+    "ServerFingerprintMismatch": (AccessError, "its certificate is another"),
+    "ServerTimeoutError": (ModelTimeoutError, "no reply in time"),
+    "TimeoutError": (ModelTimeoutError, "no reply in time"),
+}
 
 
 class HttpAnswer(msgspec.Struct, gc=False):
-    """What a server answered.
-
-    Attributes
-    ----------
-    status : int
-        Of HTTP.
-    headers : mapping of str to str
-        Their names are found in any case.
-    body : bytes
-        Decompressed.
-    """
+    """What a server answered; names of headers are found in any case, the body is unpacked."""
 
     status: int
     headers: Mapping[str, str]
@@ -55,7 +62,7 @@ class HttpAnswer(msgspec.Struct, gc=False):
 
 
 class HttpConnection:
-    """Sends bodies to one address.
+    """Sends bodies to one address, directly or through the proxy that the environment names.
 
     Parameters
     ----------
@@ -69,49 +76,44 @@ class HttpConnection:
         Deadline for a whole call.
     connections : int or None
         How many at once; None is as many as there are calls.
-    proxy : str or None
-        Address of a proxy, as `proxy_for` gives it.
+
+    Raises
+    ------
+    InputError
+        If the environment names a proxy that is no HTTP proxy.
     """
 
     def __init__(
-        self,
-        *,
-        name: str,
-        url: str,
-        keys: Keys,
-        timeout_s: float | None,
-        connections: int | None,
-        proxy: str | None = None,
+        self, *, name: str, url: str, keys: Keys, timeout_s: float | None, connections: int | None
     ) -> None:
         self._name = name
         self._url = URL(url, encoded=True)
         self._keys = keys
-        self._timeout = aiohttp.ClientTimeout(
-            total=timeout_s, sock_connect=min(timeout_s or _CONNECT_S, _CONNECT_S)
-        )
         self._timeout_s = timeout_s
         self._connections = connections
-        self._proxy = proxy
+        self._proxy = _proxy_for(url)
         self._sessions: WeakKeyDictionary[asyncio.AbstractEventLoop, aiohttp.ClientSession] = (
             WeakKeyDictionary()
         )
 
     async def post(self, body: bytes) -> HttpAnswer:
         """Send a body and read the answer; a `ModelCallError` says why there is none."""
-        return await self._answer("POST", body if len(body) <= _MOST_BYTES else BytesIO(body))
+        return await self._answer("POST", body if len(body) <= _MOST_AT_ONCE else BytesIO(body))
 
     async def get(self) -> HttpAnswer:
         """Read what is there; a `ModelCallError` says why it cannot be."""
         return await self._answer("GET", None)
 
+    async def close(self) -> None:
+        """Close what this event loop has open."""
+        session = self._sessions.pop(asyncio.get_running_loop(), None)
+        if session is not None:
+            await session.close()
+
     async def _answer(self, method: str, data: bytes | BytesIO | None) -> HttpAnswer:
         try:
             async with self._session().request(
-                method,
-                self._url,
-                data=data,
-                allow_redirects=False,
-                proxy=self._proxy,
+                method, self._url, data=data, allow_redirects=False, proxy=self._proxy
             ) as response:
                 read = await self._read(response)
                 return HttpAnswer(response.status, response.headers, read)
@@ -120,16 +122,11 @@ class HttpConnection:
         # Raised out here, so that it does not carry the client's frames with their headers.
         raise failure
 
-    async def close(self) -> None:
-        """Close what this event loop has open."""
-        session = self._sessions.pop(asyncio.get_running_loop(), None)
-        if session is not None:
-            await session.close()
-
     def _session(self) -> aiohttp.ClientSession:
         loop = asyncio.get_running_loop()
         session = self._sessions.get(loop)
         if session is None or session.closed:
+            connect_s = min(self._timeout_s or _CONNECT_S, _CONNECT_S)
             session = self._sessions[loop] = aiohttp.ClientSession(
                 connector=aiohttp.TCPConnector(limit=self._connections or 0),
                 cookie_jar=aiohttp.DummyCookieJar(),
@@ -139,7 +136,7 @@ class HttpConnection:
                     "User-Agent": "voirdire",
                     **self._keys.headers(),
                 },
-                timeout=self._timeout,
+                timeout=aiohttp.ClientTimeout(total=self._timeout_s, sock_connect=connect_s),
                 read_bufsize=_READ_BUFFER,
             )
         return session
@@ -147,12 +144,12 @@ class HttpConnection:
     async def _read(self, response: aiohttp.ClientResponse) -> bytes:
         content = response.content
         first = await content.readany()
-        if content.at_eof() and len(first) <= MOST_BYTES:
+        if content.at_eof() and len(first) <= _MOST_READ:
             return first
         chunks, size = [first], len(first)
         while not content.at_eof():
-            if size > MOST_BYTES:
-                msg = f"{self._name} sent a reply larger than {MOST_BYTES // 2**20} MiB."
+            if size > _MOST_READ:
+                msg = f"{self._name} sent a reply larger than {_MOST_READ // 2**20} MiB."
                 raise ServerError(msg, status=response.status)
             chunk = await content.readany()
             chunks.append(chunk)
@@ -160,32 +157,23 @@ class HttpConnection:
         return b"".join(chunks)
 
     def _failure(self, error: BaseException) -> ModelCallError:
-        kind, words = place(error)
+        """Make our error; the client's words may hold a proxy's address or a request's headers."""
+        names = [kind.__name__ for kind in type(error).__mro__]
+        kind, words = next(_BROKEN[name] for name in names if name in _BROKEN)
+        if "ClientHttpProxyError" in names and getattr(error, "status", None) in (401, 403, 407):
+            kind = AccessError
         host = f"{self._url.host}:{self._url.port}"
         if isinstance(error, TimeoutError):
             seconds = _CONNECT_S if self._timeout_s is None else self._timeout_s
             return kind(f"{self._name}: {words} ({seconds:g} s, {host}).")
-        return kind(f"{self._name}: {self._keys.hide(words)}, {host}.")
+        reason = getattr(getattr(error, "os_error", error), "strerror", None)
+        if isinstance(reason, str) and reason:
+            words = f"{words} ({self._keys.hide(reason)})"
+        return kind(f"{self._name}: {words}, {host}.")
 
 
-def proxy_for(url: str) -> str | None:
-    """Find the proxy that the environment names for an address.
-
-    Parameters
-    ----------
-    url : str
-        Of the server. This machine itself is never asked through a proxy.
-
-    Returns
-    -------
-    str or None
-        The proxy's address, which may hold a password.
-
-    Raises
-    ------
-    InputError
-        If it is no HTTP proxy.
-    """
+def _proxy_for(url: str) -> str | None:
+    """Find the proxy that the environment names; this machine is never asked through one."""
     parts = urlsplit(url)
     host = parts.hostname or ""
     if is_loopback(host) or proxy_bypass(host):

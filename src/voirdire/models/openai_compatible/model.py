@@ -1,34 +1,52 @@
-"""A model behind an OpenAI-compatible server."""
+"""A model behind an OpenAI-compatible server, and what may be set on it."""
 
 from __future__ import annotations
 
+import math
+import re
+from functools import partial
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit, urlunsplit
 
-from voirdire._validation import check_count
+import msgspec
+
+from voirdire._validation import check_count, shorten
 from voirdire.errors import InputError, ServerError
-from voirdire.models.openai_compatible.addresses import check_base_url, completions_url
-from voirdire.models.openai_compatible.body import RequestBody
-from voirdire.models.openai_compatible.dialect import guess_dialect, with_effort
-from voirdire.models.openai_compatible.keys import Keys, read_keys
-from voirdire.models.openai_compatible.refusals import Refusals
-from voirdire.models.openai_compatible.replies import read_reply
-from voirdire.models.openai_compatible.setting_checks import (
-    check_extra,
-    check_number,
-    check_seconds,
-    check_word,
-)
+from voirdire.models.endpoints import Keys, check_base_url, looks_like_key, read_keys
+from voirdire.models.openai_compatible.errors import CallErrors
+from voirdire.models.openai_compatible.replies import read_replies
+from voirdire.models.openai_compatible.wire import RequestBody, guess_dialect, with_effort
 from voirdire.models.port import Capabilities
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from voirdire.models.openai_compatible.connection import HttpConnection
-    from voirdire.models.openai_compatible.dialect import Dialect
+    from voirdire.models.openai_compatible.wire import Dialect
     from voirdire.models.port import ChatRequest
     from voirdire.records import Reply
 
-__all__ = ["OpenAICompatibleModel"]
+__all__ = ["OpenAICompatibleModel", "check_extra", "check_number", "check_seconds"]
+
+# Fields of the body that have a place of their own, and which.
+_PLACES = {
+    "logprobs": "`top_logprobs` of a request",
+    "max_completion_tokens": "`max_tokens`",
+    "max_tokens": "`max_tokens`",
+    "messages": "`messages` of a request",
+    "model": "`model`",
+    "random_seed": "`seed` of a request",
+    "reasoning_effort": "`reasoning_effort`",
+    "response_format": "`form` of a request",
+    "seed": "`seed` of a request",
+    "temperature": "`temperature`",
+    "top_logprobs": "`top_logprobs` of a request",
+    "top_p": "`top_p`",
+}
+_SECRET_NAME = re.compile(
+    rb'"[^"]*(?:api[-_]?key|secret|password|authorization|access[-_]token)[^"]*":', re.IGNORECASE
+)
+_UNREAD = {"n": "`samples` asks for several replies", "stream": "replies are read whole"}
 
 
 class OpenAICompatibleModel:
@@ -118,8 +136,8 @@ class OpenAICompatibleModel:
         connections: int | None = None,
         reads_keys: bool = True,
     ) -> None:
-        self._model = check_word("model", model)
-        self._name = self._model if name is None else check_word("name", name)
+        self._model = _check_word("model", model)
+        self._name = self._model if name is None else _check_word("name", name)
         self._base_url = check_base_url(base_url)
         self._set: dict[str, Any] = {
             "temperature": check_number("temperature", temperature, high=100.0),
@@ -128,7 +146,7 @@ class OpenAICompatibleModel:
             "top_p": check_number("top_p", top_p, high=1.0),
         }
         if reasoning_effort is not None:
-            check_word("reasoning_effort", reasoning_effort)
+            _check_word("reasoning_effort", reasoning_effort)
         if max_tokens is not None:
             check_count("max_tokens", max_tokens, minimum=1)
         self._extra = check_extra(extra or {})
@@ -147,11 +165,8 @@ class OpenAICompatibleModel:
             settings=self._set,
             extra=self._extra,
         )
-        self._refusals = Refusals(
-            name=self._name,
-            keys=self._keys,
-            sent=self._body.parameters,
-            key_variable=api_key_env,
+        self._errors_of = partial(
+            CallErrors, name=self._name, keys=self._keys, key_variable=api_key_env
         )
         self._connection: HttpConnection | None = None
 
@@ -185,18 +200,47 @@ class OpenAICompatibleModel:
 
     async def reply(self, request: ChatRequest) -> Reply:
         """Answer one request; a `ModelCallError` says why there is no reply."""
+        (reply,) = await self._replies(request, n=1)
+        return reply
+
+    async def samples(self, request: ChatRequest, n: int) -> Sequence[Reply]:
+        """Ask for several replies in one call.
+
+        Parameters
+        ----------
+        request : ChatRequest
+            What is asked, at a temperature above 0: else all replies are alike.
+        n : int
+            How many, at least 1.
+
+        Returns
+        -------
+        sequence of Reply
+            At most `n`; fewer where the server gives fewer, or where some choices are refusals or
+            were held back. Their usages add up to what the call was charged: the prompt counts
+            with the first, and the tokens of the replies are divided by their lengths.
+
+        Raises
+        ------
+        InputError
+            If `n` is no whole number of at least 1.
+        ModelCallError
+            If there is no reply at all; an `UnsupportedError` with the feature ``"n"`` where the
+            server takes one reply a call.
+        """
+        return await self._replies(request, n=check_count("n", n, minimum=1))
+
+    async def _replies(self, request: ChatRequest, *, n: int) -> Sequence[Reply]:
         connection = self._connection or self._connect()
-        answer = await connection.post(self._body.encode(request))
+        sent = partial(self._body.parameters, request, n=n)
+        errors = self._errors_of(request=request, sent=sent)
+        answer = await connection.post(self._body.encode(request, n=n))
         if not 200 <= answer.status < 300:
-            raise self._refusals.of_answer(
-                answer.body, status=answer.status, headers=answer.headers, request=request
-            )
+            raise errors.of_answer(answer.body, status=answer.status, headers=answer.headers)
         if self._keys.are_in(answer.body):  # a reply is stored, and part of it shown
             msg = f"{self._name} sent a key back that it was called with; the reply is not kept."
             raise ServerError(msg)
-        return read_reply(
-            answer.body, headers=answer.headers, request=request, refusals=self._refusals
-        )
+        return read_replies(answer.body, headers=answer.headers, errors=errors, n=n)
 
     async def close(self) -> None:
         """Close this event loop's connections; the model can be used again after it."""
@@ -207,14 +251,66 @@ class OpenAICompatibleModel:
         if not self._reads_keys:
             msg = f"{self._name!r} was made without keys, for estimates: it can be asked nothing."
             raise InputError(msg)
-        from voirdire.models.openai_compatible.connection import HttpConnection, proxy_for
+        from voirdire.models.openai_compatible.connection import HttpConnection
 
+        parts = urlsplit(self._base_url)
         self._connection = HttpConnection(
             name=self._name,
-            url=completions_url(self._base_url),
+            url=urlunsplit(parts._replace(path=parts.path + "/chat/completions")),
             keys=self._keys,
             timeout_s=self._timeout_s,
             connections=self._connections,
-            proxy=proxy_for(self._base_url),
         )
         return self._connection
+
+
+def _check_word(name: str, value: str) -> str:
+    """Return `value` if it is text on one line."""
+    text: object = value
+    if not isinstance(text, str) or not text.strip() or not text.isprintable():
+        msg = f"`{name}` must be a word on one line, got {shorten(value)!r}."
+        raise InputError(f"{msg} Leave it out to take the default.")
+    return value
+
+
+def check_number(name: str, value: float | None, *, high: float) -> float | None:
+    """Return `value` if it is None or a number in [0, `high`]."""
+    if value is None:
+        return None
+    if not _is_number(value) or not 0 <= value <= high:
+        msg = f"`{name}` must be a number in [0, {high:g}], got {shorten(value)!r}."
+        raise InputError(f"{msg} Leave it out to take the server's own.")
+    return value
+
+
+def check_seconds(name: str, value: float) -> float:
+    """Return `value` if it is a number of seconds above 0."""
+    if not _is_number(value) or not 0 < value < math.inf:
+        msg = f"`{name}` must be seconds above 0, got {shorten(value)!r}. Write a minute as 60."
+        raise InputError(msg)
+    return float(value)
+
+
+def check_extra(extra: Mapping[str, Any]) -> dict[str, Any]:
+    """Return further fields of the body if they are JSON and none of those that are ours."""
+    for name in extra:
+        if name in _UNREAD:
+            msg = f"`extra` must not hold {name!r}: {_UNREAD[name]}. Leave it out."
+            raise InputError(msg)
+        if name in _PLACES:
+            msg = f"`extra` must not hold {name!r}, which has its own place."
+            raise InputError(f"{msg} Set it as {_PLACES[name]}.")
+    try:
+        encoded = msgspec.json.encode(dict(extra))
+    except (TypeError, ValueError, RecursionError):  # not JSON, or a circle
+        msg = "`extra` must hold JSON values, got something else."
+        raise InputError(f"{msg} Write numbers, words, lists and mappings.") from None
+    if _SECRET_NAME.search(encoded) or looks_like_key(encoded.decode()):
+        msg = "`extra` must hold no key and no password, got what looks like one."
+        raise InputError(f"{msg} Name the environment variable that holds it: `api_key_env`.")
+    fields: dict[str, Any] = msgspec.json.decode(encoded)
+    return fields
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)

@@ -1,98 +1,204 @@
-"""From the body of an answer to a `Reply`, or to the error that it is instead."""
+"""What comes back: a reply with the tokens that a reader needs, and what is left of limits."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import codecs
+import json
+import math
+import re
+import time
+from bisect import bisect_right
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from functools import lru_cache
+from itertools import accumulate, chain, pairwise, repeat
+from math import nan
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import msgspec
 
 from voirdire.errors import ContentFilterError, ModelCallError, RefusalError, ServerError
-from voirdire.models.openai_compatible.headroom import headroom_of
-from voirdire.models.openai_compatible.steps import steps_of
-from voirdire.models.openai_compatible.wire import Choice, decode_completion, usage_of
-from voirdire.records import Reply
+from voirdire.records import Headroom, Reply, TokenChoice, TokenStep, Usage
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
-    from voirdire.models.openai_compatible.refusals import Refusals
-    from voirdire.models.openai_compatible.wire import PlainChoice
-    from voirdire.models.port import ChatRequest
-    from voirdire.records import TokenStep
+    from voirdire.models.openai_compatible.errors import CallErrors
 
-__all__ = ["read_reply"]
+__all__ = ["read_replies", "retry_after"]
+
+L = TypeVar("L")
+
+_NULL = msgspec.Raw(b"null")
+_MOST_TOKENS = 10**9  # of one call; more is no count
+_STRING = r'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
+_FLAT_ARRAY = rf'\[[^\[\]{{}}"]*+(?:{_STRING}[^\[\]{{}}"]*+)*+\]'
+# A member of an object: its key, and from behind the colon to the value's end.
+_MEMBER = re.compile(
+    rf'\s*+{_STRING}\s*+:(\s*+(?:{_STRING}|[^\s"\[\]{{}},:]++|{_FLAT_ARRAY}))\s*+([,}}])'
+)
+
+_UNITS = {"d": 86_400.0, "h": 3_600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6}
+_PART = re.compile(r"(\d+(?:\.\d+)?)(ms|us|µs|ns|d|h|m|s)", re.IGNORECASE)
+_WAIT = re.compile(r"(?:try again|retry) (?:in|after) (\d[\d.]*[a-zµ]*(?:\d[\d.]*[a-zµ]+)*)", re.I)
+_EPOCH = 1e9  # a number of seconds so large is a date (2001 or later)
+_EPOCH_MS = 1e12
+_WHAT = [(kind, of) for kind in ("remaining", "limit", "reset") for of in ("requests", "tokens")]
+_OPENAI = tuple(f"x-ratelimit-{kind}-{of}" for kind, of in _WHAT)
+_ANTHROPIC = tuple(f"anthropic-ratelimit-{of}-{kind}" for kind, of in _WHAT)
+_LONGEST = 80  # characters; a date takes half of it, and digits without end would take long
 
 
-def read_reply(
-    body: bytes, *, headers: Mapping[str, str], request: ChatRequest, refusals: Refusals
-) -> Reply:
-    """Read the body of an answer whose status says that it is a reply.
+class _Message(msgspec.Struct):
+    content: str | list[Any] | None = None  # a list where the server parts it by kind
+    refusal: str | None = None
 
-    Parameters
-    ----------
-    body : bytes
-        As it came.
-    headers : mapping of str to str
-        Of the answer.
-    request : ChatRequest
-        What was asked.
-    refusals : Refusals
-        Places what is no reply.
 
-    Returns
-    -------
-    Reply
-        Its text without what the server parted from it as reasoning.
+class _Choice(msgspec.Struct, Generic[L]):
+    message: _Message
+    finish_reason: str | None = None
+    error: Any = None
+    logprobs: L | None = None
 
-    Raises
-    ------
-    ModelCallError
-        If it is an error, a refusal, held back by a filter, or nothing that can be read.
+
+class _Completion(msgspec.Struct, Generic[L]):
+    choices: list[_Choice[L]] | None = None
+    model: str | None = None
+    usage: msgspec.Raw = _NULL
+    error: Any = None
+
+
+class _Details(msgspec.Struct):
+    cached_tokens: int | None = None
+    reasoning_tokens: int | None = None
+
+
+class _Counts(msgspec.Struct):
+    prompt_tokens: int
+    completion_tokens: int
+    total_tokens: int | None = None
+    prompt_tokens_details: _Details | None = None
+    completion_tokens_details: _Details | None = None
+    prompt_cache_hit_tokens: int | None = None
+
+
+class _Step(msgspec.Struct, gc=False):
+    token: str
+    logprob: float | None = None
+    top_logprobs: msgspec.Raw = _NULL  # most of them are never looked at
+
+
+class _LogProbs(msgspec.Struct):
+    """In OpenAI's shape, or in the older one of parallel lists."""
+
+    content: list[_Step] | None = None
+    tokens: list[str] | None = None
+    token_logprobs: list[float | None] | None = None
+    top_logprobs: list[dict[str, float | None] | None] | None = None
+
+
+class _Likely(msgspec.Struct, gc=False):
+    token: str
+    logprob: float | None = None
+
+
+class _SpelledStep(msgspec.Struct, gc=False):
+    token: str
+    bytes: list[int] | None = None
+
+
+class _SpelledLogProbs(msgspec.Struct):
+    content: list[_SpelledStep]
+
+
+_plain = msgspec.json.Decoder(_Completion[Any])  # whatever it says of log-probabilities
+_full = msgspec.json.Decoder(_Completion[_LogProbs])
+_spelled = msgspec.json.Decoder(_Completion[_SpelledLogProbs])
+_counts = msgspec.json.Decoder(_Counts)
+_likely = msgspec.json.Decoder(list[_Likely] | None)
+
+
+def read_replies(
+    body: bytes, *, headers: Mapping[str, str], errors: CallErrors, n: int = 1
+) -> Sequence[Reply]:
+    """Read the body of an answer whose status says that it holds replies, at most `n`.
+
+    Their texts are without what the server parted from them as reasoning. A choice that is no
+    reply is left out where another one is. Where none is, a `ModelCallError` says that the answer
+    is an error, a refusal, held back by a filter, or nothing that can be read.
     """
-    completion = decode_completion(body, with_logprobs=request.top_logprobs is not None)
+    request = errors.request
+    completion = _decoded(body, with_logprobs=request.top_logprobs is not None)
     if completion is None:
-        raise ServerError(refusals.sentence("sent what is no chat completion", quoted=body))
+        raise ServerError(errors.sentence("sent what is no chat completion", quoted=body))
     if not completion.choices:
         if completion.error is not None:
-            raise refusals.of_error(completion.error, headers=headers, request=request)
-        raise ServerError(refusals.sentence("sent a chat completion without a reply", quoted=body))
-    choice = completion.choices[0]
-    failure = _failure(choice, headers=headers, request=request, refusals=refusals)
-    if failure is not None:
-        raise failure
-    text = _text(choice.message.content)
-    return Reply(
-        text=text,
-        steps=_steps(choice, text=text, body=body),
-        form=request.form,
-        finish_reason=choice.finish_reason,
-        model=completion.model,
-        usage=usage_of(completion.usage),
-        headroom=headroom_of(headers),
-    )
+            raise errors.of_error(completion.error, headers=headers)
+        raise ServerError(errors.sentence("sent a chat completion without a reply", quoted=body))
+    usage, headroom = _usage(completion.usage), _headroom(headers)
+    replies: list[Reply] = []
+    failures: list[ModelCallError] = []
+    for place, choice in enumerate(completion.choices[:n]):
+        failure = _failure(choice, headers=headers, errors=errors)
+        if failure is not None:
+            failures.append(failure)
+            continue
+        text = _text(choice.message.content)
+        found = choice.logprobs
+        reply = Reply(
+            text=text,
+            steps=_steps(found, text=text, body=body, place=place)
+            if isinstance(found, _LogProbs)
+            else None,
+            form=request.form,
+            finish_reason=choice.finish_reason,
+            model=completion.model,
+            usage=usage,
+            headroom=headroom,
+        )
+        replies.append(reply)
+    if not replies:
+        raise failures[0]
+    return replies if usage is None or len(replies) == 1 else _divided(replies, usage)
+
+
+def _decoded(body: bytes, *, with_logprobs: bool) -> _Completion[Any] | None:
+    """Decode a body; None where it is no JSON, or no chat completion."""
+    try:
+        return _full.decode(body) if with_logprobs else _plain.decode(body)
+    except (msgspec.ValidationError, RecursionError):  # perhaps only its log-probabilities
+        return _decoded(body, with_logprobs=False) if with_logprobs else None
+    except msgspec.DecodeError:
+        mended = _without_foreign_numbers(body)
+        return None if mended is None else _decoded(mended, with_logprobs=with_logprobs)
+
+
+def _without_foreign_numbers(body: bytes) -> bytes | None:
+    """Give JSON without the ``NaN`` and ``-Infinity`` that some servers write; None for no JSON."""
+    if b"Infinity" not in body and b"NaN" not in body:
+        return None
+    try:
+        read = json.loads(body, parse_constant=lambda word: -9999.0 if word[0] == "-" else None)
+        return msgspec.json.encode(read)
+    except (ValueError, OverflowError, RecursionError):
+        return None
 
 
 def _failure(
-    choice: Choice | PlainChoice,
-    *,
-    headers: Mapping[str, str],
-    request: ChatRequest,
-    refusals: Refusals,
+    choice: _Choice[Any], *, headers: Mapping[str, str], errors: CallErrors
 ) -> ModelCallError | None:
-    reason = choice.finish_reason
+    reason = choice.finish_reason or ""
     if reason == "stop" and not choice.message.refusal:
         return None
     if choice.error is not None:
-        return refusals.of_error(choice.error, headers=headers, request=request)
+        return errors.of_error(choice.error, headers=headers)
     if reason == "error":
-        return ServerError(refusals.sentence("broke off with an error"))
-    if reason is not None and reason.startswith("content_filter"):
-        return ContentFilterError(refusals.sentence("held its reply back: content filter"))
-    if reason == "refusal":
-        return RefusalError(refusals.sentence("declined to reply"))
-    if choice.message.refusal:
-        said = refusals.sentence("declined to reply", quoted=choice.message.refusal)
-        return RefusalError(said)
+        return ServerError(errors.sentence("broke off with an error"))
+    if reason.startswith("content_filter"):
+        return ContentFilterError(errors.sentence("held its reply back: content filter"))
+    if reason == "refusal" or choice.message.refusal:
+        said = choice.message.refusal or ""
+        return RefusalError(errors.sentence("declined to reply", quoted=said))
     return None
 
 
@@ -105,10 +211,250 @@ def _text(content: str | list[Any] | None) -> str:
     return "".join(text for text in texts if isinstance(text, str))
 
 
-def _steps(choice: Choice | PlainChoice, *, text: str, body: bytes) -> tuple[TokenStep, ...] | None:
-    if not isinstance(choice, Choice) or choice.logprobs is None:
-        return None
+def _usage(raw: msgspec.Raw) -> Usage | None:
+    """Read what was charged; None where the server does not say.
+
+    Some servers leave reasoning out of the tokens of the completion, but none out of the total.
+    """
     try:
-        return steps_of(choice.logprobs, text=text, body=body)
+        counts = _counts.decode(raw)
+    except msgspec.DecodeError:  # also a null
+        return None
+    prompt, completion = counts.prompt_tokens, counts.completion_tokens
+    # Others would upset every sum and every cost.
+    if not (0 <= prompt <= _MOST_TOKENS and 0 <= completion <= _MOST_TOKENS):
+        return None
+    unsaid = min(max(0, (counts.total_tokens or 0) - prompt - completion), _MOST_TOKENS)
+    in_prompt, in_completion = counts.prompt_tokens_details, counts.completion_tokens_details
+    cached = in_prompt.cached_tokens if in_prompt else counts.prompt_cache_hit_tokens
+    reasoning = in_completion.reasoning_tokens if in_completion else unsaid
+    completion += unsaid
+    return Usage(
+        prompt, completion, _part(cached, whole=prompt), _part(reasoning, whole=completion)
+    )
+
+
+def _divided(replies: Sequence[Reply], usage: Usage) -> Sequence[Reply]:
+    """Divide the tokens of replies: by log-probabilities where they came, else by length.
+
+    Each has one more, for its end. The prompt was read once, and counts with the first.
+    """
+    sizes = [len(reply.text.encode("utf-8", "replace")) + 1 for reply in replies]
+    if all(reply.steps for reply in replies):
+        sizes = [len(reply.steps or ()) + 1 for reply in replies]
+    completions = _shares(usage.completion_tokens, sizes)
+    reasoned = _shares(usage.reasoning_tokens, completions)
+    first, *others = map(Usage, repeat(0), completions, repeat(0), reasoned)
+    first = msgspec.structs.replace(
+        first, prompt_tokens=usage.prompt_tokens, cached_tokens=usage.cached_tokens
+    )
+    return [
+        msgspec.structs.replace(reply, usage=part)
+        for reply, part in zip(replies, (first, *others), strict=True)
+    ]
+
+
+def _shares(total: int, sizes: Sequence[int]) -> list[int]:
+    """Divide a whole number by sizes, so that the shares add up to it and none is above its own."""
+    ends = [total * end // max(sum(sizes), 1) for end in accumulate(sizes)]
+    return [end - begin for begin, end in pairwise([0, *ends])]
+
+
+def _part(number: int | None, *, whole: int) -> int:
+    return min(max(number or 0, 0), whole)
+
+
+def _steps(
+    logprobs: _LogProbs, *, text: str, body: bytes, place: int
+) -> tuple[TokenStep, ...] | None:
+    """Make the steps of a reply; None where the server gave none, or in an unknown shape.
+
+    They spell the text: tokens before it, such as a model's reasoning, and after it, such as the
+    end of its turn, are left out. Where the tokens do not spell the text at all, all are kept as
+    they came. Alternatives are kept where a value of the text's JSON object stands, and at every
+    step where the text is no such object.
+    """
+    content = _steps_of_lists(logprobs) if logprobs.content is None else logprobs.content
+    if not content:
+        return None if text or logprobs.content is None else ()
+    tokens = [step.token for step in content]
+    joined = "".join(tokens)
+    if joined != text:
+        if text not in joined:
+            tokens = _tokens_by_bytes(body, place=place) or tokens
+        first, last = _part_that_spells(tokens, text)
+        content, tokens = content[first:last], tokens[first:last]
+    steps = [
+        TokenStep(token, nan if step.logprob is None else step.logprob)
+        for token, step in zip(tokens, content, strict=True)
+    ]
+    try:
+        for index in _where_a_value_stands(tokens, text):
+            likely = _likely.decode(content[index].top_logprobs) or ()
+            top = [TokenChoice(c.token, nan if c.logprob is None else c.logprob) for c in likely]
+            steps[index] = TokenStep(steps[index].token, steps[index].logprob, tuple(top))
     except msgspec.DecodeError:  # alternatives of an unknown shape
         return None
+    return tuple(steps)
+
+
+def _steps_of_lists(logprobs: _LogProbs) -> list[_Step]:
+    """Bring parallel lists into OpenAI's shape."""
+    tokens, chosen = logprobs.tokens or [], logprobs.token_logprobs or []
+    if len(chosen) != len(tokens):
+        return []
+    likely = [
+        msgspec.Raw(msgspec.json.encode([_Likely(*each) for each in (top or {}).items()]))
+        for top in logprobs.top_logprobs or ()
+    ]
+    return list(map(_Step, tokens, chosen, chain(likely, repeat(_NULL))))
+
+
+def _part_that_spells(tokens: Sequence[str], text: str) -> tuple[int, int]:
+    """Find the tokens that the last occurrence of the text touches; all where there is none."""
+    at = "".join(tokens).rfind(text) if text else -1
+    if at < 0:
+        return 0, len(tokens)
+    ends = list(accumulate(map(len, tokens)))
+    return bisect_right(ends, at), bisect_right(ends, at + len(text) - 1) + 1
+
+
+def _tokens_by_bytes(body: bytes, *, place: int) -> list[str] | None:
+    """Spell the tokens from their bytes: a character belongs to the token that completes it."""
+    try:
+        choices = _spelled.decode(body).choices or []
+        content = getattr(choices[place].logprobs, "content", ())
+        pieces = [s.token.encode() if s.bytes is None else bytes(s.bytes) for s in content]
+    except (msgspec.DecodeError, ValueError):
+        return None
+    decoder = codecs.getincrementaldecoder("utf-8")("replace")
+    return [decoder.decode(piece) for piece in pieces]
+
+
+def _where_a_value_stands(tokens: Sequence[str], text: str) -> Sequence[int]:
+    """List the steps that touch a value, or the white space before it."""
+    spans = _value_spans(text)
+    if spans is None:
+        return range(len(tokens))
+    ends = list(accumulate(map(len, tokens)))
+    shift = (ends[-1] if ends else 0) - len(text)
+    if shift:  # the first token begins before the text, or they do not spell it
+        at = "".join(tokens).rfind(text)
+        if at < 0:
+            return range(len(tokens))
+        spans = [(start + at, end + at) for start, end in spans]
+    places: list[int] = []
+    for start, end in spans:
+        index = bisect_right(ends, start)
+        if places and index <= places[-1]:  # a token that reaches from one value into the next
+            index = places[-1] + 1
+        while index < len(ends) and (ends[index - 1] if index else 0) < end:
+            places.append(index)
+            index += 1
+    return places
+
+
+def _value_spans(text: str) -> list[tuple[int, int]] | None:
+    """Find the values of a flat JSON object: from behind the colon to the end of each.
+
+    None where the text is no object whose values are words, numbers, strings or flat arrays.
+    """
+    at = len(text) - len(text.lstrip()) + 1
+    if text[at - 1 : at] != "{":
+        return None
+    spans = []
+    while member := _MEMBER.match(text, at):
+        spans.append(member.span(1))
+        at = member.end()
+        if member[2] == "}":
+            return spans if not text[at:].strip() else None
+    return None
+
+
+def _headroom(headers: Mapping[str, str]) -> Headroom | None:
+    """Read what is left of a server's limits; None where the headers do not say."""
+    if "x-ratelimit-remaining-requests" in headers or "x-ratelimit-remaining-tokens" in headers:
+        names = _OPENAI
+    elif "anthropic-ratelimit-requests-remaining" in headers:
+        names = _ANTHROPIC
+    else:
+        return None
+    requests, tokens, requests_limit, tokens_limit, requests_reset, tokens_reset = map(
+        headers.get, names
+    )
+    return Headroom(
+        requests=_count(requests),
+        tokens=_count(tokens),
+        requests_limit=_count(requests_limit),
+        tokens_limit=_count(tokens_limit),
+        requests_reset_s=_duration(requests_reset),
+        tokens_reset_s=_duration(tokens_reset),
+    )
+
+
+def retry_after(headers: Mapping[str, str], *, words: str = "") -> float | None:
+    """Read how many seconds a server asks to wait: in its headers, else in its words."""
+    milliseconds = _number(headers.get("retry-after-ms"))
+    if milliseconds is not None:
+        return milliseconds / 1000
+    said = headers.get("retry-after")
+    if said is not None:
+        waiting = _number(said)
+        return _duration(said, now=headers.get("date")) if waiting is None else waiting
+    for kind in ("requests", "tokens"):
+        if headers.get(f"x-ratelimit-remaining-{kind}") == "0":
+            return _duration(headers.get(f"x-ratelimit-reset-{kind}"))
+    found = _WAIT.search(words)
+    return _duration(found[1]) if found else None
+
+
+def _duration(text: str | None, *, now: str | None = None) -> float | None:
+    """Read seconds as servers write them: ``"12ms"``, ``"1m30.5s"``, a number, or a moment.
+
+    A moment is an HTTP date, RFC 3339, or seconds or milliseconds since 1970, counted from the
+    server's own date where it gives one.
+    """
+    if not text or len(text) > _LONGEST:
+        return None
+    number = _number(text)
+    if number is not None:
+        if number < _EPOCH:
+            return number
+        return max(0.0, (number / 1000 if number >= _EPOCH_MS else number) - time.time())
+    duration = _duration_with_units(text)
+    if duration is not None:
+        return duration
+    moment = _moment(text)
+    if moment is None:
+        return None
+    start = _moment(now) if now else None
+    return max(0.0, moment - (time.time() if start is None else start))
+
+
+@lru_cache(maxsize=1_024)  # the same few come with every reply
+def _duration_with_units(text: str) -> float | None:
+    parts = _PART.findall(text)
+    if parts and "".join(value + unit for value, unit in parts) == text.strip():
+        return math.fsum(float(value) * _UNITS.get(unit.lower(), 1e-9) for value, unit in parts)
+    return None
+
+
+def _moment(text: str) -> float | None:
+    try:
+        moment = datetime.fromisoformat(text) if text[:1].isdigit() else parsedate_to_datetime(text)
+        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+    except (ValueError, OverflowError):
+        return None
+
+
+def _number(text: str | None) -> float | None:
+    try:
+        number = float(text or "")
+    except ValueError:
+        return None
+    return number if 0 <= number < math.inf else None
+
+
+def _count(text: str | None) -> int | None:
+    number = _number(text)
+    return None if number is None else int(number)

@@ -1,183 +1,206 @@
-"""What comes back: the shapes of a chat completion, as lenient as servers are free."""
+"""What is sent: the body of a request, and where servers differ in what it may say."""
 
 from __future__ import annotations
 
 import json
-from typing import Any
+import re
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from urllib.parse import urlsplit
 
 import msgspec
 
-from voirdire.records import Usage
+from voirdire.errors import InputError
+from voirdire.models.endpoints import is_loopback
 
-__all__ = [
-    "Choice",
-    "Completion",
-    "LogProbs",
-    "Step",
-    "decode_completion",
-    "usage_of",
-]
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
-_NULL = msgspec.Raw(b"null")
-_MOST_TOKENS = 10**9  # of one call; more is no count
+    from voirdire.models.port import ChatRequest
+    from voirdire.records import Message
 
+__all__ = ["Dialect", "RequestBody", "guess_dialect", "response_format", "with_effort"]
 
-class Step(msgspec.Struct, gc=False):
-    """One token. Its alternatives stay JSON: most of them are never looked at."""
+LimitName: TypeAlias = Literal["max_tokens", "max_completion_tokens"]
+SeedName: TypeAlias = Literal["seed", "random_seed"]
+LogprobsForm: TypeAlias = Literal["flag", "count"]
 
-    token: str
-    logprob: float | None = None
-    top_logprobs: msgspec.Raw = _NULL
-
-
-class LogProbs(msgspec.Struct):
-    """Log-probabilities in OpenAI's shape, or in the older one of parallel lists."""
-
-    content: list[Step] | None = None
-    tokens: list[str] | None = None
-    token_logprobs: list[float | None] | None = None
-    top_logprobs: list[dict[str, float | None] | None] | None = None
+_MOST_KEPT = 64  # a run has a handful of system messages and of parameters
+_OPENAI_REASONING = re.compile(r"(?:.*/)?(?:o[1-9](?:-|$)|gpt-5(?!.*chat))", re.IGNORECASE)
+_REASONING = re.compile(
+    r"gpt-oss|deepseek-(?:r1|reasoner|v[4-9])|qwq|magistral|thinking|reasoning(?!-off)|"
+    r"gemini-(?:2\.5|[3-9])|grok-(?:3-mini|4)|kimi-k2\.[5-9]|glm-(?:4\.[5-9]|[5-9])|qwen3",
+    re.IGNORECASE,
+)
+_NOT_REASONING = re.compile(r"non-reasoning|instruct", re.IGNORECASE)
+_encode = msgspec.json.Encoder().encode
 
 
-class MessageText(msgspec.Struct):
-    """The reply itself; a list where the server parts it by kind."""
+@dataclass(frozen=True, kw_only=True)
+class Dialect:
+    """How a server wants parameters named, and which of them its model refuses.
 
-    content: str | list[Any] | None = None
-    refusal: str | None = None
-
-
-class Choice(msgspec.Struct):
-    """One reply with its log-probabilities."""
-
-    message: MessageText
-    finish_reason: str | None = None
-    error: Any = None
-    logprobs: LogProbs | None = None
-
-
-class Completion(msgspec.Struct):
-    """A whole answer of the server."""
-
-    choices: list[Choice] | None = None
-    model: str | None = None
-    usage: msgspec.Raw = _NULL
-    error: Any = None
-
-
-class PlainChoice(msgspec.Struct):
-    """One reply, whatever it says of log-probabilities."""
-
-    message: MessageText
-    finish_reason: str | None = None
-    error: Any = None
-
-
-class PlainCompletion(msgspec.Struct):
-    """A whole answer of the server, whatever it says of log-probabilities."""
-
-    choices: list[PlainChoice] | None = None
-    model: str | None = None
-    usage: msgspec.Raw = _NULL
-    error: Any = None
-
-
-class Details(msgspec.Struct):
-    """What part of the tokens was cached, or was reasoning."""
-
-    cached_tokens: int | None = None
-    reasoning_tokens: int | None = None
-
-
-class UsageCounts(msgspec.Struct):
-    """Tokens charged."""
-
-    prompt_tokens: int | None = None
-    completion_tokens: int | None = None
-    total_tokens: int | None = None
-    prompt_tokens_details: Details | None = None
-    completion_tokens_details: Details | None = None
-    prompt_cache_hit_tokens: int | None = None
-
-
-_full = msgspec.json.Decoder(Completion)
-_plain = msgspec.json.Decoder(PlainCompletion)
-_usage = msgspec.json.Decoder(UsageCounts)
-
-
-def decode_completion(body: bytes, *, with_logprobs: bool) -> Completion | PlainCompletion | None:
-    """Decode a body.
-
-    Parameters
+    Attributes
     ----------
-    body : bytes
-        As it came.
-    with_logprobs : bool
-        Whether log-probabilities were asked for. Where they are of no known shape, the reply is
-        read without them.
-
-    Returns
-    -------
-    Completion or PlainCompletion or None
-        The second has no log-probabilities; None where the body is no JSON, or no chat completion.
+    limit_name : {"max_tokens", "max_completion_tokens"}
+        What bounds the tokens of a reply.
+    seed_name : {"seed", "random_seed"}
+        What makes a reply repeatable.
+    logprobs : {"flag", "count"}
+        Whether ``logprobs`` is true with the number in ``top_logprobs``, or is the number itself.
+    object_takes_schema : bool
+        Whether ``json_object`` may carry the schema beside it.
+    is_reasoning : bool
+        Whether the model thinks before it replies. Its limit then counts the thinking too, so that
+        a bound made for the reply alone is not sent.
+    takes_temperature : bool
+        Whether the temperature of a request is sent. One that is set on the model always is.
+    marks_cache : bool
+        Whether the system's message carries Anthropic's mark that what ends there be cached. Others
+        cache by themselves, or refuse the mark.
     """
-    try:
-        return _decode(body, with_logprobs=with_logprobs)
-    except (msgspec.ValidationError, RecursionError):
-        return None
-    except msgspec.DecodeError:
-        pass
-    try:
-        return _decode(_without_foreign_numbers(body), with_logprobs=with_logprobs)
-    except (msgspec.DecodeError, RecursionError):
-        return None
+
+    limit_name: LimitName = "max_tokens"
+    seed_name: SeedName = "seed"
+    logprobs: LogprobsForm = "flag"
+    object_takes_schema: bool = False
+    is_reasoning: bool = False
+    takes_temperature: bool = True
+    marks_cache: bool = False
 
 
-def _decode(body: bytes, *, with_logprobs: bool) -> Completion | PlainCompletion:
-    if not with_logprobs:
-        return _plain.decode(body)
-    try:
-        return _full.decode(body)
-    except msgspec.ValidationError:
-        return _plain.decode(body)
+def guess_dialect(model: str, *, base_url: str) -> Dialect:
+    """Guess how a server wants its parameters, by the names of its model and its host.
 
-
-def _without_foreign_numbers(body: bytes) -> bytes:
-    """Give JSON without the ``NaN`` and ``-Infinity`` that some servers write into it."""
-    if b"Infinity" not in body and b"NaN" not in body:
-        return body
-    try:
-        read = json.loads(body, parse_constant=lambda word: -9999.0 if word[0] == "-" else None)
-        return msgspec.json.encode(read)
-    except (ValueError, RecursionError):
-        return body
-
-
-def usage_of(raw: msgspec.Raw) -> Usage | None:
-    """Read what was charged; None where the server does not say.
-
-    Some servers leave reasoning out of the tokens of the completion, but none out of the total.
+    A server on this machine is llama.cpp, vLLM, Ollama or their like, which take a schema beside
+    ``json_object`` or pass over it. A model that is wrongly taken for one that thinks first costs
+    only the bound on the length of its replies.
     """
-    try:
-        counts = _usage.decode(raw)
-    except msgspec.DecodeError:  # also a null
-        return None
-    prompt, completion = counts.prompt_tokens, counts.completion_tokens
-    if prompt is None or completion is None or not _are_counts(prompt, completion):
-        return None
-    unsaid = min(max(0, (counts.total_tokens or 0) - prompt - completion), _MOST_TOKENS)
-    in_prompt, in_completion = counts.prompt_tokens_details, counts.completion_tokens_details
-    cached = in_prompt.cached_tokens if in_prompt else counts.prompt_cache_hit_tokens
-    reasoning = in_completion.reasoning_tokens if in_completion else unsaid
-    completion += unsaid
-    return Usage(
-        prompt, completion, _part(cached, whole=prompt), _part(reasoning, whole=completion)
+    is_openai = _OPENAI_REASONING.match(model) is not None
+    thinks = _REASONING.search(model) is not None and _NOT_REASONING.search(model) is None
+    host = urlsplit(base_url).hostname or ""
+    return Dialect(
+        limit_name="max_completion_tokens" if is_openai else "max_tokens",
+        object_takes_schema=is_loopback(host),
+        is_reasoning=is_openai or thinks,
+        takes_temperature=not is_openai,
+        marks_cache=host == "api.anthropic.com"
+        or (host == "openrouter.ai" and model.startswith("anthropic/")),
     )
 
 
-def _are_counts(*numbers: int) -> bool:
-    """Whether numbers may be tokens of one call; others would upset every sum and every cost."""
-    return all(0 <= number <= _MOST_TOKENS for number in numbers)
+def with_effort(dialect: Dialect, reasoning_effort: str | None) -> Dialect:
+    """Give the dialect of a model that was told how much to think."""
+    if reasoning_effort is None:
+        return dialect
+    thinks = reasoning_effort != "none"
+    takes_temperature = dialect.takes_temperature or not thinks
+    return replace(dialect, is_reasoning=thinks, takes_temperature=takes_temperature)
 
 
-def _part(number: int | None, *, whole: int) -> int:
-    return min(max(number or 0, 0), whole)
+class RequestBody:
+    """Makes the JSON of requests to one model.
+
+    Only the user's message differs from call to call: the system's message and everything after
+    the messages are encoded once and kept.
+
+    Parameters
+    ----------
+    model : str
+        What the server calls the model.
+    dialect : Dialect
+        How the server wants parameters.
+    settings : mapping of str to object
+        What was set on the model: ``temperature``, ``max_tokens``, ``reasoning_effort``,
+        ``top_p``; None where nothing was.
+    extra : mapping of str to object
+        Further fields, sent as they are.
+    """
+
+    def __init__(
+        self,
+        *,
+        model: str,
+        dialect: Dialect,
+        settings: Mapping[str, Any],
+        extra: Mapping[str, Any],
+    ) -> None:
+        self._dialect = dialect
+        self._settings = settings
+        self._extra = extra
+        self._head = b'{"model":' + _encode(model) + b',"messages":['
+        self._system_message = lru_cache(_MOST_KEPT)(
+            _encode_marked if dialect.marks_cache else _encode_message
+        )
+        self._tail = lru_cache(_MOST_KEPT)(self._encode_tail)
+
+    def encode(self, request: ChatRequest, *, n: int) -> bytes:
+        """Give the body of a request for so many replies."""
+        messages = b",".join(
+            self._system_message(message) if message.role == "system" else _encode_message(message)
+            for message in request.messages
+        )
+        rest = msgspec.structs.replace(request, messages=(), prefill="")
+        return b"".join((self._head, messages, self._tail(rest, n=n)))
+
+    def parameters(self, request: ChatRequest, *, n: int) -> dict[str, Any]:
+        """Give every field of the body but the model and the messages."""
+        dialect, settings = self._dialect, self._settings
+        temperature, limit = settings["temperature"], settings["max_tokens"]
+        if request.temperature is not None and dialect.takes_temperature:
+            temperature = request.temperature
+        if limit is None and not dialect.is_reasoning:
+            limit = request.max_tokens
+        fields: dict[str, Any] = {
+            "response_format": response_format(request, dialect),
+            "temperature": temperature,
+            dialect.limit_name: limit,
+            "top_p": settings["top_p"],
+            "reasoning_effort": settings["reasoning_effort"],
+            dialect.seed_name: request.seed,
+            "n": n if n > 1 else None,
+            **_logprobs(request, dialect),
+            **self._extra,
+        }
+        return {name: value for name, value in fields.items() if value is not None}
+
+    def _encode_tail(self, request: ChatRequest, *, n: int) -> bytes:
+        fields = _encode(self.parameters(request, n=n))
+        return b"]}" if fields == b"{}" else b"]," + fields[1:]
+
+
+def _encode_message(message: Message) -> bytes:
+    try:
+        return _encode(message)
+    except UnicodeEncodeError:  # half a surrogate pair: not UTF-8, but JSON can name it
+        return json.dumps({"role": message.role, "content": message.content}).encode()
+
+
+def _encode_marked(message: Message) -> bytes:
+    content = {"type": "text", "text": message.content, "cache_control": {"type": "ephemeral"}}
+    return json.dumps({"role": message.role, "content": [content]}).encode()
+
+
+def response_format(request: ChatRequest, dialect: Dialect) -> dict[str, Any] | None:
+    """Say to what a reply is held; None where it is free."""
+    if request.form == "text":
+        return None
+    if request.form == "json_object" and not (dialect.object_takes_schema and request.schema):
+        return {"type": "json_object"}
+    if not request.schema:
+        msg = "`request.schema` must hold a JSON Schema where the form is 'json_schema', got b''."
+        raise InputError(f"{msg} Ask for the form 'json_object' to do without one.")
+    schema = msgspec.json.decode(request.schema)
+    if request.form == "json_object":
+        return {"type": "json_object", "schema": schema}
+    named = {"name": "verdict", "strict": True, "schema": schema}
+    return {"type": "json_schema", "json_schema": named}
+
+
+def _logprobs(request: ChatRequest, dialect: Dialect) -> dict[str, Any]:
+    if request.top_logprobs is None:
+        return {}
+    if dialect.logprobs == "count":
+        return {"logprobs": request.top_logprobs}
+    return {"logprobs": True, "top_logprobs": request.top_logprobs}

@@ -5,7 +5,7 @@ import contextlib
 
 import torch
 import transformers
-from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
 from voirdire.models import ChatRequest, TransformersModel
 from voirdire.records import Message
@@ -34,6 +34,32 @@ def tiny_tokenizer(*, template=TEMPLATE, **options):
         tokenizer_object=tokenizer, eos_token="<|end|>", **options
     )
     fast.chat_template = template
+    return fast
+
+
+def sentencepiece_tokenizer():
+    """Make a tokenizer of Llama's first family: marked spaces, and bytes for what is unknown."""
+    words = ["▁true", "true", "▁", *"aefrltsu"]
+    names = ["<unk>", *(f"<0x{byte:02X}>" for byte in range(256)), *words]
+    vocabulary = {name: i for i, name in enumerate(names)}
+    merges = [("t", "r"), ("u", "e"), ("tr", "ue"), ("▁", "true")]
+    vocabulary |= {name: len(names) + i for i, name in enumerate(("tr", "ue"))}
+    tokenizer = Tokenizer(
+        models.BPE(vocabulary, merges, unk_token="<unk>", byte_fallback=True, fuse_unk=True)
+    )
+    tokenizer.normalizer = normalizers.Sequence(
+        [normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")]
+    )
+    tokenizer.decoder = decoders.Sequence(
+        [
+            decoders.Replace("▁", " "),
+            decoders.ByteFallback(),
+            decoders.Fuse(),
+            decoders.Strip(" ", 1, 0),
+        ]
+    )
+    fast = transformers.PreTrainedTokenizerFast(tokenizer_object=tokenizer, unk_token="<unk>")
+    fast.chat_template = TEMPLATE
     return fast
 
 
@@ -91,25 +117,19 @@ class Speaker:
     def __init__(self, tokenizer):
         self.tokenizer = tokenizer
         self._llama = tiny_model(tokenizer, n_positions=8_192)
-        self._model = TransformersModel(self._llama, tokenizer=tokenizer)
+        self.model = TransformersModel(self._llama, tokenizer=tokenizer)
 
     def ids(self, text):
-        """Give the tokens of a text, or of bytes: one each."""
-        if isinstance(text, str):
-            return self.tokenizer.encode(text, add_special_tokens=False)
-        # The second byte of U+0080 to U+00BF is the number itself, and other tokens are named so.
-        return [
-            self.ids(chr(byte))[-1]
-            if byte < 0xC0
-            else self.tokenizer.convert_tokens_to_ids(chr(byte))
-            for byte in text
-        ]
+        """Give the tokens of a text."""
+        return self.tokenizer.encode(text, add_special_tokens=False)
 
     def say(self, tokens, **fields):
         """Ask for something, and wish to hear these tokens."""
-        request = ChatRequest(
-            messages=(Message(role="user", content="?"),), max_tokens=len(tokens), **fields
-        )
-        n_prompt = len(self.ids(rendered(request)))
-        with wishing(self._llama, tokens, n_prompt=n_prompt):
-            return asyncio.run(self._model.reply(request))
+        usual = {"messages": (Message(role="user", content="?"),), "max_tokens": len(tokens)}
+        request = ChatRequest(**(usual | fields))
+        with self.wishing(tokens, request):
+            return asyncio.run(self.model.reply(request))
+
+    def wishing(self, tokens, request):
+        """Make it wish to answer a request so."""
+        return wishing(self._llama, tokens, n_prompt=len(self.ids(rendered(request))))

@@ -1,10 +1,12 @@
-"""Keys: read from the environment, sent, and never shown."""
+"""Where requests go, and the keys that go with them: read from the environment, never shown."""
 
 from __future__ import annotations
 
+import ipaddress
 import os
 import re
 from typing import TYPE_CHECKING
+from urllib.parse import parse_qsl, urlsplit, urlunsplit
 
 from voirdire._validation import shorten
 from voirdire.errors import InputError
@@ -12,8 +14,11 @@ from voirdire.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-__all__ = ["Keys", "looks_like_key", "read_keys"]
+__all__ = ["Keys", "check_base_url", "is_loopback", "looks_like_key", "read_keys"]
 
+_ENDPOINT = "/chat/completions"
+_HOST = re.compile(r"[A-Za-z0-9._-]+")
+_SECRET_NAME = re.compile(r"key|token|secret|sig|password|auth", re.IGNORECASE)
 _HIDDEN = "***"
 # What looks like a key of somebody's, even if it is not the one that was sent.
 _KEY_LIKE = re.compile(
@@ -28,14 +33,55 @@ _SHORTEST = 4  # a shorter value is no secret, and hiding it would riddle the te
 _NO_WORD = 16  # a shorter one, such as "none" for a server of one's own, may stand in a reply
 
 
-class Keys:
-    """The headers that carry secrets, held in a closure so that no repr or dump shows them.
+def check_base_url(base_url: str) -> str:
+    """Return an address in one form: without its endpoint and a slash at its end.
 
-    Parameters
-    ----------
-    headers : mapping of str to str
-        Names and values.
+    Raises
+    ------
+    InputError
+        If it is no HTTP address, or holds a password or a key.
     """
+    text = str(base_url).strip()
+    try:
+        parts = urlsplit(text)
+        host, _ = parts.hostname, parts.port
+    except ValueError:  # brackets without an address, a port that is none
+        parts, host = urlsplit(""), None
+    is_plain = text.isprintable() and not re.search(r"\s", text)
+    if parts.scheme not in ("http", "https") or not _is_host(host) or not is_plain:
+        shown = shorten(text.rpartition("@")[2].partition("?")[0])
+        msg = f"`base_url` must be an address such as 'http://localhost:8000/v1', got {shown!r}."
+        raise InputError(f"{msg} Write it with http:// or https://.")
+    names = [name for name, _ in parse_qsl(parts.query, keep_blank_values=True)]
+    if parts.username or parts.password or any(_SECRET_NAME.search(name) for name in names):
+        msg = f"`base_url` must hold no password and no key, got an address at {host!r} with one."
+        raise InputError(f"{msg} Name the environment variable that holds it: `api_key_env`.")
+    path = parts.path.rstrip("/").removesuffix(_ENDPOINT)
+    return urlunsplit((parts.scheme, parts.netloc.lower(), path, parts.query, ""))
+
+
+def _is_host(host: str | None) -> bool:
+    """Whether the HTTP client can make a name for the resolver of it, or it is an IP address."""
+    try:
+        if host and not _HOST.fullmatch(host):
+            return bool(ipaddress.ip_address(host))
+        return bool(host and host.encode("idna").decode("idna"))
+    except ValueError:  # a part of the name is empty, too long, or no punycode
+        return False
+
+
+def is_loopback(host: str) -> bool:
+    """Tell whether a host is this machine."""
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+class Keys:
+    """Headers that carry secrets, held in a closure so that no repr or dump shows them."""
 
     __slots__ = ("_reveal",)
 
@@ -73,19 +119,7 @@ def looks_like_key(text: str) -> bool:
 
 
 def read_keys(api_key_env: str | None, header_variables: Mapping[str, str]) -> Keys:
-    """Read what is secret from the environment.
-
-    Parameters
-    ----------
-    api_key_env : str or None
-        Variable with the key; None sends none.
-    header_variables : mapping of str to str
-        Further headers and the variables that hold their values.
-
-    Returns
-    -------
-    Keys
-        The headers.
+    """Read a key, and the values of further headers, from the environment.
 
     Raises
     ------

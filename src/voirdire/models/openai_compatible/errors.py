@@ -1,0 +1,347 @@
+"""Answers that are no replies: what a server says of them, and which of our errors they are."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from voirdire._validation import shorten
+from voirdire.errors import (
+    AccessError,
+    BadRequestError,
+    ContentFilterError,
+    ModelCallError,
+    ModelTimeoutError,
+    RateLimitError,
+    ServerError,
+    UnsupportedError,
+)
+from voirdire.models.openai_compatible.replies import retry_after
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from voirdire.models.endpoints import Keys
+    from voirdire.models.port import ChatRequest
+
+__all__ = ["CallErrors"]
+
+_NO_CREDIT_CODES = {
+    "insufficient_quota",
+    "billing_hard_limit_reached",
+    "billing_not_active",
+    "exceeded_current_quota_error",
+    "insufficient_balance",
+    "arrearage",
+}
+_NO_ACCESS_CODES = _NO_CREDIT_CODES | {
+    "model_not_found",
+    "model_decommissioned",
+    "invalid_model",
+    "invalid_api_key",
+    "access_denied",
+    "authentication_error",
+}
+# Not "exceeded your current quota": one provider says so of every limit per minute.
+_NO_CREDIT = re.compile(
+    r"insufficient (?:balance|credit|fund)|credit balance|billing hard limit|余额不足|欠费", re.I
+)
+_NO_ACCESS = re.compile(
+    rf"{_NO_CREDIT.pattern}|(?:incorrect|invalid|missing) api[ _-]?key|api[ _-]?key not valid"
+    r"|not a valid model|model not exist|unknown model|no such model"
+    r"|\bmodel\b.{0,120}\b(?:does not exist|not found|decommissioned|deprecated)",
+    re.IGNORECASE,
+)
+_FILTER_CODES = {
+    "content_filter",
+    "content_policy_violation",
+    "responsibleaipolicyviolation",
+    "data_inspection_failed",
+    "datainspectionfailed",
+    "invalid_prompt",
+    "moderation_blocked",
+}
+_FILTER = re.compile(
+    r"content management policy|content polic|usage (?:policy|policies|guidelines)"
+    r"|\bflagged\b|content exists risk|safety (?:system|filter|polic)|inappropriate content",
+    re.IGNORECASE,
+)
+_LOCKED = r"(?:disabled|deactivated|suspended|banned|terminated|revoked)"
+_OWNER = r"(?:account|organi[sz]ation|project|workspace|subscription|api key|access)"
+_ACCOUNT = re.compile(
+    rf"\b{_OWNER}\b(?:[ ,]+\S+){{0,10}}?[ ,]+{_LOCKED}\b|\b{_LOCKED}\b(?: \S+){{0,3}}? {_OWNER}\b",
+    re.IGNORECASE,
+)
+# The reply broke the form that it was to have: asking again may help.
+_BROKEN_REPLY_CODES = {"json_validate_failed", "output_parse_failed"}
+_OVERLOADED = {498}  # no room in a provider's flexible tier
+_NO_SUCH_PLACE = {404, 405, 410}
+
+_FEATURES = {
+    "response_format": re.compile(
+        r"response_?format|json[ _-]?schema|json[ _-]?object|json[ _-]mode|structured[ _-]?output"
+        r"|guided[ _](?:json|decoding)|\bgrammar\b|schema for response",
+        re.IGNORECASE,
+    ),
+    "logprobs": re.compile(r"\b(?:top_)?log_?probs?\b|log[ -]prob", re.IGNORECASE),
+    "temperature": re.compile(r"\btemperature\b", re.IGNORECASE),
+    "seed": re.compile(r"\b(?:random_)?seed\b", re.IGNORECASE),
+    "top_p": re.compile(r"\btop_p\b", re.IGNORECASE),
+    "reasoning_effort": re.compile(r"reasoning[_. ]effort", re.IGNORECASE),
+    "max_tokens": re.compile(r"\bmax_(?:completion_)?tokens\b", re.IGNORECASE),
+    "n": re.compile(
+        r"(?:^|[\s'\"`(.])n(?:$|['\"`)]|\s*[:=>]|\s+(?:must|should|is|parameter))"
+        r"|completion choice|(?:multiple|number of) (?:choices|completions)",
+        re.IGNORECASE,
+    ),
+}
+_OTHER_NAMES = {"seed": "random_seed", "max_tokens": "max_completion_tokens"}
+_REFUSED = re.compile(
+    r"not? (?:yet )?(?:be )?(?:support|allow|permit|enabl|availab|recogni|implement|accept|valid)"
+    r"|unsupported|unavailable|unrecogni[sz]ed|unknown|unexpected|extra inputs|extra_forbidden"
+    r"|invalid|failed to parse|conversion failed|must be (?:one|less|at most|between|either)"
+    r"|must be (?:exactly )?1\b"
+    r"|(?:not )?(?:is |be )?(?:greater|higher|larger|more) than|supported values|not one of"
+    r"|only .{0,40}(?:allowed|supported)|can(?:not|'t) be used|does not support",
+    re.IGNORECASE,
+)
+_TOO_LONG = re.compile(
+    r"context[ _](?:length|window|size)|maximum context|too (?:long|large|many tokens)"
+    r"|reduce the length|exceeds? the (?:available|maximum|model)",
+    re.IGNORECASE,
+)
+_NO_ROUTE = re.compile(r"no endpoints found", re.IGNORECASE)
+_PARAMETERS = re.compile(r"requested parameters|support (?:the )?(?:provided|requested)", re.I)
+# 403 is how one provider refuses log-probabilities, 500 how older servers refuse a form.
+_BY_STATUS = {
+    400: frozenset(_FEATURES),
+    403: frozenset({"logprobs"}),
+    422: frozenset(_FEATURES),
+    500: frozenset({"response_format"}),
+    501: frozenset(_FEATURES),
+}
+
+_TAGS = re.compile(r"<(script|style)\b.*?</\1>|<[^>]*>", re.IGNORECASE | re.DOTALL)
+_SPACE = re.compile(r"\s+")
+_MOST_READ = 20_000  # characters of a body; a proxy's page may be any length
+_DEEPEST = 4  # errors of a provider, quoted by a router, quoted by a gateway
+_ECHO = 24  # characters in a row that are no coincidence
+
+
+@dataclass(kw_only=True, slots=True)
+class CallErrors:
+    """Makes errors of what a server answers to one request.
+
+    Attributes
+    ----------
+    name : str
+        What messages call the model.
+    keys : Keys
+        What must not be shown.
+    key_variable : str or None
+        Environment variable that holds the key; None where none is sent.
+    request : ChatRequest
+        What was asked; what a server repeats of it is not shown.
+    sent : callable
+        Gives the fields of the request's body: what was not sent was not refused.
+    """
+
+    name: str
+    keys: Keys
+    key_variable: str | None
+    request: ChatRequest
+    sent: Callable[[], Mapping[str, Any]]
+
+    def sentence(self, what: str, *, quoted: bytes | str = "") -> str:
+        """Say what the model's server did, with what it said."""
+        text = quoted[:2_000].decode("utf-8", "replace") if isinstance(quoted, bytes) else quoted
+        shown = shorten(self.keys.hide(text), width=200)
+        return f"{self.name} {what}: {shown!r}." if shown else f"{self.name} {what}."
+
+    def of_answer(self, body: bytes, *, status: int, headers: Mapping[str, str]) -> ModelCallError:
+        """Place an answer whose status says that it is no reply."""
+        if status < 400:
+            what = f"answered HTTP {status} and points elsewhere; check the base URL"
+            return AccessError(self.sentence(what), status=status)
+        return self._place(_words_of(body), status=status, headers=headers)
+
+    def of_error(self, error: object, *, headers: Mapping[str, str]) -> ModelCallError:
+        """Place an error that came where a reply belongs."""
+        words = _read({"error": error}, depth=0)
+        status = words.status if words.status and 400 <= words.status < 600 else 500
+        return self._place(words, status=status, headers=headers)
+
+    def _place(self, words: _Words, *, status: int, headers: Mapping[str, str]) -> ModelCallError:
+        text = _without_echo(words.text, contents=[m.content for m in self.request.messages])
+        words = _Words(text=text, codes=words.codes, param=words.param)
+        message = self._message(words, status=status)
+        feature = _refused_feature(words, status=status, sent=self.sent())
+        if feature is not None:
+            return UnsupportedError(message, feature=feature, status=status)
+        kind = _kind(words, status=status)
+        if kind is AccessError:
+            message = f"{message} {self._way_out(words, status=status)}"
+        waits = issubclass(kind, RateLimitError | ServerError | ModelTimeoutError)
+        waiting = retry_after(headers, words=words.text) if waits else None
+        return kind(message, status=status, retry_after_s=waiting)
+
+    def _message(self, words: _Words, *, status: int) -> str:
+        shown = shorten(self.keys.hide(words.text), width=300).rstrip(".")
+        if not shown:
+            shown = HTTPStatus(status).phrase if status in list(HTTPStatus) else "no explanation"
+        return f"{self.name} answered HTTP {status}: {shown}."
+
+    def _way_out(self, words: _Words, *, status: int) -> str:
+        if status in _NO_SUCH_PLACE:
+            return "Check the name of the model and the base URL."
+        if status in (402, 429) or _ACCOUNT.search(words.text):
+            return "Check the account."
+        if self.key_variable is None:
+            return "Name the environment variable that holds its key with `api_key_env`."
+        return f"Check the key in the environment variable {self.key_variable}."
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Words:
+    """What a server says of an error: on one line, its codes in lower case, what it blames."""
+
+    text: str
+    codes: frozenset[str] = frozenset()
+    param: str = ""
+    status: int | None = None  # that it names itself, in a body whose own status says otherwise
+
+
+def _kind(words: _Words, *, status: int) -> type[ModelCallError]:
+    if words.codes & _BROKEN_REPLY_CODES or status >= 500:
+        return ServerError
+    if status == 429 or status in _OVERLOADED:
+        is_broke = words.codes & _NO_CREDIT_CODES or _NO_CREDIT.search(words.text)
+        return AccessError if is_broke else RateLimitError
+    if status == 408:
+        return ModelTimeoutError
+    if _ACCOUNT.search(words.text):
+        return AccessError
+    if words.codes & _FILTER_CODES or (status != 401 and _FILTER.search(words.text)):
+        return ContentFilterError
+    if status in _NO_SUCH_PLACE or status in (401, 402, 403, 407):
+        return AccessError
+    if words.codes & _NO_ACCESS_CODES or _NO_ACCESS.search(words.text):
+        return AccessError
+    return BadRequestError
+
+
+def _refused_feature(words: _Words, *, status: int, sent: Mapping[str, Any]) -> str | None:
+    """Name the feature that a server lacks, where its words leave little doubt."""
+    form = sent.get("response_format", {}).get("type")
+    if status == 404 and _NO_ROUTE.search(words.text) and _PARAMETERS.search(words.text):
+        # A router does not say what it finds nobody for, so the form is given up first.
+        return form or ("logprobs" if "logprobs" in sent else "parameters")
+    is_refusal = _REFUSED.search(words.text) or any(
+        code.startswith("unsupported") for code in words.codes
+    )
+    if not is_refusal or _TOO_LONG.search(words.text):
+        return None
+    possible = _BY_STATUS.get(status, frozenset())
+    for said in (words.param, words.text):
+        for feature, pattern in _FEATURES.items():
+            was_sent = feature in sent or _OTHER_NAMES.get(feature) in sent
+            if was_sent and feature in possible and pattern.search(said):
+                return form if feature == "response_format" else feature
+    return None
+
+
+def _words_of(body: bytes) -> _Words:
+    """Read the body of an error, in whichever of the many shapes it comes."""
+    try:
+        return _read(msgspec.json.decode(body), depth=0)
+    except (msgspec.DecodeError, RecursionError):
+        text = body[:_MOST_READ].decode("utf-8", "replace")
+        return _Words(text=_on_one_line(_TAGS.sub(" ", text) if "<" in text else text))
+
+
+def _read(value: Any, *, depth: int) -> _Words:
+    if isinstance(value, str):
+        return _read_text(value, depth=depth)
+    if depth > _DEEPEST or not value:
+        return _Words(text="")
+    if isinstance(value, list):
+        if isinstance(value[0], dict) and "msg" in value[0]:
+            return _read_validation(value)
+        return _read(value[0], depth=depth + 1)
+    if not isinstance(value, dict):
+        return _Words(text="")
+    inner = value.get("error") or value.get("message") or value.get("detail")
+    quoted = value.get("metadata")
+    said = [_read(inner, depth=depth + 1)]
+    if isinstance(quoted, dict) and quoted.get("raw"):  # a router quotes its provider
+        said.append(_read(quoted["raw"], depth=depth + 1))
+    return _joined(said, value)
+
+
+def _read_text(text: str, *, depth: int) -> _Words:
+    if depth <= _DEEPEST and text.lstrip()[:1] in ("{", "["):
+        try:
+            return _read(msgspec.json.decode(text.encode()), depth=depth + 1)
+        except (msgspec.DecodeError, RecursionError, UnicodeEncodeError):
+            pass
+    return _Words(text=_on_one_line(text[:_MOST_READ]))
+
+
+def _read_validation(problems: Sequence[Any]) -> _Words:
+    """Read a list of fields that a server does not take; their values are left out."""
+    texts, codes, params = [], set(), []
+    for problem in problems[:5]:
+        if not isinstance(problem, dict):
+            continue
+        where = problem.get("loc")
+        names = where if isinstance(where, list) else [where]
+        param = ".".join(str(name) for name in names if name not in (None, "body"))
+        texts.append(f"{param}: {problem.get('msg')}" if param else str(problem.get("msg")))
+        params.append(param)
+        codes.add(str(problem.get("type", "")).lower())
+    param = params[0].lower() if params else ""
+    return _Words(text=_on_one_line("; ".join(texts)), codes=frozenset(codes), param=param)
+
+
+def _joined(said: Sequence[_Words], value: Mapping[str, Any]) -> _Words:
+    names = [value.get(name) for name in ("code", "type", "status")]
+    innermost = value.get("innererror")
+    names += [innermost.get("code")] if isinstance(innermost, dict) else []
+    codes = {name.lower() for name in names if isinstance(name, str)}
+    own = value.get("code")
+    status = own if isinstance(own, int) and not isinstance(own, bool) else None
+    param = value.get("param")
+    return _Words(
+        text=": ".join(dict.fromkeys(words.text for words in said if words.text)),
+        codes=frozenset(codes).union(*(words.codes for words in said)),
+        param=param.lower() if isinstance(param, str) else said[0].param,
+        status=next((w.status for w in said if w.status), status),
+    )
+
+
+def _on_one_line(text: str) -> str:
+    return _SPACE.sub(" ", text).strip()
+
+
+def _without_echo(text: str, *, contents: Sequence[str]) -> str:
+    """Cut a server's words off where they begin to repeat what it was sent."""
+    text = text[:2_000]
+    sent = [_on_one_line(content) for content in contents]
+    # Half a window stands whole in every window, at one of few places: where none of these is in
+    # what was sent, which may be a megabyte, the windows themselves need not be looked for.
+    half = _ECHO // 2
+    near = [
+        at
+        for at in range(0, len(text) - half + 1, half)
+        if any(text[at : at + half] in content for content in sent)
+    ]
+    places = {at - back for at in near for back in range(half + 1)}
+    for at in sorted(places.intersection(range(len(text) - _ECHO + 1))):
+        window = text[at : at + _ECHO]
+        if any(window in content for content in sent):
+            return f"{text[:at].rstrip()} …"
+    return text
