@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection, Engine
 
-    from voirdire.store.stored_calls import StoredCall
+    from voirdire.store.stored_calls import CallKey, StoredCall
 
 __all__ = ["SCHEMA_VERSION", "CallRow", "Database"]
 
@@ -28,6 +28,9 @@ class Database(Protocol):
     def prepare(self) -> None:
         """Make the tables where there are none; refuse what is not ours."""
 
+    def add_tables(self, connection: Connection) -> None:
+        """Make the tables that are missing, in a transaction that writes."""
+
     def begin(self, connection: Connection) -> None:
         """Begin a transaction that writes."""
 
@@ -38,3 +41,19 @@ class Database(Protocol):
         self, connection: Connection, judge_id: int, *, items: Sequence[bytes]
     ) -> Sequence[CallRow]:
         """Select the calls of items, no item twice, in any order."""
+
+    def claim(
+        self,
+        connection: Connection,
+        judge_id: int,
+        *,
+        keys: Sequence[CallKey],
+        owner: str,
+        for_s: float,
+    ) -> set[CallKey]:
+        """Claim calls, sorted, that are not stored and that no other owner claims; give these."""
+
+    def release(
+        self, connection: Connection, judge_id: int, *, keys: Sequence[CallKey], owner: str
+    ) -> None:
+        """Delete an owner's claims."""

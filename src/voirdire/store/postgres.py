@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from voirdire.store.addresses import StoreAddress
     from voirdire.store.database import CallRow
-    from voirdire.store.stored_calls import StoredCall
+    from voirdire.store.stored_calls import CallKey, StoredCall
 
 __all__ = ["PostgresDatabase"]
 
@@ -36,6 +36,36 @@ _SELECT = (
     "CROSS JOIN LATERAL (SELECT name, attempt, blob FROM voirdire_calls "
     "WHERE judge_id = %b AND item = asked.item OFFSET 0) AS found"
 )
+# In one order, and without those that somebody else holds, so that transactions seldom wait for
+# each other.
+_CLAIM = (
+    "INSERT INTO voirdire_claims AS claims (judge_id, item, name, attempt, owner, until) "
+    "SELECT %b, item, name, attempt, %b, extract(epoch FROM clock_timestamp()) + %b "
+    "FROM unnest(%b::bytea[], %b::text[], %b::integer[]) AS asked (item, name, attempt) "
+    "WHERE NOT EXISTS ("
+    "SELECT 1 FROM voirdire_claims AS other WHERE other.judge_id = %b AND other.item = asked.item "
+    "AND other.name = asked.name AND other.attempt = asked.attempt "
+    "AND other.owner <> %b AND other.until > extract(epoch FROM clock_timestamp()) OFFSET 0) "
+    "ORDER BY item, name, attempt "
+    "ON CONFLICT (judge_id, item, name, attempt) DO UPDATE "
+    "SET owner = excluded.owner, until = excluded.until "
+    "WHERE claims.until <= extract(epoch FROM clock_timestamp()) OR claims.owner = excluded.owner "
+    "RETURNING item, name, attempt"
+)
+_STORED = (
+    "SELECT item, name, attempt "
+    "FROM unnest(%b::bytea[], %b::text[], %b::integer[]) AS asked (item, name, attempt) "
+    "CROSS JOIN LATERAL (SELECT FROM voirdire_calls AS calls "
+    "WHERE calls.judge_id = %b AND calls.item = asked.item AND calls.name = asked.name "
+    "AND calls.attempt = asked.attempt OFFSET 0) AS found"
+)
+_RELEASE = (
+    "DELETE FROM voirdire_claims WHERE ctid = ANY (ARRAY (SELECT place "
+    "FROM unnest(%b::bytea[], %b::text[], %b::integer[]) AS asked (item, name, attempt) "
+    "CROSS JOIN LATERAL (SELECT claims.ctid AS place FROM voirdire_claims AS claims "
+    "WHERE claims.judge_id = %b AND claims.item = asked.item AND claims.name = asked.name "
+    "AND claims.attempt = asked.attempt AND claims.owner = %b OFFSET 0) AS found))"
+)
 
 
 class PostgresDatabase:
@@ -50,11 +80,15 @@ class PostgresDatabase:
         """Make the tables where there are none."""
         with self.engine.connect() as connection:
             if not inspect(connection).has_table("voirdire_schema"):
-                # Two that make the same table at once would be an error for one of them.
-                connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_LOCK})")
-                create_tables(connection)
+                self.add_tables(connection)
                 connection.commit()
             check_version(connection, shown=self._address.shown)
+
+    def add_tables(self, connection: Connection) -> None:
+        """Make the tables that are missing."""
+        # Two that make the same table at once would be an error for one of them.
+        connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_LOCK})")
+        create_tables(connection)
 
     def begin(self, connection: Connection) -> None:
         """Nothing: the first statement begins a transaction."""
@@ -63,13 +97,9 @@ class PostgresDatabase:
         """Insert calls that are not there yet."""
         for start in range(0, len(calls), _ROWS_A_STATEMENT):
             part = calls[start : start + _ROWS_A_STATEMENT]
-            columns: tuple[Any, ...] = (
-                [call.item for call in part],
-                [call.name for call in part],
-                [call.attempt for call in part],
-                [call.blob for call in part],
-            )
-            connection.exec_driver_sql(_INSERT, (judge_id, *columns))
+            blobs = [call.blob for call in part]
+            keys = _columns([call.key for call in part])
+            connection.exec_driver_sql(_INSERT, (judge_id, *keys, blobs))
 
     def select(
         self, connection: Connection, judge_id: int, *, items: Sequence[bytes]
@@ -80,6 +110,37 @@ class PostgresDatabase:
             part = list(items[start : start + _ITEMS_A_QUERY])
             rows += connection.exec_driver_sql(_SELECT, (part, judge_id)).all()
         return rows
+
+    def claim(
+        self,
+        connection: Connection,
+        judge_id: int,
+        *,
+        keys: Sequence[CallKey],
+        owner: str,
+        for_s: float,
+    ) -> set[CallKey]:
+        """Claim calls that are not stored and that no other owner claims; give these."""
+        columns = _columns(keys)
+        rows = connection.exec_driver_sql(
+            _CLAIM, (judge_id, owner, for_s, *columns, judge_id, owner)
+        ).all()
+        claimed = [tuple(row) for row in rows]
+        # Asked only now: who stored one of them while the claim waited has committed by now.
+        stored = connection.exec_driver_sql(_STORED, (*_columns(claimed), judge_id)).all()
+        if stored:
+            self.release(connection, judge_id, keys=stored, owner=owner)
+        return set(claimed) - {tuple(row) for row in stored}
+
+    def release(
+        self, connection: Connection, judge_id: int, *, keys: Sequence[CallKey], owner: str
+    ) -> None:
+        """Delete an owner's claims."""
+        connection.exec_driver_sql(_RELEASE, (*_columns(keys), judge_id, owner))
+
+
+def _columns(keys: Sequence[Sequence[Any]]) -> tuple[list[Any], ...]:
+    return [key[0] for key in keys], [key[1] for key in keys], [key[2] for key in keys]
 
 
 def _read_blobs_as_they_are(

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from sqlalchemy import Engine, QueuePool, create_engine, event, inspect, select
 from sqlalchemy.dialects.sqlite import dialect, insert
@@ -21,9 +22,11 @@ if TYPE_CHECKING:
 
     from voirdire.store.addresses import StoreAddress
     from voirdire.store.database import CallRow
-    from voirdire.store.stored_calls import StoredCall
+    from voirdire.store.stored_calls import CallKey, StoredCall
 
 __all__ = ["SqliteDatabase"]
+
+T = TypeVar("T")
 
 _BUSY_TIMEOUT_S = 60.0
 _POOL_TIMEOUT_S = 600.0
@@ -37,6 +40,24 @@ _SETTINGS = (
     "PRAGMA synchronous = NORMAL",
     "PRAGMA cache_size = -16384",
     "PRAGMA wal_autocheckpoint = 8000",
+)
+# Each follows the calls that are asked for; CROSS JOIN looks every one of them up by its key.
+_CLAIM = (
+    "INSERT INTO voirdire_claims (judge_id, item, name, attempt, owner, until) "
+    "SELECT ?, item, name, attempt, ?, ? FROM asked WHERE NOT EXISTS ("
+    "SELECT 1 FROM voirdire_calls AS calls WHERE calls.judge_id = ? AND calls.item = asked.item "
+    "AND calls.name = asked.name AND calls.attempt = asked.attempt) "
+    "ON CONFLICT (judge_id, item, name, attempt) DO UPDATE "
+    "SET owner = excluded.owner, until = excluded.until "
+    "WHERE voirdire_claims.until <= ? OR voirdire_claims.owner = excluded.owner"
+)
+_CLAIMED = (
+    "SELECT item, name, attempt FROM asked CROSS JOIN voirdire_claims "
+    "USING (item, name, attempt) WHERE judge_id = ? AND owner = ? AND until = ?"
+)
+_RELEASE = (
+    "DELETE FROM voirdire_claims WHERE judge_id = ? AND owner = ? "
+    "AND (item, name, attempt) IN (SELECT item, name, attempt FROM asked)"
 )
 _creating = threading.Lock()
 
@@ -70,7 +91,7 @@ class SqliteDatabase:
                 self._refuse_others(tables)
                 connection.exec_driver_sql("PRAGMA journal_mode = WAL")
                 self.begin(connection)
-                create_tables(connection)
+                self.add_tables(connection)
                 connection.commit()
             check_version(connection, shown=self._address.shown)
 
@@ -82,17 +103,21 @@ class SqliteDatabase:
             )
             raise InputError(msg)
 
+    def add_tables(self, connection: Connection) -> None:
+        """Make the tables that are missing."""
+        create_tables(connection)
+
     def begin(self, connection: Connection) -> None:
         """Begin, and wait here for other writers, so that no later statement has to."""
         connection.exec_driver_sql("BEGIN IMMEDIATE")
 
     def insert(self, connection: Connection, judge_id: int, *, calls: Sequence[StoredCall]) -> None:
         """Insert calls that are not there yet."""
-        for statement, part in _in_statements(calls):
+        for part in _parts(calls):
             values: list[Any] = []
             for call in part:
                 values += (judge_id, call.item, call.name, call.attempt, call.blob)
-            connection.exec_driver_sql(statement, tuple(values))
+            connection.exec_driver_sql(_insert(len(part)), tuple(values))
 
     def select(
         self, connection: Connection, judge_id: int, *, items: Sequence[bytes]
@@ -107,18 +132,54 @@ class SqliteDatabase:
             rows += connection.exec_driver_sql(_select(size), (judge_id, *part, *padding)).all()
         return rows
 
+    def claim(
+        self,
+        connection: Connection,
+        judge_id: int,
+        *,
+        keys: Sequence[CallKey],
+        owner: str,
+        for_s: float,
+    ) -> set[CallKey]:
+        """Claim calls that are not stored and that no other owner claims; give these."""
+        now = time.time()
+        claimed: list[Any] = []
+        for part in _parts(keys):
+            asked, values = _asked(len(part)), [value for key in part for value in key]
+            connection.exec_driver_sql(
+                asked + _CLAIM, (*values, judge_id, owner, now + for_s, judge_id, now)
+            )
+            # Not RETURNING, which SQLite has since 3.35 only.
+            claimed += connection.exec_driver_sql(
+                asked + _CLAIMED, (*values, judge_id, owner, now + for_s)
+            ).all()
+        return {tuple(row) for row in claimed}
 
-def _in_statements(calls: Sequence[StoredCall]) -> Iterator[tuple[str, Sequence[StoredCall]]]:
-    """Cut calls into powers of two.
+    def release(
+        self, connection: Connection, judge_id: int, *, keys: Sequence[CallKey], owner: str
+    ) -> None:
+        """Delete an owner's claims."""
+        for part in _parts(keys):
+            values = [value for key in part for value in key]
+            connection.exec_driver_sql(_asked(len(part)) + _RELEASE, (*values, judge_id, owner))
+
+
+def _parts(rows: Sequence[T]) -> Iterator[Sequence[T]]:
+    """Cut rows into powers of two.
 
     Many rows a statement: the driver lets other threads run at every statement, and while one of
     them computes, getting back may take milliseconds.
     """
     start = 0
-    while start < len(calls):
-        size = min(_ROWS_A_STATEMENT, 1 << ((len(calls) - start).bit_length() - 1))
-        yield _insert(size), calls[start : start + size]
+    while start < len(rows):
+        size = min(_ROWS_A_STATEMENT, 1 << ((len(rows) - start).bit_length() - 1))
+        yield rows[start : start + size]
         start += size
+
+
+@cache
+def _asked(n_keys: int) -> str:
+    return f"WITH asked (item, name, attempt) AS (VALUES {', '.join(['(?, ?, ?)'] * n_keys)}) "
 
 
 @cache

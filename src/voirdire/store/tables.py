@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import (
     Column,
+    Float,
     Integer,
     LargeBinary,
     MetaData,
@@ -54,6 +55,21 @@ CALLS = Table(
     Column("attempt", Integer, nullable=False),
     Column("blob", LargeBinary, nullable=False),
     PrimaryKeyConstraint("judge_id", "item", "name", "attempt"),
+)
+
+# Who is making which call now, and until when nobody else makes it. Stores of earlier releases lack
+# this table until the first claim.
+CLAIMS = Table(
+    "voirdire_claims",
+    _METADATA,
+    Column("judge_id", Integer, nullable=False),
+    Column("item", LargeBinary, nullable=False),
+    Column("name", Text, nullable=False),
+    Column("attempt", Integer, nullable=False),
+    Column("owner", Text, nullable=False),
+    Column("until", Float, nullable=False),
+    PrimaryKeyConstraint("judge_id", "item", "name", "attempt"),
+    sqlite_with_rowid=False,
 )
 
 _REGISTER = text(
