@@ -40,6 +40,16 @@ if TYPE_CHECKING:
         load_local_judge,
     )
     from voirdire.judging.port import Judge
+    from voirdire.judging.replies import (
+        ItemReplies,
+        ReplyListing,
+        SentPrompt,
+        StoredAttempt,
+        StoredItem,
+        StoredJudge,
+        list_replies,
+        read_replies,
+    )
     from voirdire.judging.scripted import ScriptedJudge
     from voirdire.judging.summary import ClassSummary, JudgingSummary, QuestionSummary
     from voirdire.judging.work_folder import kept_items
@@ -52,6 +62,7 @@ __all__ = [
     "CascadeJudge",
     "ClassSummary",
     "Distilled",
+    "ItemReplies",
     "Judge",
     "JudgeCard",
     "JudgeSpec",
@@ -66,9 +77,14 @@ __all__ = [
     "Price",
     "QuestionFigures",
     "QuestionSummary",
+    "ReplyListing",
     "RunEstimate",
     "ScriptedJudge",
+    "SentPrompt",
     "SeveralJudged",
+    "StoredAttempt",
+    "StoredItem",
+    "StoredJudge",
     "TrainingData",
     "cascade_table",
     "distill_files",
@@ -79,12 +95,14 @@ __all__ = [
     "judge_file_with_several",
     "judge_items",
     "kept_items",
+    "list_replies",
     "load_cascade",
     "load_judges",
     "load_llm_judge",
     "load_llm_judges",
     "load_local_judge",
     "price_of",
+    "read_replies",
     "show_prompt",
 ]
 
@@ -96,6 +114,7 @@ _HOMES = {
     "CascadeJudge": "cascade",
     "ClassSummary": "summary",
     "Distilled": "distilling",
+    "ItemReplies": "replies",
     "Judge": "port",
     "JudgeCard": "local",
     "JudgeSpec": "llm.judges_file",
@@ -110,9 +129,14 @@ _HOMES = {
     "Price": "llm.pricing",
     "QuestionFigures": "local",
     "QuestionSummary": "summary",
+    "ReplyListing": "replies",
     "RunEstimate": "llm.estimate",
     "ScriptedJudge": "scripted",
+    "SentPrompt": "replies",
     "SeveralJudged": "llm.several",
+    "StoredAttempt": "replies",
+    "StoredItem": "replies",
+    "StoredJudge": "replies",
     "TrainingData": "local",
     "cascade_table": "cascade",
     "distill_files": "distilling",
@@ -123,12 +147,14 @@ _HOMES = {
     "judge_file_with_several": "llm.several",
     "judge_items": "answering",
     "kept_items": "work_folder",
+    "list_replies": "replies",
     "load_cascade": "cascade",
     "load_judges": "llm.judges_file",
     "load_llm_judge": "llm.asking",
     "load_llm_judges": "llm.several",
     "load_local_judge": "local",
     "price_of": "llm.pricing",
+    "read_replies": "replies",
     "show_prompt": "llm.shown_prompt",
 }
 

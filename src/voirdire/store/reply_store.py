@@ -9,7 +9,7 @@ from itertools import starmap
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from sqlalchemy import func, select
+from sqlalchemy import func, select, tuple_
 
 from voirdire._validation import shorten
 from voirdire.errors import InputError
@@ -18,7 +18,7 @@ from voirdire.store.stored_calls import JudgeRecord, StoredCall, check_key, chec
 from voirdire.store.tables import CALLS, JUDGES, register_judge
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import Self
 
     from sqlalchemy import Connection
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 __all__ = ["ReplyStore"]
 
 T = TypeVar("T")
+
+_CALLS_A_SCAN = 256
 
 _key = attrgetter("item", "name", "attempt")
 _order = attrgetter("name", "attempt")
@@ -212,6 +214,36 @@ class ReplyStore:
             if len(calls) > 1:
                 calls.sort(key=_order)
         return dict(found)
+
+    def scan(
+        self, judge_id: int, *, first: bytes = b"", last: bytes = b"\xff" * 32
+    ) -> Iterator[StoredCall]:
+        """Go through a judge's calls in flat memory.
+
+        Parameters
+        ----------
+        judge_id : int
+            From `judge_id`.
+        first, last : bytes, optional
+            Go through the calls whose item lies between these, both included.
+
+        Yields
+        ------
+        StoredCall
+            By item, name and attempt. What is put meanwhile may be among them.
+        """
+        key = tuple_(CALLS.c.item, CALLS.c.name, CALLS.c.attempt)
+        columns = select(CALLS.c.item, CALLS.c.name, CALLS.c.attempt, CALLS.c.blob)
+        mine = columns.where(CALLS.c.judge_id == judge_id, CALLS.c.item <= last)
+        query = mine.where(CALLS.c.item >= first)
+        while True:
+            part = query.order_by(*key).limit(_CALLS_A_SCAN)
+            rows = self._read(lambda at, part=part: at.execute(part).all())  # type: ignore[misc]
+            calls = [StoredCall(*row) for row in rows]
+            yield from calls
+            if len(calls) < _CALLS_A_SCAN:
+                return
+            query = mine.where(key > calls[-1].key)
 
     def count(self, judge_id: int) -> int:
         """Count a judge's calls, every attempt for itself.
