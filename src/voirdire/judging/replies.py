@@ -22,7 +22,7 @@ from voirdire.judging.reading import ReplyReader
 from voirdire.rubrics import load_rubric
 from voirdire.rubrics.rubric import question_document
 from voirdire.store import ReplyStore, open_store
-from voirdire.store.addresses import read_address
+from voirdire.store.opening import read_address
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -28,6 +28,8 @@ T = TypeVar("T")
 Puts: TypeAlias = list[tuple[StoredCall, asyncio.Future[None]]]
 Claims: TypeAlias = dict[CallKey, asyncio.Future[bool] | None]
 """Who waits for each; nobody where a claim is renewed."""
+Group: TypeAlias = tuple[Puts, Claims]
+Work: TypeAlias = Future[set[CallKey]]
 
 
 class GroupCommit:
@@ -210,27 +212,16 @@ class GroupCommit:
             owner=self._owner,
             for_s=self._claim_s,
         )
-        work.add_done_callback(partial(self._call_back, loop, puts, claims))
+        work.add_done_callback(partial(self._call_back, loop, (puts, claims)))
 
-    def _call_back(
-        self,
-        loop: asyncio.AbstractEventLoop,
-        puts: Puts,
-        claims: Claims,
-        work: Future[set[CallKey]],
-    ) -> None:
+    def _call_back(self, loop: asyncio.AbstractEventLoop, group: Group, work: Work) -> None:
         """Go back from the thread to the loop; where it has ended, nobody waits there."""
         with contextlib.suppress(RuntimeError):
-            loop.call_soon_threadsafe(self._finish, loop, puts, claims, work)
+            loop.call_soon_threadsafe(self._finish, loop, group, work)
 
-    def _finish(
-        self,
-        loop: asyncio.AbstractEventLoop,
-        puts: Puts,
-        claims: Claims,
-        work: Future[set[CallKey]],
-    ) -> None:
+    def _finish(self, loop: asyncio.AbstractEventLoop, group: Group, work: Work) -> None:
         """Begin the next transaction, and tell those who wait about this one."""
+        puts, claims = group
         error = work.exception()
         for call, committed in puts:
             if error is None:

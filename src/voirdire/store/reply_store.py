@@ -9,13 +9,12 @@ from itertools import starmap
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from sqlalchemy import func, select, tuple_
+from sqlalchemy import func, select, text, tuple_
 
 from voirdire._validation import shorten
 from voirdire.errors import InputError
-from voirdire.store.failures import patiently, translated
+from voirdire.store.databases import CALLS, JUDGES, patiently, translated
 from voirdire.store.stored_calls import JudgeRecord, StoredCall, check_key, check_text
-from voirdire.store.tables import CALLS, JUDGES, register_judge
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -23,8 +22,8 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from voirdire.store.addresses import StoreAddress
-    from voirdire.store.database import Database
+    from voirdire.store.databases import Database
+    from voirdire.store.opening import StoreAddress
     from voirdire.store.stored_calls import CallKey
 
 __all__ = ["ReplyStore"]
@@ -32,6 +31,10 @@ __all__ = ["ReplyStore"]
 T = TypeVar("T")
 
 _CALLS_A_SCAN = 256
+_REGISTER = text(
+    "INSERT INTO voirdire_judges (fingerprint, description) VALUES (:fingerprint, :description) "
+    "ON CONFLICT (fingerprint) DO NOTHING"
+)
 
 _key = attrgetter("item", "name", "attempt")
 _order = attrgetter("name", "attempt")
@@ -76,11 +79,11 @@ class ReplyStore:
             The same ever after, in every process.
         """
         check_text("fingerprint", fingerprint)
-        text = _as_json(description)
+        described = _as_json(description)
         query = select(JUDGES.c.id).where(JUDGES.c.fingerprint == fingerprint)
 
         def register(connection: Connection) -> int:
-            register_judge(connection, fingerprint, description=text)
+            connection.execute(_REGISTER, {"fingerprint": fingerprint, "description": described})
             return int(connection.execute(query).scalar_one())
 
         known = self._read(lambda connection: connection.execute(query).scalar())
