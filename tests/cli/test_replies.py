@@ -198,6 +198,9 @@ def test_another_rubric_shows_no_prompt_and_reads_no_reply(judge, replies, fault
     assert data["sent"] == []
     assert "another release: name the rubric" in data["unsent"]
     assert {row["outcome"] for row in data["attempts"]} == {"reply"}
+    assert not data["judges"][0]["is_read"]
+    assert "note: judge 1 was asked something else" in replies(rubric="safety").out
+    assert "note:" not in replies().out
 
 
 def test_a_damaged_row_is_called_damaged(judge, replies):

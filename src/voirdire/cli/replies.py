@@ -123,6 +123,12 @@ def _print_listing(listing: ReplyListing) -> None:
         _judge_table(listing.judges) if listing.judges else "The store holds no replies.",
         *(("", _item_table(listing)) if n_shown else ()),
         *((more,) if n_shown < listing.n_items else ()),
+        *(
+            f"note: judge {row.number} was asked something else than this `--rubric`, or by another"
+            " release: which of its replies cannot be read is not known."
+            for row in listing.judges
+            if row.n_calls and not row.is_read
+        ),
         *(("", "One item whole: voirdire replies STORE ITEM") if n_shown else ()),
     )
 

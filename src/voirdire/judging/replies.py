@@ -59,6 +59,9 @@ class StoredJudge:
         What it was called when it was first used.
     model, mode, probability, language : str or None
         Which model was asked, and how; None where the store does not say.
+    is_read : bool
+        Whether its replies are read: the rubric, and this release, ask what it was asked. Else
+        nobody knows which of them cannot be read, and none of them counts as failed.
     n_calls, n_failed : int
         Attempts that are stored, and those of them that are no readable reply.
     """
@@ -69,6 +72,7 @@ class StoredJudge:
     mode: str | None
     probability: str | None
     language: str | None
+    is_read: bool
     n_calls: int = 0
     n_failed: int = 0
 
@@ -227,8 +231,8 @@ def list_replies(
     store : ReplyStore, str or path
         Where replies are kept, as `voirdire.store.open_store` takes it; nothing is made or changed.
     rubric : Rubric, str or path, optional
-        What was asked. Replies of judges that were asked something else are not read, so that of
-        these only calls without a reply count as failed.
+        What was asked. Of judges that were asked something else, only calls without a reply count
+        as failed.
     items : iterable of Item, optional
         Items whose ids are wanted beside their hashes.
     failed : bool, optional
@@ -357,6 +361,7 @@ class _StoredAsking:
             mode=self._asking.get("mode"),
             probability=self._asking.get("probability"),
             language=self._asking.get("language"),
+            is_read=self._is_known,
         )
 
     @property
