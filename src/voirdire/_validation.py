@@ -12,7 +12,14 @@ from voirdire.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["check_choice", "check_count", "check_epsilons", "check_fraction", "shorten"]
+__all__ = [
+    "check_choice",
+    "check_count",
+    "check_epsilons",
+    "check_fraction",
+    "printable",
+    "shorten",
+]
 
 T = TypeVar("T")
 
@@ -69,9 +76,18 @@ def shorten(value: object, *, width: int = 80) -> str:
     return text if len(text) <= width else f"{text[: width - 1]}…"
 
 
+def printable(text: str) -> str:
+    """Show text of any length with its line ends and tabs, and with nothing else that could act."""
+    return _UNSAFE.sub(lambda found: found[0] if found[0] in "\n\t" else _escaped(found[0]), text)
+
+
 def _named(match: re.Match[str]) -> str:
     character = match.group()
-    return "⏎" if character in "\n\r" else character.encode("unicode_escape").decode()
+    return "⏎" if character in "\n\r" else _escaped(character)
+
+
+def _escaped(character: str) -> str:
+    return character.encode("unicode_escape").decode()
 
 
 def _as_float(name: str, value: float) -> float:

@@ -2,7 +2,7 @@
 
 import hashlib
 
-from voirdire.store import StoredCall
+from voirdire.store import GroupCommit, StoredCall
 
 
 def item(number: int) -> bytes:
@@ -13,3 +13,7 @@ def call(
     number: int, *, name: str = "joint", attempt: int = 0, blob: bytes = b"reply"
 ) -> StoredCall:
     return StoredCall(item(number), name, attempt, blob)
+
+
+async def claim(group: GroupCommit, number: int, *, attempt: int = 0) -> bool:
+    return await group.claim(item(number), "joint", attempt=attempt)

@@ -27,7 +27,8 @@ def test_a_store_lives_beside_other_tables(postgres_place):
         tables = connection.execute(
             "SELECT tablename FROM pg_tables WHERE schemaname = current_schema() ORDER BY 1"
         ).fetchall()
-    assert tables == [("theirs",), ("voirdire_calls",), ("voirdire_judges",), ("voirdire_schema",)]
+    ours = ("calls", "claims", "judges", "schema")
+    assert tables == [("theirs",), *((f"voirdire_{name}",) for name in ours)]
 
 
 @pytest.mark.ci

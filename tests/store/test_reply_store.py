@@ -365,3 +365,35 @@ def test_a_hundred_thousand_calls_go_in_and_come_out(shared_place):
             assert store.get(judge_id, [each.item for each in part]) == {
                 each.item: [each] for each in part
             }
+
+
+def test_a_scan_gives_every_call_in_order_and_only_those_asked_for(store, judge_id):
+    other = store.judge_id("sha256:other", description={})
+    calls = [
+        call(number, name=name, attempt=attempt)
+        for number in range(150)
+        for name in ("single/b", "joint")
+        for attempt in (10, 9)
+    ]
+    store.put(judge_id, calls)
+    store.put(other, [call(1)])
+    ordered = sorted(calls, key=lambda each: each.key)
+    items = sorted({each.item for each in calls})
+
+    # 600 calls: more than one query gives.
+    assert list(store.scan(judge_id)) == ordered
+    within = list(store.scan(judge_id, first=items[40], last=items[120]))
+    assert within == [each for each in ordered if items[40] <= each.item <= items[120]]
+    assert list(store.scan(judge_id, first=items[-1] + b"\0")) == []
+
+
+def test_a_scan_goes_on_behind_what_is_put_meanwhile(store, judge_id):
+    store.put(judge_id, [call(number) for number in range(400)])
+    scan = store.scan(judge_id)
+    first = next(scan)
+
+    store.put(judge_id, [call(number) for number in range(400, 500)])
+
+    found = [first, *scan]
+    assert len(found) == len({each.key for each in found}) >= 400
+    assert found == sorted(found, key=lambda each: each.key)

@@ -39,7 +39,7 @@ def example_lines(calls: CallSummary) -> list[str]:
 
 def shown_store(store: str) -> str:
     """Give a store's address without a password, as its own errors do."""
-    from voirdire.store.addresses import read_address
+    from voirdire.store.opening import read_address
 
     return read_address(store).shown if "://" in store else store
 

@@ -111,6 +111,11 @@ COMMANDS = {
         usual="--reward --judge --output --max-cost --store --dry-run --json",
         gone=_PROMPT,
     ),
+    "replies": Command(
+        target=f"{_CLI}.replies:replies_command",
+        summary="Show what language models replied, why calls failed, and what was sent.",
+        example="voirdire replies voirdire-replies.sqlite",
+    ),
     "report": Command(
         target=f"{_CLI}.report:report_command",
         summary="Make a page of an examination or a training run.",

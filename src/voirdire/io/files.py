@@ -460,7 +460,7 @@ def _check_quotes(text: str, pattern: re.Pattern[str], *, file: DataFile, line: 
 
 # JSON -----------------------------------------------------------------------------------------
 
-_DECODER = msgspec.json.Decoder()
+_DECODER, _ENCODER = msgspec.json.Decoder(), msgspec.json.Encoder()
 
 
 class _RepeatedKeys(dict[str, Any]):
@@ -492,16 +492,43 @@ def decode_json(
     return value
 
 
-def json_lines(file: DataFile, *, keep_nan: Collection[str] = ()) -> Iterator[tuple[int, Any, int]]:
-    """Line, value and size of every line that is not blank; a `Dropped` for one that is no JSON."""
+def json_lines(
+    file: DataFile, *, keep_nan: Collection[str] = (), unique_keys: bool = False
+) -> Iterator[tuple[int, Any, int]]:
+    """Line, value and size of every line that is not blank; a `Dropped` for one that is no JSON.
+
+    With `unique_keys` a line in which an object has a key twice is refused; else the last counts.
+    """
     for number, text in file.lines():
         try:
             if text is None:
                 raise RowError(f"line {_TOO_LONG}")
             if text and not text.isspace():
-                yield number, decode_json(text, keep_nan=keep_nan), len(text)
+                value = decode_json(text, keep_nan=keep_nan)
+                if unique_keys and (key := _repeated_key(text, value)) is not None:
+                    rule = f"an object must have a key once, got {got(key)} twice. Take one out."
+                    raise file.fault(rule, line=number)
+                yield number, value, len(text)
         except RowError as error:
             yield number, error.dropped(source=file.name, line=number), len(text or b"")
+
+
+def _repeated_key(text: bytes, value: Any) -> str | None:
+    """Give the first key that an object of a JSON text, however deep, has twice."""
+    # Written again, the value has fewer colons if a key was lost; one that is written as an escape
+    # would come on top.
+    n_colons = _ENCODER.encode(value).count(b":")
+    if n_colons == text.count(b":") and b"\\u003" not in text:
+        return None
+    repeated: list[str] = []
+
+    def check(pairs: list[tuple[str, Any]]) -> None:
+        keys = [key for key, _ in pairs]
+        if len(set(keys)) < len(keys):
+            repeated.append(next(key for at, key in enumerate(keys) if key in keys[:at]))
+
+    json.loads(text, object_pairs_hook=check)
+    return repeated[0] if repeated else None
 
 
 def read_document(file: DataFile) -> Any:

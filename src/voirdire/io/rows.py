@@ -171,6 +171,7 @@ def stream_rows(
     is_row: Callable[[dict[str, Any]], bool],
     id_column: str = "id",
     keep_nan: Collection[str] = (),
+    unique_keys: bool = False,
 ) -> FoundRows:
     """Read rows in bounded memory; only JSON documents and workbooks are held whole.
 
@@ -186,6 +187,8 @@ def stream_rows(
         Where the keys go of a JSON object that holds rows by their ids.
     keep_nan : collection of str, optional
         Keys of JSON Lines under which NaN is a number; elsewhere it is nothing.
+    unique_keys : bool, optional
+        Whether a line of JSON Lines in which an object has a key twice is refused.
 
     Returns
     -------
@@ -194,7 +197,7 @@ def stream_rows(
     """
     _check_format(file)
     if file.format == "jsonl":
-        return json_lines(file, keep_nan=keep_nan)
+        return json_lines(file, keep_nan=keep_nan, unique_keys=unique_keys)
     if file.format == "json":
         return _document_rows(file, is_row=is_row, id_column=id_column)
     if file.format == "parquet":

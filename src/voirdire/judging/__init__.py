@@ -38,6 +38,16 @@ if TYPE_CHECKING:
         load_local_judge,
     )
     from voirdire.judging.port import Judge
+    from voirdire.judging.replies import (
+        ItemReplies,
+        ReplyListing,
+        SentPrompt,
+        StoredAttempt,
+        StoredItem,
+        StoredJudge,
+        list_replies,
+        read_replies,
+    )
     from voirdire.judging.runs.estimate import RunEstimate, estimate_run
     from voirdire.judging.runs.file_judging import judge_file
     from voirdire.judging.runs.parts import kept_items
@@ -57,6 +67,7 @@ __all__ = [
     "CascadeJudge",
     "ClassSummary",
     "Distilled",
+    "ItemReplies",
     "Judge",
     "JudgeCard",
     "JudgeLike",
@@ -73,9 +84,14 @@ __all__ = [
     "Price",
     "QuestionFigures",
     "QuestionSummary",
+    "ReplyListing",
     "RunEstimate",
     "ScriptedJudge",
+    "SentPrompt",
     "SeveralJudged",
+    "StoredAttempt",
+    "StoredItem",
+    "StoredJudge",
     "TrainingData",
     "ajudge",
     "cascade_table",
@@ -87,6 +103,7 @@ __all__ = [
     "judge_file_with_several",
     "judge_items",
     "kept_items",
+    "list_replies",
     "load_cascade",
     "load_judges",
     "load_jury",
@@ -94,6 +111,7 @@ __all__ = [
     "load_llm_judges",
     "load_local_judge",
     "price_of",
+    "read_replies",
     "show_prompt",
 ]
 
@@ -105,6 +123,7 @@ _HOMES = {
     "CascadeJudge": "judges.cascade",
     "ClassSummary": "runs.summary",
     "Distilled": "distilling",
+    "ItemReplies": "replies",
     "Judge": "port",
     "JudgeCard": "local",
     "JudgeLike": "judges.jury",
@@ -121,9 +140,14 @@ _HOMES = {
     "Price": "judges.pricing",
     "QuestionFigures": "local",
     "QuestionSummary": "runs.summary",
+    "ReplyListing": "replies",
     "RunEstimate": "runs.estimate",
     "ScriptedJudge": "scripted",
+    "SentPrompt": "replies",
     "SeveralJudged": "runs.several",
+    "StoredAttempt": "replies",
+    "StoredItem": "replies",
+    "StoredJudge": "replies",
     "TrainingData": "local",
     "ajudge": "answering",
     "cascade_table": "judges.cascade_table",
@@ -135,13 +159,15 @@ _HOMES = {
     "judge_file_with_several": "runs.several",
     "judge_items": "answering",
     "kept_items": "runs.parts",
+    "list_replies": "replies",
     "load_cascade": "judges.judge_files",
-    "load_jury": "judges.judge_files",
     "load_judges": "judges.judges_file",
+    "load_jury": "judges.judge_files",
     "load_llm_judge": "judges.llm_judge",
     "load_llm_judges": "judges.judges_file",
     "load_local_judge": "local",
     "price_of": "judges.pricing",
+    "read_replies": "replies",
     "show_prompt": "shown_prompt",
 }
 

@@ -30,7 +30,16 @@ if TYPE_CHECKING:
     from voirdire.records import Item
     from voirdire.rubrics import Question, Rubric
 
-__all__ = ["CallPlan", "CallSpec", "item_key", "plan_calls", "with_examples"]
+__all__ = [
+    "CallPlan",
+    "CallSpec",
+    "asked_places",
+    "item_key",
+    "orders_of",
+    "plan_calls",
+    "single_name",
+    "with_examples",
+]
 
 T = TypeVar("T")
 
@@ -90,14 +99,14 @@ class CallSpec:
         """Make the call that asks some of the questions again, by their places in this one."""
         questions = tuple(self.ask.questions[k] for k in lacking)
         ask = replace(self.ask, questions=questions)
-        told = hash_of([question.id for question in questions])[7:23]
+        places = tuple(self.places[k] for k in lacking)
         return replace(
             self,
-            name=f"{self.name}/again/{told}",
+            name=f"{self.name}/again/{'-'.join(map(str, places))}",
             ask=ask,
             builder=PromptBuilder(ask),
             reader=ReplyReader(ask),
-            places=tuple(self.places[k] for k in lacking),
+            places=places,
         )
 
     def _accepts(self, answers: Answers) -> bool:
@@ -156,7 +165,7 @@ def plan_calls(judge: LlmJudge, rubric: Rubric) -> CallPlan:
     sides = (False, True) if kinds == {"pairwise"} else (False,)
     parts: list[tuple[str, list[tuple[int, ...]]]]
     if judge.mode == "single":
-        parts = [(_single_name(row), [(place,)]) for place, row in enumerate(rubric.questions)]
+        parts = [(single_name(row), [(place,)]) for place, row in enumerate(rubric.questions)]
     else:
         n_orders = max(judge.n_orders, 2)  # one more than is asked, for the check
         parts = [("joint", orders_of(len(questions), n_orders=n_orders, seed=judge.seed))]
@@ -173,7 +182,7 @@ def plan_calls(judge: LlmJudge, rubric: Rubric) -> CallPlan:
     return CallPlan(specs=specs, check=check, n_check=judge.order_check)
 
 
-def _single_name(question: Question) -> str:
+def single_name(question: Question) -> str:
     """Name the call by what is asked, so that editing one question pays for that one alone."""
     return f"single/{question.id}/{hash_of(question_document(question))[7:23]}"
 
@@ -191,6 +200,24 @@ def orders_of(n_questions: int, *, n_orders: int, seed: int) -> list[tuple[int, 
         if drawn not in found:
             found.append(drawn)
     return found
+
+
+def asked_places(name: str, rubric: Rubric, *, seed: int) -> tuple[int, ...] | None:
+    """Say which questions of a rubric a call of this name asked, in which order."""
+    first, *words = name.split("/")
+    rows = rubric.questions
+    if first != "joint":
+        for place, row in enumerate(rows):
+            if f"{name}/".startswith(f"{single_name(row)}/"):
+                return (place,)
+        return None
+    if "again" in words:
+        again = words[words.index("again") + 1].split("-")
+        places = tuple(int(word) for word in again if word.isdecimal())
+        return places if places and max(places) < len(rows) else None
+    order = next((int(word[5:]) for word in words if word[:5] == "order"), 0)
+    orders = orders_of(len(rows), n_orders=order + 1, seed=seed)
+    return orders[order] if order < len(orders) else None
 
 
 def item_key(item: Item) -> bytes:

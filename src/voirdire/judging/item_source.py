@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-import io
-import os
-import sys
 import tempfile
+import weakref
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NoReturn
@@ -25,13 +23,14 @@ if TYPE_CHECKING:
 
 __all__ = ["ItemSource"]
 
-_BLOCK_BYTES = 1 << 20
 
+class _KeptInput:
+    """What was kept, from its beginning; errors call it by the name of what was read."""
 
-class _KeptInput(io.FileIO):
-    """Standard input as it was kept; errors call it by its own name."""
-
-    name = "<stdin>"
+    def __init__(self, file: IO[bytes], name: str) -> None:
+        file.seek(0)
+        self.read = file.read
+        self.name = name
 
 
 @dataclass(kw_only=True, eq=False)
@@ -45,8 +44,11 @@ class ItemSource:
     _stamp: tuple[int, ...] | None = field(default=None, init=False, repr=False)
     _seen: SeenItems | None = field(default=None, init=False, repr=False)
     _kept: IO[bytes] | None = field(default=None, init=False, repr=False)
+    _written_as: str | None = field(default=None, init=False, repr=False)
+    _is_checked: bool = field(default=False, init=False, repr=False)
 
     def __post_init__(self) -> None:
+        self._written_as = self.format
         self._stamp = self._stamp_now()
 
     @property
@@ -55,24 +57,33 @@ class ItemSource:
         return "<stdin>" if str(self.source) == "-" else str(self.source)
 
     def keep(self) -> None:
-        """Copy standard input into a temporary file, so that it can be read more than once."""
-        if str(self.source) != "-" or self._kept is not None:
+        """Copy standard input or a pipe to a temporary file, so that it can be read again."""
+        if self._kept is not None or not self._is_pipe():
             return
-        self._kept = tempfile.TemporaryFile()  # noqa: SIM115  # goes with this object
+        from voirdire.io.files import DataFile
+
+        file = DataFile(self.source, format=self.format, held="item")
+        self._kept = tempfile.TemporaryFile()  # noqa: SIM115  # it goes with this object
+        weakref.finalize(self, self._kept.close)
+        self._written_as = file.format
         digest = hashlib.sha256()
-        while block := sys.stdin.buffer.read(_BLOCK_BYTES):
+        for block in file.blocks():
             digest.update(block)
             self._kept.write(block)
         self._kept.flush()
         self._stamp = (int.from_bytes(digest.digest()),)
 
     def opened(self) -> Any:
-        """Give what is read: the file, or standard input, from its beginning where it is kept."""
+        """Give what is read: the file, or from its beginning what was kept."""
         if self._kept is None:
             return self.source
-        again = _KeptInput(os.dup(self._kept.fileno()), "rb")
-        again.seek(0)
-        return again
+        return _KeptInput(self._kept, self.name)
+
+    def _is_pipe(self) -> bool:
+        """Whether what is read can be read only once."""
+        if not isinstance(self.source, str | Path):
+            return False
+        return str(self.source) == "-" or Path(self.source).is_fifo()
 
     def key(self) -> dict[str, Any]:
         """Say which file it is, as it is now, and how it is read."""
@@ -85,19 +96,28 @@ class ItemSource:
         return () if self._seen is None else self._seen.notes()
 
     def stream(self, plan: JudgingPlan, set_aside: SetAside) -> Iterator[Item]:
-        """Read items; those of a behavior that the rubric does not have are set aside."""
+        """Read items; those of a behavior that the rubric does not have are set aside.
+
+        Before the first one, the whole file is gone through: what is wrong with it is said before
+        anything is judged or paid for.
+        """
         from voirdire.io import stream_items
+        from voirdire.io.items import check_items
 
         known = {row.id for row in plan.rubric.behaviors} | {None}
         self._seen = seen = SeenItems(plan)
-        for batch in stream_items(
-            self.opened(),
-            format=self.format,  # type: ignore[arg-type]  # checked where it is read
-            columns=self.columns,
-            judged=plan.judged,
-            behavior=self.behavior,
-            pairs=plan.asks_about_pairs,
-        ):
+        self.keep()
+        reading: dict[str, Any] = {
+            "format": self._written_as,
+            "columns": self.columns,
+            "judged": plan.judged,
+            "behavior": self.behavior,
+            "pairs": plan.asks_about_pairs,
+        }
+        if isinstance(self.source, str | Path) and not self._is_checked:
+            check_items(self.opened, **reading)
+            self._is_checked = True
+        for batch in stream_items(self.opened(), **reading):
             set_aside.add(batch.dropped)
             for item in batch.items:
                 if item.behavior in known or not plan.rubric.behaviors:

@@ -1,15 +1,16 @@
-"""Calls that end at about the same time, committed together."""
+"""Calls that begin or end at about the same time: claimed and committed together."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import uuid
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from voirdire.errors import InputError
-from voirdire.store.stored_calls import StoredCall, check_call
+from voirdire.store.stored_calls import CallKey, StoredCall, check_key
 
 if TYPE_CHECKING:
     from typing import Self
@@ -23,17 +24,20 @@ _ENOUGH, _GATHER_S = 16, 0.001
 """A transaction costs as much as a dozen calls: one soon after another waits for so many calls,
 but no longer than so many seconds."""
 
-Group = list[tuple[StoredCall, asyncio.Future[None]]]
-Work = Future[None]
+T = TypeVar("T")
+Puts: TypeAlias = list[tuple[StoredCall, asyncio.Future[None]]]
+Claims: TypeAlias = dict[CallKey, asyncio.Future[bool] | None]
+"""Who waits for each; nobody where a claim is renewed."""
+Group: TypeAlias = tuple[Puts, Claims]
+Work: TypeAlias = Future[set[CallKey]]
 
 
 class GroupCommit:
-    """Puts calls of one judge into a store from async code, in one transaction at a time.
+    """Claims calls of one judge and puts them into a store, in one transaction at a time.
 
     While a transaction runs, and a few milliseconds after it, calls that arrive wait for the next
     one: alone, a call is committed at once; under load, many share a transaction. It belongs to
-    the event loop in which it is
-    used; close it before that one ends.
+    the event loop in which it is used; close it before that one ends.
 
     Parameters
     ----------
@@ -41,22 +45,31 @@ class GroupCommit:
         Where they go; it stays open.
     judge_id : int
         Whose they are, from `ReplyStore.judge_id`.
+    claim_s : float, optional
+        Seconds after which others may make a call that this one has claimed, where the process was
+        killed. As long as it lives it renews its claims.
 
     Notes
     -----
     *Order*: calls are committed in the order in which `put` got them.
-    *Errors*: what `ReplyStore.put` raises is raised for every call of that transaction; the next
-    calls begin another one.
+    *Errors*: what the store raises is raised for every call of that transaction; the next calls
+    begin another one.
     *Cancellation*: a call whose waiter is cancelled is committed all the same, as long as the
-    event loop lives until `close`.
-    *Memory*: the calls that wait, one future each; one thread.
+    event loop lives until `close`; a claim whose waiter is cancelled is released.
+    *Memory*: the calls that wait, one future each; the keys of the calls in flight; one thread.
     *Retries and caching*: the store's.
     """
 
-    def __init__(self, store: ReplyStore, judge_id: int) -> None:
+    def __init__(self, store: ReplyStore, judge_id: int, *, claim_s: float = 30.0) -> None:
         self._store = store
         self._judge_id = judge_id
-        self._waiting: list[tuple[StoredCall, asyncio.Future[None]]] = []
+        self._claim_s = claim_s
+        self._owner = uuid.uuid4().hex
+        self._puts: Puts = []
+        self._claims: Claims = {}
+        self._held: set[CallKey] = set()
+        self._released: list[CallKey] = []
+        self._renewal: asyncio.TimerHandle | None = None
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="voirdire-store")
         self._is_committing = False
         self._is_closed = False
@@ -69,7 +82,7 @@ class GroupCommit:
         await self.close()
 
     async def put(self, call: StoredCall) -> None:
-        """Put a call into the store, and return when it is committed.
+        """Put a call into the store, release its claim, and return when it is committed.
 
         Parameters
         ----------
@@ -81,29 +94,103 @@ class GroupCommit:
         InputError
             If the store refuses it, or if this is closed.
         """
-        if self._is_closed:
-            msg = "`put` must come before `close`, got a call after it. Make another GroupCommit."
-            raise InputError(msg)
-        check_call(call)  # here, since one that is refused later would take its group with it
-        loop = asyncio.get_running_loop()
+        loop = self._open_loop("put")
+        check_key(call.key)  # here, since one that is refused later would take its group with it
         committed = loop.create_future()
-        self._waiting.append((call, committed))
-        if not self._is_committing:
-            self._commit(loop)
+        self._puts.append((call, committed))
+        self._begin(loop)
         await committed
 
+    async def claim(self, item: bytes, name: str, *, attempt: int) -> bool:
+        """Claim a call just before it is made, so that no other run pays for it as well.
+
+        Parameters
+        ----------
+        item, name, attempt
+            As in the `StoredCall` that will come of it.
+
+        Returns
+        -------
+        bool
+            Whether it may be made. If not, another run (or another task of this one) is making it,
+            or it has been stored since it was looked up: look it up again, and after a while claim
+            it again.
+
+        Raises
+        ------
+        InputError
+            If the store refuses it, or if this is closed.
+        """
+        loop = self._open_loop("claim")
+        key = (item, name, attempt)
+        check_key(key)
+        if key in self._held:
+            return False
+        self._held.add(key)
+        claimed: asyncio.Future[bool] = loop.create_future()
+        self._claims[key] = claimed
+        if self._renewal is None:
+            self._renewal = loop.call_later(self._claim_s / 3, self._renew, loop)
+        self._begin(loop)
+        return await claimed
+
+    def release(self, item: bytes, name: str, *, attempt: int) -> None:
+        """Give up the claim of a call that ended without being put; soon others may make it.
+
+        Parameters
+        ----------
+        item, name, attempt
+            As in `claim`; a call that is not claimed stays as it is.
+        """
+        key = (item, name, attempt)
+        if key in self._held:
+            self._held.discard(key)
+            self._claims.pop(key, None)  # it may be about to be renewed
+            self._released.append(key)
+            self._begin(asyncio.get_running_loop())
+
     async def close(self) -> None:
-        """Commit what waits and let the thread go; calling it twice is fine."""
+        """Commit what waits, release what is claimed and let the thread go; twice is fine."""
         self._is_closed = True
+        if self._renewal is not None:
+            self._renewal.cancel()
+        self._claims = {key: waiter for key, waiter in self._claims.items() if waiter is not None}
+        self._released += self._held.difference(self._claims)
+        self._held.intersection_update(self._claims)
+        loop = asyncio.get_running_loop()
+        if self._has_work:
+            self._begin(loop)
         if self._is_committing:
-            idle = asyncio.get_running_loop().create_future()
+            idle = loop.create_future()
             self._idle.append(idle)
             await idle
         self._thread.shutdown(wait=False)
 
+    @property
+    def _has_work(self) -> bool:
+        return bool(self._puts or self._claims or self._released)
+
+    def _open_loop(self, verb: str) -> asyncio.AbstractEventLoop:
+        if self._is_closed:
+            msg = f"`{verb}` must come before `close`, got a call after it. Make another "
+            raise InputError(f"{msg}GroupCommit.")
+        return asyncio.get_running_loop()
+
+    def _renew(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Claim again what is in flight; a claim that another run took over meanwhile is lost."""
+        for key in self._held:
+            self._claims.setdefault(key, None)
+        self._renewal = loop.call_later(self._claim_s / 3, self._renew, loop)
+        if self._claims:
+            self._begin(loop)
+
+    def _begin(self, loop: asyncio.AbstractEventLoop) -> None:
+        if not self._is_committing:
+            self._commit(loop)
+
     def _gather(self, loop: asyncio.AbstractEventLoop) -> None:
         """Let a few more calls come before the next transaction, unless there are many already."""
-        if self._is_closed or len(self._waiting) >= _ENOUGH:
+        if self._is_closed or len(self._puts) + len(self._claims) >= _ENOUGH:
             self._commit(loop)
         else:
             self._is_committing = True
@@ -112,12 +199,20 @@ class GroupCommit:
     # No task: one could be cancelled together with everything else, and take calls with it.
     def _commit(self, loop: asyncio.AbstractEventLoop) -> None:
         """Hand the calls that wait to the thread."""
-        group = self._waiting[:_MOST_AT_ONCE]
-        del self._waiting[:_MOST_AT_ONCE]
         self._is_committing = True
-        calls = [call for call, _ in group]
-        work = self._thread.submit(self._store.put, self._judge_id, calls)
-        work.add_done_callback(partial(self._call_back, loop, group))
+        puts, claims, released = self._puts[:_MOST_AT_ONCE], self._claims, self._released
+        del self._puts[:_MOST_AT_ONCE]
+        self._claims, self._released = {}, []
+        work = self._thread.submit(
+            self._store.exchange,
+            self._judge_id,
+            put=[call for call, _ in puts],
+            release=[*released, *(call.key for call, _ in puts if call.key in self._held)],
+            claim=list(claims),
+            owner=self._owner,
+            for_s=self._claim_s,
+        )
+        work.add_done_callback(partial(self._call_back, loop, (puts, claims)))
 
     def _call_back(self, loop: asyncio.AbstractEventLoop, group: Group, work: Work) -> None:
         """Go back from the thread to the loop; where it has ended, nobody waits there."""
@@ -126,23 +221,33 @@ class GroupCommit:
 
     def _finish(self, loop: asyncio.AbstractEventLoop, group: Group, work: Work) -> None:
         """Begin the next transaction, and tell those who wait about this one."""
-        self._is_committing = False
-        if self._waiting:
-            self._gather(loop)
+        puts, claims = group
         error = work.exception()
-        for _, committed in group:
-            if committed.done():  # its waiter was cancelled
-                continue
+        for call, committed in puts:
             if error is None:
-                committed.set_result(None)
-            else:
-                committed.set_exception(error)
-        if not self._is_committing:
-            _wake(self._idle)
+                self._held.discard(call.key)
+            _tell(committed, None, error)
+        for key, claimed in claims.items():
+            is_ours = error is None and key in work.result()
+            is_wanted = claimed is None or not (claimed.done() or self._is_closed)
+            if not is_ours or not is_wanted:
+                self._held.discard(key)
+            if is_ours and not is_wanted:  # its waiter was cancelled
+                self._released.append(key)
+            if claimed is not None:
+                _tell(claimed, is_ours and is_wanted, error)
+        self._is_committing = False
+        if self._has_work:
+            self._gather(loop)
+        else:
+            for idle in self._idle:
+                _tell(idle, None, None)
 
 
-def _wake(waiters: list[asyncio.Future[None]]) -> None:
-    for waiter in waiters:
-        if not waiter.done():
-            waiter.set_result(None)
-    waiters.clear()
+def _tell(waiter: asyncio.Future[T], result: T, error: BaseException | None) -> None:
+    if waiter.done():  # it was cancelled
+        return
+    if error is None:
+        waiter.set_result(result)
+    else:
+        waiter.set_exception(error)

@@ -1,20 +1,34 @@
-"""The way into a store: a path, or a URL."""
+"""The way into a store: a path or a URL, read, checked, and shown without its password."""
 
 from __future__ import annotations
 
+import os
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from voirdire.store.addresses import read_address
-from voirdire.store.postgres import PostgresDatabase
+from sqlalchemy import URL, make_url
+from sqlalchemy.exc import ArgumentError
+
+from voirdire._validation import shorten
+from voirdire.errors import InputError
+from voirdire.store.databases import PostgresDatabase, SqliteDatabase
 from voirdire.store.reply_store import ReplyStore
-from voirdire.store.sqlite import SqliteDatabase
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from voirdire.store.databases import Database
 
-    from voirdire.store.database import Database
+__all__ = ["StoreAddress", "open_store", "read_address"]
 
-__all__ = ["open_store"]
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
+_MISSPELT = re.compile(r"(?:postgres|postgresql)[^/]*:.*@", re.IGNORECASE)
+_SQLITE = {"sqlite"}
+_POSTGRES = {"postgresql", "postgres", "postgresql+psycopg"}
+_RULE = (
+    "`url` must be a path, sqlite:///PATH, or postgresql://USER@HOST/DATABASE, got {}. "
+    "Name a file, such as replies.db."
+)
 
 
 def open_store(url: str | Path) -> ReplyStore:
@@ -67,3 +81,89 @@ def open_store(url: str | Path) -> ReplyStore:
         store.close()
         raise
     return store
+
+
+@dataclass(frozen=True, kw_only=True)
+class StoreAddress:
+    """A store's place.
+
+    Attributes
+    ----------
+    engine_url : URL
+        What the database library opens.
+    shown : str
+        What messages call it; no password in it.
+    path : Path or None
+        The file; None in memory and on a server.
+    secrets : tuple of str
+        What no message may hold.
+    """
+
+    engine_url: URL = field(repr=False)
+    shown: str
+    path: Path | None = None
+    secrets: tuple[str, ...] = field(default=(), repr=False)
+
+
+def read_address(url: str | Path) -> StoreAddress:
+    """Read a path or a URL, or raise `InputError`; the message never holds a password."""
+    if not str(url) or "\0" in str(url):
+        raise InputError(_RULE.format(repr(shorten(str(url)))))
+    if isinstance(url, Path):
+        return _file_address(url)
+    scheme = _SCHEME.match(url)
+    if url == ":memory:":
+        return _memory_address()
+    if scheme is None and _MISSPELT.match(url):  # as a path, it would be shown with its password
+        raise InputError(_RULE.format("an address of PostgreSQL without ://"))
+    if scheme is None:
+        return _file_address(Path(url))
+    if scheme[1].lower() in _SQLITE:
+        return _sqlite_address(url[scheme.end() :])
+    if scheme[1].lower() in _POSTGRES:
+        return _postgres_address(url[scheme.end() :])
+    raise InputError(_RULE.format(f"one that begins with {scheme[0]!r}"))
+
+
+def _sqlite_address(rest: str) -> StoreAddress:
+    if rest in ("", "/:memory:"):
+        return _memory_address()
+    if not rest.startswith("/") or "?" in rest or rest == "/":
+        msg = (
+            f"`url` must be sqlite:///PATH without options, got {shorten('sqlite://' + rest)!r}. "
+            "An absolute path has four slashes: sqlite:////data/replies.db."
+        )
+        raise InputError(msg)
+    return _file_address(Path(rest[1:]))
+
+
+def _file_address(path: Path) -> StoreAddress:
+    path = Path(os.path.realpath(path))
+    return StoreAddress(
+        engine_url=URL.create("sqlite", database=str(path)), shown=str(path), path=path
+    )
+
+
+def _memory_address() -> StoreAddress:
+    return StoreAddress(engine_url=URL.create("sqlite"), shown=":memory:")
+
+
+def _postgres_address(rest: str) -> StoreAddress:
+    # A second @ is part of a password that was not encoded; taken for a host name, it would be
+    # printed.
+    if rest.partition("?")[0].count("@") > 1:
+        msg = "`url` must have one @, before the host, got several. Write one in a password as %40."
+        raise InputError(msg)
+    try:
+        url = make_url(f"postgresql+psycopg://{rest}")
+    except (ArgumentError, ValueError):
+        msg = "`url` must be postgresql://USER:PASSWORD@HOST:PORT/DATABASE, got another form."
+        raise InputError(f"{msg} Write special characters of a password as %XX.") from None
+    host = next((url.query[key] for key in ("host", "hostaddr") if key in url.query), url.host)
+    shown = f"postgresql://{host or ''}{f':{url.port}' if url.port else ''}/{url.database or ''}"
+    secrets = (url.password, *(url.query.get(key) for key in ("password", "sslpassword")))
+    return StoreAddress(
+        engine_url=url,
+        shown=shorten(shown),
+        secrets=tuple(secret for secret in secrets if isinstance(secret, str) and secret),
+    )

@@ -9,26 +9,32 @@ from itertools import starmap
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from sqlalchemy import func, select
+from sqlalchemy import func, select, text, tuple_
 
 from voirdire._validation import shorten
 from voirdire.errors import InputError
-from voirdire.store.failures import patiently, translated
-from voirdire.store.stored_calls import JudgeRecord, StoredCall, check_call, check_text
-from voirdire.store.tables import CALLS, JUDGES, register_judge
+from voirdire.store.databases import CALLS, JUDGES, patiently, translated
+from voirdire.store.stored_calls import JudgeRecord, StoredCall, check_key, check_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import Self
 
     from sqlalchemy import Connection
 
-    from voirdire.store.addresses import StoreAddress
-    from voirdire.store.database import Database
+    from voirdire.store.databases import Database
+    from voirdire.store.opening import StoreAddress
+    from voirdire.store.stored_calls import CallKey
 
 __all__ = ["ReplyStore"]
 
 T = TypeVar("T")
+
+_CALLS_A_SCAN = 256
+_REGISTER = text(
+    "INSERT INTO voirdire_judges (fingerprint, description) VALUES (:fingerprint, :description) "
+    "ON CONFLICT (fingerprint) DO NOTHING"
+)
 
 _key = attrgetter("item", "name", "attempt")
 _order = attrgetter("name", "attempt")
@@ -46,6 +52,7 @@ class ReplyStore:
         self._address = address
         self._process = os.getpid()
         self._is_closed = False
+        self._has_claims = False
 
     def __repr__(self) -> str:
         return f"ReplyStore({self._address.shown!r})"
@@ -72,17 +79,17 @@ class ReplyStore:
             The same ever after, in every process.
         """
         check_text("fingerprint", fingerprint)
-        text = _as_json(description)
+        described = _as_json(description)
         query = select(JUDGES.c.id).where(JUDGES.c.fingerprint == fingerprint)
 
         def register(connection: Connection) -> int:
-            register_judge(connection, fingerprint, description=text)
+            connection.execute(_REGISTER, {"fingerprint": fingerprint, "description": described})
             return int(connection.execute(query).scalar_one())
 
         known = self._read(lambda connection: connection.execute(query).scalar())
         return self._write(register) if known is None else int(known)
 
-    def put(self, judge_id: int, calls: Sequence[StoredCall]) -> None:
+    def put(self, judge_id: int, calls: Sequence[StoredCall], *, owner: str | None = None) -> None:
         """Put calls in, all of them or none, and return when they are committed.
 
         A call that is there already stays as it is.
@@ -93,6 +100,8 @@ class ReplyStore:
             From `judge_id`.
         calls : sequence of StoredCall
             In any order.
+        owner : str, optional
+            Whose claims of these calls are released with it.
 
         Raises
         ------
@@ -101,11 +110,86 @@ class ReplyStore:
             the file is read-only, or the server is away.
         """
         for call in calls:
-            check_call(call)
+            check_key(call.key)
+        released = [] if owner is None else [call.key for call in calls]
+        self.exchange(judge_id, put=calls, release=released, owner=owner or "")
+
+    def claim(
+        self, judge_id: int, calls: Sequence[CallKey], *, owner: str, for_s: float
+    ) -> set[CallKey]:
+        """Claim calls that are about to be made, so that nobody else makes them at the same time.
+
+        Parameters
+        ----------
+        judge_id : int
+            From `judge_id`.
+        calls : sequence of tuple
+            Item, name and number of the attempt of each call, as in a `StoredCall`.
+        owner : str
+            Who claims them; every run has a name of its own.
+        for_s : float
+            Seconds after which others may claim them, unless they are claimed again: a process
+            that was killed releases nothing.
+
+        Returns
+        -------
+        set of tuple
+            Those that may be made. The others are claimed by another owner, or stored since they
+            were looked up: `get` says which.
+        """
+        for key in calls:
+            check_key(key)
+        return self.exchange(judge_id, claim=calls, owner=owner, for_s=for_s)
+
+    def release(self, judge_id: int, calls: Sequence[CallKey], *, owner: str) -> None:
+        """Give up claims of calls that will not be made.
+
+        Parameters
+        ----------
+        judge_id, calls, owner
+            As in `claim`; what the owner does not claim stays as it is.
+        """
+        self.exchange(judge_id, release=calls, owner=owner)
+
+    def exchange(
+        self,
+        judge_id: int,
+        *,
+        put: Sequence[StoredCall] = (),
+        release: Sequence[CallKey] = (),
+        claim: Sequence[CallKey] = (),
+        owner: str,
+        for_s: float = 0.0,
+    ) -> set[CallKey]:
+        """Put, release and claim calls in one transaction, in this order.
+
+        Parameters
+        ----------
+        judge_id, put, release, claim, owner, for_s
+            As in `put`, `release` and `claim`.
+
+        Returns
+        -------
+        set of tuple
+            What is claimed.
+        """
         # In one order everywhere: two transactions that wait for each other's rows would never end.
-        ordered = sorted(calls, key=_key)
-        if ordered:
-            self._write(lambda at: self._database.insert(at, judge_id, calls=ordered))
+        stored, released = sorted(put, key=_key), sorted(release)
+        claimed = sorted(set(claim))
+        if claimed or released:
+            self._add_claims()
+
+        def work(connection: Connection) -> set[CallKey]:
+            at = self._database
+            if stored:
+                at.insert(connection, judge_id, calls=stored)
+            if released:
+                at.release(connection, judge_id, keys=released, owner=owner)
+            if not claimed:
+                return set()
+            return at.claim(connection, judge_id, keys=claimed, owner=owner, for_s=for_s)
+
+        return self._write(work) if stored or released or claimed else set()
 
     def get(self, judge_id: int, items: Sequence[bytes]) -> dict[bytes, list[StoredCall]]:
         """Give what is stored of items; faster for hundreds at once than one by one.
@@ -133,6 +217,36 @@ class ReplyStore:
             if len(calls) > 1:
                 calls.sort(key=_order)
         return dict(found)
+
+    def scan(
+        self, judge_id: int, *, first: bytes = b"", last: bytes = b"\xff" * 32
+    ) -> Iterator[StoredCall]:
+        """Go through a judge's calls in flat memory.
+
+        Parameters
+        ----------
+        judge_id : int
+            From `judge_id`.
+        first, last : bytes, optional
+            Go through the calls whose item lies between these, both included.
+
+        Yields
+        ------
+        StoredCall
+            By item, name and attempt. What is put meanwhile may be among them.
+        """
+        key = tuple_(CALLS.c.item, CALLS.c.name, CALLS.c.attempt)
+        columns = select(CALLS.c.item, CALLS.c.name, CALLS.c.attempt, CALLS.c.blob)
+        mine = columns.where(CALLS.c.judge_id == judge_id, CALLS.c.item <= last)
+        query = mine.where(CALLS.c.item >= first)
+        while True:
+            part = query.order_by(*key).limit(_CALLS_A_SCAN)
+            rows = self._read(lambda at, part=part: at.execute(part).all())  # type: ignore[misc]
+            calls = [StoredCall(*row) for row in rows]
+            yield from calls
+            if len(calls) < _CALLS_A_SCAN:
+                return
+            query = mine.where(key > calls[-1].key)
 
     def count(self, judge_id: int) -> int:
         """Count a judge's calls, every attempt for itself.
@@ -177,6 +291,12 @@ class ReplyStore:
         """Make the tables where there are none; `open_store` has done it."""
         with translated(self._address):
             patiently(self._database.prepare, server_may_return=False)
+
+    def _add_claims(self) -> None:
+        """Make the table of claims in a store of an earlier release."""
+        if not self._has_claims:
+            self._write(self._database.add_tables)
+            self._has_claims = True
 
     def _read(self, work: Callable[[Connection], T]) -> T:
         def attempt() -> T:

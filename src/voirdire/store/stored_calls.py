@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
 
@@ -13,7 +13,10 @@ from voirdire.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["JudgeRecord", "StoredCall", "blobs_by_name", "check_call", "check_text"]
+__all__ = ["CallKey", "JudgeRecord", "StoredCall", "blobs_by_name", "check_key", "check_text"]
+
+CallKey: TypeAlias = tuple[bytes, str, int]
+"""Item, name and number of the attempt: what a call is found by, once its judge is known."""
 
 _ITEM_BYTES = 32
 _ATTEMPTS = 2**31
@@ -40,6 +43,11 @@ class StoredCall(msgspec.Struct, frozen=True, gc=False):
     attempt: int
     blob: bytes
 
+    @property
+    def key(self) -> CallKey:
+        """What it is found by."""
+        return self.item, self.name, self.attempt
+
 
 @dataclass(frozen=True, kw_only=True)
 class JudgeRecord:
@@ -60,15 +68,16 @@ class JudgeRecord:
     description: Mapping[str, Any]
 
 
-def check_call(call: StoredCall) -> None:
-    """Refuse a call that the database could not hold, or would hold under another key."""
-    if len(call.item) != _ITEM_BYTES:
-        msg = f"`item` must be {_ITEM_BYTES} bytes, got {shorten(call.item)}. Hash it with SHA-256."
+def check_key(key: CallKey) -> None:
+    """Refuse the key of a call that the database could not hold, or would hold as another."""
+    item, name, attempt = key
+    if len(item) != _ITEM_BYTES:
+        msg = f"`item` must be {_ITEM_BYTES} bytes, got {shorten(item)}. Hash it with SHA-256."
         raise InputError(msg)
-    if not 0 <= call.attempt < _ATTEMPTS:
-        msg = f"`attempt` must be in the interval [0, 2^31), got {call.attempt!r}. Count from 0."
+    if not 0 <= attempt < _ATTEMPTS:
+        msg = f"`attempt` must be in the interval [0, 2^31), got {attempt!r}. Count from 0."
         raise InputError(msg)
-    check_text("name", call.name)
+    check_text("name", name)
 
 
 def check_text(argument: str, text: str) -> None:

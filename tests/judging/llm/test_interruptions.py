@@ -272,14 +272,16 @@ def test_ctrl_c_ends_a_read_that_waits(runs):
 
 
 @pytest.mark.slow
-def test_what_ends_a_run_is_said_while_more_items_are_waited_for(runs):
+def test_nothing_is_asked_before_the_input_has_ended(runs):
     made = runs(1)
     made.server.script = lambda item, n_before: "no_access"
     process = made.start(stdin=True)
 
     made.give(process, n_items=1_100, n_more=420)  # what is read at once, and a little more
-    process.wait(timeout=120)
+    wait_until((made.folder / "out.parquet.partial").exists)
+    time.sleep(0.3)
 
+    assert (process.poll(), made.n_served) == (None, 0)
     _, err = made.finish(process, code=1)
     assert "Incorrect API key" in err
     assert err.count("\n") == 1

@@ -181,7 +181,7 @@ def opened_store(
     It may be none of the files that are `written`: they would take its place, replies and all.
     """
     from voirdire.store import open_store
-    from voirdire.store.addresses import read_address
+    from voirdire.store.opening import read_address
 
     place = beside.parent / STORE_NAME if store is None else store
     if read_address(place).path in [path.resolve() for path in written]:

@@ -1,0 +1,217 @@
+"""`voirdire replies`."""
+
+from __future__ import annotations
+
+from textwrap import indent
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
+from cyclopts.validators import Number
+
+from voirdire._validation import printable, shorten
+from voirdire.cli.options import (
+    AsJson,
+    Columns,
+    File,
+    Format,
+    JudgedPart,
+    RubricName,
+)
+from voirdire.cli.printing import listen_for_interrupts, print_json, print_tables, progress
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rich.table import Table
+
+    from voirdire.judging import ItemReplies, ReplyListing, StoredAttempt, StoredJudge
+    from voirdire.records import Item
+    from voirdire.rubrics import Rubric
+
+__all__ = ["replies_command"]
+
+_SHOWN_DIGITS = 16
+
+
+def replies_command(
+    store: Annotated[str, Parameter(metavar="STORE")],
+    item: Annotated[str | None, Parameter(metavar="ITEM")] = None,
+    /,
+    *,
+    items: File = None,
+    rubric: RubricName = "safety",
+    failed: bool = False,
+    limit: Annotated[int, Parameter(validator=Number(gte=1))] = 50,
+    judged: JudgedPart = "final_answer",
+    columns: Columns = None,
+    format: Format = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show what language models replied, why calls failed, and what was sent.
+
+    Parameters
+    ----------
+    store
+        Where replies are kept: voirdire-replies.sqlite beside the verdicts, or what --store named.
+    item
+        Show everything about this item: how its hash begins, or its id in --items. Default: list
+        the judges, and the items with most failures.
+    items
+        The items that were judged: for their ids, and for what was sent, which no store holds.
+    failed
+        Show only what failed or cannot be read.
+    limit
+        List so many items at most.
+    columns
+        Your name for a column of --items, as OURS=YOURS; repeatable.
+    """
+    listen_for_interrupts()
+    from voirdire.judging import list_replies, read_replies
+    from voirdire.records import as_plain
+    from voirdire.rubrics import load_rubric
+
+    asked = load_rubric(rubric)
+
+    def given() -> Iterator[Item]:
+        from voirdire.io import stream_items
+
+        batches = stream_items(
+            items,  # type: ignore[arg-type]  # called where there are some
+            format=format,  # type: ignore[arg-type]  # checked there
+            columns=columns,
+            judged=judged,
+            pairs=_asks_about_pairs(asked),
+        )
+        return (item for batch in batches for item in batch.items)
+
+    if item is None:
+        with progress("reading replies"):
+            listing = list_replies(
+                store,
+                rubric=asked,
+                items=given() if items is not None else (),
+                failed=failed,
+                limit=limit,
+            )
+        if as_json:
+            print_json(as_plain(listing))
+        else:
+            _print_listing(listing)
+        return
+    with progress("reading replies"):
+        found = read_replies(
+            store,
+            item,
+            rubric=asked,
+            items=given() if items is not None else None,
+            failed=failed,
+        )
+    if as_json:
+        print_json(as_plain(found))
+    else:
+        _print_replies(found)
+
+
+def _asks_about_pairs(rubric: Rubric) -> bool:
+    return all(row.kind == "pairwise" for row in rubric.questions)
+
+
+def _print_listing(listing: ReplyListing) -> None:
+    n_shown = len(listing.items)
+    more = f"{listing.n_items - n_shown:,} more items; --limit lists more." if n_shown else ""
+    print_tables(
+        _judge_table(listing.judges) if listing.judges else "The store holds no replies.",
+        *(("", _item_table(listing)) if n_shown else ()),
+        *((more,) if n_shown < listing.n_items else ()),
+        *(
+            f"note: judge {row.number} was asked something else than this `--rubric`, or by another"
+            " release: which of its replies cannot be read is not known."
+            for row in listing.judges
+            if row.n_calls and not row.is_read
+        ),
+        *(("", "One item whole: voirdire replies STORE ITEM") if n_shown else ()),
+    )
+
+
+def _judge_table(judges: tuple[StoredJudge, ...]) -> Table:
+    from rich.table import Table
+
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    table.add_column("no.", justify="right")
+    for heading in ("judge", "model", "mode", "probability"):
+        table.add_column(heading)
+    for heading in ("calls", "failed"):
+        table.add_column(heading, justify="right")
+    for row in judges:
+        words = (row.name, row.model, row.mode, row.probability)
+        table.add_row(
+            str(row.number),
+            *(shorten(word or "", width=40) for word in words),
+            f"{row.n_calls:,}",
+            f"{row.n_failed:,}",
+        )
+    return table
+
+
+def _item_table(listing: ReplyListing) -> Table:
+    from rich.table import Table
+
+    has_ids = any(row.id is not None for row in listing.items)
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    table.add_column("item", no_wrap=True)
+    if has_ids:
+        table.add_column("id")
+    for heading in ("judge", "calls", "failed"):
+        table.add_column(heading, justify="right")
+    table.add_column("why")
+    for row in listing.items:
+        ids = [shorten(row.id or "", width=20)] if has_ids else []
+        counts = (str(row.judge), f"{row.n_calls:,}", f"{row.n_failed:,}")
+        table.add_row(row.item[:_SHOWN_DIGITS], *ids, *counts, shorten(row.reason or "", width=60))
+    return table
+
+
+def _print_replies(found: ItemReplies) -> None:
+    name = "" if found.id is None else f" ({shorten(found.id)})"
+    print_tables(f"item {found.item}{name}", "", _judge_table(found.judges))
+    for row in found.attempts:
+        judge = f"judge {row.judge}: " if len(found.judges) > 1 else ""
+        print(f"\n{judge}{shorten(row.call)}, attempt {row.attempt}: {_outcome(row)}")
+        if row.reason:
+            print(indent(printable(row.reason), "  "))
+        if row.text is not None:
+            print(_quoted(row.text or "(empty)"))
+    for sent in found.sent:
+        print(f"\nsent by judge {sent.judge} for {shorten(sent.call)}:")
+        for message in sent.messages:
+            print(f"  {shorten(message['role'])}:\n{_quoted(message['content'])}")
+        if sent.schema:
+            print(f"  JSON Schema of the reply:\n{_quoted(sent.schema)}")
+    if found.unsent:
+        unsent = found.unsent.replace("`items`", "`--items`").replace("`rubric`", "`--rubric`")
+        print(f"\nWhat was sent cannot be shown: {unsent}.")
+
+
+def _quoted(text: str) -> str:
+    """Set a text apart from what we say: nothing in it begins at the edge."""
+    return indent(printable(text), "    | ", lambda _: True)
+
+
+def _outcome(row: StoredAttempt) -> str:
+    """Say in a line what came of an attempt."""
+    tokens = (
+        None
+        if row.prompt_tokens is None
+        else f"{row.prompt_tokens:,} tokens in, {row.completion_tokens:,} out"
+    )
+    facts = (
+        row.form,
+        row.finish_reason,
+        row.model,
+        tokens,
+        None if row.status is None else f"HTTP {row.status}",
+        None if (row.n_tries or 1) == 1 else f"{row.n_tries} tries",
+    )
+    said = ", ".join(shorten(fact) for fact in facts if fact)
+    words = {"unreadable": "a reply that cannot be read", "reply": "a reply"}
+    return f"{words.get(row.outcome, row.outcome)}{f' ({said})' if said else ''}"

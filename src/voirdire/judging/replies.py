@@ -1,0 +1,535 @@
+"""What language models replied, as a store holds it, and what they were sent."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import cache, cached_property
+from heapq import nlargest
+from itertools import groupby
+from operator import attrgetter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from voirdire._validation import check_count, shorten
+from voirdire.errors import InputError, UnsupportedError, VerdictParseError
+from voirdire.judging.asking import Ask
+from voirdire.judging.call_plan import asked_places, item_key, with_examples
+from voirdire.judging.client import CallFailure, decode_attempt
+from voirdire.judging.fingerprint import hash_of
+from voirdire.judging.prompts import PROMPT_VERSION, PromptBuilder
+from voirdire.judging.reading import ReplyReader
+from voirdire.rubrics import load_rubric
+from voirdire.rubrics.rubric import question_document
+from voirdire.store import ReplyStore, open_store
+from voirdire.store.opening import read_address
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from voirdire.records import Item
+    from voirdire.rubrics import Question, Rubric
+    from voirdire.store import JudgeRecord, StoredCall
+
+__all__ = [
+    "ItemReplies",
+    "ReplyListing",
+    "SentPrompt",
+    "StoredAttempt",
+    "StoredItem",
+    "StoredJudge",
+    "list_replies",
+    "read_replies",
+]
+
+Outcome: TypeAlias = Literal["reply", "unreadable", "failure", "damaged"]
+_NONCE = "0" * 16
+_HASH_DIGITS = 64
+
+
+@dataclass(frozen=True, kw_only=True)
+class StoredJudge:
+    """A judge, or a writer of completions, that a store knows.
+
+    Attributes
+    ----------
+    number : int
+        What the store calls it.
+    name : str
+        What it was called when it was first used.
+    model, mode, probability, language : str or None
+        Which model was asked, and how; None where the store does not say.
+    is_read : bool
+        Whether its replies are read: the rubric, and this release, ask what it was asked. Else
+        nobody knows which of them cannot be read, and none of them counts as failed.
+    n_calls, n_failed : int
+        Attempts that are stored, and those of them that are no readable reply.
+    """
+
+    number: int
+    name: str
+    model: str | None
+    mode: str | None
+    probability: str | None
+    language: str | None
+    is_read: bool
+    n_calls: int = 0
+    n_failed: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class StoredItem:
+    """What is stored of one item by one judge, in brief.
+
+    Attributes
+    ----------
+    item : str
+        Hash of the conversation and the responses, 64 hexadecimal digits.
+    id : str or None
+        Its id, where the items were given and hold it.
+    judge : int
+        The judge's number.
+    n_calls, n_failed : int
+        Attempts that are stored, and those of them that are no readable reply.
+    reason : str or None
+        Why the last of those is none.
+    """
+
+    item: str
+    id: str | None = None
+    judge: int
+    n_calls: int
+    n_failed: int
+    reason: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReplyListing:
+    """What a store holds, in brief.
+
+    Attributes
+    ----------
+    judges : tuple of StoredJudge
+        In the order in which they were first used.
+    items : tuple of StoredItem
+        Those with most failures first; not more than were asked for.
+    n_items : int
+        How many there are.
+    """
+
+    judges: tuple[StoredJudge, ...]
+    items: tuple[StoredItem, ...]
+    n_items: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class StoredAttempt:
+    """One attempt at a call, and what came of it.
+
+    Attributes
+    ----------
+    judge : int
+        The judge's number.
+    call : str
+        Which of the item's calls it was, such as ``"joint"``.
+    attempt : int
+        From 0.
+    outcome : {"reply", "unreadable", "failure", "damaged"}
+        A reply; a reply that is not what was asked for; no reply; or a row that was damaged on
+        the disk. Without the rubric that was asked, nobody knows what is unreadable.
+    form : {"json_schema", "json_object", "text"} or None
+        How the reply was asked for.
+    text, finish_reason, model : str or None
+        The reply, whole; why it ended, and who the server says it is.
+    prompt_tokens, completion_tokens : int or None
+        What was charged, where the server said so.
+    reason : str or None
+        What is wrong.
+    status : int or None
+        The HTTP status of a failure, where there was one.
+    n_tries : int or None
+        How often a call was made that failed.
+    """
+
+    judge: int
+    call: str
+    attempt: int
+    outcome: Outcome
+    form: str | None = None
+    text: str | None = None
+    finish_reason: str | None = None
+    model: str | None = None
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    reason: str | None = None
+    status: int | None = None
+    n_tries: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class SentPrompt:
+    """What a model was sent in one call, made anew: a store does not hold it.
+
+    Attributes
+    ----------
+    judge : int
+        The judge's number.
+    call : str
+        The call's name.
+    messages : tuple of mapping
+        Each with its `role` and `content`; the random code of the fence is shown as zeros.
+    schema : str
+        JSON Schema of the reply; empty where none was sent.
+    """
+
+    judge: int
+    call: str
+    messages: tuple[dict[str, str], ...]
+    schema: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class ItemReplies:
+    """Everything that a store holds of one item.
+
+    Attributes
+    ----------
+    item : str
+        Hash of the conversation and the responses, 64 hexadecimal digits.
+    id : str or None
+        Its id, where the items were given and hold it.
+    judges : tuple of StoredJudge
+        Those that were asked about it; they count what is shown here.
+    attempts : tuple of StoredAttempt
+        By judge, by call, and as they were made.
+    sent : tuple of SentPrompt
+        One for each call whose prompt can be made anew.
+    unsent : str or None
+        Why prompts are missing.
+    """
+
+    item: str
+    id: str | None
+    judges: tuple[StoredJudge, ...]
+    attempts: tuple[StoredAttempt, ...]
+    sent: tuple[SentPrompt, ...] = field(default=(), repr=False)
+    unsent: str | None = None
+
+
+def list_replies(
+    store: ReplyStore | str | Path,
+    *,
+    rubric: Rubric | str | Path = "safety",
+    items: Iterable[Item] = (),
+    failed: bool = False,
+    limit: int = 50,
+) -> ReplyListing:
+    """List the judges of a store, and the items about which calls failed.
+
+    Parameters
+    ----------
+    store : ReplyStore, str or path
+        Where replies are kept, as `voirdire.store.open_store` takes it; nothing is made or changed.
+    rubric : Rubric, str or path, optional
+        What was asked. Of judges that were asked something else, only calls without a reply count
+        as failed.
+    items : iterable of Item, optional
+        Items whose ids are wanted beside their hashes.
+    failed : bool, optional
+        Whether only items with a failure are listed.
+    limit : int, optional
+        How many items to list, at least 1. Memory does not depend on how many there are.
+
+    Returns
+    -------
+    ReplyListing
+
+    Raises
+    ------
+    InputError
+        If there is no such store, or an argument breaks its rule.
+    """
+    check_count("limit", limit, minimum=1)
+    asked = load_rubric(rubric) if isinstance(rubric, str | Path) else rubric
+    judges: list[StoredJudge] = []
+    n_items = 0
+
+    def briefs(opened: ReplyStore) -> Iterator[StoredItem]:
+        nonlocal n_items
+        for record in opened.judges():
+            judge = _StoredAsking(record, asked)
+            counts = [0, 0]
+            for item, calls in groupby(opened.scan(record.id), key=attrgetter("item")):
+                brief = _brief(item, [judge.attempt(call) for call in calls])
+                counts = [counts[0] + brief.n_calls, counts[1] + brief.n_failed]
+                if brief.n_failed or not failed:
+                    n_items += 1
+                    yield brief
+            judges.append(replace(judge.described, n_calls=counts[0], n_failed=counts[1]))
+
+    with _opened(store) as opened:
+        listed = nlargest(limit, briefs(opened), key=attrgetter("n_failed", "n_calls"))
+    ids = _ids_of(items, {row.item for row in listed})
+    return ReplyListing(
+        judges=tuple(judges),
+        items=tuple(replace(row, id=ids.get(row.item)) for row in listed),
+        n_items=n_items,
+    )
+
+
+def read_replies(
+    store: ReplyStore | str | Path,
+    item: str,
+    *,
+    rubric: Rubric | str | Path = "safety",
+    items: Iterable[Item] | None = None,
+    failed: bool = False,
+) -> ItemReplies:
+    """Read everything that a store holds of one item, and make anew what models were sent.
+
+    Parameters
+    ----------
+    store : ReplyStore, str or path
+        Where replies are kept, as `voirdire.store.open_store` takes it; nothing is made or changed.
+    item : str
+        How its hash begins, as `list_replies` gives it; or its id, where `items` are given.
+    rubric : Rubric, str or path, optional
+        What was asked.
+    items : iterable of Item, optional
+        The items that were judged. A store holds their hashes alone; what was sent is shown where
+        the item is among them.
+    failed : bool, optional
+        Whether only attempts that are no readable reply are shown.
+
+    Returns
+    -------
+    ItemReplies
+
+    Raises
+    ------
+    InputError
+        If there is no such store, if nothing is stored of the item, or if several hashes begin
+        so.
+    """
+    asked = load_rubric(rubric) if isinstance(rubric, str | Path) else rubric
+    shown = None if items is None else _find(items, item)
+    digits = item.lower() if shown is None else item_key(shown).hex()
+    first, last = _bounds(digits, is_id_possible=items is not None)
+    with _opened(store) as opened:
+        judges = [_StoredAsking(record, asked) for record in opened.judges()]
+        attempts: list[StoredAttempt] = []
+        found: dict[bytes, None] = {}
+        for judge in judges:
+            for call in opened.scan(judge.record.id, first=first, last=last):
+                found[call.item] = None
+                _check_one(found, digits)
+                attempts.append(judge.attempt(call))
+    if not found:
+        msg = f"`item` must be an item about which a reply is stored, got {shorten(item)!r}."
+        raise InputError(f"{msg} List the items of the store without it.")
+    attempts = [row for row in attempts if row.outcome != "reply" or not failed]
+    counted = [_counted(judge.described, attempts) for judge in judges]
+    sent, unsent = _sent(judges, attempts, shown)
+    return ItemReplies(
+        item=next(iter(found)).hex(),
+        id=None if shown is None else shown.id,
+        judges=tuple(row for row in counted if row.n_calls),
+        attempts=tuple(attempts),
+        sent=sent,
+        unsent=unsent,
+    )
+
+
+class _StoredAsking:
+    """How a judge of a store asked, as far as its description and the rubric tell."""
+
+    def __init__(self, record: JudgeRecord, rubric: Rubric) -> None:
+        self.record = record
+        self._rubric = rubric
+        self._asking: dict[str, Any] = dict(record.description.get("asking") or {})
+        self.ask = cache(self._ask)
+        self._reader = cache(self._make_reader)
+
+    @cached_property
+    def described(self) -> StoredJudge:
+        """What people are told of it."""
+        model = self._asking.get("model")
+        return StoredJudge(
+            number=self.record.id,
+            name=str(self.record.description.get("name", "")),
+            model=model.get("model") if isinstance(model, dict) else None,
+            mode=self._asking.get("mode"),
+            probability=self._asking.get("probability"),
+            language=self._asking.get("language"),
+            is_read=self._is_known,
+        )
+
+    @property
+    def _questions(self) -> tuple[Question, ...]:
+        n_examples = self._asking.get("n_examples")
+        return tuple(with_examples(row, n_examples) for row in self._rubric.questions)
+
+    @cached_property
+    def _is_known(self) -> bool:
+        """Whether the rubric and this release ask what was asked."""
+        documents = [question_document(row) for row in self._rubric.questions]
+        told = {
+            "asking": self._asking,
+            "prompt": PROMPT_VERSION,
+            "questions": None if self._asking.get("mode") == "single" else documents,
+        }
+        return hash_of(told) == self.record.fingerprint
+
+    def _ask(self, call: str) -> Ask | None:
+        """Make anew what a call asked; None where the rubric asks something else."""
+        if not self._is_known:
+            return None
+        places = asked_places(call, self._rubric, seed=self._asking["seed"])
+        if places is None:
+            return None
+        return Ask(
+            questions=tuple(self._questions[place] for place in places),
+            probability=self._asking["probability"],
+            mode=self._asking["mode"],
+            language=self._asking["language"],
+            swapped=call.endswith("/swapped"),
+        )
+
+    def _make_reader(self, call: str) -> ReplyReader | None:
+        ask = self.ask(call)
+        return None if ask is None else ReplyReader(ask)
+
+    def attempt(self, call: StoredCall) -> StoredAttempt:
+        """Say what came of a stored call."""
+        row = StoredAttempt(
+            judge=self.record.id, call=call.name, attempt=call.attempt, outcome="reply"
+        )
+        kept = decode_attempt(call.blob)
+        if kept is None:
+            return replace(row, outcome="damaged", reason="the row was damaged on the disk")
+        if isinstance(kept, CallFailure):
+            return replace(
+                row,
+                outcome="failure",
+                form=kept.form,
+                reason=kept.failure().reason,
+                status=kept.status,
+                n_tries=kept.n_tries,
+            )
+        wrong = None
+        reader = self._reader(call.name)
+        try:
+            if reader is not None:
+                reader.read(kept)
+        except (VerdictParseError, UnsupportedError) as error:
+            wrong = str(error)
+        return replace(
+            row,
+            outcome="unreadable" if wrong else "reply",
+            form=kept.form,
+            text=kept.text,
+            finish_reason=kept.finish_reason,
+            model=kept.model,
+            prompt_tokens=kept.usage.prompt_tokens if kept.usage else None,
+            completion_tokens=kept.usage.completion_tokens if kept.usage else None,
+            reason=wrong,
+        )
+
+
+def _sent(
+    judges: Sequence[_StoredAsking], attempts: Sequence[StoredAttempt], item: Item | None
+) -> tuple[tuple[SentPrompt, ...], str | None]:
+    """Make the prompts of calls anew, and say why some are missing."""
+    if item is None:
+        return (), "the store holds hashes of items, not the items: name their file as `items`"
+    found: list[SentPrompt] = []
+    unsent = None
+    by_number = {judge.record.id: judge for judge in judges}
+    for (number, call), rows in groupby(attempts, key=attrgetter("judge", "call")):
+        ask = by_number[number].ask(call)
+        if ask is None:
+            unsent = (
+                f"judge {number} was asked something else than this `rubric`, or by another "
+                "release: name the rubric that it was asked"
+            )
+            continue
+        form = next((row.form for row in rows if row.form), "json_schema")
+        request = PromptBuilder(ask).request(item, nonce=_NONCE, form=form)  # type: ignore[arg-type]
+        messages = tuple({"role": row.role, "content": row.content} for row in request.messages)
+        schema = request.schema.decode()
+        found.append(SentPrompt(judge=number, call=call, messages=messages, schema=schema))
+    return tuple(found), unsent
+
+
+@contextmanager
+def _opened(store: ReplyStore | str | Path) -> Iterator[ReplyStore]:
+    """Open a store that is there; a file that is not is not made."""
+    if isinstance(store, ReplyStore):
+        yield store
+        return
+    path = read_address(store).path
+    if path is not None and not path.is_file():
+        msg = f"`store` must be a store of replies, got {str(store)!r}, which is no file. Name "
+        raise InputError(f"{msg}voirdire-replies.sqlite beside the verdicts.")
+    with open_store(store) as opened:
+        yield opened
+
+
+def _brief(item: bytes, attempts: Sequence[StoredAttempt]) -> StoredItem:
+    failures = [row for row in attempts if row.outcome != "reply"]
+    return StoredItem(
+        item=item.hex(),
+        judge=attempts[0].judge,
+        n_calls=len(attempts),
+        n_failed=len(failures),
+        reason=failures[-1].reason if failures else None,
+    )
+
+
+def _counted(judge: StoredJudge, attempts: Sequence[StoredAttempt]) -> StoredJudge:
+    mine = [row for row in attempts if row.judge == judge.number]
+    n_failed = sum(row.outcome != "reply" for row in mine)
+    return replace(judge, n_calls=len(mine), n_failed=n_failed)
+
+
+def _ids_of(items: Iterable[Item], hashes: set[str]) -> dict[str, str]:
+    """Name the items with these hashes; the first of two with one hash."""
+    found: dict[str, str] = {}
+    for item in items:
+        digits = item_key(item).hex()
+        if digits in hashes:
+            found.setdefault(digits, item.id)
+    return found
+
+
+def _find(items: Iterable[Item], wanted: str) -> Item | None:
+    """Find an item by its id, or else by how its hash begins."""
+    begins = None
+    for item in items:
+        if item.id == wanted:
+            return item
+        if begins is None and item_key(item).hex().startswith(wanted.lower()):
+            begins = item
+    return begins
+
+
+def _bounds(digits: str, *, is_id_possible: bool) -> tuple[bytes, bytes]:
+    """Give the first and the last hash that begin so."""
+    try:
+        first, last = (bytes.fromhex(digits.ljust(_HASH_DIGITS, end)) for end in "0f")
+    except ValueError:
+        first = b""
+    if not digits or len(first) != _HASH_DIGITS // 2:
+        rule = "an id of `items`, or " if is_id_possible else ""
+        msg = f"`item` must be {rule}how a hash begins, in hexadecimal digits, got "
+        way_out = "List the items of the store" if is_id_possible else "Name `items` to use an id"
+        raise InputError(f"{msg}{shorten(digits)!r}. {way_out}.")
+    return first, last
+
+
+def _check_one(found: Iterable[bytes], digits: str) -> None:
+    several = [each.hex() for each in found]
+    if len(several) > 1:
+        listed = " and ".join(each[: len(digits) + 8] for each in several)
+        msg = f"`item` must be how one hash begins, got {digits!r}, which begins {listed}."
+        raise InputError(f"{msg} Write more of it.")
