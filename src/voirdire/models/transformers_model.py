@@ -407,7 +407,7 @@ class TransformersModel:
             return False
         try:
             json.loads(row.begin + self._text(tokens))
-        except ValueError:
+        except (ValueError, RecursionError):
             return False
         return True
 
@@ -482,18 +482,14 @@ def _loaded(model: Any, *, tokenizer: Any, device: str | None, dtype: str) -> tu
         if tokenizer is None:
             msg = "`tokenizer` must be given with a model that is loaded already, got None."
             raise InputError(msg)
-        return (model if device is None else _moved(model, device)).eval(), tokenizer
+        return (model if device is None else model.to(device)).eval(), tokenizer
     try:
         tokenizer = tokenizer or transformers.AutoTokenizer.from_pretrained(str(model))
         loaded = transformers.AutoModelForCausalLM.from_pretrained(str(model), dtype=dtype)
     except (OSError, ValueError) as error:
         msg = f"`model` must be a model that transformers can load, got {shorten(str(model))!r}: "
         raise InputError(msg + shorten(str(error), width=300)) from error
-    return _moved(loaded, device or "cpu").eval(), tokenizer
-
-
-def _moved(model: Any, device: str) -> Any:
-    return model.to(device)
+    return loaded.to(device or "cpu").eval(), tokenizer
 
 
 def _source_of(model: Any) -> str:

@@ -167,11 +167,12 @@ def test_where_no_choice_is_a_reply_the_first_says_why():
         samples(answer(filtered, filtered), 2)
 
 
-# As llama.cpp, vLLM, Groq and OpenAI say it.
+# As llama.cpp, vLLM, Groq, Anthropic and OpenAI say it.
 REFUSALS = [
     {"message": "Only one completion choice is allowed"},
     {"message": "n must be 1 when using greedy sampling, got 3."},
     {"message": "'n' : number must be at most 1"},
+    {"message": "n: must be exactly 1"},
     {
         "message": "Unsupported value: 'n' does not support 3 with this model.",
         "param": "n",

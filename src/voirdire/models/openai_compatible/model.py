@@ -74,7 +74,7 @@ class OpenAICompatibleModel:
         says. Requests of a model that thinks first are otherwise sent without a bound, since the
         thinking would use it up.
     top_p : float, optional
-        In (0, 1].
+        In [0, 1].
     extra : mapping of str to object, optional
         Further fields of the body, sent as they are.
     headers : mapping of str to str, optional
