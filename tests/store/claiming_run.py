@@ -42,6 +42,9 @@ def main() -> None:
     place, count, claim_s = sys.argv[1], int(sys.argv[2]), float(sys.argv[3])
     with open_store(place) as store:
         judge_id = store.judge_id("sha256:judge", description={})
+        if "hold" not in sys.argv:
+            print("ready", flush=True)
+            input()  # so that two of them begin together
         run = hold_calls if "hold" in sys.argv else make_calls
         asyncio.run(run(store, judge_id, count=count, claim_s=claim_s))
 

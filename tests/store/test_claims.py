@@ -312,6 +312,7 @@ def test_what_the_store_says_of_a_claim_is_raised_where_it_is_awaited():
 def start_run(place, *, count, claim_s, hold=False):
     return subprocess.Popen(
         [sys.executable, str(RUN), place, str(count), str(claim_s), *(["hold"] if hold else [])],
+        stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -322,6 +323,10 @@ def start_run(place, *, count, claim_s, hold=False):
 def test_two_runs_at_once_pay_for_every_call_once(shared_place):
     runs = [start_run(shared_place, count=1_000, claim_s=30.0) for _ in range(2)]
 
+    assert [run.stdout.readline() for run in runs] == ["ready\n"] * 2
+    for run in runs:
+        run.stdin.write("\n")
+        run.stdin.flush()
     outputs = [run.communicate(timeout=120) for run in runs]
 
     assert [run.returncode for run in runs] == [0, 0], outputs

@@ -3,6 +3,8 @@
 import asyncio
 import random
 import selectors
+import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -10,17 +12,41 @@ from servers.faulty import faulty_server  # noqa: F401  # a fixture
 
 
 class _NoWaiting(selectors.SelectSelector):
-    """Instead of waiting for a timer, puts the clock forward to it."""
+    """Instead of waiting for a timer, puts the clock forward to it, once no thread is at work."""
 
     passed_s = 0.0
 
     def select(self, timeout=None):
         ready = super().select(0 if timeout is not None else 60)  # for another thread
+        while not ready and is_working():
+            ready = super().select(0.002)
         if not ready and timeout is None:
             raise AssertionError("everybody waits, and nobody will ever wake them")
         if not ready:
             self.passed_s += timeout
         return ready
+
+
+_submit = ThreadPoolExecutor.submit
+_at_work = set()
+
+
+def _noted(pool, *args, **kwargs):
+    work = _submit(pool, *args, **kwargs)
+    _at_work.add(work)
+    work.add_done_callback(_at_work.discard)
+    return work
+
+
+def is_working():
+    """Whether a thread does something that an event loop waits for."""
+    items = any(thread.name == "voirdire-items" for thread in threading.enumerate())
+    return bool(_at_work) or items
+
+
+@pytest.fixture(autouse=True)
+def _noted_threads(monkeypatch):
+    monkeypatch.setattr(ThreadPoolExecutor, "submit", _noted)
 
 
 class VirtualLoop(asyncio.SelectorEventLoop):

@@ -133,8 +133,8 @@ def test_a_file_that_holds_no_prompts_is_refused_with_a_way_out(tmp_path):
     ("first", "second", "message"),
     [
         ("a", "a", "item ids must be unique, got 'a' again"),
-        ("a", "a ", "unique ids, got 'a' and 'a ', which differ only in white space"),
-        ("a b", "a\u00a0 b", "which differ only in white space"),
+        ("a", "a ", r"item ids must be unique, got 'a ' again \(first at line 1\)"),
+        ("a b", "a\u00a0 b", "item ids must be unique"),
     ],
 )
 def test_ids_that_are_alike_are_refused_before_anything_is_called(tmp_path, first, second, message):

@@ -8,17 +8,24 @@ from voirdire import _lazy
 
 if TYPE_CHECKING:
     from voirdire.judging.client.call import Call, CallFailure, Outcome, decode_attempt
-    from voirdire.judging.client.client import Client, ClientState, Commit, StepDown
+    from voirdire.judging.client.client import (
+        ClaimedElsewhereError,
+        Client,
+        ClientState,
+        ReplyLog,
+        StepDown,
+    )
     from voirdire.judging.client.limits import Limits
 
 __all__ = [
     "Call",
     "CallFailure",
+    "ClaimedElsewhereError",
     "Client",
     "ClientState",
-    "Commit",
     "Limits",
     "Outcome",
+    "ReplyLog",
     "StepDown",
     "decode_attempt",
 ]
@@ -26,9 +33,10 @@ __all__ = [
 _HOMES = {
     "Call": "call",
     "CallFailure": "call",
+    "ClaimedElsewhereError": "client",
     "Client": "client",
     "ClientState": "client",
-    "Commit": "client",
+    "ReplyLog": "client",
     "Limits": "limits",
     "Outcome": "call",
     "StepDown": "client",

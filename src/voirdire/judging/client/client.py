@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 import random
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Generic, NoReturn, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Generic, NoReturn, Protocol, TypeVar
 
 import msgspec
+from msgspec.structs import astuple
 
 from voirdire._validation import shorten
 from voirdire.errors import (
     AccessError,
-    InputError,
     ModelCallError,
     ModelTimeoutError,
     RateLimitError,
@@ -37,21 +37,27 @@ from voirdire.judging.client.call import (
 from voirdire.judging.client.limits import LONGEST_WAIT_S
 from voirdire.judging.client.throttle import Throttle
 from voirdire.judging.reading import as_failure
-from voirdire.models import BatchChatModel
-from voirdire.records import Reply
+from voirdire.models import BatchChatModel, SamplingChatModel
+from voirdire.records import Reply, Usage
 from voirdire.store import StoredCall
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
 
     from voirdire._types import ReplyForm
     from voirdire.judging.client.call import Call
     from voirdire.judging.client.limits import Limits
     from voirdire.judging.client.throttle import Permit
     from voirdire.models import ChatModel, ChatRequest
-    from voirdire.records import Usage
 
-__all__ = ["Client", "ClientState", "Commit", "StepDown", "added_states"]
+__all__ = [
+    "ClaimedElsewhereError",
+    "Client",
+    "ClientState",
+    "ReplyLog",
+    "StepDown",
+    "added_states",
+]
 
 T = TypeVar("T")
 
@@ -238,6 +244,10 @@ class FormLadder:
         return True
 
 
+class ClaimedElsewhereError(Exception):
+    """Another run makes the call just now; what comes of it will be in the store."""
+
+
 class Client:
     """Takes calls to a model to their end: a value or a failure, whatever the server does.
 
@@ -247,9 +257,8 @@ class Client:
         Who is called.
     limits : Limits
         How fast, how often, for how much.
-    commit : callable, optional
-        Stores a call and returns when it is there, such as `GroupCommit.put`. Storing the same
-        call twice must be the same as storing it once. None stores nothing.
+    log : ReplyLog, optional
+        Where replies are kept; None keeps none.
     price : callable, optional
         US dollars of a `Usage`, or None where nobody knows.
     rng : random.Random, optional
@@ -286,7 +295,7 @@ class Client:
         model: ChatModel,
         *,
         limits: Limits,
-        commit: Commit | None = None,
+        log: ReplyLog | None = None,
         price: Callable[[Usage], float | None] | None = None,
         rng: random.Random | None = None,
         is_trial: bool = False,
@@ -295,8 +304,9 @@ class Client:
         self._model = model
         self._is_trial = is_trial
         self._batch_model = model if isinstance(model, BatchChatModel) else None
+        self._sampling_model = model if isinstance(model, SamplingChatModel) else None
         self._limits = limits
-        self._commit = commit
+        self._log = log
         self._rng = random.Random() if rng is None else rng  # noqa: S311  # spreads waits only
         self._throttle = Throttle(limits, price=price)
         self._ladder = FormLadder(model.capabilities.forms)
@@ -351,86 +361,70 @@ class Client:
             self._monitor.note_answer()
         return outcome
 
-    async def answer(self, call: Call[T], *, stored: Sequence[bytes] = ()) -> Outcome[T]:
-        """Make a call, as often as it takes.
-
-        Parameters
-        ----------
-        call : Call
-            What is asked.
-        stored : sequence of bytes, optional
-            Attempts of an earlier run; new ones are numbered on from there.
-
-        Returns
-        -------
-        Outcome
-            A value or a failure.
-
-        Raises
-        ------
-        StoppedError
-            If the run was stopped before this call came to its end; a `CostLimitReachedError`
-            where its money is spent.
-        ModelCallError
-            If every other call would end the same way.
-        """
-        tries = self._tries(call, stored)
-        self._n_under_way += 1
-        try:
-            while True:
-                outcome = await self._try(tries)
-                if outcome is not None:
-                    return outcome
-                if tries.wait_s:
-                    await self._throttle.pause(tries.wait_s)
-        finally:
-            self._n_under_way -= 1
-
-    async def answer_together(
+    async def answer(
         self, calls: Sequence[Call[T]], *, stored: Sequence[Sequence[bytes]] | None = None
     ) -> list[Outcome[T]]:
-        """Make several calls in one, for a model that answers many faster than one by one.
+        """Make calls, each as often as it takes.
+
+        Several go together: to a model that answers many faster than one by one, or as one request
+        for several replies where they ask the same and the model gives some. Else they go one
+        after another.
 
         Parameters
         ----------
         calls : sequence of Call
-            What is asked.
+            What is asked; several only where `goes_together` or `gives_samples`.
         stored : sequence of sequences of bytes, optional
-            For every call the attempts of an earlier run.
+            For every call the attempts of an earlier run; new ones are numbered on from there.
 
         Returns
         -------
         list of Outcome
-            In the order of `calls`.
+            Values or failures, in the order of `calls`.
 
         Raises
         ------
-        InputError
-            If the model takes only one call at a time.
-        StoppedError, ModelCallError
-            As `answer` does.
+        StoppedError
+            If the run was stopped before a call came to its end; a `CostLimitReachedError` where
+            its money is spent.
+        ModelCallError
+            If every other call would end the same way.
+        ClaimedElsewhereError
+            If another run makes one of the calls just now.
         """
-        if self._batch_model is None:
-            msg = (
-                f"`model` must be a BatchChatModel to answer calls together, got "
-                f"{type(self._model).__name__}. Use `answer`."
-            )
-            raise InputError(msg)
         histories = stored if stored is not None else [()] * len(calls)
-        tries = [self._tries(call, known) for call, known in zip(calls, histories, strict=True)]
-        outcomes: list[Outcome[T] | None] = [None] * len(calls)
-        while waiting := [i for i, outcome in enumerate(outcomes) if outcome is None]:
-            wait_s = max(tries[i].wait_s for i in waiting)
-            if wait_s:
-                await self._throttle.pause(wait_s)
-            self._n_under_way += len(waiting)
-            try:
-                ended = await self._try_together([tries[i] for i in waiting], self._batch_model)
-            finally:
-                self._n_under_way -= len(waiting)
-            for i, outcome in zip(waiting, ended, strict=True):
-                outcomes[i] = outcome
-        return [outcome for outcome in outcomes if outcome is not None]
+        all_tries = [self._tries(call, known) for call, known in zip(calls, histories, strict=True)]
+        outcomes: dict[int, Outcome[T]] = {}
+        self._n_under_way += len(calls)
+        try:
+            while waiting := [k for k in range(len(calls)) if k not in outcomes]:
+                if not (self.goes_together or self.gives_samples):
+                    waiting = waiting[:1]
+                several = [all_tries[k] for k in waiting]
+                wait_s = max(tries.wait_s for tries in several)
+                if wait_s:
+                    await self._throttle.pause(wait_s)
+                ended = await self._try(several)
+                outcomes |= {
+                    k: outcome
+                    for k, outcome in zip(waiting, ended, strict=True)
+                    if outcome is not None
+                }
+        finally:
+            self._n_under_way -= len(calls)
+            for tries in all_tries:
+                self._release(tries)
+        return [outcomes[k] for k in range(len(calls))]
+
+    @property
+    def goes_together(self) -> bool:
+        """Whether the model answers many requests faster together than one by one."""
+        return self._batch_model is not None
+
+    @property
+    def gives_samples(self) -> bool:
+        """Whether the model gives several replies to one request, as far as it is known."""
+        return self._sampling_model is not None
 
     def _tries(self, call: Call[T], stored: Sequence[bytes]) -> Tries[T]:
         if not stored:
@@ -442,76 +436,88 @@ class Client:
             call, n_kept=len(stored), n_unreadable=n_unread, n_replies=self._counts.n_replies
         )
 
-    async def _try(self, tries: Tries[T]) -> Outcome[T] | None:
-        """Make the call once; None if it is to be made again."""
+    async def _try(self, several: Sequence[Tries[T]]) -> list[Outcome[T] | None]:
+        """Make calls once; None for each that is to be made again."""
         throttle = self._throttle
         await throttle.enter()
         try:
-            request = tries.request(self._ladder.form)
-            permit = await throttle.send((request,))
-            self._count_call(tries)
-            sending = send_one(self._model, request, timeout_s=self._limits.timeout_s)
-            (result,) = await self._settled(sending, (request,), permit)
-            kept = self._kept(tries, request, result, permit)
-            if kept is None:
-                return None
-            kept = await self._keep(tries, kept)
-        finally:
-            throttle.leave()
-        return self._ended(tries, kept)
-
-    async def _try_together(
-        self, several: Sequence[Tries[T]], model: BatchChatModel
-    ) -> list[Outcome[T] | None]:
-        throttle = self._throttle
-        await throttle.enter()
-        try:
+            await self._claim(several)
             requests = [tries.request(self._ladder.form) for tries in several]
-            permit = await throttle.send(requests)
-            for tries in several:
+            sent = requests if self.goes_together else requests[:1]
+            permit = await throttle.send(sent)
+            for tries in several[: len(sent)]:
                 self._count_call(tries)
-            sending = send_together(model, requests, timeout_s=self._limits.timeout_s)
-            results = await self._settled(sending, requests, permit)
+            results = await self._results(sent, permit, n_samples=len(several))
             kept: list[Reply | CallFailure | None] = []
             end: ModelCallError | None = None
-            for tries, request, result in zip(several, requests, results, strict=True):
+            for tries, request, result in zip(several, requests, results, strict=False):
                 try:
                     kept.append(self._kept(tries, request, result, permit))
                 except ModelCallError as error:  # the others' replies are kept first
                     kept.append(None)
                     end = end or error
-            kept = await asyncio.gather(
-                *(self._keep_any(tries, what) for tries, what in zip(several, kept, strict=True))
-            )
+            # what the server did not give is asked for again; a failure is that of all samples
+            is_failed = len(kept) == 1 and isinstance(kept[0], CallFailure)
+            kept += [kept[0] if is_failed else None] * (len(several) - len(kept))
+            ended = await self._keep_all(several, kept)
         finally:
             throttle.leave()
         if end is not None:
             raise end
         return [
             None if what is None else self._ended(tries, what)
-            for tries, what in zip(several, kept, strict=True)
+            for tries, what in zip(several, ended, strict=True)
         ]
+
+    async def _results(
+        self, sent: Sequence[ChatRequest], permit: Permit, *, n_samples: int
+    ) -> Sequence[Reply | ModelCallError]:
+        """Send requests, and put right what was guessed of them."""
+        timeout_s = self._limits.timeout_s
+        is_sampled = n_samples > len(sent) and self._sampling_model is not None
+        try:
+            if self._batch_model is not None:
+                asking = self._batch_model.replies(sent)
+            elif is_sampled and self._sampling_model is not None:
+                asking = self._sampling_model.samples(sent[0], n_samples)
+            else:
+                asking = _one_reply(self._model, sent[0])
+            results = await _send(asking, n=len(sent), timeout_s=timeout_s)
+        except BaseException:
+            self._throttle.abandon(permit)
+            raise
+        first = results[0]
+        if is_sampled:
+            is_refused = isinstance(first, UnsupportedError) and first.feature == "n"
+            if is_refused or (len(results) == 1 and isinstance(first, Reply)):
+                self._sampling_model = None  # it gives one reply a call
+            self._throttle.settle(permit, sent, [_whole(results)])
+        else:
+            self._throttle.settle(permit, sent, results)
+        return results
+
+    async def _claim(self, several: Sequence[Tries[T]]) -> None:
+        """Claim calls, so that no other run pays for them as well."""
+        if self._log is None or self.goes_together:
+            return
+        for tries in several:
+            if tries.n_claimed == tries.n_kept:
+                continue
+            call = tries.call
+            if not await self._log.claim(call.item, call.name, attempt=tries.n_kept):
+                raise ClaimedElsewhereError
+            tries.n_claimed = tries.n_kept
+
+    def _release(self, tries: Tries[T]) -> None:
+        """Give up the claim of a try of which nothing was kept."""
+        if self._log is not None and tries.n_claimed == tries.n_kept:
+            self._log.release(tries.call.item, tries.call.name, attempt=tries.n_kept)
 
     def _count_call(self, tries: Tries[T]) -> None:
         self._counts.n_calls += 1
         self._counts.n_retries += tries.n_tried > 0
         tries.n_tried += 1
         tries.wait_s = 0.0
-
-    async def _settled(
-        self,
-        sending: Coroutine[None, None, Sequence[Reply | ModelCallError]],
-        requests: Sequence[ChatRequest],
-        permit: Permit,
-    ) -> Sequence[Reply | ModelCallError]:
-        """Send, and put right what was guessed of it."""
-        try:
-            results = await sending
-        except BaseException:
-            self._throttle.abandon(permit)
-            raise
-        self._throttle.settle(permit, requests, results)
-        return results
 
     def _kept(
         self,
@@ -542,6 +548,8 @@ class Client:
         return self._after(tries, result, form=request.form)
 
     def _has_stepped(self, error: UnsupportedError, form: ReplyForm) -> bool:
+        if error.feature == "n":
+            return True  # each sample has a call of its own from now on
         if error.feature == "logprobs":
             self._end(without_log_probabilities(error))
         if error.feature not in ("json_schema", "json_object") or form == "text":
@@ -587,23 +595,30 @@ class Client:
         self._throttle.stop(StoppedError(f"The run ended: {error}"))
         raise error
 
-    async def _keep(self, tries: Tries[T], what: Reply | CallFailure) -> Reply | CallFailure:
-        """Store what came of a try, and give what was stored."""
-        if self._commit is not None:
+    async def _keep_all(
+        self, several: Sequence[Tries[T]], whats: Sequence[Reply | CallFailure | None]
+    ) -> Sequence[Reply | CallFailure | None]:
+        """Store what came of tries, all at once, and give what was stored."""
+        if len(several) == 1:
+            return [await self._keep(several[0], whats[0])]
+        pairs = zip(several, whats, strict=True)
+        return await asyncio.gather(*(self._keep(tries, what) for tries, what in pairs))
+
+    async def _keep(
+        self, tries: Tries[T], what: Reply | CallFailure | None
+    ) -> Reply | CallFailure | None:
+        if what is None:
+            return None
+        if self._log is not None:
             try:
                 blob = encode_attempt(what)
             except UnicodeEncodeError:
                 what = storable(what)
                 blob = encode_attempt(what)
             kept = StoredCall(tries.call.item, tries.call.name, tries.n_kept, blob)
-            await commit_surely(self._commit, kept)
+            await _put_surely(self._log, kept)
         tries.n_kept += 1
         return what
-
-    async def _keep_any(
-        self, tries: Tries[T], what: Reply | CallFailure | None
-    ) -> Reply | CallFailure | None:
-        return None if what is None else await self._keep(tries, what)
 
     def _ended(self, tries: Tries[T], kept: Reply | CallFailure) -> Outcome[T] | None:
         """Read what was kept; None if the call is to be made again."""
@@ -659,6 +674,7 @@ class Tries(Generic[T]):
     __slots__ = (
         "call",
         "end",
+        "n_claimed",
         "n_cut",
         "n_errors",
         "n_kept",
@@ -676,6 +692,7 @@ class Tries(Generic[T]):
         self.call = call
         self.n_kept = n_kept
         self.n_unreadable = n_unreadable
+        self.n_claimed = -1
         self.n_tried = 0
         self.n_cut = 0
         self.n_errors = 0
@@ -758,59 +775,65 @@ class Tries(Generic[T]):
         )
 
 
-async def send_one(
-    model: ChatModel, request: ChatRequest, *, timeout_s: float
-) -> Sequence[Reply | ModelCallError]:
-    """Send a request, and give its result as the only one of a sequence."""
-    try:
-        async with asyncio.timeout(timeout_s) as deadline:
-            return (await model.reply(request),)
-    except TimeoutError:
-        if not deadline.expired():
-            raise
-        return (_too_late(timeout_s),)
-    except ModelCallError as error:
-        return (error,)
+async def _one_reply(model: ChatModel, request: ChatRequest) -> Sequence[Reply]:
+    return (await model.reply(request),)
 
 
-async def send_together(
-    model: BatchChatModel, requests: Sequence[ChatRequest], *, timeout_s: float
+async def _send(
+    asking: Awaitable[Sequence[Reply | ModelCallError]], *, n: int, timeout_s: float
 ) -> Sequence[Reply | ModelCallError]:
-    """Send requests together; they have the time that all of them would have one by one."""
-    in_all_s = timeout_s * len(requests)
+    """Wait for the results of `n` requests, which have the time of as many one by one."""
+    in_all_s = timeout_s * n
     try:
         async with asyncio.timeout(in_all_s) as deadline:
-            return await model.replies(requests)
+            return await asking
     except TimeoutError:
         if not deadline.expired():
             raise
-        return [_too_late(in_all_s) for _ in requests]
+        late = ModelTimeoutError(f"no reply within {in_all_s:g} s")
+        return [late] * n
     except ModelCallError as error:
-        return [error for _ in requests]
+        return [error] * n
 
 
-def _too_late(timeout_s: float) -> ModelTimeoutError:
-    return ModelTimeoutError(f"no reply within {timeout_s:g} s")
+def _whole(results: Sequence[Reply | ModelCallError]) -> Reply | ModelCallError:
+    """Give one result for a request with several replies: what all of them were charged."""
+    first = results[0]
+    usages = [each.usage for each in results if isinstance(each, Reply)]
+    if not isinstance(first, Reply) or None in usages:
+        return first
+    usage = Usage(*(sum(parts) for parts in zip(*map(astuple, usages), strict=True)))  # type: ignore[arg-type]
+    return msgspec.structs.replace(first, usage=usage)
 
 
-Commit: TypeAlias = "Callable[[StoredCall], Awaitable[None]]"
-"""Stores a call and returns when it is there. Storing it twice is the same as storing it once."""
+class ReplyLog(Protocol):
+    """Where replies are kept before they are used, such as `voirdire.store.GroupCommit`."""
+
+    async def put(self, call: StoredCall) -> None:
+        """Store a call and return when it is there; storing it twice is storing it once."""
+
+    async def claim(self, item: bytes, name: str, *, attempt: int) -> bool:
+        """Say whether a call may be made: not while another run makes it."""
+
+    def release(self, item: bytes, name: str, *, attempt: int) -> None:
+        """Give up a claim."""
+
 
 _LAST_CHANCE_S = 30.0
 """Nobody who was cancelled is kept for longer."""
 
 
-async def commit_surely(commit: Commit, call: StoredCall) -> None:
-    """Commit a call, even where the wait for it is cancelled; the cancellation goes on then.
+async def _put_surely(log: ReplyLog, call: StoredCall) -> None:
+    """Store a call, even where the wait for it is cancelled; the cancellation goes on then.
 
     A cancelled commit may or may not have been made. As making it twice does no harm, it is made
     again, in a task that the cancellation does not reach. That costs the usual case nothing, which
     a task for every commit would not.
     """
     try:
-        await commit(call)
+        await log.put(call)
     except asyncio.CancelledError:
-        again = asyncio.ensure_future(_committed(commit, call))
+        again = asyncio.ensure_future(_put_soon(log, call))
         while not again.done():
             try:
                 await asyncio.shield(again)
@@ -821,6 +844,6 @@ async def commit_surely(commit: Commit, call: StoredCall) -> None:
         raise
 
 
-async def _committed(commit: Commit, call: StoredCall) -> None:
+async def _put_soon(log: ReplyLog, call: StoredCall) -> None:
     async with asyncio.timeout(_LAST_CHANCE_S):
-        await commit(call)
+        await log.put(call)

@@ -155,6 +155,7 @@ class Batch:
         stored: Mapping[bytes, Mapping[str, Sequence[bytes]]],
         reuse: Callable[[Call[Any], Sequence[bytes]], Outcome[Any] | None],
         together: bool,
+        samples: bool,
     ) -> list[Unit]:
         """Fill in what the store has, answer what is then known, give what must be called."""
         units: list[Unit] = []
@@ -178,7 +179,7 @@ class Batch:
                 else:
                     self._outcomes[key][slot] = found
             if unit.calls:
-                units += [unit] if together else _apart(unit, leads=self._plan.shares_fence)
+                units += [unit] if together else self._apart(unit, samples=samples)
             units += again
             self._answer_if_whole(key)
         return units
@@ -230,6 +231,28 @@ class Batch:
         if self._plan.check is not None and len(self._outcomes[key]) > len(self._plan.specs):
             yield self._plan.check.call(item, key=key)
 
+    def _apart(self, unit: Unit, *, samples: bool) -> list[Unit]:
+        """Give each call about an item to a worker of its own, or all samples of it to one.
+
+        Where their prompts begin alike the first leads: the others find the beginning kept by a
+        server that keeps it.
+        """
+        if len(unit.calls) == 1:
+            return [unit]
+        parts: dict[object, Unit] = {}
+        for call, slot in zip(unit.calls, unit.slots, strict=True):
+            spec = self._plan.specs[slot] if slot < len(self._plan.specs) else None
+            is_sample = samples and spec is not None and spec.seed is not None
+            asked = (spec.places, spec.ask.swapped) if is_sample and spec is not None else slot
+            part = parts.setdefault(asked, Unit(self, unit.key, [], [], unit.stored))
+            part.calls.append(call)
+            part.slots.append(slot)
+        first, *others = parts.values()
+        if not self._plan.shares_fence:
+            return [first, *others]
+        first.followers = others
+        return [first]
+
     def _asking_again(self, unit: Unit, slot: int, outcome: Outcome[Any]) -> Unit | None:
         """Ask the questions that a reply left open, in a call of their own; None if it did not."""
         if not outcome.is_partial or slot >= len(self._plan.specs):
@@ -271,24 +294,6 @@ class Batch:
         for each in self._waiting.pop(key):
             self._note(verdict)
             each.answer(verdict)
-
-
-def _apart(unit: Unit, *, leads: bool) -> list[Unit]:
-    """Give each call about an item to a worker of its own.
-
-    Where their prompts begin alike the first leads: the others find the beginning kept by a server
-    that keeps it.
-    """
-    if len(unit.calls) == 1:
-        return [unit]
-    first, *others = [
-        Unit(unit.batch, unit.key, [call], [slot], unit.stored)
-        for call, slot in zip(unit.calls, unit.slots, strict=True)
-    ]
-    if not leads:
-        return [first, *others]
-    first.followers = others
-    return [first]
 
 
 def _mended(

@@ -4,26 +4,34 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from voirdire.judging.client import Client, Outcome
+from voirdire.judging.client import ClaimedElsewhereError, Client, Outcome
 from voirdire.judging.engine.queues import DeadlineQueue
 from voirdire.models import BatchChatModel
 from voirdire.records import Failure
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Sequence
+    from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 
     from voirdire.judging.bound import BoundJudge
-    from voirdire.judging.client import Call, ClientState, Commit
+    from voirdire.judging.client import Call, ClientState, ReplyLog
     from voirdire.judging.engine.batch import Unit, UnitName
 
-__all__ = ["CLOSED", "LATE", "CallQueue", "Job", "RunQueue", "is_cancelled", "now"]
+__all__ = ["CLOSED", "LATE", "CallQueue", "Job", "LookUp", "RunQueue", "is_cancelled", "now"]
+
+LookUp: TypeAlias = (
+    "Callable[[Sequence[bytes]], Awaitable[Mapping[bytes, Mapping[str, Sequence[bytes]]]]]"
+)
+"""Gives what is stored of items by their hashes: attempts by the name of their call."""
 
 LATE = "no verdict within the deadline"
 """Why an item has no verdict whose answer may still come, for the next time it is asked about."""
 
 CLOSED = "the judge is closed"
+
+_FIRST_LOOK_S, _LONGEST_LOOK_S = 0.05, 1.0
+"""Seconds between two looks for what another run has called."""
 
 _CANCELLED_S = 40.0
 """Who is cancelled may still commit what came, and is waited for so long."""
@@ -73,9 +81,13 @@ class CallQueue:
     ----------
     bound : BoundJudge
         Who is called.
+    look_up : callable
+        Gives what is stored of items by their hashes.
     """
 
-    def __init__(self, bound: BoundJudge) -> None:
+    def __init__(self, bound: BoundJudge, *, look_up: LookUp) -> None:
+        self._look_up = look_up
+        self._elsewhere: list[Job] = []
         limits = bound.judge.limits
         self._bound = bound
         self.together = isinstance(bound.judge.chat_model, BatchChatModel)
@@ -85,8 +97,8 @@ class CallQueue:
         self._tasks: set[asyncio.Task[None]] = set()
         self._n_working = 0
 
-    def start(self, commit: Commit | None) -> None:
-        """Begin; every call is committed before it is used, where there is a store."""
+    def start(self, log: ReplyLog | None) -> None:
+        """Begin; every reply is kept in the log before it is used, where there is one."""
         raise NotImplementedError
 
     @property
@@ -162,9 +174,43 @@ class CallQueue:
     async def _outcomes(self, client: Client, jobs: Sequence[Job]) -> Sequence[Outcome[Any]]:
         calls = [call for job in jobs for call in job.calls]
         stored = [blobs for job in jobs for blobs in job.stored]
-        if self.together:
-            return await client.answer_together(calls, stored=stored)
-        return [await client.answer(calls[0], stored=stored[0])]
+        return await client.answer(calls, stored=stored)
+
+    def _wait_for_others(self, jobs: Sequence[Job]) -> None:
+        """Look from time to time for what another run makes just now."""
+        self._elsewhere += jobs
+        if len(self._elsewhere) == len(jobs):
+            self._begin(self._look_elsewhere())
+
+    async def _look_elsewhere(self) -> None:
+        """Give calls that others made to those who wait, or try to make them after all."""
+        wait_s = _FIRST_LOOK_S
+        while self._elsewhere:
+            await asyncio.sleep(wait_s)
+            wait_s = min(2 * wait_s, _LONGEST_LOOK_S)
+            jobs, self._elsewhere = self._elsewhere, []
+            try:
+                stored = await self._look_up([unit.key for job in jobs for unit in job.units])
+            except Exception as error:  # noqa: BLE001  # as where items are looked up
+                self._met(jobs, error)
+                return
+            for job in jobs:
+                for unit in job.units:
+                    unit.stored = stored.get(unit.key, unit.stored)
+                found = [self._reuse(call, job.units[0]) for call in job.calls]
+                if None not in found:
+                    self._deliver([job], found)  # type: ignore[arg-type]  # each is there
+                else:
+                    self._queue.add([job], first=True)
+            self._feed()
+
+    def _reuse(self, call: Call[Any], unit: Unit) -> Outcome[Any] | None:
+        blobs = unit.stored.get(call.name, ())
+        return self.reader.reuse(call, blobs) if blobs else None
+
+    def _met(self, jobs: Sequence[Job], error: Exception) -> None:
+        """Draw the consequences of an error that concerns every call."""
+        raise NotImplementedError
 
     def _deliver(self, jobs: Sequence[Job], outcomes: Sequence[Outcome[Any]]) -> None:
         """Hand the outcomes to everybody who waits, and have called what follows."""
@@ -195,6 +241,8 @@ class RunQueue(CallQueue):
     ----------
     bound : BoundJudge
         Who is called.
+    look_up : callable
+        Gives what is stored of items by their hashes.
     end : callable
         Takes the error that ends the run.
 
@@ -204,15 +252,17 @@ class RunQueue(CallQueue):
         If the limits hold a cost and nobody knows the price.
     """
 
-    def __init__(self, bound: BoundJudge, *, end: Callable[[BaseException], None]) -> None:
-        super().__init__(bound)
+    def __init__(
+        self, bound: BoundJudge, *, look_up: LookUp, end: Callable[[BaseException], None]
+    ) -> None:
+        super().__init__(bound, look_up=look_up)
         self._end = end
         self._client = self._made(None)
         self._is_stopped = False
 
-    def start(self, commit: Commit | None) -> None:
-        """Begin; every call is committed before it is used, where there is a store."""
-        self._client = self._made(commit)
+    def start(self, log: ReplyLog | None) -> None:
+        """Begin; every reply is kept in the log before it is used, where there is one."""
+        self._client = self._made(log)
 
     @property
     def reader(self) -> Client:
@@ -228,6 +278,7 @@ class RunQueue(CallQueue):
         """Begin nothing more; what is sent comes to its end."""
         self._is_stopped = True
         self._queue.clear()
+        self._elsewhere.clear()
         self._client.stop()
 
     def add(self, units: Sequence[Unit], *, first: bool = False) -> None:
@@ -245,6 +296,9 @@ class RunQueue(CallQueue):
         try:
             outcomes = await self._outcomes(self._client, jobs)
             self._deliver(jobs, outcomes)
+        except ClaimedElsewhereError:
+            self._wait_for_others(jobs)
+            return ()
         except Exception as error:  # noqa: BLE001  # raised again where results are waited for
             self._end(error)
             return ()
@@ -257,13 +311,16 @@ class RunQueue(CallQueue):
             return ()
         return outcomes
 
-    def _made(self, commit: Commit | None) -> Client:
+    def _met(self, jobs: Sequence[Job], error: Exception) -> None:  # noqa: ARG002  # all end
+        self._end(error)
+
+    def _made(self, log: ReplyLog | None) -> Client:
         judge = self._bound.judge
         price = judge.known_price
         return Client(
             judge.chat_model,
             limits=judge.limits,
-            commit=commit,
+            log=log,
             price=None if price is None else price.cost,
         )
 

@@ -96,7 +96,7 @@ class ModelEngine(Engine):
             opening = self._loop.run_in_executor(self._thread, self._opened, self._place)
             store, self._judge_id = await opening
             self._store, self._commit = store, GroupCommit(store, self._judge_id)
-        self._queue.start(None if self._commit is None else self._commit.put)
+        self._queue.start(self._commit)
 
     def submit(self, asked: Sequence[Asked]) -> None:
         """Take items."""
@@ -180,17 +180,24 @@ class ModelEngine(Engine):
         finally:
             self._looking = None
 
-    async def _stored(self, batch: Batch) -> Mapping[bytes, Mapping[str, Sequence[bytes]]]:
+    async def look_up(self, keys: Sequence[bytes]) -> Mapping[bytes, Mapping[str, Sequence[bytes]]]:
+        """Give what is stored of items by their hashes."""
         if self._store is None:
             await asyncio.sleep(0)  # others have their turn between two batches
             return {}
-        get, keys = self._store.get, batch.keys
+        get = self._store.get
         loop = asyncio.get_running_loop()
         found = await loop.run_in_executor(self._thread, get, self._judge_id, keys)
         return {key: blobs_by_name(calls) for key, calls in found.items()}
 
     def _call(self, batch: Batch, stored: Mapping[bytes, Mapping[str, Sequence[bytes]]]) -> None:
-        units = batch.units(stored=stored, reuse=self._reused, together=self._queue.together)
+        reader = self._queue.reader
+        units = batch.units(
+            stored=stored,
+            reuse=self._reused,
+            together=reader.goes_together,
+            samples=reader.gives_samples,
+        )
         self._queue.add(units)
 
     def _reused(self, call: Call[Any], blobs: Sequence[bytes]) -> Outcome[Any] | None:
@@ -222,7 +229,7 @@ class RunModelEngine(ModelEngine):
                 "`--price IN,OUT`, or as `price` of the judge."
             )
             raise InputError(msg)
-        self._run_queue = RunQueue(bound, end=self.end)
+        self._run_queue = RunQueue(bound, look_up=self.look_up, end=self.end)
         super().__init__(bound, self._run_queue, store=store, retry_failures=retry_failures)
         self._n_to_check = bound.calls.n_check
         self._batches: list[Sequence[Asked]] = []
@@ -269,7 +276,7 @@ class RunModelEngine(ModelEngine):
         self._n_to_check -= n_check
         try:
             batch = Batch(asked, self._bound, note=self._note, n_check=n_check)
-            self._call(batch, await self._stored(batch))
+            self._call(batch, await self.look_up(batch.keys))
         except Exception as error:  # noqa: BLE001  # raised again where results are waited for
             self.end(error)
 
@@ -287,7 +294,7 @@ class ServiceModelEngine(ModelEngine):
         self, bound: BoundJudge, *, store: str | Path | None, settings: LiveSettings
     ) -> None:
         _ = bound.calls  # refuses here what cannot be asked
-        self._calls = ServiceQueue(bound, settings=settings)
+        self._calls = ServiceQueue(bound, look_up=self.look_up, settings=settings)
         super().__init__(bound, self._calls, store=store, retry_failures=settings.retry_failures)
         self._reading = CircuitBreaker(settings.rest_s)
         self._fresh: FairQueue[Asked] = FairQueue()
@@ -316,8 +323,7 @@ class ServiceModelEngine(ModelEngine):
     async def _begin(self, asked: Sequence[Asked]) -> None:
         batch = Batch(asked, self._bound, note=self._note)
         try:
-            stored = await self._stored(batch)
-            self._call(batch, stored)
+            self._call(batch, await self.look_up(batch.keys))
         except _NoStoreError as error:
             batch.give_up(str(error))
         except Exception as error:  # noqa: BLE001  # told, and nobody waits for ever
@@ -327,13 +333,13 @@ class ServiceModelEngine(ModelEngine):
             batch.give_up(CLOSED)
             raise
 
-    async def _stored(self, batch: Batch) -> Mapping[bytes, Mapping[str, Sequence[bytes]]]:
-        """Look up what the store has; a store that is out of order rests as well."""
+    async def look_up(self, keys: Sequence[bytes]) -> Mapping[bytes, Mapping[str, Sequence[bytes]]]:
+        """Give what is stored of items; a store that is out of order rests as well."""
         at = asyncio.get_running_loop().time()
         if (why := self._reading.rests(at)) is not None:
             raise _NoStoreError(why)
         try:
-            found = await super()._stored(batch)
+            found = await super().look_up(keys)
         except Exception as error:
             why = f"{_UNREADABLE}: {type(error).__name__}"
             self._reading.trip(why, now=asyncio.get_running_loop().time())

@@ -7,18 +7,18 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from voirdire.errors import CostLimitReachedError, ModelCallError, StoppedError
-from voirdire.judging.client import Client, Outcome
+from voirdire.judging.client import ClaimedElsewhereError, Client, Outcome
 from voirdire.judging.client.breaker import CircuitBreaker
 from voirdire.judging.client.limits import LONGEST_WAIT_S
 from voirdire.judging.engine.bugs import tell_bug
-from voirdire.judging.engine.call_queue import CLOSED, CallQueue, Job, is_cancelled, now
+from voirdire.judging.engine.call_queue import CLOSED, CallQueue, Job, LookUp, is_cancelled, now
 from voirdire.records import Failure
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from voirdire.judging.bound import BoundJudge
-    from voirdire.judging.client import ClientState, Commit
+    from voirdire.judging.client import Call, ClientState, ReplyLog
     from voirdire.judging.engine.batch import Unit
     from voirdire.judging.judges.llm_judge import LlmJudge
     from voirdire.judging.live.settings import LiveSettings
@@ -38,7 +38,27 @@ _log = logging.getLogger("voirdire")
 
 
 class NotStoredError(Exception):
-    """A reply came, and the store did not take it."""
+    """The store takes nothing: no reply, or no claim of a call."""
+
+
+class _GuardedLog:
+    """A log whose errors are told apart from those of the model."""
+
+    def __init__(self, log: ReplyLog) -> None:
+        self._log = log
+        self.release = log.release
+
+    async def put(self, call: StoredCall) -> None:
+        try:
+            await self._log.put(call)
+        except Exception as error:
+            raise NotStoredError from error
+
+    async def claim(self, item: bytes, name: str, *, attempt: int) -> bool:
+        try:
+            return await self._log.claim(item, name, attempt=attempt)
+        except Exception as error:
+            raise NotStoredError from error
 
 
 _ENDING = (StoppedError, ModelCallError, NotStoredError)
@@ -63,7 +83,7 @@ class Clients:
         self._judge = judge
         price = judge.known_price
         self._price = None if price is None else price.cost
-        self.commit: Commit | None = None
+        self.log: ReplyLog | None = None
         self._old: list[Client] = []
         self._n_calls, self._cost, self._perhaps = 0, 0.0, 0.0
         self._reader = self._made(judge.limits.max_cost)  # reads what is stored; calls nobody
@@ -135,7 +155,7 @@ class Clients:
         return Client(
             self._judge.chat_model,
             limits=limits,
-            commit=self.commit,
+            log=self.log,
             price=self._price,
             is_trial=is_trial,
             ends_hopeless=False,
@@ -166,6 +186,8 @@ class ServiceQueue(CallQueue):
     ----------
     bound : BoundJudge
         Who is called.
+    look_up : callable
+        Gives what is stored of items by their hashes.
     settings : LiveSettings
         How long it rests when it is out of order, and how long a trial may take.
 
@@ -187,24 +209,22 @@ class ServiceQueue(CallQueue):
     refusal would come of waiting, and who waited for a server that hangs would wait in vain.
     """
 
-    def __init__(self, bound: BoundJudge, *, settings: LiveSettings) -> None:
-        super().__init__(bound)
+    def __init__(self, bound: BoundJudge, *, look_up: LookUp, settings: LiveSettings) -> None:
+        super().__init__(bound, look_up=look_up)
         # A call that waits until it is made again leaves its place in the client to others.
         most = self._most_workers
         self._most_workers = min(most, _BATCHES) if self.together else 2 * most
         self._jobs_together = _JOBS_TOGETHER if self.together else 1
         self.clients = Clients(bound.judge)
-        self._commit: Commit | None = None
         self._breaker = CircuitBreaker(settings.rest_s)
         self._trial_s = settings.deadline_s
         self._is_trying = False
         self._last = _OUT_OF_ORDER  # why the last of the clients was given up
         self._end: str | None = None
 
-    def start(self, commit: Commit | None) -> None:
-        """Store what comes from now on; None stores nothing."""
-        self._commit = commit
-        self.clients.commit = None if commit is None else self._committed
+    def start(self, log: ReplyLog | None) -> None:
+        """Keep what comes from now on in a log; None keeps nothing."""
+        self.clients.log = None if log is None else _GuardedLog(log)
 
     @property
     def reader(self) -> Client:
@@ -268,6 +288,9 @@ class ServiceQueue(CallQueue):
         client = self.clients.trial(timeout_s=self._trial_s) if is_trial else self.clients.current()
         try:
             outcomes = await self._outcomes(client, jobs)
+        except ClaimedElsewhereError:
+            self._wait_for_others(jobs)
+            return ()
         except KeyboardInterrupt:
             self._fail(jobs, CLOSED)
             raise
@@ -286,13 +309,12 @@ class ServiceQueue(CallQueue):
             self._fail(jobs, f"the verdict could not be put together: {type(error).__name__}")
         return outcomes
 
-    async def _committed(self, call: StoredCall) -> None:
-        if self._commit is None:
-            return
-        try:
-            await self._commit(call)
-        except Exception as error:
-            raise NotStoredError from error
+    def _reuse(self, call: Call[Any], unit: Unit) -> Outcome[Any] | None:
+        found = super()._reuse(call, unit)
+        return None if found is None else plainly(found)
+
+    def _met(self, jobs: Sequence[Job], error: Exception) -> None:
+        self._fail(jobs, self._reason(self.clients.reader, error))
 
     def _reason(self, client: Client, error: BaseException) -> str:
         """Draw the consequences of an error; say to those concerned what it was."""
@@ -319,7 +341,8 @@ class ServiceQueue(CallQueue):
     def _end_with(self, why: str) -> None:
         """Begin nothing for ever."""
         self._end = why
-        self._fail(self._queue.clear(), why)
+        jobs, self._elsewhere = [*self._queue.clear(), *self._elsewhere], []
+        self._fail(jobs, why)
 
 
 def plainly(outcome: Outcome[Any]) -> Outcome[Any]:

@@ -19,8 +19,8 @@ import numpy as np
 
 from voirdire.errors import CostLimitReachedError, StoppedError
 from voirdire.io.messages import without_reasoning
+from voirdire.judging.client import ClaimedElsewhereError, Client
 from voirdire.judging.client.call import Call
-from voirdire.judging.client.client import Client
 from voirdire.judging.client.limits import dollars
 from voirdire.judging.engine.background_loop import BackgroundLoop
 from voirdire.judging.engine.stopping import Stopping
@@ -28,7 +28,7 @@ from voirdire.judging.judges.token_estimate import estimate_tokens
 from voirdire.judging.plan import asks_a_model, needs_engine
 from voirdire.judging.prompts import new_nonce
 from voirdire.judging.verdict_making import verdicts_on
-from voirdire.models import BatchChatModel, ChatRequest
+from voirdire.models import ChatRequest
 from voirdire.records import Item
 from voirdire.records.items import as_bytes
 from voirdire.records.thresholds import threshold_of_each
@@ -60,6 +60,9 @@ _PROMPTS_AT_ONCE = 200
 
 _DRAFTS_AT_ONCE = 16
 """That a model of this process writes in one go."""
+
+_LOOK_S = 0.5
+"""Between two looks for a draft that another run writes just now."""
 
 _ITEMS_AT_ONCE = 1_000
 """That a judge without calls answers in one go."""
@@ -257,9 +260,9 @@ class _Writer:
                 outcomes[place] = found
         self.n_reused += len(outcomes)
         waiting = [place for place in range(len(calls)) if place not in outcomes]
-        together = isinstance(self._plan.model, BatchChatModel)
+        n_at_once = _DRAFTS_AT_ONCE if self.caller.goes_together else 1
         places_left = iter(waiting)
-        pending = iter(lambda: tuple(islice(places_left, _DRAFTS_AT_ONCE if together else 1)), ())
+        pending = iter(lambda: tuple(islice(places_left, n_at_once)), ())
         errors: list[Exception] = []
 
         async def work() -> None:
@@ -267,10 +270,7 @@ class _Writer:
                 some = [calls[place] for place in places]
                 known = [stored[place] for place in places]
                 try:
-                    if together:
-                        found = await self.caller.answer_together(some, stored=known)
-                    else:
-                        found = [await self.caller.answer(some[0], stored=known[0])]
+                    found = await self._answer(some, known)
                 except Exception as error:  # noqa: BLE001  # raised again below
                     errors.append(error)
                     self.caller.stop()
@@ -282,6 +282,21 @@ class _Writer:
         if errors:
             raise next((each for each in errors if type(each) is not StoppedError), errors[0])
         return [_draft_of(outcomes[place]) for place in range(len(calls))]
+
+    async def _answer(
+        self, calls: Sequence[Call[Draft]], stored: Sequence[Sequence[bytes]]
+    ) -> Sequence[Outcome[Draft]]:
+        """Make calls, or wait for what another run makes of them."""
+        while True:
+            try:
+                return await self.caller.answer(calls, stored=stored)
+            except ClaimedElsewhereError:
+                await asyncio.sleep(_LOOK_S)
+            stored = await asyncio.to_thread(_find_stored, self._store, self._judge_id, calls)
+            pairs = zip(calls, stored, strict=True)
+            found = [self.caller.reuse(call, blobs) for call, blobs in pairs]
+            if all(outcome is not None for outcome in found):
+                return [outcome for outcome in found if outcome is not None]
 
 
 def drafts_to_write(
@@ -305,11 +320,11 @@ def _tokens_of(text: str) -> int:
     return estimate_tokens(text)
 
 
-def _caller(plan: SynthesisPlan, commit: GroupCommit | None) -> Client:
+def _caller(plan: SynthesisPlan, log: GroupCommit | None) -> Client:
     return Client(
         plan.model,
         limits=plan.limits,
-        commit=None if commit is None else commit.put,
+        log=log,
         price=None if plan.price is None else plan.price.cost,
     )
 
