@@ -375,10 +375,9 @@ def test_several_questions_in_one_request_are_refused_with_the_way_out(model):
 @pytest.mark.ci
 def test_a_joint_judge_in_this_process_is_told_to_ask_singly(tokenizer):
     model = TransformersModel(tiny_model(tokenizer, n_positions=16_384), tokenizer=tokenizer)
-    item = Item(id="1", prompt=(Message(role="user", content="hi"),), response="no")
 
-    with pytest.raises(AccessError, match="Ask with `--mode single`"):
-        list(judge_items([item], LlmJudge(model=model), rubric=rubric_from_text(RUBRIC)))
+    with pytest.raises(InputError, match=r"`mode` must be 'single'.*`--mode single`"):
+        LlmJudge(model=model)
 
 
 @pytest.mark.ci

@@ -57,6 +57,8 @@ _PARTS = {
     "reasoning": "text",
 }
 _REASONING_PARTS = ("thinking", "reasoning")
+_UNSEEN = {"image": "an image", "audio": "a sound", "video": "a video", "file": "a file"}
+"""Two items that differ in these alone would look the same to every judge."""
 
 
 class Said(msgspec.Struct, frozen=True, kw_only=True):
@@ -169,8 +171,11 @@ def _content(content: Any, number: int, *, column: str) -> tuple[str | None, str
             reason = f"part of message {number} must be an object with a type, got {got(part)}"
             raise RowError(reason, column=column)
         key = _PARTS.get(kind)
-        if key is None:  # image_url, input_image and image are all [image]
+        if key is None:  # image_url, input_image and image are all an image
             word = kind.removeprefix("input_").removesuffix("_url")
+            if word in _UNSEEN:
+                reason = f"message {number} holds {_UNSEEN[word]}, and judges read text only"
+                raise RowError(reason, column=column)
             texts.append(f"[{shorten(word, width=20)}]")
         elif isinstance(text := part.get(key), str):
             (thoughts if kind in _REASONING_PARTS else texts).append(text)

@@ -71,7 +71,11 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
 
 @runtime_checkable
 class ChatModel(Protocol):
-    """Whatever replies to a conversation."""
+    """Whatever replies to a conversation.
+
+    A model may also have `is_remote`, true where it is on a server, so that replies are stored by
+    default; and `asks_one_question`, true where it answers one question a request.
+    """
 
     @property
     def name(self) -> str:

@@ -115,6 +115,8 @@ class ProvidersModel:
     A seed is left out where the provider's API has none.
     """
 
+    is_remote = True
+
     def __init__(
         self,
         *,

@@ -111,6 +111,8 @@ class TransformersModel:
     object, and whoever reads it sees whether it keeps to the schema.
     """
 
+    asks_one_question = True
+
     def __init__(
         self,
         model: Any,

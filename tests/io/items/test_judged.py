@@ -222,18 +222,37 @@ def test_tool_calls_of_the_prompt_are_shown_whatever_is_judged(read_rows):
 
 
 @pytest.mark.parametrize(
+    ("part", "what"),
+    [
+        ({"type": "image_url", "image_url": {"url": "u"}}, "an image"),
+        ({"type": "input_image", "image_url": "u"}, "an image"),
+        ({"type": "image"}, "an image"),
+        ({"type": "input_audio", "input_audio": {"data": "x"}}, "a sound"),
+        ({"type": "video_url", "video_url": {"url": "u"}}, "a video"),
+        ({"type": "file", "file": {"file_id": "f"}}, "a file"),
+    ],
+)
+def test_what_no_judge_sees_is_set_aside_and_said(read_rows, part, what):
+    seen = {"role": "user", "content": [{"type": "text", "text": "What is it?"}, part]}
+    answer = {"role": "assistant", "content": [part]}
+    rows = [
+        {"id": "asked", "prompt": [seen], "response": "A cat."},
+        {"id": "answered", "messages": [{"role": "user", "content": "Draw."}, answer]},
+        {"id": "plain", "prompt": "Hello", "response": "Hi."},
+    ]
+
+    table = read_rows(*rows)
+
+    assert [item.id for item in table.items] == ["plain"]
+    assert [row.item for row in table.dropped] == ["asked", "answered"]
+    assert all(f"holds {what}, and judges read text only" in row.reason for row in table.dropped)
+
+
+@pytest.mark.parametrize(
     ("content", "shown"),
     [
         ([{"type": "text", "text": "a"}, {"type": "text", "text": "b"}], "a\nb"),
-        (
-            [{"type": "input_text", "text": "a"}, {"type": "input_image", "image_url": "u"}],
-            "a\n[image]",
-        ),
-        ([{"type": "image_url", "image_url": {"url": "u"}}], "[image]"),
-        (
-            [{"type": "image"}, {"type": "input_audio"}, {"type": "file"}],
-            "[image]\n[audio]\n[file]",
-        ),
+        ([{"type": "text", "text": "a"}, {"type": "tool_use"}], "a\n[tool_use]"),
         (["a", "b"], "a\nb"),
         ([{"type": "refusal", "refusal": "No."}], "No."),
         ([], ""),

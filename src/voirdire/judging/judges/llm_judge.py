@@ -105,6 +105,12 @@ class LlmJudge:
         check_count("seed", self.seed, minimum=0)
         _check_temperature(self.temperature, self.probability)
         _check_logprobs(self)
+        if self.mode == "joint" and getattr(self.chat_model, "asks_one_question", False):
+            msg = (
+                f"`mode` must be 'single' for {self.chat_model.name!r}, which answers one question "
+                "a request, got 'joint'. Write mode='single', or `--mode single`."
+            )
+            raise InputError(msg)
         if not self.name:
             object.__setattr__(self, "name", self.chat_model.name)
 

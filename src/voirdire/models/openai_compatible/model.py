@@ -117,6 +117,8 @@ class OpenAICompatibleModel:
     'http://localhost:8080/v1'
     """
 
+    is_remote = True
+
     def __init__(
         self,
         *,

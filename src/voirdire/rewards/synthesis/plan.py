@@ -160,7 +160,9 @@ def plan_synthesis(
 
         model = load_model(model, timeout_s=limits.timeout_s, connections=limits.concurrency)
     # a judge is a model with limits and a price, and knows how to look that up
-    known_price = LlmJudge(model=model, probability="stated", price=price).known_price
+    known_price = LlmJudge(
+        model=model, mode="single", price=price, probability="stated"
+    ).known_price
     if known_price is None and limits.max_cost is not None:
         msg = (
             f"`max_cost` needs the price of {model.name!r}, which is not known. Declare it with "

@@ -1,0 +1,74 @@
+"""Two runs at once on one store pay for each call once."""
+
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+import voirdire
+from judging.calls.scripted_calls import RUBRIC, reply_of
+from voirdire.errors import AccessError
+from voirdire.judging import Limits, LlmJudge
+from voirdire.models import Capabilities
+from voirdire.records import Item
+
+ITEMS = [Item(id=f"i{n}", response=f"response {n}") for n in range(400)]
+
+
+class Slow:
+    """A model that takes its time, and counts."""
+
+    name, settings, capabilities = "slow", {}, Capabilities()
+
+    def __init__(self, fault=None):
+        self.served, self.fault = [], fault
+
+    async def reply(self, request):
+        text = request.messages[-1].content
+        self.served.append(text.partition("response ")[2].split()[0].strip('",.'))
+        await asyncio.sleep(0.005)
+        if self.fault is not None:
+            raise self.fault
+        return reply_of('{"yes": 0.75}', request)
+
+    async def close(self):
+        pass
+
+
+def judged(model, items, store):
+    judge = LlmJudge(model=model, probability="stated", limits=Limits(concurrency=16))
+    return voirdire.judge(items, judge=judge, rubric=RUBRIC, store=store)
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_each_call_is_made_by_one_of_them(tmp_path, order):
+    model = Slow()
+
+    with ThreadPoolExecutor(2) as pool:
+        runs = [
+            pool.submit(judged, model, items, tmp_path / "replies.sqlite")
+            for items in (ITEMS, ITEMS[::order])
+        ]
+        first, second = (run.result() for run in runs)
+
+    assert len(model.served) == 400
+    assert (first.probabilities == 0.75).all()
+    assert (second.probabilities == 0.75).all()
+    assert first.calls.n_calls + second.calls.n_calls == 400
+    assert first.calls.n_calls * second.calls.n_calls > 0
+    assert first.calls.n_reused + second.calls.n_reused == 400
+
+
+def test_a_run_that_ends_leaves_its_calls_to_the_other(tmp_path):
+    failing, working = Slow(AccessError("no key", status=401)), Slow()
+
+    with ThreadPoolExecutor(2) as pool:
+        one = pool.submit(judged, failing, ITEMS, tmp_path / "replies.sqlite")
+        other = pool.submit(judged, working, ITEMS, tmp_path / "replies.sqlite")
+        with pytest.raises(AccessError):
+            one.result()
+        found = other.result()
+
+    assert not np.isnan(found.probabilities).any()
+    assert len(working.served) == 400
