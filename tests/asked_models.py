@@ -5,8 +5,8 @@ import re
 from collections import Counter
 
 from voirdire.errors import ModelCallError
-from voirdire.models import ScriptedModel
 from voirdire.records import Item, Message
+from voirdire.testing import ScriptedModel
 
 
 class Asked:

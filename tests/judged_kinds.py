@@ -5,9 +5,9 @@ import json
 from asked_models import Asked, shown_item
 from voirdire.errors import RefusalError
 from voirdire.judging import LlmJudge
-from voirdire.models import ScriptedModel
 from voirdire.records import Failure, Item
 from voirdire.rubrics import rubric_from_text
+from voirdire.testing import ScriptedModel
 
 N_ITEMS = 40
 REFUSED = 11

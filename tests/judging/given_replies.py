@@ -2,9 +2,10 @@
 
 from asked_models import shown_item
 from voirdire.judging import Limits, LlmJudge, judge_items
-from voirdire.models import Capabilities, ScriptedModel
+from voirdire.models import Capabilities
 from voirdire.records import Item
 from voirdire.rubrics import Rubric
+from voirdire.testing import ScriptedModel
 
 
 class OneForm(ScriptedModel):

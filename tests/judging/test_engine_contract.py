@@ -18,8 +18,8 @@ from voirdire.errors import (
     ServerError,
 )
 from voirdire.judging import CascadeJudge, JuryJudge, Limits, LlmJudge, ScriptedJudge
-from voirdire.models import ScriptedModel
 from voirdire.records import Failure
+from voirdire.testing import ScriptedModel
 
 KEYS = RUBRIC.propositions
 

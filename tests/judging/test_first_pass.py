@@ -12,7 +12,7 @@ import pytest
 
 from voirdire.errors import InputError
 from voirdire.judging import LlmJudge, ScriptedJudge, estimate_run, judge_file
-from voirdire.models import ScriptedModel
+from voirdire.testing import ScriptedModel
 
 N_ITEMS = 5_000
 

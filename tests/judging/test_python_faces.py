@@ -11,7 +11,7 @@ from judging.live.live_cases import RUBRIC, Gated, Script, items_of, until
 from servers.faulty import faulty_server  # noqa: F401  # a fixture
 from voirdire.errors import AccessError, InputError
 from voirdire.judging import Limits, LlmJudge
-from voirdire.models import ScriptedModel
+from voirdire.testing import ScriptedModel
 
 STORE = "voirdire-replies.sqlite"
 

@@ -16,9 +16,10 @@ import pytest
 from servers.overheard import overhear
 from voirdire.attacks import attacked, attacks
 from voirdire.judging import Limits, LlmJudge, judge_items
-from voirdire.models import Capabilities, ScriptedModel, load_model
+from voirdire.models import Capabilities, load_model
 from voirdire.records import Item, Message
 from voirdire.rubrics import load_rubric, rubric_from_text
+from voirdire.testing import ScriptedModel
 
 SAFETY = load_rubric("safety")
 TWO = rubric_from_text(

@@ -6,7 +6,7 @@ import pytest
 
 from voirdire.errors import InputError
 from voirdire.judging import Limits, LlmJudge, judge_file
-from voirdire.models import ScriptedModel
+from voirdire.testing import ScriptedModel
 
 ITEMS = [{"id": "a", "prompt": "p", "response": "r"}, {"id": "b", "prompt": "p"}]
 

@@ -8,7 +8,8 @@ from aiohttp import web
 
 from models.openai_compatible.chat_server import completion, serving, token
 from voirdire.errors import AccessError, InputError, RateLimitError
-from voirdire.models import Capabilities, OpenAICompatibleModel, ScriptedModel, probe
+from voirdire.models import Capabilities, OpenAICompatibleModel, probe
+from voirdire.testing import ScriptedModel
 
 KEY = "leaves_are_green"
 OBJECT = json.dumps({KEY: True}, separators=(",", ":"))

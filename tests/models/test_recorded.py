@@ -14,9 +14,10 @@ from voirdire.errors import (
     UnsupportedError,
 )
 from voirdire.judging import LlmJudge, judge_items
-from voirdire.models import ChatRequest, RecordedModel, ScriptedModel
+from voirdire.models import ChatRequest
 from voirdire.records import Headroom, Item, Message, Reply, TokenChoice, TokenStep, Usage
 from voirdire.rubrics import load_rubric
+from voirdire.testing import RecordedModel, ScriptedModel
 
 
 def request_of(content, **fields):

@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from voirdire.errors import InputError, RateLimitError
-from voirdire.models import BatchChatModel, ChatModel, ChatRequest, ScriptedModel
+from voirdire.models import BatchChatModel, ChatModel, ChatRequest
 from voirdire.records import Message, Reply
+from voirdire.testing import ScriptedModel
 
 
 def ask(model, **request):

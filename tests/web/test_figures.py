@@ -5,10 +5,10 @@ import asyncio
 import pytest
 
 from voirdire.judging import Limits, LlmJudge, Price
-from voirdire.models import ScriptedModel
 from voirdire.records import Reply, Usage
 from voirdire.rewards import LiveReward, reward_of_weights
 from voirdire.rubrics import rubric_from_text
+from voirdire.testing import ScriptedModel
 from voirdire.web import ServerSettings, create_app
 from web.in_process import AskedApp, begun
 

@@ -62,6 +62,9 @@ def judge(
     judge : Judge, LlmJudge, CascadeJudge, JuryJudge, str or path, optional
         Who answers: ``"local"`` is the judge of this package, a path one of your own,
         ``"openai/gpt-4o-mini"`` a language model, a YAML file a cascade or a jury.
+    base_url : str, optional
+        Another OpenAI-compatible server for a model that is named as `judge`, such as
+        ``"http://localhost:8000/v1"``.
     threshold : float, or mapping of str to float, optional
         In (0, 1). A proposition is true from this probability on; one that a mapping does not name,
         from 1/2 on. By default the rubric says, or else the judge, or else it is 1/2.
@@ -69,9 +72,6 @@ def judge(
         What of a row's response is judged. The response of an `Item` is judged as it stands.
     behavior : str, optional
         The behavior of items that have none.
-    base_url : str, optional
-        Another OpenAI-compatible server for a model that is named as `judge`, such as
-        ``"http://localhost:8000/v1"``.
     store : str, path or False, optional
         Where a language model's replies are kept and found again: a file for SQLite, or a
         ``postgresql://`` address. By default, for a model on a server, the file

@@ -22,9 +22,7 @@ if TYPE_CHECKING:
     )
     from voirdire.models.probing import ProbeReport, ProbeStep, probe
     from voirdire.models.providers import ProvidersModel
-    from voirdire.models.recorded import RecordedModel
     from voirdire.models.registry import is_model_name, load_model
-    from voirdire.models.scripted import ScriptedModel
     from voirdire.models.transformers_model import TransformersModel
 
 __all__ = [
@@ -37,9 +35,7 @@ __all__ = [
     "ProbeReport",
     "ProbeStep",
     "ProvidersModel",
-    "RecordedModel",
     "SamplingChatModel",
-    "ScriptedModel",
     "TransformersModel",
     "is_model_name",
     "load_model",
@@ -56,9 +52,7 @@ _HOMES = {
     "ProbeReport": "probing",
     "ProbeStep": "probing",
     "ProvidersModel": "providers",
-    "RecordedModel": "recorded",
     "SamplingChatModel": "port",
-    "ScriptedModel": "scripted",
     "TransformersModel": "transformers_model",
     "is_model_name": "registry",
     "load_model": "registry",

@@ -7,7 +7,7 @@ import pytest
 
 from judging.calls.scripted_calls import GOOD, VALUE, Model, Runs, by_item, script
 from voirdire.errors import ServerError
-from voirdire.models import ScriptedModel
+from voirdire.testing import ScriptedModel
 
 pytestmark = pytest.mark.usefixtures("virtual_time")
 

@@ -10,9 +10,9 @@ from asked_models import shown_item
 from judging.cascade.cascade_cases import first_says, is_between, made_items, then_says
 from voirdire.errors import AccessError, RefusalError
 from voirdire.judging import Limits, LiveSettings, LlmJudge, ScriptedJudge
-from voirdire.models import ScriptedModel
 from voirdire.records import Item
 from voirdire.rewards import LiveReward, reward_of_weights
+from voirdire.testing import ScriptedModel
 
 LATE, CLOSED = "no verdict within the deadline", "the judge is closed"
 

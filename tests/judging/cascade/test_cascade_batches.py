@@ -23,11 +23,11 @@ from voirdire.judging import (
     judge_file,
     judge_items,
 )
-from voirdire.models import ScriptedModel
 from voirdire.records import Item, Reply, Usage
 from voirdire.rewards import reward_of_weights
 from voirdire.rubrics import rubric_from_text
 from voirdire.store import open_store
+from voirdire.testing import ScriptedModel
 
 PRICE = Price(input=1.0, output=1.0)
 WHO = ["judge", "fingerprint"]

@@ -7,9 +7,9 @@ import pytest
 from asked_models import Asked
 from voirdire.errors import InputError
 from voirdire.judging import CascadeJudge, LlmJudge, ScriptedJudge, judge
-from voirdire.models import ScriptedModel
 from voirdire.records import Item
 from voirdire.rubrics import rubric_from_text
+from voirdire.testing import ScriptedModel
 
 NAN = float("nan")
 ITEM = Item(id="a", response="0.01 0.99 a")

@@ -10,10 +10,10 @@ from types import SimpleNamespace
 from asked_models import shown_item
 from voirdire.errors import ModelCallError
 from voirdire.judging import LiveSettings, LlmJudge
-from voirdire.models import ScriptedModel
 from voirdire.records import Item, Message
 from voirdire.rewards import LiveReward, reward_of_weights
 from voirdire.rubrics import load_rubric, rubric_from_text
+from voirdire.testing import ScriptedModel
 
 LATE = "no verdict within the deadline"
 CLOSED = "the judge is closed"

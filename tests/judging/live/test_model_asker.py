@@ -25,8 +25,8 @@ from judging.live.live_cases import (
 )
 from voirdire.errors import InputError, ModelCallError, RefusalError
 from voirdire.judging import Limits, LlmJudge, Price, judge_file, judge_items
-from voirdire.models import ScriptedModel
 from voirdire.records import Item, Reply, Usage
+from voirdire.testing import ScriptedModel
 
 ASKED = [
     {"probability": "stated"},

@@ -26,8 +26,9 @@ from judging.live.live_cases import (
 from servers.faulty import FaultyServer
 from voirdire.errors import AccessError, RateLimitError, ServerError
 from voirdire.judging import Limits, LlmJudge, Price
-from voirdire.models import OpenAICompatibleModel, ScriptedModel
+from voirdire.models import OpenAICompatibleModel
 from voirdire.records import Reply, Usage
+from voirdire.testing import ScriptedModel
 
 ACCESS = "the judge is out of order: AccessError"
 AWAY = "the judge is out of order: ServerError"

@@ -6,7 +6,7 @@ import threading
 import pytest
 
 from voirdire.judging import LlmJudge, judge_file
-from voirdire.models import ScriptedModel
+from voirdire.testing import ScriptedModel
 
 SELDOM = (20_000, 10, 10)
 

@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 from voirdire.judging import LlmJudge, judge_file
-from voirdire.models import ScriptedModel
+from voirdire.testing import ScriptedModel
 from voirdire.rubrics import rubric_from_text
 
 RUBRIC = '''

@@ -22,9 +22,9 @@ from voirdire.judging import (
     judge_file_with_several,
     judge_items,
 )
-from voirdire.models import ScriptedModel
 from voirdire.records import Item
 from voirdire.rubrics import rubric_from_text
+from voirdire.testing import ScriptedModel
 
 TWO = """
 schema: voirdire.rubric/1

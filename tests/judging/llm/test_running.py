@@ -12,9 +12,9 @@ import pytest
 
 from asked_models import make_items
 from voirdire.judging import Limits, LlmJudge, judge_items
-from voirdire.models import ScriptedModel
 from voirdire.records import Item
 from voirdire.rubrics import rubric_from_text
+from voirdire.testing import ScriptedModel
 
 ONE = """
 schema: voirdire.rubric/1
@@ -134,7 +134,7 @@ def test_a_run_that_is_collected_in_its_own_thread_does_not_wait_for_itself(one)
 PROGRAM = """
 import os, signal, sys
 from voirdire.judging import Limits, LlmJudge, judge_items
-from voirdire.models import ScriptedModel
+from voirdire.testing import ScriptedModel
 from voirdire.records import Item
 from voirdire.rubrics import rubric_from_text
 

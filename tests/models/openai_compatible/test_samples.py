@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from models.openai_compatible.chat_server import asked, completion, serving, token
 from voirdire.errors import BadRequestError, ContentFilterError, InputError, UnsupportedError
-from voirdire.models import OpenAICompatibleModel, SamplingChatModel, ScriptedModel
+from voirdire.models import OpenAICompatibleModel, SamplingChatModel
 from voirdire.records import Usage
+from voirdire.testing import ScriptedModel
 
 USAGE = {
     "prompt_tokens": 100,

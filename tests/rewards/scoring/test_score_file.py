@@ -23,8 +23,8 @@ from rewards.reward_cases import (
 from voirdire.errors import InputError, NoDataError
 from voirdire.io import read_items
 from voirdire.judging import Limits, LlmJudge, ScriptedJudge, judge, judge_file
-from voirdire.models import ScriptedModel
 from voirdire.rewards import score_file
+from voirdire.testing import ScriptedModel
 
 N_ITEMS = 90
 N_MANY = 18_000

@@ -17,9 +17,9 @@ from rewards.reward_cases import (
 )
 from voirdire.errors import InputError, NoDataError
 from voirdire.judging import LlmJudge, judge
-from voirdire.models import ScriptedModel
 from voirdire.records import Item, Verdicts
 from voirdire.rewards import reward_of_weights
+from voirdire.testing import ScriptedModel
 
 ITEMS = [
     Item(id="a", response="0.9 0.2", behavior="refuse"),

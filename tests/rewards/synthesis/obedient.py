@@ -11,9 +11,9 @@ import threading
 from collections import Counter
 
 from voirdire.judging import ScriptedJudge
-from voirdire.models import ScriptedModel
 from voirdire.rewards import load_recipes
 from voirdire.rubrics import load_rubric
+from voirdire.testing import ScriptedModel
 
 SAFETY = load_rubric("safety")
 RECIPES = load_recipes(None, rubric=SAFETY)

@@ -5,8 +5,8 @@ import pytest
 from rewards.synthesis.obedient import N_COMPLETIONS, PROMPTS, RECIPES, SAFETY, judge, writer
 from voirdire.errors import NoDataError
 from voirdire.judging import LlmJudge, Price
-from voirdire.models import ScriptedModel
 from voirdire.rewards import estimate_synthesis, synthesize
+from voirdire.testing import ScriptedModel
 
 PRICE = Price(input=2.0, output=10.0)
 

@@ -29,10 +29,10 @@ from voirdire.errors import (
     RefusalError,
 )
 from voirdire.judging import Limits, LlmJudge, Price, load_local_judge
-from voirdire.models import ScriptedModel
 from voirdire.records import Item, Message, Reply, Usage
 from voirdire.rewards import synthesize
 from voirdire.rubrics import hard_classes
+from voirdire.testing import ScriptedModel
 
 
 def made_by(model, prompts=PROMPTS, **settings):

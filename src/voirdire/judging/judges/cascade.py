@@ -60,7 +60,7 @@ class CascadeJudge:
     >>> import voirdire
     >>> from voirdire.judging import LlmJudge
     >>> from voirdire.judging.judges.cascade import CascadeJudge
-    >>> from voirdire.models import ScriptedModel
+    >>> from voirdire.testing import ScriptedModel
     >>> names = voirdire.load_rubric("safety").propositions
     >>> model = ScriptedModel(lambda request: dict.fromkeys(names, 0.97))
     >>> cascade = CascadeJudge(

@@ -140,7 +140,7 @@ def synthesize(
     Examples
     --------
     >>> from voirdire.judging import ScriptedJudge
-    >>> from voirdire.models import ScriptedModel
+    >>> from voirdire.testing import ScriptedModel
     >>> from voirdire.rubrics import rubric_from_text
     >>> rubric = rubric_from_text('''
     ... schema: voirdire.rubric/1
