@@ -245,8 +245,10 @@ def _mean_distance(words: NDArray[Any], share: NDArray[np.float64]) -> NDArray[n
     from scipy import sparse
 
     as_bytes = np.ascontiguousarray(words).view(np.uint8)
-    rows = [np.unpackbits(as_bytes[block], axis=1).astype(float) for block in blocks]
-    member = sparse.vstack([sparse.csr_array(row) for row in rows], format="csr")
+    rows = [
+        sparse.csr_array(np.unpackbits(as_bytes[block], axis=1), dtype=float) for block in blocks
+    ]
+    member = sparse.vstack(rows, format="csr")
     size = np.bitwise_count(words).sum(axis=1, dtype=np.int64)
     same = np.where(size == 0, share[size == 0].sum(), 0.0)
     for block in blocks:
