@@ -50,10 +50,10 @@ from voirdire.stats.diagnosis import (
 from voirdire.stats.drift import JudgeDrift, judge_drift
 from voirdire.stats.exact_test import exact_p_value
 from voirdire.stats.fdr import benjamini_hochberg, benjamini_yekutieli
+from voirdire.stats.intervals import Estimate
 from voirdire.stats.judge_difference import JudgeDifference, compare_judges
 from voirdire.stats.label_arrays import normalize_scale
 from voirdire.stats.label_sets import LabelSets
-from voirdire.stats.means import Estimate
 from voirdire.stats.noise_model import NoiseModel, fit_noise_model
 from voirdire.stats.outcome_sums import OutcomeSums, sum_outcomes
 from voirdire.stats.power_analysis import PowerResult, PowerRow, SmallestSize, power

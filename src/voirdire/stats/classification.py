@@ -58,13 +58,17 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
-from scipy.special import betaincinv
 
 from voirdire._validation import check_choice, check_count, check_fraction
 from voirdire.errors import DegenerateDataWarning, InputError
-from voirdire.stats.agreement.coefficient import check_units
-from voirdire.stats.calibration import group_folds
-from voirdire.stats.means import Estimate
+from voirdire.stats.calibration import check_groups, group_folds
+from voirdire.stats.intervals import (
+    UNDEFINED,
+    Estimate,
+    check_units,
+    clopper_pearson,
+    take_units,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -250,7 +254,7 @@ def measure_classification(
     sample = _Sample(
         true=true[taken],
         own=own[taken],
-        units=None if units is None else np.unique(units[taken], return_inverse=True)[1],
+        units=take_units(units, taken),
         confidence_level=confidence_level,
         seed=seed,
     )
@@ -438,7 +442,7 @@ class _Sample:
         return (1 - self.confidence_level) / 2
 
     def where(self, kept: NDArray[np.bool_]) -> _Sample:
-        units = None if self.units is None else np.unique(self.units[kept], return_inverse=True)[1]
+        units = take_units(self.units, kept)
         return replace(self, true=self.true[kept], own=self.own[kept], units=units)
 
     def table(self, n_labels: int) -> NDArray[np.int64]:
@@ -450,18 +454,14 @@ class _Sample:
         n_hits, n_items = int(hit.sum()), len(hit)
         if self.units is not None or not n_items:
             return self.mean(np.array([0.0, 1.0]), hit.astype(np.int64))
-        low, high = 0.0, 1.0
-        if n_hits:
-            low = float(betaincinv(n_hits, n_items - n_hits + 1, self.tail))
-        if n_hits < n_items:
-            high = float(betaincinv(n_hits + 1, n_items - n_hits, 1 - self.tail))
+        low, high = clopper_pearson(n_hits, n_items, self.confidence_level)
         return Estimate(estimate=n_hits / n_items, low=low, high=high)
 
     def mean(self, values: NDArray[np.float64], cell: NDArray[np.int64]) -> Estimate:
         """Estimate the mean of numbers in [0, 1], one per cell of items."""
         value = float(values[cell].mean()) if len(cell) else np.nan
         if self.n_units < 2:
-            return Estimate(estimate=value, low=np.nan, high=np.nan)
+            return Estimate(estimate=value)
         rng = np.random.default_rng(self.seed)
         drawn = self._draw_cells(cell, len(values), rng)
         more = rng.standard_exponential(len(drawn)) * self._unit_size(np.ones(len(cell), bool))
@@ -475,7 +475,7 @@ class _Sample:
         n = len(table)
         values = {name: float(figure(table)) for name, figure in figures.items()}
         if self.n_units < 2:
-            return {k: Estimate(estimate=x, low=np.nan, high=np.nan) for k, x in values.items()}
+            return {name: Estimate(estimate=value) for name, value in values.items()}
         rng = np.random.default_rng(self.seed)
         drawn = self._draw_cells(self.true * n + self.own, n * n, rng).reshape(-1, n, n)
         sizes = np.array([self._unit_size(self.true == label) for label in range(n)])
@@ -490,11 +490,11 @@ class _Sample:
         """Estimate the area under the ROC curve."""
         positive = self.true == 1
         if not 0 < positive.sum() < len(positive):
-            return Estimate(estimate=np.nan, low=np.nan, high=np.nan)
+            return UNDEFINED
         exact = np.unique(stated, return_inverse=True)[1] * 2 + positive
         value = float(_concordance(np.bincount(exact, minlength=2 * (exact.max() // 2 + 1))))
         if self.n_units < 2:
-            return Estimate(estimate=value, low=np.nan, high=np.nan)
+            return Estimate(estimate=value)
         cell = _few_places(stated) * 2 + positive
         rng = np.random.default_rng(self.seed)
         drawn = self._draw_cells(cell, 2 * (int(cell.max()) // 2 + 1), rng)
@@ -510,7 +510,7 @@ class _Sample:
         self, value: float, worse: NDArray[np.float64], better: NDArray[np.float64]
     ) -> Estimate:
         if np.isnan(value):
-            return Estimate(estimate=value, low=np.nan, high=np.nan)
+            return Estimate(estimate=value)
         low, high = np.quantile(worse, self.tail), np.quantile(better, 1 - self.tail)
         return Estimate(estimate=value, low=float(min(low, value)), high=float(max(high, value)))
 
@@ -687,8 +687,7 @@ def cross_threshold(
     _, true = _check_codes(np.asarray(gold), gold, 2)
     _check_probabilities(stated, true.shape, 2)
     kept = ~np.isnan(stated) & (true >= 0)
-    units = check_units(np.arange(len(true)) if groups is None else groups, len(true))
-    assert units is not None  # noqa: S101  # groups were given
+    units = check_groups(groups, len(true))
     folds = group_folds(units[kept], n_folds=n_folds, seed=seed)
     stated, true = stated[kept], true[kept]
     chosen = [

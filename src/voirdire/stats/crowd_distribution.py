@@ -25,8 +25,13 @@ import numpy as np
 
 from voirdire._validation import check_fraction
 from voirdire.errors import DegenerateDataWarning, InputError
-from voirdire.stats.agreement.coefficient import check_units
-from voirdire.stats.means import Estimate, estimate_mean
+from voirdire.stats.intervals import (
+    Estimate,
+    check_units,
+    count_units,
+    estimate_mean,
+    take_units,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -138,8 +143,8 @@ def label_variation(
     total = labels.sum(axis=1)
     taken = (total >= 2) & ~np.isnan(given).any(axis=1)
     given, labels, n = given[taken], labels[taken], total[taken, np.newaxis]
-    units = None if units is None else np.unique(units[taken], return_inverse=True)[1]
-    n_units = len(given) if units is None else len(np.unique(units))
+    n_units = count_units(units, taken)
+    units = take_units(units, taken)
     reason = None
     if n_units < 2:
         reason = "an interval needs at least two items, or two clusters"

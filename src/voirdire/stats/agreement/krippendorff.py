@@ -8,7 +8,7 @@ With :math:`m_i \ge 2` labels on item i, n labels in all and :math:`\delta` the 
 
 the second sum over all pairs of labels whatever their item [1]_. Both are smooth functions of sums
 over items, so the standard error of α follows from each item's influence on them, summed within
-clusters where there are any; `agreement_interval` makes the interval from it, in Fisher's z.
+clusters where there are any; `voirdire.stats.intervals` makes the interval from it, in Fisher's z.
 
 References
 ----------
@@ -25,9 +25,9 @@ import numpy as np
 
 from voirdire._validation import check_choice, check_fraction
 from voirdire.errors import DegenerateDataWarning, InputError
-from voirdire.stats.agreement.coefficient import check_units
 from voirdire.stats.agreement.labels import RatioDisagreement, code_labels
 from voirdire.stats.agreement.many_raters import ItemAgreement
+from voirdire.stats.intervals import check_units
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

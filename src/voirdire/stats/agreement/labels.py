@@ -245,7 +245,7 @@ def _mean_distance(words: NDArray[Any], share: NDArray[np.float64]) -> NDArray[n
     from scipy import sparse
 
     as_bytes = np.ascontiguousarray(words).view(np.uint8)
-    rows = [
+    rows: list[Any] = [
         sparse.csr_array(np.unpackbits(as_bytes[block], axis=1), dtype=float) for block in blocks
     ]
     member = sparse.vstack(rows, format="csr")

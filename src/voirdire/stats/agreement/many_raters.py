@@ -27,8 +27,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from voirdire._validation import check_choice, check_fraction
-from voirdire.stats.agreement.coefficient import AgreementResult, check_units, make_result
+from voirdire.stats.agreement.coefficient import AgreementResult, make_result
 from voirdire.stats.agreement.labels import LabelKeys, Weights, code_labels
+from voirdire.stats.intervals import check_units
 from voirdire.stats.slots import pack_slots
 
 if TYPE_CHECKING:
@@ -349,7 +350,7 @@ def fleiss_kappa(
     Notes
     -----
     Equations of [1]_; with missing labels and weights as in [2]_, chapters 2 and 3. The interval
-    is symmetric in Fisher's z (`agreement_interval`). With two raters this is Scott's π, not
+    is symmetric in Fisher's z (`voirdire.stats.intervals`). With two raters this is Scott's π, not
     Cohen's κ. Reference values in the tests come from statsmodels, irrCAC and Fleiss' own table.
 
     References
@@ -420,7 +421,7 @@ def gwet_ac(
     Notes
     -----
     Equations of [1]_, chapters 4 and 5. The interval is symmetric in Fisher's z
-    (`agreement_interval`). Reference values in the tests come from irrCAC.
+    (`voirdire.stats.intervals`). Reference values in the tests come from irrCAC.
 
     References
     ----------

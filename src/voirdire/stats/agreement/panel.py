@@ -24,7 +24,6 @@ from voirdire._validation import check_choice, check_fraction
 from voirdire.errors import InputError
 from voirdire.stats.agreement.coefficient import (
     AgreementResult,
-    check_units,
     make_result,
     undefined,
 )
@@ -39,6 +38,7 @@ from voirdire.stats.agreement.pairs import (
     PairSums,
 )
 from voirdire.stats.agreement.two_raters import RaterPairs
+from voirdire.stats.intervals import check_units
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -10,7 +10,6 @@ import numpy as np
 
 from voirdire._validation import check_choice, check_fraction
 from voirdire.errors import InputError
-from voirdire.stats.agreement.coefficient import check_units
 from voirdire.stats.agreement.labels import Weights, code_labels
 from voirdire.stats.agreement.pairs import (
     COHEN,
@@ -18,6 +17,7 @@ from voirdire.stats.agreement.pairs import (
     PairMeans,
     PairSums,
 )
+from voirdire.stats.intervals import check_units
 from voirdire.stats.slots import pack_slots
 
 if TYPE_CHECKING:
@@ -242,8 +242,9 @@ def cohen_kappa(
     weights need no list of categories, so that continuous scales are allowed.
 
     The interval is symmetric in Fisher's z of κ, with the standard error of the delta method
-    corrected towards the jackknife and a quantile of the t distribution (`agreement_interval`).
-    Two raters who know the truth 7 times in 10 and guess otherwise, two labels, independent items;
+    corrected towards the jackknife and a quantile of the t distribution; see
+    `voirdire.stats.intervals`. Two raters who know the truth 7 times in 10 and guess otherwise, two
+    labels, independent items;
     coverage at .95 in 10,000 samples:
 
     ========================= ===== ===== =====

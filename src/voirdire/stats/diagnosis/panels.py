@@ -29,9 +29,9 @@ from scipy.special import stdtr
 from voirdire._validation import check_choice, check_count, check_fraction
 from voirdire.errors import InputError
 from voirdire.stats.agreement import PanelLevel
-from voirdire.stats.agreement.coefficient import check_units
 from voirdire.stats.diagnosis.slices import ROUNDING, above_rounding
 from voirdire.stats.fdr import benjamini_yekutieli
+from voirdire.stats.intervals import check_units
 from voirdire.stats.label_arrays import check_humans, check_judges
 from voirdire.stats.label_sets import LabelSets, intersection_and_union
 from voirdire.stats.slots import pack_slots

@@ -26,8 +26,8 @@ from scipy.special import stdtr, stdtrit
 
 from voirdire._validation import check_count, check_fraction
 from voirdire.errors import InputError
-from voirdire.stats.agreement.coefficient import check_units
 from voirdire.stats.fdr import adjust_p_values
+from voirdire.stats.intervals import check_units
 from voirdire.stats.outcome_sums import HUMAN_WINS, JUDGE_WINS, NO_OUTCOME
 
 if TYPE_CHECKING:
