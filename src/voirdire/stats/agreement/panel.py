@@ -15,18 +15,14 @@ no human ceiling, and stands beside the figures that do.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from itertools import repeat
+from itertools import combinations, repeat
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
 from voirdire._validation import check_choice, check_fraction
 from voirdire.errors import InputError
-from voirdire.stats.agreement.coefficient import (
-    AgreementResult,
-    make_result,
-    undefined,
-)
+from voirdire.stats.agreement.coefficient import AgreementResult
 from voirdire.stats.agreement.labels import code_labels
 from voirdire.stats.agreement.many_raters import ItemAgreement
 from voirdire.stats.agreement.pairs import (
@@ -290,26 +286,6 @@ def _check_names(name: str, names: Sequence[str] | None, count: int) -> list[str
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Cells:
-    """Cells of the matrix: κ of pairs of raters, and their common items."""
-
-    raters: NDArray[np.intp]
-    kappa: NDArray[np.float64]
-    n_items: NDArray[np.int64]
-
-    @staticmethod
-    def of(sums: ItemSums | str) -> _Cells | None:
-        """Keep what the matrix needs; a text says why there is nothing."""
-        if isinstance(sums, str):
-            return None
-        return _Cells(
-            raters=sums.raters,
-            kappa=sums.figures.values[:, COHEN],
-            n_items=np.rint(sums.figures.n_items).astype(np.int64),
-        )
-
-
-@dataclass(frozen=True, kw_only=True)
 class _Measuring:
     pairs: RaterPairs
     means: PairMeans
@@ -327,13 +303,20 @@ class _Measuring:
             if why_not
             else _compare_with_majority(self.pairs, everyone, among)
         )
+        if self.means.weights is not None:
+            why_not = "labels that agree in part have no majority vote"
+        panel_votes: Iterator[ItemSums | str] = (
+            repeat(why_not, len(self.judges))
+            if why_not
+            else _compare_with_panel_vote(self.pairs, everyone[1:], among[1:])
+        )
         # One rater after the other: the sums of an item weigh more than its labels.
         rows, cells = [], []
         for rater, disagreement, majority in zip(everyone, among, votes, strict=True):
             compared = self._compare(rater, disagreement)
             row = self._ceiling(compared, majority, besides=rater is not None)
-            rows.append(row if rater is None else (*row, self._with_vote(rater)))
-            cells.append(_Cells.of(compared))
+            rows.append(row if rater is None else (*row, self._with_vote(rater, next(panel_votes))))
+            cells.append(_cells_of(compared))
         return PanelAgreement(
             confidence_level=self.means.confidence_level,
             panel=self._panel(among[0], rows[0]),
@@ -342,7 +325,7 @@ class _Measuring:
                 JudgeAgreement(judge=name, coefficients=row)
                 for name, row in zip(self.judges, rows[1:], strict=True)
             ),
-            matrix=self._matrix(cells, among[0]),
+            matrix=self._matrix(cells),
         )
 
     def _compare(self, rater: int | None, disagreement: Disagreement) -> ItemSums | str:
@@ -369,22 +352,21 @@ class _Measuring:
             for sums, column, name in figures
         )
 
-    def _with_vote(self, judge: int) -> AgreementResult:
-        return _kappa_with_panel_vote(
-            self.pairs.humans,
-            self.pairs.labels.codes[judge],
-            n_labels=self.pairs.labels.n_labels,
-            weights=self.pairs.labels.weights,
-            units=self.means.units,
-            confidence_level=self.means.confidence_level,
+    def _with_vote(self, judge: int, sums: ItemSums | str) -> AgreementResult:
+        """Measure a judge beside the vote of all annotators, who are the raters here."""
+        there = (self.pairs.humans >= 0) & (self.pairs.labels.codes[judge] >= 0)
+        return replace(
+            self.means.measure(sums, COHEN, "panel_majority_kappa"),
+            weights=None,
+            n_items=int(np.count_nonzero(there.any(axis=0))),
+            n_raters=int(np.count_nonzero(there.any(axis=1))),
         )
 
     def _panel(
         self, disagreement: Disagreement, ceiling: tuple[AgreementResult, ...]
     ) -> tuple[AgreementResult, ...]:
-        labels = replace(self.pairs.labels, codes=self.pairs.humans)
         items = ItemAgreement.of(
-            labels,
+            replace(self.pairs.labels, codes=self.pairs.humans),
             disagreement,
             units=self.means.units,
             confidence_level=self.means.confidence_level,
@@ -397,24 +379,21 @@ class _Measuring:
             items.gwet_ac(),
         )
 
-    def _matrix(
-        self, compared: Sequence[_Cells | None], disagreement: Disagreement
-    ) -> AgreementMatrix | None:
+    def _matrix(self, cells: list[_Cells | None]) -> AgreementMatrix | None:
         codes = self.pairs.labels.codes
         n_humans, n_raters = self.pairs.n_humans, len(codes)
         if n_raters > _MAX_MATRIX_RATERS:
             return None
-        machines = range(n_humans, n_raters)
-        between = [(a, b) for a in machines for b in machines if a < b]
-        parts = [*compared, _Cells.of(self.pairs.of_columns(between, disagreement))]
+        between = list(combinations(range(n_humans, n_raters), 2))
+        cells.append(_cells_of(self.pairs.of_columns(between, self._disagreement(None))))
         values = np.full((n_raters, n_raters), np.nan)
         n_items = np.diag(np.count_nonzero(codes >= 0, axis=1)).astype(np.int64)
-        for part in parts:
+        for part in cells:
             if part is None:
                 return None
-            for order in (part.raters.T, part.raters.T[::-1]):
-                values[tuple(order)] = part.kappa
-                n_items[tuple(order)] = part.n_items
+            places, kappa, n_common = part
+            for order in (places.T, places.T[::-1]):
+                values[tuple(order)], n_items[tuple(order)] = kappa, n_common
         raters = [MatrixRater(name=name, role="annotator") for name in self.annotators]
         raters += [MatrixRater(name=name, role="judge") for name in self.judges]
         return AgreementMatrix(
@@ -425,9 +404,18 @@ class _Measuring:
         )
 
 
+_Cells: TypeAlias = "tuple[NDArray[np.intp], NDArray[np.float64], NDArray[np.float64]]"
+"""Pairs of raters, their κ, and how many items they have in common."""
+
+
+def _cells_of(sums: ItemSums | str) -> _Cells | None:
+    if isinstance(sums, str):
+        return None
+    return sums.raters, sums.figures.values[:, COHEN], np.rint(sums.figures.n_items)
+
+
 # With the majority of the others --------------------------------------------------------------
 
-_ITEMS_AT_ONCE = 1 << 15
 _ROWS_AT_ONCE = 1 << 20
 
 _MAX_NUMBERS = 64
@@ -452,19 +440,8 @@ def _compare_with_majority(
 ) -> Iterator[ItemSums]:
     """Compare raters with the majority of all annotators but one, for every one.
 
-    Parameters
-    ----------
-    pairs : RaterPairs
-        The labels.
-    raters : sequence of int or None
-        Whom to compare, by number: a judge; None for the annotator who is left out.
-    disagreements : sequence of Disagreement
-        For each of `raters`, how far labels disagree.
-
-    Yields
-    ------
-    ItemSums
-        For each of `raters`, one pair per annotator left out, on the items of that annotator.
+    A rater is a judge, by number, or None for the annotator who is left out; its sums have a pair
+    per annotator left out, on the items of that annotator.
     """
     sums = [
         PairSums(disagreement, n_labels=pairs.labels.n_labels, n_items=pairs.n_items)
@@ -535,86 +512,15 @@ def _beside_vote(
 
 # With the majority of the panel ---------------------------------------------------------------
 
-_MOST_LABELS = 64
 
-
-def _kappa_with_panel_vote(
-    humans: NDArray[Any],
-    judge: NDArray[Any],
-    *,
-    n_labels: int,
-    weights: Any,
-    units: NDArray[np.intp] | None,
-    confidence_level: float,
-) -> AgreementResult:
-    """Measure how far a judge agrees with the vote of all annotators.
-
-    Parameters
-    ----------
-    humans : ndarray of int, shape (n_humans, n_items)
-        Label codes, -1 for missing.
-    judge : ndarray of int, shape (n_items,)
-        The judge's, in the same codes.
-    n_labels : int
-        How many codes there are.
-    weights : str or None
-        Anything but None: labels agree in part, and there is no vote.
-    units : ndarray of int, shape (n_items,), or None
-        Clusters.
-    confidence_level : float
-        Nominal coverage, in (0, 1).
-    """
-    known = (judge >= 0) & (humans >= 0).any(axis=0)
-    of_judge = np.bincount(judge[known], minlength=n_labels) / max(int(known.sum()), 1)
-    votes: NDArray[np.float64] | None = None
-    reason = None
-    if weights is not None:
-        reason = "labels that agree in part have no majority vote"
-    elif n_labels > _MOST_LABELS:
-        reason = f"the vote is not taken on more than {_MOST_LABELS} labels"
-    elif not known.any():
-        reason = "no items in common"
-    else:
-        votes = _votes(humans[:, known], n_labels)
-        by_chance = float(votes.mean(axis=0) @ of_judge)
-        if by_chance >= 1 - 1e-12:
-            votes, reason = None, "all labels are equal"
-    name = "panel_majority_kappa"
-    n_raters = int(np.count_nonzero((humans[:, known] >= 0).any(axis=1)))
-    if votes is None:
-        n_items = int(np.count_nonzero(known))
-        nothing = undefined(name, None, confidence_level, reason or "")
-        return replace(nothing, n_items=n_items, n_raters=n_raters)
-    answers = judge[known]
-    agreed = votes[np.arange(len(answers)), answers]
-    apart = (1 - float(agreed.mean())) / (1 - by_chance)
-    # d log(1 - κ) = d(1 - p_o) / (1 - p_o) - d(1 - p_e) / (1 - p_e), item by item
-    chance = votes @ of_judge + votes.mean(axis=0)[answers] - 2 * by_chance
-    scale = (1 - by_chance) * len(answers)
-    influence, reach = np.zeros(len(judge)), np.zeros(len(judge))
-    influence[known] = ((agreed - agreed.mean()) - apart * chance) / scale
-    reach[known] = -chance / scale
-    return make_result(
-        name,
-        1 - apart,
-        influence,
-        reach=reach,
-        compared=known,
-        units=units,
-        confidence_level=confidence_level,
-        n_raters=n_raters,
-    )
-
-
-def _votes(humans: NDArray[Any], n_labels: int) -> NDArray[np.float64]:
-    """Share each item's vote among the labels that most annotators gave it."""
-    shares = np.empty((humans.shape[1], n_labels))
-    for start in range(0, len(shares), _ITEMS_AT_ONCE):
-        block = humans[:, start : start + _ITEMS_AT_ONCE]
-        counts = np.zeros((n_labels, block.shape[1]), dtype=np.int32)
-        for label in range(n_labels):
-            for column in block:
-                counts[label] += column == label
-        top = counts == counts.max(axis=0)
-        shares[start : start + _ITEMS_AT_ONCE] = (top / np.count_nonzero(top, axis=0)).T
-    return shares
+def _compare_with_panel_vote(
+    pairs: RaterPairs, judges: Sequence[int | None], disagreements: Sequence[Disagreement]
+) -> Iterator[ItemSums]:
+    """Compare judges with the majority of all annotators: one pair each."""
+    nobody = np.full(pairs.n_items, -1)
+    item, label, weight = _list_votes(pairs, nobody, np.arange(pairs.n_items))
+    for judge, disagreement in zip(judges, disagreements, strict=True):
+        sums = PairSums(disagreement, n_labels=pairs.labels.n_labels, n_items=pairs.n_items)
+        place = (np.full(len(item), judge), np.zeros(len(item), dtype=np.intp), item)
+        sums.add(_beside_vote(pairs, range(1), place, (label, weight)))
+        yield sums.finish()
