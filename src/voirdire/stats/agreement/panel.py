@@ -22,7 +22,6 @@ import numpy as np
 
 from voirdire._validation import check_choice, check_fraction
 from voirdire.errors import InputError
-from voirdire.stats.agreement.coefficient import AgreementResult
 from voirdire.stats.agreement.labels import code_labels
 from voirdire.stats.agreement.many_raters import ItemAgreement
 from voirdire.stats.agreement.pairs import (
@@ -41,6 +40,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from voirdire.stats.agreement.coefficient import AgreementResult
     from voirdire.stats.agreement.labels import Disagreement, Weights
     from voirdire.stats.agreement.pairs import ItemSums
     from voirdire.stats.label_sets import LabelSets
