@@ -299,11 +299,6 @@ class CodedLabels:
         """How many distinct labels there are."""
         return len(self.values)
 
-    @property
-    def numbers(self) -> NDArray[np.float64]:
-        """The labels as numbers, nan where missing, shape (n_items, n_raters)."""
-        return np.append(self.values.astype(np.float64), np.nan)[self.codes.T]
-
     def disagreement(self, raters: slice | list[int]) -> Disagreement:
         """Make the disagreement whose categories are declared, or the labels of some raters."""
         categories = np.arange(self.n_labels)

@@ -411,7 +411,7 @@ _Cells: TypeAlias = "tuple[NDArray[np.intp], NDArray[np.float64], NDArray[np.flo
 def _cells_of(sums: ItemSums | str) -> _Cells | None:
     if isinstance(sums, str):
         return None
-    return sums.raters, sums.figures.values[:, COHEN], np.rint(sums.figures.n_items)
+    return sums.raters, sums.values[:, COHEN], np.rint(sums.n_common)
 
 
 # With the majority of the others --------------------------------------------------------------
@@ -520,7 +520,5 @@ def _compare_with_panel_vote(
     nobody = np.full(pairs.n_items, -1)
     item, label, weight = _list_votes(pairs, nobody, np.arange(pairs.n_items))
     for judge, disagreement in zip(judges, disagreements, strict=True):
-        sums = PairSums(disagreement, n_labels=pairs.labels.n_labels, n_items=pairs.n_items)
         place = (np.full(len(item), judge), np.zeros(len(item), dtype=np.intp), item)
-        sums.add(_beside_vote(pairs, range(1), place, (label, weight)))
-        yield sums.finish()
+        yield pairs.sum([_beside_vote(pairs, range(1), place, (label, weight))], disagreement)

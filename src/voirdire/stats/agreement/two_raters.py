@@ -21,7 +21,7 @@ from voirdire.stats.intervals import check_units
 from voirdire.stats.slots import pack_slots
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -91,7 +91,7 @@ class RaterPairs:
             return self.of_columns([(a, b) for a in raters for b in raters if a < b], disagreement)
         n_labels = np.count_nonzero(self.humans >= 0, axis=0)
         too_many = self._refuse(int((n_labels * (n_labels - 1) // 2).sum()), self.n_humans)
-        return too_many or self._sum(self._crowd_pairs(self.slots), disagreement)
+        return too_many or self.sum(self._crowd_pairs(self.slots), disagreement)
 
     def with_judge(self, judge: int, disagreement: Disagreement) -> ItemSums | str:
         """Compare a judge, given by its number among all raters, with every annotator."""
@@ -100,7 +100,7 @@ class RaterPairs:
             return self.of_columns(pairs, disagreement)
         n_labels = np.count_nonzero(self.humans >= 0)
         too_many = self._refuse(int(n_labels), self.n_humans)
-        return too_many or self._sum(self._crowd_beside(judge), disagreement)
+        return too_many or self.sum(self._crowd_beside(judge), disagreement)
 
     def of_columns(
         self, pairs: Sequence[tuple[int, int]], disagreement: Disagreement
@@ -111,7 +111,7 @@ class RaterPairs:
             too_many = self._refuse(work, len(pairs))
             if too_many:
                 return too_many
-        return self._sum(self._columns(pairs), disagreement)
+        return self.sum(self._columns(pairs), disagreement)
 
     def label_chunks(self) -> Iterator[tuple[range, NDArray[np.intp], NDArray[np.intp]]]:
         """Give the annotators' labels in chunks of whole annotators: who, rater, item."""
@@ -134,7 +134,8 @@ class RaterPairs:
             return f"{self.labels.n_labels:,} distinct label sets are too many for every pair"
         return None
 
-    def _sum(self, chunks: Iterator[PairedLabels], disagreement: Disagreement) -> ItemSums:
+    def sum(self, chunks: Iterable[PairedLabels], disagreement: Disagreement) -> ItemSums:
+        """Sum over pairs that come in chunks."""
         sums = PairSums(disagreement, n_labels=self.labels.n_labels, n_items=self.n_items)
         for chunk in chunks:
             sums.add(chunk)
