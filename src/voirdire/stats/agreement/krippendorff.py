@@ -167,7 +167,7 @@ def measure_agreement(
     matrix = _check_numbers(labels, level)
     coded = code_labels(matrix, weights=_WEIGHTS[level], label_sets=sets)
     units = check_units(clusters, coded.codes.shape[1])
-    items = ItemAgreement.of(
+    items = ItemAgreement(
         coded, _disagreement(coded, level), units=units, confidence_level=confidence_level
     )
     found = items.krippendorff_alpha()

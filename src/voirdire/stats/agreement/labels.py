@@ -55,6 +55,11 @@ class LabelKeys:
     label: NDArray[Any]
     n_groups: int
 
+    @staticmethod
+    def of_one_group(labels: NDArray[Any]) -> LabelKeys:
+        """Give the labels of a single group."""
+        return LabelKeys(group=np.zeros(len(labels), dtype=np.intp), label=labels, n_groups=1)
+
     def total(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Sum values over the labels of each group."""
         sums = np.bincount(self.group, weights=values, minlength=self.n_groups)
@@ -89,11 +94,9 @@ class Disagreement:
         n_categories = len(self.categories)
         if n_categories < 2:
             return float("nan")
-        keys = LabelKeys(
-            group=np.zeros(n_categories, dtype=np.intp), label=self.categories, n_groups=1
-        )
         uniform = np.full(n_categories, 1 / n_categories)
-        mean_weight = 1 - float(self.mean_to(keys, uniform).mean())
+        apart = self.mean_to(LabelKeys.of_one_group(self.categories), uniform)
+        mean_weight = 1 - float(apart.mean())
         return n_categories * mean_weight / (n_categories - 1)
 
 

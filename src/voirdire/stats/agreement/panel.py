@@ -365,7 +365,7 @@ class _Measuring:
     def _panel(
         self, disagreement: Disagreement, ceiling: tuple[AgreementResult, ...]
     ) -> tuple[AgreementResult, ...]:
-        items = ItemAgreement.of(
+        items = ItemAgreement(
             replace(self.pairs.labels, codes=self.pairs.humans),
             disagreement,
             units=self.means.units,
