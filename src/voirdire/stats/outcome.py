@@ -48,21 +48,9 @@ _MOST_TRIED = 20
 class Panel:
     """What the annotators' labels alone say about the evidence.
 
-    Attributes
-    ----------
-    sides : tuple of int or None
-        Items on either side by majority (or by the reference), for questions with two labels.
-    agreement : KrippendorffResult or None
-        α among the annotators.
-    has_reference : bool
-        Whether an expert's or gold labels stand for the others.
-    n_clusters : int or None
-        Independent units, where items are clustered.
-    top_share : float
-        Share of the most frequent label among all of the annotators'; nan where labels are not
-        words.
-    top_label : str or None
-        That label.
+    Of questions with two labels the items on either side by majority (or by the reference), α
+    among the annotators, and their most frequent label with its share, nan where labels are not
+    words; whether an expert or gold stands for the others, and how many clusters there are.
     """
 
     sides: tuple[int, int] | None
@@ -73,52 +61,41 @@ class Panel:
     top_label: str | None
 
 
-@dataclass(frozen=True, kw_only=True)
 class Yardsticks:
     """What judges of the same items are measured against.
 
-    Attributes
-    ----------
-    constant : str or None
-        The constant answer with the largest ρ; None without labels.
-    figures : Figures or None
-        Of the majority vote (or the reference) and of that constant.
-    gains : sequence of PairedGain or None
-        Of each judge over that constant.
+    The name of the constant answer with the largest ρ, the figures of the majority vote (or the
+    reference) and of that constant, and the gain of each judge, its failures `lost`, over it; None
+    without labels.
     """
 
-    constant: str | None = None
-    figures: Figures | None = None
-    gains: Sequence[PairedGain | None] = ()
-
-    @staticmethod
-    def of(
+    def __init__(
+        self,
         raters: Raters,
         comparison: Comparison,
         controls: Sequence[Control],
-        figures: Figures,
+        figures: Figures | None,
         *,
         lost: OutcomeSums,
         label: Callable[[Any], str],
-    ) -> Yardsticks:
-        """Take yardsticks from controls with these figures, for judges with failures `lost`."""
+    ) -> None:
+        self.constant: str | None = None
+        self.figures: Figures | None = None
+        self.gains: Sequence[PairedGain | None] = [None] * len(lost.n_units)
         constants = [n for n, control in enumerate(controls) if control.control == "constant"]
-        advantages = figures.advantage_probability[constants]
-        if np.isnan(advantages).all():
-            return Yardsticks(gains=[None] * len(lost.n_units))
-        best = constants[int(np.nanargmax(advantages))]
+        if figures is None or np.isnan(figures.advantage_probability[constants]).all():
+            return
+        best = constants[int(np.nanargmax(figures.advantage_probability[constants]))]
         kind = "reference" if raters.reference is not None else "majority_vote"
         ceiling = next(n for n, control in enumerate(controls) if control.control == kind)
-        return Yardsticks(
-            constant=label(controls[best].constant),
-            figures=Figures(figures.sums.rows([ceiling, best]), figures.settings),
-            gains=comparison.gains(
-                raters,
-                controls[best].constant,
-                judges=lost,
-                other=figures.sums.rows([best]),
-                settings=figures.settings,
-            ),
+        self.constant = label(controls[best].constant)
+        self.figures = Figures(figures.sums.rows([ceiling, best]), figures.settings)
+        self.gains = comparison.gains(
+            raters,
+            controls[best].constant,
+            judges=lost,
+            other=figures.sums.rows([best]),
+            settings=figures.settings,
         )
 
 
