@@ -46,7 +46,6 @@ __all__ = [
     "exact_counts",
     "mean_difference",
     "passes",
-    "share_of_annotators",
     "smallest_epsilons",
     "t_test_p_values",
 ]
@@ -146,12 +145,12 @@ class Figures:
     @cached_property
     def advantage_probability(self) -> NDArray[np.float64]:
         """ρ, shape (n_judges,)."""
-        return _mean_over_tested(self.advantage_judge, self.tested)
+        return self._mean_over_tested(self.advantage_judge)
 
     @cached_property
     def human_advantage(self) -> NDArray[np.float64]:
         """The mean of the annotators' own, shape (n_judges,)."""
-        return _mean_over_tested(self.advantage_human, self.tested)
+        return self._mean_over_tested(self.advantage_human)
 
     @cached_property
     def difference(self) -> MeanDifference:
@@ -219,14 +218,27 @@ class Figures:
         """Whether ω is at least .5 (to rounding); never where it is undefined."""
         return passes(self.winning_rate)
 
+    def winning_rate_by(self, p_values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """ω by other p-values, or by bounds of them that lead to the same rejections."""
+        return self.share_of_annotators(self._reject(benjamini_yekutieli, p_values))
+
     def share_of_annotators(self, chosen: NDArray[np.bool_]) -> NDArray[np.float64]:
         """Share of the tested annotators that are chosen, by their weight; nan without any."""
-        return share_of_annotators(chosen, self.tested, self.settings.quality)
+        quality = self.settings.quality
+        weight = self.tested * (1.0 if quality is None else quality)
+        total = weight.sum(axis=-1, keepdims=True)
+        won = (chosen * weight[:, np.newaxis]).sum(axis=-1)
+        return np.divide(won, total, out=np.full(won.shape, np.nan), where=total > 0)
 
     def _share_won(self, outcomes: slice) -> NDArray[np.float64]:
         with np.errstate(invalid="ignore", divide="ignore"):
             share = self.sums.weights[..., outcomes].sum(axis=-1) / self.sums.weights.sum(axis=-1)
         return np.where(self.tested, share, np.nan)
+
+    def _mean_over_tested(self, advantage: NDArray[np.float64]) -> NDArray[np.float64]:
+        count = np.count_nonzero(self.tested, axis=-1)
+        total = np.where(self.tested, advantage, 0.0).sum(axis=-1)
+        return np.divide(total, count, out=np.full(total.shape, np.nan), where=count > 0)
 
     @cached_property
     def _t_p_values(self) -> NDArray[np.float64]:
@@ -236,7 +248,7 @@ class Figures:
         self, procedure: Callable[..., NDArray[np.bool_]], p_values: NDArray[np.float64]
     ) -> NDArray[np.bool_]:
         # An undefined p-value of a tested annotator speaks for nobody: it counts as 1.
-        family = np.where(self.tested[:, np.newaxis] & np.isnan(p_values), 1.0, p_values)
+        family = np.where(self.tested[:, np.newaxis], np.nan_to_num(p_values, nan=1.0), np.nan)
         rate = self.settings.false_discovery_rate
         if self.settings.family == "annotators":
             return procedure(family, false_discovery_rate=rate)
@@ -312,24 +324,6 @@ def exact_counts(sums: OutcomeSums) -> NDArray[np.int64]:
         shares = np.nan_to_num(weights / mass[..., np.newaxis]) * units[..., np.newaxis]
     won, lost = np.floor(shares[..., 0] + 1e-9), np.ceil(shares[..., 2] - 1e-9)
     return np.stack([won, units - won - lost, lost], axis=-1).astype(np.int64)
-
-
-def share_of_annotators(
-    chosen: NDArray[np.bool_], tested: NDArray[np.bool_], quality: NDArray[np.float64] | None
-) -> NDArray[np.float64]:
-    """Share of the tested annotators that are chosen, by their weight; nan without any."""
-    weight = tested * (1.0 if quality is None else quality)
-    total = weight.sum(axis=-1, keepdims=True)
-    won = (chosen * weight[:, np.newaxis]).sum(axis=-1)
-    return np.divide(won, total, out=np.full(won.shape, np.nan), where=total > 0)
-
-
-def _mean_over_tested(
-    advantage: NDArray[np.float64], tested: NDArray[np.bool_]
-) -> NDArray[np.float64]:
-    count = np.count_nonzero(tested, axis=-1)
-    total = np.where(tested, advantage, 0.0).sum(axis=-1)
-    return np.divide(total, count, out=np.full(total.shape, np.nan), where=count > 0)
 
 
 def smallest_epsilons(parts: Sequence[OutcomeSums], settings: TestSettings) -> list[float | None]:

@@ -94,6 +94,11 @@ class OutcomeSums:
         """Return the sums of some judges, the first axis kept."""
         return OutcomeSums._combine(lambda one: one[0][chosen], [self])
 
+    def flat(self) -> OutcomeSums:
+        """Return the sums with all axes before the annotators' as one."""
+        n_axes = self.n_units.ndim - 1
+        return OutcomeSums._combine(lambda one: one[0].reshape(-1, *one[0].shape[n_axes:]), [self])
+
     @staticmethod
     def add(parts: Iterable[OutcomeSums]) -> OutcomeSums:
         """Add the sums of partitions of the items; there is at least one."""

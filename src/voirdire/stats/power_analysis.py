@@ -23,11 +23,11 @@ from voirdire.records import as_plain
 from voirdire.stats.alignment import AccuracyScorer
 from voirdire.stats.comparison import HumanBlock
 from voirdire.stats.exact_test import exact_bounds
-from voirdire.stats.fdr import benjamini_yekutieli
 from voirdire.stats.figures import (
+    Figures,
     MeanDifference,
+    TestSettings,
     exact_counts,
-    mean_difference,
     passes,
     t_test_p_values,
 )
@@ -597,9 +597,7 @@ def _count_studies(
     first = _FirstItems(grid.n_items, clusters)
     sums = _sum_outcomes(judge, first)
     above = _gain_p_values(judge, outcomes, sums.n_items, first) <= CONSTANT_LEVEL
-    rates = exact = _winning_rates(sums, grid, first, method="exact")
-    if grid.method != "exact":
-        rates = _winning_rates(sums, grid, first, method=grid.method)
+    exact, rates = _winning_rates(sums, grid, first)
     passed = passes(exact) & above[..., np.newaxis]
     counted = [passed, passes(rates), ~np.isnan(rates), np.nan_to_num(rates)]
     return np.stack([each.sum(axis=0, dtype=np.float64) for each in counted])
@@ -728,29 +726,26 @@ def _gain_p_values(
     )
 
 
-def _winning_rates(
-    sums: OutcomeSums, grid: PowerGrid, first: _FirstItems, *, method: Method
-) -> NDArray[np.float64]:
-    """Find ω of every study, as `compute_figures` does: shape (..., n_epsilons)."""
-    epsilons, rate = np.asarray(grid.epsilon), grid.false_discovery_rate
-    tested = sums.n_items >= grid.min_items
-    p_values: Any = 0.0
-    if method == "t" or first.clustered:
-        p_values = t_test_p_values(
-            mean_difference(sums, epsilons, mode=grid.epsilon_mode, design="clustered")
-        )
-    if method == "exact":
-        bounds = exact_bounds(
-            exact_counts(sums),
-            epsilons,
-            tested=tested,
-            mode=grid.epsilon_mode,
-            false_discovery_rate=rate,
-        )
-        p_values = np.maximum(bounds, p_values)
-    # An undefined p-value of a tested annotator speaks for nobody: it counts as 1.
-    family = np.where(np.isnan(p_values), 1.0, p_values)
-    family[np.broadcast_to(~tested[..., np.newaxis, :], family.shape)] = np.nan
-    won = np.count_nonzero(benjamini_yekutieli(family, false_discovery_rate=rate), axis=-1)
-    n_tested = np.count_nonzero(tested, axis=-1)[..., np.newaxis]
-    return np.divide(won, n_tested, out=np.full(won.shape, np.nan), where=n_tested > 0)
+def _winning_rates(sums: OutcomeSums, grid: PowerGrid, first: _FirstItems) -> NDArray[np.float64]:
+    """Find ω by the exact test and by the chosen method, shape (2, ..., n_epsilons)."""
+    settings = TestSettings(
+        epsilons=np.asarray(grid.epsilon),
+        mode=grid.epsilon_mode,
+        method="t",
+        design="clustered" if first.clustered else "items",
+        false_discovery_rate=grid.false_discovery_rate,
+        min_items=grid.min_items,
+    )
+    figures = Figures(sums.flat(), settings)
+    bounds = exact_bounds(
+        exact_counts(figures.sums),
+        settings.epsilons,
+        tested=figures.tested,
+        mode=settings.mode,
+        false_discovery_rate=settings.false_discovery_rate,
+    )
+    if first.clustered:
+        bounds = np.maximum(bounds, figures.p_values)
+    exact = figures.winning_rate_by(bounds)
+    rates = [exact, exact if grid.method == "exact" else figures.winning_rate]
+    return np.reshape(rates, (2, *sums.n_units.shape[:-1], -1))
