@@ -52,8 +52,7 @@ from voirdire.stats.exact_test import exact_p_value
 from voirdire.stats.fdr import benjamini_hochberg, benjamini_yekutieli
 from voirdire.stats.intervals import Estimate
 from voirdire.stats.judge_difference import JudgeDifference, compare_judges
-from voirdire.stats.label_arrays import normalize_scale
-from voirdire.stats.label_sets import LabelSets
+from voirdire.stats.label_arrays import LabelSets, normalize_scale
 from voirdire.stats.noise_model import NoiseModel, fit_noise_model
 from voirdire.stats.outcome_sums import OutcomeSums, sum_outcomes
 from voirdire.stats.power_analysis import PowerResult, PowerRow, SmallestSize, power

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from voirdire.stats.alignment import VectorizedScore
     from voirdire.stats.comparison import Control, Raters
     from voirdire.stats.figures import TestSettings
-    from voirdire.stats.label_sets import LabelSets
+    from voirdire.stats.label_arrays import LabelSets
     from voirdire.stats.preparation import Prepared
     from voirdire.stats.results import Uncertainty
 

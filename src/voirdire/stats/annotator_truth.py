@@ -17,6 +17,7 @@ import numpy as np
 
 from voirdire._validation import check_count
 from voirdire.errors import InputError
+from voirdire.stats.label_arrays import check_codes
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -123,13 +124,8 @@ def _votes(labels: ArrayLike, n_labels: int) -> NDArray[Any]:
     """Mark who gave which label, shape (n_items, n_annotators, n_labels)."""
     check_count("n_labels", n_labels, minimum=2)
     codes = np.asarray(labels)
-    if codes.ndim != 2 or codes.dtype.kind not in "iu":
-        msg = (
-            "`labels` must be integer codes of shape (n_items, n_annotators), got "
-            f"{codes.dtype} of shape {codes.shape}."
-        )
+    if codes.ndim != 2:
+        msg = f"`labels` must be integer codes of shape (n_items, n_annotators), got {codes.shape}."
         raise InputError(msg)
-    if codes.size and not -1 <= codes.min() <= codes.max() < n_labels:
-        msg = f"`labels` must hold codes below {n_labels}, got {codes.min()} to {codes.max()}."
-        raise InputError(msg)
+    codes = check_codes("labels", codes, n_labels=n_labels)
     return (codes[..., np.newaxis] == np.arange(n_labels)).astype(np.float64)

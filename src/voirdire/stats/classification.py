@@ -69,6 +69,7 @@ from voirdire.stats.intervals import (
     clopper_pearson,
     take_units,
 )
+from voirdire.stats.label_arrays import check_codes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -292,13 +293,10 @@ def _check_codes(
     if own.ndim != 1 or own.shape != true.shape:
         msg = f"`judged`, `gold` must have one shape (n_items,), got {own.shape} and {true.shape}."
         raise InputError(msg)
-    for name, codes in (("judged", own), ("gold", true)):
-        if codes.dtype.kind not in "iu":
-            msg = f"`{name}` must hold integer codes, -1 where missing, got {codes.dtype}."
-            raise InputError(msg)
-        if codes.size and not -1 <= codes.min() <= codes.max() < n_labels:
-            msg = f"`{name}` must hold codes below {n_labels}, got {codes.min()} to {codes.max()}."
-            raise InputError(msg)
+    own, true = (
+        check_codes(name, codes, n_labels=n_labels)
+        for name, codes in (("judged", own), ("gold", true))
+    )
     return own.astype(np.int64), true.astype(np.int64)
 
 

@@ -16,6 +16,7 @@ import numpy as np
 from scipy.special import stdtr
 
 from voirdire.errors import InputError
+from voirdire.stats.label_arrays import is_present, pack_slots
 from voirdire.stats.outcome_sums import (
     HUMAN_WINS,
     NO_OUTCOME,
@@ -24,7 +25,6 @@ from voirdire.stats.outcome_sums import (
     UnitCollector,
     sum_outcomes,
 )
-from voirdire.stats.slots import pack_slots
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from voirdire.stats.alignment import Scorer
     from voirdire.stats.figures import TestSettings
-    from voirdire.stats.label_sets import LabelSets
+    from voirdire.stats.label_arrays import LabelSets
 
 __all__ = [
     "Comparison",
@@ -184,18 +184,18 @@ class HumanBlock:
         self._quality = None if quality is None else quality[:, np.newaxis]
         columns = np.ascontiguousarray(labels.T)
         self._n_annotators = len(columns)
-        self.present = scorer.is_present(columns)
+        self.present = is_present(columns)
         self._slots = pack_slots(self.present)
         if self._slots is not None:
             columns = np.take_along_axis(columns, self._slots, axis=0)
-            self.present = scorer.is_present(columns)
+            self.present = is_present(columns)
             self._quality = None if quality is None else quality[self._slots]
         self._labels = scorer.prepare(columns, self.present)
         if reference is None:
             self._reference = None
             enough = np.count_nonzero(self.present, axis=0) >= min_annotators
         else:
-            enough = scorer.is_present(reference)
+            enough = is_present(reference)
             self._reference = scorer.prepare(reference, enough)
         self._compared = self.present & enough
         self._human = self._score_humans()
@@ -207,7 +207,7 @@ class HumanBlock:
 
         Items that are `failed` are lost outright.
         """
-        known = self._scorer.is_present(judge)
+        known = is_present(judge)
         prepared = self._scorer.prepare(judge, known)
         weighted = self._quality is not None and self._reference is None
         exact = not weighted and self._scorer.is_exact(prepared)
@@ -329,7 +329,7 @@ class Comparison:
 
     def asked(self, raters: Raters) -> NDArray[np.bool_]:
         """Tell on which items each judge was asked, shape (n_items, n_judges)."""
-        present = self.scorer.is_present(raters.judges)
+        present = is_present(raters.judges)
         return present if raters.failed is None else present | raters.failed
 
     def sum_judges(

@@ -18,6 +18,7 @@ from voirdire.stats.intervals import (
     estimate_share,
     take_units,
 )
+from voirdire.stats.label_arrays import check_codes
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -133,10 +134,7 @@ def judge_drift(
         msg = f"`then`, `now` must have one shape (n_items,), got {before.shape} and {after.shape}."
         raise InputError(msg)
     for name, labels in (("then", before), ("now", after)):
-        if labels.dtype.kind not in "iu":
-            msg = f"`{name}` must hold integer codes, -1 where missing, got {labels.dtype}."
-            raise InputError(msg)
-        if is_boolean and labels.max(initial=0) > 1:
+        if check_codes(name, labels).max(initial=0) > 1 and is_boolean:
             msg = f"`{name}` must hold 0, 1 or -1 for booleans, got {labels.max()}."
             raise InputError(msg)
     units = check_units(clusters, len(before))

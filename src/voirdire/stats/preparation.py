@@ -15,12 +15,12 @@ from voirdire.stats.comparison import Comparison, Raters
 from voirdire.stats.figures import TestSettings
 from voirdire.stats.intervals import check_units
 from voirdire.stats.label_arrays import (
+    LabelSets,
     check_humans,
     check_judges,
     check_reference,
     normalize_scale,
 )
-from voirdire.stats.label_sets import LabelSets
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from voirdire.stats.agreement.labels import CodedLabels, Disagreement, Weights
-    from voirdire.stats.label_sets import LabelSets
+    from voirdire.stats.label_arrays import LabelSets
 
 __all__ = ["KrippendorffResult", "Level", "krippendorff_alpha"]
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from voirdire.errors import InputError
 from voirdire.stats.alignment import unit_of
-from voirdire.stats.label_sets import LabelSets, intersection_and_union
+from voirdire.stats.label_arrays import LabelSets, intersection_and_union
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

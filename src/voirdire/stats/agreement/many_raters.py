@@ -29,13 +29,13 @@ from voirdire._validation import check_choice, check_fraction
 from voirdire.stats.agreement.coefficient import AgreementResult, make_result
 from voirdire.stats.agreement.labels import LabelKeys, Weights, code_labels
 from voirdire.stats.intervals import check_units
-from voirdire.stats.slots import pack_slots
+from voirdire.stats.label_arrays import pack_slots
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from voirdire.stats.agreement.labels import CodedLabels, Disagreement
-    from voirdire.stats.label_sets import LabelSets
+    from voirdire.stats.label_arrays import LabelSets
 
 __all__ = ["ItemAgreement", "fleiss_kappa", "gwet_ac", "raw_agreement"]
 

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from voirdire.stats.agreement.coefficient import AgreementResult
     from voirdire.stats.agreement.labels import Disagreement, Weights
     from voirdire.stats.agreement.pairs import ItemSums
-    from voirdire.stats.label_sets import LabelSets
+    from voirdire.stats.label_arrays import LabelSets
 
 __all__ = [
     "AgreementMatrix",

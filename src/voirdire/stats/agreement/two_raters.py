@@ -18,7 +18,7 @@ from voirdire.stats.agreement.pairs import (
     PairSums,
 )
 from voirdire.stats.intervals import check_units
-from voirdire.stats.slots import pack_slots
+from voirdire.stats.label_arrays import pack_slots
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from voirdire.stats.agreement.coefficient import AgreementResult
     from voirdire.stats.agreement.labels import CodedLabels, Disagreement
     from voirdire.stats.agreement.pairs import ItemSums
-    from voirdire.stats.label_sets import LabelSets
+    from voirdire.stats.label_arrays import LabelSets
 
 __all__ = ["RaterPairs", "cohen_kappa"]
 
