@@ -12,7 +12,6 @@ from voirdire.stats.agreement import (
 from voirdire.stats.agreement.krippendorff import KrippendorffResult, krippendorff_alpha
 from voirdire.stats.alignment import character_cosine
 from voirdire.stats.alt_test import Names, alt_test
-from voirdire.stats.annotator_truth import dawid_skene, majority_shares
 from voirdire.stats.calibration import (
     CalibrationBin,
     CalibrationMethod,
@@ -35,7 +34,12 @@ from voirdire.stats.classification import (
     cross_threshold,
     measure_classification,
 )
-from voirdire.stats.crowd_distribution import LabelVariation, label_variation
+from voirdire.stats.crowds import (
+    LabelVariation,
+    dawid_skene,
+    label_variation,
+    majority_shares,
+)
 from voirdire.stats.diagnosis import (
     Confusion,
     OutlierAnnotators,

@@ -34,6 +34,7 @@ from voirdire.stats.figures import (
 from voirdire.stats.noise_model import NoiseModel, check_shares
 from voirdire.stats.outcome import CONSTANT_LEVEL
 from voirdire.stats.outcome_sums import HUMAN_WINS, JUDGE_WINS, TIE, OutcomeSums
+from voirdire.stats.results import html_table, text_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -233,14 +234,10 @@ class PowerResult:
         )
 
     def __str__(self) -> str:
-        from voirdire.stats.display import text_table
-
         return f"{text_table(self._table())}\n{self._plans()}"
 
     def _repr_html_(self) -> str:
         """Show the powers and the smallest plans in a notebook."""
-        from voirdire.stats.display import html_table
-
         return f"<div>{html_table(self._table())}<p>{self._plans()}</p></div>"
 
     def _table(self) -> list[tuple[str, ...]]:

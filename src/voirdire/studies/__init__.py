@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING
 from voirdire import _lazy
 
 if TYPE_CHECKING:
-    from voirdire.studies.anchors import AnchorResult, compare_anchors
     from voirdire.studies.certificate import certify, result_as_dict
     from voirdire.studies.certificate_check import (
+        AnchorResult,
         CertificateChange,
         check_certificate,
+        compare_anchors,
         recorded_reading,
     )
     from voirdire.studies.diagnosis import Diagnosis, diagnose
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from voirdire.studies.gold import GoldExamination, GoldResult, examine_gold
     from voirdire.studies.pilot import power_from_pilot
     from voirdire.studies.plan import TestPlan
-    from voirdire.studies.pooling import PooledQuestion, PooledResult, pool_questions
     from voirdire.studies.rates import QuestionRate, RateReport, rate
     from voirdire.studies.reward.examine import examine_reward
     from voirdire.studies.reward.result import (
@@ -40,7 +40,15 @@ if TYPE_CHECKING:
         RouterCheck,
         Signal,
     )
-    from voirdire.studies.whole_study import Examination, alt_test, examine, outperforms_humans
+    from voirdire.studies.whole_study import (
+        Examination,
+        PooledQuestion,
+        PooledResult,
+        alt_test,
+        examine,
+        outperforms_humans,
+        pool_questions,
+    )
 
 __all__ = [
     "AnchorResult",
@@ -86,15 +94,19 @@ __all__ = [
 ]
 
 _NAMES = {
-    "anchors": ("AnchorResult", "compare_anchors"),
     "certificate": ("certify", "result_as_dict"),
-    "certificate_check": ("CertificateChange", "check_certificate", "recorded_reading"),
+    "certificate_check": (
+        "AnchorResult",
+        "CertificateChange",
+        "check_certificate",
+        "compare_anchors",
+        "recorded_reading",
+    ),
     "diagnosis": ("Diagnosis", "diagnose"),
     "findings": ("LabelShare", "QuestionFindings"),
     "gold": ("GoldExamination", "GoldResult", "examine_gold"),
     "pilot": ("power_from_pilot",),
     "plan": ("TestPlan",),
-    "pooling": ("PooledQuestion", "PooledResult", "pool_questions"),
     "rates": ("QuestionRate", "RateReport", "rate"),
     "reward.examine": ("examine_reward",),
     "reward.result": (
@@ -112,7 +124,15 @@ _NAMES = {
         "RouterCheck",
         "Signal",
     ),
-    "whole_study": ("Examination", "alt_test", "examine", "outperforms_humans"),
+    "whole_study": (
+        "Examination",
+        "PooledQuestion",
+        "PooledResult",
+        "alt_test",
+        "examine",
+        "outperforms_humans",
+        "pool_questions",
+    ),
 }
 """The public names of each module."""
 
