@@ -387,9 +387,6 @@ def _judge_results(
             advantage_probability=float(run.lost.advantage_probability[judge]),
             passed=bool(run.lost.passed[judge, number]),
         )
-        winning_rate = float(figures.winning_rate[judge, number])
-        winning_rate_bh = float(figures.winning_rate_bh[judge, number])
-        uncertainty = run.uncertainties[judge][number]
         outcome, because = decide_outcome(
             part.yardsticks,
             part.yardsticks.gains[place],
@@ -397,16 +394,6 @@ def _judge_results(
             judge=judge,
             number=number,
             has_reference=part.panel.has_reference,
-        )
-        cautions = find_cautions(
-            part.panel,
-            annotators,
-            untested=untested,
-            worst_case=worst_case,
-            settings=settings,
-            winning_rate=winning_rate,
-            winning_rate_bh=winning_rate_bh,
-            uncertainty=uncertainty,
         )
         result = AltTestResult(
             question=names.question,
@@ -417,8 +404,8 @@ def _judge_results(
             method=settings.method,
             n_items=int(part.n_items[place]),
             n_annotators=len(annotators),
-            winning_rate=winning_rate,
-            winning_rate_bh=winning_rate_bh,
+            winning_rate=float(figures.winning_rate[judge, number]),
+            winning_rate_bh=float(figures.winning_rate_bh[judge, number]),
             advantage_probability=float(figures.advantage_probability[judge]),
             human_advantage=float(figures.human_advantage[judge]),
             passed=bool(figures.passed[judge, number]),
@@ -429,12 +416,13 @@ def _judge_results(
             worst_case=worst_case,
             controls=part.control_rows[number],
             human_agreement=part.panel.agreement,
-            cautions=cautions,
+            cautions=(),
             settings=names.settings | {"n_clusters": part.panel.n_clusters},
             smallest_epsilon=run.smallest_epsilons[judge],
-            uncertainty=uncertainty,
+            uncertainty=run.uncertainties[judge][number],
         )
-        results.append(result)
+        cautions = find_cautions(result, part.panel, min_items=settings.min_items)
+        results.append(replace(result, cautions=cautions))
     return results
 
 
