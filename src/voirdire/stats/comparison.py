@@ -157,18 +157,8 @@ class PairedGain:
 class HumanBlock:
     """A block of items as the annotators labelled them, ready to meet any number of judges.
 
-    Parameters
-    ----------
-    labels : ndarray, shape (n_items, n_annotators)
-        Codes with -1 for missing, or numbers with nan for missing.
-    scorer : Scorer
-        The alignment.
-    quality : ndarray of float, shape (n_annotators,), optional
-        Weight of each annotator in S.
-    reference : ndarray, shape (n_items,), optional
-        Labels that replace "the others" (an expert's, or gold ones).
-    min_annotators : int
-        Fewest human labels that an item needs.
+    Labels have the shape (n_items, n_annotators); `reference`, an expert's or gold labels, replaces
+    "the others". Items with fewer labels than `min_annotators` take no part.
     """
 
     def __init__(
@@ -307,18 +297,9 @@ def _sums_without_each(score: NDArray[Any]) -> NDArray[Any]:
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison:
-    """How judges and annotators are compared.
+    """How judges and annotators are compared: the alignment, and who counts how much in S.
 
-    Attributes
-    ----------
-    scorer : Scorer
-        The alignment.
-    quality : ndarray of float, shape (n_annotators,), or None
-        Weights of annotators in S.
-    min_annotators : int
-        Fewest annotators on an item.
-    n_codes : int
-        Number of label codes, for imbalance weights.
+    `n_codes` is the number of label codes, for imbalance weights.
     """
 
     scorer: Scorer
@@ -540,23 +521,10 @@ def imbalance_weights(
     n_codes: int,
     reference: NDArray[Any] | None = None,
 ) -> NDArray[np.float64]:
-    """Weigh every comparison by the rarity of its majority label.
+    """Weigh every comparison by the rarity of its majority label, 0 where nothing is compared.
 
-    Parameters
-    ----------
-    codes : ndarray of int, shape (n_annotators, n_items)
-        Label codes, -1 for missing.
-    compared : ndarray of bool, shape (n_annotators, n_items)
-        Which comparisons take part (the items of each annotator that the judge labelled too).
-    n_codes : int
-        Number of distinct labels.
-    reference : ndarray of int, shape (n_items,), optional
-        Codes that stand for the majority: an expert's, or gold ones.
-
-    Returns
-    -------
-    ndarray of float, shape (n_annotators, n_items)
-        0 where nothing is compared. Memory is O(n_annotators * n_items).
+    Arrays have the shape (n_annotators, n_items), which memory is linear in; `reference` has codes
+    that stand for the majority.
     """
     weights = np.zeros(codes.shape)
     for annotator, items in enumerate(compared):

@@ -66,19 +66,8 @@ _CELLS_AT_ONCE = 1 << 18
 class TestSettings:
     """What determines the test, once labels are compared.
 
-    Attributes
-    ----------
-    epsilons : ndarray of float, shape (n_epsilons,)
-    mode, method, design
-        How ε enters; t-test or exact; what is independent.
-    false_discovery_rate : float
-        Over `family`: the annotators of each judge, or of all judges together.
-    min_items : int
-        Fewest items of a tested annotator.
-    quality : ndarray of float, shape (n_annotators,), or None
-        Weights of annotators in ω.
-    excluded : int or None
-        The expert, who is not tested.
+    `design` says what is independent, `family` whose p-values share the false discovery rate,
+    `quality` the weights of annotators in ω, and `excluded` who is the expert, and not tested.
     """
 
     epsilons: NDArray[np.float64]

@@ -174,18 +174,9 @@ def _weigh_units(
 class OutcomeUnits:
     """Distinct units, what each adds to the sums, and how often it occurs.
 
-    Attributes
-    ----------
-    weights : ndarray of float, shape (n_rows, n_annotators, 3)
-        Weight per outcome: the judge wins, tie, the human wins.
-    squares : ndarray of float, shape (n_rows, n_annotators, 3, 3)
-        Second moments of the units in the row.
-    n_units : ndarray of float, shape (n_rows, n_annotators)
-        Units in the row in which the annotator takes part.
-    copies : ndarray of int, shape (n_rows,)
-        How often the row occurs.
-    n_independent : int
-        Items or clusters that somebody meets, before any were added up.
+    Arrays over rows and annotators: the weight per outcome, the second moments of the units in the
+    row, and how many of them the annotator takes part in; `n_independent` counts the items or
+    clusters that somebody meets, before any were added up.
     """
 
     weights: NDArray[np.float64]
@@ -207,17 +198,9 @@ class OutcomeUnits:
         )
 
     def drawn(self, times: NDArray[np.float64]) -> OutcomeSums:
-        """Sum resamples.
+        """Sum resamples that draw each row so many times, shape (n_resamples, n_rows).
 
-        Parameters
-        ----------
-        times : ndarray of float, shape (n_resamples, n_rows)
-            How often each row is drawn.
-
-        Returns
-        -------
-        OutcomeSums
-            Of shape (n_resamples, n_annotators); its `counts` hold the number of units.
+        The `counts` of the sums, shape (n_resamples, n_annotators), hold the number of units.
         """
         weights = np.tensordot(times, self.weights, axes=1)
         if self._weigh_one:
@@ -238,13 +221,8 @@ class OutcomeUnits:
 class UnitCollector:
     """Gathers the units of one judge, a block of items at a time.
 
-    Parameters
-    ----------
-    seed : int
-        Of the random sums where there are too many distinct units.
-    lost : bool
-        Whether the judge failed anywhere: then every block comes twice side by side, with the
-        failures left out and with them lost.
+    Where the judge failed anywhere (`lost`), every block comes twice side by side, with failures
+    left out and with them lost. The seed is that of the sums where distinct units are too many.
     """
 
     def __init__(self, *, seed: int = 0, lost: bool = False) -> None:

@@ -50,17 +50,7 @@ _DRAWS_AT_ONCE = 1 << 20
 
 @dataclass(frozen=True, kw_only=True)
 class Resampling:
-    """How to resample.
-
-    Attributes
-    ----------
-    n_resamples : int
-        At least 1.
-    confidence_level : float
-        Nominal coverage, in (0, 1).
-    seed : int
-        Of the draws.
-    """
+    """How to resample: at least once, for intervals of this coverage, with this seed."""
 
     n_resamples: int
     confidence_level: float
@@ -75,26 +65,10 @@ def bootstrap_judge(
     settings: TestSettings,
     resampling: Resampling,
 ) -> list[Uncertainty]:
-    """Resample the units of one judge.
+    """Resample the units of one judge, for each ε; annotators who are not tested are left out.
 
-    Parameters
-    ----------
-    units : OutcomeUnits
-        The judge's outcomes against every annotator; with `tested_lost` these columns are followed
-        by those with the judge's failures lost.
-    tested : ndarray of bool, shape (n_annotators,)
-        Who is tested; the others are left out.
-    tested_lost : ndarray of bool, shape (n_annotators,), or None
-        Who is tested with failures lost; None where the judge never failed.
-    settings : TestSettings
-        What determines the test.
-    resampling : Resampling
-        How many resamples, at which level.
-
-    Returns
-    -------
-    list of Uncertainty
-        One per ε.
+    Where the judge failed, columns of its outcomes against every annotator are followed by those
+    with the failures lost, and `tested_lost` says who is tested then.
     """
     halves = [tested] if tested_lost is None else [tested, tested_lost]
     kept = units.columns(np.concatenate(halves))

@@ -41,15 +41,7 @@ _ROWS_AT_ONCE = 512
 
 @dataclass(frozen=True, kw_only=True)
 class LabelKeys:
-    """Which labels occur in which group, one row for each, sorted by group and then by label.
-
-    Attributes
-    ----------
-    group, label : ndarray of int, shape (n_keys,)
-        Numbers from 0.
-    n_groups : int
-        How many groups there are.
-    """
+    """Which labels occur in which group, a row for each, sorted by group and then by label."""
 
     group: NDArray[Any]
     label: NDArray[Any]
@@ -67,13 +59,7 @@ class LabelKeys:
 
 
 class Disagreement:
-    """Labels that agree only where they are equal.
-
-    Parameters
-    ----------
-    categories : ndarray of int, shape (n_categories,)
-        Codes of the categories: those that are declared, or those that occur.
-    """
+    """Labels that agree only where they are equal; codes of categories, declared or that occur."""
 
     name: Weights | None = None
 
@@ -101,15 +87,7 @@ class Disagreement:
 
 
 class _Quadratic(Disagreement):
-    """Numbers, by squared difference over the squared range of the categories.
-
-    Parameters
-    ----------
-    categories : ndarray of int, shape (n_categories,)
-        Codes of the categories.
-    values : ndarray, shape (n_labels,)
-        The number that each code stands for, ascending.
-    """
+    """Numbers, ascending by code: squared difference over the squared range of the categories."""
 
     name: Weights | None = "quadratic"
 
@@ -149,15 +127,7 @@ class _Linear(_Quadratic):
 
 
 class RatioDisagreement(Disagreement):
-    """Numbers from 0, by the square of their difference over their sum.
-
-    Parameters
-    ----------
-    categories : ndarray of int, shape (n_categories,)
-        Codes of the categories.
-    values : ndarray, shape (n_labels,)
-        The number that each code stands for.
-    """
+    """Numbers from 0, by the square of their difference over their sum."""
 
     def __init__(self, categories: NDArray[np.intp], values: NDArray[np.float64]) -> None:
         super().__init__(categories)
@@ -184,17 +154,7 @@ class RatioDisagreement(Disagreement):
 
 
 class _SetDisagreement(Disagreement):
-    """Label sets, by their Jaccard distance.
-
-    Parameters
-    ----------
-    categories : ndarray of int, shape (n_categories,)
-        Codes of the categories.
-    words : ndarray of unsigned int, shape (n_sets, n_words)
-        The distinct sets by code, packed as in `LabelSets`.
-    table : ndarray, shape (n_sets, n_sets), or None
-        What `measure_distances` gives for them.
-    """
+    """Packed label sets, by their Jaccard distance: from a table, unless it were too large."""
 
     name: Weights | None = "jaccard"
 
@@ -278,18 +238,10 @@ _ITEMS_AT_ONCE = 1 << 15
 
 @dataclass(frozen=True, kw_only=True)
 class CodedLabels:
-    """Labels as codes.
+    """Labels as codes, shape (n_raters, n_items), in the smallest type; -1 where missing.
 
-    Attributes
-    ----------
-    codes : ndarray of int, shape (n_raters, n_items)
-        Codes from 0, in the smallest type that holds them; -1 where missing.
-    values : ndarray, shape (n_labels,) or (n_labels, n_words)
-        What each code stands for: ascending numbers, or packed label sets.
-    weights : {"linear", "quadratic", "jaccard"} or None
-        How unequal labels agree in part.
-    declared : bool
-        Whether `values` were declared, and not found among the labels.
+    `values` are what the codes stand for, ascending numbers or packed label sets, and `declared`
+    says whether they were declared, and not found among the labels.
     """
 
     codes: NDArray[Any]

@@ -253,17 +253,7 @@ def _too_thin(n_common: NDArray[np.float64], n_items: int) -> str | None:
 
 @dataclass(frozen=True, kw_only=True)
 class PairMeans:
-    """How to take means over pairs.
-
-    Attributes
-    ----------
-    units : ndarray of int, shape (n_items,), or None
-        Cluster of each item; None where items are independent.
-    confidence_level : float
-        Nominal coverage, in (0, 1).
-    weights : {"linear", "quadratic", "jaccard"} or None
-        How unequal labels agree in part.
-    """
+    """How to take means over pairs: the clusters of items, the coverage, and how labels agree."""
 
     units: NDArray[np.intp] | None
     confidence_level: float

@@ -48,15 +48,7 @@ _LISTED_AT_ONCE = 1 << 20
 
 @dataclass(frozen=True, kw_only=True)
 class RaterPairs:
-    """Annotators and judges to compare.
-
-    Attributes
-    ----------
-    labels : CodedLabels
-        The labels, annotators first.
-    n_humans : int
-        How many of the raters are annotators.
-    """
+    """Annotators and judges to compare: their labels, annotators first, and how many those are."""
 
     labels: CodedLabels
     n_humans: int
