@@ -15,6 +15,7 @@ from voirdire._validation import shorten
 from voirdire.errors import InputError
 from voirdire.stats import JudgeDrift, judge_drift
 from voirdire.studies.certificate import certify
+from voirdire.studies.label_matrix import Side
 from voirdire.studies.plan import TestPlan
 from voirdire.studies.whole_study import examine
 
@@ -307,33 +308,24 @@ def compare_anchors(
 
 def _drift(first: LabelTable, second: LabelTable, **settings: Any) -> JudgeDrift:
     """Align two tables of one judge and question on the items of the first."""
-    place = {item: row for row, item in enumerate(_values(second, "item"))}
-    rows = np.array([place.get(item, -1) for item in _values(first, "item")])
+    items = [first.item.values[code] for code in first.item.codes.tolist()]
+    later = Side(second, second.raters, {item: row for row, item in enumerate(items)})
     codes: dict[Any, int] = {False: 0, True: 1} if first.kind == "boolean" else {}
     before, after = (
-        np.array(
-            [-1 if x is None else codes.setdefault(x, len(codes)) for x in _values(side, "label")]
-        )
-        for side in (first, second)
+        np.array([*(codes.setdefault(x, len(codes)) for x in side.values), -1])[side.codes]
+        for side in (first.label, second.label)
     )
     probabilities = None
     if first.stated is not None and second.stated is not None:
-        probabilities = first.stated, np.append(second.stated, np.nan)[rows]
+        probabilities = first.stated, later.fill(second.stated, np.nan)[:, 0]
     clusters = None
     if first.cluster is not None and (first.cluster.codes >= 0).all():
         clusters = first.cluster.codes
     return judge_drift(
         before,
-        np.append(after, -1)[rows],
+        later.fill(after, -1)[:, 0],
         is_boolean=first.kind == "boolean",
         probabilities=probabilities,
         clusters=clusters,
         **settings,
     )
-
-
-def _values(table: LabelTable, column: str) -> list[Any]:
-    """List the values of a column, None where there is none."""
-    coded = getattr(table, column)
-    values = [*coded.values, None]
-    return [values[code] for code in coded.codes.tolist()]

@@ -25,7 +25,7 @@ from voirdire.studies.label_matrix import Side, units_by_item
 from voirdire.studies.study import counted, read_side, set_aside
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     import polars as pl
     from numpy.typing import NDArray
@@ -282,28 +282,19 @@ def _by_group(
 ) -> QuestionRate:
     if group_of is None:
         return found
-    names = [group_of.get(item) for item in data.items]
-    groups = sorted({name for name in names if name is not None})
+    names = np.array([group_of.get(item) for item in data.items], dtype=object)
     clusters = settings.pop("clusters")
-    rates = {}
-    for group in groups:
-        kept = np.array([name == group for name in names])
-        rates[group] = estimate_rate(
-            verdicts[kept],
-            data.labels[kept],
-            clusters=None if clusters is None else clusters[kept],
-            **settings,
-        )
+
+    def among(kept: NDArray[np.bool_], estimate: Callable[..., Any], **more: Any) -> Any:
+        units = None if clusters is None else clusters[kept]
+        return estimate(verdicts[kept], data.labels[kept], clusters=units, **settings, **more)
+
+    groups = sorted({name for name in names if name is not None})
+    rates = {group: among(names == group, estimate_rate) for group in groups}
     difference = None
     if len(groups) == 2:
-        kept = np.array([name is not None for name in names])
-        difference = compare_rates(
-            verdicts[kept],
-            data.labels[kept],
-            is_second=np.array([name == groups[1] for name in names])[kept],
-            clusters=None if clusters is None else clusters[kept],
-            **settings,
-        )
+        known = np.isin(names, groups)
+        difference = among(known, compare_rates, is_second=names[known] == groups[1])
     return replace(found, groups=rates, difference=difference)
 
 

@@ -186,7 +186,8 @@ def _kind_before(
 def check_kinds(kinds: Sequence[QuestionKind], alignments: Sequence[Any]) -> None:
     """Refuse tables of several kinds, and alignments that do not suit their kind."""
     if len(set(kinds)) > 1:
-        msg = f"`humans`, `judges` and `gold` must be of one kind, got {sorted(set(kinds))!r}."
+        sides = "`humans`, `judges` and `gold`" if len(kinds) > 2 else "`humans` and `judges`"
+        msg = f"{sides} must be of one kind, got {sorted(set(kinds))!r}."
         raise InputError(msg)
     for alignment in alignments:
         if kind_of(alignment) not in ("choice", "text", kinds[0]):
