@@ -13,6 +13,7 @@ from voirdire.errors import DegenerateDataWarning, InputError
 from voirdire.stats.cautions import find_cautions
 from voirdire.stats.comparison import make_controls
 from voirdire.stats.figures import Figures, smallest_epsilons
+from voirdire.stats.label_arrays import check_names
 from voirdire.stats.outcome import Yardsticks, decide_outcome, describe_panel
 from voirdire.stats.outcome_sums import OutcomeSums, UnitCollector
 from voirdire.stats.preparation import prepare
@@ -206,8 +207,7 @@ def alt_test(
         false_discovery_rate=false_discovery_rate,
         family=family,
     )
-    names = names or Names.positions(prepared.raters)
-    names.check(prepared.raters)
+    names = (names or Names()).of_everyone(prepared.raters)
     asked = prepared.comparison.asked(prepared.raters)
     together = [np.flatnonzero(asked.all(axis=0)).tolist()]
     together += [[judge] for judge in np.flatnonzero(~asked.all(axis=0)).tolist()]
@@ -256,8 +256,8 @@ class Names:
 
     Attributes
     ----------
-    judges, annotators : sequence of str
-        By column.
+    judges, annotators : sequence of str, optional
+        By column; column numbers where there are none.
     question : str
         What was asked.
     label : callable
@@ -266,32 +266,20 @@ class Names:
         Carried into every result as it is.
     """
 
-    judges: Sequence[str]
-    annotators: Sequence[str]
+    judges: Sequence[str] = ()
+    annotators: Sequence[str] = ()
     question: str = "label"
     label: Callable[[Any], str] = str
     settings: dict[str, Any] = field(default_factory=dict)
 
-    @staticmethod
-    def positions(raters: Raters) -> Names:
-        """Call everyone by column number."""
-        return Names(
-            judges=[str(number) for number in range(raters.judges.shape[1])],
-            annotators=[str(number) for number in range(raters.humans.shape[1])],
+    def of_everyone(self, raters: Raters) -> Names:
+        """Return names of all judges and annotators: column numbers where there are none."""
+        n_judges, n_annotators = raters.judges.shape[1], raters.humans.shape[1]
+        return replace(
+            self,
+            judges=check_names("names.judges", self.judges or None, n_judges),
+            annotators=check_names("names.annotators", self.annotators or None, n_annotators),
         )
-
-    def check(self, raters: Raters) -> None:
-        """Refuse names that are too few or too many."""
-        for what, given, labels in (
-            ("judges", self.judges, raters.judges),
-            ("annotators", self.annotators, raters.humans),
-        ):
-            if len(given) != labels.shape[1]:
-                msg = (
-                    f"`names.{what}` must name all {labels.shape[1]} of them, got {len(given)} "
-                    "names."
-                )
-                raise InputError(msg)
 
 
 class _Part:

@@ -23,6 +23,7 @@ from voirdire.stats.outcome_sums import (
     TIE,
     OutcomeSums,
     UnitCollector,
+    sum_clusters,
     sum_outcomes,
 )
 
@@ -390,7 +391,7 @@ class Comparison:
                 items = share @ (gap * mass) - offset @ mass
                 met = (mass[tested[judge]] > 0).any(axis=0)
                 unit = None if part.clusters is None else part.clusters[met]
-                units[judge].append(_sum_clusters(items[met], unit))
+                units[judge].append(sum_clusters(items[met], unit))
         advantages, others = (won * shares).sum(axis=1), (beaten * shares).sum(axis=1)
         return [
             PairedGain(
@@ -492,15 +493,6 @@ class Comparison:
         if raters.reference is not None:
             panel = HumanBlock(raters.humans, scorer=self.scorer, quality=self.quality)
         return raters.humans[np.arange(len(raters.humans)), panel.medoid()]
-
-
-def _sum_clusters(
-    items: NDArray[np.float64], clusters: NDArray[np.intp] | None
-) -> NDArray[np.float64]:
-    if clusters is None or not len(items):
-        return items
-    starts = np.flatnonzero(np.concatenate([[True], clusters[1:] != clusters[:-1]]))
-    return np.add.reduceat(items, starts)
 
 
 def _one_sided(difference: float, units: NDArray[np.float64]) -> float:

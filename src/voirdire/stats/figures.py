@@ -41,10 +41,8 @@ if TYPE_CHECKING:
 __all__ = [
     "Design",
     "Figures",
-    "MeanDifference",
     "TestSettings",
     "exact_counts",
-    "mean_difference",
     "passes",
     "smallest_epsilons",
     "t_test_p_values",
@@ -144,9 +142,30 @@ class Figures:
     @cached_property
     def difference(self) -> MeanDifference:
         """The mean of d, of shape (n_judges, n_epsilons, n_annotators)."""
-        settings = self.settings
-        return mean_difference(
-            self.sums, settings.epsilons, mode=settings.mode, design=settings.design
+        values, target = _difference_values(self.settings.epsilons, self.settings.mode)
+        weights = self.sums.weights[:, np.newaxis]
+        squares = self.sums.squares[:, np.newaxis]
+        n_units = self.sums.n_units[:, np.newaxis].astype(np.float64)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            mass = weights.sum(axis=-1)
+            mean = (weights * values[:, np.newaxis, :]).sum(axis=-1) / mass
+            centred = values[:, np.newaxis, :] - mean[..., np.newaxis]
+            scale = np.trace(squares, axis1=-2, axis2=-1)
+            if self.settings.design == "weighted":
+                variance = (weights * centred**2).sum(axis=-1) / mass
+                effective = mass**2 / scale
+                squared_error, freedom = variance / effective, effective - 1
+            else:
+                spread = np.einsum("...r,...rs,...s->...", centred, squares, centred)
+                spread = np.where(spread <= _ZERO_VARIANCE * scale, 0.0, spread)
+                squared_error = spread * n_units / (n_units - 1) / mass**2
+                freedom = n_units - 1
+            error = np.sqrt(np.where(n_units > 1, squared_error, np.nan))
+        return MeanDifference(
+            mean=mean,
+            standard_error=error,
+            degrees_of_freedom=np.broadcast_to(freedom, mean.shape),
+            target=target[:, np.newaxis],
         )
 
     @cached_property
@@ -231,7 +250,10 @@ class Figures:
 
     @cached_property
     def _t_p_values(self) -> NDArray[np.float64]:
-        return np.where(self.tested[:, np.newaxis], t_test_p_values(self.difference), np.nan)
+        found = self.difference
+        distance = found.mean - found.target
+        p_values = t_test_p_values(distance, found.standard_error, found.degrees_of_freedom)
+        return np.where(self.tested[:, np.newaxis], p_values, np.nan)
 
     def _reject(
         self, procedure: Callable[..., NDArray[np.bool_]], p_values: NDArray[np.float64]
@@ -252,35 +274,6 @@ def passes(winning_rate: Any) -> Any:
     return winning_rate >= 0.5 - 1e-12
 
 
-def mean_difference(
-    sums: OutcomeSums, epsilons: NDArray[np.float64], *, mode: EpsilonMode, design: Design
-) -> MeanDifference:
-    """Estimate the mean of d for every ε: sums of shape (..., m) give (..., n_epsilons, m)."""
-    values, target = _difference_values(epsilons, mode)
-    weights = sums.weights[..., np.newaxis, :, :]
-    squares = sums.squares[..., np.newaxis, :, :, :]
-    n_units = sums.n_units[..., np.newaxis, :].astype(np.float64)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        mass = weights.sum(axis=-1)
-        mean = (weights * values[:, np.newaxis, :]).sum(axis=-1) / mass
-        centred = values[:, np.newaxis, :] - mean[..., np.newaxis]
-        if design == "weighted":
-            variance = (weights * centred**2).sum(axis=-1) / mass
-            effective = mass**2 / np.trace(squares, axis1=-2, axis2=-1)
-            squared_error = variance / effective
-            freedom = np.broadcast_to(effective - 1, mean.shape)
-        else:
-            spread = np.einsum("...r,...rs,...s->...", centred, squares, centred)
-            scale = np.trace(squares, axis1=-2, axis2=-1)
-            spread = np.where(spread <= _ZERO_VARIANCE * scale, 0.0, spread)
-            squared_error = spread * n_units / (n_units - 1) / mass**2
-            freedom = np.broadcast_to(n_units - 1, mean.shape)
-        error = np.sqrt(np.where(n_units > 1, squared_error, np.nan))
-    return MeanDifference(
-        mean=mean, standard_error=error, degrees_of_freedom=freedom, target=target[:, np.newaxis]
-    )
-
-
 def _difference_values(
     epsilons: NDArray[np.float64], mode: EpsilonMode
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -292,13 +285,13 @@ def _difference_values(
     return human - judge / (1 - epsilons[:, np.newaxis]), np.zeros(len(epsilons))
 
 
-def t_test_p_values(difference: MeanDifference) -> NDArray[np.float64]:
-    """Left-tail p-values; with no variance 0 if the mean is below its target, else 1."""
-    distance = difference.mean - difference.target
+def t_test_p_values(
+    distance: NDArray[np.float64], error: NDArray[np.float64], freedom: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Left-tail p-values of means' distances; with no variance 0 where it is below 0, else 1."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        p_values = stdtr(difference.degrees_of_freedom, distance / difference.standard_error)
-    certain = np.where(distance < 0, 0.0, 1.0)
-    return np.where(difference.standard_error == 0, certain, p_values)
+        p_values = stdtr(freedom, distance / error)
+    return np.where(error == 0, np.where(distance < 0, 0.0, 1.0), p_values)
 
 
 def exact_counts(sums: OutcomeSums) -> NDArray[np.int64]:

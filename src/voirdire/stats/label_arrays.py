@@ -26,9 +26,11 @@ __all__ = [
     "check_codes",
     "check_humans",
     "check_judges",
+    "check_names",
     "check_reference",
     "intersection_and_union",
     "is_present",
+    "judge_columns",
     "normalize_scale",
     "pack_slots",
 ]
@@ -104,14 +106,7 @@ def check_judges(
     judges: ArrayLike, failed: ArrayLike | None, humans: NDArray[Any]
 ) -> tuple[NDArray[Any], NDArray[np.bool_] | None]:
     """Return the judges' labels and failures, both of shape (n_items, n_judges)."""
-    matrix = np.asarray(judges)
-    matrix = matrix[:, np.newaxis] if matrix.ndim == 1 else matrix
-    if matrix.ndim != 2 or len(matrix) != len(humans):
-        msg = (
-            f"`judges` must have one row for each of {len(humans)} items, got the shape "
-            f"{np.shape(judges)}. Align judges and humans on items first."
-        )
-        raise InputError(msg)
+    matrix = judge_columns(judges, len(humans))
     matrix = _check_labels("judges", matrix, numeric=np.issubdtype(humans.dtype, np.floating))
     if failed is None:
         return matrix, None
@@ -123,6 +118,29 @@ def check_judges(
     if not flags.any():
         return matrix, None
     return np.where(flags, np.nan if matrix.dtype.kind == "f" else -1, matrix), flags
+
+
+def judge_columns(judges: ArrayLike, n_items: int) -> NDArray[Any]:
+    """Return labels of one judge or several as a column each."""
+    matrix = np.asarray(judges)
+    matrix = matrix[:, np.newaxis] if matrix.ndim == 1 else matrix
+    if matrix.ndim != 2 or len(matrix) != n_items:
+        msg = (
+            f"`judges` must have one row for each of {n_items} items, got the shape "
+            f"{np.shape(judges)}. Align judges and humans on items first."
+        )
+        raise InputError(msg)
+    return matrix
+
+
+def check_names(name: str, names: Sequence[str] | None, count: int) -> list[str]:
+    """Return names of columns; their numbers where none are given."""
+    if names is None:
+        return [str(number) for number in range(count)]
+    if len(names) != count:
+        msg = f"`{name}` must name all {count} of them, got {len(names)} names."
+        raise InputError(msg)
+    return list(names)
 
 
 def check_reference(

@@ -34,6 +34,7 @@ __all__ = [
     "OutcomeSums",
     "OutcomeUnits",
     "UnitCollector",
+    "sum_clusters",
     "sum_outcomes",
 ]
 
@@ -164,10 +165,17 @@ def _weigh_units(
     """Find the weight of each unit on each outcome, shape (n_annotators, 3, n_units)."""
     mass = 1.0 if weights is None else weights
     units = np.stack([mass * (outcomes == kind) for kind in _OUTCOMES], axis=1)
-    if clusters is None:
-        return units
-    starts = np.flatnonzero(np.diff(clusters, prepend=clusters[:1] - 1))
-    return np.add.reduceat(units, starts, axis=-1)
+    return sum_clusters(units, clusters)
+
+
+def sum_clusters(
+    values: NDArray[np.float64], clusters: NDArray[np.intp] | None
+) -> NDArray[np.float64]:
+    """Sum the values of items, the last axis, over ascending clusters, where there are any."""
+    if clusters is None or not len(clusters):
+        return values
+    starts = np.flatnonzero(np.diff(clusters, prepend=clusters[0] - 1))
+    return np.add.reduceat(values, starts, axis=-1)
 
 
 @dataclass(frozen=True, kw_only=True)

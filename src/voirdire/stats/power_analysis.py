@@ -25,7 +25,6 @@ from voirdire.stats.comparison import HumanBlock
 from voirdire.stats.exact_test import exact_bounds
 from voirdire.stats.figures import (
     Figures,
-    MeanDifference,
     TestSettings,
     exact_counts,
     passes,
@@ -716,11 +715,7 @@ def _gain_p_values(
         mean = np.where(advantage > best, gain, mean)
         error = np.where(advantage > best, found, error)
         best = np.maximum(best, advantage)
-    return t_test_p_values(
-        MeanDifference(
-            mean=-mean, standard_error=error, degrees_of_freedom=n_units - 1, target=np.zeros(1)
-        )
-    )
+    return t_test_p_values(-mean, error, n_units - 1)
 
 
 def _winning_rates(sums: OutcomeSums, grid: PowerGrid, first: _FirstItems) -> NDArray[np.float64]:

@@ -34,6 +34,7 @@ from voirdire.stats.agreement.pairs import (
 )
 from voirdire.stats.agreement.two_raters import RaterPairs
 from voirdire.stats.intervals import check_units
+from voirdire.stats.label_arrays import check_names, judge_columns
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -235,7 +236,11 @@ def measure_panel(
     """
     check_choice("level", level, PanelLevel)
     check_fraction("confidence_level", confidence_level)
-    people, machines = _check_shapes(humans, judges)
+    people = np.asarray(humans)
+    if people.ndim != 2:
+        msg = f"`humans` must have the shape (n_items, n_annotators), got {people.shape}."
+        raise InputError(msg)
+    machines = judge_columns(judges, len(people))
     weights = _WEIGHTS[level]
     labels = code_labels(
         _join(people, machines), weights=weights, label_sets=label_sets, categories=categories
@@ -245,24 +250,9 @@ def measure_panel(
         pairs=RaterPairs(labels=labels, n_humans=people.shape[1]),
         means=PairMeans(units=units, confidence_level=confidence_level, weights=weights),
         level=level,
-        annotators=_check_names("annotator_names", annotator_names, people.shape[1]),
-        judges=_check_names("judge_names", judge_names, machines.shape[1]),
+        annotators=check_names("annotator_names", annotator_names, people.shape[1]),
+        judges=check_names("judge_names", judge_names, machines.shape[1]),
     ).run()
-
-
-def _check_shapes(humans: ArrayLike, judges: ArrayLike) -> tuple[NDArray[Any], NDArray[Any]]:
-    people, machines = np.asarray(humans), np.asarray(judges)
-    machines = machines[:, np.newaxis] if machines.ndim == 1 else machines
-    if people.ndim != 2:
-        msg = f"`humans` must have the shape (n_items, n_annotators), got {people.shape}."
-        raise InputError(msg)
-    if machines.ndim != 2 or len(machines) != len(people):
-        msg = (
-            f"`judges` must have one row for each of {len(people)} items, got the shape "
-            f"{np.shape(judges)}. Align judges and humans on items first."
-        )
-        raise InputError(msg)
-    return people, machines
 
 
 def _join(people: NDArray[Any], machines: NDArray[Any]) -> NDArray[Any]:
@@ -274,15 +264,6 @@ def _join(people: NDArray[Any], machines: NDArray[Any]) -> NDArray[Any]:
             for labels in (people, machines)
         )
     return np.concatenate([people, machines], axis=1)
-
-
-def _check_names(name: str, names: Sequence[str] | None, count: int) -> list[str]:
-    if names is None:
-        return [str(number) for number in range(count)]
-    if len(names) != count:
-        msg = f"`{name}` must hold {count} names, one per column, got {len(names)}."
-        raise InputError(msg)
-    return list(names)
 
 
 @dataclass(frozen=True, kw_only=True)
