@@ -241,7 +241,11 @@ def majority_shares(labels: ArrayLike, *, n_labels: int = 2) -> NDArray[np.float
     >>> majority_shares([[1, 1, 0], [1, 0, -1]]).tolist()
     [[0.0, 1.0], [0.5, 0.5]]
     """
-    votes = _votes(labels, n_labels).sum(axis=1)
+    codes = _check_codes(labels, n_labels)
+    votes = np.zeros((len(codes), n_labels), dtype=np.int32)
+    for column in codes.T:
+        known = np.flatnonzero(column >= 0)
+        votes[known, column[known]] += 1
     top = (votes == votes.max(axis=1, keepdims=True)) & (votes > 0)
     with np.errstate(invalid="ignore"):
         return top / top.sum(axis=1, keepdims=True)
@@ -287,7 +291,8 @@ def dawid_skene(
     np.True_
     """
     check_count("n_iterations", n_iterations, minimum=1)
-    votes = _votes(labels, n_labels)
+    codes = _check_codes(labels, n_labels)
+    votes = (codes[..., np.newaxis] == np.arange(n_labels)).astype(np.float64)
     labelled = votes.any(axis=(1, 2))
     given = votes[labelled]
     classes = given.sum(axis=1) / given.sum(axis=(1, 2))[:, np.newaxis]
@@ -308,12 +313,10 @@ def dawid_skene(
     return result
 
 
-def _votes(labels: ArrayLike, n_labels: int) -> NDArray[Any]:
-    """Mark who gave which label, shape (n_items, n_annotators, n_labels)."""
+def _check_codes(labels: ArrayLike, n_labels: int) -> NDArray[Any]:
     check_count("n_labels", n_labels, minimum=2)
     codes = np.asarray(labels)
     if codes.ndim != 2:
         msg = f"`labels` must be integer codes of shape (n_items, n_annotators), got {codes.shape}."
         raise InputError(msg)
-    codes = check_codes("labels", codes, n_labels=n_labels)
-    return (codes[..., np.newaxis] == np.arange(n_labels)).astype(np.float64)
+    return check_codes("labels", codes, n_labels=n_labels)
