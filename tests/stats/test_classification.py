@@ -489,3 +489,18 @@ def test_a_label_that_is_nobodys_gold_label_has_no_recall_to_average():
     recalls = metrics.recall_score(gold, judged, labels=[0, 1], average="macro")
     assert found.figures["balanced_accuracy"].estimate == pytest.approx(recalls)
     assert found.always["balanced_accuracy"] == 0.5
+
+
+def test_many_labels_take_little_memory(peak_memory):
+    rng = np.random.default_rng(0)
+    gold = np.arange(2_000) % 500
+    judged = np.where(rng.random(2_000) < 0.8, gold, rng.integers(0, 500, 2_000))
+    found = []
+
+    peak = peak_memory(lambda: found.append(measure_classification(judged, gold, n_labels=500)))
+
+    # 1,000 draws of a table of 500 by 500 would be 2 GB; those of the cells that occur are 7 MB
+    assert peak < 200e6
+    correlation = found[0].figures["mcc"]
+    assert correlation.estimate == pytest.approx(metrics.matthews_corrcoef(gold, judged))
+    assert correlation.low < correlation.estimate < correlation.high

@@ -341,7 +341,9 @@ def test_groups_steps_and_votes_are_checked():
         chain_rates({})
     with pytest.raises(InputError, match=r"rates in \(0, 1\], got 0.0 for 'b'"):
         chain_rates({"b": Estimate(estimate=0.0, low=0.0, high=0.1)})
-    with pytest.raises(InputError, match="integer codes of shape"):
+    with pytest.raises(InputError, match="must hold integer codes"):
         dawid_skene([[0.5]])
+    with pytest.raises(InputError, match="integer codes of shape"):
+        dawid_skene([0, 1])
     with pytest.raises(InputError, match="codes below 2, got 0 to 2"):
         majority_shares([[0, 2]])

@@ -127,6 +127,9 @@ def test_clusters_are_the_units(study):
     assert clustered.rate != plain.rate
     with pytest.raises(InputError, match="without a column `cluster`"):
         voirdire.rate(**sides, clustered=True)
+    other = {"judges": sides["judges"].with_columns(cluster=pl.col("item") // 5)}
+    with pytest.raises(InputError, match="`cluster` must be one value per item"):
+        voirdire.rate(**grouped | other, clustered=True)
 
 
 def test_an_undefined_rate_is_one_warning():

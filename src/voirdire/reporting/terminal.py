@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType
 
     from voirdire.stats import AltTestResult, ControlResult
-    from voirdire.studies import Examination
-    from voirdire.studies.pooling import PooledResult
+    from voirdire.studies import Examination, PooledResult
 
 __all__ = ["ExaminationTables"]
 

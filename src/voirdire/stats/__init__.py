@@ -12,7 +12,6 @@ from voirdire.stats.agreement import (
 from voirdire.stats.agreement.krippendorff import KrippendorffResult, krippendorff_alpha
 from voirdire.stats.alignment import character_cosine
 from voirdire.stats.alt_test import Names, alt_test
-from voirdire.stats.annotator_truth import dawid_skene, majority_shares
 from voirdire.stats.calibration import (
     CalibrationBin,
     CalibrationMethod,
@@ -35,7 +34,12 @@ from voirdire.stats.classification import (
     cross_threshold,
     measure_classification,
 )
-from voirdire.stats.crowd_distribution import LabelVariation, label_variation
+from voirdire.stats.crowds import (
+    LabelVariation,
+    dawid_skene,
+    label_variation,
+    majority_shares,
+)
 from voirdire.stats.diagnosis import (
     Confusion,
     OutlierAnnotators,
@@ -50,10 +54,9 @@ from voirdire.stats.diagnosis import (
 from voirdire.stats.drift import JudgeDrift, judge_drift
 from voirdire.stats.exact_test import exact_p_value
 from voirdire.stats.fdr import benjamini_hochberg, benjamini_yekutieli
+from voirdire.stats.intervals import Estimate
 from voirdire.stats.judge_difference import JudgeDifference, compare_judges
-from voirdire.stats.label_arrays import normalize_scale
-from voirdire.stats.label_sets import LabelSets
-from voirdire.stats.means import Estimate
+from voirdire.stats.label_arrays import LabelSets, normalize_scale
 from voirdire.stats.noise_model import NoiseModel, fit_noise_model
 from voirdire.stats.outcome_sums import OutcomeSums, sum_outcomes
 from voirdire.stats.power_analysis import PowerResult, PowerRow, SmallestSize, power

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from voirdire.errors import InputError
-from voirdire.stats.label_sets import intersection_and_union
+from voirdire.stats.label_arrays import intersection_and_union
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from voirdire._types import AlignmentName
-    from voirdire.stats.label_sets import LabelSets
+    from voirdire.stats.label_arrays import LabelSets
 
 __all__ = [
     "SET_ALIGNMENTS",
@@ -126,10 +126,6 @@ class Scorer:
     """Words per prepared label."""
     larger_is_closer = True
 
-    def is_present(self, labels: NDArray[Any]) -> NDArray[np.bool_]:
-        """Tell which labels are there."""
-        return labels >= 0
-
     def prepare(self, labels: NDArray[Any], present: NDArray[np.bool_]) -> NDArray[Any]:
         """Turn labels into whatever `score` works on; the last axis of labels is items."""
         return np.where(present, labels, 0)
@@ -215,9 +211,6 @@ class _SquaredErrorScorer(Scorer):
         self._unit = unit_of(scale)
         # 1e-9 of scores as people know them, and less for tiny labels
         self._tolerance = _TOLERANCE * min(scale / self._unit, 1.0)
-
-    def is_present(self, labels: NDArray[Any]) -> NDArray[np.bool_]:
-        return ~np.isnan(labels)
 
     def prepare(self, labels: NDArray[Any], present: NDArray[np.bool_]) -> NDArray[Any]:
         return np.where(present, labels / self._unit, 0.0)

@@ -13,7 +13,8 @@ from voirdire.errors import DegenerateDataWarning, InputError
 from voirdire.stats.cautions import find_cautions
 from voirdire.stats.comparison import make_controls
 from voirdire.stats.figures import Figures, smallest_epsilons
-from voirdire.stats.outcome import Panel, Yardsticks, decide_outcome, describe_panel
+from voirdire.stats.label_arrays import check_names
+from voirdire.stats.outcome import Yardsticks, decide_outcome, describe_panel
 from voirdire.stats.outcome_sums import OutcomeSums, UnitCollector
 from voirdire.stats.preparation import prepare
 from voirdire.stats.results import AltTestResult, AnnotatorResult, ControlResult, WorstCase
@@ -22,7 +23,7 @@ from voirdire.stats.uncertainty import Resampling, bootstrap_judge
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
     from voirdire._types import (
         AlignmentName,
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from voirdire.stats.alignment import VectorizedScore
     from voirdire.stats.comparison import Control, Raters
     from voirdire.stats.figures import TestSettings
-    from voirdire.stats.label_sets import LabelSets
+    from voirdire.stats.label_arrays import LabelSets
     from voirdire.stats.preparation import Prepared
     from voirdire.stats.results import Uncertainty
 
@@ -206,12 +207,23 @@ def alt_test(
         false_discovery_rate=false_discovery_rate,
         family=family,
     )
-    names = names or Names.positions(prepared.raters)
-    names.check(prepared.raters)
-    parts = _run_parts(
-        prepared, names, alignment=alignment, seed=seed, collect=resampling is not None
-    )
-    run = _Run.join(parts, prepared.settings, resampling)
+    names = (names or Names()).of_everyone(prepared.raters)
+    asked = prepared.comparison.asked(prepared.raters)
+    together = [np.flatnonzero(asked.all(axis=0)).tolist()]
+    together += [[judge] for judge in np.flatnonzero(~asked.all(axis=0)).tolist()]
+    parts = [
+        _Part(
+            replace(prepared, raters=prepared.raters.take(asked[:, judges[0]]).of_judges(judges)),
+            judges,
+            names,
+            alignment=alignment,
+            resampling=resampling,
+            seed=seed,
+        )
+        for judges in together
+        if judges
+    ]
+    run = _Run(parts, prepared.settings, resampling)
     if np.isnan(run.plain.winning_rate).any():
         msg = f"ω is undefined: no annotator has {min_items} items to compare with some judge."
         warnings.warn(msg, DegenerateDataWarning, stacklevel=2)
@@ -244,8 +256,8 @@ class Names:
 
     Attributes
     ----------
-    judges, annotators : sequence of str
-        By column.
+    judges, annotators : sequence of str, optional
+        By column; column numbers where there are none.
     question : str
         What was asked.
     label : callable
@@ -254,155 +266,94 @@ class Names:
         Carried into every result as it is.
     """
 
-    judges: Sequence[str]
-    annotators: Sequence[str]
+    judges: Sequence[str] = ()
+    annotators: Sequence[str] = ()
     question: str = "label"
     label: Callable[[Any], str] = str
     settings: dict[str, Any] = field(default_factory=dict)
 
-    @staticmethod
-    def positions(raters: Raters) -> Names:
-        """Call everyone by column number."""
-        return Names(
-            judges=[str(number) for number in range(raters.judges.shape[1])],
-            annotators=[str(number) for number in range(raters.humans.shape[1])],
+    def of_everyone(self, raters: Raters) -> Names:
+        """Return names of all judges and annotators: column numbers where there are none."""
+        n_judges, n_annotators = raters.judges.shape[1], raters.humans.shape[1]
+        return replace(
+            self,
+            judges=check_names("names.judges", self.judges or None, n_judges),
+            annotators=check_names("names.annotators", self.annotators or None, n_annotators),
         )
 
-    def check(self, raters: Raters) -> None:
-        """Refuse names that are too few or too many."""
-        for what, given, labels in (
-            ("judges", self.judges, raters.judges),
-            ("annotators", self.annotators, raters.humans),
-        ):
-            if len(given) != labels.shape[1]:
-                msg = (
-                    f"`names.{what}` must name all {labels.shape[1]} of them, got {len(given)} "
-                    "names."
-                )
-                raise InputError(msg)
 
-
-@dataclass(frozen=True, kw_only=True)
 class _Part:
     """Judges who were asked about the same items, and what stands beside them."""
 
-    judges: list[int]
-    plain: OutcomeSums
-    lost: OutcomeSums
-    n_items: NDArray[np.int64]
-    n_failures: NDArray[np.int64]
-    collectors: list[UnitCollector]
-    panel: Panel
-    control_rows: list[tuple[ControlResult, ...]]
-    yardsticks: Yardsticks
-
-
-def _run_parts(
-    prepared: Prepared,
-    names: Names,
-    *,
-    alignment: AlignmentName | VectorizedScore,
-    seed: int,
-    collect: bool,
-) -> list[_Part]:
-    """Run the judges, those who were asked about everything together."""
-    asked = prepared.comparison.asked(prepared.raters)
-    groups = [np.flatnonzero(asked.all(axis=0)).tolist()]
-    groups += [[judge] for judge in np.flatnonzero(~asked.all(axis=0)).tolist()]
-    return [
-        _run_part(
-            replace(prepared, raters=prepared.raters.take(asked[:, judges[0]]).of_judges(judges)),
-            judges,
-            names,
-            alignment=alignment,
-            seed=seed,
-            collect=collect,
+    def __init__(
+        self,
+        prepared: Prepared,
+        judges: list[int],
+        names: Names,
+        *,
+        alignment: AlignmentName | VectorizedScore,
+        resampling: Resampling | None,
+        seed: int,
+    ) -> None:
+        raters, comparison, settings = prepared.raters, prepared.comparison, prepared.settings
+        self.judges = judges
+        self.panel = describe_panel(prepared, alignment, label=names.label)
+        controls = make_controls(raters, seed=seed, label_sets=prepared.label_sets)
+        if raters.clusters is not None:
+            raters = raters.take(np.argsort(raters.clusters, kind="stable"))
+        self.n_failures = np.zeros(len(judges), np.int64)
+        if raters.failed is not None:
+            self.n_failures = raters.failed.sum(axis=0)
+        self.collectors = []
+        if resampling is not None:
+            self.collectors = [UnitCollector(seed=seed, lost=bool(n)) for n in self.n_failures]
+        self.plain, self.lost, self.n_items = comparison.sum_judges(
+            raters, self.collectors, excluded=settings.excluded
         )
-        for judges in groups
-        if judges
-    ]
-
-
-def _run_part(
-    prepared: Prepared,
-    judges: list[int],
-    names: Names,
-    *,
-    alignment: AlignmentName | VectorizedScore,
-    seed: int,
-    collect: bool,
-) -> _Part:
-    """Run some judges, whose labels alone are prepared, and the controls."""
-    raters, comparison, settings = prepared.raters, prepared.comparison, prepared.settings
-    panel = describe_panel(prepared, alignment, label=names.label)
-    controls = make_controls(raters, seed=seed, label_sets=prepared.label_sets)
-    if raters.clusters is not None:
-        raters = raters.take(np.argsort(raters.clusters, kind="stable"))
-    n_failures = np.zeros(len(judges), np.int64)
-    if raters.failed is not None:
-        n_failures = raters.failed.sum(axis=0)
-    collectors = [UnitCollector(seed=seed, lost=bool(n)) for n in n_failures] if collect else []
-    plain, lost, n_items = comparison.sum_judges(raters, collectors, excluded=settings.excluded)
-    control_rows, yardsticks = [], Yardsticks(gains=[None] * len(judges))
-    if controls:
-        figures = Figures(
-            comparison.sum_controls(raters, controls), replace(settings, family="annotators")
+        figures = None
+        self.control_rows: list[tuple[ControlResult, ...]] = [()] * len(settings.epsilons)
+        if controls:
+            sums = comparison.sum_controls(raters, controls)
+            figures = Figures(sums, replace(settings, family="annotators"))
+            self.control_rows = [
+                _control_rows(controls, figures, number, label=names.label)
+                for number in range(len(settings.epsilons))
+            ]
+        self.yardsticks = Yardsticks(
+            raters, comparison, controls, figures, lost=self.lost, label=names.label
         )
-        control_rows = [
-            _control_rows(controls, figures, number, label=names.label)
-            for number in range(len(settings.epsilons))
-        ]
-        yardsticks = Yardsticks.of(
-            raters, comparison, controls, figures, lost=lost, label=names.label
-        )
-    return _Part(
-        judges=judges,
-        plain=plain,
-        lost=lost,
-        n_items=n_items,
-        n_failures=n_failures,
-        collectors=collectors,
-        panel=panel,
-        control_rows=control_rows,
-        yardsticks=yardsticks,
-    )
 
 
-@dataclass(frozen=True, kw_only=True)
 class _Run:
     """All judges, by number: their figures, as they are and with failures lost, and the rest."""
 
-    plain: Figures
-    lost: Figures
-    smallest_epsilons: list[float | None]
-    uncertainties: list[list[Uncertainty]]
-
-    @staticmethod
-    def join(parts: list[_Part], settings: TestSettings, resampling: Resampling | None) -> _Run:
-        """Put the judges of all parts together, and resample them where that was asked for."""
+    def __init__(
+        self, parts: list[_Part], settings: TestSettings, resampling: Resampling | None
+    ) -> None:
         order = np.argsort([judge for part in parts for judge in part.judges])
         sums = OutcomeSums.join(part.plain for part in parts).rows(order)
-        plain = lost = Figures(sums, settings)
+        self.plain = self.lost = Figures(sums, settings)
         if any(part.n_failures.any() for part in parts):
-            lost_sums = OutcomeSums.join(part.lost for part in parts).rows(order)
-            lost = Figures(lost_sums, settings)
-        run = _Run(plain=plain, lost=lost, smallest_epsilons=[], uncertainties=[])
+            lost = OutcomeSums.join(part.lost for part in parts).rows(order)
+            self.lost = Figures(lost, settings)
+        n_judges, n_epsilons = len(order), len(settings.epsilons)
+        self.smallest_epsilons: list[float | None] = [None] * n_judges
+        self.uncertainties: list[Sequence[Uncertainty | None]] = [[None] * n_epsilons] * n_judges
         if resampling is None:
-            return run
-        both = [sums] if lost is plain else [sums, lost.sums]
+            return
         collectors = [collector for part in parts for collector in part.collectors]
-        uncertainties = [
+        self.uncertainties = [
             bootstrap_judge(
                 collectors[place].units(),
-                tested=plain.tested[judge],
-                tested_lost=lost.tested[judge] if collectors[place].lost else None,
+                tested=self.plain.tested[judge],
+                tested_lost=self.lost.tested[judge] if collectors[place].lost else None,
                 settings=settings,
                 resampling=resampling,
             )
             for judge, place in enumerate(order.tolist())
         ]
-        smallest = smallest_epsilons(both, settings)
-        return replace(run, smallest_epsilons=smallest, uncertainties=uncertainties)
+        both = [sums] if self.lost is self.plain else [sums, self.lost.sums]
+        self.smallest_epsilons = smallest_epsilons(both, settings)
 
 
 def _judge_results(
@@ -424,9 +375,6 @@ def _judge_results(
             advantage_probability=float(run.lost.advantage_probability[judge]),
             passed=bool(run.lost.passed[judge, number]),
         )
-        winning_rate = float(figures.winning_rate[judge, number])
-        winning_rate_bh = float(figures.winning_rate_bh[judge, number])
-        uncertainty = run.uncertainties[judge][number] if run.uncertainties else None
         outcome, because = decide_outcome(
             part.yardsticks,
             part.yardsticks.gains[place],
@@ -434,16 +382,6 @@ def _judge_results(
             judge=judge,
             number=number,
             has_reference=part.panel.has_reference,
-        )
-        cautions = find_cautions(
-            part.panel,
-            annotators,
-            untested=untested,
-            worst_case=worst_case,
-            settings=settings,
-            winning_rate=winning_rate,
-            winning_rate_bh=winning_rate_bh,
-            uncertainty=uncertainty,
         )
         result = AltTestResult(
             question=names.question,
@@ -454,8 +392,8 @@ def _judge_results(
             method=settings.method,
             n_items=int(part.n_items[place]),
             n_annotators=len(annotators),
-            winning_rate=winning_rate,
-            winning_rate_bh=winning_rate_bh,
+            winning_rate=float(figures.winning_rate[judge, number]),
+            winning_rate_bh=float(figures.winning_rate_bh[judge, number]),
             advantage_probability=float(figures.advantage_probability[judge]),
             human_advantage=float(figures.human_advantage[judge]),
             passed=bool(figures.passed[judge, number]),
@@ -464,14 +402,15 @@ def _judge_results(
             annotators=annotators,
             untested=untested,
             worst_case=worst_case,
-            controls=part.control_rows[number] if part.control_rows else (),
+            controls=part.control_rows[number],
             human_agreement=part.panel.agreement,
-            cautions=cautions,
+            cautions=(),
             settings=names.settings | {"n_clusters": part.panel.n_clusters},
-            smallest_epsilon=run.smallest_epsilons[judge] if run.smallest_epsilons else None,
-            uncertainty=uncertainty,
+            smallest_epsilon=run.smallest_epsilons[judge],
+            uncertainty=run.uncertainties[judge][number],
         )
-        results.append(result)
+        cautions = find_cautions(result, part.panel, min_items=settings.min_items)
+        results.append(replace(result, cautions=cautions))
     return results
 
 

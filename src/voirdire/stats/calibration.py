@@ -13,10 +13,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
-from scipy.special import betaincinv, expit, logit, stdtrit
+from scipy.special import expit, logit, stdtrit
 
 from voirdire._validation import check_choice, check_count, check_fraction, shorten
 from voirdire.errors import DegenerateDataWarning, InputError
+from voirdire.stats.intervals import clopper_pearson
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,6 +33,7 @@ __all__ = [
     "PlattCalibrator",
     "TemperatureCalibrator",
     "calibrator_from_dict",
+    "check_groups",
     "cross_calibrate",
     "fit_calibrator",
     "group_folds",
@@ -75,7 +77,7 @@ def _check_weights(values: ArrayLike | None, n_items: int) -> NDArray[np.float64
     return found
 
 
-def _check_groups(values: ArrayLike | None, n_items: int) -> NDArray[np.intp]:
+def check_groups(values: ArrayLike | None, n_items: int) -> NDArray[np.intp]:
     """Return groups as numbers from 0; every item is its own where none are given."""
     if values is None:
         return np.arange(n_items)
@@ -475,7 +477,7 @@ def cross_calibrate(
     """
     p = _check_shares("probabilities", probabilities)
     y = _check_shares("truths", truths, len(p))
-    folds = group_folds(_check_groups(groups, len(p)), n_folds=n_folds, seed=seed)
+    folds = group_folds(check_groups(groups, len(p)), n_folds=n_folds, seed=seed)
     result = np.empty_like(p)
     for fold in range(n_folds):
         inside = folds == fold
@@ -619,7 +621,7 @@ def measure_calibration(
     """
     p = _check_shares("probabilities", probabilities)
     y = _check_shares("truths", truths, len(p))
-    units = _check_groups(groups, len(p))
+    units = check_groups(groups, len(p))
     n_bins = check_count("n_bins", n_bins, minimum=1)
     level = check_fraction("confidence_level", confidence_level)
     n_resamples = check_count("n_resamples", n_resamples, minimum=1)
@@ -677,9 +679,7 @@ def _measure_bin(
         variance = n_groups / (n_groups - 1) * float(sums @ sums) / len(y) ** 2
         spread = share * (1 - share) * len(y) / (len(y) - 1)
         n = min(spread / variance, len(y)) if variance > 0 and spread > 0 else n_groups
-        true, tail = n * share, (1 - level) / 2
-        low = float(betaincinv(true, n - true + 1, tail)) if share > 0 else 0.0
-        high = float(betaincinv(true + 1, n - true, 1 - tail)) if share < 1 else 1.0
+        low, high = clopper_pearson(n * share, n, level)
     return CalibrationBin(
         n_items=len(y), probability=float(p.mean()), share=share, low=low, high=high
     )

@@ -35,9 +35,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import stdtrit
 
-from voirdire.stats.agreement.coefficient import check_units
-from voirdire.stats.calibration import measure_calibration
-from voirdire.stats.means import Estimate
+from voirdire.stats.calibration import check_groups, measure_calibration
+from voirdire.stats.intervals import UNDEFINED, Estimate
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -154,15 +153,13 @@ def decompose_brier(
         rng=0,
     )
     p, y = (np.asarray(values, dtype=np.float64) for values in (probabilities, truths))
-    units = check_units(np.arange(len(p)) if groups is None else groups, len(p))
-    undefined = Estimate(estimate=np.nan, low=np.nan, high=np.nan)
-    parts: dict[str, Any] = dict.fromkeys(("reliability", "calibration_error"), undefined)
+    parts: dict[str, Any] = dict.fromkeys(("reliability", "calibration_error"), UNDEFINED)
     parts |= dict.fromkeys(("resolution", "uncertainty"), np.nan)
-    if measured.n_groups >= 2 and units is not None:
+    if measured.n_groups >= 2:
         sizes = [each.n_items for each in measured.bins]
         codes = np.empty(len(p), dtype=np.intp)
         codes[np.argsort(p, kind="stable")] = np.repeat(np.arange(len(sizes)), sizes)
-        parts = _decompose(p, y, codes, units, confidence_level)
+        parts = _decompose(p, y, codes, check_groups(groups, len(p)), confidence_level)
     return BrierDecomposition(
         brier=measured.brier,
         **parts,

@@ -11,9 +11,8 @@ from voirdire.stats.results import Caution
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from voirdire.stats.figures import TestSettings
     from voirdire.stats.outcome import Panel
-    from voirdire.stats.results import AnnotatorResult, Uncertainty, WorstCase
+    from voirdire.stats.results import AltTestResult, AnnotatorResult, Uncertainty
 
 __all__ = ["caution", "find_cautions", "listed"]
 
@@ -30,21 +29,12 @@ UNSTABLE = 0.1
 MOST_NAMED = 5
 
 
-def find_cautions(
-    panel: Panel,
-    annotators: Sequence[AnnotatorResult],
-    *,
-    untested: Sequence[str],
-    winning_rate: float,
-    winning_rate_bh: float,
-    worst_case: WorstCase,
-    settings: TestSettings,
-    uncertainty: Uncertainty | None,
-) -> tuple[Caution, ...]:
-    """Say in sentences what weakens the figures."""
-    found = [*_of_items(annotators, untested, settings), *_of_panel(panel)]
-    if settings.method == "t":
-        found += _of_ties(annotators)
+def find_cautions(result: AltTestResult, panel: Panel, *, min_items: int) -> tuple[Caution, ...]:
+    """Say in sentences what weakens the figures of a result."""
+    found = [*_of_items(result.annotators, result.untested, min_items), *_of_panel(panel)]
+    if result.method == "t":
+        found += _of_ties(result.annotators)
+    winning_rate, winning_rate_bh = result.winning_rate, result.winning_rate_bh
     if passes(winning_rate) != passes(winning_rate_bh):
         sentence = (
             f"the result depends on the correction: winning rate {winning_rate:.2f} under "
@@ -52,7 +42,7 @@ def find_cautions(
         )
         figures = {"winning_rate": winning_rate, "winning_rate_bh": winning_rate_bh}
         found.append(caution("correction", sentence, **figures))
-    n_failures, lost_rate = worst_case.n_failures, worst_case.winning_rate
+    n_failures, lost_rate = result.worst_case.n_failures, result.worst_case.winning_rate
     if n_failures:
         sentence = (
             f"the judge failed on {n_failures} items; counted as lost the winning rate "
@@ -60,6 +50,7 @@ def find_cautions(
         )
         found.append(caution("failures", sentence, n_failures=n_failures, winning_rate=lost_rate))
     found += _of_agreement(panel)
+    uncertainty = result.uncertainty
     if uncertainty is not None and UNSTABLE <= uncertainty.stability <= 1 - UNSTABLE:
         found.append(_unstable(uncertainty))
     return tuple(found)
@@ -71,9 +62,9 @@ def caution(code: str, sentence: str, **figures: Any) -> Caution:
 
 
 def _of_items(
-    annotators: Sequence[AnnotatorResult], untested: Sequence[str], settings: TestSettings
+    annotators: Sequence[AnnotatorResult], untested: Sequence[str], min_items: int
 ) -> Iterator[Caution]:
-    n_annotators, fewest = len(annotators), settings.min_items
+    n_annotators = len(annotators)
     if n_annotators < FEW_ANNOTATORS:
         sentence = (
             f"{n_annotators} annotators were tested; with fewer than {FEW_ANNOTATORS} the "
@@ -82,8 +73,8 @@ def _of_items(
         figures = {"n_annotators": n_annotators, "needed": FEW_ANNOTATORS}
         yield caution("few_annotators", sentence, **figures)
     if untested:
-        sentence = f"not tested, fewer than {fewest} items each: {listed(untested)}"
-        yield caution("untested_annotators", sentence, **_named(untested), min_items=fewest)
+        sentence = f"not tested, fewer than {min_items} items each: {listed(untested)}"
+        yield caution("untested_annotators", sentence, **_named(untested), min_items=min_items)
     few = [row.annotator for row in annotators if row.n_items < FEW_ITEMS]
     if few:
         fewest = min(row.n_items for row in annotators)

@@ -55,19 +55,24 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
-from scipy.special import betaincinv
 
 from voirdire._validation import check_choice, check_count, check_fraction
 from voirdire.errors import DegenerateDataWarning, InputError
-from voirdire.stats.agreement.coefficient import check_units
-from voirdire.stats.calibration import group_folds
-from voirdire.stats.means import Estimate
+from voirdire.stats.calibration import check_groups, group_folds
+from voirdire.stats.intervals import (
+    UNDEFINED,
+    Estimate,
+    check_units,
+    clopper_pearson,
+    take_units,
+)
+from voirdire.stats.label_arrays import check_codes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -250,7 +255,7 @@ def measure_classification(
     sample = _Sample(
         true=true[taken],
         own=own[taken],
-        units=None if units is None else np.unique(units[taken], return_inverse=True)[1],
+        units=take_units(units, taken),
         confidence_level=confidence_level,
         seed=seed,
     )
@@ -266,13 +271,13 @@ def measure_classification(
     if np.isnan([[each.estimate, each.low] for each in figures.values()]).any():
         reason = reason or "one rests on a single cluster, or on probabilities of one label"
         warnings.warn(f"figures are undefined: {reason}.", DegenerateDataWarning, stacklevel=2)
-    failures = np.bincount(true[lost], minlength=n_labels)[:, np.newaxis] * _wrong(n_labels)
+    failures = np.bincount(true[lost], minlength=n_labels).astype(np.float64)
     return ClassificationResult(
         n_items=int(table.sum()),
         n_failures=int(np.count_nonzero(lost)),
         table=tuple(map(tuple, table.tolist())),
         figures=figures,
-        worst_case=_worst_case(table + failures),
+        worst_case=_worst_case(_Margins.of(table).with_wrong(failures)),
         always=_always(table, with_probabilities=stated is not None),
         labels=tuple(_label_figures(k, sample) for k in range(n_labels) if n_labels > 2),
         confidence_level=confidence_level,
@@ -288,13 +293,10 @@ def _check_codes(
     if own.ndim != 1 or own.shape != true.shape:
         msg = f"`judged`, `gold` must have one shape (n_items,), got {own.shape} and {true.shape}."
         raise InputError(msg)
-    for name, codes in (("judged", own), ("gold", true)):
-        if codes.dtype.kind not in "iu":
-            msg = f"`{name}` must hold integer codes, -1 where missing, got {codes.dtype}."
-            raise InputError(msg)
-        if codes.size and not -1 <= codes.min() <= codes.max() < n_labels:
-            msg = f"`{name}` must hold codes below {n_labels}, got {codes.min()} to {codes.max()}."
-            raise InputError(msg)
+    own, true = (
+        check_codes(name, codes, n_labels=n_labels)
+        for name, codes in (("judged", own), ("gold", true))
+    )
     return own.astype(np.int64), true.astype(np.int64)
 
 
@@ -330,59 +332,77 @@ def _divide(part: NDArray[Any], whole: NDArray[Any]) -> NDArray[np.float64]:
     return np.divide(part, whole, out=np.full(whole.shape, np.nan), where=whole > 0)
 
 
-def _recalls(tables: NDArray[Any]) -> NDArray[np.float64]:
-    return _divide(np.diagonal(tables, axis1=-2, axis2=-1), tables.sum(axis=-1))
+class _Margins(NamedTuple):
+    """What figures of tables need, for each label: hits, gold labels, and how often it was given.
+
+    Their shape is (..., n_labels): a table of a thousand labels is never drawn as a whole.
+    """
+
+    hits: NDArray[Any]
+    gold: NDArray[Any]
+    given: NDArray[Any]
+
+    @staticmethod
+    def of(tables: NDArray[Any]) -> _Margins:
+        hits = np.diagonal(tables, axis1=-2, axis2=-1)
+        return _Margins(hits, tables.sum(axis=-1), tables.sum(axis=-2))
+
+    def with_wrong(self, more: NDArray[np.float64]) -> _Margins:
+        """Add wrong items by gold label, spread evenly over the labels that they do not have."""
+        others = (more.sum(axis=-1, keepdims=True) - more) / (more.shape[-1] - 1)
+        return _Margins(self.hits, self.gold + more, self.given + others)
+
+    def with_right(self, more: NDArray[np.float64]) -> _Margins:
+        """Add right items by gold label."""
+        return _Margins(self.hits + more, self.gold + more, self.given + more)
 
 
-def _balanced_accuracy(tables: NDArray[Any]) -> NDArray[np.float64]:
-    recalls = _recalls(tables)
-    if tables.shape[-1] == 2:  # one of two labels alone is no balance
+def _recalls(margins: _Margins) -> NDArray[np.float64]:
+    return _divide(margins.hits, margins.gold)
+
+
+def _balanced_accuracy(margins: _Margins) -> NDArray[np.float64]:
+    recalls = _recalls(margins)
+    if recalls.shape[-1] == 2:  # one of two labels alone is no balance
         return np.asarray(recalls.mean(axis=-1))
     found = ~np.isnan(recalls)
     return _divide(np.where(found, recalls, 0.0).sum(axis=-1), found.sum(axis=-1))
 
 
-def _f1_of_labels(tables: NDArray[Any]) -> NDArray[np.float64]:
-    hits = np.diagonal(tables, axis1=-2, axis2=-1)
-    return _divide(2 * hits, tables.sum(axis=-1) + tables.sum(axis=-2))
+def _f1_of_labels(margins: _Margins) -> NDArray[np.float64]:
+    return _divide(2 * margins.hits, margins.gold + margins.given)
 
 
-def _mcc(tables: NDArray[Any]) -> NDArray[np.float64]:
+def _mcc(margins: _Margins) -> NDArray[np.float64]:
     """Correlate gold and judged labels, of which there may be more than two [5]_."""
-    tables = np.asarray(tables, dtype=np.float64)
-    rows, columns = tables.sum(axis=-1), tables.sum(axis=-2)
+    hits, rows, columns = (np.asarray(each, dtype=np.float64) for each in margins)
     n = rows.sum(axis=-1)
-    covariance = n * np.trace(tables, axis1=-2, axis2=-1) - (rows * columns).sum(axis=-1)
+    covariance = n * hits.sum(axis=-1) - (rows * columns).sum(axis=-1)
     spreads = (n**2 - (rows**2).sum(axis=-1)) * (n**2 - (columns**2).sum(axis=-1))
     return np.clip(_divide(covariance, np.sqrt(np.maximum(spreads, 0))), -1, 1)
 
 
-_TableFigure: TypeAlias = "Callable[[NDArray[Any]], NDArray[np.float64]]"
+_TableFigure: TypeAlias = "Callable[[_Margins], NDArray[np.float64]]"
 
 _WHOLE: dict[str, _TableFigure] = {
     "balanced_accuracy": _balanced_accuracy,
     "mcc": _mcc,
 }
-"""Figures of tables, shape (..., n_labels, n_labels), that are no shares."""
+"""Figures of tables that are no shares."""
 
-_MACRO: dict[str, _TableFigure] = {"f1": lambda tables: _f1_of_labels(tables).mean(axis=-1)}
-_GOALS: dict[str, _TableFigure] = _WHOLE | {"f1": lambda tables: _f1_of_labels(tables)[..., 1]}
-
-
-def _wrong(n_labels: int) -> NDArray[np.float64]:
-    """Spread a wrong item evenly over the labels that it does not have."""
-    return (1 - np.eye(n_labels)) / (n_labels - 1)
+_MACRO: dict[str, _TableFigure] = {"f1": lambda margins: _f1_of_labels(margins).mean(axis=-1)}
+_GOALS: dict[str, _TableFigure] = _WHOLE | {"f1": lambda margins: _f1_of_labels(margins)[..., 1]}
 
 
-def _worst_case(table: NDArray[np.float64]) -> dict[str, float]:
-    recalls = _recalls(table)
+def _worst_case(margins: _Margins) -> dict[str, float]:
+    recalls = _recalls(margins)
     found = {
-        "accuracy": float(_divide(np.trace(table), table.sum())),
-        "balanced_accuracy": float(_balanced_accuracy(table)),
+        "accuracy": float(_divide(margins.hits.sum(), margins.gold.sum())),
+        "balanced_accuracy": float(_balanced_accuracy(margins)),
     }
-    if len(table) == 2:
+    if len(recalls) == 2:
         found |= {"sensitivity": float(recalls[1]), "specificity": float(recalls[0])}
-        found |= {"f1": float(_f1_of_labels(table)[1]), "mcc": float(_mcc(table))}
+        found |= {"f1": float(_f1_of_labels(margins)[1]), "mcc": float(_mcc(margins))}
     return found
 
 
@@ -438,7 +458,7 @@ class _Sample:
         return (1 - self.confidence_level) / 2
 
     def where(self, kept: NDArray[np.bool_]) -> _Sample:
-        units = None if self.units is None else np.unique(self.units[kept], return_inverse=True)[1]
+        units = take_units(self.units, kept)
         return replace(self, true=self.true[kept], own=self.own[kept], units=units)
 
     def table(self, n_labels: int) -> NDArray[np.int64]:
@@ -450,18 +470,14 @@ class _Sample:
         n_hits, n_items = int(hit.sum()), len(hit)
         if self.units is not None or not n_items:
             return self.mean(np.array([0.0, 1.0]), hit.astype(np.int64))
-        low, high = 0.0, 1.0
-        if n_hits:
-            low = float(betaincinv(n_hits, n_items - n_hits + 1, self.tail))
-        if n_hits < n_items:
-            high = float(betaincinv(n_hits + 1, n_items - n_hits, 1 - self.tail))
+        low, high = clopper_pearson(n_hits, n_items, self.confidence_level)
         return Estimate(estimate=n_hits / n_items, low=low, high=high)
 
     def mean(self, values: NDArray[np.float64], cell: NDArray[np.int64]) -> Estimate:
         """Estimate the mean of numbers in [0, 1], one per cell of items."""
         value = float(values[cell].mean()) if len(cell) else np.nan
         if self.n_units < 2:
-            return Estimate(estimate=value, low=np.nan, high=np.nan)
+            return Estimate(estimate=value)
         rng = np.random.default_rng(self.seed)
         drawn = self._draw_cells(cell, len(values), rng)
         more = rng.standard_exponential(len(drawn)) * self._unit_size(np.ones(len(cell), bool))
@@ -472,29 +488,47 @@ class _Sample:
         self, table: NDArray[np.int64], figures: dict[str, _TableFigure]
     ) -> dict[str, Estimate]:
         """Estimate figures of the whole table."""
-        n = len(table)
-        values = {name: float(figure(table)) for name, figure in figures.items()}
+        n, margins = len(table), _Margins.of(table)
+        values = {name: float(figure(margins)) for name, figure in figures.items()}
         if self.n_units < 2:
-            return {k: Estimate(estimate=x, low=np.nan, high=np.nan) for k, x in values.items()}
+            return {name: Estimate(estimate=value) for name, value in values.items()}
         rng = np.random.default_rng(self.seed)
-        drawn = self._draw_cells(self.true * n + self.own, n * n, rng).reshape(-1, n, n)
+        drawn = self._draw_margins(n, rng)
         sizes = np.array([self._unit_size(self.true == label) for label in range(n)])
-        more = rng.standard_exponential((len(drawn), n, 1)) * sizes[:, np.newaxis] / np.sqrt(n)
-        worse, better = drawn + more * _wrong(n), drawn + more * np.eye(n)
+        more = rng.standard_exponential((len(drawn.hits), n, 1))[..., 0] * sizes / np.sqrt(n)
+        worse, better = drawn.with_wrong(more), drawn.with_right(more)
         return {
             name: self._limits(value, figures[name](worse), figures[name](better))
             for name, value in values.items()
         }
 
+    def _draw_margins(self, n: int, rng: np.random.Generator) -> _Margins:
+        """Weigh units at random, and sum up weights by label, over the cells that occur."""
+        from scipy.sparse import coo_array
+
+        cells, place = np.unique(self.true * n + self.own, return_inverse=True)
+        gold, own = np.divmod(cells, n)
+        columns = np.arange(len(cells))
+        ones, is_hit = np.ones(len(cells)), (gold == own).astype(np.float64)
+        sums = [
+            coo_array((taken, (label, columns)), shape=(n, len(cells))).tocsr()
+            for taken, label in ((is_hit, gold), (ones, gold), (ones, own))
+        ]
+        parts = [
+            [np.asarray(each @ part.T).T for each in sums]
+            for part in self._draw(place, len(cells), _count_draws(n * n), rng)
+        ]
+        return _Margins(*(np.concatenate(each) for each in zip(*parts, strict=True)))
+
     def auc(self, stated: NDArray[np.float64]) -> Estimate:
         """Estimate the area under the ROC curve."""
         positive = self.true == 1
         if not 0 < positive.sum() < len(positive):
-            return Estimate(estimate=np.nan, low=np.nan, high=np.nan)
+            return UNDEFINED
         exact = np.unique(stated, return_inverse=True)[1] * 2 + positive
         value = float(_concordance(np.bincount(exact, minlength=2 * (exact.max() // 2 + 1))))
         if self.n_units < 2:
-            return Estimate(estimate=value, low=np.nan, high=np.nan)
+            return Estimate(estimate=value)
         cell = _few_places(stated) * 2 + positive
         rng = np.random.default_rng(self.seed)
         drawn = self._draw_cells(cell, 2 * (int(cell.max()) // 2 + 1), rng)
@@ -510,7 +544,7 @@ class _Sample:
         self, value: float, worse: NDArray[np.float64], better: NDArray[np.float64]
     ) -> Estimate:
         if np.isnan(value):
-            return Estimate(estimate=value, low=np.nan, high=np.nan)
+            return Estimate(estimate=value)
         low, high = np.quantile(worse, self.tail), np.quantile(better, 1 - self.tail)
         return Estimate(estimate=value, low=float(min(low, value)), high=float(max(high, value)))
 
@@ -518,19 +552,24 @@ class _Sample:
         self, cell: NDArray[np.int64], n_cells: int, rng: np.random.Generator
     ) -> NDArray[np.float64]:
         """Weigh units at random and sum up the weights of each cell, shape (n_draws, n_cells)."""
-        n_draws = int(np.clip(_DRAWN_AT_ONCE // n_cells, _FEWEST_DRAWS, _MOST_DRAWS))
+        return np.concatenate([*self._draw(cell, n_cells, _count_draws(n_cells), rng)])
+
+    def _draw(
+        self, cell: NDArray[np.int64], n_cells: int, n_draws: int, rng: np.random.Generator
+    ) -> Iterator[NDArray[np.float64]]:
+        """Draw such weights, some at a time."""
+        step = max(1, _DRAWN_AT_ONCE // (n_cells if self.units is None else self.n_units))
+        sizes = [min(step, n_draws - start) for start in range(0, n_draws, step)]
         if self.units is None:
-            return rng.standard_gamma(np.bincount(cell, minlength=n_cells), (n_draws, n_cells))
+            counts = np.bincount(cell, minlength=n_cells)
+            yield from (rng.standard_gamma(counts, (size, n_cells)) for size in sizes)
+            return
         from scipy.sparse import coo_array
 
         shape = (n_cells, self.n_units)
         members = coo_array((np.ones(len(cell)), (cell, self.units)), shape=shape).tocsr()
-        step = max(1, _DRAWN_AT_ONCE // self.n_units)
-        sizes = [min(step, n_draws - start) for start in range(0, n_draws, step)]
-        parts = [
-            np.asarray(members @ rng.standard_exponential((self.n_units, size))) for size in sizes
-        ]
-        return np.concatenate(parts, axis=1).T
+        for size in sizes:
+            yield np.asarray(members @ rng.standard_exponential((self.n_units, size))).T
 
     def _unit_size(self, counted: NDArray[np.bool_]) -> float:
         """Count the items in the unit of an item, in the mean over the items."""
@@ -538,6 +577,10 @@ class _Sample:
             return 1.0
         sizes = np.bincount(self.units[counted])
         return float((sizes**2).sum() / sizes.sum())
+
+
+def _count_draws(n_cells: int) -> int:
+    return int(np.clip(_DRAWN_AT_ONCE // n_cells, _FEWEST_DRAWS, _MOST_DRAWS))
 
 
 def _concordance(weights: NDArray[Any]) -> NDArray[np.float64]:
@@ -687,8 +730,7 @@ def cross_threshold(
     _, true = _check_codes(np.asarray(gold), gold, 2)
     _check_probabilities(stated, true.shape, 2)
     kept = ~np.isnan(stated) & (true >= 0)
-    units = check_units(np.arange(len(true)) if groups is None else groups, len(true))
-    assert units is not None  # noqa: S101  # groups were given
+    units = check_groups(groups, len(true))
     folds = group_folds(units[kept], n_folds=n_folds, seed=seed)
     stated, true = stated[kept], true[kept]
     chosen = [
@@ -716,7 +758,7 @@ def _best_threshold(
     by_value = np.stack([np.bincount(place[true == k], minlength=len(values)) for k in (0, 1)])
     below = np.concatenate([np.zeros((2, 1)), np.cumsum(by_value, axis=1)], axis=1)
     tables = np.stack([below, below[:, -1:] - below], axis=-1).swapaxes(0, 1)
-    worth = np.nan_to_num(_GOALS[goal](tables[:-1]), nan=-1.0)
+    worth = np.nan_to_num(_GOALS[goal](_Margins.of(tables[:-1])), nan=-1.0)
     best = np.flatnonzero(worth >= worth.max() - 1e-12)
     cut = int(best[len(best) // 2])
     return float((values[cut - 1] + values[cut]) / 2) if cut else 0.0

@@ -16,15 +16,16 @@ import numpy as np
 from scipy.special import stdtr
 
 from voirdire.errors import InputError
+from voirdire.stats.label_arrays import is_present, pack_slots
 from voirdire.stats.outcome_sums import (
     HUMAN_WINS,
     NO_OUTCOME,
     TIE,
     OutcomeSums,
     UnitCollector,
+    sum_clusters,
     sum_outcomes,
 )
-from voirdire.stats.slots import pack_slots
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 
     from voirdire.stats.alignment import Scorer
     from voirdire.stats.figures import TestSettings
-    from voirdire.stats.label_sets import LabelSets
+    from voirdire.stats.label_arrays import LabelSets
 
 __all__ = [
     "Comparison",
@@ -157,18 +158,8 @@ class PairedGain:
 class HumanBlock:
     """A block of items as the annotators labelled them, ready to meet any number of judges.
 
-    Parameters
-    ----------
-    labels : ndarray, shape (n_items, n_annotators)
-        Codes with -1 for missing, or numbers with nan for missing.
-    scorer : Scorer
-        The alignment.
-    quality : ndarray of float, shape (n_annotators,), optional
-        Weight of each annotator in S.
-    reference : ndarray, shape (n_items,), optional
-        Labels that replace "the others" (an expert's, or gold ones).
-    min_annotators : int
-        Fewest human labels that an item needs.
+    Labels have the shape (n_items, n_annotators); `reference`, an expert's or gold labels, replaces
+    "the others". Items with fewer labels than `min_annotators` take no part.
     """
 
     def __init__(
@@ -184,18 +175,18 @@ class HumanBlock:
         self._quality = None if quality is None else quality[:, np.newaxis]
         columns = np.ascontiguousarray(labels.T)
         self._n_annotators = len(columns)
-        self.present = scorer.is_present(columns)
+        self.present = is_present(columns)
         self._slots = pack_slots(self.present)
         if self._slots is not None:
             columns = np.take_along_axis(columns, self._slots, axis=0)
-            self.present = scorer.is_present(columns)
+            self.present = is_present(columns)
             self._quality = None if quality is None else quality[self._slots]
         self._labels = scorer.prepare(columns, self.present)
         if reference is None:
             self._reference = None
             enough = np.count_nonzero(self.present, axis=0) >= min_annotators
         else:
-            enough = scorer.is_present(reference)
+            enough = is_present(reference)
             self._reference = scorer.prepare(reference, enough)
         self._compared = self.present & enough
         self._human = self._score_humans()
@@ -207,7 +198,7 @@ class HumanBlock:
 
         Items that are `failed` are lost outright.
         """
-        known = self._scorer.is_present(judge)
+        known = is_present(judge)
         prepared = self._scorer.prepare(judge, known)
         weighted = self._quality is not None and self._reference is None
         exact = not weighted and self._scorer.is_exact(prepared)
@@ -307,18 +298,9 @@ def _sums_without_each(score: NDArray[Any]) -> NDArray[Any]:
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison:
-    """How judges and annotators are compared.
+    """How judges and annotators are compared: the alignment, and who counts how much in S.
 
-    Attributes
-    ----------
-    scorer : Scorer
-        The alignment.
-    quality : ndarray of float, shape (n_annotators,), or None
-        Weights of annotators in S.
-    min_annotators : int
-        Fewest annotators on an item.
-    n_codes : int
-        Number of label codes, for imbalance weights.
+    `n_codes` is the number of label codes, for imbalance weights.
     """
 
     scorer: Scorer
@@ -329,7 +311,7 @@ class Comparison:
 
     def asked(self, raters: Raters) -> NDArray[np.bool_]:
         """Tell on which items each judge was asked, shape (n_items, n_judges)."""
-        present = self.scorer.is_present(raters.judges)
+        present = is_present(raters.judges)
         return present if raters.failed is None else present | raters.failed
 
     def sum_judges(
@@ -409,7 +391,7 @@ class Comparison:
                 items = share @ (gap * mass) - offset @ mass
                 met = (mass[tested[judge]] > 0).any(axis=0)
                 unit = None if part.clusters is None else part.clusters[met]
-                units[judge].append(_sum_clusters(items[met], unit))
+                units[judge].append(sum_clusters(items[met], unit))
         advantages, others = (won * shares).sum(axis=1), (beaten * shares).sum(axis=1)
         return [
             PairedGain(
@@ -513,15 +495,6 @@ class Comparison:
         return raters.humans[np.arange(len(raters.humans)), panel.medoid()]
 
 
-def _sum_clusters(
-    items: NDArray[np.float64], clusters: NDArray[np.intp] | None
-) -> NDArray[np.float64]:
-    if clusters is None or not len(items):
-        return items
-    starts = np.flatnonzero(np.concatenate([[True], clusters[1:] != clusters[:-1]]))
-    return np.add.reduceat(items, starts)
-
-
 def _one_sided(difference: float, units: NDArray[np.float64]) -> float:
     """Test a difference above 0 from what each unit adds to its error."""
     n_units = len(units)
@@ -540,23 +513,10 @@ def imbalance_weights(
     n_codes: int,
     reference: NDArray[Any] | None = None,
 ) -> NDArray[np.float64]:
-    """Weigh every comparison by the rarity of its majority label.
+    """Weigh every comparison by the rarity of its majority label, 0 where nothing is compared.
 
-    Parameters
-    ----------
-    codes : ndarray of int, shape (n_annotators, n_items)
-        Label codes, -1 for missing.
-    compared : ndarray of bool, shape (n_annotators, n_items)
-        Which comparisons take part (the items of each annotator that the judge labelled too).
-    n_codes : int
-        Number of distinct labels.
-    reference : ndarray of int, shape (n_items,), optional
-        Codes that stand for the majority: an expert's, or gold ones.
-
-    Returns
-    -------
-    ndarray of float, shape (n_annotators, n_items)
-        0 where nothing is compared. Memory is O(n_annotators * n_items).
+    Arrays have the shape (n_annotators, n_items), which memory is linear in; `reference` has codes
+    that stand for the majority.
     """
     weights = np.zeros(codes.shape)
     for annotator, items in enumerate(compared):

@@ -10,9 +10,15 @@ import numpy as np
 
 from voirdire._validation import check_fraction
 from voirdire.errors import DegenerateDataWarning, InputError
-from voirdire.stats.agreement import raw_agreement
-from voirdire.stats.agreement.coefficient import check_units
-from voirdire.stats.means import Estimate, estimate_mean
+from voirdire.stats.intervals import (
+    Estimate,
+    check_units,
+    count_units,
+    estimate_mean,
+    estimate_share,
+    take_units,
+)
+from voirdire.stats.label_arrays import check_codes
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -109,7 +115,7 @@ def judge_drift(
 
     Notes
     -----
-    The interval of the share is that of `raw_agreement`, on the logit scale and by Clopper and
+    The interval of the share is on the logit scale and by Clopper and
     Pearson where nothing changed: 72 items without a change show less than .05. Those of the
     shifts are of a mean, with Hall's correction for skewness.
 
@@ -128,27 +134,20 @@ def judge_drift(
         msg = f"`then`, `now` must have one shape (n_items,), got {before.shape} and {after.shape}."
         raise InputError(msg)
     for name, labels in (("then", before), ("now", after)):
-        if labels.dtype.kind not in "iu":
-            msg = f"`{name}` must hold integer codes, -1 where missing, got {labels.dtype}."
-            raise InputError(msg)
-        if is_boolean and labels.max(initial=0) > 1:
+        if check_codes(name, labels).max(initial=0) > 1 and is_boolean:
             msg = f"`{name}` must hold 0, 1 or -1 for booleans, got {labels.max()}."
             raise InputError(msg)
     units = check_units(clusters, len(before))
     answered = before >= 0
     changed = answered & (before != after)
-    n_items = int(np.count_nonzero(answered))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DegenerateDataWarning)
-        same = raw_agreement(
-            np.stack([np.zeros(n_items, np.int64), changed[answered].astype(np.int64)], axis=1),
-            clusters=None if units is None else units[answered],
-            confidence_level=confidence_level,
-        )
-    same.warn_if_undefined("drift")
-    n_changed = int(np.count_nonzero(changed))
-    mean = n_changed / n_items if n_items else float("nan")
-    share = Estimate(estimate=mean, low=1 - same.high, high=1 - same.low)
+    share = estimate_share(
+        changed[answered], take_units(units, answered), confidence_level=confidence_level
+    )
+    reason = None
+    if count_units(units, answered) < 2:
+        reason = "an interval needs at least two items, or two clusters"
+        what = "the interval of drift" if answered.any() else "drift"
+        warnings.warn(f"{what} is undefined: {reason}.", DegenerateDataWarning, stacklevel=2)
     verdict: DriftVerdict = "undecided"
     if share.high <= tolerance:
         verdict = "same"
@@ -158,7 +157,7 @@ def judge_drift(
     def shifted(first: ArrayLike, second: ArrayLike) -> Estimate:
         difference = np.asarray(second, dtype=np.float64) - np.asarray(first, dtype=np.float64)
         known = ~np.isnan(difference)
-        kept = None if units is None else np.unique(units[known], return_inverse=True)[1]
+        kept = take_units(units, known)
         return estimate_mean(difference[known], kept, confidence_level=confidence_level)
 
     both = answered & (after >= 0)
@@ -170,10 +169,10 @@ def judge_drift(
         changed=share,
         shift=shift,
         probability_shift=None if probabilities is None else shifted(*probabilities),
-        n_items=n_items,
-        n_changed=n_changed,
+        n_items=int(np.count_nonzero(answered)),
+        n_changed=int(np.count_nonzero(changed)),
         n_lost=int(np.count_nonzero(answered & (after < 0))),
         tolerance=tolerance,
         confidence_level=confidence_level,
-        reason=same.reason,
+        reason=reason,
     )

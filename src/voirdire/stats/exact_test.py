@@ -270,21 +270,8 @@ def exact_bounds(
     cuts them, in the order of that statistic, in two: bisection finds the cut with a few p-values,
     and what is known of it serves the next tables.
 
-    Parameters
-    ----------
-    counts : ndarray of int, shape (..., n_annotators, 3)
-        Items by outcome: the judge wins, tie, the human wins.
-    epsilons : ndarray of float, shape (n_epsilons,)
-    tested : ndarray of bool, shape (..., n_annotators)
-        Which annotators are tested together.
-    mode, false_discovery_rate
-        As of the test.
-
-    Returns
-    -------
-    ndarray of float, shape (..., n_epsilons, n_annotators)
-        Upper bounds of the p-values that lead to the same rejections; 1 above every threshold,
-        nan without items.
+    Counts have the shape (..., n_annotators, 3), bounds (..., n_epsilons, n_annotators): 1 above
+    every threshold, nan without items. They lead to the same rejections as the p-values.
     """
     if len(_CUTS) > _MOST_CUTS:
         _CUTS.clear()

@@ -87,20 +87,10 @@ def benjamini_hochberg(
 
 
 def adjust_p_values(p_values: ArrayLike) -> NDArray[np.float64]:
-    r"""Adjust p-values after Benjamini-Yekutieli: to reject at q, compare with q.
+    r"""Adjust p-values after Benjamini-Yekutieli, nan staying nan: to reject at q, compare with q.
 
-    Parameters
-    ----------
-    p_values : array_like of float, shape (n_hypotheses,)
-        In [0, 1]; nan is a hypothesis that was not tested, and stays nan.
+    They are :math:`\min_{k \ge i} p_{(k)} m H_m / k`, at most 1.
 
-    Returns
-    -------
-    ndarray of float, shape (n_hypotheses,)
-        :math:`\min_{k \ge i} p_{(k)} m H_m / k`, at most 1.
-
-    Examples
-    --------
     >>> adjust_p_values([0.001, 0.02, 0.3]).round(4).tolist()
     [0.0055, 0.055, 0.55]
     """

@@ -41,12 +41,9 @@ if TYPE_CHECKING:
 __all__ = [
     "Design",
     "Figures",
-    "MeanDifference",
     "TestSettings",
     "exact_counts",
-    "mean_difference",
     "passes",
-    "share_of_annotators",
     "smallest_epsilons",
     "t_test_p_values",
 ]
@@ -67,19 +64,8 @@ _CELLS_AT_ONCE = 1 << 18
 class TestSettings:
     """What determines the test, once labels are compared.
 
-    Attributes
-    ----------
-    epsilons : ndarray of float, shape (n_epsilons,)
-    mode, method, design
-        How ε enters; t-test or exact; what is independent.
-    false_discovery_rate : float
-        Over `family`: the annotators of each judge, or of all judges together.
-    min_items : int
-        Fewest items of a tested annotator.
-    quality : ndarray of float, shape (n_annotators,), or None
-        Weights of annotators in ω.
-    excluded : int or None
-        The expert, who is not tested.
+    `design` says what is independent, `family` whose p-values share the false discovery rate,
+    `quality` the weights of annotators in ω, and `excluded` who is the expert, and not tested.
     """
 
     epsilons: NDArray[np.float64]
@@ -146,19 +132,40 @@ class Figures:
     @cached_property
     def advantage_probability(self) -> NDArray[np.float64]:
         """ρ, shape (n_judges,)."""
-        return _mean_over_tested(self.advantage_judge, self.tested)
+        return self._mean_over_tested(self.advantage_judge)
 
     @cached_property
     def human_advantage(self) -> NDArray[np.float64]:
         """The mean of the annotators' own, shape (n_judges,)."""
-        return _mean_over_tested(self.advantage_human, self.tested)
+        return self._mean_over_tested(self.advantage_human)
 
     @cached_property
     def difference(self) -> MeanDifference:
         """The mean of d, of shape (n_judges, n_epsilons, n_annotators)."""
-        settings = self.settings
-        return mean_difference(
-            self.sums, settings.epsilons, mode=settings.mode, design=settings.design
+        values, target = _difference_values(self.settings.epsilons, self.settings.mode)
+        weights = self.sums.weights[:, np.newaxis]
+        squares = self.sums.squares[:, np.newaxis]
+        n_units = self.sums.n_units[:, np.newaxis].astype(np.float64)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            mass = weights.sum(axis=-1)
+            mean = (weights * values[:, np.newaxis, :]).sum(axis=-1) / mass
+            centred = values[:, np.newaxis, :] - mean[..., np.newaxis]
+            scale = np.trace(squares, axis1=-2, axis2=-1)
+            if self.settings.design == "weighted":
+                variance = (weights * centred**2).sum(axis=-1) / mass
+                effective = mass**2 / scale
+                squared_error, freedom = variance / effective, effective - 1
+            else:
+                spread = np.einsum("...r,...rs,...s->...", centred, squares, centred)
+                spread = np.where(spread <= _ZERO_VARIANCE * scale, 0.0, spread)
+                squared_error = spread * n_units / (n_units - 1) / mass**2
+                freedom = n_units - 1
+            error = np.sqrt(np.where(n_units > 1, squared_error, np.nan))
+        return MeanDifference(
+            mean=mean,
+            standard_error=error,
+            degrees_of_freedom=np.broadcast_to(freedom, mean.shape),
+            target=target[:, np.newaxis],
         )
 
     @cached_property
@@ -219,24 +226,40 @@ class Figures:
         """Whether ω is at least .5 (to rounding); never where it is undefined."""
         return passes(self.winning_rate)
 
+    def winning_rate_by(self, p_values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """ω by other p-values, or by bounds of them that lead to the same rejections."""
+        return self.share_of_annotators(self._reject(benjamini_yekutieli, p_values))
+
     def share_of_annotators(self, chosen: NDArray[np.bool_]) -> NDArray[np.float64]:
         """Share of the tested annotators that are chosen, by their weight; nan without any."""
-        return share_of_annotators(chosen, self.tested, self.settings.quality)
+        quality = self.settings.quality
+        weight = self.tested * (1.0 if quality is None else quality)
+        total = weight.sum(axis=-1, keepdims=True)
+        won = (chosen * weight[:, np.newaxis]).sum(axis=-1)
+        return np.divide(won, total, out=np.full(won.shape, np.nan), where=total > 0)
 
     def _share_won(self, outcomes: slice) -> NDArray[np.float64]:
         with np.errstate(invalid="ignore", divide="ignore"):
             share = self.sums.weights[..., outcomes].sum(axis=-1) / self.sums.weights.sum(axis=-1)
         return np.where(self.tested, share, np.nan)
 
+    def _mean_over_tested(self, advantage: NDArray[np.float64]) -> NDArray[np.float64]:
+        count = np.count_nonzero(self.tested, axis=-1)
+        total = np.where(self.tested, advantage, 0.0).sum(axis=-1)
+        return np.divide(total, count, out=np.full(total.shape, np.nan), where=count > 0)
+
     @cached_property
     def _t_p_values(self) -> NDArray[np.float64]:
-        return np.where(self.tested[:, np.newaxis], t_test_p_values(self.difference), np.nan)
+        found = self.difference
+        distance = found.mean - found.target
+        p_values = t_test_p_values(distance, found.standard_error, found.degrees_of_freedom)
+        return np.where(self.tested[:, np.newaxis], p_values, np.nan)
 
     def _reject(
         self, procedure: Callable[..., NDArray[np.bool_]], p_values: NDArray[np.float64]
     ) -> NDArray[np.bool_]:
         # An undefined p-value of a tested annotator speaks for nobody: it counts as 1.
-        family = np.where(self.tested[:, np.newaxis] & np.isnan(p_values), 1.0, p_values)
+        family = np.where(self.tested[:, np.newaxis], np.nan_to_num(p_values, nan=1.0), np.nan)
         rate = self.settings.false_discovery_rate
         if self.settings.family == "annotators":
             return procedure(family, false_discovery_rate=rate)
@@ -251,35 +274,6 @@ def passes(winning_rate: Any) -> Any:
     return winning_rate >= 0.5 - 1e-12
 
 
-def mean_difference(
-    sums: OutcomeSums, epsilons: NDArray[np.float64], *, mode: EpsilonMode, design: Design
-) -> MeanDifference:
-    """Estimate the mean of d for every ε: sums of shape (..., m) give (..., n_epsilons, m)."""
-    values, target = _difference_values(epsilons, mode)
-    weights = sums.weights[..., np.newaxis, :, :]
-    squares = sums.squares[..., np.newaxis, :, :, :]
-    n_units = sums.n_units[..., np.newaxis, :].astype(np.float64)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        mass = weights.sum(axis=-1)
-        mean = (weights * values[:, np.newaxis, :]).sum(axis=-1) / mass
-        centred = values[:, np.newaxis, :] - mean[..., np.newaxis]
-        if design == "weighted":
-            variance = (weights * centred**2).sum(axis=-1) / mass
-            effective = mass**2 / np.trace(squares, axis1=-2, axis2=-1)
-            squared_error = variance / effective
-            freedom = np.broadcast_to(effective - 1, mean.shape)
-        else:
-            spread = np.einsum("...r,...rs,...s->...", centred, squares, centred)
-            scale = np.trace(squares, axis1=-2, axis2=-1)
-            spread = np.where(spread <= _ZERO_VARIANCE * scale, 0.0, spread)
-            squared_error = spread * n_units / (n_units - 1) / mass**2
-            freedom = np.broadcast_to(n_units - 1, mean.shape)
-        error = np.sqrt(np.where(n_units > 1, squared_error, np.nan))
-    return MeanDifference(
-        mean=mean, standard_error=error, degrees_of_freedom=freedom, target=target[:, np.newaxis]
-    )
-
-
 def _difference_values(
     epsilons: NDArray[np.float64], mode: EpsilonMode
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -291,13 +285,13 @@ def _difference_values(
     return human - judge / (1 - epsilons[:, np.newaxis]), np.zeros(len(epsilons))
 
 
-def t_test_p_values(difference: MeanDifference) -> NDArray[np.float64]:
-    """Left-tail p-values; with no variance 0 if the mean is below its target, else 1."""
-    distance = difference.mean - difference.target
+def t_test_p_values(
+    distance: NDArray[np.float64], error: NDArray[np.float64], freedom: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Left-tail p-values of means' distances; with no variance 0 where it is below 0, else 1."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        p_values = stdtr(difference.degrees_of_freedom, distance / difference.standard_error)
-    certain = np.where(distance < 0, 0.0, 1.0)
-    return np.where(difference.standard_error == 0, certain, p_values)
+        p_values = stdtr(freedom, distance / error)
+    return np.where(error == 0, np.where(distance < 0, 0.0, 1.0), p_values)
 
 
 def exact_counts(sums: OutcomeSums) -> NDArray[np.int64]:
@@ -312,24 +306,6 @@ def exact_counts(sums: OutcomeSums) -> NDArray[np.int64]:
         shares = np.nan_to_num(weights / mass[..., np.newaxis]) * units[..., np.newaxis]
     won, lost = np.floor(shares[..., 0] + 1e-9), np.ceil(shares[..., 2] - 1e-9)
     return np.stack([won, units - won - lost, lost], axis=-1).astype(np.int64)
-
-
-def share_of_annotators(
-    chosen: NDArray[np.bool_], tested: NDArray[np.bool_], quality: NDArray[np.float64] | None
-) -> NDArray[np.float64]:
-    """Share of the tested annotators that are chosen, by their weight; nan without any."""
-    weight = tested * (1.0 if quality is None else quality)
-    total = weight.sum(axis=-1, keepdims=True)
-    won = (chosen * weight[:, np.newaxis]).sum(axis=-1)
-    return np.divide(won, total, out=np.full(won.shape, np.nan), where=total > 0)
-
-
-def _mean_over_tested(
-    advantage: NDArray[np.float64], tested: NDArray[np.bool_]
-) -> NDArray[np.float64]:
-    count = np.count_nonzero(tested, axis=-1)
-    total = np.where(tested, advantage, 0.0).sum(axis=-1)
-    return np.divide(total, count, out=np.full(total.shape, np.nan), where=count > 0)
 
 
 def smallest_epsilons(parts: Sequence[OutcomeSums], settings: TestSettings) -> list[float | None]:

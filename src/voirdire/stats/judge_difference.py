@@ -17,6 +17,7 @@ from scipy.special import stdtr, stdtrit
 
 from voirdire._validation import check_fraction
 from voirdire.errors import InputError
+from voirdire.stats.intervals import sum_units, take_units
 from voirdire.stats.outcome_sums import HUMAN_WINS
 from voirdire.stats.preparation import prepare
 
@@ -186,9 +187,8 @@ def _figures(
     won = [((labels[tested] < HUMAN_WINS) * mass).sum(axis=1) / total for labels in (first, second)]
     gap = (first[tested] < HUMAN_WINS).astype(np.int8) - (second[tested] < HUMAN_WINS)
     share = 1 / (total * len(total))
-    units = (share @ (gap * mass) - (share * (won[0] - won[1])) @ mass)[met]
-    if clusters is not None:
-        units = np.bincount(np.unique(clusters[met], return_inverse=True)[1], weights=units)
+    of_items = share @ (gap * mass) - (share * (won[0] - won[1])) @ mass
+    units = sum_units(of_items[met], take_units(clusters, met))
     a, b = (float(rates.mean()) for rates in won)
     difference, n_units = a - b, len(units)
     figures |= {"advantage_a": a, "advantage_b": b, "difference": difference}

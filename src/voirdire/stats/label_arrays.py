@@ -1,7 +1,13 @@
-"""Arrays of labels, checked and gathered for a comparison; scales put on one footing."""
+"""Arrays of labels: checked, put on one scale, packed, and as sets.
+
+In a crowd hundreds of annotators label a few items each. Comparing them pair by pair costs their
+square; comparing the slots of an item, as many as it has labels, costs the square of those. Label
+sets are bits, up to sixty-four labels a word, so that comparing is counting bits.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,10 +17,28 @@ from voirdire._validation import check_choice
 from voirdire.errors import InputError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["check_humans", "check_judges", "check_reference", "normalize_scale"]
+__all__ = [
+    "LabelSets",
+    "check_codes",
+    "check_humans",
+    "check_judges",
+    "check_names",
+    "check_reference",
+    "intersection_and_union",
+    "is_present",
+    "judge_columns",
+    "normalize_scale",
+    "pack_slots",
+]
 
+_WORTH_IT = 2
+"""Raters per slot from which packing pays."""
+
+_WORD_BITS = (8, 16, 32, 64)
 
 # Scales ---------------------------------------------------------------------------------------
 
@@ -82,14 +106,7 @@ def check_judges(
     judges: ArrayLike, failed: ArrayLike | None, humans: NDArray[Any]
 ) -> tuple[NDArray[Any], NDArray[np.bool_] | None]:
     """Return the judges' labels and failures, both of shape (n_items, n_judges)."""
-    matrix = np.asarray(judges)
-    matrix = matrix[:, np.newaxis] if matrix.ndim == 1 else matrix
-    if matrix.ndim != 2 or len(matrix) != len(humans):
-        msg = (
-            f"`judges` must have one row for each of {len(humans)} items, got the shape "
-            f"{np.shape(judges)}. Align judges and humans on items first."
-        )
-        raise InputError(msg)
+    matrix = judge_columns(judges, len(humans))
     matrix = _check_labels("judges", matrix, numeric=np.issubdtype(humans.dtype, np.floating))
     if failed is None:
         return matrix, None
@@ -101,6 +118,29 @@ def check_judges(
     if not flags.any():
         return matrix, None
     return np.where(flags, np.nan if matrix.dtype.kind == "f" else -1, matrix), flags
+
+
+def judge_columns(judges: ArrayLike, n_items: int) -> NDArray[Any]:
+    """Return labels of one judge or several as a column each."""
+    matrix = np.asarray(judges)
+    matrix = matrix[:, np.newaxis] if matrix.ndim == 1 else matrix
+    if matrix.ndim != 2 or len(matrix) != n_items:
+        msg = (
+            f"`judges` must have one row for each of {n_items} items, got the shape "
+            f"{np.shape(judges)}. Align judges and humans on items first."
+        )
+        raise InputError(msg)
+    return matrix
+
+
+def check_names(name: str, names: Sequence[str] | None, count: int) -> list[str]:
+    """Return names of columns; their numbers where none are given."""
+    if names is None:
+        return [str(number) for number in range(count)]
+    if len(names) != count:
+        msg = f"`{name}` must name all {count} of them, got {len(names)} names."
+        raise InputError(msg)
+    return list(names)
 
 
 def check_reference(
@@ -134,12 +174,104 @@ def _check_labels(name: str, labels: NDArray[Any], *, numeric: bool) -> NDArray[
             msg = f"`{name}` must hold finite numbers, nan where missing, got {labels.dtype}."
             raise InputError(msg)
         return numbers
-    if not np.issubdtype(labels.dtype, np.integer):
-        msg = f"`{name}` must hold integer codes, -1 where missing, got {labels.dtype}."
+    return check_codes(name, labels)
+
+
+def check_codes(name: str, given: ArrayLike, *, n_labels: int | None = None) -> NDArray[Any]:
+    """Return integer codes from 0, -1 where missing, below the number of labels if one is given."""
+    codes = np.asarray(given)
+    if codes.dtype.kind not in "iu":
+        msg = f"`{name}` must hold integer codes, -1 where missing, got {codes.dtype}."
         raise InputError(msg)
-    if labels.dtype.kind == "u":
-        labels = labels.astype(np.int64)
-    if labels.min(initial=0) < -1:
-        msg = f"`{name}` must hold codes from 0, -1 where missing, got {int(labels.min())}."
+    codes = codes.astype(np.int64) if codes.dtype.kind == "u" else codes
+    if codes.min(initial=0) < -1:
+        msg = f"`{name}` must hold codes from 0, -1 where missing, got {int(codes.min())}."
         raise InputError(msg)
-    return labels
+    if n_labels is not None and codes.max(initial=-1) >= n_labels:
+        msg = f"`{name}` must hold codes below {n_labels}, got {codes.min()} to {codes.max()}."
+        raise InputError(msg)
+    return codes
+
+
+def is_present(labels: NDArray[Any]) -> NDArray[np.bool_]:
+    """Tell where there is a label."""
+    return ~np.isnan(labels) if labels.dtype.kind == "f" else labels >= 0
+
+
+def pack_slots(present: NDArray[np.bool_]) -> NDArray[np.intp] | None:
+    """Find the raters of each item, those with a label first and in order: (n_slots, n_items).
+
+    None where packing would not pay.
+    """
+    n_slots = int(np.count_nonzero(present, axis=0).max(initial=0))
+    if _WORTH_IT * max(n_slots, 1) > len(present):
+        return None
+    return np.argsort(~present, axis=0, kind="stable")[: max(n_slots, 1)]
+
+
+# Label sets -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class LabelSets:
+    """Distinct label sets, by code.
+
+    Attributes
+    ----------
+    words : ndarray of unsigned int, shape (n_sets, n_words)
+        One bit per label of the universe, in words of the smallest width that holds them.
+    n_labels : int
+        Size of the label universe.
+    """
+
+    words: NDArray[Any]
+    n_labels: int
+
+    @staticmethod
+    def from_positions(positions: Sequence[Sequence[int]], *, n_labels: int) -> LabelSets:
+        """Build sets from the positions of their labels in the universe."""
+        bits = next((width for width in _WORD_BITS if n_labels <= width), 64)
+        words = np.zeros((len(positions), max(1, -(-n_labels // bits))), dtype=f"<u{bits // 8}")
+        rows = np.repeat(np.arange(len(positions)), [len(labels) for labels in positions])
+        columns = np.fromiter((label for labels in positions for label in labels), np.int64)
+        flags = (np.uint64(1) << (columns % bits).astype(np.uint64)).astype(words.dtype)
+        np.bitwise_or.at(words, (rows, columns // bits), flags)
+        return LabelSets(words=words, n_labels=n_labels)
+
+    @staticmethod
+    def from_membership(membership: ArrayLike) -> LabelSets:
+        """Build sets from truth values of shape (n_sets, n_labels)."""
+        matrix = np.asarray(membership)
+        if matrix.ndim != 2 or matrix.dtype != np.bool_:
+            msg = (
+                "`label_sets` must be bool of shape (n_sets, n_labels), "
+                f"got {matrix.dtype} of shape {matrix.shape}."
+            )
+            raise InputError(msg)
+        positions = [np.flatnonzero(row).tolist() for row in matrix]
+        return LabelSets.from_positions(positions, n_labels=matrix.shape[1])
+
+    def find_typical(self, codes: NDArray[Any]) -> list[int]:
+        """Codes of the empty set and of the set of labels that most of `codes` hold, if any."""
+        as_bytes = np.ascontiguousarray(self.words).view(np.uint8)
+        share = np.zeros(as_bytes.shape[1] * 8)
+        used, counts = np.unique(codes, return_counts=True)
+        for code, count in zip(used.tolist(), counts.tolist(), strict=True):
+            share += float(count) * np.unpackbits(as_bytes[code], bitorder="little")
+        most = np.packbits(share * 2 > counts.sum(), bitorder="little").view(self.words.dtype)
+        wanted = (np.zeros_like(most), most)
+        places = [np.flatnonzero((self.words == words).all(axis=1)) for words in wanted]
+        return [int(found[0]) for found in places if found.size]
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+
+def intersection_and_union(
+    a: NDArray[Any], b: NDArray[Any]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Sizes of intersection and union of packed sets; the last axis holds the words."""
+    both, either = np.bitwise_count(a & b), np.bitwise_count(a | b)
+    if both.shape[-1] == 1:
+        return both[..., 0].astype(np.int64), either[..., 0].astype(np.int64)
+    return both.sum(axis=-1, dtype=np.int64), either.sum(axis=-1, dtype=np.int64)

@@ -41,14 +41,9 @@ _MOST_CATEGORIES = 10_000
 
 @dataclass(frozen=True, kw_only=True)
 class SimulatedLabels:
-    """Labels of simulated studies.
+    """Labels of simulated studies as codes from 0.
 
-    Attributes
-    ----------
-    humans : ndarray of int8 or int16, shape (n_studies, n_items, n_annotators)
-        Codes from 0.
-    judge : ndarray, shape (n_studies, n_items)
-        In the same codes.
+    Of humans with the shape (n_studies, n_items, n_annotators), of the judge without annotators.
     """
 
     humans: NDArray[Any]

@@ -20,9 +20,9 @@ import numpy as np
 
 from voirdire._validation import shorten
 from voirdire.stats.agreement.krippendorff import measure_agreement
-from voirdire.stats.exact_test import exact_p_value
+from voirdire.stats.cautions import caution
+from voirdire.stats.exact_test import remembered_p_value
 from voirdire.stats.figures import Figures, passes
-from voirdire.stats.results import Caution
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -36,11 +36,11 @@ if TYPE_CHECKING:
     from voirdire.stats.figures import TestSettings
     from voirdire.stats.outcome_sums import OutcomeSums
     from voirdire.stats.preparation import Prepared
+    from voirdire.stats.results import Caution
 
 __all__ = ["Panel", "Yardsticks", "decide_outcome", "describe_panel"]
 
 CONSTANT_LEVEL = 0.05
-_ITEMS_AT_ONCE = 16_384
 _MOST_TRIED = 20
 
 
@@ -48,21 +48,9 @@ _MOST_TRIED = 20
 class Panel:
     """What the annotators' labels alone say about the evidence.
 
-    Attributes
-    ----------
-    sides : tuple of int or None
-        Items on either side by majority (or by the reference), for questions with two labels.
-    agreement : KrippendorffResult or None
-        α among the annotators.
-    has_reference : bool
-        Whether an expert's or gold labels stand for the others.
-    n_clusters : int or None
-        Independent units, where items are clustered.
-    top_share : float
-        Share of the most frequent label among all of the annotators'; nan where labels are not
-        words.
-    top_label : str or None
-        That label.
+    Of questions with two labels the items on either side by majority (or by the reference), α
+    among the annotators, and their most frequent label with its share, nan where labels are not
+    words; whether an expert or gold stands for the others, and how many clusters there are.
     """
 
     sides: tuple[int, int] | None
@@ -73,52 +61,41 @@ class Panel:
     top_label: str | None
 
 
-@dataclass(frozen=True, kw_only=True)
 class Yardsticks:
     """What judges of the same items are measured against.
 
-    Attributes
-    ----------
-    constant : str or None
-        The constant answer with the largest ρ; None without labels.
-    figures : Figures or None
-        Of the majority vote (or the reference) and of that constant.
-    gains : sequence of PairedGain or None
-        Of each judge over that constant.
+    The name of the constant answer with the largest ρ, the figures of the majority vote (or the
+    reference) and of that constant, and the gain of each judge, its failures `lost`, over it; None
+    without labels.
     """
 
-    constant: str | None = None
-    figures: Figures | None = None
-    gains: Sequence[PairedGain | None] = ()
-
-    @staticmethod
-    def of(
+    def __init__(
+        self,
         raters: Raters,
         comparison: Comparison,
         controls: Sequence[Control],
-        figures: Figures,
+        figures: Figures | None,
         *,
         lost: OutcomeSums,
         label: Callable[[Any], str],
-    ) -> Yardsticks:
-        """Take yardsticks from controls with these figures, for judges with failures `lost`."""
+    ) -> None:
+        self.constant: str | None = None
+        self.figures: Figures | None = None
+        self.gains: Sequence[PairedGain | None] = [None] * len(lost.n_units)
         constants = [n for n, control in enumerate(controls) if control.control == "constant"]
-        advantages = figures.advantage_probability[constants]
-        if np.isnan(advantages).all():
-            return Yardsticks(gains=[None] * len(lost.n_units))
-        best = constants[int(np.nanargmax(advantages))]
+        if figures is None or np.isnan(figures.advantage_probability[constants]).all():
+            return
+        best = constants[int(np.nanargmax(figures.advantage_probability[constants]))]
         kind = "reference" if raters.reference is not None else "majority_vote"
         ceiling = next(n for n, control in enumerate(controls) if control.control == kind)
-        return Yardsticks(
-            constant=label(controls[best].constant),
-            figures=Figures(figures.sums.rows([ceiling, best]), figures.settings),
-            gains=comparison.gains(
-                raters,
-                controls[best].constant,
-                judges=lost,
-                other=figures.sums.rows([best]),
-                settings=figures.settings,
-            ),
+        self.constant = label(controls[best].constant)
+        self.figures = Figures(figures.sums.rows([ceiling, best]), figures.settings)
+        self.gains = comparison.gains(
+            raters,
+            controls[best].constant,
+            judges=lost,
+            other=figures.sums.rows([best]),
+            settings=figures.settings,
         )
 
 
@@ -135,14 +112,14 @@ def decide_outcome(
     tested, settings = lost.tested[judge], lost.settings
     n_tested = int(np.count_nonzero(tested))
     if not n_tested or gain is None or yardsticks.figures is None:
-        return "no_evidence", _because(
+        return "no_evidence", caution(
             "untestable",
             f"No annotator shares {settings.min_items} items with it.",
             min_items=settings.min_items,
         )
     if np.isnan(lost.exact_p_values[judge, number][tested]).all():
         sentence = "No p-value is defined: a standard error needs two clusters."
-        return "no_evidence", _because("no_p_values", sentence)
+        return "no_evidence", caution("no_p_values", sentence)
     epsilon = float(settings.epsilons[number])
     rate = float(lost.exact_winning_rate[judge, number])
     facts: dict[str, Any] = {
@@ -164,10 +141,6 @@ def decide_outcome(
     return "failed", _failed(facts, is_close=is_close)
 
 
-def _because(code: str, sentence: str, **figures: Any) -> Caution:
-    return Caution(code=code, sentence=sentence, figures=figures)
-
-
 def _beside_constant(
     yardsticks: Yardsticks, gain: PairedGain, facts: dict[str, Any]
 ) -> tuple[Outcome, Caution]:
@@ -182,9 +155,9 @@ def _beside_constant(
     compared += f"{gain.other:.2f}, {p_value})."
     if gain.p_value <= CONSTANT_LEVEL:
         sentence = f"{_shown(facts)}, and closer to them than {compared}"
-        return "passed", _because("shown", sentence, **facts)
+        return "passed", caution("shown", sentence, **facts)
     sentence = f"ω = {facts['winning_rate']:.2f}, but not shown closer to the annotators than "
-    return "no_evidence", _because("like_constant", sentence + compared, **facts)
+    return "no_evidence", caution("like_constant", sentence + compared, **facts)
 
 
 def _shown(facts: dict[str, Any]) -> str:
@@ -205,7 +178,7 @@ def _failed(facts: dict[str, Any], *, is_close: bool) -> Caution:
         sentence += f"Its estimate misses ε for {n_missed} of {n_annotators}."
     if facts["constant_passes"]:
         sentence += f" Always {shorten(facts['constant'])!r} passes."
-    return _because("not_shown" if is_close else "missed", sentence, **facts)
+    return caution("not_shown" if is_close else "missed", sentence, **facts)
 
 
 def _unpassable(facts: dict[str, Any], settings: TestSettings, *, has_reference: bool) -> Caution:
@@ -219,7 +192,7 @@ def _unpassable(facts: dict[str, Any], settings: TestSettings, *, has_reference:
     needed = _items_needed(settings, epsilon, n_annotators)
     if needed is not None and needed > facts["n_items"]:
         sentence += f"; a judge that always ties needs {needed}"
-    return _because("unpassable", f"{sentence}.", n_needed=needed, **facts)
+    return caution("unpassable", f"{sentence}.", n_needed=needed, **facts)
 
 
 def _items_needed(settings: TestSettings, epsilon: float, n_annotators: int) -> int | None:
@@ -233,14 +206,7 @@ def _items_needed(settings: TestSettings, epsilon: float, n_annotators: int) -> 
     level = settings.false_discovery_rate / harmonic
     fewest = math.ceil(math.log(level) / math.log1p(-epsilon))
     for n_ties in range(fewest, 2 * fewest + _MOST_TRIED):
-        p_value = exact_p_value(
-            n_judge_wins=0,
-            n_ties=n_ties,
-            n_human_wins=0,
-            epsilon=epsilon,
-            epsilon_mode=settings.mode,
-        )
-        if p_value <= level:
+        if remembered_p_value(0, n_ties, 0, epsilon, settings.mode) <= level:
             return n_ties
     return None
 
@@ -267,14 +233,11 @@ def describe_panel(
             humans, level=level, label_sets=prepared.label_sets, clusters=raters.clusters
         )
     if level == "nominal":
-        sides = _sides(prepared)
-        counts = np.zeros(n_codes + 1, dtype=np.int64)
-        for column in humans.T:  # code -1 lands in front and is left out
-            counts += np.bincount(column.astype(np.int64) + 1, minlength=len(counts))
-        n_labels = int(counts[1:].sum())
-        if n_labels:
-            top = int(counts[1:].argmax())
-            top_share, top_label = float(counts[1 + top] / n_labels), label(top)
+        counts = _count_labels(humans, n_codes)
+        sides = _sides(prepared, counts)
+        if counts.any():
+            top = int(counts.argmax())
+            top_share, top_label = float(counts[top] / counts.sum()), label(top)
     return Panel(
         sides=sides,
         agreement=agreement,
@@ -285,7 +248,14 @@ def describe_panel(
     )
 
 
-def _sides(prepared: Prepared) -> tuple[int, int] | None:
+def _count_labels(labels: NDArray[Any], n_codes: int) -> NDArray[np.int64]:
+    counts = np.zeros(n_codes + 1, dtype=np.int64)
+    for column in labels.T:  # code -1 lands in front and is left out
+        counts += np.bincount(column.astype(np.int64) + 1, minlength=len(counts))
+    return counts[1:]
+
+
+def _sides(prepared: Prepared, counts: NDArray[np.int64]) -> tuple[int, int] | None:
     """Count the items by which of two labels has the majority, whatever words a judge uses.
 
     A tied item is on neither side; None for questions with more labels.
@@ -294,9 +264,10 @@ def _sides(prepared: Prepared) -> tuple[int, int] | None:
     labels = raters.humans
     if raters.reference is not None:
         labels, fewest = raters.reference[:, np.newaxis], 1
+        counts = _count_labels(labels, prepared.n_codes)
     if prepared.is_declared and prepared.n_codes != 2:
         return None
-    used = _labels_in_use(labels, prepared.n_codes)
+    used = np.flatnonzero(counts)
     if len(used) > 2:
         return None
     one, other = [*used, -2, -2][:2]
@@ -307,13 +278,3 @@ def _sides(prepared: Prepared) -> tuple[int, int] | None:
         known += column >= 0
     enough = known >= fewest
     return int(np.count_nonzero(enough & (lean < 0))), int(np.count_nonzero(enough & (lean > 0)))
-
-
-def _labels_in_use(labels: NDArray[Any], n_codes: int) -> NDArray[np.intp]:
-    """Codes that occur, or the first three found: more are not told apart."""
-    used = np.zeros(n_codes + 1, dtype=np.bool_)
-    for start in range(0, len(labels), _ITEMS_AT_ONCE):
-        used[labels[start : start + _ITEMS_AT_ONCE] + 1] = True
-        if np.count_nonzero(used[1:]) > 2:
-            break
-    return np.flatnonzero(used[1:])

@@ -34,6 +34,7 @@ __all__ = [
     "OutcomeSums",
     "OutcomeUnits",
     "UnitCollector",
+    "sum_clusters",
     "sum_outcomes",
 ]
 
@@ -93,6 +94,11 @@ class OutcomeSums:
     def rows(self, chosen: Any) -> OutcomeSums:
         """Return the sums of some judges, the first axis kept."""
         return OutcomeSums._combine(lambda one: one[0][chosen], [self])
+
+    def flat(self) -> OutcomeSums:
+        """Return the sums with all axes before the annotators' as one."""
+        n_axes = self.n_units.ndim - 1
+        return OutcomeSums._combine(lambda one: one[0].reshape(-1, *one[0].shape[n_axes:]), [self])
 
     @staticmethod
     def add(parts: Iterable[OutcomeSums]) -> OutcomeSums:
@@ -159,28 +165,26 @@ def _weigh_units(
     """Find the weight of each unit on each outcome, shape (n_annotators, 3, n_units)."""
     mass = 1.0 if weights is None else weights
     units = np.stack([mass * (outcomes == kind) for kind in _OUTCOMES], axis=1)
-    if clusters is None:
-        return units
-    starts = np.flatnonzero(np.diff(clusters, prepend=clusters[:1] - 1))
-    return np.add.reduceat(units, starts, axis=-1)
+    return sum_clusters(units, clusters)
+
+
+def sum_clusters(
+    values: NDArray[np.float64], clusters: NDArray[np.intp] | None
+) -> NDArray[np.float64]:
+    """Sum the values of items, the last axis, over ascending clusters, where there are any."""
+    if clusters is None or not len(clusters):
+        return values
+    starts = np.flatnonzero(np.diff(clusters, prepend=clusters[0] - 1))
+    return np.add.reduceat(values, starts, axis=-1)
 
 
 @dataclass(frozen=True, kw_only=True)
 class OutcomeUnits:
     """Distinct units, what each adds to the sums, and how often it occurs.
 
-    Attributes
-    ----------
-    weights : ndarray of float, shape (n_rows, n_annotators, 3)
-        Weight per outcome: the judge wins, tie, the human wins.
-    squares : ndarray of float, shape (n_rows, n_annotators, 3, 3)
-        Second moments of the units in the row.
-    n_units : ndarray of float, shape (n_rows, n_annotators)
-        Units in the row in which the annotator takes part.
-    copies : ndarray of int, shape (n_rows,)
-        How often the row occurs.
-    n_independent : int
-        Items or clusters that somebody meets, before any were added up.
+    Arrays over rows and annotators: the weight per outcome, the second moments of the units in the
+    row, and how many of them the annotator takes part in; `n_independent` counts the items or
+    clusters that somebody meets, before any were added up.
     """
 
     weights: NDArray[np.float64]
@@ -202,17 +206,9 @@ class OutcomeUnits:
         )
 
     def drawn(self, times: NDArray[np.float64]) -> OutcomeSums:
-        """Sum resamples.
+        """Sum resamples that draw each row so many times, shape (n_resamples, n_rows).
 
-        Parameters
-        ----------
-        times : ndarray of float, shape (n_resamples, n_rows)
-            How often each row is drawn.
-
-        Returns
-        -------
-        OutcomeSums
-            Of shape (n_resamples, n_annotators); its `counts` hold the number of units.
+        The `counts` of the sums, shape (n_resamples, n_annotators), hold the number of units.
         """
         weights = np.tensordot(times, self.weights, axes=1)
         if self._weigh_one:
@@ -233,13 +229,8 @@ class OutcomeUnits:
 class UnitCollector:
     """Gathers the units of one judge, a block of items at a time.
 
-    Parameters
-    ----------
-    seed : int
-        Of the random sums where there are too many distinct units.
-    lost : bool
-        Whether the judge failed anywhere: then every block comes twice side by side, with the
-        failures left out and with them lost.
+    Where the judge failed anywhere (`lost`), every block comes twice side by side, with failures
+    left out and with them lost. The seed is that of the sums where distinct units are too many.
     """
 
     def __init__(self, *, seed: int = 0, lost: bool = False) -> None:

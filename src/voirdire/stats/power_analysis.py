@@ -23,17 +23,17 @@ from voirdire.records import as_plain
 from voirdire.stats.alignment import AccuracyScorer
 from voirdire.stats.comparison import HumanBlock
 from voirdire.stats.exact_test import exact_bounds
-from voirdire.stats.fdr import benjamini_yekutieli
 from voirdire.stats.figures import (
-    MeanDifference,
+    Figures,
+    TestSettings,
     exact_counts,
-    mean_difference,
     passes,
     t_test_p_values,
 )
 from voirdire.stats.noise_model import NoiseModel, check_shares
 from voirdire.stats.outcome import CONSTANT_LEVEL
 from voirdire.stats.outcome_sums import HUMAN_WINS, JUDGE_WINS, TIE, OutcomeSums
+from voirdire.stats.results import html_table, text_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -233,14 +233,10 @@ class PowerResult:
         )
 
     def __str__(self) -> str:
-        from voirdire.stats.display import text_table
-
         return f"{text_table(self._table())}\n{self._plans()}"
 
     def _repr_html_(self) -> str:
         """Show the powers and the smallest plans in a notebook."""
-        from voirdire.stats.display import html_table
-
         return f"<div>{html_table(self._table())}<p>{self._plans()}</p></div>"
 
     def _table(self) -> list[tuple[str, ...]]:
@@ -597,9 +593,7 @@ def _count_studies(
     first = _FirstItems(grid.n_items, clusters)
     sums = _sum_outcomes(judge, first)
     above = _gain_p_values(judge, outcomes, sums.n_items, first) <= CONSTANT_LEVEL
-    rates = exact = _winning_rates(sums, grid, first, method="exact")
-    if grid.method != "exact":
-        rates = _winning_rates(sums, grid, first, method=grid.method)
+    exact, rates = _winning_rates(sums, grid, first)
     passed = passes(exact) & above[..., np.newaxis]
     counted = [passed, passes(rates), ~np.isnan(rates), np.nan_to_num(rates)]
     return np.stack([each.sum(axis=0, dtype=np.float64) for each in counted])
@@ -721,36 +715,29 @@ def _gain_p_values(
         mean = np.where(advantage > best, gain, mean)
         error = np.where(advantage > best, found, error)
         best = np.maximum(best, advantage)
-    return t_test_p_values(
-        MeanDifference(
-            mean=-mean, standard_error=error, degrees_of_freedom=n_units - 1, target=np.zeros(1)
-        )
+    return t_test_p_values(-mean, error, n_units - 1)
+
+
+def _winning_rates(sums: OutcomeSums, grid: PowerGrid, first: _FirstItems) -> NDArray[np.float64]:
+    """Find ω by the exact test and by the chosen method, shape (2, ..., n_epsilons)."""
+    settings = TestSettings(
+        epsilons=np.asarray(grid.epsilon),
+        mode=grid.epsilon_mode,
+        method="t",
+        design="clustered" if first.clustered else "items",
+        false_discovery_rate=grid.false_discovery_rate,
+        min_items=grid.min_items,
     )
-
-
-def _winning_rates(
-    sums: OutcomeSums, grid: PowerGrid, first: _FirstItems, *, method: Method
-) -> NDArray[np.float64]:
-    """Find ω of every study, as `compute_figures` does: shape (..., n_epsilons)."""
-    epsilons, rate = np.asarray(grid.epsilon), grid.false_discovery_rate
-    tested = sums.n_items >= grid.min_items
-    p_values: Any = 0.0
-    if method == "t" or first.clustered:
-        p_values = t_test_p_values(
-            mean_difference(sums, epsilons, mode=grid.epsilon_mode, design="clustered")
-        )
-    if method == "exact":
-        bounds = exact_bounds(
-            exact_counts(sums),
-            epsilons,
-            tested=tested,
-            mode=grid.epsilon_mode,
-            false_discovery_rate=rate,
-        )
-        p_values = np.maximum(bounds, p_values)
-    # An undefined p-value of a tested annotator speaks for nobody: it counts as 1.
-    family = np.where(np.isnan(p_values), 1.0, p_values)
-    family[np.broadcast_to(~tested[..., np.newaxis, :], family.shape)] = np.nan
-    won = np.count_nonzero(benjamini_yekutieli(family, false_discovery_rate=rate), axis=-1)
-    n_tested = np.count_nonzero(tested, axis=-1)[..., np.newaxis]
-    return np.divide(won, n_tested, out=np.full(won.shape, np.nan), where=n_tested > 0)
+    figures = Figures(sums.flat(), settings)
+    bounds = exact_bounds(
+        exact_counts(figures.sums),
+        settings.epsilons,
+        tested=figures.tested,
+        mode=settings.mode,
+        false_discovery_rate=settings.false_discovery_rate,
+    )
+    if first.clustered:
+        bounds = np.maximum(bounds, figures.p_values)
+    exact = figures.winning_rate_by(bounds)
+    rates = [exact, exact if grid.method == "exact" else figures.winning_rate]
+    return np.reshape(rates, (2, *sums.n_units.shape[:-1], -1))

@@ -10,17 +10,17 @@ import numpy as np
 from voirdire._types import AlignmentName, EpsilonMode, Family, Method, WeightScheme
 from voirdire._validation import check_choice, check_count, check_epsilons, check_fraction
 from voirdire.errors import InputError
-from voirdire.stats.agreement.coefficient import check_units
 from voirdire.stats.alignment import make_scorer
 from voirdire.stats.comparison import Comparison, Raters
 from voirdire.stats.figures import TestSettings
+from voirdire.stats.intervals import check_units
 from voirdire.stats.label_arrays import (
+    LabelSets,
     check_humans,
     check_judges,
     check_reference,
     normalize_scale,
 )
-from voirdire.stats.label_sets import LabelSets
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

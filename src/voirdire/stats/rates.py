@@ -47,8 +47,15 @@ from scipy.special import expit, logit, ndtri, stdtr, stdtrit
 
 from voirdire._validation import check_choice, check_fraction
 from voirdire.errors import DegenerateDataWarning, InputError
-from voirdire.stats.agreement.coefficient import check_units, make_interval
-from voirdire.stats.means import Estimate
+from voirdire.stats.intervals import (
+    UNDEFINED,
+    Estimate,
+    check_units,
+    count_units,
+    estimate_share,
+    sum_units,
+    take_units,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -74,7 +81,6 @@ LabelledItems: TypeAlias = Literal["random", "verdict", "class"]
 
 _MOST_BINS = 4
 _FEWEST_IN_BIN = 15
-_UNDEFINED = Estimate(estimate=float("nan"), low=float("nan"), high=float("nan"))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -191,7 +197,7 @@ def estimate_rate(
     chosen, because = _choose(method, labelled, data)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DegenerateDataWarning)
-        human = _UNDEFINED if labelled != "random" else data.of_labels()
+        human = UNDEFINED if labelled != "random" else data.of_labels()
         rate = {
             "human": data.of_labels,
             "efficient": data.efficient,
@@ -292,20 +298,8 @@ class _Data:
 
     def share(self, values: NDArray[np.float64], kept: NDArray[np.bool_]) -> Estimate:
         """Estimate a mean in [0, 1] over some items."""
-        chosen = values[kept]
-        if not len(chosen):
-            return _UNDEFINED
-        units = None if self.units is None else np.unique(self.units[kept], return_inverse=True)[1]
-        found = make_interval(
-            float(chosen.mean()),
-            (chosen - chosen.mean()) / len(chosen),
-            reach=None,
-            compared=np.ones(len(chosen), bool),
-            units=units,
-            confidence_level=self.confidence_level,
-            least=0.0,
-        )
-        return Estimate(estimate=float(chosen.mean()), low=found.low, high=found.high)
+        units = take_units(self.units, kept)
+        return estimate_share(values[kept], units, confidence_level=self.confidence_level)
 
     def corrected(self, rate: float, influence: NDArray[np.float64], unseen: float) -> Estimate:
         """Make the interval of a rate that labels correct, on the logit scale.
@@ -316,10 +310,10 @@ class _Data:
         n_labelled = int(self.known.sum())
         rate = float(np.clip(rate, 0.5 / n_labelled, 1 - 0.5 / n_labelled))
         units = self.units
-        n_units = n_labelled if units is None else len(np.unique(units[self.known]))
+        n_units = count_units(units, self.known)
         if n_units < 2:
-            return Estimate(estimate=rate, low=float("nan"), high=float("nan"))
-        sums = influence if units is None else np.bincount(units, weights=influence)
+            return Estimate(estimate=rate)
+        sums = sum_units(influence, units)
         variance = float(sums @ sums)
         freedom = float(n_units - 1)
         uneven = float((sums**4).sum()) - variance**2 / len(sums)
@@ -354,11 +348,11 @@ class _Data:
         """Weigh the strata's shares by how frequent the strata are among all items [1]_."""
         strata, known = self.strata(), self.known
         if not known.any():
-            return _UNDEFINED
+            return UNDEFINED
         weights = np.bincount(strata) / len(strata)
         counts = np.bincount(strata[known], minlength=len(weights))
         if not counts.all():
-            return _UNDEFINED
+            return UNDEFINED
         means = np.bincount(strata[known], self.labels[known], len(weights)) / counts
         rate = float(weights @ means)
         influence = (means[strata] - rate) / len(strata)
@@ -407,11 +401,11 @@ class _Data:
         fails = self.known & (self.labels == 0)
         n_true, n_false, n_asked = (int(x.sum()) for x in (holds, fails, asked))
         if not n_true or not n_false:
-            return _UNDEFINED
+            return UNDEFINED
         false_alarms = float(said[fails].mean())
         useful = float(said[holds].mean()) - false_alarms
         if useful <= 0:
-            return _UNDEFINED
+            return UNDEFINED
         rate = float(np.clip((said[asked].mean() - false_alarms) / useful, 0.0, 1.0))
         # the interval of [5], with pseudo-observations in all three shares
         yes = (said[asked].sum() + level**2 / 2) / (n_asked + level**2)

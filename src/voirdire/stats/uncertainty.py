@@ -50,17 +50,7 @@ _DRAWS_AT_ONCE = 1 << 20
 
 @dataclass(frozen=True, kw_only=True)
 class Resampling:
-    """How to resample.
-
-    Attributes
-    ----------
-    n_resamples : int
-        At least 1.
-    confidence_level : float
-        Nominal coverage, in (0, 1).
-    seed : int
-        Of the draws.
-    """
+    """How to resample: at least once, for intervals of this coverage, with this seed."""
 
     n_resamples: int
     confidence_level: float
@@ -75,26 +65,10 @@ def bootstrap_judge(
     settings: TestSettings,
     resampling: Resampling,
 ) -> list[Uncertainty]:
-    """Resample the units of one judge.
+    """Resample the units of one judge, for each ε; annotators who are not tested are left out.
 
-    Parameters
-    ----------
-    units : OutcomeUnits
-        The judge's outcomes against every annotator; with `tested_lost` these columns are followed
-        by those with the judge's failures lost.
-    tested : ndarray of bool, shape (n_annotators,)
-        Who is tested; the others are left out.
-    tested_lost : ndarray of bool, shape (n_annotators,), or None
-        Who is tested with failures lost; None where the judge never failed.
-    settings : TestSettings
-        What determines the test.
-    resampling : Resampling
-        How many resamples, at which level.
-
-    Returns
-    -------
-    list of Uncertainty
-        One per ε.
+    Where the judge failed, columns of its outcomes against every annotator are followed by those
+    with the failures lost, and `tested_lost` says who is tested then.
     """
     halves = [tested] if tested_lost is None else [tested, tested_lost]
     kept = units.columns(np.concatenate(halves))
@@ -112,11 +86,10 @@ def bootstrap_judge(
         quality = [None if settings.quality is None else settings.quality[who] for who in halves]
         plans = [replace(settings, quality=q, excluded=None, min_items=1) for q in quality]
         draws, stability = _resample(kept, n_tested, plans, resampling)
-        intervals = [
-            _interval(kept, n_tested, kinds, drawn, resampling)
-            for kinds, drawn in zip(_WINS, draws, strict=True)
-        ]
-        panel = _panel_interval(kept, n_tested, resampling, of_items_alone=intervals[0])
+        level = resampling.confidence_level
+        shares = [_Shares(kept, n_tested, kinds) for kinds in _WINS]
+        intervals = [x.interval(drawn, level) for x, drawn in zip(shares, draws, strict=True)]
+        panel = shares[0].panel_interval(level, of_items_alone=intervals[0])
         if np.isnan(intervals).any():
             reason = "all units have the same outcomes"
         elif np.isnan(stability).any():
@@ -199,75 +172,67 @@ def _n_passed(
     return np.count_nonzero(np.all(passed, axis=0), axis=0).astype(np.float64)
 
 
-def _interval(
-    units: OutcomeUnits,
-    n_tested: int,
-    kinds: slice,
-    draws: NDArray[np.float64],
-    resampling: Resampling,
-) -> tuple[float, float]:
-    """BCa interval with widened tails; one-sided where every unit agrees with every other."""
-    copies = units.copies.astype(np.float64)
-    weights = units.weights[:, :n_tested]
-    mass, won = weights.sum(axis=-1), weights[..., kinds].sum(axis=-1)
-    total = copies @ mass
-    rates = copies @ won / total
-    estimate = float(rates.mean())
-    # the derivative of ρ by each row's number of copies, and how much of ρ one copy decides
-    influence = ((won - mass * rates) / total).mean(axis=1)
-    shares = (mass / total).mean(axis=1)
-    tail = (1 - resampling.confidence_level) / 2
-    spread = float(copies @ influence**2)
-    if spread <= 1e-24:
-        grouped = units.n_independent / copies.sum()  # units that one copy of a row stands for
-        return _without_variance(estimate, grouped / float(shares.max()), tail)
-    n_units = max(1 / float(copies @ shares**2), 2.0)  # as many equal units; failures are none
-    wide = max(ndtr(np.sqrt(n_units / (n_units - 1)) * stdtrit(n_units - 1, tail)), 1e-12)
-    draws = draws[~np.isnan(draws)]  # a draw without any comparison says nothing
-    below = np.mean(draws < estimate - 1e-12) + 0.5 * np.mean(np.abs(draws - estimate) <= 1e-12)
-    bias = ndtri(np.clip(below, 0.5 / len(draws), 1 - 0.5 / len(draws)))
-    skew = float(copies @ influence**3) / (6 * spread**1.5)
-    normal = ndtri(np.array([wide, 1 - wide]))
-    adjusted = ndtr(bias + (bias + normal) / (1 - skew * (bias + normal)))
-    low, high = np.quantile(draws, adjusted)
-    return float(min(low, estimate)), float(max(high, estimate))
+class _Shares:
+    """The tested annotators' shares of wins, and how one copy of each row of units moves them."""
 
+    def __init__(self, units: OutcomeUnits, n_tested: int, kinds: slice) -> None:
+        self.copies = units.copies.astype(np.float64)
+        self.n_units = units.n_independent
+        weights = units.weights[:, :n_tested]
+        mass, won = weights.sum(axis=-1), weights[..., kinds].sum(axis=-1)
+        total = self.copies @ mass
+        self.rates = self.copies @ won / total
+        self.mean = float(self.rates.mean())
+        self.influence = (won - mass * self.rates) / total
+        self.decided = (mass / total).mean(axis=1)  # how much of ρ one copy decides
 
-def _panel_interval(
-    units: OutcomeUnits,
-    n_tested: int,
-    resampling: Resampling,
-    *,
-    of_items_alone: tuple[float, float],
-) -> tuple[float, float]:
-    r"""Make the interval of ρ for other annotators like these, on other items.
+    def interval(self, draws: NDArray[np.float64], confidence_level: float) -> tuple[float, float]:
+        """BCa interval with widened tails; one-sided where every unit agrees with every other."""
+        copies, estimate, tail = self.copies, self.mean, (1 - confidence_level) / 2
+        influence = self.influence.mean(axis=1)
+        spread = float(copies @ influence**2)
+        if spread <= 1e-24:
+            grouped = self.n_units / copies.sum()  # units that one copy of a row stands for
+            return _without_variance(estimate, grouped / float(self.decided.max()), tail)
+        # as many equal units; failures are none
+        n_units = max(1 / float(copies @ self.decided**2), 2.0)
+        wide = max(ndtr(np.sqrt(n_units / (n_units - 1)) * stdtrit(n_units - 1, tail)), 1e-12)
+        draws = draws[~np.isnan(draws)]  # a draw without any comparison says nothing
+        below = np.mean(draws < estimate - 1e-12)
+        below += 0.5 * np.mean(np.abs(draws - estimate) <= 1e-12)
+        bias = ndtri(np.clip(below, 0.5 / len(draws), 1 - 0.5 / len(draws)))
+        skew = float(copies @ influence**3) / (6 * spread**1.5)
+        normal = ndtri(np.array([wide, 1 - wide]))
+        adjusted = ndtr(bias + (bias + normal) / (1 - skew * (bias + normal)))
+        low, high = np.quantile(draws, adjusted)
+        return float(min(low, estimate)), float(max(high, estimate))
 
-    The variance of ρ over items is joined by that of the annotators' own ρ, less what items add to
-    the latter (a crossed design [3]_); on the logit scale, with Satterthwaite's degrees of freedom.
-    """
-    copies = units.copies.astype(np.float64)
-    weights = units.weights[:, :n_tested]
-    mass, won = weights.sum(axis=-1), weights[..., _WINS[0]].sum(axis=-1)
-    total = copies @ mass
-    rates = copies @ won / total
-    rho = float(rates.mean())
-    if n_tested < 2:
-        return float("nan"), float("nan")
-    if not 1e-12 < rho < 1 - 1e-12:
-        return of_items_alone
-    influence = (won - mass * rates) / total
-    of_items = float(copies @ influence.mean(axis=1) ** 2)
-    own = float((copies @ influence**2).mean())
-    shared = (n_tested * of_items - own) / (n_tested - 1)
-    spread = float(rates.var(ddof=1)) / n_tested
-    of_panel = max(spread - (own - shared) / n_tested, 0.0)
-    variance = of_items + of_panel
-    n_units = units.n_independent
-    freedom = variance**2 / (of_items**2 / (n_units - 1) + of_panel**2 / (n_tested - 1) + 1e-300)
-    half = float(stdtrit(freedom, (1 + resampling.confidence_level) / 2)) * np.sqrt(variance)
-    width = half / (rho * (1 - rho))
-    place = np.log(rho / (1 - rho))
-    return float(expit(place - width)), float(expit(place + width))
+    def panel_interval(
+        self, confidence_level: float, *, of_items_alone: tuple[float, float]
+    ) -> tuple[float, float]:
+        r"""Make the interval of ρ for other annotators like these, on other items.
+
+        The variance of ρ over items is joined by that of the annotators' own ρ, less what items add
+        to the latter (a crossed design [3]_); on the logit scale, with Satterthwaite's degrees of
+        freedom.
+        """
+        rho, n_tested = self.mean, len(self.rates)
+        if n_tested < 2:
+            return float("nan"), float("nan")
+        if not 1e-12 < rho < 1 - 1e-12:
+            return of_items_alone
+        of_items = float(self.copies @ self.influence.mean(axis=1) ** 2)
+        own = float((self.copies @ self.influence**2).mean())
+        shared = (n_tested * of_items - own) / (n_tested - 1)
+        spread = float(self.rates.var(ddof=1)) / n_tested
+        of_panel = max(spread - (own - shared) / n_tested, 0.0)
+        variance = of_items + of_panel
+        parts = of_items**2 / (self.n_units - 1) + of_panel**2 / (n_tested - 1)
+        freedom = variance**2 / (parts + 1e-300)
+        half = float(stdtrit(freedom, (1 + confidence_level) / 2)) * np.sqrt(variance)
+        width = half / (rho * (1 - rho))
+        place = np.log(rho / (1 - rho))
+        return float(expit(place - width)), float(expit(place + width))
 
 
 def _without_variance(estimate: float, n_units: float, tail: float) -> tuple[float, float]:

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING
 from voirdire import _lazy
 
 if TYPE_CHECKING:
-    from voirdire.studies.anchors import AnchorResult, compare_anchors
     from voirdire.studies.certificate import certify, result_as_dict
     from voirdire.studies.certificate_check import (
+        AnchorResult,
         CertificateChange,
         check_certificate,
+        compare_anchors,
         recorded_reading,
     )
     from voirdire.studies.diagnosis import Diagnosis, diagnose
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from voirdire.studies.gold import GoldExamination, GoldResult, examine_gold
     from voirdire.studies.pilot import power_from_pilot
     from voirdire.studies.plan import TestPlan
-    from voirdire.studies.pooling import PooledQuestion, PooledResult, pool_questions
     from voirdire.studies.rates import QuestionRate, RateReport, rate
     from voirdire.studies.reward.examine import examine_reward
     from voirdire.studies.reward.result import (
@@ -40,7 +40,15 @@ if TYPE_CHECKING:
         RouterCheck,
         Signal,
     )
-    from voirdire.studies.whole_study import Examination, alt_test, examine, outperforms_humans
+    from voirdire.studies.whole_study import (
+        Examination,
+        PooledQuestion,
+        PooledResult,
+        alt_test,
+        examine,
+        outperforms_humans,
+        pool_questions,
+    )
 
 __all__ = [
     "AnchorResult",
@@ -85,48 +93,49 @@ __all__ = [
     "result_as_dict",
 ]
 
-_HOME = {
-    "AnchorResult": "anchors",
-    "BehaviorScale": "reward.result",
-    "BenchSubset": "reward.result",
-    "CertificateChange": "certificate_check",
-    "Diagnosis": "diagnosis",
-    "ErrorRate": "reward.result",
-    "Examination": "whole_study",
-    "FeatureDrive": "reward.result",
-    "GoldExamination": "gold",
-    "GoldResult": "gold",
-    "LabelHistogram": "reward.result",
-    "LabelShare": "findings",
-    "NearIdeal": "reward.result",
-    "PolicyCheck": "reward.result",
-    "PooledQuestion": "pooling",
-    "PooledResult": "pooling",
-    "QuestionFindings": "findings",
-    "QuestionRate": "rates",
-    "RateReport": "rates",
-    "RateEstimate": "reward.result",
-    "RefusalErrors": "reward.result",
-    "RewardExamination": "reward.result",
-    "RewardNote": "reward.result",
-    "RouterCheck": "reward.result",
-    "Signal": "reward.result",
-    "TestPlan": "plan",
-    "alt_test": "whole_study",
-    "certify": "certificate",
-    "check_certificate": "certificate_check",
-    "compare_anchors": "anchors",
-    "diagnose": "diagnosis",
-    "examine": "whole_study",
-    "examine_gold": "gold",
-    "examine_reward": "reward.examine",
-    "outperforms_humans": "whole_study",
-    "pool_questions": "pooling",
-    "power_from_pilot": "pilot",
-    "rate": "rates",
-    "recorded_reading": "certificate_check",
-    "result_as_dict": "certificate",
+_NAMES = {
+    "certificate": ("certify", "result_as_dict"),
+    "certificate_check": (
+        "AnchorResult",
+        "CertificateChange",
+        "check_certificate",
+        "compare_anchors",
+        "recorded_reading",
+    ),
+    "diagnosis": ("Diagnosis", "diagnose"),
+    "findings": ("LabelShare", "QuestionFindings"),
+    "gold": ("GoldExamination", "GoldResult", "examine_gold"),
+    "pilot": ("power_from_pilot",),
+    "plan": ("TestPlan",),
+    "rates": ("QuestionRate", "RateReport", "rate"),
+    "reward.examine": ("examine_reward",),
+    "reward.result": (
+        "BehaviorScale",
+        "BenchSubset",
+        "ErrorRate",
+        "FeatureDrive",
+        "LabelHistogram",
+        "NearIdeal",
+        "PolicyCheck",
+        "RateEstimate",
+        "RefusalErrors",
+        "RewardExamination",
+        "RewardNote",
+        "RouterCheck",
+        "Signal",
+    ),
+    "whole_study": (
+        "Examination",
+        "PooledQuestion",
+        "PooledResult",
+        "alt_test",
+        "examine",
+        "outperforms_humans",
+        "pool_questions",
+    ),
 }
+"""The public names of each module."""
 
+_HOME = {name: module for module, names in _NAMES.items() for name in names}
 
 __getattr__, __dir__ = _lazy.lazy_names(__name__, _HOME)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from voirdire.stats.alignment import VectorizedScore
     from voirdire.stats.diagnosis.confusion import Binning
     from voirdire.stats.diagnosis.panels import OpposedItem
-    from voirdire.stats.label_sets import LabelSets
+    from voirdire.stats.label_arrays import LabelSets
     from voirdire.studies.label_matrix import LabelMatrix
 
 __all__ = ["Diagnosis", "diagnose", "level_of"]
@@ -88,15 +88,7 @@ def _confusion_tables(matrix: LabelMatrix) -> list[ConfusionTable]:
             _of_codes(humans, answers, _row_names(numbers, binning).__getitem__, binning)
             for binning, numbers, humans, answers in bin_numbers(matrix.humans, matrix.answers)
         ]
-    name = _label_namer(matrix)
-    return [_of_codes(matrix.humans, answers, name) for answers in matrix.answers.T]
-
-
-def _label_namer(matrix: LabelMatrix) -> Callable[[Any], str]:
-    """Make a function that shows a label: a number, or the label behind a code."""
-    if not matrix.categories:
-        return lambda number: f"{float(number):g}"
-    return lambda code: label_text(matrix.categories[int(code)])
+    return [_of_codes(matrix.humans, answers, matrix.label_of) for answers in matrix.answers.T]
 
 
 def _row_names(numbers: NDArray[np.float64], binning: Binning) -> list[str]:
@@ -394,7 +386,6 @@ def diagnose(
 def _judges(matrix: LabelMatrix, min_annotators: int) -> list[JudgeDiagnosis]:
     panels = panel_items(matrix.answers, matrix.humans, min_annotators=min_annotators)
     tables = _confusion_tables(matrix)
-    name = _label_namer(matrix)
     return [
         JudgeDiagnosis(
             judge=judge,
@@ -403,8 +394,8 @@ def _judges(matrix: LabelMatrix, min_annotators: int) -> list[JudgeDiagnosis]:
                 replace(
                     row,
                     item=matrix.items[row.item],
-                    panel_label=name(row.panel_label),
-                    judge_label=name(row.judge_label),
+                    panel_label=matrix.label_of(row.panel_label),
+                    judge_label=matrix.label_of(row.judge_label),
                 )
                 for row in panel.opposed
             ),

@@ -16,8 +16,8 @@ from voirdire.errors import InputError
 from voirdire.io.cells import label_text
 from voirdire.records import Dropped
 from voirdire.stats.alignment import SET_ALIGNMENTS
-from voirdire.stats.cautions import caution
-from voirdire.studies.label_matrix import known
+from voirdire.stats.cautions import caution, listed
+from voirdire.stats.label_arrays import is_present
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -77,7 +77,7 @@ def examine_matrix(
                 judges=part.judges,
                 annotators=part.annotators,
                 question=question,
-                label=_label_namer(part),
+                label=part.label_of,
                 settings=settings,
             ),
             **fixed | comparison_settings(part, plan, alignment),
@@ -148,7 +148,7 @@ def _thin_items(matrix: LabelMatrix, plan: TestPlan, question: str) -> tuple[Dro
     """List how many items too few annotators labelled, unless a reference stands for the others."""
     if plan.expert is not None or matrix.gold is not None:
         return ()
-    n_labels = np.count_nonzero(known(matrix.humans), axis=1)
+    n_labels = np.count_nonzero(is_present(matrix.humans), axis=1)
     n_thin = np.count_nonzero(n_labels < plan.min_annotators)
     reason = f"{n_thin} items with fewer than {plan.min_annotators} annotators"
     return (Dropped(reason=reason, source="humans", question=question),) if n_thin else ()
@@ -172,16 +172,10 @@ def _expert(matrix: LabelMatrix, plan: TestPlan) -> int | None:
     if plan.expert is None:
         return None
     if str(plan.expert) not in matrix.annotators:
-        names = ", ".join(repr(shorten(name)) for name in matrix.annotators[:10])
+        names = listed(matrix.annotators, most=10)
         msg = f"`expert` must be one of the annotators {names}, got {shorten(plan.expert)!r}."
         raise InputError(msg)
     return matrix.annotators.index(str(plan.expert))
-
-
-def _label_namer(matrix: LabelMatrix) -> Any:
-    if not matrix.categories:
-        return lambda number: f"{float(number):g}"
-    return lambda code: label_text(matrix.categories[int(code)])
 
 
 def _settings(matrix: LabelMatrix, plan: TestPlan) -> dict[str, Any]:
@@ -219,7 +213,7 @@ def _panel_cautions(
         yield caution("similarity", sentence)
     strangers = _strange_annotators(matrix) if _is_word_by_word(matrix, alignment) else []
     if strangers:
-        names = ", ".join(repr(shorten(name)) for name in strangers[:5])
+        names = listed(strangers)
         sentence = f"share no label with any other annotator: {names}; are they annotators at all?"
         yield caution("strange_annotators", sentence, annotators=strangers[:5], n=len(strangers))
 
@@ -231,7 +225,7 @@ def _cautions(
     answers = matrix.answers[:, column]
     if _is_word_by_word(matrix, alignment):
         yield from _strange_labels(matrix, answers)
-    n_unjudged = int(np.count_nonzero(~known(answers) & ~matrix.failed[:, column]))
+    n_unjudged = int(np.count_nonzero(~is_present(answers) & ~matrix.failed[:, column]))
     if n_unjudged:
         n_items = len(matrix.items)
         sentence = f"{n_unjudged} of {n_items} annotated items were not judged"

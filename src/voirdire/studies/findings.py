@@ -103,23 +103,8 @@ def find_around(
 ) -> QuestionFindings:
     """Find what stands around the test of one question.
 
-    Parameters
-    ----------
-    matrices : sequence of (alignment, LabelMatrix)
-        The labels of the question in the form that each alignment needs; the first is the main
-        one.
-    plan : TestPlan
-        What was fixed in advance.
-    question : str
-        What was asked.
-    metadata : polars.DataFrame, optional
-        A column `item` and what is known about items.
-    slices : sequence of str, optional
-        Which columns to slice by; by default all.
-
-    Returns
-    -------
-    QuestionFindings
+    Labels come in the form that each alignment needs, the main one first; slices are by the columns
+    of the metadata, by default all.
     """
     alignment, matrix = _main_matrix(matrices)
     labels, n_labels = _label_shares(matrix)

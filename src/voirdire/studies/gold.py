@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
-from voirdire._validation import check_fraction, shorten
+from voirdire._validation import check_fraction
 from voirdire.errors import DegenerateDataWarning, InputError, NoDataError
 from voirdire.io import Reading
 from voirdire.io.cells import label_text
@@ -24,8 +24,10 @@ from voirdire.stats import (
     measure_calibration,
     measure_classification,
 )
+from voirdire.stats.cautions import listed
+from voirdire.stats.intervals import take_units
 from voirdire.studies.label_matrix import align
-from voirdire.studies.study import counted, read_side
+from voirdire.studies.study import counted, read_side, set_aside
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -195,8 +197,8 @@ def examine_gold(
     both = [name for name in answered if name in machines.questions and name in truth.questions]
     if not both:
         msg = (
-            f"no judge answered a question that has gold labels ({_listed(truth.questions)}); "
-            f"judges answered {_listed(machines.questions)}."
+            f"no judge answered a question that has gold labels ({listed(truth.questions)}); "
+            f"judges answered {listed(machines.questions)}."
         )
         raise NoDataError(msg)
     results: list[GoldResult] = []
@@ -272,7 +274,7 @@ def measure_matrix(
                     result,
                     stated[known],
                     true[known],
-                    _taken(matrix.clusters, known),
+                    take_units(matrix.clusters, known),
                     seed=seed,
                     with_calibrators=with_calibrators,
                 )
@@ -329,12 +331,6 @@ def _recalibrate(
     return found
 
 
-def _taken(
-    clusters: np.ndarray[Any, Any] | None, kept: np.ndarray[Any, Any]
-) -> np.ndarray[Any, Any] | None:
-    return None if clusters is None else clusters[kept]
-
-
 def _is_undefined(row: GoldResult) -> bool:
     return any(np.isnan(each.estimate) for each in row.classification.figures.values())
 
@@ -349,7 +345,7 @@ def _check_gold(truth: LabelTable) -> None:
     if len(truth.raters) > 1:
         msg = (
             f"`gold` must hold one label per item, got {len(truth.raters)} raters "
-            f"({_listed(truth.raters)}). Give labels of several annotators as `humans`."
+            f"({listed(truth.raters)}). Give labels of several annotators as `humans`."
         )
         raise InputError(msg)
 
@@ -363,11 +359,6 @@ def _understand(
         counted(len(questions), "question"),
         f"{counted(n_items, 'item')} with gold labels",
         truth.kind,
-        f"{counted(n_dropped, 'row')} set aside" if n_dropped else "nothing set aside",
+        set_aside(n_dropped),
     ]
     return ", ".join(parts)
-
-
-def _listed(names: Sequence[str], most: int = 10) -> str:
-    shown = ", ".join(repr(shorten(name)) for name in names[:most])
-    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"

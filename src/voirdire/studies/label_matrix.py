@@ -12,12 +12,13 @@ import numpy as np
 from voirdire._types import TRUE_WORDS
 from voirdire._validation import shorten
 from voirdire.errors import InputError, NoDataError
+from voirdire.io.cells import label_text
 from voirdire.io.values import name_text, plain_value
 from voirdire.records import Dropped
 from voirdire.stats import LabelSets
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from voirdire.io import LabelTable
     from voirdire.io.values import Coded
 
-__all__ = ["LabelMatrix", "align", "known"]
+__all__ = ["LabelMatrix", "Side", "align", "units_by_item"]
 
 _MOST_SHOWN = 10
 _BY_CHANCE = 0.001
@@ -90,6 +91,10 @@ class LabelMatrix:
         """Whether labels are numbers instead of codes."""
         return self.humans.dtype.kind == "f"
 
+    def label_of(self, code: Any) -> str:
+        """Show the label behind a code, or a number."""
+        return label_text(self.categories[int(code)]) if self.categories else f"{float(code):g}"
+
     def rows(self, kept: NDArray[np.bool_]) -> LabelMatrix:
         """Return the matrix of some items only."""
         return replace(
@@ -111,11 +116,6 @@ class LabelMatrix:
         """Return the matrix with everybody's labels changed in the same way."""
         gold = None if self.gold is None else change(self.gold)
         return replace(self, humans=change(self.humans), answers=change(self.answers), gold=gold)
-
-
-def known(labels: NDArray[Any]) -> NDArray[np.bool_]:
-    """Tell where there is a label."""
-    return ~np.isnan(labels) if labels.dtype.kind == "f" else labels >= 0
 
 
 def align(
@@ -161,12 +161,12 @@ def align(
     # in order of their names, so that the order of rows in a file changes no figure
     items = {item: row for row, item in enumerate(sorted(people.item.used()))}
     sides = [
-        _Side(people, _annotators(humans, people, question), items),
-        _Side(machines, _judges(judges, machines, question), items),
+        Side(people, _annotators(humans, people, question), items),
+        Side(machines, _judges(judges, machines, question), items),
     ]
     if gold is not None:
         truth = gold.of_questions([question])
-        sides.append(_Side(truth, _gold_rater(truth), items))
+        sides.append(Side(truth, _gold_rater(truth), items))
     annotators, names = sides[0].raters, sides[1].raters
     categories, codes = _shared_labels([side.table for side in sides])
     matrices = [side.fill(own, -1) for side, own in zip(sides, codes, strict=True)]
@@ -224,7 +224,7 @@ def _gold_rater(truth: LabelTable) -> list[str]:
     return truth.raters or ["gold"]
 
 
-class _Side:
+class Side:
     """The labels of people, judges or gold, and where each lies among the annotated items."""
 
     def __init__(self, table: LabelTable, raters: list[str], items: Mapping[str, int]) -> None:
@@ -272,7 +272,7 @@ def _shared_labels(parts: Sequence[LabelTable]) -> tuple[list[Any], list[NDArray
     return list(known), moved
 
 
-def _unmatched(side: _Side, name: str, question: str) -> dict[str | None, tuple[Dropped, ...]]:
+def _unmatched(side: Side, name: str, question: str) -> dict[str | None, tuple[Dropped, ...]]:
     """Count by rater the items that nobody annotated; each must have others."""
     strange = side.rows < 0
     found: dict[str | None, tuple[Dropped, ...]] = {}
@@ -295,7 +295,7 @@ def _unmatched(side: _Side, name: str, question: str) -> dict[str | None, tuple[
     return found
 
 
-def _unusable_gold(truth: _Side, question: str) -> tuple[Dropped, ...]:
+def _unusable_gold(truth: Side, question: str) -> tuple[Dropped, ...]:
     """Count gold rows about items that nobody annotated, and those without a label."""
     found = [row for rows in _unmatched(truth, "gold", question).values() for row in rows]
     n_missing = np.count_nonzero((truth.rows >= 0) & (truth.table.label.codes < 0))
@@ -305,7 +305,7 @@ def _unusable_gold(truth: _Side, question: str) -> tuple[Dropped, ...]:
     return tuple(replace(row, source="gold", rater="gold") for row in found)
 
 
-def _seen(people: _Side, judges: Sequence[str]) -> dict[str, NDArray[np.bool_]]:
+def _seen(people: Side, judges: Sequence[str]) -> dict[str, NDArray[np.bool_]]:
     """Find, by judge, the labels whose annotator had seen its answer; true means any judge's."""
     column = people.table.seen
     if column is None:
@@ -388,13 +388,26 @@ def _sets(
 
 
 def _clusters(
-    sides: Sequence[_Side], items: Sequence[str], *, given: Mapping[Any, Any] | bool
+    sides: Sequence[Side], items: Sequence[str], *, given: Mapping[Any, Any] | bool
 ) -> NDArray[np.intp]:
     """Find the unit of every item, as the caller says or the tables do."""
-    found: dict[Any, Any] = {}
     if isinstance(given, Mapping):
         found = {name_text(item): name_text(plain_value(unit)) for item, unit in given.items()}
-        sides = ()
+    else:
+        found = units_by_item(sides, items)
+    units = [found.get(item) for item in items]
+    if None in units:
+        msg = (
+            f"column `cluster` must be given for every annotated item, got none for "
+            f"{units.count(None)}, the first {shorten(items[units.index(None)])!r}."
+        )
+        raise InputError(msg)
+    return np.unique(np.array(units), return_inverse=True)[1]
+
+
+def units_by_item(sides: Iterable[Side], items: Sequence[str]) -> dict[Any, Any]:
+    """Collect the clusters that tables name, by item."""
+    found: dict[Any, Any] = {}
     for side in sides:
         column = side.table.cluster
         if column is None:
@@ -408,11 +421,4 @@ def _clusters(
                     f"{sorted([found[item], unit])!r} for {shorten(item)!r}."
                 )
                 raise InputError(msg)
-    units = [found.get(item) for item in items]
-    if None in units:
-        msg = (
-            f"column `cluster` must be given for every annotated item, got none for "
-            f"{units.count(None)}, the first {shorten(items[units.index(None)])!r}."
-        )
-        raise InputError(msg)
-    return np.unique(np.array(units), return_inverse=True)[1]
+    return found

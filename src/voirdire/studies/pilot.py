@@ -12,7 +12,9 @@ from voirdire._validation import shorten
 from voirdire.errors import InputError
 from voirdire.records import as_plain
 from voirdire.stats.alignment import make_scorer
+from voirdire.stats.cautions import listed
 from voirdire.stats.comparison import Raters, frequent_labels
+from voirdire.stats.label_arrays import is_present
 from voirdire.stats.noise_model import fit_noise_model, pooled_kappas
 from voirdire.stats.power_analysis import (
     DEFAULT_EPSILONS,
@@ -22,13 +24,12 @@ from voirdire.stats.power_analysis import (
     resample_rows,
     simulate_rows,
 )
-from voirdire.studies.examination import check_alignment, kind_of
+from voirdire.studies.examination import check_alignment
 from voirdire.studies.label_matrix import align
+from voirdire.studies.study import check_kinds
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-
-    from numpy.typing import NDArray
 
     from voirdire._types import AlignmentName, EpsilonMode, Method
     from voirdire.io import LabelTable
@@ -129,12 +130,7 @@ def power_from_pilot(
     [(3, 150), (5, 150)]
     """
     check_alignment(alignment)
-    if humans.kind != judges.kind:
-        msg = f"`humans` and `judges` must be of one kind, got {humans.kind!r}, {judges.kind!r}."
-        raise InputError(msg)
-    if kind_of(alignment) not in ("choice", "text", humans.kind):
-        msg = f"`alignment` must suit a {humans.kind} question, got {alignment!r}."
-        raise InputError(msg)
+    check_kinds([humans.kind, judges.kind], [alignment])
     if clustered and method == "exact":
         msg = "`method` must be 't' with clusters, got 'exact'."
         raise InputError(msg)
@@ -164,7 +160,7 @@ def power_from_pilot(
         n_simulations=n_simulations,
         seed=seed,
     )
-    matrix = matrix.rows(_known(matrix.answers[:, 0]) | matrix.failed[:, 0])
+    matrix = matrix.rows(is_present(matrix.answers[:, 0]) | matrix.failed[:, 0])
     n_clusters = None if matrix.clusters is None else len(np.unique(matrix.clusters))
     pilot = {
         "judge": matrix.judges[0],
@@ -223,7 +219,7 @@ def _simulate(
         values=matrix.categories or None,
     )
     pilot = Raters(humans=humans, judges=np.stack(judges, axis=1), clusters=matrix.clusters)
-    label_share, judge_share = (float(_known(labels).mean()) for labels in (humans, answers))
+    label_share, judge_share = (float(is_present(labels).mean()) for labels in (humans, answers))
     rows = [
         row
         for m in grid.n_annotators
@@ -244,20 +240,15 @@ def _simulate(
 
 def _only(names: Sequence[str], wanted: str | None, *, what: str) -> str:
     """Return the one that is meant."""
-    listed = ", ".join(repr(shorten(name)) for name in names[:10])
     if not names:
         msg = f"the tables must hold at least one {what}, got none."
     elif wanted is None and len(names) > 1:
-        msg = f"`{what}` must name one of {listed}, got {len(names)} to choose from."
+        msg = f"`{what}` must name one of {listed(names)}, got {len(names)} to choose from."
     elif wanted is not None and wanted not in names:
-        msg = f"`{what}` must be one of {listed}, got {shorten(wanted)!r}."
+        msg = f"`{what}` must be one of {listed(names)}, got {shorten(wanted)!r}."
     else:
         return wanted or names[0]
     raise InputError(msg)
-
-
-def _known(labels: NDArray[Any]) -> NDArray[np.bool_]:
-    return ~np.isnan(labels) if labels.dtype.kind == "f" else labels >= 0
 
 
 def _cautions(matrix: LabelMatrix, n_clusters: int | None, *, simulated: bool) -> Iterator[str]:
@@ -266,7 +257,7 @@ def _cautions(matrix: LabelMatrix, n_clusters: int | None, *, simulated: bool) -
         yield f"the pilot has {n_items} items: its own error is larger than the figures show"
     if n_clusters is not None and n_clusters < _FEW_CLUSTERS:
         yield f"the pilot has {n_clusters} clusters: its own error is larger than shown"
-    known = _known(matrix.humans)
+    known = is_present(matrix.humans)
     if not known.all():
         where = "; where noise is simulated, they are at random" if simulated else ""
         yield (

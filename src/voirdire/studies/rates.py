@@ -20,10 +20,12 @@ from voirdire.stats import (
     estimate_rate,
     majority_shares,
 )
-from voirdire.studies.study import counted, read_side
+from voirdire.stats.cautions import listed
+from voirdire.studies.label_matrix import Side, units_by_item
+from voirdire.studies.study import counted, read_side, set_aside
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     import polars as pl
     from numpy.typing import NDArray
@@ -211,7 +213,7 @@ def rate(
             data = _Question(own.of_raters([judge]), theirs, yes, truth=truth)
             settings: dict[str, Any] = {
                 "labelled": labelled,
-                "clusters": data.clusters(theirs) if clustered else None,
+                "clusters": data.clusters() if clustered else None,
                 "confidence_level": confidence_level,
             }
             verdicts = data.verdicts(probabilities=probabilities)
@@ -241,15 +243,10 @@ class _Question:
         self._own = own
         self._yes = yes
         self.items = [own.item.values[code] for code in own.item.codes.tolist()]
-        self._row = {item: row for row, item in enumerate(self.items)}
-        votes = np.full((len(self.items), max(len(theirs.raters), 1)), -1, np.int64)
-        rows = np.array([self._row.get(item, -1) for item in theirs.item.values] + [-1])
-        column = {name: place for place, name in enumerate(theirs.raters)}
-        places = np.array([column.get(name, -1) for name in theirs.rater.values] + [-1])
-        there = rows[theirs.item.codes] >= 0
-        is_yes = self._is_counted(theirs)
-        votes[rows[theirs.item.codes][there], places[theirs.rater.codes][there]] = is_yes[there]
+        rows = {item: row for row, item in enumerate(self.items)}
+        self._sides = [Side(side, side.raters or [""], rows) for side in (theirs, own)]
         settle = majority_shares if truth == "majority" else dawid_skene
+        votes = self._sides[0].fill(self._is_counted(theirs), -1)
         self.labels: NDArray[np.float64] = settle(votes)[:, 1]
 
     def _is_counted(self, table: LabelTable) -> NDArray[np.int64]:
@@ -265,22 +262,15 @@ class _Question:
         said = self._is_counted(self._own).astype(np.float64)
         return np.where(said < 0, np.nan, said)
 
-    def clusters(self, theirs: LabelTable) -> NDArray[np.intp]:
+    def clusters(self) -> NDArray[np.intp]:
         """Give the cluster of each item; one without a cluster is its own."""
-        named: dict[str, Any] = {}
-        for table in (theirs, self._own):
-            if table.cluster is not None:
-                names = [*table.cluster.values, None]
-                for item, unit in zip(table.item.codes, table.cluster.codes, strict=True):
-                    if unit >= 0:
-                        named[table.item.values[item]] = ("cluster", names[unit])
+        named = units_by_item(self._sides, self.items)
         if not named:
             msg = "`clustered` must be false for labels without a column `cluster`, got true."
             raise InputError(msg)
         known: dict[Any, int] = {}
-        return np.array(
-            [known.setdefault(named.get(item, item), len(known)) for item in self.items]
-        )
+        units = [("cluster", named[x]) if x in named else x for x in self.items]
+        return np.array([known.setdefault(unit, len(known)) for unit in units])
 
 
 def _by_group(
@@ -292,28 +282,19 @@ def _by_group(
 ) -> QuestionRate:
     if group_of is None:
         return found
-    names = [group_of.get(item) for item in data.items]
-    groups = sorted({name for name in names if name is not None})
+    names = np.array([group_of.get(item) for item in data.items], dtype=object)
     clusters = settings.pop("clusters")
-    rates = {}
-    for group in groups:
-        kept = np.array([name == group for name in names])
-        rates[group] = estimate_rate(
-            verdicts[kept],
-            data.labels[kept],
-            clusters=None if clusters is None else clusters[kept],
-            **settings,
-        )
+
+    def among(kept: NDArray[np.bool_], estimate: Callable[..., Any], **more: Any) -> Any:
+        units = None if clusters is None else clusters[kept]
+        return estimate(verdicts[kept], data.labels[kept], clusters=units, **settings, **more)
+
+    groups = sorted({name for name in names if name is not None})
+    rates = {group: among(names == group, estimate_rate) for group in groups}
     difference = None
     if len(groups) == 2:
-        kept = np.array([name is not None for name in names])
-        difference = compare_rates(
-            verdicts[kept],
-            data.labels[kept],
-            is_second=np.array([name == groups[1] for name in names])[kept],
-            clusters=None if clusters is None else clusters[kept],
-            **settings,
-        )
+        known = np.isin(names, groups)
+        difference = among(known, compare_rates, is_second=names[known] == groups[1])
     return replace(found, groups=rates, difference=difference)
 
 
@@ -325,10 +306,9 @@ def _counted_label(people: LabelTable, label: str | None) -> Any:
         return True
     known = people.label.used()
     if people.kind not in ("choice", "pairwise") or label not in known:
-        shown = ", ".join(repr(shorten(name)) for name in known[:10])
         msg = (
-            f"`label` must be one of the labels of a choice ({shown}), got {label!r} for a "
-            f"{people.kind} question."
+            f"`label` must be one of the labels of a choice ({listed(known, most=10)}), got "
+            f"{label!r} for a {people.kind} question."
         )
         raise InputError(msg)
     return label
@@ -357,6 +337,6 @@ def _understand(
         counted(len({row.question for row in results}), "question"),
         counted(first.n_items, "item"),
         f"{first.n_labelled:,} of them labelled by {counted(len(people.raters), 'annotator')}",
-        f"{counted(len(dropped), 'row')} set aside" if dropped else "nothing set aside",
+        set_aside(len(dropped)),
     ]
     return ", ".join(parts)

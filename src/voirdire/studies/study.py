@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 from voirdire._types import FALSE_WORDS, TRUE_WORDS
 from voirdire._validation import shorten
 from voirdire.errors import InputError, NoDataError
+from voirdire.stats.cautions import listed
 from voirdire.studies.examination import kind_of
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from voirdire.io.declared import LabelSource
     from voirdire.records import Dropped, Verdicts
 
-__all__ = ["Labels", "Study", "counted", "read_side", "read_study"]
+__all__ = ["Labels", "Study", "check_kinds", "counted", "read_side", "read_study", "set_aside"]
 
 Labels: TypeAlias = "LabelSource | LabelTable | Verdicts | Sequence[LabelSource | Verdicts]"
 """What a user gives as judges, annotators or gold labels."""
@@ -59,8 +60,7 @@ class Study:
             used = humans.label.used()
             labels = used if humans.kind == "choice" else frozenset().union(*used)
             parts.append(counted(len(labels), "label"))
-        n_dropped = len(self.dropped)
-        parts.append(f"{counted(n_dropped, 'row')} set aside" if n_dropped else "nothing set aside")
+        parts.append(set_aside(len(self.dropped)))
         # what annotators had seen that is no judge of the study is perhaps a slip
         known = {*judges.rater.values, *TRUE_WORDS, *FALSE_WORDS}
         seen = [] if humans.seen is None else humans.seen.values
@@ -73,6 +73,11 @@ class Study:
 def counted(count: int, noun: str) -> str:
     """Write a number of things."""
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def set_aside(n_rows: int) -> str:
+    """Write how many rows were set aside."""
+    return f"{counted(n_rows, 'row')} set aside" if n_rows else "nothing set aside"
 
 
 def read_study(
@@ -99,10 +104,9 @@ def read_study(
         judges = _verdict_frame(verdicts, kinds, of_kind)
         judged = judges["question"].unique(maintain_order=True).to_list()
         if asked and not set(asked) & set(judged):
-            listed = ", ".join(repr(shorten(name)) for name in judged[:_MOST_SHOWN])
             msg = (
                 "`questions` must be among those that were judged, got "
-                f"{shorten(asked[0])!r}. Ask for one of {listed}."
+                f"{shorten(asked[0])!r}. Ask for one of {listed(judged, most=_MOST_SHOWN)}."
             )
             raise NoDataError(msg)
         asked = asked or (judged if len(judged) == 1 else [])
@@ -116,7 +120,7 @@ def read_study(
         unnamed = {ours: x for ours, x in (reading.columns or {}).items() if ours not in _RATERS}
         by_gold = replace(by_judges, columns=unnamed, threshold=None, judge_columns=None)
         truth = join_tables(_read("gold", gold, by_gold, asked, piped=piped))
-    _check_kinds([x.kind for x in (people, machines, truth) if x is not None], alignments)
+    check_kinds([x.kind for x in (people, machines, truth) if x is not None], alignments)
     return Study(
         humans=people,
         judges=machines,
@@ -179,9 +183,11 @@ def _kind_before(
     raise InputError(msg)
 
 
-def _check_kinds(kinds: Sequence[QuestionKind], alignments: Sequence[Any]) -> None:
+def check_kinds(kinds: Sequence[QuestionKind], alignments: Sequence[Any]) -> None:
+    """Refuse tables of several kinds, and alignments that do not suit their kind."""
     if len(set(kinds)) > 1:
-        msg = f"`humans`, `judges` and `gold` must be of one kind, got {sorted(set(kinds))!r}."
+        sides = "`humans`, `judges` and `gold`" if len(kinds) > 2 else "`humans` and `judges`"
+        msg = f"{sides} must be of one kind, got {sorted(set(kinds))!r}."
         raise InputError(msg)
     for alignment in alignments:
         if kind_of(alignment) not in ("choice", "text", kinds[0]):
@@ -198,8 +204,8 @@ def _questions(humans: LabelTable, wanted: Sequence[str] | None) -> list[str]:
         raise NoDataError(msg)
     for question in wanted or ():
         if question not in known:
-            listed = ", ".join(repr(shorten(name)) for name in known[:_MOST_SHOWN])
-            msg = f"`question` must be one of {listed}, got {shorten(question)!r}."
+            names = listed(known, most=_MOST_SHOWN)
+            msg = f"`question` must be one of {names}, got {shorten(question)!r}."
             raise NoDataError(msg)
     return list(dict.fromkeys(wanted or known))
 

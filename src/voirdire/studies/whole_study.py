@@ -9,30 +9,89 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Unpack
 
+import numpy as np
+
 from voirdire._validation import check_epsilons, shorten
 from voirdire.errors import DoubtfulLabelsWarning, DroppedRowsWarning, InputError
 from voirdire.io import Reading
 from voirdire.records import Dropped
-from voirdire.stats import Caution
-from voirdire.stats.display import html_table, summary_rows, text_table
+from voirdire.stats import Caution, benjamini_yekutieli
+from voirdire.stats.figures import passes
+from voirdire.stats.results import html_table, summary_rows, text_table
 from voirdire.studies.examination import check_alignment, examine_matrix
 from voirdire.studies.findings import QuestionFindings, find_around
 from voirdire.studies.label_matrix import align
 from voirdire.studies.plan import PlanFields, TestPlan
-from voirdire.studies.pooling import PooledResult, pool_questions
 from voirdire.studies.study import counted, read_study
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     import polars as pl
+    from numpy.typing import NDArray
 
     from voirdire._types import AlignmentName, QuestionKind
     from voirdire.stats import AltTestResult
     from voirdire.stats.alignment import VectorizedScore
     from voirdire.studies.study import Labels, Study
 
-__all__ = ["Examination", "alt_test", "examine", "outperforms_humans"]
+__all__ = [
+    "Examination",
+    "PooledQuestion",
+    "PooledResult",
+    "alt_test",
+    "examine",
+    "outperforms_humans",
+    "pool_questions",
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PooledQuestion:
+    """One question's share of a pooled result.
+
+    Attributes
+    ----------
+    question : str
+        Which one.
+    winning_rate : float
+        ω with the p-values of all questions under one Benjamini-Yekutieli; nan without annotators.
+    winning_rate_alone : float
+        ω of the question by itself.
+    passed : bool
+        Whether the pooled ω is at least .5.
+    """
+
+    question: str
+    winning_rate: float
+    winning_rate_alone: float
+    passed: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class PooledResult:
+    """One judge, alignment and ε over several questions.
+
+    Attributes
+    ----------
+    judge, alignment : str
+        What was examined.
+    epsilon : float
+        The margin.
+    epsilon_mode : str
+        How it enters.
+    n_tests : int
+        p-values in the pool: questions times tested annotators.
+    questions : tuple of PooledQuestion
+        In the order given.
+    """
+
+    judge: str
+    alignment: str
+    epsilon: float
+    epsilon_mode: str
+    n_tests: int
+    questions: tuple[PooledQuestion, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -364,6 +423,77 @@ def _cautions(results: Sequence[AltTestResult], plan: TestPlan) -> tuple[Caution
         "confirm the one you choose on fresh items, or correct over all with family='judges'"
     )
     return (Caution(code="several_judges", sentence=sentence, figures={"n_judges": n_judges}),)
+
+
+# Several questions -----------------------------------------------------------------------------
+
+
+def pool_questions(
+    results: Iterable[AltTestResult], *, false_discovery_rate: float = 0.05
+) -> PooledResult:
+    """Control the false discovery rate over all questions and annotators at once.
+
+    Parameters
+    ----------
+    results : iterable of AltTestResult
+        One per question, all of the same judge, alignment and ε.
+    false_discovery_rate : float, optional
+        q, in (0, 1).
+
+    Returns
+    -------
+    PooledResult
+
+    Raises
+    ------
+    InputError
+        If there is no result, or judges, alignments or ε differ.
+
+    Examples
+    --------
+    >>> import voirdire
+    >>> judge = {i: i % 2 for i in range(60)}
+    >>> humans = {
+    ...     name: {i: 1 - x if i % 12 == slip else x for i, x in judge.items()}
+    ...     for slip, name in enumerate(["ann", "bob", "eve"])
+    ... }
+    >>> results = [voirdire.alt_test(judge, humans, question=name) for name in ("q1", "q2")]
+    >>> pool_questions(results).n_tests
+    6
+    """
+    listed = list(results)
+    keys = {(row.judge, row.alignment, row.epsilon, row.epsilon_mode) for row in listed}
+    if len(keys) != 1:
+        msg = (
+            "`results` must be of one judge, alignment and epsilon, got "
+            f"{len(keys)} combinations. Pool each by itself."
+        )
+        raise InputError(msg)
+    # an undefined p-value of a tested annotator speaks for nobody
+    family = np.nan_to_num([row.p_value for result in listed for row in result.annotators], nan=1.0)
+    rejected = benjamini_yekutieli(family, false_discovery_rate=false_discovery_rate)
+    ends = np.cumsum([len(result.annotators) for result in listed])[:-1]
+    judge, alignment, epsilon, mode = keys.pop()
+    return PooledResult(
+        judge=judge,
+        alignment=alignment,
+        epsilon=epsilon,
+        epsilon_mode=mode,
+        n_tests=len(family),
+        questions=tuple(map(_question, listed, np.split(rejected, ends))),
+    )
+
+
+def _question(result: AltTestResult, rejected: NDArray[np.bool_]) -> PooledQuestion:
+    quality = result.settings.get("quality")
+    weights = [1.0 if not quality else quality[row.annotator] for row in result.annotators]
+    winning_rate = np.average(rejected, weights=weights) if weights else math.nan
+    return PooledQuestion(
+        question=result.question,
+        winning_rate=float(winning_rate),
+        winning_rate_alone=result.winning_rate,
+        passed=bool(passes(np.asarray(winning_rate))),
+    )
 
 
 # One question ---------------------------------------------------------------------------------

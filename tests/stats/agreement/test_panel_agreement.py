@@ -373,7 +373,7 @@ def test_figures_have_the_names_of_the_json():
         ({"humans": [0, 1]}, "`humans` must have the shape"),
         ({"clusters": [0]}, "`clusters` must have the shape"),
         ({"confidence_level": 1.5}, "`confidence_level` must be in"),
-        ({"judge_names": ["a", "b"]}, "`judge_names` must hold 1 names, one per column, got 2"),
+        ({"judge_names": ["a", "b"]}, "`judge_names` must name all 1 of them, got 2 names"),
         (
             {"level": "sets", "label_sets": np.eye(2, dtype=bool), "categories": [0, 1]},
             "`categories` must be None for the weights 'jaccard'",

@@ -8,7 +8,7 @@ With :math:`m_i \ge 2` labels on item i, n labels in all and :math:`\delta` the 
 
 the second sum over all pairs of labels whatever their item [1]_. Both are smooth functions of sums
 over items, so the standard error of α follows from each item's influence on them, summed within
-clusters where there are any; `agreement_interval` makes the interval from it, in Fisher's z.
+clusters where there are any; `voirdire.stats.intervals` makes the interval from it, in Fisher's z.
 
 References
 ----------
@@ -25,15 +25,15 @@ import numpy as np
 
 from voirdire._validation import check_choice, check_fraction
 from voirdire.errors import DegenerateDataWarning, InputError
-from voirdire.stats.agreement.coefficient import check_units
 from voirdire.stats.agreement.labels import RatioDisagreement, code_labels
 from voirdire.stats.agreement.many_raters import ItemAgreement
+from voirdire.stats.intervals import check_units
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from voirdire.stats.agreement.labels import CodedLabels, Disagreement, Weights
-    from voirdire.stats.label_sets import LabelSets
+    from voirdire.stats.label_arrays import LabelSets
 
 __all__ = ["KrippendorffResult", "Level", "krippendorff_alpha"]
 
@@ -167,7 +167,7 @@ def measure_agreement(
     matrix = _check_numbers(labels, level)
     coded = code_labels(matrix, weights=_WEIGHTS[level], label_sets=sets)
     units = check_units(clusters, coded.codes.shape[1])
-    items = ItemAgreement.of(
+    items = ItemAgreement(
         coded, _disagreement(coded, level), units=units, confidence_level=confidence_level
     )
     found = items.krippendorff_alpha()

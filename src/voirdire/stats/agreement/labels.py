@@ -15,7 +15,7 @@ import numpy as np
 
 from voirdire.errors import InputError
 from voirdire.stats.alignment import unit_of
-from voirdire.stats.label_sets import LabelSets, intersection_and_union
+from voirdire.stats.label_arrays import LabelSets, intersection_and_union
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -41,19 +41,16 @@ _ROWS_AT_ONCE = 512
 
 @dataclass(frozen=True, kw_only=True)
 class LabelKeys:
-    """Which labels occur in which group, one row for each, sorted by group and then by label.
-
-    Attributes
-    ----------
-    group, label : ndarray of int, shape (n_keys,)
-        Numbers from 0.
-    n_groups : int
-        How many groups there are.
-    """
+    """Which labels occur in which group, a row for each, sorted by group and then by label."""
 
     group: NDArray[Any]
     label: NDArray[Any]
     n_groups: int
+
+    @staticmethod
+    def of_one_group(labels: NDArray[Any]) -> LabelKeys:
+        """Give the labels of a single group."""
+        return LabelKeys(group=np.zeros(len(labels), dtype=np.intp), label=labels, n_groups=1)
 
     def total(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Sum values over the labels of each group."""
@@ -62,13 +59,7 @@ class LabelKeys:
 
 
 class Disagreement:
-    """Labels that agree only where they are equal.
-
-    Parameters
-    ----------
-    categories : ndarray of int, shape (n_categories,)
-        Codes of the categories: those that are declared, or those that occur.
-    """
+    """Labels that agree only where they are equal; codes of categories, declared or that occur."""
 
     name: Weights | None = None
 
@@ -89,24 +80,14 @@ class Disagreement:
         n_categories = len(self.categories)
         if n_categories < 2:
             return float("nan")
-        keys = LabelKeys(
-            group=np.zeros(n_categories, dtype=np.intp), label=self.categories, n_groups=1
-        )
         uniform = np.full(n_categories, 1 / n_categories)
-        mean_weight = 1 - float(self.mean_to(keys, uniform).mean())
+        apart = self.mean_to(LabelKeys.of_one_group(self.categories), uniform)
+        mean_weight = 1 - float(apart.mean())
         return n_categories * mean_weight / (n_categories - 1)
 
 
 class _Quadratic(Disagreement):
-    """Numbers, by squared difference over the squared range of the categories.
-
-    Parameters
-    ----------
-    categories : ndarray of int, shape (n_categories,)
-        Codes of the categories.
-    values : ndarray, shape (n_labels,)
-        The number that each code stands for, ascending.
-    """
+    """Numbers, ascending by code: squared difference over the squared range of the categories."""
 
     name: Weights | None = "quadratic"
 
@@ -146,15 +127,7 @@ class _Linear(_Quadratic):
 
 
 class RatioDisagreement(Disagreement):
-    """Numbers from 0, by the square of their difference over their sum.
-
-    Parameters
-    ----------
-    categories : ndarray of int, shape (n_categories,)
-        Codes of the categories.
-    values : ndarray, shape (n_labels,)
-        The number that each code stands for.
-    """
+    """Numbers from 0, by the square of their difference over their sum."""
 
     def __init__(self, categories: NDArray[np.intp], values: NDArray[np.float64]) -> None:
         super().__init__(categories)
@@ -181,17 +154,7 @@ class RatioDisagreement(Disagreement):
 
 
 class _SetDisagreement(Disagreement):
-    """Label sets, by their Jaccard distance.
-
-    Parameters
-    ----------
-    categories : ndarray of int, shape (n_categories,)
-        Codes of the categories.
-    words : ndarray of unsigned int, shape (n_sets, n_words)
-        The distinct sets by code, packed as in `LabelSets`.
-    table : ndarray, shape (n_sets, n_sets), or None
-        What `measure_distances` gives for them.
-    """
+    """Packed label sets, by their Jaccard distance: from a table, unless it were too large."""
 
     name: Weights | None = "jaccard"
 
@@ -245,8 +208,10 @@ def _mean_distance(words: NDArray[Any], share: NDArray[np.float64]) -> NDArray[n
     from scipy import sparse
 
     as_bytes = np.ascontiguousarray(words).view(np.uint8)
-    rows = [np.unpackbits(as_bytes[block], axis=1).astype(float) for block in blocks]
-    member = sparse.vstack([sparse.csr_array(row) for row in rows], format="csr")
+    rows: list[Any] = [
+        sparse.csr_array(np.unpackbits(as_bytes[block], axis=1), dtype=float) for block in blocks
+    ]
+    member = sparse.vstack(rows, format="csr")
     size = np.bitwise_count(words).sum(axis=1, dtype=np.int64)
     same = np.where(size == 0, share[size == 0].sum(), 0.0)
     for block in blocks:
@@ -273,18 +238,10 @@ _ITEMS_AT_ONCE = 1 << 15
 
 @dataclass(frozen=True, kw_only=True)
 class CodedLabels:
-    """Labels as codes.
+    """Labels as codes, shape (n_raters, n_items), in the smallest type; -1 where missing.
 
-    Attributes
-    ----------
-    codes : ndarray of int, shape (n_raters, n_items)
-        Codes from 0, in the smallest type that holds them; -1 where missing.
-    values : ndarray, shape (n_labels,) or (n_labels, n_words)
-        What each code stands for: ascending numbers, or packed label sets.
-    weights : {"linear", "quadratic", "jaccard"} or None
-        How unequal labels agree in part.
-    declared : bool
-        Whether `values` were declared, and not found among the labels.
+    `values` are what the codes stand for, ascending numbers or packed label sets, and `declared`
+    says whether they were declared, and not found among the labels.
     """
 
     codes: NDArray[Any]
@@ -296,11 +253,6 @@ class CodedLabels:
     def n_labels(self) -> int:
         """How many distinct labels there are."""
         return len(self.values)
-
-    @property
-    def numbers(self) -> NDArray[np.float64]:
-        """The labels as numbers, nan where missing, shape (n_items, n_raters)."""
-        return np.append(self.values.astype(np.float64), np.nan)[self.codes.T]
 
     def disagreement(self, raters: slice | list[int]) -> Disagreement:
         """Make the disagreement whose categories are declared, or the labels of some raters."""

@@ -21,91 +21,56 @@ Agreement of any number of raters, missing labels allowed: raw, Fleiss' κ, Gwet
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from voirdire._validation import check_choice, check_fraction
-from voirdire.stats.agreement.coefficient import AgreementResult, check_units, make_result
+from voirdire.stats.agreement.coefficient import AgreementResult, make_result
 from voirdire.stats.agreement.labels import LabelKeys, Weights, code_labels
-from voirdire.stats.slots import pack_slots
+from voirdire.stats.intervals import check_units
+from voirdire.stats.label_arrays import pack_slots
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from voirdire.stats.agreement.labels import CodedLabels, Disagreement
-    from voirdire.stats.label_sets import LabelSets
+    from voirdire.stats.label_arrays import LabelSets
 
 __all__ = ["ItemAgreement", "fleiss_kappa", "gwet_ac", "raw_agreement"]
 
 _ITEMS_AT_ONCE = 1 << 15
 
 
-@dataclass(frozen=True, kw_only=True)
 class ItemAgreement:
-    """The sums over items behind the coefficients of many raters.
+    """The sums over items behind the coefficients of many raters."""
 
-    Attributes
-    ----------
-    codes : ndarray of int, shape (n_slots, n_items)
-        Codes of the labels, -1 where missing: by rater or, in crowds, packed.
-    n_raters : int
-        Raters who labelled an item with at least two labels.
-    n_labels : ndarray of int, shape (n_items,)
-        Labels of each item.
-    apart : ndarray, shape (n_items,)
-        Mean disagreement of the pairs of labels of each item; 0 with fewer than two labels.
-    share : ndarray, shape (n_distinct,)
-        Mean over items of the share of each label.
-    disagreement : Disagreement
-        How far labels disagree.
-    units : ndarray of int, shape (n_items,), or None
-        Cluster of each item.
-    confidence_level : float
-        Nominal coverage, in (0, 1).
-    """
-
-    codes: NDArray[Any]
-    n_raters: int
-    n_labels: NDArray[np.int64]
-    apart: NDArray[np.float64]
-    share: NDArray[np.float64]
-    disagreement: Disagreement
-    units: NDArray[np.intp] | None
-    confidence_level: float
-
-    @staticmethod
-    def of(
+    def __init__(
+        self,
         labels: CodedLabels,
         disagreement: Disagreement,
         *,
         units: NDArray[np.intp] | None,
         confidence_level: float,
-    ) -> ItemAgreement:
-        """Compare the labels of every item."""
+    ) -> None:
         codes, n_labels = labels.codes, np.count_nonzero(labels.codes >= 0, axis=0)
-        took_part = ((codes >= 0) & (n_labels >= 2)).any(axis=1)
+        self.n_labels = n_labels
+        self._disagreement, self._units, self._level = disagreement, units, confidence_level
+        self._paired = n_labels >= 2
+        self._n_paired = int(np.count_nonzero(self._paired))
+        self._n_raters = int(np.count_nonzero(((codes >= 0) & self._paired).any(axis=1)))
         slots = pack_slots(codes >= 0)
-        if slots is not None:
-            codes = np.take_along_axis(codes, slots, axis=0)
-        apart, share = np.zeros(len(n_labels)), np.zeros(labels.n_labels + 1)
+        self._codes = codes if slots is None else np.take_along_axis(codes, slots, axis=0)
+        # of each item the mean disagreement of its pairs; of each label the mean share over items
+        self._apart, share = np.zeros(len(n_labels)), np.zeros(labels.n_labels + 1)
         for start in range(0, len(n_labels), _ITEMS_AT_ONCE):
             block = slice(start, start + _ITEMS_AT_ONCE)
             each = 1 / np.maximum(n_labels[block], 1)
-            apart[block] = _mean_apart(codes[:, block], n_labels[block], disagreement)
-            for column in codes[:, block]:
+            self._apart[block] = _mean_apart(self._codes[:, block], n_labels[block], disagreement)
+            for column in self._codes[:, block]:
                 share += np.bincount(column.astype(np.intp) + 1, each, len(share))
-        return ItemAgreement(
-            codes=codes,
-            n_raters=int(np.count_nonzero(took_part)),
-            n_labels=n_labels,
-            apart=apart,
-            share=share[1:] / max(int(np.count_nonzero(n_labels)), 1),
-            disagreement=disagreement,
-            units=units,
-            confidence_level=confidence_level,
-        )
+        self._share = share[1:] / max(int(np.count_nonzero(n_labels)), 1)
+        self._observed = float(self._apart.sum()) / self._n_paired if self._n_paired else np.nan
 
     def raw_agreement(self) -> AgreementResult:
         """Measure agreement with chance included."""
@@ -114,44 +79,32 @@ class ItemAgreement:
 
     def fleiss_kappa(self) -> AgreementResult:
         """Measure agreement beyond chance, as Fleiss does."""
-        used = np.flatnonzero(self.share)
-        if len(used) < 2:
+        if np.count_nonzero(self._share) < 2:
             return self._undefined("fleiss_kappa", "all labels are equal")
-        keys = LabelKeys(group=np.zeros(len(used), dtype=np.intp), label=used, n_groups=1)
-        by_label = np.zeros(len(self.share))
-        by_label[used] = self.disagreement.mean_to(keys, self.share[used])
-        expected = float(self.share @ by_label)
-        ratio = self._observed / expected
-        reach = 2 * self._share_influence(by_label) / expected
-        influence = ratio * reach - self._observed_influence() / expected
-        return self._result("fleiss_kappa", 1 - ratio, influence, reach=reach)
+        by_label = self._mean_to_all(self._share)
+        expected = float(self._share @ by_label)
+        return self._beyond_chance("fleiss_kappa", expected, by_label, 2 / expected)
 
     def gwet_ac(self) -> AgreementResult:
         """Measure agreement beyond chance, as Gwet does."""
-        factor = self.disagreement.chance_factor
+        factor = self._disagreement.chance_factor
         if np.isnan(factor):
             return self._undefined("gwet_ac", "there are fewer than two categories")
-        expected = 1 - factor * (1 - float(self.share @ self.share))
-        ratio = self._observed / expected
-        reach = 2 * factor * self._share_influence(self.share) / expected
-        influence = ratio * reach - self._observed_influence() / expected
-        return self._result("gwet_ac", 1 - ratio, influence, reach=reach)
+        expected = 1 - factor * (1 - float(self._share @ self._share))
+        return self._beyond_chance("gwet_ac", expected, self._share, 2 * factor / expected)
 
     def krippendorff_alpha(self) -> AgreementResult:
         """Measure agreement beyond chance, as Krippendorff does: of the items with two labels."""
         n_labels = np.where(self._paired, self.n_labels, 0)
-        counts = np.zeros(len(self.share) + 1)
-        for column in self.codes:
+        counts = np.zeros(len(self._share) + 1)
+        for column in self._codes:
             counts += np.bincount(column.astype(np.intp) + 1, self._paired, len(counts))
         counts, n = counts[1:], float(n_labels.sum())
-        used = np.flatnonzero(counts)
-        keys = LabelKeys(group=np.zeros(len(used), dtype=np.intp), label=used, n_groups=1)
-        to_all = np.zeros(len(counts))
-        to_all[used] = self.disagreement.mean_to(keys, counts[used] / max(n, 1)) * n
+        to_all = self._mean_to_all(counts / max(n, 1)) * n
         expected = float(counts @ to_all)
-        if len(used) < 2 or expected <= 0:
+        if np.count_nonzero(counts) < 2 or expected <= 0:
             return self._undefined("krippendorff_alpha", "all labels are equal")
-        observed = self.apart * n_labels
+        observed = self._apart * n_labels
         total = float(observed.sum())
         ratio = total / expected * (n - 1)
         # d log D_e: D_e is quadratic in the items, hence the 2, over n (n - 1).
@@ -161,31 +114,37 @@ class ItemAgreement:
         linear = observed / (total or 1.0) - n_labels / n
         return self._result("krippendorff_alpha", 1 - ratio, ratio * (reach - linear), reach=reach)
 
-    @property
-    def _paired(self) -> NDArray[np.bool_]:
-        return self.n_labels >= 2
+    def _beyond_chance(
+        self, coefficient: str, expected: float, by_label: NDArray[np.float64], slope: float
+    ) -> AgreementResult:
+        """Divide by the disagreement expected by chance, which a figure of each label moves."""
+        ratio = self._observed / expected
+        reach = slope * self._share_influence(by_label)
+        influence = ratio * reach - self._observed_influence() / expected
+        return self._result(coefficient, 1 - ratio, influence, reach=reach)
 
-    @property
-    def _observed(self) -> float:
-        n_paired = np.count_nonzero(self._paired)
-        return float(self.apart.sum()) / n_paired if n_paired else float("nan")
+    def _mean_to_all(self, share: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Give each label's mean disagreement with all labels; 0 for labels that nobody gives."""
+        used = np.flatnonzero(share)
+        found = np.zeros(len(share))
+        found[used] = self._disagreement.mean_to(LabelKeys.of_one_group(used), share[used])
+        return found
 
     def _observed_influence(self) -> NDArray[np.float64]:
         """Influence of each item on the mean disagreement."""
-        paired = self._paired
-        return np.where(paired, self.apart - self._observed, 0) / max(np.count_nonzero(paired), 1)
+        return np.where(self._paired, self._apart - self._observed, 0) / max(self._n_paired, 1)
 
     def _share_influence(self, by_label: NDArray[np.float64]) -> NDArray[np.float64]:
         """Influence of each item on the mean over all labels of a figure of each label."""
         mean = self._sum_labels(by_label) / np.maximum(self.n_labels, 1)
         labelled = self.n_labels > 0
-        centred = np.where(labelled, mean - self.share @ by_label, 0)
+        centred = np.where(labelled, mean - self._share @ by_label, 0)
         return centred / max(np.count_nonzero(labelled), 1)
 
     def _sum_labels(self, by_label: NDArray[np.float64]) -> NDArray[np.float64]:
         """Sum a figure of each label over the labels of each item."""
         table = np.append(by_label, 0.0)
-        return sum((table[column] for column in self.codes), start=np.zeros(len(self.n_labels)))
+        return sum((table[column] for column in self._codes), start=np.zeros(len(self.n_labels)))
 
     def _undefined(self, coefficient: str, reason: str) -> AgreementResult:
         nothing = np.zeros(len(self.n_labels))
@@ -207,12 +166,12 @@ class ItemAgreement:
             influence,
             reach=reach,
             compared=self._paired,
-            units=self.units,
-            confidence_level=self.confidence_level,
-            weights=self.disagreement.name,
+            units=self._units,
+            confidence_level=self._level,
+            weights=self._disagreement.name,
             least=least,
-            n_raters=self.n_raters,
-            reason=reason if self._paired.any() else "no item has two labels",
+            n_raters=self._n_raters,
+            reason=reason if self._n_paired else "no item has two labels",
         )
 
 
@@ -349,7 +308,7 @@ def fleiss_kappa(
     Notes
     -----
     Equations of [1]_; with missing labels and weights as in [2]_, chapters 2 and 3. The interval
-    is symmetric in Fisher's z (`agreement_interval`). With two raters this is Scott's π, not
+    is symmetric in Fisher's z (`voirdire.stats.intervals`). With two raters this is Scott's π, not
     Cohen's κ. Reference values in the tests come from statsmodels, irrCAC and Fleiss' own table.
 
     References
@@ -420,7 +379,7 @@ def gwet_ac(
     Notes
     -----
     Equations of [1]_, chapters 4 and 5. The interval is symmetric in Fisher's z
-    (`agreement_interval`). Reference values in the tests come from irrCAC.
+    (`voirdire.stats.intervals`). Reference values in the tests come from irrCAC.
 
     References
     ----------
@@ -454,4 +413,4 @@ def _compare(
     coded = code_labels(labels, weights=weights, label_sets=label_sets, categories=categories)
     units = check_units(clusters, coded.codes.shape[1])
     disagreement = coded.disagreement(slice(None))
-    return ItemAgreement.of(coded, disagreement, units=units, confidence_level=confidence_level)
+    return ItemAgreement(coded, disagreement, units=units, confidence_level=confidence_level)

@@ -15,19 +15,13 @@ no human ceiling, and stands beside the figures that do.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from itertools import repeat
+from itertools import combinations, repeat
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
 from voirdire._validation import check_choice, check_fraction
 from voirdire.errors import InputError
-from voirdire.stats.agreement.coefficient import (
-    AgreementResult,
-    check_units,
-    make_result,
-    undefined,
-)
 from voirdire.stats.agreement.labels import code_labels
 from voirdire.stats.agreement.many_raters import ItemAgreement
 from voirdire.stats.agreement.pairs import (
@@ -39,15 +33,18 @@ from voirdire.stats.agreement.pairs import (
     PairSums,
 )
 from voirdire.stats.agreement.two_raters import RaterPairs
+from voirdire.stats.intervals import check_units
+from voirdire.stats.label_arrays import check_names, judge_columns
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
+    from voirdire.stats.agreement.coefficient import AgreementResult
     from voirdire.stats.agreement.labels import Disagreement, Weights
     from voirdire.stats.agreement.pairs import ItemSums
-    from voirdire.stats.label_sets import LabelSets
+    from voirdire.stats.label_arrays import LabelSets
 
 __all__ = [
     "AgreementMatrix",
@@ -239,7 +236,11 @@ def measure_panel(
     """
     check_choice("level", level, PanelLevel)
     check_fraction("confidence_level", confidence_level)
-    people, machines = _check_shapes(humans, judges)
+    people = np.asarray(humans)
+    if people.ndim != 2:
+        msg = f"`humans` must have the shape (n_items, n_annotators), got {people.shape}."
+        raise InputError(msg)
+    machines = judge_columns(judges, len(people))
     weights = _WEIGHTS[level]
     labels = code_labels(
         _join(people, machines), weights=weights, label_sets=label_sets, categories=categories
@@ -249,24 +250,9 @@ def measure_panel(
         pairs=RaterPairs(labels=labels, n_humans=people.shape[1]),
         means=PairMeans(units=units, confidence_level=confidence_level, weights=weights),
         level=level,
-        annotators=_check_names("annotator_names", annotator_names, people.shape[1]),
-        judges=_check_names("judge_names", judge_names, machines.shape[1]),
+        annotators=check_names("annotator_names", annotator_names, people.shape[1]),
+        judges=check_names("judge_names", judge_names, machines.shape[1]),
     ).run()
-
-
-def _check_shapes(humans: ArrayLike, judges: ArrayLike) -> tuple[NDArray[Any], NDArray[Any]]:
-    people, machines = np.asarray(humans), np.asarray(judges)
-    machines = machines[:, np.newaxis] if machines.ndim == 1 else machines
-    if people.ndim != 2:
-        msg = f"`humans` must have the shape (n_items, n_annotators), got {people.shape}."
-        raise InputError(msg)
-    if machines.ndim != 2 or len(machines) != len(people):
-        msg = (
-            f"`judges` must have one row for each of {len(people)} items, got the shape "
-            f"{np.shape(judges)}. Align judges and humans on items first."
-        )
-        raise InputError(msg)
-    return people, machines
 
 
 def _join(people: NDArray[Any], machines: NDArray[Any]) -> NDArray[Any]:
@@ -278,35 +264,6 @@ def _join(people: NDArray[Any], machines: NDArray[Any]) -> NDArray[Any]:
             for labels in (people, machines)
         )
     return np.concatenate([people, machines], axis=1)
-
-
-def _check_names(name: str, names: Sequence[str] | None, count: int) -> list[str]:
-    if names is None:
-        return [str(number) for number in range(count)]
-    if len(names) != count:
-        msg = f"`{name}` must hold {count} names, one per column, got {len(names)}."
-        raise InputError(msg)
-    return list(names)
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Cells:
-    """Cells of the matrix: κ of pairs of raters, and their common items."""
-
-    raters: NDArray[np.intp]
-    kappa: NDArray[np.float64]
-    n_items: NDArray[np.int64]
-
-    @staticmethod
-    def of(sums: ItemSums | str) -> _Cells | None:
-        """Keep what the matrix needs; a text says why there is nothing."""
-        if isinstance(sums, str):
-            return None
-        return _Cells(
-            raters=sums.raters,
-            kappa=sums.figures.values[:, COHEN],
-            n_items=np.rint(sums.figures.n_items).astype(np.int64),
-        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -327,13 +284,20 @@ class _Measuring:
             if why_not
             else _compare_with_majority(self.pairs, everyone, among)
         )
+        if self.means.weights is not None:
+            why_not = "labels that agree in part have no majority vote"
+        panel_votes: Iterator[ItemSums | str] = (
+            repeat(why_not, len(self.judges))
+            if why_not
+            else _compare_with_panel_vote(self.pairs, everyone[1:], among[1:])
+        )
         # One rater after the other: the sums of an item weigh more than its labels.
         rows, cells = [], []
         for rater, disagreement, majority in zip(everyone, among, votes, strict=True):
             compared = self._compare(rater, disagreement)
             row = self._ceiling(compared, majority, besides=rater is not None)
-            rows.append(row if rater is None else (*row, self._with_vote(rater)))
-            cells.append(_Cells.of(compared))
+            rows.append(row if rater is None else (*row, self._with_vote(rater, next(panel_votes))))
+            cells.append(_cells_of(compared))
         return PanelAgreement(
             confidence_level=self.means.confidence_level,
             panel=self._panel(among[0], rows[0]),
@@ -342,7 +306,7 @@ class _Measuring:
                 JudgeAgreement(judge=name, coefficients=row)
                 for name, row in zip(self.judges, rows[1:], strict=True)
             ),
-            matrix=self._matrix(cells, among[0]),
+            matrix=self._matrix(cells),
         )
 
     def _compare(self, rater: int | None, disagreement: Disagreement) -> ItemSums | str:
@@ -369,22 +333,21 @@ class _Measuring:
             for sums, column, name in figures
         )
 
-    def _with_vote(self, judge: int) -> AgreementResult:
-        return _kappa_with_panel_vote(
-            self.pairs.humans,
-            self.pairs.labels.codes[judge],
-            n_labels=self.pairs.labels.n_labels,
-            weights=self.pairs.labels.weights,
-            units=self.means.units,
-            confidence_level=self.means.confidence_level,
+    def _with_vote(self, judge: int, sums: ItemSums | str) -> AgreementResult:
+        """Measure a judge beside the vote of all annotators, who are the raters here."""
+        there = (self.pairs.humans >= 0) & (self.pairs.labels.codes[judge] >= 0)
+        return replace(
+            self.means.measure(sums, COHEN, "panel_majority_kappa"),
+            weights=None,
+            n_items=int(np.count_nonzero(there.any(axis=0))),
+            n_raters=int(np.count_nonzero(there.any(axis=1))),
         )
 
     def _panel(
         self, disagreement: Disagreement, ceiling: tuple[AgreementResult, ...]
     ) -> tuple[AgreementResult, ...]:
-        labels = replace(self.pairs.labels, codes=self.pairs.humans)
-        items = ItemAgreement.of(
-            labels,
+        items = ItemAgreement(
+            replace(self.pairs.labels, codes=self.pairs.humans),
             disagreement,
             units=self.means.units,
             confidence_level=self.means.confidence_level,
@@ -397,24 +360,21 @@ class _Measuring:
             items.gwet_ac(),
         )
 
-    def _matrix(
-        self, compared: Sequence[_Cells | None], disagreement: Disagreement
-    ) -> AgreementMatrix | None:
+    def _matrix(self, cells: list[_Cells | None]) -> AgreementMatrix | None:
         codes = self.pairs.labels.codes
         n_humans, n_raters = self.pairs.n_humans, len(codes)
         if n_raters > _MAX_MATRIX_RATERS:
             return None
-        machines = range(n_humans, n_raters)
-        between = [(a, b) for a in machines for b in machines if a < b]
-        parts = [*compared, _Cells.of(self.pairs.of_columns(between, disagreement))]
+        between = list(combinations(range(n_humans, n_raters), 2))
+        cells.append(_cells_of(self.pairs.of_columns(between, self._disagreement(None))))
         values = np.full((n_raters, n_raters), np.nan)
         n_items = np.diag(np.count_nonzero(codes >= 0, axis=1)).astype(np.int64)
-        for part in parts:
+        for part in cells:
             if part is None:
                 return None
-            for order in (part.raters.T, part.raters.T[::-1]):
-                values[tuple(order)] = part.kappa
-                n_items[tuple(order)] = part.n_items
+            places, kappa, n_common = part
+            for order in (places.T, places.T[::-1]):
+                values[tuple(order)], n_items[tuple(order)] = kappa, n_common
         raters = [MatrixRater(name=name, role="annotator") for name in self.annotators]
         raters += [MatrixRater(name=name, role="judge") for name in self.judges]
         return AgreementMatrix(
@@ -425,9 +385,18 @@ class _Measuring:
         )
 
 
+_Cells: TypeAlias = "tuple[NDArray[np.intp], NDArray[np.float64], NDArray[np.float64]]"
+"""Pairs of raters, their κ, and how many items they have in common."""
+
+
+def _cells_of(sums: ItemSums | str) -> _Cells | None:
+    if isinstance(sums, str):
+        return None
+    return sums.raters, sums.values[:, COHEN], np.rint(sums.n_common)
+
+
 # With the majority of the others --------------------------------------------------------------
 
-_ITEMS_AT_ONCE = 1 << 15
 _ROWS_AT_ONCE = 1 << 20
 
 _MAX_NUMBERS = 64
@@ -452,19 +421,8 @@ def _compare_with_majority(
 ) -> Iterator[ItemSums]:
     """Compare raters with the majority of all annotators but one, for every one.
 
-    Parameters
-    ----------
-    pairs : RaterPairs
-        The labels.
-    raters : sequence of int or None
-        Whom to compare, by number: a judge; None for the annotator who is left out.
-    disagreements : sequence of Disagreement
-        For each of `raters`, how far labels disagree.
-
-    Yields
-    ------
-    ItemSums
-        For each of `raters`, one pair per annotator left out, on the items of that annotator.
+    A rater is a judge, by number, or None for the annotator who is left out; its sums have a pair
+    per annotator left out, on the items of that annotator.
     """
     sums = [
         PairSums(disagreement, n_labels=pairs.labels.n_labels, n_items=pairs.n_items)
@@ -535,86 +493,13 @@ def _beside_vote(
 
 # With the majority of the panel ---------------------------------------------------------------
 
-_MOST_LABELS = 64
 
-
-def _kappa_with_panel_vote(
-    humans: NDArray[Any],
-    judge: NDArray[Any],
-    *,
-    n_labels: int,
-    weights: Any,
-    units: NDArray[np.intp] | None,
-    confidence_level: float,
-) -> AgreementResult:
-    """Measure how far a judge agrees with the vote of all annotators.
-
-    Parameters
-    ----------
-    humans : ndarray of int, shape (n_humans, n_items)
-        Label codes, -1 for missing.
-    judge : ndarray of int, shape (n_items,)
-        The judge's, in the same codes.
-    n_labels : int
-        How many codes there are.
-    weights : str or None
-        Anything but None: labels agree in part, and there is no vote.
-    units : ndarray of int, shape (n_items,), or None
-        Clusters.
-    confidence_level : float
-        Nominal coverage, in (0, 1).
-    """
-    known = (judge >= 0) & (humans >= 0).any(axis=0)
-    of_judge = np.bincount(judge[known], minlength=n_labels) / max(int(known.sum()), 1)
-    votes: NDArray[np.float64] | None = None
-    reason = None
-    if weights is not None:
-        reason = "labels that agree in part have no majority vote"
-    elif n_labels > _MOST_LABELS:
-        reason = f"the vote is not taken on more than {_MOST_LABELS} labels"
-    elif not known.any():
-        reason = "no items in common"
-    else:
-        votes = _votes(humans[:, known], n_labels)
-        by_chance = float(votes.mean(axis=0) @ of_judge)
-        if by_chance >= 1 - 1e-12:
-            votes, reason = None, "all labels are equal"
-    name = "panel_majority_kappa"
-    n_raters = int(np.count_nonzero((humans[:, known] >= 0).any(axis=1)))
-    if votes is None:
-        n_items = int(np.count_nonzero(known))
-        nothing = undefined(name, None, confidence_level, reason or "")
-        return replace(nothing, n_items=n_items, n_raters=n_raters)
-    answers = judge[known]
-    agreed = votes[np.arange(len(answers)), answers]
-    apart = (1 - float(agreed.mean())) / (1 - by_chance)
-    # d log(1 - κ) = d(1 - p_o) / (1 - p_o) - d(1 - p_e) / (1 - p_e), item by item
-    chance = votes @ of_judge + votes.mean(axis=0)[answers] - 2 * by_chance
-    scale = (1 - by_chance) * len(answers)
-    influence, reach = np.zeros(len(judge)), np.zeros(len(judge))
-    influence[known] = ((agreed - agreed.mean()) - apart * chance) / scale
-    reach[known] = -chance / scale
-    return make_result(
-        name,
-        1 - apart,
-        influence,
-        reach=reach,
-        compared=known,
-        units=units,
-        confidence_level=confidence_level,
-        n_raters=n_raters,
-    )
-
-
-def _votes(humans: NDArray[Any], n_labels: int) -> NDArray[np.float64]:
-    """Share each item's vote among the labels that most annotators gave it."""
-    shares = np.empty((humans.shape[1], n_labels))
-    for start in range(0, len(shares), _ITEMS_AT_ONCE):
-        block = humans[:, start : start + _ITEMS_AT_ONCE]
-        counts = np.zeros((n_labels, block.shape[1]), dtype=np.int32)
-        for label in range(n_labels):
-            for column in block:
-                counts[label] += column == label
-        top = counts == counts.max(axis=0)
-        shares[start : start + _ITEMS_AT_ONCE] = (top / np.count_nonzero(top, axis=0)).T
-    return shares
+def _compare_with_panel_vote(
+    pairs: RaterPairs, judges: Sequence[int | None], disagreements: Sequence[Disagreement]
+) -> Iterator[ItemSums]:
+    """Compare judges with the majority of all annotators: one pair each."""
+    nobody = np.full(pairs.n_items, -1)
+    item, label, weight = _list_votes(pairs, nobody, np.arange(pairs.n_items))
+    for judge, disagreement in zip(judges, disagreements, strict=True):
+        place = (np.full(len(item), judge), np.zeros(len(item), dtype=np.intp), item)
+        yield pairs.sum([_beside_vote(pairs, range(1), place, (label, weight))], disagreement)

@@ -10,7 +10,6 @@ import numpy as np
 
 from voirdire._validation import check_choice, check_fraction
 from voirdire.errors import InputError
-from voirdire.stats.agreement.coefficient import check_units
 from voirdire.stats.agreement.labels import Weights, code_labels
 from voirdire.stats.agreement.pairs import (
     COHEN,
@@ -18,17 +17,18 @@ from voirdire.stats.agreement.pairs import (
     PairMeans,
     PairSums,
 )
-from voirdire.stats.slots import pack_slots
+from voirdire.stats.intervals import check_units
+from voirdire.stats.label_arrays import pack_slots
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
     from voirdire.stats.agreement.coefficient import AgreementResult
     from voirdire.stats.agreement.labels import CodedLabels, Disagreement
     from voirdire.stats.agreement.pairs import ItemSums
-    from voirdire.stats.label_sets import LabelSets
+    from voirdire.stats.label_arrays import LabelSets
 
 __all__ = ["RaterPairs", "cohen_kappa"]
 
@@ -48,15 +48,7 @@ _LISTED_AT_ONCE = 1 << 20
 
 @dataclass(frozen=True, kw_only=True)
 class RaterPairs:
-    """Annotators and judges to compare.
-
-    Attributes
-    ----------
-    labels : CodedLabels
-        The labels, annotators first.
-    n_humans : int
-        How many of the raters are annotators.
-    """
+    """Annotators and judges to compare: their labels, annotators first, and how many those are."""
 
     labels: CodedLabels
     n_humans: int
@@ -91,7 +83,7 @@ class RaterPairs:
             return self.of_columns([(a, b) for a in raters for b in raters if a < b], disagreement)
         n_labels = np.count_nonzero(self.humans >= 0, axis=0)
         too_many = self._refuse(int((n_labels * (n_labels - 1) // 2).sum()), self.n_humans)
-        return too_many or self._sum(self._crowd_pairs(self.slots), disagreement)
+        return too_many or self.sum(self._crowd_pairs(self.slots), disagreement)
 
     def with_judge(self, judge: int, disagreement: Disagreement) -> ItemSums | str:
         """Compare a judge, given by its number among all raters, with every annotator."""
@@ -100,7 +92,7 @@ class RaterPairs:
             return self.of_columns(pairs, disagreement)
         n_labels = np.count_nonzero(self.humans >= 0)
         too_many = self._refuse(int(n_labels), self.n_humans)
-        return too_many or self._sum(self._crowd_beside(judge), disagreement)
+        return too_many or self.sum(self._crowd_beside(judge), disagreement)
 
     def of_columns(
         self, pairs: Sequence[tuple[int, int]], disagreement: Disagreement
@@ -111,7 +103,7 @@ class RaterPairs:
             too_many = self._refuse(work, len(pairs))
             if too_many:
                 return too_many
-        return self._sum(self._columns(pairs), disagreement)
+        return self.sum(self._columns(pairs), disagreement)
 
     def label_chunks(self) -> Iterator[tuple[range, NDArray[np.intp], NDArray[np.intp]]]:
         """Give the annotators' labels in chunks of whole annotators: who, rater, item."""
@@ -134,7 +126,8 @@ class RaterPairs:
             return f"{self.labels.n_labels:,} distinct label sets are too many for every pair"
         return None
 
-    def _sum(self, chunks: Iterator[PairedLabels], disagreement: Disagreement) -> ItemSums:
+    def sum(self, chunks: Iterable[PairedLabels], disagreement: Disagreement) -> ItemSums:
+        """Sum over pairs that come in chunks."""
         sums = PairSums(disagreement, n_labels=self.labels.n_labels, n_items=self.n_items)
         for chunk in chunks:
             sums.add(chunk)
@@ -242,8 +235,9 @@ def cohen_kappa(
     weights need no list of categories, so that continuous scales are allowed.
 
     The interval is symmetric in Fisher's z of κ, with the standard error of the delta method
-    corrected towards the jackknife and a quantile of the t distribution (`agreement_interval`).
-    Two raters who know the truth 7 times in 10 and guess otherwise, two labels, independent items;
+    corrected towards the jackknife and a quantile of the t distribution; see
+    `voirdire.stats.intervals`. Two raters who know the truth 7 times in 10 and guess otherwise, two
+    labels, independent items;
     coverage at .95 in 10,000 samples:
 
     ========================= ===== ===== =====

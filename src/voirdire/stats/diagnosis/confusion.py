@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from voirdire.stats.label_sets import LabelSets
+    from voirdire.stats.label_arrays import LabelSets
 
 __all__ = ["Binning", "Confusion", "bin_numbers", "confusion_counts", "confusion_of_sets"]
 

@@ -29,12 +29,17 @@ from scipy.special import stdtr
 from voirdire._validation import check_choice, check_count, check_fraction
 from voirdire.errors import InputError
 from voirdire.stats.agreement import PanelLevel
-from voirdire.stats.agreement.coefficient import check_units
 from voirdire.stats.diagnosis.slices import ROUNDING, above_rounding
 from voirdire.stats.fdr import benjamini_yekutieli
-from voirdire.stats.label_arrays import check_humans, check_judges
-from voirdire.stats.label_sets import LabelSets, intersection_and_union
-from voirdire.stats.slots import pack_slots
+from voirdire.stats.intervals import check_units
+from voirdire.stats.label_arrays import (
+    LabelSets,
+    check_humans,
+    check_judges,
+    intersection_and_union,
+    is_present,
+    pack_slots,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -75,11 +80,6 @@ class _Block:
         return same * self.present
 
 
-def _is_present(labels: NDArray[Any]) -> NDArray[np.bool_]:
-    """Tell which labels are there."""
-    return ~np.isnan(labels) if labels.dtype.kind == "f" else labels >= 0
-
-
 def _blocks(labels: NDArray[Any], *, clusters: NDArray[np.intp] | None = None) -> Iterator[_Block]:
     """Walk over a label matrix of shape (n_items, n_annotators); clusters stay whole."""
     n_items, n_annotators = labels.shape
@@ -90,13 +90,13 @@ def _blocks(labels: NDArray[Any], *, clusters: NDArray[np.intp] | None = None) -
     for start, stop in pairwise([*edges.tolist(), n_items]):
         rows = slice(start, stop) if clusters is None else order[start:stop]
         columns = np.ascontiguousarray(labels[rows].T)
-        present = _is_present(columns)
+        present = is_present(columns)
         raters = pack_slots(present)
         if raters is None:
             raters = np.broadcast_to(np.arange(n_annotators)[:, np.newaxis], present.shape)
         else:
             columns = np.take_along_axis(columns, raters, axis=0)
-            present = _is_present(columns)
+            present = is_present(columns)
         yield _Block(
             rows=rows,
             labels=columns,
@@ -255,7 +255,7 @@ def panel_items(
     n_labels, n_top, tied, agreeing, giving = _meet(matrix, answers)
     found = []
     for labels, agrees, given in zip(answers.T, agreeing, giving, strict=True):
-        judged = _is_present(labels) & (n_labels >= least)
+        judged = is_present(labels) & (n_labels >= least)
         unanimous, split = judged & (n_top == n_labels), judged & (n_top < n_labels)
         opposed = unanimous & ~agrees
         sure = unanimous & (n_labels >= 3)
@@ -277,7 +277,7 @@ def panel_items(
         items = tuple(
             OpposedItem(
                 item=row,
-                panel_label=matrix[row, _is_present(matrix[row]).argmax()].item(),
+                panel_label=matrix[row, is_present(matrix[row]).argmax()].item(),
                 judge_label=labels[row].item(),
                 n_annotators=int(n_labels[row]),
             )

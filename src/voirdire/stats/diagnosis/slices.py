@@ -26,8 +26,9 @@ from scipy.special import stdtr, stdtrit
 
 from voirdire._validation import check_count, check_fraction
 from voirdire.errors import InputError
-from voirdire.stats.agreement.coefficient import check_units
 from voirdire.stats.fdr import adjust_p_values
+from voirdire.stats.intervals import check_units
+from voirdire.stats.label_arrays import check_codes
 from voirdire.stats.outcome_sums import HUMAN_WINS, JUDGE_WINS, NO_OUTCOME
 
 if TYPE_CHECKING:
@@ -169,12 +170,9 @@ def compare_slices(
 
 
 def _check_codes(codes: ArrayLike, n_items: int) -> NDArray[Any]:
-    array = np.asarray(codes)
-    if array.shape != (n_items,) or not np.issubdtype(array.dtype, np.integer):
-        msg = (
-            f"`columns` must hold integer codes of the shape ({n_items},), "
-            f"got {array.dtype} of the shape {array.shape}."
-        )
+    array = check_codes("columns", codes)
+    if array.shape != (n_items,):
+        msg = f"`columns` must hold integer codes of the shape ({n_items},), got {array.shape}."
         raise InputError(msg)
     return array.astype(np.int64, copy=False)
 

@@ -1,4 +1,4 @@
-r"""How close a judge's probabilities are to the labels of a crowd, item by item.
+r"""Labels of a crowd: their distribution on each item, their majority, and the truth behind them.
 
 Where people split, one label is no truth: an item has the distribution of labels :math:`q` that
 many people would give, of which its n labels are a sample. With :math:`\hat q_k = n_k / n`,
@@ -13,25 +13,33 @@ References
 ----------
 .. [1] E. H. Simpson, "Measurement of Diversity", Nature 163, page 688, 1949.
    :doi:`10.1038/163688a0`
+.. [2] A. P. Dawid and A. M. Skene, "Maximum Likelihood Estimation of Observer Error-Rates Using the
+   EM Algorithm", Journal of the Royal Statistical Society C 28(1), pages 20-28, 1979.
 """
 
 from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from voirdire._validation import check_fraction
+from voirdire._validation import check_count, check_fraction
 from voirdire.errors import DegenerateDataWarning, InputError
-from voirdire.stats.agreement.coefficient import check_units
-from voirdire.stats.means import Estimate, estimate_mean
+from voirdire.stats.intervals import (
+    Estimate,
+    check_units,
+    count_units,
+    estimate_mean,
+    take_units,
+)
+from voirdire.stats.label_arrays import check_codes
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["LabelVariation", "label_variation"]
+__all__ = ["LabelVariation", "dawid_skene", "label_variation", "majority_shares"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -138,8 +146,8 @@ def label_variation(
     total = labels.sum(axis=1)
     taken = (total >= 2) & ~np.isnan(given).any(axis=1)
     given, labels, n = given[taken], labels[taken], total[taken, np.newaxis]
-    units = None if units is None else np.unique(units[taken], return_inverse=True)[1]
-    n_units = len(given) if units is None else len(np.unique(units))
+    n_units = count_units(units, taken)
+    units = take_units(units, taken)
     reason = None
     if n_units < 2:
         reason = "an interval needs at least two items, or two clusters"
@@ -200,3 +208,115 @@ def _correlate(first: NDArray[np.float64], second: NDArray[np.float64]) -> float
     if len(first) < 2 or np.ptp(first) < 1e-12 or np.ptp(second) < 1e-12:
         return float("nan")
     return float(np.corrcoef(first, second)[0, 1])
+
+
+# The majority, and the truth ----------------------------------------------------------------------
+
+_SMOOTHED = 0.01
+_TOLERANCE = 1e-6
+
+
+def majority_shares(labels: ArrayLike, *, n_labels: int = 2) -> NDArray[np.float64]:
+    """Give each item's most frequent label, shared alike among labels that tie.
+
+    Parameters
+    ----------
+    labels : array_like of int, shape (n_items, n_annotators)
+        Codes from 0, -1 where an annotator gave none.
+    n_labels : int, optional
+        How many labels there are, at least 2.
+
+    Returns
+    -------
+    ndarray of float, shape (n_items, n_labels)
+        Rows sum to 1; nan where nobody labelled an item.
+
+    Raises
+    ------
+    InputError
+        If shape or codes break a rule above.
+
+    Examples
+    --------
+    >>> majority_shares([[1, 1, 0], [1, 0, -1]]).tolist()
+    [[0.0, 1.0], [0.5, 0.5]]
+    """
+    codes = _check_codes(labels, n_labels)
+    votes = np.zeros((len(codes), n_labels), dtype=np.int32)
+    for column in codes.T:
+        known = np.flatnonzero(column >= 0)
+        votes[known, column[known]] += 1
+    top = (votes == votes.max(axis=1, keepdims=True)) & (votes > 0)
+    with np.errstate(invalid="ignore"):
+        return top / top.sum(axis=1, keepdims=True)
+
+
+def dawid_skene(
+    labels: ArrayLike, *, n_labels: int = 2, n_iterations: int = 200
+) -> NDArray[np.float64]:
+    """Estimate the class of each item from annotators who differ in how they err.
+
+    Parameters
+    ----------
+    labels : array_like of int, shape (n_items, n_annotators)
+        Codes from 0, -1 where an annotator gave none.
+    n_labels : int, optional
+        How many labels there are, at least 2.
+    n_iterations : int, optional
+        The most steps; it ends before where no probability moves by a millionth.
+
+    Returns
+    -------
+    ndarray of float, shape (n_items, n_labels)
+        The probability of each class, rows sum to 1; nan where nobody labelled an item.
+
+    Raises
+    ------
+    InputError
+        If shape or codes break a rule above.
+
+    Notes
+    -----
+    It starts from the shares of votes. Confusions are smoothed by a hundredth of a label, so that a
+    label that an annotator never gave does not rule a class out. With two annotators, or with
+    annotators who mostly err, what it finds need not be the truth: compare it with the majority.
+
+    Examples
+    --------
+    Two careful annotators outweigh three who always say 1:
+
+    >>> truth = np.arange(40) % 2
+    >>> labels = np.stack([truth, truth, *[np.ones(40, int)] * 3], axis=1)
+    >>> (dawid_skene(labels).argmax(axis=1) == truth).all()
+    np.True_
+    """
+    check_count("n_iterations", n_iterations, minimum=1)
+    codes = _check_codes(labels, n_labels)
+    votes = (codes[..., np.newaxis] == np.arange(n_labels)).astype(np.float64)
+    labelled = votes.any(axis=(1, 2))
+    given = votes[labelled]
+    classes = given.sum(axis=1) / given.sum(axis=(1, 2))[:, np.newaxis]
+    for _ in range(n_iterations):
+        confusion = np.einsum("ik,ijl->jkl", classes, given) + _SMOOTHED
+        confusion /= confusion.sum(axis=-1, keepdims=True)
+        prior = classes.mean(axis=0)
+        with np.errstate(divide="ignore"):
+            likelihood = np.einsum("ijl,jkl->ik", given, np.log(confusion)) + np.log(prior)
+        found = np.exp(likelihood - likelihood.max(axis=1, keepdims=True))
+        found /= found.sum(axis=1, keepdims=True)
+        moved = np.abs(found - classes).max(initial=0.0)
+        classes = found
+        if moved < _TOLERANCE:
+            break
+    result = np.full((len(votes), n_labels), np.nan)
+    result[labelled] = classes
+    return result
+
+
+def _check_codes(labels: ArrayLike, n_labels: int) -> NDArray[Any]:
+    check_count("n_labels", n_labels, minimum=2)
+    codes = np.asarray(labels)
+    if codes.ndim != 2:
+        msg = f"`labels` must be integer codes of shape (n_items, n_annotators), got {codes.shape}."
+        raise InputError(msg)
+    return check_codes("labels", codes, n_labels=n_labels)
