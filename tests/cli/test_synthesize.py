@@ -215,7 +215,7 @@ def test_prompts_that_cannot_be_read_are_one_line(synthesize, server, assert_one
     assert_one_line(done("words.txt"), "must end in one of .csv")
     assert_one_line(done("folder.jsonl"), "must be a file, got the folder")
     assert_one_line(done("nowhere.jsonl"), "must be a file that exists")
-    assert_one_line(done("twice.jsonl"), "differ only in white space")
+    assert_one_line(done("twice.jsonl"), "item ids must be unique")
     assert server.bodies == []
 
 
