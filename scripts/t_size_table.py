@@ -17,7 +17,7 @@ import numpy as np
 from scipy.special import gammaln, xlogy
 
 from voirdire.stats import OutcomeSums, exact_p_value
-from voirdire.stats.figures import mean_difference, t_test_p_values
+from voirdire.stats.figures import Figures, TestSettings, t_test_p_values
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -42,13 +42,23 @@ def tables_of(n_items: int) -> NDArray[np.int64]:
 def rejected_by_t(tables: NDArray[np.int64], epsilon: float) -> NDArray[np.bool_]:
     """Tell which tables the t-test rejects, all of them in one call."""
     sums = OutcomeSums(
-        counts=tables,
-        weights=tables.astype(np.float64),
-        squares=tables[:, :, np.newaxis] * np.eye(3),
-        n_units=tables.sum(axis=1),
+        counts=tables[np.newaxis],
+        weights=tables[np.newaxis].astype(np.float64),
+        squares=tables[np.newaxis, :, :, np.newaxis] * np.eye(3),
+        n_units=tables.sum(axis=1)[np.newaxis],
     )
-    difference = mean_difference(sums, np.array([epsilon]), mode="additive", design="items")
-    return t_test_p_values(difference)[0] <= ALPHA
+    settings = TestSettings(
+        epsilons=np.array([epsilon]),
+        mode="additive",
+        method="t",
+        design="items",
+        false_discovery_rate=ALPHA,
+        min_items=1,
+    )
+    found = Figures(sums, settings).difference
+    distance = found.mean - found.target[:, np.newaxis]
+    p_values = t_test_p_values(distance, found.standard_error, found.degrees_of_freedom)
+    return p_values[0, 0] <= ALPHA
 
 
 def rejected_by_exact(tables: NDArray[np.int64], epsilon: float) -> NDArray[np.bool_]:

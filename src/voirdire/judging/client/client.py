@@ -596,12 +596,12 @@ class Client:
         raise error
 
     async def _keep_all(
-        self, several: Sequence[Tries[T]], whats: Sequence[Reply | CallFailure | None]
+        self, several: Sequence[Tries[T]], given: Sequence[Reply | CallFailure | None]
     ) -> Sequence[Reply | CallFailure | None]:
         """Store what came of tries, all at once, and give what was stored."""
         if len(several) == 1:
-            return [await self._keep(several[0], whats[0])]
-        pairs = zip(several, whats, strict=True)
+            return [await self._keep(several[0], given[0])]
+        pairs = zip(several, given, strict=True)
         return await asyncio.gather(*(self._keep(tries, what) for tries, what in pairs))
 
     async def _keep(
