@@ -134,7 +134,7 @@ def fit_command(
         Verdicts of `voirdire judge` on the completions; repeatable. Default: they are judged now.
     judge
         Who judges: local, a file that `voirdire distill` made, a language model, or the YAML file
-        of a cascade. Default: local.
+        of a cascade or a jury. Default: local.
     threshold
         A proposition is true from this probability on. Fix it beforehand. Default: what the
         verdicts, the rubric or the judge say.

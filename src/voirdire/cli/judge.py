@@ -89,8 +89,8 @@ def judge_command(
         The verdicts: .parquet, .jsonl or .csv; - prints JSONL.
     judge
         Who answers: local, a file that `voirdire distill` made, or a language model such as
-        openai/gpt-4o-mini or vllm/NAME, or a YAML file: of a cascade, or of several judges (-o
-        then names a folder).
+        openai/gpt-4o-mini or vllm/NAME, or a YAML file: of a cascade, a jury, or of several judges
+        (-o then names a folder).
     show_prompt
         Print what the model is asked, about the first of ITEMS where there are some.
     threshold

@@ -59,8 +59,8 @@ def replay_command(
         The rewards of all completions: .parquet, .jsonl or .csv.
     judge
         Who judges where the run has no verdict that fits: local, a file that `voirdire distill`
-        made, a language model, the YAML file of a cascade, or own: the judge that the reward was
-        fitted on. Default: nobody is asked.
+        made, a language model, the YAML file of a cascade or a jury, or own: the judge that the
+        reward was fitted on. Default: nobody is asked.
     """
     listen_for_interrupts()
     settings: dict[str, Any] = {

@@ -89,8 +89,8 @@ def score_command(
         judged now.
     judge
         Who judges: local, a file that `voirdire distill` made, a language model, the YAML file of
-        a cascade, or own: the judge that the reward was fitted on, wherever that is. Default: own
-        where that is local.
+        a cascade or a jury, or own: the judge that the reward was fitted on, wherever that is.
+        Default: own where that is local.
     base
         Column of the base reward, which is added. Default: base_reward, where the reward was
         fitted beside one.

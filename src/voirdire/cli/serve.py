@@ -87,8 +87,8 @@ def serve_command(
     ----------
     judge
         Who judges: local, a file that `voirdire distill` made, a language model, the YAML file of
-        a cascade, or own: the judge that the reward was fitted on, wherever that is. Default: own
-        where that is local.
+        a cascade or a jury, or own: the judge that the reward was fitted on, wherever that is.
+        Default: own where that is local.
     host
         Where to listen. Any but this machine's own needs a token.
     port
