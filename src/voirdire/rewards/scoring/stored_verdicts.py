@@ -29,6 +29,9 @@ __all__ = ["StoredVerdicts"]
 _ROWS = 1 << 20
 """Rows whose item ids are looked at together."""
 
+_BLOCK_BYTES = 1 << 24
+"""Of JSONL that are read together."""
+
 _MOST_APART = 4
 """A batch whose items lie in a stretch of the file that is longer by this factor is no stretch."""
 
@@ -114,10 +117,12 @@ class StoredVerdicts:
 
 
 class _IndexedFile:
-    """A Parquet file of verdicts, and where in it the rows of each item are."""
+    """Verdicts in Parquet, and where in it the rows of each item are."""
 
-    def __init__(self, path: Path, hashes: NDArray[np.uint64], starts: NDArray[np.int64]) -> None:
-        self._path, self._starts = path, starts
+    def __init__(
+        self, paths: list[Path], hashes: NDArray[np.uint64], starts: NDArray[np.int64]
+    ) -> None:
+        self._paths, self._starts = paths, starts
         self._order = np.argsort(hashes, kind="stable")
         self._sorted = hashes[self._order]
 
@@ -130,7 +135,7 @@ class _IndexedFile:
     def rows(self, first: int, end: int) -> pl.DataFrame:
         """Read the rows of the items from one place to another."""
         start, stop = self._starts[first], self._starts[end]
-        scanned = pl.scan_parquet(self._path, glob=False, hive_partitioning=False)
+        scanned = pl.scan_parquet(self._paths, glob=False, hive_partitioning=False)
         return scanned.slice(int(start), int(stop - start)).collect()
 
 
@@ -141,34 +146,40 @@ def _indexed(source: Any, *, folder: Path) -> _IndexedFile | None:
     if path is None or layout is None:
         return None
     try:
-        if path.suffix.lower() != ".parquet":
-            path = _as_parquet(path, folder / "verdicts.parquet")
-        hashes, starts = _item_runs(path)
+        is_parquet = path.suffix.lower() == ".parquet"
+        paths = [path] if is_parquet else _as_parquet(path, folder)
+        hashes, starts = _item_runs(paths)
     except (*BROKEN_PARQUET, ValueError):
         return None  # what is wrong is said where the file is read whole
     if not hashes.size or np.unique(hashes).size < hashes.size:
         return None
-    return _IndexedFile(path, hashes, starts)
+    return _IndexedFile(paths, hashes, starts)
 
 
-def _as_parquet(path: Path, target: Path) -> Path:
+def _as_parquet(path: Path, folder: Path) -> list[Path]:
     """Write JSONL or CSV anew, every cell as text or number, in flat memory."""
     columns = columns_of_file(path)
     schema: dict[str, Any] = dict.fromkeys(columns, pl.String)
     if path.suffix.lower() == ".csv":
+        target = folder / "verdicts.parquet"
         scanned = pl.scan_csv(path, schema=schema, glob=False)
-    else:
-        if "question" in columns:
-            # a row may say that it is negated where the first one does not
-            schema |= {"probability": pl.Float64, "threshold": pl.Float64, "negated": pl.String}
-        scanned = pl.scan_ndjson(path, schema=schema)
-    scanned.sink_parquet(target, maintain_order=True)
-    return target
+        scanned.sink_parquet(target, maintain_order=True)
+        return [target]
+    if "question" in columns:
+        # a row may say that it is negated where the first one does not
+        schema |= {"probability": pl.Float64, "threshold": pl.Float64, "negated": pl.String}
+    written: list[Path] = []
+    with path.open("rb") as file:  # block by block: a scan would keep the whole file mapped
+        while block := file.read(_BLOCK_BYTES) + file.readline():
+            target = folder / f"verdicts-{len(written)}.parquet"
+            pl.read_ndjson(block, schema=schema).write_parquet(target)
+            written.append(target)
+    return written
 
 
-def _item_runs(path: Path) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+def _item_runs(paths: list[Path]) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
     """Give a hash of each item and the row where its verdicts begin, and where the last end."""
-    scanned = pl.scan_parquet(path, glob=False, hive_partitioning=False).select("item")
+    scanned = pl.scan_parquet(paths, glob=False, hive_partitioning=False).select("item")
     hashes, starts = [], []
     n_rows, last = 0, None
     while True:
