@@ -203,6 +203,9 @@ def _asked(summary: JudgingSummary) -> str:
     asked = summary.asked
     if asked is None:
         return ""
+    if "judges" in asked:
+        names = ", ".join(repr(shorten(row["name"])) for row in asked["judges"])
+        return f" (a jury of {names}: {asked['combine']})"
     words = [asked["name"]] if asked["name"] != summary.judge else []
     words += [asked["mode"], asked["probability"], asked["language"]]
     return f" ({', '.join(shorten(word) for word in words)})"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
 from typing import TYPE_CHECKING
 
@@ -101,8 +102,7 @@ class JuryEngine(Engine):
     async def close(self, *, drain_s: float | None = None) -> None:
         """Take no more, and wait so long for what is on its way."""
         self.stop()
-        for member in self._members:
-            await member.close(drain_s=drain_s)
+        await asyncio.gather(*(member.close(drain_s=drain_s) for member in self._members))
 
     def _count(self, asked: Asked, ballots: Sequence[ItemVerdict]) -> None:
         """Combine what the judges said of an item."""
