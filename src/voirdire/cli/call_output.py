@@ -26,6 +26,7 @@ def caution_lines(calls: CallSummary) -> list[str]:
         listed = ", ".join(f"{reason} ({n:,})" for reason, n in calls.failures.items())
         lines.append(f"failed: {listed}. Call them again with --retry-failures.")
         lines += example_lines(calls)
+        lines.append("  all that came back: voirdire replies STORE --failed")
     lines += [f"note: the form of replies went from {step}" for step in calls.steps_down]
     lines += _mass(calls)
     lines += _shift(calls)

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import warnings
 from contextlib import AbstractContextManager, aclosing, nullcontext
 from dataclasses import dataclass, replace
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
+import numpy as np
 
 from voirdire._validation import check_count
-from voirdire.errors import NoDataError
+from voirdire.errors import DegenerateDataWarning, InputError, NoDataError
 from voirdire.judging.engine.call_summary import JudgingProgress, RunRecord, call_progress
 from voirdire.judging.engine.run import judged_batches, judged_batches_async
 from voirdire.judging.given_items import given_items
@@ -25,7 +28,6 @@ from voirdire.records.verdicts import Verdicts
 if TYPE_CHECKING:
     import threading
     from collections.abc import Callable, Iterable, Iterator, Sequence
-    from pathlib import Path
 
     from voirdire._types import Judged, Threshold
     from voirdire.judging.client import ClientState
@@ -200,6 +202,10 @@ class _Given:
 
     def completed(self, found: Verdicts) -> Verdicts:
         """Say in the verdicts what was set aside, and what the reader should know."""
+        if found.questions and np.isnan(found.probabilities).all():
+            why = next(iter(found.missing.values()), "")
+            msg = f"none of {len(found.items)} items got an answer: {why}"
+            warnings.warn(msg, DegenerateDataWarning, stacklevel=3)
         seen = SeenItems(self.plan)
         for item in self.items:
             seen.add(item)
@@ -352,6 +358,10 @@ def _kept(
         store = STORE_NAME
     if store is None or store is False:
         return nullcontext()
+    given: object = store
+    if not isinstance(given, str | Path):
+        msg = f"`store` must be a file, an address or False, got {given!r}. Leave it out."
+        raise InputError(msg)
     from voirdire.store import open_store
 
     return open_store(store)

@@ -288,7 +288,8 @@ def _check_file(judge: str | Path) -> None:
         if Path(judge).suffix.lower() in (".yaml", ".yml"):
             msg = (
                 f"`judge` must be one judge, got the file {shorten(judge)!r}. A file of several "
-                "judges goes to --judges, or to `judge_file_with_several`; a cascade begins with "
+                "judges goes to `judge_file_with_several`, or on the command line to `voirdire "
+                "judge`; a jury begins with `schema: voirdire.jury/1`, a cascade with "
                 "`schema: voirdire.cascade/1`."
             )
             raise InputError(msg)

@@ -187,6 +187,8 @@ class Verdicts:
         asked = f"{len(self.questions)} propositions" if self.questions or not others else ""
         asked += ", " * bool(asked and others) + (f"{others} other questions" if others else "")
         dropped = f", {len(self.dropped)} rows set aside" if self.dropped else ""
+        n_missing = len(self.missing)
+        dropped += f", {n_missing} items with missing answers" if n_missing else ""
         return (
             f"<Verdicts of {self.judge!r}: {len(self.items)} items, "
             f"{asked}{classes}, threshold {threshold_words(self.threshold)}{dropped}>"
@@ -435,6 +437,10 @@ class Verdicts:
         ('local + openai/x', ('apology', 'disclaimer'))
         """
         stated = {self.fingerprint, other.fingerprint} - {""}
+        given: object = other
+        if not isinstance(given, Verdicts):
+            msg = f"`other` must be Verdicts, got {type(given).__name__}. Read them first."
+            raise InputError(msg)
         is_one_run = self.judge == other.judge and len(stated) < 2
         shared = [name for name in other.questions if name in self.questions]
         self._check_joined(other, shared, is_one_run=is_one_run)

@@ -138,7 +138,9 @@ def test_a_key_in_the_file_is_refused_and_never_repeated(write):
 def test_a_file_of_judges_is_no_cascade(write):
     path = write("schema: voirdire.judges/1\njudges: [{name: a, model: ollama/x}]\n")
 
-    with pytest.raises(InputError, match=r"several judges goes to --judges.*voirdire\.cascade/1"):
+    with pytest.raises(
+        InputError, match=r"several judges goes to `judge_file_with_several`.*voirdire\.cascade/1"
+    ):
         judge(ONE_ITEM, judge=path)
 
 

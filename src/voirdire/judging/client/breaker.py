@@ -26,6 +26,7 @@ __all__ = ["CircuitBreaker", "FailureMonitor", "is_transient", "without_log_prob
 
 _FIRST_REFUSED = 10
 _FIRST_UNREACHED = 3
+_FIRST_WITHOUT_REPLY = 100
 _FIRST_WITHOUT_ANSWER = 50
 _UNREADABLE_IN_A_ROW = 100
 _RETRIES_UNREACHED = 2
@@ -68,6 +69,7 @@ class FailureMonitor:
         self._is_reached = False
         self._has_reply = False
         self._has_answer = False
+        self._n_without_reply = 0
         self._n_unusable = 0
         self._n_unreadable_in_a_row = 0
 
@@ -93,8 +95,8 @@ class FailureMonitor:
             else f"{self._n_unreadable_in_a_row} replies in a row could not be read."
         )
         msg = (
-            f"{what} {_last(error)} Try another model, mode or probability, or "
-            "pay on with `--keep-going`."
+            f"{what} {_last(error)} Try another model, mode or probability, or pay on with "
+            "`--keep-going` (in Python with `Limits(max_failures_in_a_row=None)`)."
         )
         return NoAnswersError(msg)
 
@@ -161,6 +163,22 @@ class FailureMonitor:
         if n_tried >= self._n_tries:
             return _LONG_PAUSE_S
         return rng.random() * _FIRST_PAUSE_S * n_tried
+
+    def note_error(self, error: ModelCallError) -> ModelCallError | None:
+        """Note a try without a reply; give the error that ends the run, if one should.
+
+        A server that asks for patience gets it: rate limits do not count.
+        """
+        if self._has_reply or not isinstance(error, ServerError | ModelTimeoutError):
+            return None
+        self._n_without_reply += 1
+        if not self._ends_hopeless or self._n_without_reply < _FIRST_WITHOUT_REPLY:
+            return None
+        msg = (
+            f"None of the first {self._n_without_reply} tries of this run got a reply. "
+            f"{_last(error)} When the server works, run the same again."
+        )
+        return ServerError(msg, status=error.status)
 
     def note_failure(self, error: ModelCallError) -> ModelCallError | None:
         """Note that a call failed for good; give the error that ends the run, if one should."""

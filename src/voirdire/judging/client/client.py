@@ -544,6 +544,8 @@ class Client:
         if is_unreached:
             self._soon_again(tries, result)
             return None
+        if (hopeless := self._monitor.note_error(result)) is not None:
+            self._end(hopeless)
         self._slow_down(result, permit)
         return self._after(tries, result, form=request.form)
 

@@ -191,7 +191,7 @@ def together(ballots: Sequence[ItemVerdict], bound: BoundJury) -> ItemVerdict:
         values=tuple(values),
         failures=tuple(failures),
         attempts=sum(ballot.attempts for ballot in ballots),
-        is_stored=all(ballot.is_stored for ballot in ballots),
+        is_stored=all(ballot.is_stored for ballot in ballots if ballot.attempts),
     )
 
 

@@ -234,7 +234,7 @@ class CascadeFileForm(Form):
 
 def _several(value: Any) -> Any:
     if not isinstance(value, list) or len(value) < 2:
-        raise rule_error("be a list of at least 2 judges")
+        raise rule_error("be a list of at least two judges, such as `{judge: local}`")
     return value
 
 

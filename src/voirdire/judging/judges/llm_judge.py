@@ -94,6 +94,11 @@ class LlmJudge:
         """Check everything before anything is spent."""
         object.__setattr__(self, "model", _loaded(self.model, self.base_url))
         object.__setattr__(self, "base_url", None)
+        for name, kind in (("limits", Limits), ("price", Price | None)):
+            if not isinstance(getattr(self, name), kind):
+                shown = type(getattr(self, name)).__name__
+                msg = f"`{name}` must be a `voirdire.judging.{name.title()}`, got {shown}."
+                raise InputError(msg)
         check_choice("mode", self.mode, Mode)
         check_choice("probability", self.probability, ModelSource)
         check_choice("language", self.language, Language)
