@@ -305,3 +305,32 @@ def test_what_was_odd_may_be_asked_again(tmp_path):
     assert calls.n_calls == 2
     assert rows["probability"].to_list() == [0.75, 0.75]
     assert pl.read_parquet(tmp_path / "out.parquet")["failure"].null_count() == 4
+
+
+@pytest.mark.parametrize(
+    "error", [ServerError("bad gateway", status=502), ModelTimeoutError("no reply within 120 s")]
+)
+def test_a_server_that_never_replies_ends_the_run(error):
+    model = Model(script(error), delay_s=0)
+
+    with pytest.raises(ServerError, match="None of the first 100 tries of this run got a reply"):
+        judged(model, range(400), concurrency=32)
+
+    assert 100 <= len(model.requests) < 100 + 32
+
+
+def test_a_server_that_replies_late_is_waited_for():
+    model = Model(script(*[ServerError("loading", status=503)] * 90, GOOD), delay_s=0)
+
+    found = judged(model, range(20), concurrency=32, max_retries=10)
+
+    assert found.reasons == [None] * 20
+
+
+def test_whoever_keeps_going_waits_for_a_server_that_never_replies():
+    model = Model(script(ServerError("bad gateway", status=502)), delay_s=0)
+
+    found = judged(model, range(30), max_retries=4, max_failures_in_a_row=None)
+
+    assert len(model.requests) == 150
+    assert all("bad gateway" in reason for reason in found.reasons)
