@@ -193,7 +193,7 @@ class CallQueue:
                 stored = await self._look_up([unit.key for job in jobs for unit in job.units])
             except Exception as error:  # noqa: BLE001  # as where items are looked up
                 self._met(jobs, error)
-                return
+                continue
             for job in jobs:
                 for unit in job.units:
                     unit.stored = stored.get(unit.key, unit.stored)
