@@ -258,7 +258,7 @@ def _words_of(body: bytes) -> _Words:
     """Read the body of an error, in whichever of the many shapes it comes."""
     try:
         return _read(msgspec.json.decode(body), depth=0)
-    except (msgspec.DecodeError, RecursionError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         text = body[:_MOST_READ].decode("utf-8", "replace")
         return _Words(text=_on_one_line(_TAGS.sub(" ", text) if "<" in text else text))
 
