@@ -116,12 +116,12 @@ _TOO_LONG = re.compile(
 )
 _NO_ROUTE = re.compile(r"no endpoints found", re.IGNORECASE)
 _PARAMETERS = re.compile(r"requested parameters|support (?:the )?(?:provided|requested)", re.I)
-# 403 is how one provider refuses log-probabilities, 500 how older servers refuse a form.
+# 403 is how one provider refuses log-probabilities, 500 how older servers refuse a form or `n`.
 _BY_STATUS = {
     400: frozenset(_FEATURES),
     403: frozenset({"logprobs"}),
     422: frozenset(_FEATURES),
-    500: frozenset({"response_format"}),
+    500: frozenset({"response_format", "n"}),
     501: frozenset(_FEATURES),
 }
 
