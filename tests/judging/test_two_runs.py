@@ -1,6 +1,7 @@
 """Two runs at once on one store pay for each call once."""
 
 import asyncio
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -8,7 +9,7 @@ import pytest
 
 import voirdire
 from judging.calls.scripted_calls import RUBRIC, reply_of
-from voirdire.errors import AccessError
+from voirdire.errors import AccessError, UnsupportedError
 from voirdire.judging import Limits, LlmJudge
 from voirdire.models import Capabilities
 from voirdire.records import Item
@@ -23,6 +24,7 @@ class Slow:
 
     def __init__(self, fault=None):
         self.served, self.fault = [], fault
+        self.text = '{"yes": 0.75}'
 
     async def reply(self, request):
         text = request.messages[-1].content
@@ -30,14 +32,22 @@ class Slow:
         await asyncio.sleep(0.005)
         if self.fault is not None:
             raise self.fault
-        return reply_of('{"yes": 0.75}', request)
+        return reply_of(self.text, request)
 
     async def close(self):
         pass
 
 
-def judged(model, items, store):
-    judge = LlmJudge(model=model, probability="stated", limits=Limits(concurrency=16))
+class OneAtATime(Slow):
+    """One that takes no `n`, as it turns out."""
+
+    async def samples(self, request, n):
+        await asyncio.sleep(0.005)
+        raise UnsupportedError("n must be 1", feature="n")
+
+
+def judged(model, items, store, *, probability="stated"):
+    judge = LlmJudge(model=model, probability=probability, limits=Limits(concurrency=16))
     return voirdire.judge(items, judge=judge, rubric=RUBRIC, store=store)
 
 
@@ -58,6 +68,23 @@ def test_each_call_is_made_by_one_of_them(tmp_path, order):
     assert first.calls.n_calls + second.calls.n_calls == 400
     assert first.calls.n_calls * second.calls.n_calls > 0
     assert first.calls.n_reused + second.calls.n_reused == 400
+
+
+def test_samples_that_each_take_a_call_are_paid_for_once(tmp_path):
+    model = OneAtATime()
+    model.text = '{"yes": true}'
+
+    with ThreadPoolExecutor(2) as pool:
+        runs = [
+            pool.submit(judged, model, ITEMS[:100], tmp_path / "s.sqlite", probability="vote")
+            for _ in range(2)
+        ]
+        first, second = (run.result() for run in runs)
+
+    assert (first.probabilities == 1).all()
+    assert (second.probabilities == 1).all()
+    assert len(model.served) == 5 * 100
+    assert set(Counter(model.served).values()) == {5}
 
 
 def test_a_run_that_ends_leaves_its_calls_to_the_other(tmp_path):

@@ -36,6 +36,9 @@ Fault = Literal[
     "no_json",
     "html",
     "no_choices",
+    "no_utf8",
+    "500_no_utf8",
+    "error_beside",
     "truncated",
     "malformed",
     "empty",
@@ -80,6 +83,9 @@ TRANSIENT: tuple[Fault, ...] = (
     "no_json",
     "html",
     "no_choices",
+    "no_utf8",
+    "500_no_utf8",
+    "error_beside",
     "huge",
 )
 """Faults after which the same request may get a reply."""
@@ -175,9 +181,16 @@ class FaultyServer:
         reply = self._completion(item, body, fault)
         if fault == "ok":
             self.replied[item] += 1
+        if fault == "error_beside":  # the answer was broken off, and begins as a whole one would
+            reply["error"] = {"message": "The provider broke off", "code": 502}
+        if fault == "no_utf8":
+            reply["model"] = "\udcff"
         # NaN is no JSON, and some servers write it all the same
+        text = json.dumps(reply, ensure_ascii=fault != "no_utf8")
         return web.Response(
-            text=json.dumps(reply), content_type="application/json", headers=self.headers
+            body=text.encode(errors="surrogateescape"),
+            content_type="application/json",
+            headers=self.headers,
         )
 
     async def _failed(self, fault: str, request: web.Request) -> web.StreamResponse | None:
@@ -194,6 +207,10 @@ class FaultyServer:
             return web.Response(text='{"choices": [{"mess', content_type="application/json")
         if fault == "html":
             return web.Response(text="<html>Bad gateway</html>", content_type="text/html")
+        if fault == "500_no_utf8":
+            return web.Response(
+                body=b'{"error": {"message": "Speicher \xfcberlaufen"}}', status=500
+            )
         if fault == "no_choices":
             return web.json_response({"id": "x", "object": "chat.completion", "choices": []})
         if fault == "huge":
@@ -216,6 +233,8 @@ class FaultyServer:
             "bad_request": (400, "The prompt is too long", {}, "context_length_exceeded"),
             "no_access": (401, "Incorrect API key provided", {}, "invalid_api_key"),
         }
+        if fault == "500_no_utf8":
+            return web.Response(body=b'{"error": {"message": "\xfcberlastet"}}', status=500)
         if fault not in errors:
             return None
         status, message, headers, code = errors[fault]

@@ -12,6 +12,7 @@ from voirdire.errors import (
     ContentFilterError,
     ModelTimeoutError,
     NoAnswersError,
+    RateLimitError,
     RefusalError,
     ServerError,
     UnsupportedError,
@@ -153,6 +154,29 @@ def test_a_reply_in_between_begins_the_count_anew():
 
 PROSE = "Well, the response seems fine to me."
 REFUSALS = ["I'm sorry, but I can't judge that.", "I cannot help with this.", "抱歉，我无法评判。"]
+
+
+@pytest.mark.parametrize("n_answered", [0, 100])
+def test_a_server_that_asks_for_patience_again_and_again_ends_the_run(runs, n_answered):
+    limited = RateLimitError("quota of the day used up", status=429, retry_after_s=37.0)
+    model = Model(lambda n: GOOD if n < n_answered else limited)
+
+    with pytest.raises(ServerError, match=r"more than 10 minutes.*quota of the day"):
+        runs(model, range(1_000))
+
+    assert model.times[-1] < 720 + n_answered
+    assert len(model.requests) <= n_answered + 100
+    assert len(runs.rows()) == n_answered  # no item failed for it
+
+
+def test_a_reply_between_two_waits_begins_the_time_anew():
+    limited = RateLimitError("slow down", status=429, retry_after_s=500.0)
+    model = Model(lambda n: limited if n % 2 else GOOD)
+
+    found = judged(model, range(5), concurrency=1)
+
+    assert found.values == [VALUE] * 5
+    assert model.times[-1] > 1_500
 
 
 @pytest.mark.parametrize("concurrency", [1, 32])

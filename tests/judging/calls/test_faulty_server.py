@@ -12,7 +12,7 @@ from voirdire.errors import ServerError
 from voirdire.judging import Limits, LlmJudge, judge_items
 from voirdire.models import OpenAICompatibleModel
 
-NO_ANSWER = ("reset", "cut_off", "no_json", "html", "no_choices")
+NO_ANSWER = ("reset", "cut_off", "no_json", "html", "no_choices", "no_utf8")
 """Faults of a server that may be none: nothing says that a chat model is there."""
 
 REASONS = {

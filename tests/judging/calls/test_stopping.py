@@ -18,7 +18,14 @@ from judging.calls.scripted_calls import (
     script,
 )
 from judging.live.live_cases import CLOSED, Live
-from voirdire.errors import CostLimitReachedError, InputError, RateLimitError, ServerError
+from voirdire.errors import (
+    ContentFilterError,
+    CostLimitReachedError,
+    InputError,
+    RateLimitError,
+    RefusalError,
+    ServerError,
+)
 from voirdire.judging import Price
 from voirdire.records import Reply, Usage
 
@@ -158,3 +165,31 @@ def test_a_call_that_timed_out_may_be_charged_and_counts_as_its_guess(virtual_ti
         judged(model, price=PRICE, max_cost=2.5 * guessed_cost(known.requests[0]), **limits)
 
     assert len(model.requests) == 2
+
+
+@pytest.mark.parametrize("error", [RefusalError("declined"), ContentFilterError("held back")])
+def test_what_was_refused_counts_as_what_may_have_been_charged(virtual_time, error):
+    model = Model(lambda n: error)
+    known = Model(script(GOOD))
+    judged(known)
+    limits = {"max_failures_in_a_row": None, "concurrency": 1}
+
+    with pytest.raises(CostLimitReachedError, match="calls without a reply may have cost"):
+        judged(
+            model,
+            range(50),
+            price=PRICE,
+            max_cost=5.5 * guessed_cost(known.requests[0]),
+            **limits,
+        )
+
+    assert 4 <= len(model.requests) <= 6
+
+
+def test_a_prompt_that_is_refused_unread_costs_nothing(virtual_time):
+    model = Model(lambda n: ContentFilterError("not this prompt", status=400))
+    limits = {"max_failures_in_a_row": None, "concurrency": 1}
+
+    found = judged(model, range(50), price=PRICE, max_cost=0.025, **limits)
+
+    assert found.reasons == ["content filter: not this prompt"] * 50

@@ -15,6 +15,7 @@ from voirdire.errors import (
     ServerError,
     UnsupportedError,
 )
+from voirdire.judging.client.limits import LONGEST_WAIT_S
 
 if TYPE_CHECKING:
     import random
@@ -64,6 +65,7 @@ class FailureMonitor:
         self._n_tries = 1 + min(max_retries, _RETRIES_UNREACHED)
         self._address = address
         self._n_in_a_row = 0
+        self._waited_s = 0.0
         self._n_refused = 0
         self._n_unreached = 0
         self._is_reached = False
@@ -104,6 +106,21 @@ class FailureMonitor:
         """Note that the server works."""
         self._has_reply = self._is_reached = True
         self._n_in_a_row = 0
+        self._waited_s = 0.0
+
+    def note_wait(self, seconds: float, error: ModelCallError) -> ModelCallError | None:
+        """Note that the server wants nothing for so long; give the error that ends the run, if any.
+
+        Where no reply comes between them, several waits are one that is too long.
+        """
+        self._waited_s += seconds
+        if self._most_in_a_row is None or self._waited_s <= LONGEST_WAIT_S:
+            return None
+        msg = (
+            f"The server asked to wait for more than {LONGEST_WAIT_S / 60:g} minutes, without one "
+            f"reply in between. {_last(error)} When it replies again, run the same again."
+        )
+        return ServerError(msg, status=error.status)
 
     def is_unreached(self, error: ModelCallError) -> bool:
         """Say whether nobody has answered in this run yet: no server there, or a wrong address.

@@ -51,8 +51,9 @@ class Limits:
         US dollars that this run may spend, above 0.
     max_failures_in_a_row : int or None
         After so many calls that all failed for want of a working server, the run ends instead of
-        failing what is left; so it does where none of the first 50 replies can be used, and after
-        100 in a row that cannot be read. None never ends it.
+        failing what is left; so it does where the server asks to wait for more than 10 minutes with
+        no reply in between, where none of the first 50 replies can be used, and after 100 in a row
+        that cannot be read. None never ends it.
 
     Raises
     ------

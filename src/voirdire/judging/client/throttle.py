@@ -6,7 +6,13 @@ import asyncio
 import math
 from typing import TYPE_CHECKING
 
-from voirdire.errors import CostLimitReachedError, ModelTimeoutError, StoppedError
+from voirdire.errors import (
+    ContentFilterError,
+    CostLimitReachedError,
+    ModelTimeoutError,
+    RefusalError,
+    StoppedError,
+)
 from voirdire.judging.client.limits import (
     Budget,
     ConcurrencyLimiter,
@@ -141,7 +147,7 @@ class Throttle:
                 if permit.is_guessed:
                     used = None if used is None else used + _n_tokens(usage)
                     self._guess.learn(request, usage)
-            elif isinstance(result, Reply | ModelTimeoutError):
+            elif isinstance(result, Reply | ModelTimeoutError) or _is_charged(result):
                 used, is_uncertain = None, True
         self._release(permit, used=used, perhaps_charged=is_uncertain)
 
@@ -227,6 +233,11 @@ class Throttle:
             "the limit counts for each run anew."
         )
         return CostLimitReachedError(msg)
+
+
+def _is_charged(error: ModelCallError) -> bool:
+    """Say whether a model wrote something that was held back; one with a status wrote nothing."""
+    return isinstance(error, RefusalError | ContentFilterError) and error.status is None
 
 
 def _n_tokens(usage: Usage) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from voirdire.judging.client import ClaimedElsewhereError, Client, Outcome
@@ -47,10 +47,13 @@ class Job:
         What is called; two jobs of one name at a time would pay twice.
     units : list of Unit
         Who waits, the first of them with the calls to make.
+    found : list of Outcome or None
+        What came of the calls that another run has made meanwhile; empty where none was looked for.
     """
 
     name: UnitName
     units: list[Unit]
+    found: list[Outcome[Any] | None] = field(default_factory=list)
 
     @property
     def calls(self) -> Sequence[Call[Any]]:
@@ -174,7 +177,12 @@ class CallQueue:
     async def _outcomes(self, client: Client, jobs: Sequence[Job]) -> Sequence[Outcome[Any]]:
         calls = [call for job in jobs for call in job.calls]
         stored = [blobs for job in jobs for blobs in job.stored]
-        return await client.answer(calls, stored=stored)
+        found = [each for job in jobs for each in job.found or [None] * len(job.calls)]
+        left = [place for place, outcome in enumerate(found) if outcome is None]
+        answers = iter(
+            await client.answer([calls[k] for k in left], stored=[stored[k] for k in left])
+        )
+        return [next(answers) if outcome is None else outcome for outcome in found]
 
     def _wait_for_others(self, jobs: Sequence[Job]) -> None:
         """Look from time to time for what another run makes just now."""
@@ -197,9 +205,9 @@ class CallQueue:
             for job in jobs:
                 for unit in job.units:
                     unit.stored = stored.get(unit.key, unit.stored)
-                found = [self._reuse(call, job.units[0]) for call in job.calls]
-                if None not in found:
-                    self._deliver([job], found)  # type: ignore[arg-type]  # each is there
+                job.found = [self._reuse(call, job.units[0]) for call in job.calls]
+                if None not in job.found:
+                    self._deliver([job], job.found)  # type: ignore[arg-type]  # each is there
                 else:
                     self._queue.add([job], first=True)
             self._feed()

@@ -116,12 +116,12 @@ _TOO_LONG = re.compile(
 )
 _NO_ROUTE = re.compile(r"no endpoints found", re.IGNORECASE)
 _PARAMETERS = re.compile(r"requested parameters|support (?:the )?(?:provided|requested)", re.I)
-# 403 is how one provider refuses log-probabilities, 500 how older servers refuse a form.
+# 403 is how one provider refuses log-probabilities, 500 how older servers refuse a form or `n`.
 _BY_STATUS = {
     400: frozenset(_FEATURES),
     403: frozenset({"logprobs"}),
     422: frozenset(_FEATURES),
-    500: frozenset({"response_format"}),
+    500: frozenset({"response_format", "n"}),
     501: frozenset(_FEATURES),
 }
 
@@ -258,7 +258,7 @@ def _words_of(body: bytes) -> _Words:
     """Read the body of an error, in whichever of the many shapes it comes."""
     try:
         return _read(msgspec.json.decode(body), depth=0)
-    except (msgspec.DecodeError, RecursionError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         text = body[:_MOST_READ].decode("utf-8", "replace")
         return _Words(text=_on_one_line(_TAGS.sub(" ", text) if "<" in text else text))
 

@@ -131,9 +131,9 @@ def read_replies(
     completion = _decoded(body, with_logprobs=request.top_logprobs is not None)
     if completion is None:
         raise ServerError(errors.sentence("sent what is no chat completion", quoted=body))
+    if completion.error or (completion.error is not None and not completion.choices):
+        raise errors.of_error(completion.error, headers=headers)
     if not completion.choices:
-        if completion.error is not None:
-            raise errors.of_error(completion.error, headers=headers)
         raise ServerError(errors.sentence("sent a chat completion without a reply", quoted=body))
     usage, headroom = _usage(completion.usage), _headroom(headers)
     replies: list[Reply] = []
@@ -165,9 +165,12 @@ def read_replies(
 def _decoded(body: bytes, *, with_logprobs: bool) -> _Completion[Any] | None:
     """Decode a body; None where it is no JSON, or no chat completion."""
     try:
+        body.decode()  # parts of it are decoded later, and some not at all
         return _full.decode(body) if with_logprobs else _plain.decode(body)
     except (msgspec.ValidationError, RecursionError):  # perhaps only its log-probabilities
         return _decoded(body, with_logprobs=False) if with_logprobs else None
+    except UnicodeDecodeError:
+        return None
     except msgspec.DecodeError:
         mended = _without_foreign_numbers(body)
         return None if mended is None else _decoded(mended, with_logprobs=with_logprobs)
@@ -188,9 +191,9 @@ def _failure(
     choice: _Choice[Any], *, headers: Mapping[str, str], errors: CallErrors
 ) -> ModelCallError | None:
     reason = choice.finish_reason or ""
-    if reason == "stop" and not choice.message.refusal:
+    if reason == "stop" and not choice.message.refusal and not choice.error:
         return None
-    if choice.error is not None:
+    if choice.error:
         return errors.of_error(choice.error, headers=headers)
     if reason == "error":
         return ServerError(errors.sentence("broke off with an error"))
