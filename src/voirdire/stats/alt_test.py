@@ -440,12 +440,12 @@ def _annotator_rows(
         "rejected_bh": figures.rejected_bh,
         "exact_p_value": figures.exact_p_values,
     }
-    rows = [dict(zip(same, row, strict=True)) for row in zip(*same.values(), strict=True)]
     of_epsilon = [array[judge][:, tested].tolist() for array in varied.values()]
+    names_of_figures = [*same, *varied]
     return [
         tuple(
-            AnnotatorResult(**row, **dict(zip(varied, values, strict=True)))
-            for row, values in zip(rows, zip(*columns, strict=True), strict=True)
+            AnnotatorResult(**dict(zip(names_of_figures, row, strict=True)))
+            for row in zip(*same.values(), *columns, strict=True)
         )
         for columns in zip(*of_epsilon, strict=True)
     ]

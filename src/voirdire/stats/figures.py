@@ -175,6 +175,11 @@ class Figures:
         return better & self.tested[:, np.newaxis]
 
     @cached_property
+    def within_rate(self) -> NDArray[np.float64]:
+        """The share of annotators for whom it is, shape (n_judges, n_epsilons)."""
+        return self.share_of_annotators(self.within)
+
+    @cached_property
     def p_values(self) -> NDArray[np.float64]:
         """By the method of the test, shape (n_judges, n_epsilons, n_annotators)."""
         return self.exact_p_values if self.settings.method == "exact" else self._t_p_values
