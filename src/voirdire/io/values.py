@@ -207,7 +207,7 @@ def code_names(column: Column | Coded, *, source: str) -> Coded:
     """Code a column of names: as text, blanks as nothing."""
     coded = code_values(column)
     names: list[Any] = coded.values
-    if not all(type(name) is str and name.strip() for name in names):
+    if not (set(map(type, names)) <= {str} and all(map(str.strip, names))):
         names = [name_text(value) for value in names]
     text_series(names, source=source)  # half a surrogate pair is refused
     return coded if names == coded.values else coded.recode(names)

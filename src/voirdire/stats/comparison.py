@@ -10,6 +10,7 @@ block at a time; controls, which know nothing or everything, are judges like any
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -351,8 +352,9 @@ class Comparison:
         sums = []
         for part, block, items in self._blocks(raters):
             answers = [self._answers(control, block, part, items) for control in controls]
-            step = max(1, _CELLS_AT_ONCE // max(part.humans.size, 1))
-            several = [np.stack(answers[k : k + step]) for k in range(0, len(answers), step)]
+            cells = max(part.humans.size, 1) * self.scorer.cell_width
+            step = max(1, _CELLS_AT_ONCE // cells)  # several controls at once where items are few
+            several = (np.stack(answers[k : k + step]) for k in range(0, len(answers), step))
             sums.append(OutcomeSums.join(self._sum(block.outcomes(x), part) for x in several))
         return OutcomeSums.add(sums)
 
@@ -465,14 +467,14 @@ class Comparison:
         """Weigh comparisons by the rarity of their labels, where that was asked for."""
         if raters.codes is None:
             return None
-        if outcomes.ndim > 2:
-            return np.stack([self.weights(each, raters) for each in outcomes])
-        return imbalance_weights(
+        weigh = partial(
+            imbalance_weights,
             raters.codes.T,
-            outcomes >= 0,
             n_codes=self.n_codes,
             reference=raters.reference_codes,
         )
+        compared = outcomes >= 0
+        return weigh(compared) if compared.ndim == 2 else np.stack([*map(weigh, compared)])
 
     def _collect(
         self,
