@@ -24,17 +24,17 @@ def crowd(seed, *, annotators=24, items=150, per_item=4, labels=LABELS):
     return judge, humans
 
 
-@pytest.mark.parametrize("variant", ["plain", "quality", "expert", "gold", "weights", "clusters"])
-@pytest.mark.parametrize("alignment", ["accuracy", "neg_rmse", "jaccard"])
-def test_a_crowd_gets_the_figures_of_the_oracle(variant, alignment):
-    labels = {
-        "accuracy": LABELS,
-        "neg_rmse": (1, 2, 4),
-        "jaccard": (frozenset("a"), frozenset("ab"), frozenset()),
-    }[alignment]
-    judge, humans = crowd(3, labels=labels)
+LABELS_OF = {
+    "accuracy": LABELS,
+    "neg_rmse": (1, 2, 4),
+    "jaccard": (frozenset("a"), frozenset("ab"), frozenset()),
+}
+VARIANTS = ("plain", "quality", "expert", "gold", "weights", "clusters")
+
+
+def options_of(variant, judge, humans):
     rng = np.random.default_rng(5)
-    options = {
+    return {
         "plain": {},
         "quality": {"quality": {name: float(rng.random() + 0.5) for name in humans}},
         "expert": {"expert": "h3"},
@@ -42,6 +42,14 @@ def test_a_crowd_gets_the_figures_of_the_oracle(variant, alignment):
         "weights": {"weights": "imbalance"},
         "clusters": {"clusters": {item: int(item[1:]) // 3 for item in judge}},
     }[variant]
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("alignment", LABELS_OF)
+def test_a_crowd_gets_the_figures_of_the_oracle(variant, alignment):
+    labels = LABELS_OF[alignment]
+    judge, humans = crowd(3, labels=labels)
+    options = options_of(variant, judge, humans)
     answers = {item: labels[0] if int(item[1:]) % 4 == 0 else x for item, x in judge.items()}
 
     result = alt_test(answers, humans, alignment=alignment, min_items=3, **options)
@@ -54,6 +62,24 @@ def test_a_crowd_gets_the_figures_of_the_oracle(variant, alignment):
         counts = (row.n_judge_wins, row.n_ties, row.n_human_wins)
         assert counts == (known["wins"], known["ties"], known["losses"])
         assert row.p_value == pytest.approx(known["p_value"], nan_ok=True)
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("alignment", LABELS_OF)
+def test_the_constant_beside_a_crowd_is_the_best_of_the_oracle(variant, alignment):
+    labels = LABELS_OF[alignment]
+    judge, humans = crowd(3, labels=labels)
+    settings = options_of(variant, judge, humans) | {"alignment": alignment, "min_items": 3}
+
+    result = alt_test(judge, humans, **settings)
+
+    figures = [
+        (found["winning_rate"], found["advantage_probability"])
+        for label in labels
+        for found in [alt_test_oracle(dict.fromkeys(judge, label), humans, **settings)]
+    ]
+    [constant] = [control for control in result.controls if control.control == "constant"]
+    assert (constant.winning_rate, constant.advantage_probability) == pytest.approx(max(figures))
 
 
 def test_the_majority_of_a_crowd_is_the_majority_of_its_columns():

@@ -319,9 +319,10 @@ def without_repeats(table: T, column: Coded | None = None) -> T:
     n_items, n_raters = len(table.item.values) + 1, len(table.rater.values) + 1
     key = (table.question.codes.astype(np.int64) * n_items + table.item.codes) * n_raters
     key += table.rater.codes
-    _, first, place_of = np.unique(key, return_index=True, return_inverse=True)
-    if len(first) == len(key):
+    ordered = np.sort(key)
+    if (ordered[1:] != ordered[:-1]).all():
         return table
+    _, first, place_of = np.unique(key, return_index=True, return_inverse=True)
     original = first[place_of]
     is_repeat = original != np.arange(len(key))
     label, failure = table.label.codes, table.failure.codes

@@ -510,6 +510,8 @@ class _Reader:
         """Set aside rows that do not say whose answer about what they are."""
         for concept in ("item", "question", "rater"):
             absent = getattr(cells, concept).codes < 0
+            if not absent.any():
+                continue
             reason = "missing item id" if concept == "item" else f"missing {concept}"
             column = self.layout.columns.get(concept) if self.table.tabular else None
             drops = [

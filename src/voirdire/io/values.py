@@ -64,8 +64,11 @@ class Coded:
 
     def used_codes(self) -> list[int]:
         """List the codes that rows have, in order of appearance."""
-        codes, first = np.unique(self.codes[self.codes >= 0], return_index=True)
-        return codes[np.argsort(first)].tolist()  # type: ignore[no-any-return]
+        n_rows = len(self.codes)
+        first = np.full(len(self.values) + 1, n_rows)  # the last is that of code -1
+        first[self.codes[::-1]] = np.arange(n_rows)[::-1]  # what is written last stays
+        order = np.argsort(first[:-1])
+        return order[: np.count_nonzero(first[:-1] < n_rows)].tolist()  # type: ignore[no-any-return]
 
     def used(self) -> list[Any]:
         """List the values that rows have, in order of appearance."""
@@ -203,7 +206,9 @@ def name_text(value: Any) -> str | None:
 def code_names(column: Column | Coded, *, source: str) -> Coded:
     """Code a column of names: as text, blanks as nothing."""
     coded = code_values(column)
-    names = [name_text(value) for value in coded.values]
+    names: list[Any] = coded.values
+    if not (set(map(type, names)) <= {str} and all(map(str.strip, names))):
+        names = [name_text(value) for value in names]
     text_series(names, source=source)  # half a surrogate pair is refused
     return coded if names == coded.values else coded.recode(names)
 

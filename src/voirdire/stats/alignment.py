@@ -113,6 +113,9 @@ _ROUNDING = 1e-14
 _LARGEST_EXACT = 2**20
 """Squared differences of whole numbers up to here add up exactly in floats."""
 
+_ITEMS_AT_ONCE = 1 << 15
+"""Items that are looked at together, while they are in the cache."""
+
 
 class Scorer:
     """Scores labels pairwise, and says which of two sums of scores is closer.
@@ -302,8 +305,9 @@ def make_scorer(
 def _scale_of(numbers: NDArray[np.float64]) -> tuple[float, bool]:
     """Largest absolute label, and whether squared differences are exact in floats."""
     scale, whole = 0.0, True
-    for column in numbers.T:
-        known = column[~np.isnan(column)]
+    for start in range(0, len(numbers), _ITEMS_AT_ONCE):
+        block = numbers[start : start + _ITEMS_AT_ONCE]
+        known = block[~np.isnan(block)]
         scale = max(scale, float(np.abs(known).max(initial=0.0)))
         whole = whole and _all_whole(known)
     return scale, whole

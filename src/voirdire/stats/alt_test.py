@@ -10,7 +10,7 @@ import numpy as np
 
 from voirdire._validation import check_count, check_fraction
 from voirdire.errors import DegenerateDataWarning, InputError
-from voirdire.stats.cautions import find_cautions
+from voirdire.stats.cautions import cautions_at_epsilon, cautions_of_judge
 from voirdire.stats.comparison import make_controls
 from voirdire.stats.figures import Figures, smallest_epsilons
 from voirdire.stats.label_arrays import check_names
@@ -367,8 +367,15 @@ def _judge_results(
         for column, name in enumerate(names.annotators)
         if not figures.tested[judge, column] and column != settings.excluded
     )
+    rows = _annotator_rows(figures, judge, names.annotators)
+    cautions = cautions_of_judge(
+        rows[0], untested, part.panel, method=settings.method, min_items=settings.min_items
+    )
     results = []
-    for number, annotators in enumerate(_annotator_rows(figures, judge, names.annotators)):
+    for number, annotators in enumerate(rows):
+        winning_rate = float(figures.winning_rate[judge, number])
+        winning_rate_bh = float(figures.winning_rate_bh[judge, number])
+        uncertainty = run.uncertainties[judge][number]
         worst_case = WorstCase(
             n_failures=int(part.n_failures[place]),
             winning_rate=float(run.lost.winning_rate[judge, number]),
@@ -392,8 +399,8 @@ def _judge_results(
             method=settings.method,
             n_items=int(part.n_items[place]),
             n_annotators=len(annotators),
-            winning_rate=float(figures.winning_rate[judge, number]),
-            winning_rate_bh=float(figures.winning_rate_bh[judge, number]),
+            winning_rate=winning_rate,
+            winning_rate_bh=winning_rate_bh,
             advantage_probability=float(figures.advantage_probability[judge]),
             human_advantage=float(figures.human_advantage[judge]),
             passed=bool(figures.passed[judge, number]),
@@ -404,13 +411,21 @@ def _judge_results(
             worst_case=worst_case,
             controls=part.control_rows[number],
             human_agreement=part.panel.agreement,
-            cautions=(),
+            cautions=(
+                *cautions,
+                *cautions_at_epsilon(
+                    worst_case,
+                    part.panel,
+                    uncertainty,
+                    winning_rate=winning_rate,
+                    winning_rate_bh=winning_rate_bh,
+                ),
+            ),
             settings=names.settings | {"n_clusters": part.panel.n_clusters},
             smallest_epsilon=run.smallest_epsilons[judge],
-            uncertainty=run.uncertainties[judge][number],
+            uncertainty=uncertainty,
         )
-        cautions = find_cautions(result, part.panel, min_items=settings.min_items)
-        results.append(replace(result, cautions=cautions))
+        results.append(result)
     return results
 
 
@@ -440,12 +455,12 @@ def _annotator_rows(
         "rejected_bh": figures.rejected_bh,
         "exact_p_value": figures.exact_p_values,
     }
-    rows = [dict(zip(same, row, strict=True)) for row in zip(*same.values(), strict=True)]
     of_epsilon = [array[judge][:, tested].tolist() for array in varied.values()]
+    names_of_figures = [*same, *varied]
     return [
         tuple(
-            AnnotatorResult(**row, **dict(zip(varied, values, strict=True)))
-            for row, values in zip(rows, zip(*columns, strict=True), strict=True)
+            AnnotatorResult(**dict(zip(names_of_figures, row, strict=True)))
+            for row in zip(*same.values(), *columns, strict=True)
         )
         for columns in zip(*of_epsilon, strict=True)
     ]

@@ -11,10 +11,11 @@ from voirdire.stats.results import Caution
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from voirdire._types import Method
     from voirdire.stats.outcome import Panel
-    from voirdire.stats.results import AltTestResult, AnnotatorResult, Uncertainty
+    from voirdire.stats.results import AnnotatorResult, Uncertainty, WorstCase
 
-__all__ = ["caution", "find_cautions", "listed"]
+__all__ = ["caution", "cautions_at_epsilon", "cautions_of_judge", "listed"]
 
 MANY_TIES = 0.6
 FEW_ANNOTATORS = 3
@@ -29,12 +30,29 @@ UNSTABLE = 0.1
 MOST_NAMED = 5
 
 
-def find_cautions(result: AltTestResult, panel: Panel, *, min_items: int) -> tuple[Caution, ...]:
-    """Say in sentences what weakens the figures of a result."""
-    found = [*_of_items(result.annotators, result.untested, min_items), *_of_panel(panel)]
-    if result.method == "t":
-        found += _of_ties(result.annotators)
-    winning_rate, winning_rate_bh = result.winning_rate, result.winning_rate_bh
+def cautions_of_judge(
+    annotators: Sequence[AnnotatorResult],
+    untested: Sequence[str],
+    panel: Panel,
+    *,
+    method: Method,
+    min_items: int,
+) -> list[Caution]:
+    """Say in sentences what weakens the figures of a judge, whatever ε is."""
+    found = [*_of_items(annotators, untested, min_items), *_of_panel(panel)]
+    return [*found, *_of_ties(annotators)] if method == "t" else found
+
+
+def cautions_at_epsilon(
+    worst_case: WorstCase,
+    panel: Panel,
+    uncertainty: Uncertainty | None,
+    *,
+    winning_rate: float,
+    winning_rate_bh: float,
+) -> list[Caution]:
+    """Say what weakens its figures at one ε, and that the annotators agree little."""
+    found = []
     if passes(winning_rate) != passes(winning_rate_bh):
         sentence = (
             f"the result depends on the correction: winning rate {winning_rate:.2f} under "
@@ -42,7 +60,7 @@ def find_cautions(result: AltTestResult, panel: Panel, *, min_items: int) -> tup
         )
         figures = {"winning_rate": winning_rate, "winning_rate_bh": winning_rate_bh}
         found.append(caution("correction", sentence, **figures))
-    n_failures, lost_rate = result.worst_case.n_failures, result.worst_case.winning_rate
+    n_failures, lost_rate = worst_case.n_failures, worst_case.winning_rate
     if n_failures:
         sentence = (
             f"the judge failed on {n_failures} items; counted as lost the winning rate "
@@ -50,10 +68,9 @@ def find_cautions(result: AltTestResult, panel: Panel, *, min_items: int) -> tup
         )
         found.append(caution("failures", sentence, n_failures=n_failures, winning_rate=lost_rate))
     found += _of_agreement(panel)
-    uncertainty = result.uncertainty
     if uncertainty is not None and UNSTABLE <= uncertainty.stability <= 1 - UNSTABLE:
         found.append(_unstable(uncertainty))
-    return tuple(found)
+    return found
 
 
 def caution(code: str, sentence: str, **figures: Any) -> Caution:

@@ -10,6 +10,7 @@ block at a time; controls, which know nothing or everything, are judges like any
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -194,23 +195,26 @@ class HumanBlock:
     def outcomes(
         self, judge: NDArray[Any], *, failed: NDArray[np.bool_] | None = None
     ) -> NDArray[np.int8]:
-        """Compare one judge with every left-out annotator, shape (n_annotators, n_items).
+        """Compare a judge with every left-out annotator, shape (n_annotators, n_items).
 
-        Items that are `failed` are lost outright.
+        Several judges come along a first axis, and stay there; all of them have whole numbers, or
+        none. Items that are `failed` are lost outright.
         """
+        judge = judge[..., np.newaxis, :]
         known = is_present(judge)
         prepared = self._scorer.prepare(judge, known)
         weighted = self._quality is not None and self._reference is None
         exact = not weighted and self._scorer.is_exact(prepared)
         result = self._compare(self._score_judge(prepared, exact=exact), exact=exact)
         if failed is not None:
-            result[:, failed] = HUMAN_WINS
+            result[..., failed] = HUMAN_WINS
             known = known | failed
         result[~(self._compared & known)] = NO_OUTCOME
         if self._slots is None:
             return result
-        by_annotator = np.full((self._n_annotators, result.shape[1]), NO_OUTCOME, dtype=np.int8)
-        np.put_along_axis(by_annotator, self._slots, result, axis=0)
+        *judges, _, n_items = result.shape
+        by_annotator = np.full((*judges, self._n_annotators, n_items), NO_OUTCOME, dtype=np.int8)
+        by_annotator[..., self._slots, np.arange(n_items)] = result
         return by_annotator
 
     def medoid(self) -> NDArray[np.intp]:
@@ -249,13 +253,13 @@ class HumanBlock:
         """Sum the judge's scores with everyone but each annotator in turn."""
         if self._reference is not None:
             score = self._scorer.score(judge, self._reference)
-            return np.broadcast_to(score, self.present.shape)
-        score = self._scorer.score(judge[np.newaxis], self._labels) * self.present
+            return np.broadcast_to(score, np.broadcast_shapes(score.shape, self.present.shape))
+        score = self._scorer.score(judge, self._labels) * self.present
         if self._quality is not None:
             score = score * self._quality
         score = score.astype(self._human.dtype, copy=False)
         if exact:
-            return score.sum(axis=0, dtype=score.dtype) - score
+            return score.sum(axis=-2, keepdims=True, dtype=score.dtype) - score
         return _sums_without_each(score)
 
     def _compare(self, judge: NDArray[Any], *, exact: bool) -> NDArray[np.int8]:
@@ -267,7 +271,7 @@ class HumanBlock:
             ahead, behind = margin > tolerance, margin < -tolerance
         if not self._scorer.larger_is_closer:
             ahead, behind = behind, ahead
-        result = np.full(self.present.shape, TIE, dtype=np.int8)
+        result = np.full(ahead.shape, TIE, dtype=np.int8)
         result -= ahead.view(np.int8)
         result += behind.view(np.int8)
         return result
@@ -282,17 +286,17 @@ class HumanBlock:
 
 
 def _sums_without_each(score: NDArray[Any]) -> NDArray[Any]:
-    """Sum floats over the first axis, leaving each row out in turn.
+    """Sum floats over the last axis but one, leaving each row out in turn.
 
     What stands before and what stands after the row is added, because subtracting the row from
     the total would cancel digits that decide a tie.
     """
     result = np.zeros_like(score)
-    np.cumsum(score[:-1], axis=0, out=result[1:])
-    after = np.zeros_like(score[0])
-    for row in range(len(score) - 2, -1, -1):
-        after += score[row + 1]
-        result[row] += after
+    np.cumsum(score[..., :-1, :], axis=-2, out=result[..., 1:, :])
+    after = np.zeros_like(score[..., 0, :])
+    for row in range(score.shape[-2] - 2, -1, -1):
+        after += score[..., row + 1, :]
+        result[..., row, :] += after
     return result
 
 
@@ -345,15 +349,14 @@ class Comparison:
 
     def sum_controls(self, raters: Raters, controls: Sequence[Control]) -> OutcomeSums:
         """Sum the controls' outcomes."""
-        return OutcomeSums.add(
-            OutcomeSums.stack(
-                [
-                    self._sum(block.outcomes(self._answers(control, block, part, items)), part)
-                    for control in controls
-                ]
-            )
-            for part, block, items in self._blocks(raters)
-        )
+        sums = []
+        for part, block, items in self._blocks(raters):
+            answers = [self._answers(control, block, part, items) for control in controls]
+            cells = max(part.humans.size, 1) * self.scorer.cell_width
+            step = max(1, _CELLS_AT_ONCE // cells)  # several controls at once where items are few
+            several = (np.stack(answers[k : k + step]) for k in range(0, len(answers), step))
+            sums.append(OutcomeSums.join(self._sum(block.outcomes(x), part) for x in several))
+        return OutcomeSums.add(sums)
 
     def gains(
         self,
@@ -412,7 +415,8 @@ class Comparison:
         slices = list(self._slices(raters))
         if len(slices) == 1:
             if self._kept.get("raters") is not raters:
-                self._kept.update(raters=raters, block=self.block(raters))
+                self._kept.clear()
+                self._kept.update(raters=raters, block=self.block(raters), outcomes={})
             yield raters, self._kept["block"], slices[0]
             return
         for items in slices:
@@ -445,12 +449,15 @@ class Comparison:
     def _outcomes(
         self, raters: Raters, block: HumanBlock, judge: int
     ) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
-        answers = np.ascontiguousarray(raters.judges[:, judge])
-        outcomes = block.outcomes(answers)
-        failed = None if raters.failed is None else raters.failed[:, judge]
-        if failed is None or not failed.any():
-            return outcomes, outcomes
-        return outcomes, block.outcomes(answers, failed=failed)
+        known = self._kept["outcomes"] if self._kept.get("block") is block else {}
+        if judge not in known:
+            answers = np.ascontiguousarray(raters.judges[:, judge])
+            plain = lost = block.outcomes(answers)
+            if raters.failed is not None and raters.failed[:, judge].any():
+                lost = block.outcomes(answers, failed=raters.failed[:, judge])
+            known[judge] = plain, lost
+        found: tuple[NDArray[np.int8], NDArray[np.int8]] = known[judge]
+        return found
 
     def _sum(self, outcomes: NDArray[np.int8], raters: Raters) -> OutcomeSums:
         weights = self.weights(outcomes, raters)
@@ -460,12 +467,14 @@ class Comparison:
         """Weigh comparisons by the rarity of their labels, where that was asked for."""
         if raters.codes is None:
             return None
-        return imbalance_weights(
+        weigh = partial(
+            imbalance_weights,
             raters.codes.T,
-            outcomes >= 0,
             n_codes=self.n_codes,
             reference=raters.reference_codes,
         )
+        compared = outcomes >= 0
+        return weigh(compared) if compared.ndim == 2 else np.stack([*map(weigh, compared)])
 
     def _collect(
         self,

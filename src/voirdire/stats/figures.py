@@ -175,6 +175,11 @@ class Figures:
         return better & self.tested[:, np.newaxis]
 
     @cached_property
+    def within_rate(self) -> NDArray[np.float64]:
+        """The share of annotators for whom it is, shape (n_judges, n_epsilons)."""
+        return self.share_of_annotators(self.within)
+
+    @cached_property
     def p_values(self) -> NDArray[np.float64]:
         """By the method of the test, shape (n_judges, n_epsilons, n_annotators)."""
         return self.exact_p_values if self.settings.method == "exact" else self._t_p_values
@@ -183,12 +188,12 @@ class Figures:
     def exact_p_values(self) -> NDArray[np.float64]:
         """By the exact test; of weighted or clustered items never below the t-test's."""
         settings, counts = self.settings, exact_counts(self.sums)
-        found = np.full_like(self._t_p_values, np.nan)
+        found, epsilons = np.full_like(self._t_p_values, np.nan), settings.epsilons.tolist()
         for judge, annotator in np.argwhere(self.tested):
             won, ties, lost = counts[judge, annotator].tolist()
-            for position, epsilon in enumerate(settings.epsilons.tolist()):
-                p_value = remembered_p_value(won, ties, lost, epsilon, settings.mode)
-                found[judge, position, annotator] = p_value
+            found[judge, :, annotator] = [
+                remembered_p_value(won, ties, lost, epsilon, settings.mode) for epsilon in epsilons
+            ]
         return found if settings.design == "items" else np.maximum(found, self._t_p_values)
 
     @cached_property
@@ -259,7 +264,7 @@ class Figures:
         self, procedure: Callable[..., NDArray[np.bool_]], p_values: NDArray[np.float64]
     ) -> NDArray[np.bool_]:
         # An undefined p-value of a tested annotator speaks for nobody: it counts as 1.
-        family = np.where(self.tested[:, np.newaxis], np.nan_to_num(p_values, nan=1.0), np.nan)
+        family = np.where(self.tested[:, np.newaxis], np.fmin(p_values, 1.0), np.nan)
         rate = self.settings.false_discovery_rate
         if self.settings.family == "annotators":
             return procedure(family, false_discovery_rate=rate)

@@ -199,14 +199,19 @@ def is_present(labels: NDArray[Any]) -> NDArray[np.bool_]:
 
 
 def pack_slots(present: NDArray[np.bool_]) -> NDArray[np.intp] | None:
-    """Find the raters of each item, those with a label first and in order: (n_slots, n_items).
+    """Find the raters of each item that gave a label, in order: shape (n_slots, n_items).
 
-    None where packing would not pay.
+    Slots that are left over hold a rater without one. None where packing would not pay.
     """
-    n_slots = int(np.count_nonzero(present, axis=0).max(initial=0))
-    if _WORTH_IT * max(n_slots, 1) > len(present):
+    n_labels = np.count_nonzero(present, axis=0)
+    n_slots = max(int(n_labels.max(initial=0)), 1)
+    if _WORTH_IT * n_slots > len(present):
         return None
-    return np.argsort(~present, axis=0, kind="stable")[: max(n_slots, 1)]
+    slots = np.tile(present.argmin(axis=0), (n_slots, 1))
+    items, raters = np.nonzero(present.T)
+    first = np.cumsum(n_labels) - n_labels
+    slots[np.arange(len(items)) - first[items], items] = raters
+    return slots
 
 
 # Label sets -----------------------------------------------------------------------------------

@@ -131,7 +131,7 @@ def decide_outcome(
     if passes(rate):
         return _beside_constant(yardsticks, gain, facts)
     within = lost.within[judge, number]
-    is_close = bool(passes(lost.share_of_annotators(lost.within)[judge, number]))
+    is_close = bool(passes(lost.within_rate[judge, number]))
     ceiling, constant = yardsticks.figures.exact_winning_rate[:, number].tolist()
     facts |= {"n_within": int(np.count_nonzero(within))}
     if is_close and not passes(ceiling):

@@ -134,9 +134,9 @@ def sum_outcomes(
 
     Parameters
     ----------
-    outcomes : ndarray of int8, shape (n_annotators, n_items)
+    outcomes : ndarray of int8, shape (..., n_annotators, n_items)
         As `HumanBlock.outcomes` gives them.
-    weights : ndarray of float, shape (n_annotators, n_items), optional
+    weights : ndarray of float, shape of `outcomes`, optional
         The weight of each comparison.
     clusters : ndarray of int, shape (n_items,), optional
         The independent unit of each item, ascending.
@@ -145,14 +145,14 @@ def sum_outcomes(
     -------
     OutcomeSums
     """
-    counts = np.stack([np.count_nonzero(outcomes == kind, axis=1) for kind in _OUTCOMES], axis=-1)
+    counts = np.stack([np.count_nonzero(outcomes == kind, axis=-1) for kind in _OUTCOMES], axis=-1)
     if weights is None and clusters is None:
         total, n_units = counts.astype(np.float64), counts.sum(axis=-1)
         squares = total[..., np.newaxis] * np.eye(3)
     else:
         units = _weigh_units(outcomes, weights=weights, clusters=clusters)
-        total, n_units = units.sum(axis=-1), np.count_nonzero(units.any(axis=1), axis=-1)
-        squares = units @ units.swapaxes(1, 2)
+        total, n_units = units.sum(axis=-1), np.count_nonzero(units.any(axis=-2), axis=-1)
+        squares = units @ units.swapaxes(-1, -2)
     return OutcomeSums(counts=counts, weights=total, squares=squares, n_units=n_units)
 
 
@@ -162,9 +162,9 @@ def _weigh_units(
     weights: NDArray[np.float64] | None,
     clusters: NDArray[np.intp] | None,
 ) -> NDArray[np.float64]:
-    """Find the weight of each unit on each outcome, shape (n_annotators, 3, n_units)."""
+    """Find the weight of each unit on each outcome, shape (..., n_annotators, 3, n_units)."""
     mass = 1.0 if weights is None else weights
-    units = np.stack([mass * (outcomes == kind) for kind in _OUTCOMES], axis=1)
+    units = np.stack([mass * (outcomes == kind) for kind in _OUTCOMES], axis=-2)
     return sum_clusters(units, clusters)
 
 

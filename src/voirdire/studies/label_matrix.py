@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -247,7 +248,7 @@ class Side:
 
 
 def _positions(column: Coded, place: Mapping[str, int]) -> NDArray[np.intp]:
-    return np.array([*(place.get(x, -1) for x in column.values), -1], np.intp)[column.codes]
+    return np.array([*map(place.get, column.values, repeat(-1)), -1], np.intp)[column.codes]
 
 
 def _shared_labels(parts: Sequence[LabelTable]) -> tuple[list[Any], list[NDArray[np.int32]]]:
@@ -339,10 +340,10 @@ def _check_independent(
         raise InputError(msg)
     for judge, its in zip(judges, answers.T, strict=True):
         unseen = np.where(seen[judge], -1, humans) if judge in seen else humans
-        for annotator, theirs in zip(annotators, unseen.T, strict=True):
-            known = theirs >= 0
-            if not known.any() or (its[known] != theirs[known]).any():
-                continue
+        given = unseen >= 0
+        never_differ = given.any(axis=0) & ~(given & (unseen != its[:, np.newaxis])).any(axis=0)
+        for place in np.flatnonzero(never_differ).tolist():
+            annotator, theirs, known = annotators[place], unseen[:, place], given[:, place]
             others = unseen[known]
             is_same = others == theirs[known][:, np.newaxis]
             contested = ~(is_same | (others < 0)).all(axis=1)

@@ -342,10 +342,11 @@ def _find_distinct(matrix: NDArray[Any]) -> NDArray[Any]:
 
 
 def _find_numbers(matrix: NDArray[Any]) -> NDArray[np.float64]:
-    """Sort what is new in each column: on a scale of a few numbers, nothing after the first."""
+    """Sort what is new in each block: on a scale of a few numbers, nothing after the first."""
     distinct = np.zeros(0)
-    for column in matrix.T:
-        numbers = column[~np.isnan(column)].astype(np.float64)
+    for start in range(0, len(matrix), _ITEMS_AT_ONCE):
+        block = matrix[start : start + _ITEMS_AT_ONCE]
+        numbers = block[~np.isnan(block)].astype(np.float64)
         if distinct.size:
             place = np.minimum(np.searchsorted(distinct, numbers), len(distinct) - 1)
             numbers = numbers[distinct[place] != numbers]
