@@ -23,7 +23,8 @@ from pathlib import Path
 
 import numpy as np
 
-from voirdire.judging import file_judging, judge_file
+from voirdire.judging import judge_file
+from voirdire.judging.runs import file_judging
 from voirdire.rubrics import load_rubric
 
 
