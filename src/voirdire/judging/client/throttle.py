@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from voirdire.errors import CostLimitReachedError, ModelTimeoutError, StoppedError
@@ -32,20 +33,16 @@ _LONGEST_NAP_S = 5.0
 """Whoever waits looks this often whether the server has since said that more is left."""
 
 
+@dataclass(eq=False, slots=True)
 class Permit:
     """Leave to send some requests; tells afterwards what was guessed of them."""
 
-    __slots__ = ("cost", "is_guessed", "n_requests", "n_tokens", "n_tokens_before", "sent")
-
-    def __init__(
-        self, n_requests: int, *, n_tokens: float = 0.0, cost: float = 0.0, is_guessed: bool = False
-    ) -> None:
-        self.n_requests = n_requests
-        self.is_guessed = is_guessed
-        self.n_tokens = n_tokens
-        self.cost = cost
-        self.sent = 0
-        self.n_tokens_before = 0.0
+    n_requests: int
+    n_tokens: float = 0.0
+    cost: float = 0.0
+    is_guessed: bool = False
+    sent: int = 0
+    n_tokens_before: float = 0.0
 
 
 class Throttle:
