@@ -13,6 +13,7 @@ from msgspec.structs import astuple
 from voirdire._validation import shorten
 from voirdire.errors import (
     AccessError,
+    InputError,
     ModelCallError,
     ModelTimeoutError,
     RateLimitError,
@@ -42,12 +43,13 @@ from voirdire.records import Reply, Usage
 from voirdire.store import StoredCall
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
+    from collections.abc import Awaitable, Sequence
 
     from voirdire._types import ReplyForm
     from voirdire.judging.client.call import Call
     from voirdire.judging.client.limits import Limits
     from voirdire.judging.client.throttle import Permit
+    from voirdire.judging.judges.pricing import Price
     from voirdire.models import ChatModel, ChatRequest
 
 __all__ = [
@@ -205,8 +207,8 @@ class Client:
         How fast, how often, for how much.
     log : ReplyLog, optional
         Where replies are kept; None keeps none.
-    price : callable, optional
-        US dollars of a `Usage`, or None where nobody knows.
+    price : Price, optional
+        What tokens cost; None where nobody knows.
     rng : random.Random, optional
         Spreads the waiting after errors.
     is_trial : bool, optional
@@ -214,6 +216,11 @@ class Client:
         run at once, and nothing is kept of it, since it is not the call's.
     ends_hopeless : bool, optional
         Whether the run ends where replies cannot be used; see `Limits`.
+
+    Attributes
+    ----------
+    log : ReplyLog or None
+        As given.
 
     Raises
     ------
@@ -242,17 +249,23 @@ class Client:
         *,
         limits: Limits,
         log: ReplyLog | None = None,
-        price: Callable[[Usage], float | None] | None = None,
+        price: Price | None = None,
         rng: random.Random | None = None,
         is_trial: bool = False,
         ends_hopeless: bool = True,
     ) -> None:
+        if price is None and limits.max_cost is not None:
+            msg = (
+                f"`max_cost` needs the price of {model.name!r}, which is not known. Declare it "
+                "with `--price IN,OUT`, or as `price` of the judge."
+            )
+            raise InputError(msg)
         self._model = model
         self._is_trial = is_trial
         self._batch_model = model if isinstance(model, BatchChatModel) else None
         self._sampling_model = model if isinstance(model, SamplingChatModel) else None
         self._limits = limits
-        self._log = log
+        self.log = log
         self._rng = random.Random() if rng is None else rng  # noqa: S311  # spreads waits only
         self._throttle = Throttle(limits, price=price)
         self._ladder = FormLadder(model.capabilities.forms)
@@ -455,20 +468,20 @@ class Client:
 
     async def _claim(self, several: Sequence[Tries[T]]) -> None:
         """Claim calls, so that no other run pays for them as well."""
-        if self._log is None or self.goes_together:
+        if self.log is None or self.goes_together:
             return
         for tries in several:
             if tries.n_claimed == tries.n_kept:
                 continue
             call = tries.call
-            if not await self._log.claim(call.item, call.name, attempt=tries.n_kept):
+            if not await self.log.claim(call.item, call.name, attempt=tries.n_kept):
                 raise ClaimedElsewhereError
             tries.n_claimed = tries.n_kept
 
     def _release(self, tries: Tries[T]) -> None:
         """Give up the claim of a try of which nothing was kept."""
-        if self._log is not None and tries.n_claimed == tries.n_kept:
-            self._log.release(tries.call.item, tries.call.name, attempt=tries.n_kept)
+        if self.log is not None and tries.n_claimed == tries.n_kept:
+            self.log.release(tries.call.item, tries.call.name, attempt=tries.n_kept)
 
     def _count_call(self, tries: Tries[T]) -> None:
         self._counts.n_calls += 1
@@ -566,14 +579,14 @@ class Client:
     ) -> Reply | CallFailure | None:
         if what is None:
             return None
-        if self._log is not None:
+        if self.log is not None:
             try:
                 blob = encode_attempt(what)
             except UnicodeEncodeError:
                 what = storable(what)
                 blob = encode_attempt(what)
             kept = StoredCall(tries.call.item, tries.call.name, tries.n_kept, blob)
-            await _put_surely(self._log, kept)
+            await _put_surely(self.log, kept)
         tries.n_kept += 1
         return what
 

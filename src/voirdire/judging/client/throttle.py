@@ -19,10 +19,11 @@ from voirdire.judging.client.limits import (
 from voirdire.records import Reply, Usage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from voirdire.errors import ModelCallError
     from voirdire.judging.client.limits import Limits
+    from voirdire.judging.judges.pricing import Price
     from voirdire.models import ChatRequest
     from voirdire.records import Headroom
 
@@ -52,11 +53,11 @@ class Throttle:
     ----------
     limits : Limits
         Of the run.
-    price : callable or None
-        US dollars of a `Usage`.
+    price : Price or None
+        What tokens cost.
     """
 
-    def __init__(self, limits: Limits, *, price: Callable[[Usage], float | None] | None) -> None:
+    def __init__(self, limits: Limits, *, price: Price | None) -> None:
         self.slots = ConcurrencyLimiter(limits.concurrency)
         self.budget = Budget(price, max_cost=limits.max_cost)
         self.n_sent = 0

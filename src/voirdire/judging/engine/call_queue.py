@@ -257,12 +257,13 @@ class RunQueue(CallQueue):
     ) -> None:
         super().__init__(bound, look_up=look_up)
         self._end = end
-        self._client = self._made(None)
+        judge = bound.judge
+        self._client = Client(judge.chat_model, limits=judge.limits, price=judge.known_price)
         self._is_stopped = False
 
     def start(self, log: ReplyLog | None) -> None:
         """Begin; every reply is kept in the log before it is used, where there is one."""
-        self._client = self._made(log)
+        self._client.log = log
 
     @property
     def reader(self) -> Client:
@@ -313,16 +314,6 @@ class RunQueue(CallQueue):
 
     def _met(self, jobs: Sequence[Job], error: Exception) -> None:  # noqa: ARG002  # all end
         self._end(error)
-
-    def _made(self, log: ReplyLog | None) -> Client:
-        judge = self._bound.judge
-        price = judge.known_price
-        return Client(
-            judge.chat_model,
-            limits=judge.limits,
-            log=log,
-            price=None if price is None else price.cost,
-        )
 
 
 def now() -> float:

@@ -7,7 +7,7 @@ import logging
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
-from voirdire.errors import InputError, StoppedError
+from voirdire.errors import StoppedError
 from voirdire.judging.client.breaker import CircuitBreaker
 from voirdire.judging.engine.batch import Batch
 from voirdire.judging.engine.bugs import tell_bug
@@ -221,14 +221,6 @@ class RunModelEngine(ModelEngine):
         store: ReplyStore | str | Path | None = None,
         retry_failures: bool = False,
     ) -> None:
-        judge = bound.judge
-        if judge.known_price is None and judge.limits.max_cost is not None:
-            name = judge.chat_model.name
-            msg = (
-                f"`max_cost` needs the price of {name!r}, which is not known. Declare it with "
-                "`--price IN,OUT`, or as `price` of the judge."
-            )
-            raise InputError(msg)
         self._run_queue = RunQueue(bound, look_up=self.look_up, end=self.end)
         super().__init__(bound, self._run_queue, store=store, retry_failures=retry_failures)
         self._n_to_check = bound.calls.n_check
