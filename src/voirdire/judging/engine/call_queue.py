@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from voirdire.judging.client import ClaimedElsewhereError, Client, Outcome
+from voirdire.judging.engine.bugs import foreign_exit
 from voirdire.judging.engine.queues import DeadlineQueue
 from voirdire.models import BatchChatModel
 from voirdire.records import Failure
@@ -306,9 +307,7 @@ class RunQueue(CallQueue):
         except BaseException as error:
             if is_cancelled():
                 raise
-            found = RuntimeError(f"a model must not raise {type(error).__name__}, which ends a run")
-            found.__cause__ = error
-            self._end(found)
+            self._end(foreign_exit("a model", error))
             return ()
         return outcomes
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from voirdire._validation import check_choice, check_count
 from voirdire.errors import InputError
 from voirdire.io.verdict_files import encode_part, join_parts, synced
-from voirdire.judging.engine.call_summary import JudgingProgress, RunRecord, call_progress
+from voirdire.judging.engine.call_summary import JudgingProgress, RunRecord
 from voirdire.judging.engine.run import judged_batches
 from voirdire.judging.item_batches import CALL_CHARACTERS, CALL_ITEMS, item_batches
 from voirdire.judging.item_source import ItemSource
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from voirdire._types import Judged, Threshold
-    from voirdire.judging.client import ClientState
+    from voirdire.judging.engine.call_summary import CallProgress
     from voirdire.judging.judges.jury import JudgeLike
     from voirdire.judging.plan import JudgingPlan
     from voirdire.judging.runs.summary import Tally
@@ -214,16 +214,14 @@ class _Run:
             "retry_failures": retry_failures,
             "stopping": stopping,
         }
-        self.record = RunRecord(plan)
+        self.record = RunRecord(plan, self._tell)
         self.total: Tally | None = None
 
     def batches(self) -> Iterator[Verdicts]:
         """Judge the items as they come."""
         stream = self.items.stream(self.plan, self.set_aside)
         if needs_engine(self.plan.judge):
-            judged = judged_batches(
-                stream, self.plan, tick=self._tick, record=self.record, **self._asking
-            )
+            judged = judged_batches(stream, self.plan, record=self.record, **self._asking)
         else:
             cut = item_batches(stream, most_items=CALL_ITEMS, most_characters=CALL_CHARACTERS)
             judged = (verdicts_on(batch, self.plan) for batch in cut)
@@ -270,8 +268,8 @@ class _Run:
             **more,
         )
 
-    def _tick(self, n_answered: float, state: ClientState) -> None:
-        self._say(n_items=self.record.n_items, calls=call_progress(n_answered, state))
+    def _tell(self, calls: CallProgress) -> None:
+        self._say(n_items=self.record.n_items, calls=calls)
 
     def _say(self, *, n_items: int, **more: Any) -> None:
         if self.progress is not None:
