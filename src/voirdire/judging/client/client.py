@@ -240,7 +240,7 @@ class Client:
     and one reply per call in flight. *Retries and caching*: retries are made here; what is stored
     is read by `reuse`.
 
-    The clock is the event loop's. A caller works for one event loop at a time.
+    The clock is the event loop's. A client works for one event loop at a time.
     """
 
     def __init__(
@@ -663,24 +663,6 @@ class Tries(Generic[T]):
 
         A rate limit does not count against the call where other calls got replies since it last
         failed: the server works, and this call was unlucky.
-
-        Parameters
-        ----------
-        error : ModelCallError
-            What the model raised.
-        form : {"json_schema", "json_object", "text"}
-            How the reply was asked for.
-        limits : Limits
-            How often to try.
-        n_replies : int
-            Replies to any call of the run by now.
-        rng : random.Random
-            Spreads the waiting.
-
-        Returns
-        -------
-        CallFailure or None
-            The end of the call; None if it is to be made again.
         """
         if not is_transient(error):
             return self._failed(error, form=form)

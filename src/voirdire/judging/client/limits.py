@@ -137,13 +137,6 @@ class ConcurrencyLimiter:
         """Note that the server had too many: half the places, at most once per round trip.
 
         A call that was sent before the last cut says nothing about what came of the cut.
-
-        Parameters
-        ----------
-        sent : int
-            Number of the call that the server refused, counted as they were sent.
-        n_sent : int
-            How many were sent by now.
         """
         if sent > self._n_sent_at_cut:
             self._n_sent_at_cut = n_sent

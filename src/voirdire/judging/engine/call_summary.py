@@ -120,7 +120,7 @@ class CallProgress:
     Attributes
     ----------
     n_answered : int
-        Items that are answered, those in unfinished stretches included.
+        Items that are answered, those in unfinished parts included.
     n_calls, n_retries : int
         Calls of this run, and how many of them were tried again.
     n_in_flight : int
@@ -269,7 +269,7 @@ class RunRecord:
 
 
 class _Mean:
-    """Means by column over rows that come in stretches; nan does not count."""
+    """Means by column over rows that come in batches; nan does not count."""
 
     def __init__(self, n_columns: int) -> None:
         self._sums = np.zeros(n_columns)

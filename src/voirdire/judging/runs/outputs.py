@@ -1,4 +1,4 @@
-"""What a run of judging writes: verdicts, rows that were set aside, and the store of replies."""
+"""Checks where a run of judging writes, lists rows that were set aside, and opens its store."""
 
 from __future__ import annotations
 

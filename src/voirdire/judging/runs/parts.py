@@ -1,4 +1,6 @@
-"""Parts of a file of verdicts, in a folder beside it: what lets a killed run go on.
+"""Parts of a file of verdicts, in a folder beside it: from them a killed run goes on.
+
+A run of a language model goes on from its store of replies instead, and makes its parts anew.
 
 A part is a batch of the items, in their order, in a file of its own. Beside it lies a record with a
 key, the hash over the content of its items and everything that its verdicts depend on, and with the
