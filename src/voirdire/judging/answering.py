@@ -15,7 +15,7 @@ import numpy as np
 
 from voirdire._validation import check_count
 from voirdire.errors import DegenerateDataWarning, InputError, NoDataError
-from voirdire.judging.engine.call_summary import JudgingProgress, RunRecord, call_progress
+from voirdire.judging.engine.call_summary import JudgingProgress, RunRecord
 from voirdire.judging.engine.run import judged_batches, judged_batches_async
 from voirdire.judging.given_items import given_items
 from voirdire.judging.item_batches import CALL_ITEMS
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from voirdire._types import Judged, Threshold
-    from voirdire.judging.client import ClientState
+    from voirdire.judging.engine.call_summary import CallProgress
     from voirdire.judging.judges.jury import JudgeLike
     from voirdire.judging.plan import JudgingPlan
     from voirdire.records import Dropped, Item
@@ -177,14 +177,13 @@ async def ajudge(
     if not needs_engine(plan.judge):
         found = await asyncio.to_thread(judge_by_plan, given.items, plan, progress=progress)
         return given.completed(found)
-    record, tick = _watched(plan, progress)
+    record = _record(plan, progress)
     with _kept(store, plan) as replies:
         batches = judged_batches_async(
             given.items,
             plan,
             store=replies,
             retry_failures=retry_failures,
-            tick=tick,
             record=record,
         )
         async with aclosing(batches):  # type: ignore[type-var]  # a generator
@@ -320,7 +319,7 @@ def judge_by_plan(
                 n_done = min(start + CALL_ITEMS, len(items))
                 progress(JudgingProgress(n_items=n_done, n_reused=0, n_dropped=0))
         return Verdicts.concatenate(pieces)
-    record, tick = _watched(plan, progress)
+    record = _record(plan, progress)
     with _kept(store, plan) as replies:
         pieces = list(
             judged_batches(
@@ -328,7 +327,6 @@ def judge_by_plan(
                 plan,
                 store=replies,
                 retry_failures=retry_failures,
-                tick=tick,
                 stopping=stopping,
                 record=record,
             )
@@ -336,18 +334,14 @@ def judge_by_plan(
     return replace(Verdicts.concatenate(pieces), calls=record.summary())
 
 
-def _watched(
-    plan: JudgingPlan, progress: Callable[[JudgingProgress], None] | None
-) -> tuple[RunRecord, Callable[[float, ClientState], None]]:
-    record = RunRecord(plan)
-
-    def tick(n_answered: float, state: ClientState) -> None:
+def _record(plan: JudgingPlan, progress: Callable[[JudgingProgress], None] | None) -> RunRecord:
+    def tell(calls: CallProgress) -> None:
         if progress is not None:
             n_items, n_reused = record.n_items, record.n_reused
-            calls = call_progress(n_answered, state)
             progress(JudgingProgress(n_items=n_items, n_reused=n_reused, n_dropped=0, calls=calls))
 
-    return record, tick
+    record = RunRecord(plan, tell)
+    return record
 
 
 def _kept(

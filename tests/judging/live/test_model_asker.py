@@ -445,7 +445,7 @@ def test_mistakes_of_setup_are_told_before_anything_is_asked(tmp_path):
     mixed = replace(RUBRIC, questions=(*RUBRIC.questions, pair))
     folder = tmp_path / "nowhere" / "replies.sqlite"
 
-    with pytest.raises(InputError, match="`max_cost` must come with a known price"):
+    with pytest.raises(InputError, match="`max_cost` needs the price of"):
         Live(unpriced)
     with pytest.raises(InputError, match="`rubric` must ask pairwise questions alone"):
         Live(judge_of(Script()), rubric=mixed)

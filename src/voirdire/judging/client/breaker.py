@@ -1,4 +1,4 @@
-"""When calls fail for a reason that is not theirs: a run ends, a judge in service rests."""
+"""Decides when a run is hopeless and ends, and how long a judge in service rests."""
 
 from __future__ import annotations
 
@@ -136,24 +136,9 @@ class FailureMonitor:
     def note_unreached(
         self, error: ModelCallError, *, n_tried: int, n_under_way: int
     ) -> ModelCallError | None:
-        """Note that nobody answered a call; give the error that ends the run, if one should.
-
-        Parameters
-        ----------
-        error : ModelCallError
-            What the model raised.
-        n_tried : int
-            How often this call met nobody by now.
-        n_under_way : int
-            Calls that have begun and have not ended. Where all of them meet nobody, none will
-            ever make room for another.
-
-        Returns
-        -------
-        ModelCallError or None
-            None while somebody may still answer.
-        """
+        """Note that nobody answered a call; give the error that ends the run, if one should."""
         self._n_unreached += n_tried == self._n_tries
+        # where all calls under way meet nobody, none of them ever makes room for another
         if self._n_unreached < min(_FIRST_UNREACHED, n_under_way):
             return None
         msg = (
@@ -163,20 +148,7 @@ class FailureMonitor:
         return ServerError(msg)
 
     def pause_s(self, n_tried: int, *, rng: random.Random) -> float:
-        """Seconds until a call that met nobody is made again; few, to find out soon.
-
-        Parameters
-        ----------
-        n_tried : int
-            How often it met nobody by now.
-        rng : random.Random
-            Spreads the waiting.
-
-        Returns
-        -------
-        float
-            At most 0.5, then at most 1, then 5.
-        """
+        """Seconds until a call that met nobody is made again; few, to find out soon."""
         if n_tried >= self._n_tries:
             return _LONG_PAUSE_S
         return rng.random() * _FIRST_PAUSE_S * n_tried
@@ -221,18 +193,7 @@ class FailureMonitor:
 
 
 def without_log_probabilities(error: UnsupportedError) -> UnsupportedError:
-    """Say what to do about a server that refuses to give log-probabilities.
-
-    Parameters
-    ----------
-    error : UnsupportedError
-        What the server said.
-
-    Returns
-    -------
-    UnsupportedError
-        The same with a way out.
-    """
+    """Say what to do about a server that refuses to give log-probabilities."""
     msg = (
         f"{str(error).rstrip('.')}. Ask a server that gives log-probabilities, or take another "
         "source: `--probability stated` or `--probability vote`."

@@ -104,8 +104,8 @@ _UNCHECKED_REPLY, _UNCHECKED_FAILURE = b"\x01", b"\x02"
 """As earlier versions wrote them: without a checksum."""
 
 
-class CallFailure(msgspec.Struct, frozen=True, kw_only=True):
-    """A call that ended without a reply.
+class CallFailure(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
+    """A call that ended without a reply; it is written by position.
 
     Attributes
     ----------
@@ -143,19 +143,9 @@ class _KeptReply(msgspec.Struct, frozen=True, array_like=True):
     steps: tuple[TokenStep, ...] | None
 
 
-class _KeptFailure(msgspec.Struct, frozen=True, array_like=True):
-    """A `CallFailure` as it is written."""
-
-    reason: str
-    message: str
-    form: ReplyForm
-    status: int | None
-    n_tries: int
-
-
 _encode = msgspec.msgpack.Encoder().encode
 _decode_reply = msgspec.msgpack.Decoder(_KeptReply).decode
-_decode_failure = msgspec.msgpack.Decoder(_KeptFailure).decode
+_decode_failure = msgspec.msgpack.Decoder(CallFailure).decode
 
 
 def encode_attempt(attempt: Reply | CallFailure) -> bytes:
@@ -186,10 +176,7 @@ def encode_attempt(attempt: Reply | CallFailure) -> bytes:
             attempt.steps,
         )
         return _checked(_REPLY, _encode(kept))
-    failure = _KeptFailure(
-        attempt.reason, attempt.message, attempt.form, attempt.status, attempt.n_tries
-    )
-    return _checked(_FAILURE, _encode(failure))
+    return _checked(_FAILURE, _encode(attempt))
 
 
 def _checked(version: bytes, content: bytes) -> bytes:
@@ -226,7 +213,7 @@ def decode_attempt(blob: bytes) -> Reply | CallFailure | None:
                 usage=kept.usage,
             )
         if version in (_FAILURE, _UNCHECKED_FAILURE):
-            return CallFailure(**msgspec.structs.asdict(_decode_failure(rest)))
+            return _decode_failure(rest)
     except (msgspec.DecodeError, UnicodeDecodeError):
         return None
     return None

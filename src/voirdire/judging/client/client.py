@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Generic, NoReturn, Protocol, TypeVar
 
 import msgspec
@@ -13,6 +13,7 @@ from msgspec.structs import astuple
 from voirdire._validation import shorten
 from voirdire.errors import (
     AccessError,
+    InputError,
     ModelCallError,
     ModelTimeoutError,
     RateLimitError,
@@ -42,12 +43,13 @@ from voirdire.records import Reply, Usage
 from voirdire.store import StoredCall
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping, Sequence
+    from collections.abc import Awaitable, Sequence
 
     from voirdire._types import ReplyForm
     from voirdire.judging.client.call import Call
     from voirdire.judging.client.limits import Limits
     from voirdire.judging.client.throttle import Permit
+    from voirdire.judging.judges.pricing import Price
     from voirdire.models import ChatModel, ChatRequest
 
 __all__ = [
@@ -62,9 +64,9 @@ __all__ = [
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True)
 class ClientState:
-    """How the calls of a run stand.
+    """How the calls of a run stand: a client counts in one of its own, and gives copies of it.
 
     Attributes
     ----------
@@ -100,23 +102,32 @@ class ClientState:
         Whether nothing new is begun.
     """
 
-    n_calls: int
-    n_replies: int
-    n_retries: int
-    n_in_flight: int
-    n_unreadable: int
-    n_failures: int
-    prompt_tokens: int
-    completion_tokens: int
-    cached_tokens: int
-    cost: float | None
-    forms: Mapping[ReplyForm, int]
-    steps_down: tuple[StepDown, ...]
-    n_rate_limits: int
-    rate_limit_wait_s: float
-    concurrency: int
-    is_stopped: bool
+    n_calls: int = 0
+    n_replies: int = 0
+    n_retries: int = 0
+    n_in_flight: int = 0
+    n_unreadable: int = 0
+    n_failures: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cached_tokens: int = 0
+    cost: float | None = 0.0
     perhaps_cost: float = 0.0
+    forms: dict[ReplyForm, int] = field(default_factory=dict)
+    steps_down: tuple[StepDown, ...] = ()
+    n_rate_limits: int = 0
+    rate_limit_wait_s: float = 0.0
+    concurrency: int = 0
+    is_stopped: bool = False
+
+    def add_reply(self, reply: Reply, *, form: ReplyForm) -> None:
+        """Count a reply."""
+        self.n_replies += 1
+        self.forms[form] = self.forms.get(form, 0) + 1
+        if reply.usage is not None:
+            self.prompt_tokens += reply.usage.prompt_tokens
+            self.completion_tokens += reply.usage.completion_tokens
+            self.cached_tokens += reply.usage.cached_tokens
 
 
 def added_states(states: Sequence[ClientState]) -> ClientState:
@@ -138,69 +149,6 @@ def added_states(states: Sequence[ClientState]) -> ClientState:
         steps_down=tuple(step for state in states for step in state.steps_down),
         is_stopped=any(state.is_stopped for state in states),
     )
-
-
-class Counts:
-    """The counters behind a `ClientState`; they only grow."""
-
-    __slots__ = (
-        "cached_tokens",
-        "completion_tokens",
-        "forms",
-        "n_calls",
-        "n_failures",
-        "n_rate_limits",
-        "n_replies",
-        "n_retries",
-        "n_unreadable",
-        "prompt_tokens",
-        "rate_limit_wait_s",
-    )
-
-    def __init__(self) -> None:
-        self.n_calls = 0
-        self.n_replies = 0
-        self.n_retries = 0
-        self.n_unreadable = 0
-        self.n_failures = 0
-        self.n_rate_limits = 0
-        self.prompt_tokens = 0
-        self.completion_tokens = 0
-        self.cached_tokens = 0
-        self.rate_limit_wait_s = 0.0
-        self.forms: dict[ReplyForm, int] = {}
-
-    def add_reply(self, reply: Reply, *, form: ReplyForm) -> None:
-        """Count a reply."""
-        self.n_replies += 1
-        self.forms[form] = self.forms.get(form, 0) + 1
-        usage = reply.usage
-        if usage is not None:
-            self.prompt_tokens += usage.prompt_tokens
-            self.completion_tokens += usage.completion_tokens
-            self.cached_tokens += usage.cached_tokens
-
-    def state(self, *, throttle: Throttle, ladder: FormLadder) -> ClientState:
-        """Make a record of them."""
-        return ClientState(
-            n_calls=self.n_calls,
-            n_replies=self.n_replies,
-            n_retries=self.n_retries,
-            n_in_flight=throttle.n_in_flight,
-            n_unreadable=self.n_unreadable,
-            n_failures=self.n_failures,
-            prompt_tokens=self.prompt_tokens,
-            completion_tokens=self.completion_tokens,
-            cached_tokens=self.cached_tokens,
-            cost=throttle.budget.spent,
-            perhaps_cost=throttle.budget.perhaps_spent,
-            forms=dict(self.forms),
-            steps_down=tuple(ladder.steps_down),
-            n_rate_limits=self.n_rate_limits,
-            rate_limit_wait_s=self.rate_limit_wait_s,
-            concurrency=int(throttle.slots.limit),
-            is_stopped=throttle.is_stopped,
-        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -259,8 +207,8 @@ class Client:
         How fast, how often, for how much.
     log : ReplyLog, optional
         Where replies are kept; None keeps none.
-    price : callable, optional
-        US dollars of a `Usage`, or None where nobody knows.
+    price : Price, optional
+        What tokens cost; None where nobody knows.
     rng : random.Random, optional
         Spreads the waiting after errors.
     is_trial : bool, optional
@@ -268,6 +216,11 @@ class Client:
         run at once, and nothing is kept of it, since it is not the call's.
     ends_hopeless : bool, optional
         Whether the run ends where replies cannot be used; see `Limits`.
+
+    Attributes
+    ----------
+    log : ReplyLog or None
+        As given.
 
     Raises
     ------
@@ -287,7 +240,7 @@ class Client:
     and one reply per call in flight. *Retries and caching*: retries are made here; what is stored
     is read by `reuse`.
 
-    The clock is the event loop's. A caller works for one event loop at a time.
+    The clock is the event loop's. A client works for one event loop at a time.
     """
 
     def __init__(
@@ -296,17 +249,23 @@ class Client:
         *,
         limits: Limits,
         log: ReplyLog | None = None,
-        price: Callable[[Usage], float | None] | None = None,
+        price: Price | None = None,
         rng: random.Random | None = None,
         is_trial: bool = False,
         ends_hopeless: bool = True,
     ) -> None:
+        if price is None and limits.max_cost is not None:
+            msg = (
+                f"`max_cost` needs the price of {model.name!r}, which is not known. Declare it "
+                "with `--price IN,OUT`, or as `price` of the judge."
+            )
+            raise InputError(msg)
         self._model = model
         self._is_trial = is_trial
         self._batch_model = model if isinstance(model, BatchChatModel) else None
         self._sampling_model = model if isinstance(model, SamplingChatModel) else None
         self._limits = limits
-        self._log = log
+        self.log = log
         self._rng = random.Random() if rng is None else rng  # noqa: S311  # spreads waits only
         self._throttle = Throttle(limits, price=price)
         self._ladder = FormLadder(model.capabilities.forms)
@@ -316,13 +275,23 @@ class Client:
             address=str(model.settings.get("base_url") or ""),
             ends_hopeless=ends_hopeless,
         )
-        self._counts = Counts()
+        self._counts = ClientState()
         self._n_under_way = 0
 
     @property
     def state(self) -> ClientState:
         """How the calls stand now."""
-        return self._counts.state(throttle=self._throttle, ladder=self._ladder)
+        throttle = self._throttle
+        return replace(
+            self._counts,
+            n_in_flight=throttle.n_in_flight,
+            cost=throttle.budget.spent,
+            perhaps_cost=throttle.budget.perhaps_spent,
+            forms=dict(self._counts.forms),
+            steps_down=tuple(self._ladder.steps_down),
+            concurrency=int(throttle.slots.limit),
+            is_stopped=throttle.is_stopped,
+        )
 
     def stop(self) -> None:
         """Finish what is in flight and begin nothing: every other `answer` raises `StoppedError`.
@@ -427,13 +396,14 @@ class Client:
         return self._sampling_model is not None
 
     def _tries(self, call: Call[T], stored: Sequence[bytes]) -> Tries[T]:
-        if not stored:
-            return Tries(call, n_replies=self._counts.n_replies)
         n_unread = n_unreadable(call, stored)
         if n_unread >= self._limits.max_attempts:
             n_unread = 0  # it had failed, and whoever asks again means it
         return Tries(
-            call, n_kept=len(stored), n_unreadable=n_unread, n_replies=self._counts.n_replies
+            call=call,
+            n_kept=len(stored),
+            n_unreadable=n_unread,
+            n_replies_before=self._counts.n_replies,
         )
 
     async def _try(self, several: Sequence[Tries[T]]) -> list[Outcome[T] | None]:
@@ -498,20 +468,20 @@ class Client:
 
     async def _claim(self, several: Sequence[Tries[T]]) -> None:
         """Claim calls, so that no other run pays for them as well."""
-        if self._log is None or self.goes_together:
+        if self.log is None or self.goes_together:
             return
         for tries in several:
             if tries.n_claimed == tries.n_kept:
                 continue
             call = tries.call
-            if not await self._log.claim(call.item, call.name, attempt=tries.n_kept):
+            if not await self.log.claim(call.item, call.name, attempt=tries.n_kept):
                 raise ClaimedElsewhereError
             tries.n_claimed = tries.n_kept
 
     def _release(self, tries: Tries[T]) -> None:
         """Give up the claim of a try of which nothing was kept."""
-        if self._log is not None and tries.n_claimed == tries.n_kept:
-            self._log.release(tries.call.item, tries.call.name, attempt=tries.n_kept)
+        if self.log is not None and tries.n_claimed == tries.n_kept:
+            self.log.release(tries.call.item, tries.call.name, attempt=tries.n_kept)
 
     def _count_call(self, tries: Tries[T]) -> None:
         self._counts.n_calls += 1
@@ -614,14 +584,14 @@ class Client:
     ) -> Reply | CallFailure | None:
         if what is None:
             return None
-        if self._log is not None:
+        if self.log is not None:
             try:
                 blob = encode_attempt(what)
             except UnicodeEncodeError:
                 what = storable(what)
                 blob = encode_attempt(what)
             kept = StoredCall(tries.call.item, tries.call.name, tries.n_kept, blob)
-            await _put_surely(self._log, kept)
+            await _put_surely(self.log, kept)
         tries.n_kept += 1
         return what
 
@@ -661,51 +631,22 @@ _MOST_LIMITED = 5
 """Rate limits that are nobody's fault are borne for so many times `max_retries`."""
 
 
+@dataclass(kw_only=True, eq=False, slots=True)
 class Tries(Generic[T]):
-    """A call and what has become of it so far.
+    """A call and what has become of it so far."""
 
-    Parameters
-    ----------
-    call : Call
-        What is asked.
-    n_kept : int, optional
-        Attempts of it that are stored.
-    n_unreadable : int, optional
-        How many of them count against `Limits.max_attempts`.
-    n_replies : int, optional
-        Replies to any call of the run so far.
-    """
-
-    __slots__ = (
-        "call",
-        "end",
-        "n_claimed",
-        "n_cut",
-        "n_errors",
-        "n_kept",
-        "n_limited",
-        "n_replies_before",
-        "n_tried",
-        "n_unreached",
-        "n_unreadable",
-        "wait_s",
-    )
-
-    def __init__(
-        self, call: Call[T], *, n_kept: int = 0, n_unreadable: int = 0, n_replies: int = 0
-    ) -> None:
-        self.call = call
-        self.n_kept = n_kept
-        self.n_unreadable = n_unreadable
-        self.n_claimed = -1
-        self.n_tried = 0
-        self.n_cut = 0
-        self.n_errors = 0
-        self.n_limited = 0
-        self.n_replies_before = n_replies
-        self.n_unreached = 0
-        self.wait_s = 0.0
-        self.end: ModelCallError | None = None
+    call: Call[T]
+    n_kept: int = 0
+    n_unreadable: int = 0
+    n_replies_before: int = 0
+    n_claimed: int = -1
+    n_tried: int = 0
+    n_cut: int = 0
+    n_errors: int = 0
+    n_limited: int = 0
+    n_unreached: int = 0
+    wait_s: float = 0.0
+    end: ModelCallError | None = None
 
     def request(self, form: ReplyForm) -> ChatRequest:
         """Make the request, with twice as many tokens as the one whose reply was cut off."""
@@ -727,24 +668,6 @@ class Tries(Generic[T]):
 
         A rate limit does not count against the call where other calls got replies since it last
         failed: the server works, and this call was unlucky.
-
-        Parameters
-        ----------
-        error : ModelCallError
-            What the model raised.
-        form : {"json_schema", "json_object", "text"}
-            How the reply was asked for.
-        limits : Limits
-            How often to try.
-        n_replies : int
-            Replies to any call of the run by now.
-        rng : random.Random
-            Spreads the waiting.
-
-        Returns
-        -------
-        CallFailure or None
-            The end of the call; None if it is to be made again.
         """
         if not is_transient(error):
             return self._failed(error, form=form)

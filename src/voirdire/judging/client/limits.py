@@ -13,8 +13,7 @@ from voirdire.errors import InputError
 from voirdire.records import Usage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
+    from voirdire.judging.judges.pricing import Price
     from voirdire.models import ChatRequest
     from voirdire.records import Headroom
 
@@ -139,13 +138,6 @@ class ConcurrencyLimiter:
         """Note that the server had too many: half the places, at most once per round trip.
 
         A call that was sent before the last cut says nothing about what came of the cut.
-
-        Parameters
-        ----------
-        sent : int
-            Number of the call that the server refused, counted as they were sent.
-        n_sent : int
-            How many were sent by now.
         """
         if sent > self._n_sent_at_cut:
             self._n_sent_at_cut = n_sent
@@ -415,37 +407,23 @@ class Budget:
 
     Parameters
     ----------
-    price : callable or None
-        US dollars of a `Usage`; None where nobody knows.
+    price : Price or None
+        What tokens cost; None where nobody knows.
     max_cost : float or None
         US dollars that may be spent.
 
-    Raises
-    ------
-    InputError
-        If there is a limit but no price.
     """
 
-    def __init__(
-        self, price: Callable[[Usage], float | None] | None, *, max_cost: float | None
-    ) -> None:
+    def __init__(self, price: Price | None, *, max_cost: float | None) -> None:
         self._price = price
         self.max_cost = max_cost
-        self.spent: float | None = 0.0
+        self.spent: float | None = None if price is None else 0.0
         self.perhaps_spent = 0.0
         self._reserved = 0.0
-        if price is None or price(Usage(1_000, 1_000)) is None:
-            self._price, self.spent = None, None
-        if max_cost is not None and self._price is None:
-            msg = (
-                f"`max_cost` must come with a known price, got {max_cost!r} for a model without "
-                "one. Declare the price of its tokens, or leave `max_cost` out."
-            )
-            raise InputError(msg)
 
     def of(self, usage: Usage) -> float:
         """US dollars of a usage, 0 where nobody knows."""
-        return (self._price(usage) or 0.0) if self._price is not None else 0.0
+        return 0.0 if self._price is None else self._price.cost(usage)
 
     def allows(self, cost: float) -> Literal["yes", "wait", "no"]:
         """Say whether a call of that cost may be made now.

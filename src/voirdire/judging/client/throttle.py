@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from voirdire.errors import (
@@ -24,10 +25,11 @@ from voirdire.judging.client.limits import (
 from voirdire.records import Reply, Usage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from voirdire.errors import ModelCallError
     from voirdire.judging.client.limits import Limits
+    from voirdire.judging.judges.pricing import Price
     from voirdire.models import ChatRequest
     from voirdire.records import Headroom
 
@@ -38,20 +40,16 @@ _LONGEST_NAP_S = 5.0
 """Whoever waits looks this often whether the server has since said that more is left."""
 
 
+@dataclass(eq=False, slots=True)
 class Permit:
     """Leave to send some requests; tells afterwards what was guessed of them."""
 
-    __slots__ = ("cost", "is_guessed", "n_requests", "n_tokens", "n_tokens_before", "sent")
-
-    def __init__(
-        self, n_requests: int, *, n_tokens: float = 0.0, cost: float = 0.0, is_guessed: bool = False
-    ) -> None:
-        self.n_requests = n_requests
-        self.is_guessed = is_guessed
-        self.n_tokens = n_tokens
-        self.cost = cost
-        self.sent = 0
-        self.n_tokens_before = 0.0
+    n_requests: int
+    n_tokens: float = 0.0
+    cost: float = 0.0
+    is_guessed: bool = False
+    sent: int = 0
+    n_tokens_before: float = 0.0
 
 
 class Throttle:
@@ -61,11 +59,11 @@ class Throttle:
     ----------
     limits : Limits
         Of the run.
-    price : callable or None
-        US dollars of a `Usage`.
+    price : Price or None
+        What tokens cost.
     """
 
-    def __init__(self, limits: Limits, *, price: Callable[[Usage], float | None] | None) -> None:
+    def __init__(self, limits: Limits, *, price: Price | None) -> None:
         self.slots = ConcurrencyLimiter(limits.concurrency)
         self.budget = Budget(price, max_cost=limits.max_cost)
         self.n_sent = 0

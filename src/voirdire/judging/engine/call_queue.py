@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from voirdire.judging.client import ClaimedElsewhereError, Client, Outcome
+from voirdire.judging.engine.bugs import foreign_exit
 from voirdire.judging.engine.queues import DeadlineQueue
 from voirdire.models import BatchChatModel
 from voirdire.records import Failure
@@ -265,12 +266,13 @@ class RunQueue(CallQueue):
     ) -> None:
         super().__init__(bound, look_up=look_up)
         self._end = end
-        self._client = self._made(None)
+        judge = bound.judge
+        self._client = Client(judge.chat_model, limits=judge.limits, price=judge.known_price)
         self._is_stopped = False
 
     def start(self, log: ReplyLog | None) -> None:
         """Begin; every reply is kept in the log before it is used, where there is one."""
-        self._client = self._made(log)
+        self._client.log = log
 
     @property
     def reader(self) -> Client:
@@ -313,24 +315,12 @@ class RunQueue(CallQueue):
         except BaseException as error:
             if is_cancelled():
                 raise
-            found = RuntimeError(f"a model must not raise {type(error).__name__}, which ends a run")
-            found.__cause__ = error
-            self._end(found)
+            self._end(foreign_exit("a model", error))
             return ()
         return outcomes
 
     def _met(self, jobs: Sequence[Job], error: Exception) -> None:  # noqa: ARG002  # all end
         self._end(error)
-
-    def _made(self, log: ReplyLog | None) -> Client:
-        judge = self._bound.judge
-        price = judge.known_price
-        return Client(
-            judge.chat_model,
-            limits=judge.limits,
-            log=log,
-            price=None if price is None else price.cost,
-        )
 
 
 def now() -> float:

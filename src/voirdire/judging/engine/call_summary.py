@@ -13,7 +13,7 @@ from voirdire._validation import shorten
 from voirdire.judging.plan import is_cascade
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -120,7 +120,7 @@ class CallProgress:
     Attributes
     ----------
     n_answered : int
-        Items that are answered, those in unfinished stretches included.
+        Items that are answered, those in unfinished parts included.
     n_calls, n_retries : int
         Calls of this run, and how many of them were tried again.
     n_in_flight : int
@@ -174,10 +174,13 @@ _EXAMPLE_WIDTH = 500
 
 
 class RunRecord:
-    """Sums over the stretches of a run."""
+    """Adds up what the calls of a run came to, batch by batch, and tells how they go."""
 
-    def __init__(self, plan: JudgingPlan) -> None:
+    def __init__(
+        self, plan: JudgingPlan, tell: Callable[[CallProgress], None] | None = None
+    ) -> None:
         rubric = plan.rubric
+        self._tell = tell
         self._questions = rubric.questions
         self._propositions = rubric.propositions
         self._kept_by = plan.judge.answerers[0] if is_cascade(plan.judge) else None
@@ -191,9 +194,11 @@ class RunRecord:
         self._shift = _Mean(len(self._questions))
         self._answers = {row.id: _Answers(row) for row in rubric.questions if row.kind != "boolean"}
 
-    def note(self, state: ClientState) -> None:
-        """Keep how the calls stand."""
+    def note(self, state: ClientState, *, n_answered: int) -> None:
+        """Keep how the calls stand, and tell whoever watches."""
         self._state = state
+        if self._tell is not None:
+            self._tell(_progress(state, n_answered=n_answered))
 
     def add(self, verdicts: Sequence[ItemVerdict], details: CallDetails) -> None:
         """Take the verdicts of a batch."""
@@ -264,7 +269,7 @@ class RunRecord:
 
 
 class _Mean:
-    """Means by column over rows that come in stretches; nan does not count."""
+    """Means by column over rows that come in batches; nan does not count."""
 
     def __init__(self, n_columns: int) -> None:
         self._sums = np.zeros(n_columns)
@@ -324,10 +329,10 @@ def _in_short(reason: str) -> str:
     return reason.partition(":")[0]
 
 
-def call_progress(n_answered: float, state: ClientState) -> CallProgress:
+def _progress(state: ClientState, *, n_answered: int) -> CallProgress:
     """Take from the state of the calls what a progress bar shows."""
     return CallProgress(
-        n_answered=int(n_answered + 1e-9),
+        n_answered=n_answered,
         n_calls=state.n_calls,
         n_retries=state.n_retries,
         n_in_flight=state.n_in_flight,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 
-from voirdire.judging.engine.batch import Asked
+from voirdire.judging.engine.batch import PassedOn
 from voirdire.judging.engine.call_queue import CLOSED, LATE
 from voirdire.judging.engine.port import Engine, LiveState
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from voirdire.judging.bound import BoundCascade
     from voirdire.judging.client import ClientState
+    from voirdire.judging.engine.batch import Asked
     from voirdire.judging.engine.combining import ItemVerdict
 
 __all__ = ["CascadeEngine"]
@@ -133,31 +134,7 @@ class CascadeEngine(Engine):
             self._then.submit(unsure)
 
 
-class _Passed(Asked):
-    """An item as one of the judges has it; the time is that of whoever waits."""
-
-    __slots__ = ("_asked",)
-
-    def __init__(self, asked: Asked) -> None:
-        self._asked = asked
-        super().__init__(asked.item)
-
-    @property
-    def wanted_until(self) -> float:
-        """When the last who waits for it gives up; that may become later."""
-        return self._asked.wanted_until
-
-    @wanted_until.setter
-    def wanted_until(self, until: float) -> None:
-        """Leave it to whoever waits."""
-
-    @property
-    def is_answered(self) -> bool:
-        """Whether nothing is to be done about it any more."""
-        return self._asked.is_answered
-
-
-class _AtFirst(_Passed):
+class _AtFirst(PassedOn):
     """An item at the first judge, whose answer is looked at before anybody gets it."""
 
     __slots__ = ("_is_looked_at", "_look")
@@ -170,21 +147,21 @@ class _AtFirst(_Passed):
     @property
     def is_answered(self) -> bool:
         """Whether the first judge has nothing to do about it any more."""
-        return self._is_looked_at or self._asked.is_answered
+        return self._is_looked_at or self.asked.is_answered
 
     def answer(self, verdict: ItemVerdict) -> None:
         """Have the first answer looked at."""
         if not self.is_answered:
             self._is_looked_at = True
-            self._look(self._asked, verdict)
+            self._look(self.asked, verdict)
 
 
-class _AtThen(_Passed):
+class _AtThen(PassedOn):
     """An item at the second judge, whose answer says that it is that one's."""
 
     __slots__ = ()
 
     def answer(self, verdict: ItemVerdict) -> None:
         """Hand the answer on."""
-        answered_by = self._asked.answered_by
-        self._asked.answer(msgspec.structs.replace(verdict, answered_by=answered_by))
+        answered_by = self.asked.answered_by
+        self.asked.answer(msgspec.structs.replace(verdict, answered_by=answered_by))

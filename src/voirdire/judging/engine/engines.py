@@ -9,7 +9,6 @@ from voirdire.judging.engine.thread_engine import ThreadEngine
 from voirdire.judging.plan import asks_a_model, is_cascade, is_jury
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
     from voirdire.judging.bound import BoundJudge
@@ -18,69 +17,37 @@ if TYPE_CHECKING:
     from voirdire.judging.plan import JudgingPlan
     from voirdire.store import ReplyStore
 
-__all__ = ["run_engine", "service_engine"]
+__all__ = ["engine_of"]
 
 
-def run_engine(plan: JudgingPlan, *, store: ReplyStore | None, retry_failures: bool) -> Engine:
-    """Make what answers a run.
-
-    Raises
-    ------
-    InputError
-        If the judge cannot be asked like this, such as a limit of cost without a price.
-    """
-
-    def model_engine(bound: BoundJudge) -> Engine:
-        from voirdire.judging.engine.model_engine import RunModelEngine
-
-        return RunModelEngine(bound, store=store, retry_failures=retry_failures)
-
-    return _engine(plan, model_engine, settings=None)
-
-
-def service_engine(
-    plan: JudgingPlan, *, store: str | Path | None, settings: LiveSettings
+def engine_of(
+    plan: JudgingPlan,
+    *,
+    store: ReplyStore | str | Path | None,
+    settings: LiveSettings | None = None,
+    retry_failures: bool = False,
 ) -> Engine:
-    """Make what answers in service; nothing is opened or called yet.
+    """Make what answers by a plan: in service where there are `settings`, else in a run.
 
-    Parameters
-    ----------
-    plan : JudgingPlan
-        Who answers what.
-    store : str or path, optional
-        Where a language model's replies are kept; a judge in process stores nothing.
-    settings : LiveSettings
-        Deadline, memory and bounds.
-
-    Raises
-    ------
-    InputError
-        If the judge cannot be asked like this, such as a limit of cost without a price.
+    Nothing is opened or called yet; a judge that cannot be asked like this is an `InputError`.
     """
 
-    def model_engine(bound: BoundJudge) -> Engine:
-        from voirdire.judging.engine.model_engine import ServiceModelEngine
+    def of_model(bound: BoundJudge) -> Engine:
+        from voirdire.judging.engine.model_engine import RunModelEngine, ServiceModelEngine
 
+        if settings is None:
+            return RunModelEngine(bound, store=store, retry_failures=retry_failures)
         return ServiceModelEngine(bound, store=store, settings=settings)
 
-    return _engine(plan, model_engine, settings=settings)
+    def of_plan(plan: JudgingPlan) -> Engine:
+        judge: Any = plan.judge
+        if is_jury(judge):
+            from voirdire.judging.engine.jury_engine import JuryEngine
 
+            return JuryEngine(judge, [of_plan(each) for each in judge.members])
+        if is_cascade(judge):
+            first = ThreadEngine(judge.first, settings)
+            return CascadeEngine(judge, first=first, then=of_model(judge.then))
+        return of_model(judge) if asks_a_model(judge) else ThreadEngine(plan, settings)
 
-def _engine(
-    plan: JudgingPlan,
-    model_engine: Callable[[BoundJudge], Engine],
-    *,
-    settings: LiveSettings | None,
-) -> Engine:
-    judge: Any = plan.judge
-    if is_jury(judge):
-        from voirdire.judging.engine.jury_engine import JuryEngine
-
-        members = [_engine(each, model_engine, settings=settings) for each in judge.members]
-        return JuryEngine(judge, members)
-    if is_cascade(judge):
-        first = ThreadEngine(judge.first, settings)
-        return CascadeEngine(judge, first=first, then=model_engine(judge.then))
-    if asks_a_model(judge):
-        return model_engine(judge)
-    return ThreadEngine(plan, settings)
+    return of_plan(plan)

@@ -7,7 +7,7 @@ import math
 from typing import TYPE_CHECKING
 
 from voirdire.judging.client.client import added_states
-from voirdire.judging.engine.batch import Asked
+from voirdire.judging.engine.batch import PassedOn
 from voirdire.judging.engine.combining import ItemVerdict, combined_answer
 from voirdire.judging.engine.port import Engine, LiveState
 from voirdire.records import Failure
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from voirdire.judging.asking import Answer
     from voirdire.judging.bound import BoundJury
     from voirdire.judging.client import ClientState
+    from voirdire.judging.engine.batch import Asked
 
 __all__ = ["JuryEngine"]
 
@@ -131,28 +132,19 @@ class _Ballots:
             self._count(self.asked, known)
 
 
-class _Ballot(Asked):
-    """An item as one judge of a jury has it; the time is that of whoever waits."""
+class _Ballot(PassedOn):
+    """An item as one judge of a jury has it."""
 
     __slots__ = ("_ballots", "_place")
 
     def __init__(self, ballots: _Ballots, place: int) -> None:
+        super().__init__(ballots.asked)
         self._ballots, self._place = ballots, place
-        super().__init__(ballots.asked.item)
-
-    @property
-    def wanted_until(self) -> float:
-        """When the last who waits for it gives up; that may become later."""
-        return self._ballots.asked.wanted_until
-
-    @wanted_until.setter
-    def wanted_until(self, until: float) -> None:
-        """Leave it to whoever waits."""
 
     @property
     def is_answered(self) -> bool:
         """Whether this judge has nothing to do about it any more."""
-        return self._ballots.given[self._place] is not None or self._ballots.asked.is_answered
+        return self._ballots.given[self._place] is not None or super().is_answered
 
     def answer(self, verdict: ItemVerdict) -> None:
         """Take the answer of this judge."""

@@ -7,7 +7,7 @@ import logging
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
-from voirdire.errors import InputError, StoppedError
+from voirdire.errors import StoppedError
 from voirdire.judging.client.breaker import CircuitBreaker
 from voirdire.judging.engine.batch import Batch
 from voirdire.judging.engine.bugs import tell_bug
@@ -46,6 +46,8 @@ class ModelEngine(Engine):
         Who answers what.
     queue : CallQueue
         Makes the calls.
+    most : int or None
+        Items that are looked up together; None is those that came together.
     store : ReplyStore, str or path, optional
         Where replies are kept and found again: one that is open, or one that is opened here.
     retry_failures : bool, optional
@@ -66,12 +68,14 @@ class ModelEngine(Engine):
         bound: BoundJudge,
         queue: CallQueue,
         *,
+        most: int | None,
         store: ReplyStore | str | Path | None = None,
         retry_failures: bool = False,
     ) -> None:
         super().__init__()
         self._bound = bound
         self._queue = queue
+        self._waiting: FairQueue[Asked] = FairQueue(most)
         self._retry_failures = retry_failures
         self._place = store
         self._store: ReplyStore | None = None
@@ -104,7 +108,7 @@ class ModelEngine(Engine):
         if self._is_closed:
             self._refuse(asked)
             return
-        self._add(asked)
+        self._waiting.add(asked)
         if self._looking is None:  # what comes in the same moment is looked up together
             self._looking = asyncio.get_running_loop().create_task(self._look_up())
 
@@ -116,7 +120,7 @@ class ModelEngine(Engine):
         self._is_closed = True
         ends = None if drain_s is None else self._loop.time() + drain_s
         self._queue.stop()
-        self._refuse(self._take_all())
+        self._refuse(self._waiting.clear())
         try:
             if self._looking is not None:
                 await asyncio.wait([self._looking], timeout=drain_s)
@@ -126,16 +130,6 @@ class ModelEngine(Engine):
             if self._looking is not None:
                 self._looking.cancel()
             await self._let_go()
-
-    def _add(self, asked: Sequence[Asked]) -> None:
-        raise NotImplementedError
-
-    def _take(self) -> Sequence[Asked]:
-        """Give the items to look up next, together; none where there are none."""
-        raise NotImplementedError
-
-    def _take_all(self) -> Sequence[Asked]:
-        raise NotImplementedError
 
     async def _begin(self, asked: Sequence[Asked]) -> None:
         """Answer what is stored, and have the rest called."""
@@ -173,7 +167,7 @@ class ModelEngine(Engine):
     async def _look_up(self) -> None:
         """Look up what has gathered, batch by batch."""
         try:
-            while taken := self._take():
+            while taken := self._waiting.take():
                 asked = [each for each in taken if not each.is_answered]
                 self._n_waiting -= len(taken) - len(asked)
                 await self._begin(asked)
@@ -221,18 +215,11 @@ class RunModelEngine(ModelEngine):
         store: ReplyStore | str | Path | None = None,
         retry_failures: bool = False,
     ) -> None:
-        judge = bound.judge
-        if judge.known_price is None and judge.limits.max_cost is not None:
-            name = judge.chat_model.name
-            msg = (
-                f"`max_cost` needs the price of {name!r}, which is not known. Declare it with "
-                "`--price IN,OUT`, or as `price` of the judge."
-            )
-            raise InputError(msg)
         self._run_queue = RunQueue(bound, look_up=self.look_up, end=self.end)
-        super().__init__(bound, self._run_queue, store=store, retry_failures=retry_failures)
+        super().__init__(
+            bound, self._run_queue, most=None, store=store, retry_failures=retry_failures
+        )
         self._n_to_check = bound.calls.n_check
-        self._batches: list[Sequence[Asked]] = []
 
     @property
     def state(self) -> LiveState:
@@ -261,15 +248,8 @@ class RunModelEngine(ModelEngine):
         """Begin nothing more."""
         self._queue.stop()
 
-    def _add(self, asked: Sequence[Asked]) -> None:
-        self._batches.append(asked)
-
-    def _take(self) -> Sequence[Asked]:
-        return self._batches.pop(0) if self._batches else ()
-
-    def _take_all(self) -> Sequence[Asked]:
-        self._batches.clear()  # a run that is closed has nobody who waits
-        return ()
+    def _refuse(self, asked: Sequence[Asked]) -> None:
+        """Answer nobody: where a run is closed, nobody waits."""
 
     async def _begin(self, asked: Sequence[Asked]) -> None:
         n_check = min(self._n_to_check, len(asked))
@@ -291,13 +271,19 @@ class ServiceModelEngine(ModelEngine):
     """
 
     def __init__(
-        self, bound: BoundJudge, *, store: str | Path | None, settings: LiveSettings
+        self,
+        bound: BoundJudge,
+        *,
+        store: ReplyStore | str | Path | None,
+        settings: LiveSettings,
     ) -> None:
         _ = bound.calls  # refuses here what cannot be asked
         self._calls = ServiceQueue(bound, look_up=self.look_up, settings=settings)
-        super().__init__(bound, self._calls, store=store, retry_failures=settings.retry_failures)
+        retry_failures = settings.retry_failures
+        super().__init__(
+            bound, self._calls, most=_LOOKED_UP, store=store, retry_failures=retry_failures
+        )
         self._reading = CircuitBreaker(settings.rest_s)
-        self._fresh: FairQueue[Asked] = FairQueue()
 
     @property
     def state(self) -> LiveState:
@@ -310,15 +296,6 @@ class ServiceModelEngine(ModelEngine):
             cost=self._calls.clients.cost,
             is_broken=bool(self._calls.out_of_order(at) or self._reading.rests(at)),
         )
-
-    def _add(self, asked: Sequence[Asked]) -> None:
-        self._fresh.add(asked)
-
-    def _take(self) -> Sequence[Asked]:
-        return self._fresh.take(_LOOKED_UP)
-
-    def _take_all(self) -> Sequence[Asked]:
-        return self._fresh.clear()
 
     async def _begin(self, asked: Sequence[Asked]) -> None:
         batch = Batch(asked, self._bound, note=self._note)

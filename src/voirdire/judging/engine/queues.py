@@ -101,22 +101,29 @@ class FairQueue(Generic[T]):
     """Things of several who ask; each keeps their order, and all get their turn.
 
     In one line a request for one thing would wait for the ten thousand of the request before it.
+
+    Parameters
+    ----------
+    most : int or None
+        So many are taken out at once, of everybody about as many; None takes out what was added
+        together.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, most: int | None) -> None:
+        self._most = most
         self._groups: deque[deque[T]] = deque()
-
-    def __bool__(self) -> bool:
-        return bool(self._groups)
 
     def add(self, several: Sequence[T]) -> None:
         """Take what one of them asks for."""
         if several:
             self._groups.append(deque(several))
 
-    def take(self, most: int) -> list[T]:
-        """Take out so many, of everybody about as many."""
+    def take(self) -> list[T]:
+        """Take out the next; none where there are none."""
         taken: list[T] = []
+        most = self._most
+        if most is None:
+            return list(self._groups.popleft()) if self._groups else taken
         share = max(1, most // max(1, len(self._groups)))
         while self._groups and len(taken) < most:
             group = self._groups.popleft()

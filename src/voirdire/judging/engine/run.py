@@ -11,13 +11,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from voirdire.errors import CostLimitReachedError
 from voirdire.judging.engine.background_loop import BackgroundLoop, collected_seldom
 from voirdire.judging.engine.batch import Asked
-from voirdire.judging.engine.engines import run_engine
+from voirdire.judging.engine.bugs import foreign_exit
+from voirdire.judging.engine.call_queue import is_cancelled
+from voirdire.judging.engine.engines import engine_of
 from voirdire.judging.engine.stopping import Stopping
 from voirdire.judging.item_batches import CALL_CHARACTERS, item_batches
 from voirdire.judging.verdict_making import verdicts_of_run
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+    from collections.abc import AsyncIterator, Iterable, Iterator
 
     from voirdire.judging.client import ClientState
     from voirdire.judging.engine.call_summary import RunRecord
@@ -149,14 +151,9 @@ class Run:
         except Exception as error:  # noqa: BLE001  # raised again where results are waited for
             self._end(error)
         except BaseException as error:
-            task = asyncio.current_task()
-            if task is None or task.cancelling():
+            if is_cancelled():
                 raise
-            found = RuntimeError(
-                f"the items must not raise {type(error).__name__}, which ends a run"
-            )
-            found.__cause__ = error
-            self._end(found)
+            self._end(foreign_exit("the items", error))
 
     def _end(self, error: BaseException) -> None:
         self._error = error
@@ -186,7 +183,6 @@ def judged_batches(
     *,
     store: ReplyStore | None = None,
     retry_failures: bool = False,
-    tick: Callable[[float, ClientState], None] | None = None,
     stopping: threading.Event | None = None,
     record: RunRecord | None = None,
 ) -> Iterator[Verdicts]:
@@ -202,12 +198,10 @@ def judged_batches(
         Where replies are kept and found again.
     retry_failures : bool, optional
         Whether calls that failed in an earlier run are made again.
-    tick : callable, optional
-        Called a few times a second with the items answered so far and the state of the calls.
     stopping : threading.Event, optional
         Once it is set, the calls in flight end, and then the run does with `KeyboardInterrupt`.
     record : RunRecord, optional
-        Adds up what the calls came to.
+        Adds up what the calls came to, and is told a few times a second how they stand.
 
     Yields
     ------
@@ -221,7 +215,7 @@ def judged_batches(
     """
     with collected_seldom(), BackgroundLoop() as loop:
         run = loop.run(_started(items, plan, store=store, retry_failures=retry_failures))
-        watch = _Watch(run, loop, tick=tick, stopping=stopping, record=record)
+        watch = _Watch(run, loop, stopping=stopping, record=record)
         try:
             while (batch := loop.run(run.following(), watch=watch.look)) is not None:
                 yield verdicts_of_run(batch.items, batch.verdicts, plan, record=record)
@@ -244,12 +238,11 @@ class _Watch:
         run: Run,
         loop: BackgroundLoop,
         *,
-        tick: Callable[[float, ClientState], None] | None,
         stopping: threading.Event | None,
         record: RunRecord | None,
     ) -> None:
         self._run, self._loop = run, loop
-        self._tick, self._stopping, self._record = tick, stopping, record
+        self._stopping, self._record = stopping, record
         self.is_in_time = self.is_interrupted = False
 
     def look(self) -> None:
@@ -284,9 +277,7 @@ class _Watch:
 
     def _tell(self, state: ClientState) -> None:
         if self._record is not None:
-            self._record.note(state)
-        if self._tick is not None:
-            self._tick(self._run.engine.n_answered, state)
+            self._record.note(state, n_answered=self._run.engine.n_answered)
 
 
 async def judged_batches_async(
@@ -295,7 +286,6 @@ async def judged_batches_async(
     *,
     store: ReplyStore | None = None,
     retry_failures: bool = False,
-    tick: Callable[[float, ClientState], None] | None = None,
     record: RunRecord | None = None,
 ) -> AsyncIterator[Verdicts]:
     """Judge items in the running event loop; the arguments are those of `judged_batches`.
@@ -305,24 +295,25 @@ async def judged_batches_async(
     run = await _started(items, plan, store=store, retry_failures=retry_failures)
     try:
         while (batch := await run.following()) is not None:
-            state = run.engine.calls
-            if state is not None and tick is not None:
-                tick(run.engine.n_answered, state)
+            _note(run.engine, record)
             yield verdicts_of_run(batch.items, batch.verdicts, plan, record=record)
     except CostLimitReachedError as error:
         await run.close()
         raise CostLimitReachedError(f"{error} {_done(run.engine.n_answered)}") from error
     finally:
         await asyncio.shield(run.close())
-        state = run.engine.calls
-        if record is not None and state is not None:
-            record.note(state)
+        _note(run.engine, record)
+
+
+def _note(engine: Engine, record: RunRecord | None) -> None:
+    if record is not None and (state := engine.calls) is not None:
+        record.note(state, n_answered=engine.n_answered)
 
 
 async def _started(
     items: Iterable[Item], plan: JudgingPlan, *, store: ReplyStore | None, retry_failures: bool
 ) -> Run:
-    engine = run_engine(plan, store=store, retry_failures=retry_failures)
+    engine = engine_of(plan, store=store, retry_failures=retry_failures)
     n_workers = 1 if engine.calls is None else engine.calls.concurrency
     batches = item_batches(items, most_items=BATCH_ITEMS, most_characters=CALL_CHARACTERS)
     run = Run(batches, engine, n_ahead=_LEAST_AHEAD + 2 * n_workers // BATCH_ITEMS)

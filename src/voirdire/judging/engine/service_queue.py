@@ -81,8 +81,6 @@ class Clients:
 
     def __init__(self, judge: LlmJudge) -> None:
         self._judge = judge
-        price = judge.known_price
-        self._price = None if price is None else price.cost
         self.log: ReplyLog | None = None
         self._old: list[Client] = []
         self._n_calls, self._cost, self._perhaps = 0, 0.0, 0.0
@@ -156,7 +154,7 @@ class Clients:
             self._judge.chat_model,
             limits=limits,
             log=self.log,
-            price=self._price,
+            price=self._judge.known_price,
             is_trial=is_trial,
             ends_hopeless=False,
         )

@@ -1,4 +1,4 @@
-"""The wish that a run of a language model ends."""
+"""Lets another thread stop a run of a language model, as Ctrl-C does."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 import numpy as np
 
-from voirdire.judging.engine.bugs import tell_bug
+from voirdire.judging.engine.bugs import foreign_exit, tell_bug
 from voirdire.judging.engine.call_queue import CLOSED, LATE
 from voirdire.judging.engine.combining import ItemVerdict, failed_verdict
 from voirdire.judging.engine.port import Engine, LiveState
@@ -176,9 +176,7 @@ class ThreadEngine(Engine):
             self._fail(batch, f"the judge raised {type(error).__name__}")
             return
         if not isinstance(error, Exception):
-            found = RuntimeError(f"a judge must not raise {type(error).__name__}")
-            found.__cause__ = error
-            error = found
+            error = foreign_exit("a judge", error)
         self._error = error
         self.ended.set()
 

@@ -238,20 +238,7 @@ class VerdictGrid:
 
 
 def verdict_grid(source: Any, *, called: str) -> VerdictGrid:
-    """Read a verdict table, long or wide, or a long table of annotations.
-
-    Parameters
-    ----------
-    source : polars.DataFrame, Verdicts, str or path
-        A table in memory, or a file in Parquet, JSONL or CSV.
-    called : str
-        The argument, for messages.
-
-    Returns
-    -------
-    VerdictGrid
-        Items and questions in order of appearance; completion classes are left out.
-    """
+    """Read a verdict table, long or wide, or a long table of annotations."""
     frame = _frame(source, called=called)
     if "item" not in frame.columns:
         _refuse(called, f"columns {shorten(frame.columns)}")

@@ -320,8 +320,6 @@ def load_llm_judge(
     >>> judge.name, judge.mode
     ('openai/gpt-4o-mini', 'single')
     """
-    from voirdire.judging.client.limits import Limits
-    from voirdire.judging.judges.llm_judge import LlmJudge
     from voirdire.models.known_providers import check_key_of_file
 
     asking = Asking() if asking is None else asking

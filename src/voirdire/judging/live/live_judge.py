@@ -15,7 +15,7 @@ import numpy as np
 from voirdire.judging.engine.batch import Asked
 from voirdire.judging.engine.call_queue import CLOSED, LATE
 from voirdire.judging.engine.combining import failed_verdict
-from voirdire.judging.engine.engines import service_engine
+from voirdire.judging.engine.engines import engine_of
 from voirdire.judging.live.settings import LiveSettings, check_drain, check_seconds
 from voirdire.judging.plan import is_cascade
 
@@ -186,7 +186,7 @@ class LiveJudge:
         self._is_cascade = is_cascade(plan.judge)
         self._remembered = _Remembered(self.settings.remembered)
         self._under_way: dict[bytes, _Waited] = {}
-        self._engine = service_engine(plan, store=store, settings=self.settings)
+        self._engine = engine_of(plan, store=store, settings=self.settings)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._starting = asyncio.Lock()
         self._is_closed = False

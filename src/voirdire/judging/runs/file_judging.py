@@ -5,18 +5,24 @@ from __future__ import annotations
 import sys
 from abc import ABC, abstractmethod
 from contextlib import closing, nullcontext
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from voirdire._validation import check_choice, check_count
-from voirdire.errors import InputError
 from voirdire.io.verdict_files import encode_part, join_parts, synced
-from voirdire.judging.engine.call_summary import JudgingProgress, RunRecord, call_progress
+from voirdire.judging.engine.call_summary import JudgingProgress, RunRecord
 from voirdire.judging.engine.run import judged_batches
 from voirdire.judging.item_batches import CALL_CHARACTERS, CALL_ITEMS, item_batches
 from voirdire.judging.item_source import ItemSource
 from voirdire.judging.plan import check_behavior, needs_engine, plan_judging
-from voirdire.judging.runs.outputs import SetAside, checked_output, opened_store, publish
+from voirdire.judging.runs.outputs import (
+    SetAside,
+    checked_output,
+    checked_writing,
+    opened_store,
+    publish,
+)
 from voirdire.judging.runs.parts import PART_CHARACTERS, PART_ITEMS, Part, WorkFolder, key_of
 from voirdire.judging.runs.summary import JudgingSummary, add_tallies, summarize, tally_of
 from voirdire.judging.runs.workers import run_in_order
@@ -28,14 +34,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from voirdire._types import Judged, Threshold
-    from voirdire.judging.client import ClientState
+    from voirdire.judging.engine.call_summary import CallProgress
     from voirdire.judging.judges.jury import JudgeLike
     from voirdire.judging.plan import JudgingPlan
     from voirdire.judging.runs.summary import Tally
     from voirdire.judging.runs.workers import Work
     from voirdire.records import Verdicts
     from voirdire.rubrics import Rubric
-    from voirdire.store import ReplyStore
 
 __all__ = ["check_workers", "judge_file", "judge_source"]
 
@@ -176,7 +181,9 @@ def judge_source(
     if str(output) == "-":
         opened = opened_store(store, beside=Path.cwd() / "any")
         with opened if is_asked else nullcontext() as replies:
-            return _StreamedRun(store=replies, **asking, **about).judged()
+            return _StreamedRun(
+                set_aside=SetAside(None), asking=asking | {"store": replies}, **about
+            ).judged()
     target, written_as = checked_output(Path(output), source=items.source)
     dropped = target.with_name(f"{target.name}.dropped.jsonl")
     about |= {"folder": WorkFolder(target, written_as=written_as), "set_aside": SetAside(dropped)}
@@ -184,46 +191,31 @@ def judge_source(
         return _PartsRun(workers=workers, **about).judged(restart=restart, output=str(output))
     with opened_store(store, beside=target, written=(target, dropped)) as replies:
         # its parts hold nothing that is not in the store, and are made anew
-        run = _ModelRun(store=replies, **asking, **about)
+        run = _ModelRun(asking=asking | {"store": replies}, **about)
         return run.judged(restart=True, output=str(output))
 
 
+@dataclass(kw_only=True, eq=False)
 class _Run:
     """Verdicts on the items of a source, batch by batch, added up."""
 
-    def __init__(
-        self,
-        *,
-        items: ItemSource,
-        plan: JudgingPlan,
-        layout: VerdictLayout,
-        set_aside: SetAside,
-        progress: Callable[[JudgingProgress], None] | None,
-        store: ReplyStore | None = None,
-        retry_failures: bool = False,
-        stopping: threading.Event | None = None,
-    ) -> None:
-        self.items = items
-        self.plan = plan
-        self.layout: VerdictLayout = layout
-        self.columns = table_columns(plan, layout)
-        self.set_aside = set_aside
-        self.progress = progress
-        self._asking: dict[str, Any] = {
-            "store": store,
-            "retry_failures": retry_failures,
-            "stopping": stopping,
-        }
-        self.record = RunRecord(plan)
-        self.total: Tally | None = None
+    items: ItemSource
+    plan: JudgingPlan
+    layout: VerdictLayout
+    set_aside: SetAside
+    progress: Callable[[JudgingProgress], None] | None
+    asking: Mapping[str, Any] = field(default_factory=dict)
+    total: Tally | None = field(default=None, init=False)
+
+    def __post_init__(self) -> None:
+        self.columns = table_columns(self.plan, self.layout)
+        self.record = RunRecord(self.plan, self._tell)
 
     def batches(self) -> Iterator[Verdicts]:
         """Judge the items as they come."""
         stream = self.items.stream(self.plan, self.set_aside)
         if needs_engine(self.plan.judge):
-            judged = judged_batches(
-                stream, self.plan, tick=self._tick, record=self.record, **self._asking
-            )
+            judged = judged_batches(stream, self.plan, record=self.record, **self.asking)
         else:
             cut = item_batches(stream, most_items=CALL_ITEMS, most_characters=CALL_CHARACTERS)
             judged = (verdicts_on(batch, self.plan) for batch in cut)
@@ -270,8 +262,8 @@ class _Run:
             **more,
         )
 
-    def _tick(self, n_answered: float, state: ClientState) -> None:
-        self._say(n_items=self.record.n_items, calls=call_progress(n_answered, state))
+    def _tell(self, calls: CallProgress) -> None:
+        self._say(n_items=self.record.n_items, calls=calls)
 
     def _say(self, *, n_items: int, **more: Any) -> None:
         if self.progress is not None:
@@ -284,9 +276,6 @@ class _Run:
 class _StreamedRun(_Run):
     """Verdicts as JSONL on standard output as they come; the store is what goes on."""
 
-    def __init__(self, **about: Any) -> None:
-        super().__init__(set_aside=SetAside(None), **about)
-
     def judged(self) -> JudgingSummary:
         """Judge and write."""
         for batch in self.batches():
@@ -295,13 +284,12 @@ class _StreamedRun(_Run):
         return self.summary(output="-")
 
 
+@dataclass(kw_only=True, eq=False)
 class _FileRun(_Run, ABC):
     """Parts that are found or judged in a folder, then one file."""
 
-    def __init__(self, *, folder: WorkFolder, **about: Any) -> None:
-        super().__init__(**about)
-        self.folder = folder
-        self.n_parts = 0
+    folder: WorkFolder
+    n_parts: int = 0
 
     def judged(self, *, restart: bool, output: str) -> JudgingSummary:
         """Judge, put together, publish, clean up."""
@@ -326,28 +314,21 @@ class _FileRun(_Run, ABC):
         target = self.folder.output
         parts = [self.folder.part(number) for number in range(self.n_parts)]
         joined = self.folder.path / f"joined{target.suffix}"
-        try:
+        with checked_writing(target):
             self.folder.forget_from(self.n_parts)
             with synced(joined):
                 join_parts(parts, joined, written_as=self.folder.written_as, columns=self.columns)
             dropped_output = self.set_aside.publish()
             publish(joined, target)
-        except OSError as error:
-            msg = (
-                f"{target}: cannot be written ({error.strerror}). The finished parts are kept: "
-                "make room, and run the same command again."
-            )
-            raise InputError(msg) from error
         return dropped_output
 
 
+@dataclass(kw_only=True, eq=False)
 class _PartsRun(_FileRun):
     """A run whose finished parts are found again by the next one."""
 
-    def __init__(self, *, workers: int | None, **about: Any) -> None:
-        super().__init__(**about)
-        self.workers = workers
-        self._n_found = 0
+    workers: int | None
+    _n_found: int = 0
 
     @property
     def n_reused(self) -> int:
@@ -404,12 +385,6 @@ class _ModelRun(_FileRun):
 
         frame = pl.concat([batch.frame(self.layout) for batch in batches])
         path = self.folder.part(self.n_parts)
-        try:
+        with checked_writing(path, kept="Every reply is in the store"):
             path.write_bytes(encode_part(frame, self.folder.written_as))
-        except OSError as error:
-            msg = (
-                f"{path}: cannot be written ({error.strerror}). Every reply is in the store: make "
-                "room, and run the same command again."
-            )
-            raise InputError(msg) from error
         self.n_parts += 1

@@ -1,4 +1,4 @@
-"""What a run of judging writes: verdicts, rows that were set aside, and the store of replies."""
+"""Checks where a run of judging writes, lists rows that were set aside, and opens its store."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ __all__ = [
     "STORE_NAME",
     "SetAside",
     "checked_output",
+    "checked_writing",
     "opened_store",
     "publish",
     "store_of",
@@ -55,6 +56,18 @@ def checked_output(output: Path, *, source: object) -> tuple[Path, VerdictFormat
         msg = f"`output` must not replace {str(output)!r}, which holds no verdicts. Name another."
         raise InputError(msg)
     return target, written_as
+
+
+@contextmanager
+def checked_writing(
+    path: Path | None, *, kept: str = "The finished parts are kept"
+) -> Iterator[None]:
+    """Say what to do where a file cannot be written."""
+    try:
+        yield
+    except OSError as error:
+        msg = f"{path}: cannot be written ({error.strerror}). {kept}: make room, and run the same "
+        raise InputError(f"{msg}command again.") from error
 
 
 def publish(finished: Path, target: Path) -> None:
@@ -120,18 +133,8 @@ class SetAside:
             if self._file is not None:
                 said = asdict(row)
                 line = json.dumps({key: said[key] for key in _KEYS}, ensure_ascii=False)
-                self._write(line + "\n")
-
-    def _write(self, line: str) -> None:
-        try:
-            if self._file is not None:
-                self._file.write(line)
-        except OSError as error:
-            msg = (
-                f"{self._unfinished}: cannot be written ({error.strerror}). The finished parts are "
-                "kept: make room, and run the same command again."
-            )
-            raise InputError(msg) from error
+                with checked_writing(self._unfinished):
+                    self._file.write(line + "\n")
 
     def close(self) -> None:
         """Write nothing more."""

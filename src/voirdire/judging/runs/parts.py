@@ -1,4 +1,6 @@
-"""Parts of a file of verdicts, in a folder beside it: what lets a killed run go on.
+"""Parts of a file of verdicts, in a folder beside it: from them a killed run goes on.
+
+A run of a language model goes on from its store of replies instead, and makes its parts anew.
 
 A part is a batch of the items, in their order, in a file of its own. Beside it lies a record with a
 key, the hash over the content of its items and everything that its verdicts depend on, and with the
@@ -24,6 +26,7 @@ from voirdire.errors import InputError
 from voirdire.io.verdict_files import encode_part
 from voirdire.judging.fingerprint import hash_of
 from voirdire.judging.item_batches import CALL_CHARACTERS, CALL_ITEMS, item_batches
+from voirdire.judging.runs.outputs import checked_writing
 from voirdire.judging.runs.summary import (
     Tally,  # msgspec reads the annotation
     add_tallies,
@@ -51,7 +54,6 @@ __all__ = [
     "kept_items",
     "key_of",
     "remove_folder",
-    "write_part",
 ]
 
 
@@ -104,16 +106,9 @@ def judge_part(part: Part, plan: JudgingPlan) -> PartRecord:
     batches = [verdicts_on(items, plan) for items in calls]
     frame = pl.concat([batch.frame(part.layout) for batch in batches])
     data = encode_part(frame, part.written_as)
-    try:
-        return write_part(
-            part.path, data, key=part.key, tally=add_tallies(tally_of(batch) for batch in batches)
-        )
-    except OSError as error:
-        msg = (
-            f"{part.path}: cannot be written ({error.strerror}). The finished parts are kept: make "
-            "room, and run the same command again."
-        )
-        raise InputError(msg) from error
+    tally = add_tallies(tally_of(batch) for batch in batches)
+    with checked_writing(part.path):
+        return _write_part(part.path, data, key=part.key, tally=tally)
 
 
 MARK = "README.txt"
@@ -232,7 +227,7 @@ def remove_folder(folder: Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)
 
 
-def write_part(path: Path, data: bytes, *, key: str, tally: Tally) -> PartRecord:
+def _write_part(path: Path, data: bytes, *, key: str, tally: Tally) -> PartRecord:
     """Write a part and then its record, each whole or not at all."""
     record = PartRecord(key=key, data_hash=_hash(data), tally=tally)
     _write_whole(path, data)

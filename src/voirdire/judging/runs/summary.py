@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from functools import reduce
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from voirdire.judging.plan import needs_engine
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping
 
     from voirdire._types import Judged, ProbabilitySource, Threshold
     from voirdire.judging.engine.call_summary import CallSummary
@@ -263,9 +263,9 @@ def tally_of(batch: Verdicts) -> Tally:
     failed = np.isnan(batch.probabilities)
     return Tally(
         n_items=len(batch.items),
-        n_failed=_counts(failed.sum(axis=0)),
-        n_true=_counts(batch.labels.sum(axis=0)),
-        probability=_sums(np.where(failed, 0.0, batch.probabilities).sum(axis=0)),
+        n_failed=tuple(failed.sum(axis=0).tolist()),
+        n_true=tuple(batch.labels.sum(axis=0, dtype=np.int64).tolist()),
+        probability=tuple(np.where(failed, 0.0, batch.probabilities).sum(axis=0).tolist()),
         classes=tuple(_class_tally(row) for row in batch.completion_classes),
     )
 
@@ -275,23 +275,14 @@ def add_tallies(tallies: Iterable[Tally]) -> Tally:
     return reduce(_added, tallies)
 
 
-def _added(one: Tally, other: Tally) -> Tally:
-    return Tally(
-        n_items=one.n_items + other.n_items,
-        n_failed=_plus(one.n_failed, other.n_failed),
-        n_true=_plus(one.n_true, other.n_true),
-        probability=_plus(one.probability, other.probability),
-        classes=tuple(
-            ClassTally(
-                n_items=first.n_items + second.n_items,
-                n_known=first.n_known + second.n_known,
-                n_hard=_plus(first.n_hard, second.n_hard),
-                n_probable=first.n_probable + second.n_probable,
-                probability=_plus(first.probability, second.probability),
-            )
-            for first, second in zip(one.classes, other.classes, strict=True)
-        ),
-    )
+def _added(one: Any, other: Any) -> Any:
+    """Add numbers, and what is made of numbers, entry by entry."""
+    if isinstance(one, tuple):
+        return tuple(_added(*pair) for pair in zip(one, other, strict=True))
+    if not isinstance(one, Tally | ClassTally):
+        return one + other
+    names = [row.name for row in fields(one)]
+    return type(one)(**{name: _added(getattr(one, name), getattr(other, name)) for name in names})
 
 
 def _class_tally(row: BehaviorClasses) -> ClassTally:
@@ -300,22 +291,7 @@ def _class_tally(row: BehaviorClasses) -> ClassTally:
     return ClassTally(
         n_items=int(row.rows.size),
         n_known=int(known.sum()),
-        n_hard=_counts(np.bincount(row.hard[known], minlength=len(row.classes))),
+        n_hard=tuple(np.bincount(row.hard[known], minlength=len(row.classes)).tolist()),
         n_probable=int(probable.sum()),
-        probability=_sums(row.probabilities[probable].sum(axis=0)),
+        probability=tuple(row.probabilities[probable].sum(axis=0).tolist()),
     )
-
-
-T = TypeVar("T", int, float)
-
-
-def _plus(one: Sequence[T], other: Sequence[T]) -> tuple[T, ...]:
-    return tuple(a + b for a, b in zip(one, other, strict=True))
-
-
-def _counts(values: Iterable[int]) -> tuple[int, ...]:
-    return tuple(int(value) for value in values)
-
-
-def _sums(values: Iterable[float]) -> tuple[float, ...]:
-    return tuple(float(value) for value in values)

@@ -48,22 +48,7 @@ def available_cores() -> int:
 def run_in_order(
     work: Iterable[Work], plan: JudgingPlan, *, workers: int | None
 ) -> Generator[PartRecord, None, None]:
-    """Judge the parts that are not finished, and give the record of every part in order.
-
-    Parameters
-    ----------
-    work : iterable of Part or PartRecord
-        Taken one by one, so that few parts are in memory: two per worker.
-    plan : JudgingPlan
-        How.
-    workers : int or None
-        Processes; 1 judges in this one, None takes one per core (at most 8) for a long input.
-
-    Yields
-    ------
-    PartRecord
-        One per entry of `work`.
-    """
+    """Judge the parts that are not finished, and give the record of every part in order."""
     pending = iter(work)
     n_workers = min(available_cores(), _MOST_AUTOMATIC) if workers is None else workers
     if workers is None or n_workers == 1:

@@ -321,12 +321,7 @@ def _tokens_of(text: str) -> int:
 
 
 def _caller(plan: SynthesisPlan, log: GroupCommit | None) -> Client:
-    return Client(
-        plan.model,
-        limits=plan.limits,
-        log=log,
-        price=None if plan.price is None else plan.price.cost,
-    )
+    return Client(plan.model, limits=plan.limits, log=log, price=plan.price)
 
 
 def _find_stored(
