@@ -21,7 +21,15 @@ _TICK_S = 0.25
 
 
 class BackgroundLoop:
-    """Runs coroutines for code that is not async; a context."""
+    """Runs coroutines for code that is not async; a context.
+
+    Attributes
+    ----------
+    held : object
+        What lives as long as the loop: the collector must not take its tasks before it is closed.
+    """
+
+    held: object = None
 
     def __enter__(self) -> Self:
         self._loop = asyncio.new_event_loop()

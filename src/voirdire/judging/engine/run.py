@@ -215,6 +215,7 @@ def judged_batches(
     """
     with collected_seldom(), BackgroundLoop() as loop:
         run = loop.run(_started(items, plan, store=store, retry_failures=retry_failures))
+        loop.held = run
         watch = _Watch(run, loop, stopping=stopping, record=record)
         try:
             while (batch := loop.run(run.following(), watch=watch.look)) is not None:
