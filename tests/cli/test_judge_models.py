@@ -322,7 +322,8 @@ def test_a_dry_run_counts_and_calls_nothing_and_makes_no_store(
 ):
     before = sorted(path.name for path in place.iterdir())
 
-    done = judge("--dry-run", "--mode", "single", "--probability", "stated", "--json")
+    words = ("--mode", "single", "--probability", "stated", "--store", "sqlite:///new.sqlite")
+    done = judge("--dry-run", *words, "--json")
 
     (found,) = done.json["estimates"]
     assert (done.code, done.err) == (0, "")

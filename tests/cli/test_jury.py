@@ -107,3 +107,10 @@ def test_what_is_wrong_with_the_file_is_one_line(call, jury, assert_one_line):
     (jury / "jury.yaml").write_text(text.replace("tiny.npz", "nowhere.npz"), encoding="utf-8")
 
     assert_one_line(call(*COMMAND, "-o", "out.parquet"), "nowhere.npz")
+
+
+def test_two_judges_are_not_one_in_silence(call, place):  # noqa: F811  # the fixture
+    done = call(*COMMAND[:-1], "tiny.npz", "--judge", "openai/test")
+
+    assert done.code == 2
+    assert "`--judge` must be given once, got it twice. A jury.yaml makes one" in done.err

@@ -54,7 +54,9 @@ def examine_reward_command(
     reward: RewardFile,
     verdicts: Annotated[list[Path], Parameter(metavar="FILE")] = [],
     only: Only = None,
-    judge: Annotated[str | None, Parameter(metavar="local|own|FILE|MODEL")] = None,
+    judge: Annotated[
+        str | None, Parameter(metavar="local|own|FILE|MODEL", allow_repeating=False)
+    ] = None,
     behavior: Behavior = None,
     orders: Orders = {},
     from_classes: bool = False,

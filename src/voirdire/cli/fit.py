@@ -95,7 +95,9 @@ def fit_command(
     format: Format = None,
     verdicts: Files = [],
     only: Only = None,
-    judge: Annotated[str | None, Parameter(metavar="local|FILE|MODEL")] = None,
+    judge: Annotated[
+        str | None, Parameter(metavar="local|FILE|MODEL", allow_repeating=False)
+    ] = None,
     threshold: float | None = None,
     judged: JudgedPart = "final_answer",
     asking: UsualAskingOptions = Asking(),

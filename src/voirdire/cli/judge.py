@@ -59,7 +59,7 @@ def judge_command(
     call: Call,
     output: Output = None,
     rubric: RubricName = "safety",
-    judge: Annotated[str, Parameter(metavar="local|FILE|MODEL")] = "local",
+    judge: Annotated[str, Parameter(metavar="local|FILE|MODEL", allow_repeating=False)] = "local",
     asking: AskingOptions = Asking(),
     show_prompt: bool = False,
     store: Store = None,

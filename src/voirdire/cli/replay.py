@@ -37,7 +37,9 @@ def replay_command(
     call: Call,
     reward: RewardFile,
     output: Output = None,
-    judge: Annotated[str | None, Parameter(metavar="local|own|FILE|MODEL")] = None,
+    judge: Annotated[
+        str | None, Parameter(metavar="local|own|FILE|MODEL", allow_repeating=False)
+    ] = None,
     other_judge: OtherJudge = False,
     dry_run: DryRun = False,
     asking: UsualAskingOptions = Asking(),

@@ -56,7 +56,9 @@ def score_command(
     output: Annotated[Path, Parameter(name=("--output", "-o"), metavar="FILE")],
     verdicts: Files = [],
     only: Only = None,
-    judge: Annotated[str | None, Parameter(metavar="local|own|FILE|MODEL")] = None,
+    judge: Annotated[
+        str | None, Parameter(metavar="local|own|FILE|MODEL", allow_repeating=False)
+    ] = None,
     other_judge: OtherJudge = False,
     asking: UsualAskingOptions = Asking(),
     store: Store = None,

@@ -63,7 +63,9 @@ def serve_command(
     rubric: RewardRubric = None,
     require_certified: RequireCertified = False,
     center: Center = False,
-    judge: Annotated[str | None, Parameter(metavar="local|own|FILE|MODEL")] = None,
+    judge: Annotated[
+        str | None, Parameter(metavar="local|own|FILE|MODEL", allow_repeating=False)
+    ] = None,
     other_judge: OtherJudge = False,
     asking: UsualAskingOptions = Asking(),
     store: Annotated[

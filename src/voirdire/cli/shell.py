@@ -413,7 +413,9 @@ def _message(error: Exception) -> str:
             place = "" if source in ("", "cli") else f"{source}: "
             return f"{place}{_name(error)} must be {_wanted(error)}{value}."
         case RepeatArgumentError():
-            return f"{_name(error)} must be given once, got it twice."
+            jury = " A jury.yaml makes one judge of several."
+            name = error.token.keyword
+            return f"`{name}` must be given once, got it twice.{jury * (name == '--judge')}"
         case ValidationError():
             given = error.argument.value if error.argument else None
             return f"{_name(error)}: {error.exception_message} Got {given!r}."

@@ -58,7 +58,7 @@ def synthesize_command(
     temperature: float = 1.0,
     max_tokens: int = 1_024,
     asking: WriterOptions = Asking(),
-    judge: Annotated[str, Parameter(metavar="local|FILE|MODEL")] = "local",
+    judge: Annotated[str, Parameter(metavar="local|FILE|MODEL", allow_repeating=False)] = "local",
     n_attempts: int = 3,
     threshold: float | None = None,
     judge_base_url: Annotated[str | None, Parameter(metavar="URL")] = None,

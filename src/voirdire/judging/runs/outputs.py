@@ -198,10 +198,12 @@ def opened_store(
 def store_of(store: str | Path | None, *, output: str | Path | None) -> Iterator[ReplyStore | None]:
     """Open the store that a run would use, but make none."""
     from voirdire.store import open_store
+    from voirdire.store.opening import read_address
 
     if store is None:
         store = (Path.cwd() if output is None else Path(output).resolve().parent) / STORE_NAME
-    if "://" not in str(store) and not Path(store).exists():
+    file = read_address(store).path
+    if file is not None and not file.exists():
         yield None
         return
     with open_store(store) as opened:
