@@ -83,7 +83,7 @@ class GuardedReward:
         one, is in the environment as ``VOIRDIRE_TOKEN``.
     name : str, optional
         What metrics call it; by default the reward's own name.
-    judge : Judge, LlmJudge, CascadeJudge, str or path, optional
+    judge : Judge, LlmJudge, CascadeJudge, JuryJudge, str or path, optional
         As for `RewardModel.score`. An object travels to other processes where it can be pickled;
         one that is named is made again in each of them.
     other_judge : bool, optional

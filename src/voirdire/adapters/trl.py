@@ -57,7 +57,7 @@ class TrlReward:
     base : callable, optional
         Another reward function, sync or async, with the arguments that TRL gives; its rewards are
         added. Where it has none for a completion, there is none.
-    judge : Judge, LlmJudge, CascadeJudge, str or path, optional
+    judge : Judge, LlmJudge, CascadeJudge, JuryJudge, str or path, optional
         As for `RewardModel.score`.
     other_judge : bool, optional
         Take another judge than the weights were fitted on.

@@ -251,9 +251,9 @@ def judge_items(
     ----------
     items : iterable of Item
         Read one batch at a time. A behavior that the rubric does not have is an error.
-    judge : Judge, LlmJudge, CascadeJudge, str or path, optional
+    judge : Judge, LlmJudge, CascadeJudge, JuryJudge, str or path, optional
         Who answers: ``"local"`` is the judge of this package, a path one of your own,
-        ``"openai/gpt-4o-mini"`` a language model, a YAML file a cascade.
+        ``"openai/gpt-4o-mini"`` a language model, a YAML file a cascade or a jury.
     rubric : Rubric, str or path, optional
         What is asked: a rubric, the name of a built-in one, or a YAML file.
     threshold : float, or mapping of str to float, optional

@@ -231,7 +231,7 @@ class RewardModel:
         verdicts : optional
             What `read_verdicts` reads: a `Verdicts`, `Verdicts`, a data frame of verdicts,
             or files of them. By default the items are judged.
-        judge : Judge, LlmJudge, CascadeJudge, str or path, optional
+        judge : Judge, LlmJudge, CascadeJudge, JuryJudge, str or path, optional
             Who judges. ``"own"`` is the judge that the reward was made with, made again; that is
             the default where it is the one that ships with voirdire. With `verdicts`, the name of
             the judge whose verdicts count, where there are several.

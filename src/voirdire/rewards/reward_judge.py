@@ -65,7 +65,7 @@ def reward_judge(
     ----------
     plan : JudgingPlan
         What the verdicts come from.
-    made_from : Judge, LlmJudge, CascadeJudge, str or path, optional
+    made_from : Judge, LlmJudge, CascadeJudge, JuryJudge, str or path, optional
         What the plan was made from: a name or a path is written down as it is.
     bound : bool, optional
         Whether the reward takes no other judge's verdicts.
@@ -91,13 +91,13 @@ def asked_judge(own: RewardJudge, judge: JudgeLike | None) -> JudgeLike:
     ----------
     own : RewardJudge
         Of the reward.
-    judge : Judge, LlmJudge, CascadeJudge, str, path or None
+    judge : Judge, LlmJudge, CascadeJudge, JuryJudge, str, path or None
         ``"own"`` asks the reward's own judge, whoever that is; None does where that is the judge
         that ships with voirdire.
 
     Returns
     -------
-    Judge, LlmJudge, CascadeJudge, str or path
+    Judge, LlmJudge, CascadeJudge, JuryJudge, str or path
         What `voirdire.judge` takes.
 
     Raises

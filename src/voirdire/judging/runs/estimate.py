@@ -106,7 +106,7 @@ def estimate_run(
     ----------
     source : str or path
         The items.
-    judge : LlmJudge, CascadeJudge, str or path
+    judge : LlmJudge, CascadeJudge, JuryJudge, str or path
         A language model, or a cascade, whose first judge is asked now.
     rubric, judged, behavior, columns, format : optional
         As for `judge_file`.

@@ -79,9 +79,9 @@ def judge_file(
         output. Nothing but a file of verdicts is replaced.
     rubric : Rubric, str or path, optional
         What is asked: a rubric, the name of a built-in one, or a YAML file.
-    judge : Judge, LlmJudge, CascadeJudge, str or path, optional
+    judge : Judge, LlmJudge, CascadeJudge, JuryJudge, str or path, optional
         Who answers: ``"local"`` is the judge of this package, a path one of your own,
-        ``"openai/gpt-4o-mini"`` a language model, a YAML file a cascade.
+        ``"openai/gpt-4o-mini"`` a language model, a YAML file a cascade or a jury.
     threshold : float, or mapping of str to float, optional
         In (0, 1). A proposition is true from this probability on; one that a mapping does not name,
         from 1/2 on. By default the rubric says, or else the judge, or else it is 1/2.

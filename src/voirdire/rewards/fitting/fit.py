@@ -61,7 +61,7 @@ def fit_reward(
         Completions with labels, pairs or ranked lists, as `read_comparisons` reads them.
     rubric : Rubric, str or path, optional
         With behaviors: a rubric, the name of a built-in one, or a YAML file.
-    judge : Judge, LlmJudge, CascadeJudge, str or path, optional
+    judge : Judge, LlmJudge, CascadeJudge, JuryJudge, str or path, optional
         Who judges the completions, as in `voirdire.judge`; by default the local judge. With
         `verdicts` the name of the judge whose verdicts count, where there are several.
     verdicts : optional

@@ -41,7 +41,7 @@ class LiveReward:
     ----------
     reward : RewardModel
         What pays.
-    judge : Judge, LlmJudge, CascadeJudge, str or path, optional
+    judge : Judge, LlmJudge, CascadeJudge, JuryJudge, str or path, optional
         As for `RewardModel.score`.
     other_judge : bool, optional
         Take another judge than the weights were fitted on.

@@ -91,7 +91,7 @@ def score_file(
         The reward, or its file.
     verdicts : path, sequence of paths, or anything that `read_verdicts` reads, optional
         Verdicts on the items, joined by id, in any order. By default the items are judged.
-    judge : Judge, LlmJudge, CascadeJudge, str or path, optional
+    judge : Judge, LlmJudge, CascadeJudge, JuryJudge, str or path, optional
         Who judges; ``"own"`` is the reward's own judge, made again, and the default where that is
         the one that ships with voirdire. With `verdicts`, the name of the judge whose verdicts
         count, where there are several.

@@ -62,7 +62,7 @@ def replay(
         The run, or its folder.
     reward : RewardModel, str or path
         The other reward, or its file.
-    judge : Judge, LlmJudge, CascadeJudge, str or path, optional
+    judge : Judge, LlmJudge, CascadeJudge, JuryJudge, str or path, optional
         Who judges where the run has no verdict that fits; ``"own"`` is the reward's own judge. By
         default nobody is asked, and such a completion has no reward, and a reason.
     other_judge : bool, optional
