@@ -126,14 +126,30 @@ def test_a_server_that_is_overloaded_may_say_for_how_long():
     assert model.times == [0, 8.5]
 
 
-@pytest.mark.parametrize(("retry_after_s", "n_tries"), [(600.0, 2), (601.0, 1)])
-def test_nobody_waits_for_longer_than_ten_minutes(retry_after_s, n_tries):
-    model = Model(script(RateLimitError("come back later", retry_after_s=retry_after_s), GOOD))
+def test_ten_minutes_are_waited_for():
+    model = Model(script(RateLimitError("come back later", retry_after_s=600.0), GOOD))
 
-    found = judged(model)
+    assert judged(model).reasons == [None]
+    assert len(model.requests) == 2
 
-    assert len(model.requests) == n_tries
-    assert (found.reasons == [None]) is (n_tries == 2)
+
+def test_a_longer_wait_ends_the_run_and_fails_no_item():
+    model = Model(script(RateLimitError("come back tomorrow", retry_after_s=601.0), GOOD))
+
+    with pytest.raises(
+        ServerError, match=r"for more than 10 minutes.*tomorrow.*run the same again"
+    ):
+        judged(model)
+
+    assert len(model.requests) == 1
+
+
+def test_a_run_that_is_to_go_on_fails_the_call_that_was_to_wait_longer():
+    model = Model(script(RateLimitError("come back tomorrow", retry_after_s=601.0), GOOD))
+
+    found = judged(model, max_failures_in_a_row=None)
+
+    assert found.reasons == ["rate limit: come back tomorrow"]
 
 
 def test_a_rate_limit_counts_only_while_nobody_gets_through():

@@ -535,11 +535,13 @@ class Client:
             self._counts.n_rate_limits += 1
             self._throttle.slots.shrink(sent=permit.sent, n_sent=self._throttle.n_sent)
         wait_s = error.retry_after_s
-        if wait_s is not None and wait_s <= LONGEST_WAIT_S and is_transient(error):
-            added_s = self._throttle.hold(wait_s)
-            self._counts.rate_limit_wait_s += added_s
-            if end := self._monitor.note_wait(added_s, error):
-                self._end(end)
+        if wait_s is None or not is_transient(error):
+            return
+        if wait_s <= LONGEST_WAIT_S:
+            wait_s = self._throttle.hold(wait_s)
+            self._counts.rate_limit_wait_s += wait_s
+        if end := self._monitor.note_wait(wait_s, error):
+            self._end(end)
 
     def _after(
         self, tries: Tries[T], error: ModelCallError, *, form: ReplyForm
