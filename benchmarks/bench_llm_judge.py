@@ -2,15 +2,18 @@
 
 Run as `make bench`. The client has one core, and a server that answers at once the other. Every
 call asks 20 propositions of the safety rubric about an item of 1,000 characters. The bare loop that
-`logprob` is measured against is aiohttp and msgspec on the same bytes, and nothing else. With
-`--million`, memory is that of 1,000,000 items and not of 100,000. What is wanted is wanted of
-the processor's time, which other programs do not lengthen. Fails where a figure is missed.
+`logprob` is measured against is aiohttp and msgspec on the same bytes, and nothing else. autorubric
+grades the same propositions in one call an item where it is installed: here, or for the interpreter
+that `PEER_PYTHON` names. With `--million`, memory is that of 1,000,000 items and not of 100,000.
+What is wanted is wanted of the processor's time, which other programs do not lengthen. Fails where
+a figure is missed.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
+import os
 import random
 import subprocess
 import sys
@@ -37,7 +40,7 @@ from voirdire.rubrics import load_rubric
 N_PROPOSITIONS, N_CHARACTERS, N_TOP, N_WORKERS = 20, 1_000, 5, 32
 N_CALLS = {"stated": 6_000, "logprob": 1_500}
 ROUNDS = 5
-N_FEW, N_MANY = 10_000, 100_000
+N_FEW, N_MANY, N_PEER = 10_000, 100_000, 500
 WANTED_RATE, WANTED_CPU_MS, WANTED_SHARE = 3_000, 0.3, 0.6
 WANTED_STORED, WANTED_MEMORY, WANTED_TOKENS = 30_000, 1.5, 1 / 8
 WORDS = ("the", "of", "and", "to", "in", "sorry", "cannot", "help", "question", "water")
@@ -88,6 +91,43 @@ summary = judge_file(
 seconds, busy = time.perf_counter() - start, time.process_time() - started
 peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 print(json.dumps({"items": summary.n_items, "seconds": seconds, "busy": busy, "memory": peak}))
+"""
+
+PEER = """
+import asyncio, json, os, sys, time
+
+told = json.loads(sys.stdin.read())
+os.sched_setaffinity(0, told["cores"])
+os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
+try:
+    from autorubric import LLMConfig, Rubric
+    from autorubric.graders import CriterionGrader
+except ImportError:
+    sys.exit("autorubric is not installed")
+
+model = LLMConfig(model="openai/instant", api_base=told["base_url"], api_key="none")
+grader = CriterionGrader(judge_model_config=model, llm_calls="per_item")
+rubric = Rubric.from_dict([{"weight": 1.0, "requirement": text} for text in told["questions"]])
+
+
+async def grade(texts):
+    pending, n_graded = iter(texts), 0
+
+    async def work():
+        nonlocal n_graded
+        for text in pending:
+            found = await rubric.grade(to_grade=text, grader=grader, query="What about it?")
+            n_graded += found.score is not None
+
+    await asyncio.gather(*(work() for _ in range(told["workers"])))
+    return n_graded
+
+
+asyncio.run(grade(told["texts"][:32]))
+start, started = time.perf_counter(), time.process_time()
+n_graded = asyncio.run(grade(told["texts"]))
+seconds, busy = time.perf_counter() - start, time.process_time() - started
+print(json.dumps({"items": n_graded, "seconds": seconds, "busy": busy}))
 """
 
 
@@ -265,6 +305,44 @@ def bench_files(folder, server, n_many):
     return *rates, ratio
 
 
+def peer_completion(n_questions):
+    """Answer every question as autorubric wants it."""
+    answers = [
+        {"criterion_id": f"c{place}", "criterion_status": "MET", "explanation": "It does."}
+        for place in range(n_questions)
+    ]
+    completion = joint_completion([])
+    completion["choices"][0]["message"]["content"] = json.dumps({"judgments": answers})
+    return completion
+
+
+def bench_peer(server, questions):
+    """Have autorubric grade items on the same core, before the same server."""
+    told = {
+        "cores": sorted(os.sched_getaffinity(0)),
+        "base_url": server.base_url("autorubric"),
+        "questions": [row.text["en"] for row in questions],
+        "texts": [item.response for item in made_items(N_PEER)],
+        "workers": N_WORKERS,
+    }
+    done = subprocess.run(
+        [os.environ.get("PEER_PYTHON", sys.executable), "-c", PEER],
+        input=json.dumps(told),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        print(f"autorubric: not measured ({done.stderr.strip().splitlines()[-1]})")
+        return
+    run = json.loads(done.stdout.splitlines()[-1])
+    print(
+        f"autorubric, all in one call: {run['items']} of {N_PEER} items graded, "
+        f"{run['items'] / run['busy']:,.0f} items/s of the processor's time, "
+        f"{run['items'] / run['seconds']:,.0f} by the clock"
+    )
+
+
 def bench_tokens(questions):
     """Count calls and estimated tokens of both modes for the whole rubric."""
     items, nonce = made_items(20), new_nonce()
@@ -293,12 +371,17 @@ def main():
     questions = load_rubric("safety").questions
     asked = questions[:N_PROPOSITIONS]
     keys = [row.id for row in asked]
-    completions = {"stated": joint_completion(keys), "logprob": joint_completion(keys, n_top=N_TOP)}
+    completions = {
+        "stated": joint_completion(keys),
+        "logprob": joint_completion(keys, n_top=N_TOP),
+        "autorubric": peer_completion(len(keys)),
+    }
     on_core(0)
     with running_instant_server(completions) as server, tempfile.TemporaryDirectory() as name:
         client_cost, _ = bench_client(server, asked, "stated")
         _, share = bench_client(server, asked, "logprob")
         rate, stored, memory = bench_files(Path(name), server, n_many)
+        bench_peer(server, asked)
     tokens = bench_tokens(questions)
     wanted = {
         f"stated at least {WANTED_RATE:,} items/s": rate >= WANTED_RATE,
