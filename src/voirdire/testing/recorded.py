@@ -97,7 +97,8 @@ class RecordedModel:
     --------
     >>> import asyncio, tempfile
     >>> from pathlib import Path
-    >>> from voirdire.models import ChatRequest, RecordedModel, ScriptedModel
+    >>> from voirdire.models import ChatRequest
+    >>> from voirdire.testing import RecordedModel, ScriptedModel
     >>> request = ChatRequest(messages=())
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder, "replies.jsonl")

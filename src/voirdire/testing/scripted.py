@@ -67,7 +67,8 @@ class ScriptedModel:
     Examples
     --------
     >>> import asyncio
-    >>> from voirdire.models import ChatRequest, ScriptedModel
+    >>> from voirdire.models import ChatRequest
+    >>> from voirdire.testing import ScriptedModel
     >>> model = ScriptedModel(lambda request: {"apology": 0.9})
     >>> asyncio.run(model.reply(ChatRequest(messages=()))).text
     '{"apology":0.9}'
