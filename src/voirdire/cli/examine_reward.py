@@ -207,7 +207,7 @@ def _examined(
 
 def _asks_a_model(model: RewardModel, comparisons: str | None, asked: Mapping[str, Any]) -> bool:
     """Tell whether calls of a language model are to be paid for."""
-    from voirdire.judging.judges.judge_files import kind_of_file
+    from voirdire.judging.judges.cascade_jury_files import kind_of_file
     from voirdire.models import is_model_name
     from voirdire.rewards.reward_judge import asked_judge
 

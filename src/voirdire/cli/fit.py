@@ -240,7 +240,7 @@ def _asked(
     call: Call, judge: str | None, asking: Asking, *, has_verdicts: bool
 ) -> JudgeLike | None:
     """Make the judge; with verdicts its name is only looked up among them."""
-    from voirdire.judging.judges.judge_files import kind_of_file
+    from voirdire.judging.judges.cascade_jury_files import kind_of_file
     from voirdire.models import is_model_name
 
     named = judge or "local"

@@ -218,7 +218,7 @@ def _print_prompt(
 ) -> None:
     """Print what a model is asked, or that of a cascade, or each of several judges."""
     from voirdire.judging import CascadeJudge, LlmJudge, load_llm_judges, show_prompt
-    from voirdire.judging.judges.judge_files import load_judge_file
+    from voirdire.judging.judges.cascade_jury_files import load_judge_file
 
     asked: Sequence[Asking | LlmJudge] = [asking]
     if judges is not None:

@@ -110,7 +110,7 @@ Only: TypeAlias = Annotated[
 
 def is_judges_file(name: str) -> bool:
     """Tell whether a name is a YAML file of judges: one that is no cascade and no jury."""
-    from voirdire.judging.judges.judge_files import kind_of_file
+    from voirdire.judging.judges.cascade_jury_files import kind_of_file
 
     return name.lower().endswith((".yaml", ".yml")) and kind_of_file(name) is None
 
@@ -136,7 +136,7 @@ def asked_judge(
 ) -> JudgeLike:
     """Make a judge of a model's name or of its file; a local judge stays as it is."""
     from voirdire.judging import load_llm_judge
-    from voirdire.judging.judges.judge_files import load_judge_file
+    from voirdire.judging.judges.cascade_jury_files import load_judge_file
     from voirdire.models import is_model_name
 
     found = load_judge_file(name, reads_keys=reads_keys, max_cost=asking.max_cost)
@@ -186,7 +186,7 @@ def refuse_idle_options(
     call: Call, *, judge: str, judges: str | None = None, names: Sequence[str] = USUAL
 ) -> None:
     """Refuse options of models where none is called, or where a file says them."""
-    from voirdire.judging.judges.judge_files import kind_of_file
+    from voirdire.judging.judges.cascade_jury_files import kind_of_file
     from voirdire.models import is_model_name
 
     if judges is not None:

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     )
     from voirdire.judging.engine.port import LiveState
     from voirdire.judging.judges.cascade import CascadeJudge
+    from voirdire.judging.judges.cascade_jury_files import load_cascade, load_jury
     from voirdire.judging.judges.cascade_table import cascade_table
-    from voirdire.judging.judges.judge_files import load_cascade, load_jury
     from voirdire.judging.judges.judges_file import JudgeSpec, load_judges, load_llm_judges
     from voirdire.judging.judges.jury import JudgeLike, JuryJudge
     from voirdire.judging.judges.llm_judge import Asking, LlmJudge, load_llm_judge
@@ -160,9 +160,9 @@ _HOMES = {
     "judge_items": "answering",
     "kept_items": "runs.parts",
     "list_replies": "replies",
-    "load_cascade": "judges.judge_files",
+    "load_cascade": "judges.cascade_jury_files",
     "load_judges": "judges.judges_file",
-    "load_jury": "judges.judge_files",
+    "load_jury": "judges.cascade_jury_files",
     "load_llm_judge": "judges.llm_judge",
     "load_llm_judges": "judges.judges_file",
     "load_local_judge": "local",

@@ -195,7 +195,7 @@ def _loaded_judge(judge: Any, rubric: Rubric, *, base_url: str | None = None) ->
 
 def _named_judge(name: str | Path, *, base_url: str | None) -> Any:
     """Load what a name or a file stands for."""
-    from voirdire.judging.judges.judge_files import load_judge_file
+    from voirdire.judging.judges.cascade_jury_files import load_judge_file
     from voirdire.models import is_model_name
 
     if is_model_name(str(name)):

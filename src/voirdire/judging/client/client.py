@@ -21,11 +21,6 @@ from voirdire.errors import (
     UnsupportedError,
     VerdictParseError,
 )
-from voirdire.judging.client.breaker import (
-    FailureMonitor,
-    is_transient,
-    without_log_probabilities,
-)
 from voirdire.judging.client.call import (
     CallFailure,
     Outcome,
@@ -34,6 +29,11 @@ from voirdire.judging.client.call import (
     partial_outcome,
     storable,
     stored_outcome,
+)
+from voirdire.judging.client.failures import (
+    FailureMonitor,
+    is_transient,
+    without_log_probabilities,
 )
 from voirdire.judging.client.limits import LONGEST_WAIT_S
 from voirdire.judging.client.throttle import Throttle

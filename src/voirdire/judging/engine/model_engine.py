@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 from voirdire.errors import StoppedError
-from voirdire.judging.client.breaker import CircuitBreaker
+from voirdire.judging.client.failures import CircuitBreaker
 from voirdire.judging.engine.batch import Batch
 from voirdire.judging.engine.bugs import tell_bug
 from voirdire.judging.engine.call_queue import CLOSED, CallQueue, RunQueue

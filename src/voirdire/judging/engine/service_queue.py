@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from voirdire.errors import CostLimitReachedError, ModelCallError, StoppedError
 from voirdire.judging.client import ClaimedElsewhereError, Client, Outcome
-from voirdire.judging.client.breaker import CircuitBreaker
+from voirdire.judging.client.failures import CircuitBreaker
 from voirdire.judging.client.limits import LONGEST_WAIT_S
 from voirdire.judging.engine.bugs import tell_bug
 from voirdire.judging.engine.call_queue import CLOSED, CallQueue, Job, LookUp, is_cancelled, now
