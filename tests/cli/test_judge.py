@@ -196,8 +196,9 @@ def test_what_is_wrong_is_said_in_one_line(
 ):
     monkeypatch.chdir(tmp_path)
     given = [str(items) if word == "{items}" else word for word in given]
+    usual = options[:2] if "--judge" in given else options
 
-    done = call("judge", *options, *given)
+    done = call("judge", *usual, *given)
 
     assert_one_line(done, *words)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["items.jsonl"]
