@@ -310,7 +310,8 @@ def _step(token: str, probability: float, top: dict[str, float]) -> dict[str, An
 
 
 def _item(body: dict[str, Any]) -> str:
-    found = _ITEM.search(body["messages"][-1]["content"])
+    content = body["messages"][-1]["content"]
+    found = _ITEM.search(content if isinstance(content, str) else content[0]["text"])
     return found.group() if found else ""
 
 

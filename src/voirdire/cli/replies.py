@@ -81,6 +81,7 @@ def replies_command(
             columns=columns,
             judged=judged,
             pairs=_asks_about_pairs(asked),
+            images=True,
         )
         return (item for batch in batches for item in batch.items)
 

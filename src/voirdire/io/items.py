@@ -26,6 +26,7 @@ from voirdire._types import Judged
 from voirdire._validation import check_choice, check_count, shorten
 from voirdire.errors import InputError, NoDataError
 from voirdire.io.files import DataFile, RowError, decode_json, got
+from voirdire.io.messages import check_images
 from voirdire.io.rows import open_frame, stream_rows, table_rows
 from voirdire.io.shapes import ShapeFinder, drafts_of
 from voirdire.records import Dropped, Item
@@ -82,7 +83,7 @@ BEHAVIOR_WORDS = {
 # A batch of long rows ends early, so that memory does not depend on how long they are.
 _MAX_BATCH_BYTES = 1 << 25
 _CHECKED_AT_ONCE = 4_096
-_OF_ROWS = ("columns", "json_columns", "judged", "behavior", "pairs")
+_OF_ROWS = ("columns", "json_columns", "judged", "behavior", "pairs", "images")
 _ONE_ITEM = ("chat", "pair", "preferred pair")  # shapes of which each row is one item at most
 _MAX_WHOLE = 9e18  # beyond this a float has no exact integer type to pass through
 
@@ -131,6 +132,7 @@ class ItemFields(TypedDict, total=False):
     judged: Judged
     behavior: str | None
     pairs: bool
+    images: bool
     delimiter: str | None
     encoding: str | None
     sheet: str | None
@@ -145,6 +147,7 @@ class ItemReading:
     judged: Judged = "final_answer"
     behavior: str | None = None
     pairs: bool = False
+    images: bool = False
 
     def __post_init__(self) -> None:
         check_choice("judged", self.judged, Judged)
@@ -187,6 +190,7 @@ def stream_items(
     judged: Judged = "final_answer",
     behavior: str | None = None,
     pairs: bool = False,
+    images: bool = False,
     delimiter: str | None = None,
     encoding: str | None = None,
     sheet: str | None = None,
@@ -219,6 +223,9 @@ def stream_items(
     pairs : bool, optional
         Whether `chosen` and `rejected` become one item with two responses, for pairwise questions,
         instead of two items.
+    images : bool, optional
+        Whether prompts may hold images, since the judge sees them; by default a row with one is
+        set aside.
     delimiter : str, optional
         What parts the fields of CSV; by default what its header has most of: the comma, semicolon
         or tab, or the vertical bar where it has none of them.
@@ -284,7 +291,12 @@ def stream_items(
     <stream>:3 no response: no column holds one
     """
     reading = ItemReading(
-        columns=columns, json_columns=json_columns, judged=judged, behavior=behavior, pairs=pairs
+        columns=columns,
+        json_columns=json_columns,
+        judged=judged,
+        behavior=behavior,
+        pairs=pairs,
+        images=images,
     )
     size = check_count("batch_size", batch_size, minimum=1)
     file = DataFile(
@@ -302,6 +314,7 @@ def read_items(source: Source, **settings: Unpack[ItemFields]) -> ItemTable:
         A path, ``"-"`` for standard input, or an open binary file. A path may end in ``.gz``.
     **settings
         As for `stream_items`: `format`, `columns`, `json_columns`, `judged`, `behavior`, `pairs`,
+        `images`,
         `delimiter`, `encoding` and `sheet`.
 
     Returns
@@ -387,6 +400,7 @@ def items_from_frame(
     judged: Judged = "final_answer",
     behavior: str | None = None,
     pairs: bool = False,
+    images: bool = False,
     source_name: str = "items",
 ) -> ItemTable:
     """Take prompts with their responses from a data frame.
@@ -396,7 +410,7 @@ def items_from_frame(
     frame : pandas.DataFrame, polars.DataFrame or pyarrow.Table
         One row per item, in any shape that `stream_items` reads. The index of a pandas frame is
         not a column.
-    columns, json_columns, judged, behavior, pairs
+    columns, json_columns, judged, behavior, pairs, images
         As for `stream_items`.
     source_name : str, optional
         What errors and drops call the frame; items without an id are named after it.
@@ -423,7 +437,12 @@ def items_from_frame(
     ([('items:1', 'Hello.')], 2)
     """
     reading = ItemReading(
-        columns=columns, json_columns=json_columns, judged=judged, behavior=behavior, pairs=pairs
+        columns=columns,
+        json_columns=json_columns,
+        judged=judged,
+        behavior=behavior,
+        pairs=pairs,
+        images=images,
     )
     reader = ItemReader(reading, source=source_name, stem=source_name, is_tabular=True)
     table = open_frame(frame, source_name)
@@ -573,6 +592,9 @@ class ItemReader:
             shape = self.finder.shape(_keys(row))
             name = _name_at(row, shape.id) or f"{self.stem}:{line}"
             drafts = drafts_of(row, shape)
+            for draft in drafts:
+                if not isinstance(draft, RowError):
+                    check_images(draft.prompt, are_seen=self.reading.images)
             self._finish(row, shape, name=name, drafts=drafts, items=items)
         except RowError as error:
             return [error.dropped(source=self.source, line=line, item=name)]

@@ -24,6 +24,7 @@ __all__ = [
     "answer_of_text",
     "answer_of_turn",
     "as_prompt",
+    "check_images",
     "is_message",
     "prompt_of_text",
     "said_by",
@@ -57,8 +58,9 @@ _PARTS = {
     "reasoning": "text",
 }
 _REASONING_PARTS = ("thinking", "reasoning")
+_IMAGE = re.compile(r"https://\S+|data:image/(?:png|jpeg|gif|webp);base64,[A-Za-z0-9+/=]+", re.I)
 _UNSEEN = {"image": "an image", "audio": "a sound", "video": "a video", "file": "a file"}
-"""Two items that differ in these alone would look the same to every judge."""
+"""Two items that differ in these alone would look the same to a judge that reads text only."""
 
 
 class Said(msgspec.Struct, frozen=True, kw_only=True):
@@ -76,6 +78,8 @@ class Said(msgspec.Struct, frozen=True, kw_only=True):
         The calls of tools in it, as ``name(arguments)``.
     name : str or None
         Whose message it is, where the file says more than the role.
+    images : tuple of str
+        The addresses of its images; empty text for one that a model cannot be sent.
     """
 
     role: str
@@ -83,6 +87,7 @@ class Said(msgspec.Struct, frozen=True, kw_only=True):
     reasoning: str | None = None
     calls: tuple[str, ...] = ()
     name: str | None = None
+    images: tuple[str, ...] = ()
 
 
 def is_message(value: dict[str, Any]) -> bool:
@@ -112,7 +117,7 @@ def said_by(message: Any, number: int, *, column: str) -> Said:
         raise RowError(reason, column=column)
     word = role.strip().lower()
     content = message.get("value") if content is None else content
-    text, reasoning = _content(content, number, column=column)
+    text, reasoning, images = _content(content, number, column=column)
     refusal = message.get("refusal")
     if isinstance(refusal, str) and refusal:
         text = f"{text}\n{refusal}" if text else refusal
@@ -130,12 +135,26 @@ def said_by(message: Any, number: int, *, column: str) -> Said:
         reasoning=next((why for why in beside if isinstance(why, str) and why), reasoning),
         calls=tuple(calls),
         name=name if isinstance(name, str) else None,
+        images=images,
     )
 
 
 def as_prompt(messages: list[Said]) -> tuple[Message, ...]:
     """Messages as a prompt has them: tool calls shown in their text."""
-    return tuple(Message(role=said.role, content=shown(said)) for said in messages)
+    return tuple(
+        Message(role=said.role, content=shown(said), images=said.images) for said in messages
+    )
+
+
+def check_images(prompt: tuple[Message, ...], *, are_seen: bool) -> None:
+    """Refuse images that a judge does not see, or that its model cannot be sent."""
+    images = [image for message in prompt for image in message.images]
+    if images and not are_seen:
+        reason = "the prompt holds an image, and judges read text only, unless they declare more"
+        raise RowError(f"{reason} (`capabilities: {{images: true}}` in a file of judges)")
+    if "" in images:
+        reason = "the prompt holds an image that is neither an `https:` address nor base64 data of "
+        raise RowError(f"{reason}PNG, JPEG, GIF or WebP")
 
 
 def prompt_of_text(text: str) -> tuple[Message, ...]:
@@ -153,15 +172,18 @@ def shown(said: Said, *, with_reasoning: bool = False, with_calls: bool = True) 
     return "\n".join(pieces)
 
 
-def _content(content: Any, number: int, *, column: str) -> tuple[str | None, str | None]:
-    """Text, and reasoning that stands among its parts."""
+def _content(
+    content: Any, number: int, *, column: str
+) -> tuple[str | None, str | None, tuple[str, ...]]:
+    """Text, reasoning that stands among its parts, and images."""
     if content is None or isinstance(content, str):
-        return content, None
+        return content, None, ()
     if not isinstance(content, list | tuple):
         reason = f"content of message {number} must be text or a list of parts, got {got(content)}"
         raise RowError(reason, column=column)
     texts: list[str] = []
     thoughts: list[str] = []
+    images: list[str] = []
     for part in content:
         if isinstance(part, str):
             texts.append(part)
@@ -173,7 +195,9 @@ def _content(content: Any, number: int, *, column: str) -> tuple[str | None, str
         key = _PARTS.get(kind)
         if key is None:  # image_url, input_image and image are all an image
             word = kind.removeprefix("input_").removesuffix("_url")
-            if word in _UNSEEN:
+            if word == "image":
+                images.append(_image(part))
+            elif word in _UNSEEN:
                 reason = f"message {number} holds {_UNSEEN[word]}, and judges read text only"
                 raise RowError(reason, column=column)
             texts.append(f"[{shorten(word, width=20)}]")
@@ -184,7 +208,17 @@ def _content(content: Any, number: int, *, column: str) -> tuple[str | None, str
             raise RowError(reason, column=column)
     # nothing but reasoning is not an empty text
     text = None if thoughts and not texts else "\n".join(texts)
-    return text, "\n".join(thoughts) if thoughts else None
+    return text, "\n".join(thoughts) if thoughts else None, tuple(images)
+
+
+def _image(part: dict[str, Any]) -> str:
+    """Give the address in a part of OpenAI's, Anthropic's or Hugging Face's form."""
+    found = part.get("image_url") or part.get("source") or part.get("image") or part.get("url")
+    if isinstance(found, dict) and isinstance(found.get("data"), str):
+        found = f"data:{found.get('media_type')};base64,{found['data']}"
+    elif isinstance(found, dict):
+        found = found.get("url")
+    return found if isinstance(found, str) and _IMAGE.fullmatch(found) else ""
 
 
 def _call(call: Any) -> str:
@@ -280,6 +314,8 @@ def answer_of_turn(turn: Sequence[Said], *, judged: Judged, column: str) -> Answ
     last = next((said for said in reversed(turn) if said.role == "assistant"), None)
     if last is None:
         raise RowError("no response: nothing after the prompt is by the assistant", column=column)
+    if any(said.images for said in turn):
+        raise RowError("the response holds an image, and judges read text only", column=column)
     if judged == "whole_turn" and any(
         said.role == "assistant" and (said.text, said.reasoning, said.calls) != (None, None, ())
         for said in turn
@@ -393,6 +429,7 @@ def turn_item(
             before = prompt_of_text(prompt or "")
         else:
             before = as_prompt(said_by_all(prompt, column="prompt"))
+            check_images(before, are_seen=False)
         if isinstance(response, str):
             text = answer_of_text(response, judged=judged).text
         else:

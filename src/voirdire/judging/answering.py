@@ -226,7 +226,11 @@ def _given(
     )
     check_behavior(behavior, plan.rubric)
     found, dropped = given_items(
-        items, judged=judged, behavior=behavior, pairs=plan.asks_about_pairs
+        items,
+        judged=judged,
+        behavior=behavior,
+        pairs=plan.asks_about_pairs,
+        images=plan.sees_images,
     )
     if not found:
         why = f" The first was set aside: {dropped[0].reason}." if dropped else ""

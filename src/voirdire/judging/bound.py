@@ -67,6 +67,11 @@ class EngineJudge(ABC):
         """Everything that its answers depend on besides questions and item, for the record."""
 
     @property
+    @abstractmethod
+    def sees_images(self) -> bool:
+        """Whether it may be asked about images."""
+
+    @property
     def notes(self) -> tuple[str, ...]:
         """What the reader of its verdicts should know."""
         return ()
@@ -106,6 +111,11 @@ class BoundJudge(EngineJudge):
     def is_remote(self) -> bool:
         """Whether the model is on a server."""
         return bool(getattr(self.judge.chat_model, "is_remote", False))
+
+    @property
+    def sees_images(self) -> bool:
+        """Whether the model is declared to see images."""
+        return self.judge.chat_model.capabilities.images
 
     @property
     def asked(self) -> dict[str, Any]:
@@ -199,6 +209,11 @@ class BoundCascade(BoundJudge):
         return {first: self.first.judge.source, then: self.judge.probability}
 
     @property
+    def sees_images(self) -> bool:
+        """Whether both judges see images."""
+        return self.first.sees_images and super().sees_images
+
+    @property
     def notes(self) -> tuple[str, ...]:
         """What the reader of its verdicts should know of the first judge."""
         return (*self.first.notes, *distrust(self.first.judge))
@@ -284,6 +299,11 @@ class BoundJury(EngineJudge):
         """Whether a judge of it is a model on a server."""
         judges = [plan.judge for plan in self.members]
         return any(isinstance(judge, EngineJudge) and judge.is_remote for judge in judges)
+
+    @property
+    def sees_images(self) -> bool:
+        """Whether all of its judges see images."""
+        return all(plan.sees_images for plan in self.members)
 
     @cached_property
     def yes_from(self) -> list[list[float]]:

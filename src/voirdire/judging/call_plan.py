@@ -222,7 +222,7 @@ def asked_places(name: str, rubric: Rubric, *, seed: int) -> tuple[int, ...] | N
 
 def item_key(item: Item) -> bytes:
     """SHA-256 over what a prompt shows of an item: conversation and responses."""
-    told = [[row.role, row.content] for row in item.prompt]
+    told = [[row.role, row.content, *row.images] for row in item.prompt]
     return hashlib.sha256(as_bytes([told, item.response, item.other])).digest()
 
 

@@ -25,18 +25,20 @@ class _Rows(io.BytesIO):
 
 
 def given_items(
-    items: Any, *, judged: Judged, behavior: str | None, pairs: bool = False
+    items: Any, *, judged: Judged, behavior: str | None, pairs: bool = False, images: bool = False
 ) -> tuple[Sequence[Item], tuple[Dropped, ...]]:
     """Take records as they are, and read rows as a file of items is read."""
     if hasattr(items, "columns"):
         from voirdire.io import items_from_frame
 
-        found = items_from_frame(items, judged=judged, behavior=behavior, pairs=pairs)
+        found = items_from_frame(
+            items, judged=judged, behavior=behavior, pairs=pairs, images=images
+        )
         return found.items, found.dropped
     rows = _rows(items)
     if all(isinstance(row, Item) for row in rows):
         _check_ids(rows)
-        return rows, ()
+        return (rows, ()) if images else _without_images(rows)
     for row in rows:
         if not isinstance(row, Mapping):
             msg = (
@@ -52,6 +54,7 @@ def given_items(
         judged=judged,
         behavior=behavior,
         pairs=pairs,
+        images=images,
     )
     return table.items, table.dropped
 
@@ -66,6 +69,23 @@ def _rows(items: Any) -> list[Any]:
         )
         raise InputError(msg)
     return list(items)
+
+
+def _without_images(items: Sequence[Item]) -> tuple[Sequence[Item], tuple[Dropped, ...]]:
+    """Set items aside whose images the judge does not see."""
+    from voirdire.io.files import RowError
+    from voirdire.io.messages import check_images
+
+    seen: list[Item] = []
+    dropped: list[Dropped] = []
+    for line, item in enumerate(items, start=1):
+        try:
+            check_images(item.prompt, are_seen=False)
+        except RowError as error:
+            dropped.append(error.dropped(source="items", line=line, item=item.id))
+        else:
+            seen.append(item)
+    return seen, tuple(dropped)
 
 
 def _check_ids(items: Sequence[Item]) -> None:

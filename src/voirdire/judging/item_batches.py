@@ -26,7 +26,7 @@ def item_batches(
         waiting.append(item)
         n_characters += len(item.response)
         for message in item.prompt:
-            n_characters += len(message.content)
+            n_characters += len(message.content) + sum(map(len, message.images))
         if len(waiting) >= most_items or n_characters >= most_characters:
             yield waiting
             waiting, n_characters = [], 0

@@ -113,6 +113,7 @@ class ItemSource:
             "judged": plan.judged,
             "behavior": self.behavior,
             "pairs": plan.asks_about_pairs,
+            "images": plan.sees_images,
         }
         if isinstance(self.source, str | Path) and not self._is_checked:
             check_items(self.opened, **reading)

@@ -80,6 +80,11 @@ class JudgingPlan:
         """Whether a row with a chosen and a rejected response is one item with both."""
         return any(row.kind == "pairwise" for row in self.rubric.questions)
 
+    @property
+    def sees_images(self) -> bool:
+        """Whether items may hold images."""
+        return bool(getattr(self.judge, "sees_images", False))
+
 
 def plan_judging(
     judge: JudgeLike,

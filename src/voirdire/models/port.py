@@ -63,10 +63,13 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
     top_logprobs : int or None
         How many likely tokens it gives at most; 0 where it gives no log-probabilities; None where
         nobody knows yet.
+    images : bool
+        Whether it sees images.
     """
 
     forms: tuple[ReplyForm, ...] = ("json_schema", "json_object", "text")
     top_logprobs: int | None = None
+    images: bool = False
 
 
 @runtime_checkable

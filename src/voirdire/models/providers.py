@@ -29,7 +29,7 @@ from voirdire.models.endpoints import Keys, check_base_url, read_keys
 from voirdire.models.openai_compatible.errors import CallErrors
 from voirdire.models.openai_compatible.model import check_extra, check_number, check_seconds
 from voirdire.models.openai_compatible.replies import read_replies
-from voirdire.models.openai_compatible.wire import Dialect, response_format
+from voirdire.models.openai_compatible.wire import Dialect, message_fields, response_format
 from voirdire.models.port import Capabilities
 
 if TYPE_CHECKING:
@@ -269,9 +269,7 @@ class ProvidersModel:
             given |= {"logprobs": True, "top_logprobs": request.top_logprobs}
         return {
             "model": self._model,
-            "messages": [
-                {"role": message.role, "content": message.content} for message in request.messages
-            ],
+            "messages": [message_fields(message) for message in request.messages],
             **{key: value for key, value in given.items() if value is not None},
             **self._extra,
         }

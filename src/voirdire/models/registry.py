@@ -7,6 +7,8 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
 from voirdire._validation import shorten
 from voirdire.errors import InputError
 from voirdire.models.endpoints import check_base_url
@@ -165,10 +167,15 @@ def _compatible(
     else:
         dialect = provider.dialect_for(model, base_url=base_url)
     is_same_software = not provider.key_variables  # wherever it runs
-    if fields["capabilities"] is None and (is_its_own or is_same_software):
-        fields["capabilities"] = provider.capabilities_for(
+    if is_its_own or is_same_software:
+        known = provider.capabilities_for(
             thinks=dialect.is_reasoning, effort=settings["reasoning_effort"]
         )
+        declared = fields["capabilities"]
+        if declared is None:
+            fields["capabilities"] = known
+        elif declared.top_logprobs is None:
+            fields["capabilities"] = replace(declared, top_logprobs=known.top_logprobs)
     if not fields["api_key_env"] and is_its_own:
         is_set = [name for name in provider.key_variables if os.environ.get(name, "").strip()]
         fields["api_key_env"] = next(iter((*is_set, *provider.key_variables)), None)

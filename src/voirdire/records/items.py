@@ -12,7 +12,7 @@ import msgspec
 __all__ = ["Item", "Message", "as_bytes"]
 
 
-class Message(msgspec.Struct, frozen=True, kw_only=True):
+class Message(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One message of a conversation.
 
     Attributes
@@ -20,11 +20,14 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
     role : str
         ``"system"``, ``"user"``, ``"assistant"``, ``"tool"`` or whatever the file says.
     content : str
-        Its text.
+        Its text; an image in it is shown as ``[image]``.
+    images : tuple of str
+        The addresses of its images, in their order: ``https:``, or ``data:`` with the image in it.
     """
 
     role: str
     content: str
+    images: tuple[str, ...] = ()
 
 
 class Item(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,7 +66,7 @@ class Item(msgspec.Struct, frozen=True, kw_only=True):
 
     def content_hash(self) -> bytes:
         """SHA-256 over what a judge sees: prompt, responses and behavior, not the id."""
-        seen = [[message.role, message.content] for message in self.prompt]
+        seen = [[message.role, message.content, *message.images] for message in self.prompt]
         told = [seen, self.response, self.behavior]
         if self.other is not None:
             told.append(self.other)

@@ -153,6 +153,7 @@ class CapabilitiesForm(Form):
 
     forms: Annotated[list[ReplyForm], Field(min_length=1), AfterValidator(_forms)] | None = None
     top_logprobs: Natural | None = None
+    images: bool = False
 
 
 class SharedForm(Form):
@@ -400,7 +401,7 @@ def _capabilities(form: CapabilitiesForm) -> Capabilities:
     """Put the forms in their order, the strictest first."""
     known = get_args(ReplyForm)
     forms = known if form.forms is None else tuple(word for word in known if word in form.forms)
-    return Capabilities(forms=forms, top_logprobs=form.top_logprobs)
+    return Capabilities(forms=forms, top_logprobs=form.top_logprobs, images=form.images)
 
 
 def load_llm_judges(path: str | Path, *, reads_keys: bool = True) -> tuple[LlmJudge, ...]:

@@ -112,10 +112,11 @@ class PromptBuilder:
         InputError
             If the question is pairwise and the item has no second response.
         """
+        images = tuple(image for message in item.prompt for image in message.images)
         shown = fenced(item.prompt, self._responses(item), nonce=nonce)
         content = f"{self._opening}{shown}{self._closing}"
         return ChatRequest(
-            messages=(self._system, Message(role="user", content=content)),
+            messages=(self._system, Message(role="user", content=content, images=images)),
             form=form,
             schema=b"" if form == "text" else self._schema,
             top_logprobs=top_logprobs,

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 __all__ = ["RunEstimate", "estimate_run"]
 
 _NONCE = "0" * 16
+_IMAGE_TOKENS = 1_000  # of one that fills a page, about, whatever the vendor
 """One for all, so that the same run has the same estimate."""
 
 
@@ -260,7 +261,10 @@ class _Counts:
         first, *others = spec.request(item, "json_schema", nonce=_NONCE).messages
         if id(spec) not in self._fixed:  # the system's message is the same for every item
             self._fixed[id(spec)] = estimate_tokens(first.content)
-        shown = sum(estimate_tokens(message.content) for message in others)
+        shown = sum(
+            estimate_tokens(message.content) + _IMAGE_TOKENS * len(message.images)
+            for message in others
+        )
         used = Usage(self._fixed[id(spec)] + shown, self._replies[id(spec)])
         self.prompt_tokens += used.prompt_tokens
         self.completion_tokens += used.completion_tokens

@@ -20,7 +20,14 @@ if TYPE_CHECKING:
     from voirdire.models.port import ChatRequest
     from voirdire.records import Message
 
-__all__ = ["Dialect", "RequestBody", "guess_dialect", "response_format", "with_effort"]
+__all__ = [
+    "Dialect",
+    "RequestBody",
+    "guess_dialect",
+    "message_fields",
+    "response_format",
+    "with_effort",
+]
 
 LimitName: TypeAlias = Literal["max_tokens", "max_completion_tokens"]
 SeedName: TypeAlias = Literal["seed", "random_seed"]
@@ -171,10 +178,20 @@ class RequestBody:
 
 
 def _encode_message(message: Message) -> bytes:
+    fields = message_fields(message) if message.images else message
     try:
-        return _encode(message)
+        return _encode(fields)
     except UnicodeEncodeError:  # half a surrogate pair: not UTF-8, but JSON can name it
-        return json.dumps({"role": message.role, "content": message.content}).encode()
+        return json.dumps(message_fields(message)).encode()
+
+
+def message_fields(message: Message) -> dict[str, Any]:
+    """Give a message as servers take it: its text, or a part of text and one for each image."""
+    if not message.images:
+        return {"role": message.role, "content": message.content}
+    images = [{"type": "image_url", "image_url": {"url": image}} for image in message.images]
+    content = [{"type": "text", "text": message.content}, *images]
+    return {"role": message.role, "content": content}
 
 
 def _encode_marked(message: Message) -> bytes:
