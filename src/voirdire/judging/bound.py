@@ -152,8 +152,10 @@ class BoundJudge(EngineJudge):
     def fingerprint(self) -> str:
         """Hash over everything that its answers depend on, but for class logic and threshold."""
         judge = self.judge
+        one_order = {} if judge.both_orders else {"both_orders": False}
         return hash_of(
-            {
+            one_order
+            | {
                 "replies": self.reply_fingerprint,
                 "questions": self._questions,
                 "reading": READING_VERSION,

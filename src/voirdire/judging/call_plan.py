@@ -162,7 +162,7 @@ def plan_calls(judge: LlmJudge, rubric: Rubric) -> CallPlan:
             "kinds beside them. Put them into a rubric of their own."
         )
         raise InputError(msg)
-    sides = (False, True) if kinds == {"pairwise"} else (False,)
+    sides = (False, True) if kinds == {"pairwise"} and judge.both_orders else (False,)
     parts: list[tuple[str, list[tuple[int, ...]]]]
     if judge.mode == "single":
         parts = [(single_name(row), [(place,)]) for place, row in enumerate(rubric.questions)]

@@ -59,6 +59,7 @@ from voirdire.stats.judge_difference import JudgeDifference, compare_judges
 from voirdire.stats.label_arrays import LabelSets, normalize_scale
 from voirdire.stats.noise_model import NoiseModel, fit_noise_model
 from voirdire.stats.outcome_sums import OutcomeSums, sum_outcomes
+from voirdire.stats.paired_change import ChangeResult, PairedChange, measure_change
 from voirdire.stats.power_analysis import PowerResult, PowerRow, SmallestSize, power
 from voirdire.stats.rates import (
     ChainedRate,
@@ -94,6 +95,7 @@ __all__ = [
     "Calibrator",
     "Caution",
     "ChainedRate",
+    "ChangeResult",
     "ClassificationResult",
     "Confusion",
     "ControlResult",
@@ -111,6 +113,7 @@ __all__ = [
     "NoiseModel",
     "OutcomeSums",
     "OutlierAnnotators",
+    "PairedChange",
     "PanelAgreement",
     "PanelCounts",
     "PanelItems",
@@ -153,6 +156,7 @@ __all__ = [
     "label_variation",
     "majority_shares",
     "measure_calibration",
+    "measure_change",
     "measure_classification",
     "measure_panel",
     "normalize_scale",

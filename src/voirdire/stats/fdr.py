@@ -86,20 +86,23 @@ def benjamini_hochberg(
     return _step_up(np.asarray(p_values, dtype=np.float64), false_discovery_rate, harmonic=False)
 
 
-def adjust_p_values(p_values: ArrayLike) -> NDArray[np.float64]:
+def adjust_p_values(p_values: ArrayLike, *, harmonic: bool = True) -> NDArray[np.float64]:
     r"""Adjust p-values after Benjamini-Yekutieli, nan staying nan: to reject at q, compare with q.
 
-    They are :math:`\min_{k \ge i} p_{(k)} m H_m / k`, at most 1.
+    They are :math:`\min_{k \ge i} p_{(k)} m H_m / k`, at most 1; without the harmonic sum
+    :math:`H_m` they are those of Benjamini and Hochberg.
 
     >>> adjust_p_values([0.001, 0.02, 0.3]).round(4).tolist()
     [0.0055, 0.055, 0.55]
+    >>> adjust_p_values([0.001, 0.02, 0.3], harmonic=False).round(4).tolist()
+    [0.003, 0.03, 0.3]
     """
     p = np.asarray(p_values, dtype=np.float64)
     result = np.full(p.shape, np.nan)
     tested = np.flatnonzero(~np.isnan(p))
     order = tested[np.argsort(p[tested], kind="stable")]
     ranks = np.arange(1, len(order) + 1)
-    raised = p[order] * len(order) * (1 / ranks).sum() / ranks
+    raised = p[order] * len(order) * ((1 / ranks).sum() if harmonic else 1.0) / ranks
     result[order] = np.minimum(np.minimum.accumulate(raised[::-1])[::-1], 1.0)
     return result
 

@@ -48,6 +48,9 @@ class LlmJudge:
     n_orders : int
         Orders in which the questions of a joint call are asked, at least 1. Probabilities are
         means over them, and their range is the verdict's `shift`.
+    both_orders : bool
+        Whether a pair is shown both ways round, for pairwise questions: where the two answers
+        differ the verdict is a tie. False shows the first response first, at half the price.
     order_check : int
         So many items of a run are asked in a second order, for the record and not for the
         verdict, where ``"joint"`` and ``"logprob"`` meet and `n_orders` is 1: an answer's
@@ -82,6 +85,7 @@ class LlmJudge:
     language: Language = "en"
     n_samples: int = 5
     n_orders: int = 1
+    both_orders: bool = True
     order_check: int = 20
     n_examples: int | None = None
     seed: int = 0

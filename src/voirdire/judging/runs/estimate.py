@@ -34,11 +34,12 @@ if TYPE_CHECKING:
     from voirdire.judging.bound import BoundJudge
     from voirdire.judging.call_plan import CallSpec
     from voirdire.judging.judges.jury import JudgeLike
+    from voirdire.judging.plan import JudgingPlan
     from voirdire.records import Item
     from voirdire.rubrics import Rubric
     from voirdire.store import ReplyStore
 
-__all__ = ["RunEstimate", "estimate_run"]
+__all__ = ["RunEstimate", "estimate_items", "estimate_run"]
 
 _NONCE = "0" * 16
 _IMAGE_TOKENS = 1_000  # of one that fills a page, about, whatever the vendor
@@ -160,6 +161,26 @@ def estimate_run(
     if not isinstance(plan.judge, BoundCascade):
         return found
     return replace(found, judge=plan.judge.name, n_items=n_items, n_kept=n_items - found.n_items)
+
+
+def estimate_items(
+    items: Sequence[Item], plan: JudgingPlan, *, store: str | Path | None = None
+) -> RunEstimate | None:
+    """Work out what judging items in memory would call and cost; None where nothing is called.
+
+    Items that look alike are one call.
+    """
+    if is_jury(plan.judge):
+        each = [estimate_items(items, member, store=store) for member in plan.judge.members]
+        found = [row for row in each if row is not None]
+        return _together(found, judge=plan.judge.name) if found else None
+    if not asks_a_model(plan.judge):
+        return None
+    apart = list({item_key(item): item for item in items}.values())
+    counts = _Counts(plan.judge, retry_failures=False)
+    with store_of(store, output=None) as replies:
+        counts.add(_called_about(apart, plan.judge), replies)
+    return replace(counts.estimate(n_dropped=0), judge=plan.judge.name)
 
 
 def _made_from(judge: Any) -> JudgeLike:

@@ -1,0 +1,103 @@
+"""A judge's answers as numbers and codes, whatever the kind of question."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from voirdire.records.thresholds import threshold_of_each
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from voirdire.records import Verdicts
+    from voirdire.rubrics import Question
+
+__all__ = ["Answers", "Codes"]
+
+_PAIR_VALUES = {"A": 1.0, "tie": 0.5, "B": 0.0}
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Answers:
+    """Answers to questions about items; what is missing is nan and -1.
+
+    Attributes
+    ----------
+    values : ndarray of float, shape (n_items, n_questions)
+        Probabilities; numbers on a scale as shares of its range, where it has ends; 1 for A, 1/2
+        for a tie and 0 for B; nan where answers have no order.
+    labels : ndarray of int, shape (n_items, n_questions)
+        Codes of labels, the same ones wherever `Codes` is shared.
+    """
+
+    values: NDArray[np.float64]
+    labels: NDArray[np.int64]
+
+    def rows(self, places: Sequence[int]) -> Answers:
+        """Give the answers about some of the items."""
+        kept = list(places)
+        return Answers(values=self.values[kept], labels=self.labels[kept])
+
+
+class Codes:
+    """Numbers for labels, the same ones for all versions of all items."""
+
+    def __init__(self, questions: Sequence[Question]) -> None:
+        self.questions = questions
+        self._known: dict[str, dict[Any, int]] = {row.id: {} for row in questions}
+
+    def of(self, question: str, label: Any) -> int:
+        """Give the number of a label; -1 for none."""
+        known = self._known[question]
+        return -1 if label is None else known.setdefault(label, len(known))
+
+    def answers(self, verdicts: Verdicts, items: Sequence[str]) -> Answers:
+        """Lay out what was said of these items, in their order."""
+        places = [verdicts.places[name] for name in items]
+        columns = [self._column(row, verdicts, places) for row in self.questions]
+        shape = (len(items), len(columns))
+        return Answers(
+            values=np.array([values for values, _ in columns], dtype=np.float64).T.reshape(shape),
+            labels=np.array([labels for _, labels in columns], dtype=np.int64).T.reshape(shape),
+        )
+
+    def turned(self, answers: Answers) -> Answers:
+        """Give answers about pairs shown the other way round as if A were still A."""
+        sides = [[self.of(row.id, side) for side in ("A", "B")] for row in self.questions]
+        labels = answers.labels.copy()
+        for column, (a, b) in zip(labels.T, sides, strict=True):
+            is_a, is_b = column == a, column == b
+            column[is_a], column[is_b] = b, a
+        return Answers(values=1 - answers.values, labels=labels)
+
+    def _column(
+        self, question: Question, verdicts: Verdicts, places: list[int]
+    ) -> tuple[list[float], list[int]]:
+        if question.kind == "boolean":
+            found = verdicts.probability(question.id)[places]
+            [threshold] = threshold_of_each(verdicts.threshold, [question.id])
+            codes = np.where(np.isnan(found), -1, found >= threshold).astype(np.int64)
+            return found.tolist(), codes.tolist()
+        said = verdicts.answers(question.id)
+        labels = [said[place] for place in places]
+        values = [_value(question, label) for label in labels]
+        return values, [self.of(question.id, label) for label in labels]
+
+
+def _value(question: Question, label: Any) -> float:
+    """Place an answer between 0 and 1, where answers have an order."""
+    if label is None:
+        return float("nan")
+    if question.kind == "pairwise":
+        return _PAIR_VALUES[label]
+    if question.kind == "scale":
+        low, high = question.minimum, question.maximum
+        if low is None or high is None:
+            return float(label)
+        return (float(label) - low) / (high - low)
+    return float("nan")

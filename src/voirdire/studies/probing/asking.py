@@ -1,0 +1,384 @@
+"""Which versions of items a judge is asked about, and with which prompts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import numpy as np
+
+from voirdire._validation import shorten
+from voirdire.documents import did_you_mean
+from voirdire.errors import InputError, NoDataError
+from voirdire.judging import CascadeJudge, JuryJudge, LlmJudge
+from voirdire.judging.given_items import given_items
+from voirdire.judging.plan import asks_a_model, is_cascade, is_jury, plan_judging
+from voirdire.probes import degradations, probes
+from voirdire.stats.cautions import listed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Container, Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from voirdire.judging.judges.jury import JudgeLike
+    from voirdire.judging.plan import JudgingPlan
+    from voirdire.probes import Degradation, Probe
+    from voirdire.records import Dropped, Item
+    from voirdire.rubrics import Rubric
+    from voirdire.studies.probing.settings import ProbeSettings
+
+__all__ = ["Layout", "Pairing", "Request", "lay_out", "made_from", "replanned", "with_models"]
+
+OTHER_FAMILIES = ("position", "language", "prompt", "degradation")
+"""What is asked for beside changes of one item."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """Items that are judged by one plan; `name` is ``"items"`` for the judge as it is."""
+
+    name: str
+    plan: JudgingPlan
+    items: tuple[Item, ...] = field(repr=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pairing:
+    """Two versions of some items, by their ids, in the order of the items.
+
+    Attributes
+    ----------
+    places : tuple of int
+        Which items it could be made of.
+    before, after : tuple of str
+        Ids of the control and of the changed version.
+    """
+
+    places: tuple[int, ...] = ()
+    before: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
+
+
+NOTHING = Pairing()
+
+
+def pair_up(
+    probe: Probe | Degradation, items: Sequence[Item], *, pairs: bool = False
+) -> tuple[Pairing, tuple[Item, ...]]:
+    """Make both versions of every item that a probe can change.
+
+    With `pairs` the changed response stands beside the original, as B.
+    """
+    control = getattr(probe, "control", None)
+    places, before, after, made = [], [], [], []
+    for place, item in enumerate(items):
+        changed = probe.change(item)
+        plain = item if control is None else control(item)
+        if changed is None or plain is None:
+            continue
+        if pairs:
+            changed = msgspec.structs.replace(
+                changed, response=item.response, other=changed.response
+            )
+        places.append(place)
+        before.append(plain.id)
+        after.append(changed.id)
+        made += [changed] if plain is item else [plain, changed]
+    return Pairing(places=tuple(places), before=tuple(before), after=tuple(after)), tuple(made)
+
+
+# Other plans for the same items ---------------------------------------------------------------
+
+
+def made_from(judge: Any) -> JudgeLike:
+    """Give what a judge of a plan was made from."""
+    if is_cascade(judge):
+        return judge.cascade
+    if is_jury(judge):
+        return judge.jury
+    found: JudgeLike = judge.judge if asks_a_model(judge) else judge
+    return found
+
+
+def with_models(judge: JudgeLike, change: Callable[[LlmJudge], LlmJudge]) -> JudgeLike:
+    """Change every language model of a judge; others stay as they are."""
+    if isinstance(judge, LlmJudge):
+        return change(judge)
+    if isinstance(judge, CascadeJudge):
+        return replace(judge, then=change(judge.then))
+    if isinstance(judge, JuryJudge):
+        return replace(judge, judges=tuple(with_models(row, change) for row in judge.judges))
+    return judge
+
+
+def replanned(
+    plan: JudgingPlan, *, judge: JudgeLike | None = None, rubric: Rubric | None = None
+) -> JudgingPlan:
+    """Plan the same with another judge or rubric."""
+    return plan_judging(
+        made_from(plan.judge) if judge is None else judge,
+        plan.rubric if rubric is None else rubric,
+        threshold=plan.threshold,
+        judged=plan.judged,
+    )
+
+
+def repeat_plan(plan: JudgingPlan, run: int) -> JudgingPlan:
+    """Plan the same anew: another seed has replies of its own in the store."""
+    asked = made_from(plan.judge)
+    again = with_models(asked, lambda judge: replace(judge, seed=judge.seed + 7_919 * run))
+    return plan if again is asked else replanned(plan, judge=again)
+
+
+def single_order_plan(plan: JudgingPlan) -> JudgingPlan:
+    """Plan to show every pair in one order."""
+    asked = made_from(plan.judge)
+    return replanned(
+        plan, judge=with_models(asked, lambda judge: replace(judge, both_orders=False))
+    )
+
+
+def swapped(item: Item) -> Item:
+    """Show the second response first."""
+    return msgspec.structs.replace(
+        item,
+        id=f"{item.id}+position/swapped",
+        response=item.other or "",
+        other=item.response,
+        cluster=item.cluster or item.id,
+    )
+
+
+_REWORDED = {
+    "en": "Read the response once more, and decide on what it says alone. {text}",
+    "zh": "请再读一遍回复，只根据其内容判断。{text}",
+}
+
+
+def prompt_plans(plan: JudgingPlan) -> Iterator[tuple[str, str, JudgingPlan]]:
+    """Give other prompts for the same questions, each with a name and what it does."""
+    judge = made_from(plan.judge)
+    if not isinstance(judge, LlmJudge):
+        return
+    rubric = plan.rubric
+    if judge.mode == "joint" and len(rubric.questions) > 1:
+        turned = replace(rubric, questions=tuple(reversed(rubric.questions)))
+        yield (
+            "reversed",
+            "the questions are asked in reversed order",
+            replanned(plan, rubric=turned),
+        )
+    other = "single" if judge.mode == "joint" else "joint"
+    one_question = getattr(judge.chat_model, "asks_one_question", False)
+    if len(rubric.questions) > 1 and not (other == "joint" and one_question):
+        what = "each question has a call of its own"
+        what = what if other == "single" else "all questions are asked in one call"
+        yield other, what, replanned(plan, judge=replace(judge, mode=other))
+    if any(row.yes_examples or row.no_examples for row in rubric.questions):
+        shown = judge.shown_examples
+        number, word = (1, "with_example") if shown == 0 else (0, "without_examples")
+        what = "an example of yes and of no is shown" if number else "no examples are shown"
+        yield word, what, replanned(plan, judge=replace(judge, n_examples=number))
+    language = "zh" if judge.language == "en" else "en"
+    if all(language in row.text for row in rubric.questions):
+        what = f"the prompt is in {'Chinese' if language == 'zh' else 'English'}"
+        yield language, what, replanned(plan, judge=replace(judge, language=language))
+    reworded = replace(
+        rubric,
+        questions=tuple(
+            replace(
+                row,
+                text={code: _REWORDED[code].format(text=text) for code, text in row.text.items()},
+            )
+            for row in rubric.questions
+        ),
+    )
+    yield "reworded", "the questions are put in other words", replanned(plan, rubric=reworded)
+
+
+def sample_items(items: Sequence[Item], most: int | None, seed: int) -> tuple[Item, ...]:
+    """Draw some of the items, in their order."""
+    if most is None or len(items) <= most:
+        return tuple(items)
+    drawn = np.random.default_rng(seed).choice(len(items), most, replace=False)
+    return tuple(items[place] for place in sorted(drawn.tolist()))
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Layout:
+    """Everything that is to be asked, laid out before anything is.
+
+    Attributes
+    ----------
+    plan : JudgingPlan
+        The judge as it is.
+    items : tuple of Item
+        The items as they are.
+    dropped : tuple of Dropped
+        Rows that are no items.
+    probes, worse : tuple of (Probe or Degradation, Pairing)
+        Changes that can be made of at least one item.
+    versions : tuple of Item
+        All changed versions and controls, and translations.
+    translated : Pairing
+        Items with their translations.
+    prompts : tuple of (str, str, JudgingPlan)
+        Other prompts: a name, what differs, the plan.
+    single_order : JudgingPlan or None
+        The judge that is shown pairs in one order, where that is probed.
+    """
+
+    plan: JudgingPlan
+    settings: ProbeSettings
+    items: tuple[Item, ...]
+    dropped: tuple[Dropped, ...] = ()
+    probes: tuple[tuple[Probe, Pairing], ...] = ()
+    worse: tuple[tuple[Degradation, Pairing], ...] = ()
+    versions: tuple[Item, ...] = ()
+    translated: Pairing = NOTHING
+    prompts: tuple[tuple[str, str, JudgingPlan], ...] = ()
+    single_order: JudgingPlan | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """Ids of the items as they are."""
+        return tuple(item.id for item in self.items)
+
+    @property
+    def turned(self) -> tuple[Item, ...]:
+        """The pairs shown the other way round."""
+        return tuple(swapped(item) for item in self.items)
+
+    @property
+    def questions(self) -> tuple[str, ...]:
+        """Ids of what is asked."""
+        return tuple(row.id for row in self.plan.rubric.questions)
+
+    @cached_property
+    def units(self) -> NDArray[np.intp]:
+        """The independent unit of each item, as a number."""
+        names = [item.cluster or item.id for item in self.items]
+        return np.unique(names, return_inverse=True)[1]
+
+    @cached_property
+    def requests(self) -> tuple[Request, ...]:
+        """Who is asked about what."""
+        made = {item.id: item for item in (*self.items, *self.versions)}
+        repeats = range(1, self.settings.n_runs)
+        found = [Request(name="items", plan=self.plan, items=tuple(made.values()))]
+        found += [
+            Request(name=f"repeat {run}", plan=repeat_plan(self.plan, run), items=self.items)
+            for run in repeats
+        ]
+        if self.single_order is not None:
+            both = (*self.items, *self.turned)
+            found.append(Request(name="position", plan=self.single_order, items=both))
+        found += [
+            Request(name=f"prompt/{name}", plan=plan, items=self.items)
+            for name, _, plan in self.prompts
+        ]
+        return tuple(found)
+
+    def only(self, names: Container[str], plan: JudgingPlan) -> Layout:
+        """Lay the same out for some probes and another judge."""
+        probes = tuple(row for row in self.probes if row[0].id in names)
+        kept = {name for _, pair in probes for name in (*pair.before, *pair.after)}
+        translated = self.translated if "language/translated" in names else NOTHING
+        kept |= set(translated.after)
+        return replace(
+            self,
+            plan=plan,
+            probes=probes,
+            worse=(),
+            versions=tuple(item for item in self.versions if item.id in kept),
+            translated=translated,
+            prompts=(),
+            single_order=single_order_plan(plan) if self.single_order is not None else None,
+        )
+
+
+def lay_out(
+    items: Any,
+    plan: JudgingPlan,
+    settings: ProbeSettings,
+    *,
+    own_probes: Sequence[Probe] = (),
+    behavior: str | None = None,
+) -> Layout:
+    """Lay out what a judge is to be asked."""
+    is_pair = plan.asks_about_pairs
+    found, dropped = given_items(
+        items, judged=plan.judged, behavior=behavior, pairs=is_pair, images=plan.sees_images
+    )
+    found = [item for item in found if not is_pair or item.other is not None]
+    originals, translations = _translations(found, settings.translation_of)
+    drawn = sample_items(originals, settings.n_items, settings.seed)
+    if len(drawn) < 2:
+        why = f" The first was set aside: {dropped[0].reason}." if dropped else ""
+        msg = f"`items` must hold at least two items that can be judged, got {len(drawn)}.{why}"
+        raise NoDataError(msg)
+    chosen, families = _chosen(settings, own_probes)
+    made = [(row, *pair_up(row, drawn)) for row in chosen]
+    worse = [(row, *pair_up(row, drawn, pairs=is_pair)) for row in degradations()]
+    worse = worse if "degradation" in families else []
+    pairs = [
+        (place, item.id, translations[item.id])
+        for place, item in enumerate(drawn)
+        if item.id in translations and "language" in families
+    ]
+    places, before, other = zip(*pairs, strict=True) if pairs else ((), (), ())
+    unfit = [row.id for row, pairing, _ in made if not pairing.places]
+    versions = [*(versions for _, _, versions in (*made, *worse)), other]
+    return Layout(
+        plan=plan,
+        settings=settings,
+        items=drawn,
+        dropped=dropped,
+        probes=tuple((row, pairing) for row, pairing, _ in made if pairing.places),
+        worse=tuple((row, pairing) for row, pairing, _ in worse if pairing.places),
+        versions=tuple(item for each in versions for item in each),
+        translated=Pairing(places=places, before=before, after=tuple(x.id for x in other)),
+        prompts=tuple(prompt_plans(plan)) if "prompt" in families else (),
+        single_order=single_order_plan(plan) if is_pair and "position" in families else None,
+        notes=tuple(f"{name}: no item can be changed that way" for name in unfit),
+    )
+
+
+def _chosen(
+    settings: ProbeSettings, own_probes: Sequence[Probe]
+) -> tuple[list[Probe], frozenset[str]]:
+    """Give the probes that are wanted, and the families that are no changes of one item."""
+    known = (*probes(), *own_probes)
+    words = {*OTHER_FAMILIES, *(word for row in known for word in (row.id, row.family))}
+    for word in (*settings.only, *settings.without):
+        if word not in words:
+            families = listed(sorted({*OTHER_FAMILIES, *(row.family for row in known)}), most=30)
+            msg = (
+                f"`only` and `without` must name families or probes, got {shorten(word)!r}."
+                f"{did_you_mean(word, sorted(words))} Families are {families}."
+            )
+            raise InputError(msg)
+
+    def is_wanted(*names: str) -> bool:
+        named = not settings.only or not {*settings.only}.isdisjoint(names)
+        return named and {*settings.without}.isdisjoint(names)
+
+    chosen = [row for row in known if row in own_probes or is_wanted(row.id, row.family)]
+    return chosen, frozenset(word for word in OTHER_FAMILIES if is_wanted(word))
+
+
+def _translations(items: Sequence[Item], column: str | None) -> tuple[list[Item], dict[str, Item]]:
+    """Part translated items from the others: by the id of the original."""
+    if column is None:
+        return list(items), {}
+    named = {item.id: item.metadata.get(column) for item in items}
+    found = {str(named[item.id]): item for item in items if named[item.id] not in (None, "")}
+    if not found:
+        msg = f"`translation_of` must be a column of the items, got {shorten(column)!r} in none."
+        raise InputError(msg)
+    originals = [item for item in items if named[item.id] in (None, "")]
+    return originals, found

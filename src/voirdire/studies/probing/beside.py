@@ -1,0 +1,245 @@
+"""What is looked at beside the probes: degradations, other prompts, self-preference."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from voirdire._validation import shorten
+from voirdire.errors import InputError
+from voirdire.stats.agreement import cohen_kappa
+from voirdire.stats.intervals import (
+    UNDEFINED,
+    Estimate,
+    clopper_pearson,
+    estimate_share,
+    take_units,
+)
+from voirdire.studies.probing.answers import Codes
+from voirdire.studies.probing.results import DegradationFinding, PromptAgreement, SelfPreference
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from voirdire.records import Verdicts
+    from voirdire.rubrics import Question, Rubric
+    from voirdire.studies.probing.asking import Layout
+    from voirdire.studies.probing.settings import ProbeSettings
+    from voirdire.studies.study import Labels
+
+__all__ = ["find_degradations", "find_prompt_agreement", "find_self_preference"]
+
+_USUAL_QUALITY = "fully_complies"
+
+
+def find_degradations(layout: Layout, verdicts: Verdicts) -> tuple[DegradationFinding, ...]:
+    """Count how often a worse version gets the lower value."""
+    if not layout.worse:
+        return ()
+    questions = _quality(layout.plan.rubric, layout.settings.quality)
+    codes = Codes(questions)
+    found = []
+    for change, pairing in layout.worse:
+        before = codes.answers(verdicts, pairing.before)
+        after = codes.answers(verdicts, pairing.after)
+        for k, question in enumerate(questions):
+            first, second = before.values[:, k], after.values[:, k]
+            kept = ~np.isnan(first) & ~np.isnan(second)
+            if question.kind == "pairwise":  # A is the original
+                first, second = second, np.full(len(second), 0.5)
+            elif question.kind == "boolean":  # only what held can be lost
+                kept &= before.labels[:, k] == 1
+            wins = np.where(first > second, 1.0, np.where(first == second, 0.5, 0.0))[kept]
+            units = take_units(layout.units[list(pairing.places)], kept)
+            found.append(
+                DegradationFinding(
+                    degradation=change.id,
+                    summary=change.summary,
+                    question=question.id,
+                    n_pairs=len(wins),
+                    n_lower=int((wins == 1).sum()),
+                    n_tied=int((wins == 0.5).sum()),
+                    share=_share_of(wins, units, layout.settings),
+                )
+            )
+    return tuple(found)
+
+
+def _share_of(
+    wins: NDArray[np.float64], units: NDArray[np.intp] | None, settings: ProbeSettings
+) -> Estimate:
+    level = settings.confidence_level
+    if not len(wins):
+        return UNDEFINED
+    if units is not None and len(np.unique(units)) == len(units) and not (wins == 0.5).any():
+        low, high = clopper_pearson(float(wins.sum()), len(wins), level)
+        return Estimate(estimate=float(wins.mean()), low=low, high=high)
+    return estimate_share(wins, units, confidence_level=level)
+
+
+def _quality(rubric: Rubric, named: Sequence[str]) -> list[Question]:
+    known = {row.id: row for row in rubric.questions}
+    for name in named:
+        if name not in known or known[name].kind not in ("boolean", "scale", "pairwise"):
+            msg = (
+                "`quality` must name boolean, scale or pairwise questions of the rubric, got "
+                f"{shorten(name)!r}."
+            )
+            raise InputError(msg)
+    usual = [row for row in rubric.questions if row.kind in ("scale", "pairwise")]
+    usual += [row for row in rubric.questions if row.id == _USUAL_QUALITY]
+    return [known[name] for name in named] or usual
+
+
+# People's labels ------------------------------------------------------------------------------
+
+
+def _labels_of(verdicts: Verdicts, question: str, ids: Sequence[str]) -> dict[str, Any]:
+    said = verdicts.answers(question)
+    return {name: said[verdicts.places[name]] for name in ids}
+
+
+def find_prompt_agreement(
+    layout: Layout, found: dict[str, Verdicts], humans: Labels | None
+) -> tuple[PromptAgreement, ...]:
+    """Say what the labels under each prompt agree with, and what the test says of them."""
+    if not layout.prompts:
+        return ()
+    named = {"usual": found["items"]} | {
+        name: found[f"prompt/{name}"] for name, _, _ in layout.prompts
+    }
+    outcomes = {} if humans is None else _outcomes(named, humans)
+    majority = {} if humans is None else _majority(layout, humans)
+    rows = []
+    for question in layout.plan.rubric.questions:
+        if question.kind not in ("boolean", "choice", "pairwise"):
+            continue
+        usual = _labels_of(named["usual"], question.id, layout.ids)
+        truth = majority.get(question.id, usual) if humans is not None else usual
+        for name, verdicts in named.items():
+            labels = _labels_of(verdicts, question.id, layout.ids)
+            outcome, rate = outcomes.get((question.id, name), (None, float("nan")))
+            rows.append(
+                PromptAgreement(
+                    prompt=name,
+                    question=question.id,
+                    kappa=_kappa(
+                        [labels[item] for item in layout.ids],
+                        [truth.get(item) for item in layout.ids],
+                    ),
+                    outcome=outcome,
+                    winning_rate=rate,
+                )
+            )
+    return tuple(rows)
+
+
+def _kappa(first: Sequence[Any], second: Sequence[Any]) -> float:
+    """Cohen's κ over the items that both label; nan where both say one thing only."""
+    both = [(a, b) for a, b in zip(first, second, strict=True) if a is not None and b is not None]
+    known = {
+        label: code for code, label in enumerate(dict.fromkeys(x for pair in both for x in pair))
+    }
+    if len(known) < 2:
+        return float("nan")
+    codes = np.array([[known[a], known[b]] for a, b in both])
+    return cohen_kappa(codes[:, 0], codes[:, 1]).estimate
+
+
+def _outcomes(
+    named: dict[str, Verdicts], humans: Labels
+) -> dict[tuple[str, str], tuple[str, float]]:
+    from voirdire.studies.whole_study import examine
+
+    judges = [replace(verdicts, judge=name) for name, verdicts in named.items()]
+    found = examine(judges=judges, humans=humans)
+    return {
+        (str(row.question), row.judge): (row.result.outcome, row.result.winning_rate)
+        for row in found
+    }
+
+
+def _majority(layout: Layout, humans: Labels) -> dict[str, dict[str, Any]]:
+    """Give the label that more annotators give than any other, by question and item."""
+    from voirdire.io import Reading
+    from voirdire.studies.study import read_side
+
+    kinds = {row.kind for row in layout.plan.rubric.questions}
+    kind: Any = kinds.pop() if len(kinds) == 1 else None
+    table = read_side("humans", humans, Reading(kind=kind))
+    truth = {"true": True, "false": False} if table.kind == "boolean" else {}
+    votes: dict[tuple[str, str], Counter[Any]] = {}
+    for question, item, label in table.frame().select("question", "item", "label").iter_rows():
+        if label is not None:
+            votes.setdefault((question, item), Counter())[truth.get(label, label)] += 1
+    found: dict[str, dict[str, Any]] = {}
+    for (question, item), counts in votes.items():
+        first, *others = counts.most_common(2)
+        if not others or others[0][1] < first[1]:
+            found.setdefault(question, {})[item] = first[0]
+    return found
+
+
+def find_self_preference(
+    layout: Layout, verdicts: Verdicts, humans: Labels | None
+) -> tuple[SelfPreference, ...]:
+    """Compare false positives on the judge's own model with those on others."""
+    settings = layout.settings
+    if settings.author is None or settings.own is None:
+        return ()
+    authors = {item.id: item.metadata.get(settings.author) for item in layout.items}
+    if settings.own not in authors.values():
+        msg = (
+            f"`own` must be a value of the column {shorten(settings.author)!r}, got "
+            f"{shorten(settings.own)!r}, which no item has."
+        )
+        raise InputError(msg)
+    if humans is None:
+        msg = "`humans` must be given for self-preference, got None: who failed is theirs to say."
+        raise InputError(msg)
+    majority = _majority(layout, humans)
+    found = []
+    for question in layout.plan.rubric.questions:
+        if question.kind != "boolean":
+            continue
+        truth = majority.get(question.id, {})
+        passed = _labels_of(verdicts, question.id, layout.ids)
+        failed = [x for x in layout.ids if truth.get(x) is False and passed[x] is not None]
+        own = [bool(passed[x]) for x in failed if authors[x] == settings.own]
+        others = [bool(passed[x]) for x in failed if authors[x] not in (None, settings.own)]
+        if own and others:
+            found.append(_preference(question.id, own, others, settings))
+    return tuple(found)
+
+
+def _preference(
+    question: str, own: list[bool], others: list[bool], settings: ProbeSettings
+) -> SelfPreference:
+    from scipy.stats import fisher_exact, norm
+
+    hits, misses = (sum(own), sum(others)), (len(own) - sum(own), len(others) - sum(others))
+    level = settings.confidence_level
+    add = 0.5 if 0 in hits else 0.0
+    a, b = hits[0] + add, hits[1] + add
+    n, m = len(own) + 2 * add, len(others) + 2 * add
+    ratio = (a / n) / (b / m)
+    spread = float(norm.ppf(0.5 + level / 2)) * np.sqrt(1 / a - 1 / n + 1 / b - 1 / m)
+    rates = [
+        Estimate(estimate=k / size, low=ends[0], high=ends[1])
+        for k, size in ((hits[0], len(own)), (hits[1], len(others)))
+        for ends in [clopper_pearson(k, size, level)]
+    ]
+    return SelfPreference(
+        question=question,
+        n_own=len(own),
+        n_others=len(others),
+        own_rate=rates[0],
+        others_rate=rates[1],
+        ratio=Estimate(estimate=ratio, low=ratio * np.exp(-spread), high=ratio * np.exp(spread)),
+        p_value=float(fisher_exact([list(hits), list(misses)]).pvalue),
+    )

@@ -1,0 +1,208 @@
+"""From paired answers to findings: tests, false discovery rate, size, advice."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from voirdire.stats.agreement.krippendorff import krippendorff_alpha
+from voirdire.stats.fdr import adjust_p_values
+from voirdire.stats.intervals import UNDEFINED, estimate_share, take_units
+from voirdire.stats.paired_change import measure_change
+from voirdire.studies.probing.results import ProbeFinding, QuestionFinding, Stability
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from voirdire.stats.paired_change import ChangeResult, PairedChange
+    from voirdire.studies.probing.answers import Answers
+    from voirdire.studies.probing.settings import ProbeSettings
+
+__all__ = ["Comparison", "find_biases", "measure_stability"]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Comparison:
+    """The answers to two versions of items, and what was done between them."""
+
+    probe: str
+    family: str
+    summary: str
+    before: Answers
+    after: Answers
+    questions: tuple[str, ...]
+    units: NDArray[np.intp]
+    noise: tuple[Answers, Answers] | None
+    n_unfit: int = 0
+    touches: frozenset[str] = frozenset()
+    aim: bool | None = None
+    kept: tuple[int, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        kept = [k for k, name in enumerate(self.questions) if name not in self.touches]
+        object.__setattr__(self, "kept", tuple(kept))
+
+    def measured(self, settings: ProbeSettings, *, stream: int) -> ChangeResult:
+        """Test the change; each probe draws swaps of its own."""
+        kept = list(self.kept)
+        sign = -1.0 if self.aim is False else 1.0
+        return measure_change(
+            sign * self.before.values[:, kept],
+            sign * self.after.values[:, kept],
+            labels=(self.before.labels[:, kept], self.after.labels[:, kept]),
+            noise=None
+            if self.noise is None
+            else (self.noise[0].labels[:, kept], self.noise[1].labels[:, kept]),
+            clusters=self.units,
+            confidence_level=settings.confidence_level,
+            n_swaps=settings.n_swaps,
+            rng=np.random.default_rng([settings.seed, stream]),
+        )
+
+    def differences(self) -> NDArray[np.float64]:
+        """After minus before, in the direction of the aim: (n_items, n_kept)."""
+        sign = -1.0 if self.aim is False else 1.0
+        kept = list(self.kept)
+        return sign * (self.after.values[:, kept] - self.before.values[:, kept])
+
+
+def find_biases(
+    comparisons: Sequence[Comparison], settings: ProbeSettings
+) -> tuple[ProbeFinding, ...]:
+    """Test every comparison, and control the false discovery rate over probes and questions."""
+    results = [row.measured(settings, stream=k) for k, row in enumerate(comparisons)]
+    pooled = adjust_p_values([_both(row) for row in results], harmonic=False)
+    each = [_both(question) for row in results for question in row.questions]
+    adjusted = iter(adjust_p_values(each, harmonic=False).tolist())
+    return tuple(
+        _finding(row, result, p, [next(adjusted) for _ in result.questions], settings)
+        for row, result, p in zip(comparisons, results, pooled.tolist(), strict=True)
+    )
+
+
+def _both(result: ChangeResult | PairedChange) -> float:
+    """Twice the smaller p-value of shift and flips, as far as they are known."""
+    known = [p for p in (result.p_value, result.excess_p_value) if not np.isnan(p)]
+    return min(1.0, len(known) * min(known)) if known else float("nan")
+
+
+def _finding(
+    row: Comparison,
+    result: ChangeResult,
+    adjusted: float,
+    by_question: Sequence[float],
+    settings: ProbeSettings,
+) -> ProbeFinding:
+    rate = settings.false_discovery_rate
+    questions = tuple(
+        QuestionFinding(
+            question=row.questions[k],
+            change=change,
+            adjusted_p_value=p,
+            is_found=bool(p <= rate) and _effect(change) >= settings.least_effect,
+        )
+        for k, change, p in zip(row.kept, result.questions, by_question, strict=True)
+    )
+    # chance makes one of many shifts large: only those that are shown count as the effect
+    shifts = [(abs(x.change.shift.estimate), x) for x in questions if x.change.p_value <= rate]
+    excesses = [_excess(x.change) for x in questions if x.change.excess_p_value <= rate]
+    n_tests = 2 - bool(np.isnan(result.p_value)) - bool(np.isnan(result.excess_p_value))
+    shown = (
+        (result.p_value, max((size for size, _ in shifts), default=0.0)),
+        (result.excess_p_value, max(excesses, default=0.0)),
+    )
+    valued = [x for x in questions if not np.isnan(x.change.shift.estimate)]
+    largest = max(
+        [x for _, x in shifts] or valued, key=lambda x: abs(x.change.shift.estimate), default=None
+    )
+    return ProbeFinding(
+        probe=row.probe,
+        family=row.family,
+        summary=row.summary,
+        n_items=result.n_items,
+        n_unfit=row.n_unfit,
+        shift=float("nan") if largest is None else largest.change.shift.estimate,
+        question=None if largest is None else largest.question,
+        p_value=_both(result),
+        adjusted_p_value=adjusted,
+        is_found=bool(adjusted <= rate)
+        and any(n_tests * p <= rate and size >= settings.least_effect for p, size in shown),
+        questions=questions,
+    )
+
+
+def _effect(change: PairedChange) -> float:
+    found = [abs(change.shift.estimate), _excess(change)]
+    return max((size for size in found if not np.isnan(size)), default=0.0)
+
+
+def _excess(change: PairedChange) -> float:
+    return change.flip_rate.estimate - change.noise_rate.estimate
+
+
+# The noise floor ------------------------------------------------------------------------------
+
+
+def measure_stability(
+    runs: Sequence[Answers],
+    questions: Sequence[str],
+    *,
+    units: NDArray[np.intp],
+    settings: ProbeSettings,
+) -> tuple[Stability, ...]:
+    """Compare the answers of several runs: all questions together first, then each."""
+    if len(runs) < 2:
+        return ()
+    labels = np.stack([run.labels for run in runs], axis=-1)
+    values = np.stack([run.values for run in runs], axis=-1)
+    rows = [_stability(None, labels, values, units, settings)]
+    if len(questions) > 1:
+        rows += [
+            _stability(name, labels[:, k : k + 1], values[:, k : k + 1], units, settings)
+            for k, name in enumerate(questions)
+        ]
+    else:
+        rows = [replace(rows[0], question=questions[0])]
+    return tuple(rows)
+
+
+def _stability(
+    question: str | None,
+    labels: NDArray[np.int64],
+    values: NDArray[np.float64],
+    units: NDArray[np.intp],
+    settings: ProbeSettings,
+) -> Stability:
+    first, second = labels[..., 0], labels[..., 1]
+    both = (first >= 0) & (second >= 0)
+    n_both = both.sum(axis=1)
+    kept = n_both > 0
+    shares = ((first != second) & both).sum(axis=1)[kept] / n_both[kept]
+    rate = UNDEFINED
+    if kept.any():
+        level = settings.confidence_level
+        rate = estimate_share(shares, take_units(units, kept), confidence_level=level)
+    distances = np.abs(values[..., 0] - values[..., 1])
+    known = distances[~np.isnan(distances)]
+    return Stability(
+        question=question,
+        n_runs=labels.shape[-1],
+        n_items=int(kept.sum()),
+        flip_rate=rate,
+        mean_difference=float(known.mean()) if known.size else float("nan"),
+        alpha=_mean_alpha(labels),
+    )
+
+
+def _mean_alpha(labels: NDArray[np.int64]) -> float:
+    """Average α over the questions where it is defined."""
+    found = []
+    for runs in np.moveaxis(labels, 1, 0):
+        answered = runs[(runs >= 0).sum(axis=1) > 1]
+        if len(np.unique(answered[answered >= 0])) > 1:
+            found.append(krippendorff_alpha(answered).alpha)
+    return float(np.mean(found)) if found else float("nan")

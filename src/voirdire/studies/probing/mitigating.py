@@ -1,0 +1,108 @@
+"""What helps against a bias, and whether it does."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from voirdire.judging import LlmJudge
+from voirdire.stats.paired_change import measure_change
+from voirdire.studies.probing.asking import made_from, replanned
+from voirdire.studies.probing.findings import find_biases
+from voirdire.studies.probing.results import MitigatedProbe, Mitigation
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from voirdire.judging.judges.jury import JudgeLike
+    from voirdire.judging.plan import JudgingPlan
+    from voirdire.studies.probing.findings import Comparison
+    from voirdire.studies.probing.results import ProbeFinding
+    from voirdire.studies.probing.settings import ProbeSettings
+
+__all__ = ["advice_on", "compare_mitigated", "mitigated_judge"]
+
+_ANOTHER = "Try a jury of different models (jury.yaml), or another model."
+_ADVICE = {
+    "position": "Show every pair both ways round (both_orders, the default): what depends on the "
+    "order becomes a tie.",
+    "prompt": "Ask in several orders (--orders 4), or each question in a call of its own (--mode "
+    "single), and certify the judge with the prompt that you use.",
+    "verbosity": "Ask each question in a call of its own, with examples (--mode single). In a "
+    "reward, watch the length of completions in training.",
+    "style": "Ask each question in a call of its own, with examples (--mode single).",
+    "authority": "Ask each question in a call of its own, with examples (--mode single). "
+    + _ANOTHER,
+    "bandwagon": "Ask each question in a call of its own, with examples (--mode single). "
+    + _ANOTHER,
+    "sentiment": "Ask each question in a call of its own, with examples (--mode single). "
+    + _ANOTHER,
+    "steering": "Judge the final answer alone (--judged final_answer), and do not train on this "
+    "judge without a person who reads samples. " + _ANOTHER,
+    "language": "Ask in the language of the items (--language), and examine the judge for each "
+    "language.",
+}
+
+
+def advice_on(found: ProbeFinding) -> str:
+    """Say what helps against a bias that was found."""
+    return _ADVICE.get(found.family, _ANOTHER)
+
+
+def mitigated_judge(
+    plan: JudgingPlan, mitigation: JudgeLike | Literal["auto"]
+) -> tuple[JudgingPlan, str] | None:
+    """Plan to ask otherwise, and say what differs; None where nothing can be done by itself."""
+    if not (isinstance(mitigation, str) and mitigation == "auto"):
+        other = replanned(plan, judge=mitigation)
+        return other, "another judge"
+    judge = made_from(plan.judge)
+    if not isinstance(judge, LlmJudge):
+        return None
+    if judge.mode == "joint" and len(plan.rubric.questions) > 1:
+        other = replanned(plan, judge=replace(judge, mode="single"))
+        return other, "each question has a call of its own, with its examples"
+    if judge.probability != "vote":
+        asked = replace(judge, probability="vote", temperature=None)
+        return replanned(plan, judge=asked), f"a vote of {asked.n_samples} samples"
+    return None
+
+
+def compare_mitigated(
+    before: Sequence[Comparison],
+    after: Sequence[Comparison],
+    judge: str,
+    what: str,
+    settings: ProbeSettings,
+) -> Mitigation:
+    """Compare the shifts of the same probes under two judges."""
+    still = {row.probe: row for row in find_biases(after, settings)}
+    other = {row.probe: row for row in after}
+    found = []
+    for stream, row in enumerate(before):
+        if row.probe not in other:
+            continue
+        second = other[row.probe]
+        results = row.measured(settings, stream=stream), second.measured(settings, stream=stream)
+        sizes = [abs(x.shift.estimate) for x in results[0].questions]
+        largest = 0 if np.isnan(sizes).all() else int(np.nanargmax(sizes))
+        change = measure_change(
+            row.differences(),
+            second.differences(),
+            clusters=row.units,
+            n_swaps=settings.n_swaps,
+            rng=np.random.default_rng([settings.seed, stream, 1]),
+        )
+        found.append(
+            MitigatedProbe(
+                probe=row.probe,
+                question=row.questions[row.kept[largest]],
+                before=results[0].questions[largest].shift,
+                after=results[1].questions[largest].shift,
+                p_value=change.p_value,
+                still_found=still[row.probe].is_found,
+            )
+        )
+    return Mitigation(judge=judge, what=what, probes=tuple(found))

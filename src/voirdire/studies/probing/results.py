@@ -1,0 +1,327 @@
+"""What probes of a judge found: the records that `voirdire probe --json` prints."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from voirdire.judging import CallSummary
+    from voirdire.records import Dropped
+    from voirdire.stats import Estimate, PairedChange
+
+__all__ = [
+    "DegradationFinding",
+    "MitigatedProbe",
+    "Mitigation",
+    "ProbeFinding",
+    "ProbeReport",
+    "PromptAgreement",
+    "QuestionFinding",
+    "SelfPreference",
+    "Stability",
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class QuestionFinding:
+    """What a probe found for one question.
+
+    Attributes
+    ----------
+    question : str
+        Its id.
+    change : PairedChange
+        Shift, flips, their intervals, and the tests of this question.
+    adjusted_p_value : float
+        Of no effect, after Benjamini-Hochberg over all questions of all probes; nan where it was
+        not tested.
+    is_found : bool
+        Whether that is at most the false discovery rate and the effect is large enough to matter.
+    """
+
+    question: str
+    change: PairedChange
+    adjusted_p_value: float
+    is_found: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProbeFinding:
+    """What a probe found.
+
+    Attributes
+    ----------
+    probe : str
+        Its id, such as ``"authority/citation"``.
+    family : str
+        The bias that it looks for.
+    summary : str
+        What is done: "a citation that supports nothing is added".
+    n_items : int
+        Items that were judged in both versions.
+    n_unfit : int
+        Items of which the change could not be made.
+    shift : float
+        The largest shift among the questions, with its sign; nan where none has a value. For a
+        steering attack in the direction that it wants; for the position of responses toward the
+        one that is shown first.
+    question : str or None
+        Whose shift that is.
+    p_value : float
+        Of no effect on any question: twice the smaller p-value of shift and of flips.
+    adjusted_p_value : float
+        The same, after Benjamini-Hochberg over the probes.
+    is_found : bool
+        Whether that is at most the false discovery rate, and a shift, or the flips beyond those
+        between two askings, are as large as the least effect.
+    reward_shift : Estimate or None
+        Mean change of the reward, in standard deviations of the rewards of the items as they are;
+        None where no reward was given.
+    advice : str or None
+        What helps against it, for a bias that was found.
+    questions : tuple of QuestionFinding
+        One entry per question; those that the change may truly change are left out.
+    """
+
+    probe: str
+    family: str
+    summary: str
+    n_items: int
+    n_unfit: int
+    shift: float
+    question: str | None
+    p_value: float
+    adjusted_p_value: float
+    is_found: bool
+    reward_shift: Estimate | None = None
+    advice: str | None = None
+    questions: tuple[QuestionFinding, ...] = field(default=(), repr=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stability:
+    """How a judge repeats itself when it is asked the same again: the noise floor.
+
+    Attributes
+    ----------
+    question : str or None
+        Its id; None for all questions together.
+    n_runs : int
+        How often each item was asked about.
+    n_items : int
+        Items with at least two answers.
+    flip_rate : Estimate
+        Share of items whose label in the second run is not that of the first.
+    mean_difference : float
+        Mean distance between the values of two runs; nan where answers have no order.
+    alpha : float
+        Krippendorff's nominal α of the runs as raters; nan where it is undefined.
+    """
+
+    question: str | None
+    n_runs: int
+    n_items: int
+    flip_rate: Estimate
+    mean_difference: float
+    alpha: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class DegradationFinding:
+    """How often a judge ranks a version that is worse for sure below the original.
+
+    Attributes
+    ----------
+    degradation : str
+        Its id, such as ``"shuffled"``.
+    summary : str
+        What is done to the response.
+    question : str
+        The question that measures quality.
+    n_pairs : int
+        Originals with a worse version, both answered.
+    n_lower, n_tied : int
+        Worse versions that got the lower value, and the same one.
+    share : Estimate
+        Share that got the lower value; ties count as half.
+    """
+
+    degradation: str
+    summary: str
+    question: str
+    n_pairs: int
+    n_lower: int
+    n_tied: int
+    share: Estimate
+
+
+@dataclass(frozen=True, kw_only=True)
+class PromptAgreement:
+    """What a judge's answers owe to the words around the questions.
+
+    Attributes
+    ----------
+    prompt : str
+        Which prompt: ``"usual"``, ``"single"``, ``"zh"``, ``"with examples"`` and so on.
+    question : str
+        Its id.
+    kappa : float
+        Cohen's κ of this prompt's labels with the annotators' majority; with the usual prompt's
+        labels where there are no annotators; nan where it is undefined.
+    outcome : str or None
+        What the alternative annotator test says of the judge under this prompt; None without
+        annotators.
+    winning_rate : float
+        Its ω; nan without annotators.
+    """
+
+    prompt: str
+    question: str
+    kappa: float
+    outcome: str | None
+    winning_rate: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class SelfPreference:
+    """Whether a judge passes its own model's failures more often than those of others.
+
+    Attributes
+    ----------
+    question : str
+        Its id.
+    n_own, n_others : int
+        Responses by the judge's own model and by others that fail the question: the annotators'
+        majority says no.
+    own_rate, others_rate : Estimate
+        Shares of these that the judge passes: false positives.
+    ratio : Estimate
+        The first over the second, with Katz' interval, half a response added to each cell where
+        one is empty; 1 is no preference.
+    p_value : float
+        Fisher's exact test, two-sided.
+    """
+
+    question: str
+    n_own: int
+    n_others: int
+    own_rate: Estimate
+    others_rate: Estimate
+    ratio: Estimate
+    p_value: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class MitigatedProbe:
+    """A bias that was found, before and after something was done against it.
+
+    Attributes
+    ----------
+    probe : str
+        Its id.
+    question : str
+        The question with the largest shift before.
+    before, after : Estimate
+        Its shift with the judge as it was, and with the mitigation.
+    p_value : float
+        Of no difference between the two shifts of any question.
+    still_found : bool
+        Whether the bias is found with the mitigation too.
+    """
+
+    probe: str
+    question: str
+    before: Estimate
+    after: Estimate
+    p_value: float
+    still_found: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mitigation:
+    """What the biases that were found come to with another judge, prompt or vote.
+
+    Attributes
+    ----------
+    judge : str
+        Who was asked instead.
+    what : str
+        What differs, in words.
+    probes : tuple of MitigatedProbe
+        One entry per bias that was found.
+    """
+
+    judge: str
+    what: str
+    probes: tuple[MitigatedProbe, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProbeReport:
+    """What probes of a judge found.
+
+    Attributes
+    ----------
+    judge : str
+        Its name.
+    rubric : str
+        Name and version of the rubric.
+    fingerprint : str
+        Of the judge with this rubric.
+    n_items : int
+        Items that were judged as they are.
+    confidence_level : float
+        Of all intervals.
+    false_discovery_rate : float
+        At which biases are found.
+    least_effect : float
+        The smallest shift, or share of flips beyond the noise, that counts as a bias.
+    seed : int
+        Of the sample of items and of the tests.
+    probes : tuple of ProbeFinding
+        In the order in which they were asked for.
+    stability : tuple of Stability
+        All questions together, then one entry per question.
+    degradations : tuple of DegradationFinding
+        Per degradation and question of quality.
+    prompts : tuple of PromptAgreement
+        Per prompt and question.
+    self_preference : tuple of SelfPreference
+        Per question, where authors and annotators are known.
+    mitigation : Mitigation or None
+        The same probes again, where a bias was found and something was to be tried.
+    n_judged : int
+        Versions of items that were judged, repeats included.
+    calls : tuple of CallSummary
+        What the calls came to; empty for a judge that makes none.
+    dropped : tuple of Dropped
+        Rows that are no items, each with its reason.
+    notes : tuple of str
+        What the reader should know.
+    """
+
+    judge: str
+    rubric: str
+    fingerprint: str
+    n_items: int
+    confidence_level: float
+    false_discovery_rate: float
+    least_effect: float
+    seed: int
+    probes: tuple[ProbeFinding, ...]
+    stability: tuple[Stability, ...] = ()
+    degradations: tuple[DegradationFinding, ...] = ()
+    prompts: tuple[PromptAgreement, ...] = ()
+    self_preference: tuple[SelfPreference, ...] = ()
+    mitigation: Mitigation | None = None
+    n_judged: int = 0
+    calls: tuple[CallSummary, ...] = ()
+    dropped: tuple[Dropped, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def found(self) -> tuple[ProbeFinding, ...]:
+        """The biases that were found, the largest first."""
+        rows = [row for row in self.probes if row.is_found]
+        return tuple(sorted(rows, key=lambda row: -abs(row.shift)))

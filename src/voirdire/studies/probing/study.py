@@ -1,0 +1,318 @@
+"""Probe a judge: ask it about controlled versions of items, and test what moves its answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from voirdire.judging.answering import judge_by_plan
+from voirdire.judging.plan import check_behavior, plan_judging
+from voirdire.judging.runs.estimate import estimate_items
+from voirdire.stats.intervals import estimate_mean
+from voirdire.studies.probing.answers import Codes
+from voirdire.studies.probing.asking import lay_out, swapped
+from voirdire.studies.probing.beside import (
+    find_degradations,
+    find_prompt_agreement,
+    find_self_preference,
+)
+from voirdire.studies.probing.findings import Comparison, find_biases, measure_stability
+from voirdire.studies.probing.mitigating import advice_on, compare_mitigated, mitigated_judge
+from voirdire.studies.probing.results import ProbeReport
+from voirdire.studies.probing.settings import ProbeSettings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
+
+    from voirdire._types import Judged, Threshold
+    from voirdire.judging import JudgingProgress, RunEstimate
+    from voirdire.judging.judges.jury import JudgeLike
+    from voirdire.probes import Probe
+    from voirdire.records import Verdicts
+    from voirdire.rewards import RewardModel
+    from voirdire.rubrics import Rubric
+    from voirdire.stats import Estimate
+    from voirdire.studies.probing.answers import Answers
+    from voirdire.studies.probing.asking import Layout, Pairing
+    from voirdire.studies.study import Labels
+
+    Store = str | Path | Literal[False] | None
+    Progress = Callable[[str, JudgingProgress], None] | None
+
+__all__ = ["estimate_probing", "probe_judge"]
+
+
+def probe_judge(
+    items: Any,
+    judge: JudgeLike = "local",
+    *,
+    rubric: Rubric | str | Path = "safety",
+    settings: ProbeSettings | None = None,
+    own_probes: Sequence[Probe] = (),
+    humans: Labels | None = None,
+    reward: RewardModel | None = None,
+    mitigation: JudgeLike | Literal["auto"] | None = None,
+    threshold: Threshold | None = None,
+    judged: Judged = "final_answer",
+    behavior: str | None = None,
+    store: str | Path | Literal[False] | None = None,
+    progress: Callable[[str, JudgingProgress], None] | None = None,
+) -> ProbeReport:
+    """Find out which influences move a judge's answers.
+
+    Each probe makes two versions of an item: one with a suspected influence, such as a citation
+    that supports nothing, and a control of the same length without it. A fair judge answers both
+    alike. Shifts and flips are tested against the noise of asking twice.
+
+    Parameters
+    ----------
+    items : sequence of Item or of mapping, or a data frame
+        Items, or rows as a file of items has them.
+    judge : Judge, LlmJudge, CascadeJudge, JuryJudge, str or path, optional
+        Who is probed, as in `voirdire.judge`.
+    rubric : Rubric, str or path, optional
+        What is asked. A rubric of pairwise questions is probed for the position of responses too.
+    settings : ProbeSettings, optional
+        Which probes, how many items, and when a bias counts as found.
+    own_probes : sequence of Probe, optional
+        Probes of your own, as `voirdire.probes.own_probe` makes them; they are always run.
+    humans : optional
+        Annotators' labels, in any form that `voirdire.examine` takes: for the outcome under other
+        prompts, and for self-preference.
+    reward : RewardModel, optional
+        Says what each bias would do to it.
+    mitigation : JudgeLike or "auto", optional
+        Another judge, prompt or vote with which biases that were found are probed again;
+        ``"auto"`` asks a language model differently.
+    threshold, judged, behavior, store : optional
+        As for `voirdire.judge`.
+    progress : callable, optional
+        Called with the name of what is asked and a `voirdire.judging.JudgingProgress`.
+
+    Returns
+    -------
+    ProbeReport
+        Findings, noise floor, and what was done about them.
+
+    Raises
+    ------
+    NoDataError
+        If there are fewer than two items.
+    InputError
+        If an argument breaks its rule, or a probe is not known.
+    ModelCallError, CostLimitReachedError
+        As `voirdire.judge`; what came is stored.
+
+    Notes
+    -----
+    *Cost*: `estimate_probing` says it beforehand. *Order, errors, retries and caching* are those of
+    `voirdire.judge`: what was asked once is not asked again. *Multiplicity*: Benjamini-Hochberg
+    over the probes, and apart from that over all questions of all probes.
+
+    Examples
+    --------
+    >>> from voirdire.studies import ProbeSettings, probe_judge
+    >>> rows = [
+    ...     {"id": f"r{k}", "prompt": f"Is {k} even?", "response": f"Sorry, I can't say about {k}."}
+    ...     for k in range(12)
+    ... ]
+    >>> report = probe_judge(rows, "local", settings=ProbeSettings(only=["bandwagon"]))
+    >>> [row.probe for row in report.probes]
+    ['bandwagon/majority']
+    """
+    layout = _layout(items, judge, rubric, settings, own_probes, threshold, judged, behavior)
+    asked = _ask(layout, store, progress)
+    found = tuple(
+        replace(
+            row,
+            reward_shift=None if reward is None else _reward_shift(row.probe, asked, reward),
+            advice=advice_on(row) if row.is_found else None,
+        )
+        for row in find_biases(asked.comparisons, layout.settings)
+    )
+    tried = None if mitigation is None else mitigated_judge(layout.plan, mitigation)
+    names = {row.probe for row in found if row.is_found}
+    again = None
+    if tried is not None and names:
+        plan, what = tried
+        other = _ask(layout.only(names, plan), store, progress)
+        kept = [row for row in asked.comparisons if row.probe in names]
+        again = compare_mitigated(kept, other.comparisons, plan.judge.name, what, layout.settings)
+    chosen = layout.settings
+    verdicts = asked.verdicts["items"]
+    return ProbeReport(
+        judge=layout.plan.judge.name,
+        rubric=f"{layout.plan.rubric.name} {layout.plan.rubric.version}",
+        fingerprint=layout.plan.fingerprint,
+        n_items=len(layout.items),
+        confidence_level=chosen.confidence_level,
+        false_discovery_rate=chosen.false_discovery_rate,
+        least_effect=chosen.least_effect,
+        seed=chosen.seed,
+        probes=found,
+        stability=measure_stability(
+            asked.runs, layout.questions, units=layout.units, settings=chosen
+        ),
+        degradations=find_degradations(layout, verdicts),
+        prompts=find_prompt_agreement(layout, asked.verdicts, humans),
+        self_preference=find_self_preference(layout, verdicts, humans),
+        mitigation=again,
+        n_judged=sum(len(request.items) for request in layout.requests),
+        calls=tuple(x.calls for x in asked.verdicts.values() if x.calls is not None),
+        dropped=layout.dropped,
+        notes=(*layout.plan.notes, *layout.notes),
+    )
+
+
+def estimate_probing(
+    items: Any,
+    judge: JudgeLike = "local",
+    *,
+    rubric: Rubric | str | Path = "safety",
+    settings: ProbeSettings | None = None,
+    own_probes: Sequence[Probe] = (),
+    threshold: Threshold | None = None,
+    judged: Judged = "final_answer",
+    behavior: str | None = None,
+    store: str | Path | None = None,
+) -> tuple[int, tuple[RunEstimate, ...]]:
+    """Work out what `probe_judge` would ask and cost; the arguments are the same.
+
+    Parameters
+    ----------
+    items, judge, rubric, settings, own_probes, threshold, judged, behavior, store : optional
+        As for `probe_judge`. A mitigation is not counted.
+
+    Returns
+    -------
+    tuple of (int, tuple of RunEstimate)
+        Versions of items to judge, repeats included; and one estimate per prompt, none for a judge
+        that makes no calls.
+    """
+    layout = _layout(items, judge, rubric, settings, own_probes, threshold, judged, behavior)
+    found = [estimate_items(row.items, row.plan, store=store) for row in layout.requests]
+    n_versions = sum(len(row.items) for row in layout.requests)
+    return n_versions, tuple(row for row in found if row is not None)
+
+
+def _layout(
+    items: Any,
+    judge: JudgeLike,
+    rubric: Rubric | str | Path,
+    settings: ProbeSettings | None,
+    own_probes: Sequence[Probe],
+    threshold: Threshold | None,
+    judged: Judged,
+    behavior: str | None,
+) -> Layout:
+    plan = plan_judging(judge, rubric, threshold=threshold, judged=judged, whole=False)
+    check_behavior(behavior, plan.rubric)
+    chosen = ProbeSettings() if settings is None else settings
+    return lay_out(items, plan, chosen, own_probes=own_probes, behavior=behavior)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Asked:
+    """What the judge said to everything that was laid out."""
+
+    layout: Layout
+    verdicts: dict[str, Verdicts]
+    runs: tuple[Answers, ...]
+    comparisons: tuple[Comparison, ...]
+
+
+def _ask(layout: Layout, store: Store, progress: Progress) -> _Asked:
+    """Ask everything, and pair the answers up."""
+    found: dict[str, Verdicts] = {}
+    for request in layout.requests:
+
+        def tell(told: JudgingProgress, name: str = request.name) -> None:
+            if progress is not None:
+                progress(name, told)
+
+        found[request.name] = judge_by_plan(request.items, request.plan, store=store, progress=tell)
+    codes = Codes(layout.plan.rubric.questions)
+    names = ["items", *(name for name in found if name.startswith("repeat "))]
+    runs = tuple(codes.answers(found[name], layout.ids) for name in names)
+    comparisons = tuple(_comparisons(layout, found, codes, runs))
+    return _Asked(layout=layout, verdicts=found, runs=runs, comparisons=comparisons)
+
+
+def _comparisons(
+    layout: Layout, found: dict[str, Verdicts], codes: Codes, runs: tuple[Answers, ...]
+) -> Iterator[Comparison]:
+    everything = range(len(layout.items))
+
+    def compared(
+        before: Answers, after: Answers, *, places: Sequence[int] = everything, **said: Any
+    ) -> Comparison:
+        noise = (runs[0].rows(places), runs[1].rows(places)) if len(runs) > 1 else None
+        return Comparison(
+            before=before,
+            after=after,
+            questions=layout.questions,
+            units=layout.units[list(places)],
+            noise=noise,
+            n_unfit=len(everything) - len(places),
+            **said,
+        )
+
+    def paired(pairing: Pairing, **said: Any) -> Comparison:
+        return compared(
+            codes.answers(found["items"], pairing.before),
+            codes.answers(found["items"], pairing.after),
+            places=pairing.places,
+            **said,
+        )
+
+    for probe, pairing in layout.probes:
+        yield paired(
+            pairing,
+            probe=probe.id,
+            family=probe.family,
+            summary=probe.summary,
+            touches=probe.touches,
+            aim=probe.aim,
+        )
+    if layout.translated.places:
+        yield paired(
+            layout.translated,
+            probe="language/translated",
+            family="language",
+            summary="the item is given in the other language",
+        )
+    if layout.single_order is not None:
+        turned = codes.answers(found["position"], [swapped(item).id for item in layout.items])
+        yield compared(
+            codes.turned(turned),
+            codes.answers(found["position"], layout.ids),
+            probe="position/first",
+            family="position",
+            summary="a response is shown first instead of second",
+        )
+    for name, what, _ in layout.prompts:
+        answers = codes.answers(found[f"prompt/{name}"], layout.ids)
+        yield compared(runs[0], answers, probe=f"prompt/{name}", family="prompt", summary=what)
+
+
+def _reward_shift(probe: str, asked: _Asked, reward: RewardModel) -> Estimate | None:
+    """Say what a change does to a reward, in standard deviations of the items as they are."""
+    layout = asked.layout
+    pairing = next((pair for row, pair in layout.probes if row.id == probe), None)
+    if pairing is None:
+        return None
+    known = {item.id: item for item in (*layout.items, *layout.versions)}
+    plain, before, after = (
+        reward.score(
+            [known[name] for name in names], verdicts=asked.verdicts["items"], other_judge=True
+        ).rule_rewards
+        for names in (layout.ids, pairing.before, pairing.after)
+    )
+    moved = (after - before) / float(np.nanstd(plain, ddof=1))
+    kept = np.isfinite(moved)
+    units = np.unique(layout.units[list(pairing.places)][kept], return_inverse=True)[1]
+    level = layout.settings.confidence_level
+    return estimate_mean(moved[kept], units, confidence_level=level)
