@@ -283,6 +283,19 @@ class Layout:
         ]
         return tuple(found)
 
+    def extended(
+        self, more: Sequence[Probe], prompts: Sequence[tuple[str, str, JudgingPlan]]
+    ) -> Layout:
+        """Lay more probes and prompts out beside these."""
+        made = [(row, *pair_up(row, self.items)) for row in more]
+        versions = (item for _, _, items in made for item in items)
+        return replace(
+            self,
+            probes=(*self.probes, *((row, pair) for row, pair, _ in made if pair.places)),
+            versions=(*self.versions, *versions),
+            prompts=(*self.prompts, *prompts),
+        )
+
     def only(self, names: Container[str], plan: JudgingPlan) -> Layout:
         """Lay the same out for some probes and another judge."""
         probes = tuple(row for row in self.probes if row[0].id in names)
