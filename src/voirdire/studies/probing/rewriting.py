@@ -1,4 +1,4 @@
-"""Changes that need a writer: paraphrases and translations by a model, checked for their meaning."""
+"""Changes that a model writes: paraphrases and translations, checked for their meaning."""
 
 from __future__ import annotations
 
