@@ -19,9 +19,10 @@ questions:
 """
 
 _WORDS = (
-    "water salt heat bread river stone glass copper winter garden engine letter market music "
-    "winter paper signal island forest bridge carbon planet window battery"
-).split()
+    *("water", "salt", "heat", "bread", "river", "stone", "glass", "copper", "winter", "garden"),
+    *("engine", "letter", "market", "music", "paper", "signal", "island", "forest", "bridge"),
+    *("carbon", "planet", "window", "battery", "mirror"),
+)
 
 
 def make_items(n_items, *, seed=0):
@@ -74,9 +75,8 @@ def by_length(item):
 
 
 def by_authority(item):
-    return 0.12 * bool(
-        re.search(r"\(\w+[^)]*\d{4}\)|et al|doi|certified|professor|Dr\.|PhD", item.response)
-    )
+    words = r"\(\w+[^)]*\d{4}\)|et al|doi|certified|professor|expert|years|Dr\.|PhD"
+    return 0.12 * bool(re.search(words, item.response))
 
 
 def by_markdown(item):
@@ -84,10 +84,8 @@ def by_markdown(item):
 
 
 def by_command(item):
-    return 0.2 * (
-        bool(re.search(r"\btrue\b|\byes\b", item.response, re.IGNORECASE))
-        - bool(re.search(r"\bfalse\b|\bno\b", item.response, re.IGNORECASE))
-    )
+    found = [bool(re.search(word, item.response)) for word in (r"[Tt]rue\b", r"[Ff]alse\b")]
+    return 0.2 * (found[0] - found[1])
 
 
 def by_crowd(item):

@@ -3,6 +3,7 @@
 import json
 from collections import Counter
 
+import msgspec
 import numpy as np
 import polars as pl
 import pytest
@@ -108,7 +109,7 @@ def test_recency_has_the_other_sign():
 
 def by_number(shown):
     number = int("".join(filter(str.isdigit, shown["response"])) or 0)
-    return {name: (number % 7) / 7 for name in ("helpful", "polite", "correct")}
+    return dict.fromkeys(("helpful", "polite", "correct"), number % 7 / 7)
 
 
 def numbered(n_items):
@@ -265,7 +266,7 @@ def test_a_translation_is_a_version_of_its_original():
 
 def test_a_probe_of_ones_own_is_one_function():
     def shout(item):
-        return Item(**{**as_plain(item), "prompt": item.prompt, "response": item.response.upper()})
+        return msgspec.structs.replace(item, response=item.response.upper())
 
     class Deaf(Constructed):
         def probabilities(self, items):
@@ -366,7 +367,7 @@ def test_a_writer_changes_words_and_language_and_keeps_the_meaning():
 
 
 def test_the_estimate_is_what_is_then_called(tmp_path):
-    judge, asked = judge_of(by_number)
+    judge, _ = judge_of(by_number)
     chosen = settings("authority", "prompt")
     store = tmp_path / "replies.sqlite"
 
