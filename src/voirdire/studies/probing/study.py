@@ -136,7 +136,7 @@ def probe_judge(
         replace(
             row,
             reward_shift=None if reward is None else _reward_shift(row.probe, asked, reward),
-            advice=advice_on(row) if row.is_found else None,
+            advice=advice_on(row, layout.plan) if row.is_found else None,
         )
         for row in find_biases(asked.comparisons, layout.settings)
     )
