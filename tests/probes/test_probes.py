@@ -161,7 +161,7 @@ def test_attacks_stand_in_the_change_and_never_in_the_control():
     [
         ("authority/citation", r"\(20(19|21)\)|20(19|21)年"),
         ("authority/credential", "board-certified|professor|专家|教授"),
-        ("bandwagon/majority", "94%|[Nn]ine out of ten|十个里有九个"),
+        ("bandwagon/majority", "94%|out of ten|十个里有九个"),
         ("sentiment/cheerful", "wonderful|delight|美好|开心"),
         ("sentiment/angry", "outrage|maddening|气死人|火冒三丈"),
         ("style/confident", "no room for doubt|beyond all question|毫无|没有任何"),

@@ -42,8 +42,8 @@ _WORDS_BY_LENGTH = (
 _MOST_SEARCHED = {"en": 130, "zh": 30}
 """Characters of filler that two lines make up; what is longer begins with other lines."""
 
-
 _MISSES = tuple(product((0, -1, 1), (0, -1, 1, -2, 2)))
+"""By how many words and characters filler may miss, the smallest first."""
 
 
 def language_of(text: str) -> Language:
