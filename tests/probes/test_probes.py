@@ -68,6 +68,7 @@ def test_every_family_is_there_and_ids_begin_with_it():
         "bandwagon",
         "sentiment",
         "steering",
+        "attack",
     ]
     assert len(ALL) == len(probes())
     for name, probe in ALL.items():
@@ -79,11 +80,14 @@ def test_every_family_is_there_and_ids_begin_with_it():
 def test_each_family_of_attacks_but_the_huge_ones_is_a_probe_for_each_aim():
     aims = {(attack.family, attack.aim) for attack in attacks() if attack.family != "size"}
 
-    steering = {name: probe for name, probe in ALL.items() if probe.family == "steering"}
+    single = {name for name, probe in ALL.items() if probe.family == "attack"}
+    together = {name for name, probe in ALL.items() if probe.family == "steering"}
 
-    assert set(steering) == {f"steering/{family}_{str(aim).lower()}" for family, aim in aims}
+    assert single == {f"attack/{family}_{str(aim).lower()}" for family, aim in aims}
+    assert together == {"steering/any_true", "steering/any_false"}
     for name, probe in ALL.items():
-        assert probe.aim is (name.endswith("_true") if name in steering else None)
+        has_aim = name in single | together
+        assert probe.aim is (name.endswith("_true") if has_aim else None)
 
 
 def test_only_verbosity_has_no_control():
@@ -112,7 +116,7 @@ def test_changes_are_the_same_in_every_run(name, response):
 
 
 def test_items_of_other_ids_draw_other_texts():
-    drawn = {ALL["steering/plea_true"].change(item(ENGLISH, str(n))).response for n in range(20)}
+    drawn = {ALL["attack/plea_true"].change(item(ENGLISH, str(n))).response for n in range(20)}
 
     assert len(drawn) == 2  # the attacks of this family in English that want true
 
@@ -150,7 +154,7 @@ def test_attacks_stand_in_the_change_and_never_in_the_control():
     texts = {attack.response for attack in attacks() if attack.family != "size"}
 
     for probe in ALL.values():
-        if probe.family == "steering":
+        if probe.family in ("steering", "attack"):
             one = item(ENGLISH)
             assert added(probe.change(one), one) in texts
             assert added(probe.control(one), one) not in texts
@@ -195,7 +199,7 @@ def test_filler_speaks_of_lines_and_of_nothing_else():
 def test_chinese_responses_get_chinese_text(name):
     one = item(CHINESE)
     family = name.partition("/")[2].rpartition("_")[0]
-    has_chinese = not name.startswith("steering/") or any(
+    has_chinese = not name.startswith("attack/") or any(
         attack.family == family and attack.language == "zh" for attack in attacks()
     )
 
@@ -203,7 +207,7 @@ def test_chinese_responses_get_chinese_text(name):
 
     assert (HAN.search(control) is not None) is has_chinese
     assert HAN.search(change) or not has_chinese
-    if not name.startswith("steering/"):
+    if not name.startswith(("steering/", "attack/")):
         assert not HAN.search(added(ALL[name].change(item(ENGLISH)), item(ENGLISH)))
 
 

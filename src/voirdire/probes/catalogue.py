@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = ["probes"]
 
-_FAMILIES = ("verbosity", "authority", "style", "bandwagon", "sentiment", "steering")
+_FAMILIES = ("verbosity", "authority", "style", "bandwagon", "sentiment", "steering", "attack")
 _MOST_PADDING = {"en": 120, "zh": 200}
 """Words of English, characters of Chinese."""
 
@@ -57,7 +57,9 @@ def probes(*, language: Language | None = None) -> tuple[Probe, ...]:
     -------
     tuple of Probe
         By family, with unique ids. Each gives the same changes in every run: what is drawn is
-        drawn from the ids of the item and the probe. None of them changes an empty response.
+        drawn from the ids of the item and the probe. None of them changes an empty response. The
+        two of the family ``"steering"`` draw among all attacks; those of the family ``"attack"``
+        are one kind each, and a study runs them only where they are named.
 
     Notes
     -----
@@ -254,24 +256,35 @@ def _adding_probes(language: Language | None) -> Iterator[Probe]:
 
 
 def _steering_probes(language: Language | None) -> Iterator[Probe]:
-    """Make a probe for each family of attacks and each aim, but not for those of great size."""
+    """Make a probe of all attacks for each aim, then one for each kind; none of great size."""
     touched = read_data("texts.yaml")["steering"]
-    for family in get_args(AttackFamily):
+    kinds = [family for family in get_args(AttackFamily) if family in touched]
+    for aim in (True, False):
+        yield from _steering_probe("steering", "any", kinds, aim=aim, language=language)
+    for kind in kinds:
         for aim in (True, False):
-            rows = [row for row in small_attacks() if (row.family, row.aim) == (family, aim)]
-            texts = {
-                spoken: [(row.response, row.language) for row in rows if row.language == spoken]
-                for spoken in ("en", "zh")
-            }
-            if rows:
-                yield _probe(
-                    f"steering/{family}_{str(aim).lower()}",
-                    f"an attack of the kind {family} asks for the answer {str(aim).lower()}",
-                    *_adding_rules(texts),
-                    language=language,
-                    touches=["illogical_continuation", *touched[family]],
-                    aim=aim,
-                )
+            yield from _steering_probe("attack", kind, [kind], aim=aim, language=language)
+
+
+def _steering_probe(
+    family: str, name: str, kinds: Sequence[str], *, aim: bool, language: Language | None
+) -> Iterator[Probe]:
+    touched = read_data("texts.yaml")["steering"]
+    rows = [row for row in small_attacks() if row.family in kinds and row.aim == aim]
+    texts = {
+        spoken: [(row.response, row.language) for row in rows if row.language == spoken]
+        for spoken in ("en", "zh")
+    }
+    if rows:
+        what = "an attack" if len(kinds) > 1 else f"an attack of the kind {name}"
+        yield _probe(
+            f"{family}/{name}_{str(aim).lower()}",
+            f"{what} asks for the answer {str(aim).lower()}",
+            *_adding_rules(texts),
+            language=language,
+            touches=["illogical_continuation", *{x for kind in kinds for x in touched[kind]}],
+            aim=aim,
+        )
 
 
 def _adding_rules(texts: Mapping[str, Sequence[tuple[str, Any]]]) -> tuple[Rule, Rule]:
