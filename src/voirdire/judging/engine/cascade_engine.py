@@ -71,7 +71,7 @@ class CascadeEngine(Engine):
     @property
     def error(self) -> BaseException | None:
         """What ended the run."""
-        return self._first.error or self._then.error
+        return self._error or self._first.error or self._then.error
 
     @property
     def n_answered(self) -> int:

@@ -51,7 +51,8 @@ class JuryEngine(Engine):
     @property
     def error(self) -> BaseException | None:
         """What ended the run."""
-        return next((each.error for each in self._members if each.error is not None), None)
+        errors = (each.error for each in self._members if each.error is not None)
+        return self._error or next(errors, None)
 
     @property
     def calls(self) -> ClientState | None:
