@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import combinations, product
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
@@ -18,8 +18,7 @@ from voirdire.judging.fingerprint import hash_of
 from voirdire.rubrics import hard_classes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from typing import Any
+    from collections.abc import Callable, Iterator, Sequence
 
     from voirdire.rubrics import Behavior, Rubric
 
@@ -56,6 +55,8 @@ _MANY = 30
 _N_RANDOM = 8_192
 
 Text = Mapping[Language, str]
+Implies: TypeAlias = Mapping[tuple[str, bool], Mapping[str, bool]]
+Classes: TypeAlias = "Callable[[Sequence[Mapping[str, bool]]], list[str | None]]"
 
 Start: TypeAlias = Literal["demanded", "free"]
 """What holds of a completion besides what its slot demands: whatever its behavior demands, or
@@ -161,7 +162,7 @@ class Recipes:
     version: str
     rubric: str
     instructions: Mapping[str, Instruction] = field(repr=False)
-    implies: Mapping[tuple[str, bool], Mapping[str, bool]] = field(repr=False)
+    implies: Implies = field(repr=False)
     behaviors: Mapping[str, tuple[Slot, ...]] = field(repr=False)
     notes: tuple[str, ...] = field(default=(), compare=False)
     source: str = field(default="<memory>", compare=False)
@@ -169,18 +170,10 @@ class Recipes:
     @cached_property
     def content_hash(self) -> str:
         """``sha256:`` and 64 hexadecimal digits over everything that it says."""
-        told: dict[str, Any] = {
-            "schema": RECIPES_SCHEMA,
-            "name": self.name,
-            "version": self.version,
-            "rubric": self.rubric,
-            "instructions": {name: asdict(row) for name, row in self.instructions.items()},
-            "implies": [[*key, dict(states)] for key, states in self.implies.items()],
-            "behaviors": {
-                name: [asdict(slot) for slot in slots] for name, slots in self.behaviors.items()
-            },
-        }
-        return hash_of(told)
+        told = asdict(self)
+        del told["notes"], told["source"]
+        implied = [[*key, dict(states)] for key, states in self.implies.items()]
+        return hash_of({"schema": RECIPES_SCHEMA, **told, "implies": implied})
 
     @property
     def title(self) -> str:
@@ -193,16 +186,10 @@ class Recipes:
 
 @dataclass(frozen=True, kw_only=True)
 class Traits:
-    """What a completion is to be like.
+    """What a completion is to be like: everything that is `wanted`, in the order of the rubric.
 
-    Attributes
-    ----------
-    wanted : mapping of str to bool
-        By proposition, in the order of the rubric: everything that is asked for.
-    sampled : mapping of str to bool
-        What of it was drawn.
-    checked : frozenset of str
-        The propositions that the recipe itself demands or that were drawn: what must hold.
+    `sampled` was drawn of it; `checked` are the propositions that the recipe itself demands or that
+    were drawn, which must hold.
     """
 
     wanted: Mapping[str, bool]
@@ -210,31 +197,31 @@ class Traits:
     checked: frozenset[str]
 
 
-def draw_traits(slot: Slot, *, rubric: Rubric, behavior: str, recipes: Recipes, key: str) -> Traits:
+def draw_traits(
+    slot: Slot, *, rubric: Rubric, behavior: Behavior, implies: Implies, key: str
+) -> Traits:
     """Draw traits that make the label the class, as far as they decide it; `key` is the seed.
 
-    Raises
-    ------
-    InputError
-        If none of many draws does.
+    An `InputError` says that none of many draws does.
     """
-    row = rubric.behavior(behavior)
-    start = {**(demanded_states(row) if slot.start == "demanded" else {}), **slot.demands}
-    for drawn in _draw_states(slot, start, rubric=rubric, behavior=row, key=key):
+    classes = partial(classes_of, rubric=rubric, behavior=behavior)
+    is_class = slot.label in [row.name for row in behavior.classes]
+    is_fewest = slot.sampled is not None and slot.sampled.fewest
+    start = {**(demanded_states(behavior) if slot.start == "demanded" else {}), **slot.demands}
+    for drawn in _draw_states(slot, start, behavior=behavior, classes=classes, key=key):
         firm = {**slot.demands, **drawn}
-        is_fewest = slot.sampled is not None and slot.sampled.fewest
-        followed = firm if is_fewest else _add_implied(firm, recipes.implies, row)
+        followed = firm if is_fewest else _add_implied(firm, implies, behavior)
         if followed is None:
             continue
         states = start | followed
-        if is_fewest or _can_have_label(slot, states, rubric=rubric, behavior=row):
+        if not is_class or classes([states])[0] in (None, slot.label):
             return Traits(
                 wanted={name: states[name] for name in rubric.propositions if name in states},
                 sampled={name: drawn[name] for name in rubric.propositions if name in drawn},
                 checked=frozenset(firm),
             )
     msg = (
-        f"a completion of `{behavior}` must be able to have the label {shorten(slot.label)!r}, "
+        f"a completion of `{behavior.id}` must be able to have the label {shorten(slot.label)!r}, "
         f"got demands and draws that never make it so in {_MOST_DRAWS} tries. Change `demands` or "
         "`sampled`, or write another label."
     )
@@ -274,58 +261,42 @@ def seed_of(key: str) -> int:
 
 
 def _draw_states(
-    slot: Slot, start: dict[str, bool], *, rubric: Rubric, behavior: Behavior, key: str
+    slot: Slot, start: dict[str, bool], *, behavior: Behavior, classes: Classes, key: str
 ) -> Iterator[dict[str, bool]]:
     """Give states that are drawn, one attempt after another; without `sampled` a single empty."""
-    sampled, chances = slot.sampled, np.random.default_rng(seed_of(key))
+    sampled, rng = slot.sampled, np.random.default_rng(seed_of(key))
     if sampled is None:
         yield {}
         return
-    among = list(
-        dict.fromkeys(each for name in sampled.among for each in members_of(name, behavior))
-    )
+    members = (each for name in sampled.among for each in members_of(name, behavior))
+    among = list(dict.fromkeys(members))
     if sampled.fewest:
         free = [name for name in among if name not in slot.demands]
-        yield from _draw_fewest(
-            slot.label, start, free, rubric=rubric, behavior=behavior, rng=chances
-        )
+        yield from _draw_fewest(slot.label, start, free, classes=classes, rng=rng)
         return
     for _ in range(_MOST_DRAWS):
         if sampled.probability is not None:
-            chosen = [name for name in among if chances.random() < sampled.probability]
+            chosen = [name for name in among if rng.random() < sampled.probability]
         else:
             least, most = (min(n or 1, len(among)) for n in (sampled.least, sampled.most))
-            size = int(chances.integers(least, most + 1))
-            chosen = [among[k] for k in sorted(chances.permutation(len(among))[:size])]
+            size = int(rng.integers(least, most + 1))
+            chosen = [among[k] for k in sorted(rng.permutation(len(among))[:size])]
         yield {name: not start.get(name, False) for name in chosen}
 
 
 def _add_implied(
-    firm: Mapping[str, bool],
-    implies: Mapping[tuple[str, bool], Mapping[str, bool]],
-    behavior: Behavior,
+    firm: Mapping[str, bool], implies: Implies, behavior: Behavior
 ) -> dict[str, bool] | None:
     """Add the states that follow from others; None where they conflict."""
     found, waiting = dict(firm), list(firm.items())
     while waiting:
         for name, state in implies.get(waiting.pop(), {}).items():
-            if name in found:
-                if found[name] != state:
-                    return None
-            elif name in behavior.demands:
+            if found.get(name, state) != state:
+                return None
+            if name not in found and name in behavior.demands:
                 found[name] = state
                 waiting.append((name, state))
     return found
-
-
-def _can_have_label(
-    slot: Slot, states: Mapping[str, bool], *, rubric: Rubric, behavior: Behavior
-) -> bool:
-    """Say whether the label is the class of these states, or they leave it open."""
-    if slot.label not in [row.name for row in behavior.classes]:
-        return True
-    (found,) = classes_of([states], rubric=rubric, behavior=behavior)
-    return found in (None, slot.label)
 
 
 def _draw_fewest(
@@ -333,18 +304,16 @@ def _draw_fewest(
     start: dict[str, bool],
     among: Sequence[str],
     *,
-    rubric: Rubric,
-    behavior: Behavior,
+    classes: Classes,
     rng: np.random.Generator,
 ) -> Iterator[dict[str, bool]]:
     """Give the least changes that make the label the class, by chance one of several as small."""
     for changes in _changes_by_size(start, among, rng):
-        found = classes_of([start | change for change in changes], rubric=rubric, behavior=behavior)
+        found = classes([start | change for change in changes])
         right = [change for change, name in zip(changes, found, strict=True) if name == label]
+        sizes = [sum(start.get(n, s) != s for n, s in row.items()) for row in right]
         if right:
-            sizes = [sum(start.get(n, s) != s for n, s in row.items()) for row in right]
-            fewest = min(sizes)
-            least = [row for row, size in zip(right, sizes, strict=True) if size == fewest]
+            least = [row for row, n in zip(right, sizes, strict=True) if n == min(sizes)]
             yield least[int(rng.integers(len(least)))]
             return
 
@@ -362,12 +331,8 @@ def _changes_by_size(
         ]
         if changes:
             yield changes
-    random = rng.random((_N_RANDOM, len(among))) < 0.5
+    random = (rng.random((_N_RANDOM, len(among))) < 0.5).tolist()
     yield [
-        {
-            name: bool(state)
-            for name, state in zip(among, row, strict=True)
-            if start.get(name) is not bool(state)
-        }
+        {n: state for n, state in zip(among, row, strict=True) if start.get(n) is not state}
         for row in random
     ]

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from importlib.resources import files
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
@@ -15,16 +13,18 @@ from voirdire.documents import (
     Filled,
     Form,
     Name,
-    Problem,
+    Number,
     did_you_mean,
     document_from_text,
-    problem_error,
+    document_of_value,
+    file_exists,
     read_document,
     rule_error,
 )
 from voirdire.errors import InputError
 from voirdire.rewards.synthesis.recipe import (
     GROUPS,
+    Implies,
     Instruction,
     Recipes,
     Sampled,
@@ -39,6 +39,7 @@ from voirdire.rewards.synthesis.recipe import (
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from pathlib import Path
 
     from voirdire.documents import Document
     from voirdire.documents import Path as Keys
@@ -70,19 +71,11 @@ def _check_count(value: Any) -> Any:
 
 
 def _check_drawn(value: Any) -> Any:
-    if value == "fewest":
-        return value
     ends = value if isinstance(value, list) else [value, value]
-    if len(ends) != 2 or not all(map(_is_whole, ends)) or ends[0] > ends[1]:
+    is_range = len(ends) == 2 and all(map(_is_whole, ends)) and ends[0] <= ends[1]
+    if value != "fewest" and not is_range:
         raise rule_error(f"{_WHOLE}, two of them, or the word fewest")
-    return ends
-
-
-def _check_probability(value: Any) -> Any:
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not is_number or not 0 < value < 1:
-        raise rule_error("be a number between 0 and 1")
-    return float(value)
+    return value if value == "fewest" else ends
 
 
 def _take_as_english(value: Any) -> Any:
@@ -104,7 +97,7 @@ class SampledForm(Form):
 
     among: Annotated[list[Filled], Field(alias="from", min_length=1, max_length=_MOST)]
     count: Annotated[Any, BeforeValidator(_check_drawn)] = None
-    probability: Annotated[Any, BeforeValidator(_check_probability)] = None
+    probability: Annotated[Number, Field(gt=0, lt=1)] | None = None
 
     def sampled(self) -> Sampled:
         """Make the record; without a count and a probability, one trait is drawn."""
@@ -112,7 +105,7 @@ class SampledForm(Form):
         if self.count == "fewest":
             return Sampled(among=among, fewest=True)
         if self.count is None and self.probability is not None:
-            return Sampled(among=among, probability=self.probability)
+            return Sampled(among=among, probability=float(self.probability))
         least, most = self.count or (1, 1)
         return Sampled(among=among, least=least, most=most)
 
@@ -226,18 +219,16 @@ def load_recipes(recipes: Recipes | str | Path | None, *, rubric: Rubric) -> Rec
             "without any. Add `behaviors`."
         )
         raise InputError(msg)
+    known = built_in_recipes()
     if recipes is None:
         return _choose_for(rubric)
     if isinstance(recipes, Recipes):
-        messages = [message for _, message in _find_problems(recipes, rubric)]
-        if messages:
-            raise problem_error(*(Problem(source=recipes.source, message=row) for row in messages))
-        return recipes
-    if isinstance(recipes, str) and recipes in built_in_recipes():
-        return _read_for(_read_built_in(recipes), rubric)
-    if not _exists(recipes):
+        return _checked(recipes, document_of_value({}, source=recipes.source, what=_WHAT), rubric)
+    if recipes in known:
+        return _read_for(_built_in(str(recipes)), rubric)
+    if not file_exists(recipes):
         msg = (
-            f"`recipes` must be a file that exists or one of {', '.join(built_in_recipes())}, got "
+            f"`recipes` must be a file that exists or one of {', '.join(known)}, got "
             f"{shorten(str(recipes))!r}. Check the path."
         )
         raise InputError(msg)
@@ -272,31 +263,27 @@ def recipes_from_text(text: str | bytes, *, rubric: Rubric, source: str = "<text
 def _choose_for(rubric: Rubric) -> Recipes:
     """Take the built-in recipes where they are for just this rubric, else make some."""
     if rubric.name in built_in_recipes():
-        found = _recipes_of(_read_built_in(rubric.name))
+        found = _recipes_of(_built_in(rubric.name))
         is_whole = {row.id for row in rubric.behaviors} == set(found.behaviors)
         if is_whole and not any(_find_problems(found, rubric)):
             return found
     return default_recipes(rubric)
 
 
-def _read_built_in(name: str) -> Document:
+def _built_in(name: str) -> Document:
     text = (_SHIPPED / f"{name}{_SUFFIX}").read_text(encoding="utf-8")
     return document_from_text(text, source=f"built-in recipes {name}", what=_WHAT)
 
 
 def _read_for(document: Document, rubric: Rubric) -> Recipes:
-    recipes = _recipes_of(document)
+    return _checked(_recipes_of(document), document, rubric)
+
+
+def _checked(recipes: Recipes, document: Document, rubric: Rubric) -> Recipes:
     for path, message in _find_problems(recipes, rubric):
         document.add(path, message)
     document.raise_problems()
     return recipes
-
-
-def _exists(path: str | Path) -> bool:
-    try:
-        return Path(path).exists()
-    except (OSError, ValueError):  # a name that is too long, or holds a zero byte
-        return False
 
 
 # What does not suit a rubric -------------------------------------------------------------------
@@ -304,61 +291,58 @@ def _exists(path: str | Path) -> bool:
 
 def _find_problems(recipes: Recipes, rubric: Rubric) -> list[tuple[Keys, str]]:
     """List names that the rubric lacks; where there are none, slots that can never be drawn."""
-    return [*_find_unknown_names(recipes, rubric)] or [*_find_impossible_slots(recipes, rubric)]
+    problems: list[tuple[Keys, str]] = []
+    for path, what, name, known in _list_names(recipes, rubric):
+        if name not in known:
+            hint = did_you_mean(name, known)
+            hint += " Or write `verify: traits`." if path[-1] == "label" else ""
+            problems.append((path, f"must name {what} of the rubric, got {shorten(name)!r}.{hint}"))
+    if problems:
+        return problems
+    for behavior, slots in recipes.behaviors.items():
+        row = rubric.behavior(behavior)
+        for place, slot in enumerate(slots):
+            path = ("recipes", behavior, place)
+            for name in () if slot.sampled is None else slot.sampled.among:
+                if not members_of(name, row):
+                    message = f"group `{name}` has no member in behavior `{behavior}`. Take it out."
+                    problems.append(((*path, "sampled", "from"), message))
+            fault = _find_fault(slot, rubric=rubric, behavior=row, implies=recipes.implies)
+            problems += [(path, fault)] if fault else []
+    return problems
 
 
-def _find_unknown_names(recipes: Recipes, rubric: Rubric) -> Iterator[tuple[Keys, str]]:
-    propositions, behaviors = rubric.propositions, [row.id for row in rubric.behaviors]
+def _list_names(recipes: Recipes, rubric: Rubric) -> Iterator[tuple[Keys, str, str, Sequence[str]]]:
+    """Give every name that the rubric must have: where it is, what it names, and what it may be."""
+    propositions = rubric.propositions
+    behaviors = {row.id: [each.name for each in row.classes] for row in rubric.behaviors}
     for name in recipes.instructions:
-        if name not in propositions:
-            yield ("instructions", name), _unknown("a proposition", name, propositions)
+        yield ("instructions", name), "a proposition", name, propositions
     for (name, is_wanted), states in recipes.implies.items():
         key = name if is_wanted else f"{_NOT}{name}"
         for named in (name, *states):
-            if named not in propositions:
-                yield ("implies", key), _unknown("a proposition", named, propositions)
+            yield ("implies", key), "a proposition", named, propositions
     for behavior, slots in recipes.behaviors.items():
-        if behavior not in behaviors:
-            yield ("recipes", behavior), _unknown("a behavior", behavior, behaviors)
-            continue
+        yield ("recipes", behavior), "a behavior", behavior, list(behaviors)
         for place, slot in enumerate(slots):
             path = ("recipes", behavior, place)
-            yield from _find_unknown_in_slot(slot, rubric.behavior(behavior), propositions, path)
+            for name in slot.demands:
+                yield (*path, "demands", name), "a proposition", name, propositions
+            if slot.verify != "traits" and behavior in behaviors:
+                what, known = f"a class of `{behavior}`", behaviors[behavior]
+                yield (*path, "label"), what, slot.label, known
+            for name in () if slot.sampled is None else slot.sampled.among:
+                what, known = "a proposition or group", [*propositions, *GROUPS]
+                yield (*path, "sampled", "from"), what, name, known
 
 
-def _find_unknown_in_slot(
-    slot: Slot, behavior: Behavior, propositions: Sequence[str], path: Keys
-) -> Iterator[tuple[Keys, str]]:
-    for name in slot.demands:
-        if name not in propositions:
-            yield (*path, "demands", name), _unknown("a proposition", name, propositions)
-    classes = [row.name for row in behavior.classes]
-    if slot.verify != "traits" and slot.label not in classes:
-        message = _unknown(f"a class of `{behavior.id}`", slot.label, classes)
-        yield (*path, "label"), f"{message} Or write `verify: traits`."
-    for name in () if slot.sampled is None else slot.sampled.among:
-        known = (*propositions, *GROUPS)
-        if name not in known:
-            yield (
-                (*path, "sampled", "from"),
-                _unknown("a proposition or group", name, known),
-            )
-        elif not members_of(name, behavior):
-            message = f"group `{name}` has no member in behavior `{behavior.id}`. Take it out."
-            yield (*path, "sampled", "from"), message
-
-
-def _find_impossible_slots(recipes: Recipes, rubric: Rubric) -> Iterator[tuple[Keys, str]]:
-    for behavior, slots in recipes.behaviors.items():
-        for place, slot in enumerate(slots):
-            try:
-                draw_traits(slot, rubric=rubric, behavior=behavior, recipes=recipes, key="check")
-            except InputError as error:
-                yield ("recipes", behavior, place), str(error)
-
-
-def _unknown(what: str, name: str, known: Sequence[str]) -> str:
-    return f"must name {what} of the rubric, got {shorten(name)!r}.{did_you_mean(name, known)}"
+def _find_fault(slot: Slot, *, rubric: Rubric, behavior: Behavior, implies: Implies) -> str:
+    """Say why a slot can never be drawn; nothing where it can."""
+    try:
+        draw_traits(slot, rubric=rubric, behavior=behavior, implies=implies, key="check")
+    except InputError as error:
+        return str(error)
+    return ""
 
 
 # Made of a rubric ------------------------------------------------------------------------------
@@ -388,41 +372,31 @@ def default_recipes(rubric: Rubric) -> Recipes:
     InputError
         If nothing was found for any class.
     """
-    found = {
-        row.id: tuple(
-            Slot(label=name, sampled=Sampled(among=("all",), fewest=True))
-            for name in _best_first(row, rubric)
-        )
-        for row in rubric.behaviors
-    }
-    made = Recipes(
-        name=rubric.name,
-        version="default-1",
-        rubric=rubric.name,
-        instructions={},
-        implies={},
-        behaviors=found,
-        source=f"recipes made from rubric {rubric.name}",
-    )
-    lacking = {path[1:] for path, _ in _find_impossible_slots(made, rubric)}
-    possible = {
-        name: tuple(slot for k, slot in enumerate(slots) if (name, k) not in lacking)
-        for name, slots in found.items()
-    }
-    if not any(possible.values()):
+    behaviors: dict[str, tuple[Slot, ...]] = {}
+    notes: list[str] = []
+    for row in rubric.behaviors:
+        for name in _best_first(row, rubric):
+            slot = Slot(label=name, sampled=Sampled(among=("all",), fewest=True))
+            if _find_fault(slot, rubric=rubric, behavior=row, implies={}):
+                notes.append(f"no completion of {row.id}.{name} could be made up")
+            else:
+                behaviors[row.id] = (*behaviors.get(row.id, ()), slot)
+    if not behaviors:
         msg = (
             f"`recipes` must be given for rubric {shorten(rubric.name)!r}, got none, and no class "
             "of it could be made up. Write a file of recipes."
         )
         raise InputError(msg)
-    notes = [
-        f"no completion of {name}.{slot.label} could be made up"
-        for name, slots in found.items()
-        for k, slot in enumerate(slots)
-        if (name, k) in lacking
-    ]
-    behaviors = {name: slots for name, slots in possible.items() if slots}
-    return replace(made, behaviors=behaviors, notes=tuple(notes))
+    return Recipes(
+        name=rubric.name,
+        version="default-1",
+        rubric=rubric.name,
+        instructions={},
+        implies={},
+        behaviors=behaviors,
+        notes=tuple(notes),
+        source=f"recipes made from rubric {rubric.name}",
+    )
 
 
 def _best_first(behavior: Behavior, rubric: Rubric) -> list[str]:

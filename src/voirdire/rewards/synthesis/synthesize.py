@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
-import json
-import os
 import sys
-import tempfile
 from contextlib import closing, nullcontext
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Unpack
 
-import msgspec
 from msgspec.structs import replace
 
 from voirdire.errors import InputError
-from voirdire.judging.plan import is_cascade, is_jury, needs_engine
-from voirdire.judging.runs.outputs import SetAside, opened_store, publish, store_of
+from voirdire.judging.plan import is_cascade, needs_engine
+from voirdire.judging.runs.estimate import estimate_calls
+from voirdire.judging.runs.outputs import (
+    SetAside,
+    checked_place,
+    checked_writing,
+    may_replace,
+    opened_store,
+    publish,
+    store_of,
+)
 from voirdire.judging.runs.parts import WorkFolder
 from voirdire.records import Usage
+from voirdire.records.items import as_bytes
 from voirdire.rewards.synthesis.plan import assignments_of, plan_synthesis, read_prompts
 from voirdire.rewards.synthesis.result import (
     RejectedSlot,
@@ -27,13 +33,12 @@ from voirdire.rewards.synthesis.result import (
     rejected_of,
     row_of,
 )
-from voirdire.rewards.synthesis.run import SynthesisRun, drafts_to_write
+from voirdire.rewards.synthesis.run import SynthesisRun, tokens_to_write
 
 if TYPE_CHECKING:
     import threading
     from collections.abc import Callable, Mapping
 
-    from voirdire.judging import RunEstimate
     from voirdire.models import ChatModel
     from voirdire.records import Item
     from voirdire.rewards.synthesis.plan import SynthesisFields, SynthesisPlan
@@ -173,8 +178,7 @@ def synthesize(
             stopping=stopping,
             progress=progress,
         )
-        with closing(run.completions()) as groups:  # type: ignore[type-var]  # a generator
-            made = [each for group in groups for each in group]
+        made = list(run.completions())
     return SynthesisResult(
         rows=tuple(row_of(each, plan) for each in made if each.is_done),
         rejected=tuple(rejected_of(each) for each in made if not each.is_done),
@@ -242,7 +246,7 @@ def synthesize_file(
     """
     plan = plan_synthesis(model, **settings)
     reading: dict[str, Any] = {"behavior": behavior, "columns": columns, "format": format}
-    run_settings: dict[str, Any] = {
+    settled: dict[str, Any] = {
         "retry_failures": retry_failures,
         "stopping": stopping,
         "progress": progress,
@@ -251,7 +255,7 @@ def synthesize_file(
         set_aside = SetAside(None)
         prompts = read_prompts(source, plan.recipes, set_aside=set_aside, **reading)
         with opened_store(store, beside=Path.cwd() / "any") as replies:
-            run = SynthesisRun(plan, prompts, store=replies, **run_settings)
+            run = SynthesisRun(plan, prompts, store=replies, **settled)
             _write(run, plan, rows=sys.stdout.buffer, rejected=None)
         sys.stdout.buffer.flush()
         return run.summary(set_aside, output="-")
@@ -259,97 +263,55 @@ def synthesize_file(
     with WorkFolder(target, written_as="jsonl") as folder, SetAside(dropped) as set_aside:
         set_aside.open(folder.path / "dropped.jsonl")
         prompts = read_prompts(source, plan.recipes, set_aside=set_aside, **reading)
-        unfinished = folder.path / "rows.jsonl", folder.path / "rejected.jsonl"
-        with opened_store(store, beside=target, written=targets) as replies:
-            run = SynthesisRun(plan, prompts, store=replies, **run_settings)
-            try:
-                with unfinished[0].open("wb") as rows, unfinished[1].open("wb") as given_up:
-                    n_rejected = _write(run, plan, rows=rows, rejected=given_up)
-                publish(unfinished[0], target)
-                rejected.unlink(missing_ok=True)
-                if n_rejected:
-                    publish(unfinished[1], rejected)
-                dropped_output = set_aside.publish()
-            except OSError as error:
-                msg = (
-                    f"{target}: cannot be written ({error.strerror}). Every reply is kept in the "
-                    "store: make room, and run the same command again."
-                )
-                raise InputError(msg) from error
+        rows, given_up = folder.path / "rows.jsonl", folder.path / "rejected.jsonl"
+        with (
+            opened_store(store, beside=target, written=targets) as replies,
+            checked_writing(target, kept="Every reply is kept in the store"),
+        ):
+            run = SynthesisRun(plan, prompts, store=replies, **settled)
+            with rows.open("wb") as row_file, given_up.open("wb") as rejected_file:
+                _write(run, plan, rows=row_file, rejected=rejected_file)
+            publish(rows, target)
+            rejected.unlink(missing_ok=True)
+            if given_up.stat().st_size:
+                publish(given_up, rejected)
+            dropped_output = set_aside.publish()
         folder.remove()
     return run.summary(
         set_aside,
         output=str(output),
-        rejected_output=str(rejected) if n_rejected else None,
+        rejected_output=str(rejected) if rejected.exists() else None,
         dropped_output=None if dropped_output is None else str(dropped_output),
     )
 
 
 def _write(
     run: SynthesisRun, plan: SynthesisPlan, *, rows: IO[bytes], rejected: IO[bytes] | None
-) -> int:
-    """Write completions as they are finished; give how many did not come about."""
-    n_rejected = 0
-    with closing(run.completions()) as groups:  # type: ignore[type-var]  # a generator
-        for each in (each for group in groups for each in group):
+) -> None:
+    """Write completions as they are finished, and those that did not come about."""
+    with closing(run.completions()) as completions:  # type: ignore[type-var]  # a generator
+        for each in completions:
             if each.is_done:
-                rows.write(_line_of(row_of(each, plan).to_dict()))
-                continue
-            n_rejected += 1
-            if rejected is not None:
-                rejected.write(_line_of(rejected_of(each).to_dict()))
-    return n_rejected
-
-
-def _line_of(row: Mapping[str, Any]) -> bytes:
-    """Write a row as a line of JSON; ids may hold the name of a file that is no UTF-8."""
-    try:
-        return msgspec.json.encode(row) + b"\n"
-    except UnicodeEncodeError:
-        return json.dumps(row, separators=(",", ":"), allow_nan=False).encode() + b"\n"
+                rows.write(as_bytes(row_of(each, plan).to_dict()) + b"\n")
+            elif rejected is not None:
+                rejected.write(as_bytes(rejected_of(each).to_dict()) + b"\n")
 
 
 def _check_outputs(output: Path, *, source: object) -> tuple[Path, Path, Path]:
-    """Give the files of completions, of rejected ones and of dropped prompts, or say why not.
-
-    Files of an earlier synthesis are replaced, and empty ones; nothing else is.
-    """
-    target = output.resolve()
-    if target.suffix.lower() != _SUFFIX:
+    """Give the files of completions, of rejected ones and of dropped prompts, or say why not."""
+    if output.resolve().suffix.lower() != _SUFFIX:
         msg = f"`output` must end in {_SUFFIX}, got {str(output)!r}. Rename it."
         raise InputError(msg)
-    if target.exists() and not target.is_file():
-        msg = f"`output` must be a regular file, got a folder or a device: {str(output)!r}."
-        raise InputError(msg)
-    folder = target.parent
-    if not (folder.is_dir() and os.access(folder, os.W_OK | os.X_OK)):
-        what = "cannot be written to" if folder.is_dir() else "does not exist"
-        msg = f"`output` must be in a folder that can be written to; {str(folder)!r} {what}."
-        raise InputError(msg)
-    if target.exists() and Path(str(source)).exists() and target.samefile(str(source)):
-        msg = f"`output` must be another file than the prompts, got {str(source)!r} for both."
-        raise InputError(msg)
+    target = checked_place(output, source=source, what="prompts")
     rejected = target.with_name(f"{target.name}.rejected{_SUFFIX}")
     for path, kind in ((target, SynthesizedRow), (rejected, RejectedSlot)):
-        if not _is_ours(path, kind):
+        if not may_replace(path, [each.name for each in fields(kind)]):
             msg = (
                 f"`output` must not replace {str(path)!r}, which is no file of a synthesis. Move "
                 "it, or name another."
             )
             raise InputError(msg)
     return target, rejected, target.with_name(f"{target.name}.dropped{_SUFFIX}")
-
-
-def _is_ours(path: Path, kind: type[SynthesizedRow | RejectedSlot]) -> bool:
-    """Say whether a file may be replaced: it is not there, is empty, or begins with such a row."""
-    if not path.exists() or not path.stat().st_size:
-        return True
-    try:
-        with path.open("rb") as file:
-            first = msgspec.json.decode(file.readline())
-    except (OSError, msgspec.DecodeError):
-        return False
-    return isinstance(first, dict) and list(first) == [each.name for each in fields(kind)]
 
 
 # What it would cost ----------------------------------------------------------------------------
@@ -446,60 +408,39 @@ def estimate_synthesis(
         If an argument breaks its rule.
     """
     plan = plan_synthesis(model, **settings)
-    set_aside, price = SetAside(None), plan.price
+    set_aside, price, n_attempts = SetAside(None), plan.writer.known_price, plan.n_attempts
     reading: dict[str, Any] = {"behavior": behavior, "columns": columns, "format": format}
     prompts = read_prompts(source, plan.recipes, set_aside=set_aside, **reading)
     n_completions, n_tokens, cost = 0, 0, 0.0
     judged: list[Item] = []
+    verifying = None
     with store_of(store, output=output) as replies:
         for prompt in prompts:
             completions = list(assignments_of(prompt, plan))
             n_completions += len(completions)
-            for _, used in drafts_to_write(completions, plan, replies):
+            for used in tokens_to_write(completions, plan, replies):
                 n_tokens += used
                 cost += 0.0 if price is None else price.cost(Usage(used, _COMPLETION_TOKENS))
                 judged.append(replace(prompt, id=f"{len(judged)}", response=_SAMPLE))
-    verifying = _estimate_verifying(judged, plan, store=store, output=output)
+        if judged and needs_engine(plan.judging.judge):
+            verifying = estimate_calls(lambda: judged, plan.judging, replies)
     judge_cost = 0.0 if verifying is None else verifying.cost
     return SynthesisEstimate(
-        model=plan.model.name,
+        model=plan.writer.name,
         judge=plan.judging.judge.name,
         n_prompts=len(prompts),
         n_dropped=set_aside.count,
         n_completions=n_completions,
         n_stored=n_completions - len(judged),
         n_calls=len(judged),
-        n_calls_most=len(judged) * plan.n_attempts,
+        n_calls_most=len(judged) * n_attempts,
         prompt_tokens=n_tokens,
         completion_tokens=len(judged) * _COMPLETION_TOKENS,
         cost=None if price is None else cost,
-        cost_most=None if price is None else cost * plan.n_attempts,
+        cost_most=None if price is None else cost * n_attempts,
         n_judge_calls=0 if verifying is None else verifying.n_calls,
         judge_cost=judge_cost,
-        judge_cost_most=None if judge_cost is None else judge_cost * plan.n_attempts,
+        judge_cost_most=None if judge_cost is None else judge_cost * n_attempts,
         price_source="" if price is None else price.source,
         is_cascade=is_cascade(plan.judging.judge),
     )
-
-
-def _estimate_verifying(
-    items: list[Item],
-    plan: SynthesisPlan,
-    *,
-    output: str | Path | None,
-    store: str | Path | None,
-) -> RunEstimate | None:
-    """Estimate what a language model would cost that judges items; None where none is asked."""
-    bound: Any = plan.judging.judge
-    if not items or not needs_engine(bound):
-        return None
-    from voirdire.judging import estimate_run
-
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / f"drafts{_SUFFIX}"
-        with path.open("w", encoding="utf-8", errors="replace") as file:
-            for item in items:
-                file.write(json.dumps(msgspec.to_builtins(item), ensure_ascii=False) + "\n")
-        made_from = "jury" if is_jury(bound) else "judge"
-        judge = getattr(bound, made_from)
-        return estimate_run(path, judge=judge, rubric=plan.rubric, output=output, store=store)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from voirdire.judging.prompts import fenced, said, visible
@@ -37,10 +37,6 @@ class WriterWords:
     reply: str
     opening: str
     closing: str
-
-    def texts(self) -> tuple[str, ...]:
-        """All of it, for a hash."""
-        return astuple(self)
 
 
 WRITER_WORDS: Mapping[Language, WriterWords] = {
@@ -130,25 +126,23 @@ def task_text(assignment: Assignment, plan: SynthesisPlan) -> str:
 
     It holds nothing of the conversation.
     """
-    words = WRITER_WORDS[plan.language]
+    language = plan.writer.language
+    words = WRITER_WORDS[language]
     points = {
         name: f"- {visible(_instruction(name, plan, state=state))}"
         for name, state in assignment.traits.wanted.items()
     }
-    brief = said(assignment.slot.brief, plan.language)
-    task = [f"{words.task_heading}\n"]
-    task += [words.brief.replace("{brief}", visible(brief))] if brief else []
+    brief = said(assignment.slot.brief, language)
+    task = [words.brief.replace("{brief}", visible(brief))] if brief else []
     task += [words.task, *points.values()]
-    again = [points[name] for name in assignment.missed]
-    task += ["", words.missed, *again] if again else []
-    place = [
-        f"{words.conversation_heading}\n",
-        words.conversation,
-        words.is_data,
-        words.escapes,
+    if assignment.missed:
+        task += ["", words.missed, *(points[name] for name in assignment.missed)]
+    sections = [
+        [words.role],
+        [words.conversation_heading, "", words.conversation, words.is_data, words.escapes],
+        [words.task_heading, "", *task],
+        [words.reply_heading, "", words.reply],
     ]
-    reply = [f"{words.reply_heading}\n", words.reply]
-    sections = [[words.role], place, task, reply]
     return "\n\n".join("\n".join(section) for section in sections)
 
 
@@ -158,7 +152,7 @@ def _instruction(proposition: str, plan: SynthesisPlan, *, state: bool) -> str:
     Those of the recipes count; without any, the question's own text is turned into words. Where
     one language lacks them, the other stands in.
     """
-    known, language = plan.recipes.instructions.get(proposition), plan.language
+    known, language = plan.recipes.instructions.get(proposition), plan.writer.language
     if known is not None:
         return said(known.when_true if state else known.when_false, language) or ""
     question = said(plan.rubric.question(proposition).text, language) or proposition
@@ -174,6 +168,5 @@ def writer_messages(
     `nonce` is the random code of the fence, from `new_nonce`.
     """
     words = WRITER_WORDS[language]
-    shown = fenced(conversation, {}, nonce=nonce)
-    content = f"{words.opening}\n{shown}\n{words.closing}"
+    content = f"{words.opening}\n{fenced(conversation, {}, nonce=nonce)}\n{words.closing}"
     return Message(role="system", content=task), Message(role="user", content=content)
