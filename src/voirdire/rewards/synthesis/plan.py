@@ -5,8 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import astuple, dataclass, field, replace
-from functools import cached_property
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypedDict
 
@@ -16,13 +15,10 @@ from voirdire.io.files import DataFile
 from voirdire.io.items import ItemBatch, ItemReader, ItemReading, SeenIds
 from voirdire.io.rows import given_rows, open_frame, table_rows
 from voirdire.judging import Limits, LlmJudge
-from voirdire.judging.fingerprint import hash_of
 from voirdire.judging.plan import asks_a_model, plan_judging
 from voirdire.records import Dropped, Item
 from voirdire.records.items import as_bytes
-from voirdire.rewards.synthesis.recipe import Traits, draw_traits
-from voirdire.rewards.synthesis.recipe_files import load_recipes
-from voirdire.rewards.synthesis.writer_prompt import WRITER_VERSION, WRITER_WORDS
+from voirdire.rewards.synthesis.recipes import Traits, draw_traits, load_recipes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,7 +29,7 @@ if TYPE_CHECKING:
     from voirdire.judging.plan import JudgingPlan
     from voirdire.judging.runs.outputs import SetAside
     from voirdire.models import ChatModel
-    from voirdire.rewards.synthesis.recipe import Recipes, Slot
+    from voirdire.rewards.synthesis.recipes import Recipes, Slot
     from voirdire.rubrics import Rubric
 
 __all__ = [
@@ -84,18 +80,6 @@ class SynthesisPlan:
     def rubric(self) -> Rubric:
         """What completions are judged by."""
         return self.judging.rubric
-
-    @cached_property
-    def writer_fingerprint(self) -> str:
-        """Hash over everything that a draft depends on besides its prompt and task."""
-        return hash_of(
-            {
-                "writes": WRITER_VERSION,
-                "words": list(astuple(WRITER_WORDS[self.writer.language])),
-                "model": dict(self.writer.chat_model.settings),
-                "max_tokens": self.max_tokens,
-            }
-        )
 
 
 def plan_synthesis(
@@ -151,6 +135,8 @@ _BATCH_ROWS = 1_024
 class _PromptReader(ItemReader):
     """Reads rows as rows of items are read, but they need no response."""
 
+    held = "prompt"
+
     def check_header(self, header: Sequence[str]) -> None:
         """Refuse a table that lacks a column; a response is none of them."""
         super().check_header([*header, "response"])
@@ -166,10 +152,6 @@ class _PromptReader(ItemReader):
             row = {key: value for key, value in row.items() if key not in _RESPONSES}
             row["response"] = ""
         return super().take(row, line, items)
-
-    def refuse_empty(self, *, n_rows: int, first: Dropped | None) -> NoReturn:
-        """Say why no row was a prompt."""
-        _refuse_empty(self.source, n_rows=n_rows, first=first)
 
 
 def read_prompts(
@@ -203,7 +185,7 @@ def read_prompts(
             if reason:
                 set_aside.add([Dropped(reason=reason, source=source, item=item.id, value=value)])
     if not found:
-        _refuse_empty(source, n_rows=set_aside.count, first=next(iter(set_aside.first), None))
+        _refuse_all(source, set_aside)
     return list(found.values())
 
 
@@ -269,11 +251,9 @@ def _find_problem(prompt: Item, recipes: Recipes) -> tuple[str, str | None]:
     return "", None
 
 
-def _refuse_empty(source: str, *, n_rows: int, first: Dropped | None) -> NoReturn:
-    """Say why there is no prompt; `first` is the first of the rows, which were all set aside."""
-    if first is None:
-        msg = f"{source}: must hold at least one prompt, got no rows. Fill it."
-        raise NoDataError(msg)
+def _refuse_all(source: str, set_aside: SetAside) -> NoReturn:
+    """Say why no row is a prompt of a behavior, by the first of them."""
+    first, n_rows = set_aside.first[0], set_aside.count
     way_out = "Declare another `format`."
     if first.reason.startswith("no prompt"):
         way_out = 'Name the column that holds them: columns={"prompt": ...}.'
@@ -296,7 +276,7 @@ def conversation_key(prompt: Item) -> bytes:
 # What a prompt is to get -----------------------------------------------------------------------
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(kw_only=True, slots=True)
 class Draft:
     """What was written, what the judge says of it, and what is wrong with it.
 

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from contextlib import closing, nullcontext
 from dataclasses import dataclass, fields
+from itertools import islice
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Unpack
 
 from msgspec.structs import replace
 
-from voirdire.errors import InputError
+from voirdire.errors import CostLimitReachedError, InputError
+from voirdire.judging.engine.background_loop import BackgroundLoop, collected_seldom
+from voirdire.judging.engine.call_summary import RunRecord
+from voirdire.judging.engine.engines import engine_of
+from voirdire.judging.engine.run import JudgedBatch, Watch
 from voirdire.judging.plan import is_cascade, needs_engine
 from voirdire.judging.runs.estimate import estimate_calls
 from voirdire.judging.runs.outputs import (
@@ -23,28 +29,42 @@ from voirdire.judging.runs.outputs import (
     store_of,
 )
 from voirdire.judging.runs.parts import WorkFolder
+from voirdire.judging.verdict_making import verdicts_of_run
 from voirdire.records import Usage
 from voirdire.records.items import as_bytes
 from voirdire.rewards.synthesis.plan import assignments_of, plan_synthesis, read_prompts
 from voirdire.rewards.synthesis.result import (
     RejectedSlot,
+    SynthesisProgress,
     SynthesisResult,
+    SynthesisTally,
     SynthesizedRow,
+    WriterCalls,
     rejected_of,
     row_of,
 )
-from voirdire.rewards.synthesis.run import SynthesisRun, tokens_to_write
+from voirdire.rewards.synthesis.writer import Writer, tokens_to_write
 
 if TYPE_CHECKING:
     import threading
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from voirdire.judging.client import ClientState
     from voirdire.models import ChatModel
     from voirdire.records import Item
-    from voirdire.rewards.synthesis.plan import SynthesisFields, SynthesisPlan
-    from voirdire.rewards.synthesis.result import SynthesisProgress, SynthesisSummary
+    from voirdire.rewards.synthesis.plan import (
+        Assignment,
+        Draft,
+        SynthesisFields,
+        SynthesisPlan,
+    )
+    from voirdire.rewards.synthesis.result import SynthesisSummary
+    from voirdire.store import ReplyStore
 
 __all__ = ["SynthesisEstimate", "estimate_synthesis", "synthesize", "synthesize_file"]
+
+_PROMPTS_AT_ONCE = 200
+"""Prompts that are worked on together; memory is of their completions."""
 
 _SUFFIX = ".jsonl"
 _COMPLETION_TOKENS = 150
@@ -312,6 +332,162 @@ def _check_outputs(output: Path, *, source: object) -> tuple[Path, Path, Path]:
             )
             raise InputError(msg)
     return target, rejected, target.with_name(f"{target.name}.dropped{_SUFFIX}")
+
+
+# One run ---------------------------------------------------------------------------------------
+
+
+class SynthesisRun:
+    """One run; `completions` does it, `summary` says afterwards how it went."""
+
+    def __init__(
+        self,
+        plan: SynthesisPlan,
+        prompts: Sequence[Item],
+        *,
+        store: ReplyStore | None,
+        retry_failures: bool = False,
+        stopping: threading.Event | None = None,
+        progress: Callable[[SynthesisProgress], None] | None = None,
+    ) -> None:
+        self._plan = plan
+        self._prompts = prompts
+        self._stopping = stopping
+        self._progress = progress
+        self._tally = SynthesisTally()
+        self._groups: list[list[Assignment]] = []
+        self._is_judging = False
+        self._writer = Writer(plan, store=store, retry_failures=retry_failures)
+        self._judge = engine_of(plan.judging, store=store, retry_failures=retry_failures)
+        self._record = RunRecord(plan.judging)
+
+    def completions(self) -> Iterator[Assignment]:
+        """Give the completions of each prompt, in the order of the prompts."""
+        prompts = iter(self._prompts)
+        with collected_seldom(), BackgroundLoop() as loop:
+            loop.held = self
+            tell = None if self._progress is None else self._tell
+            watched = Watch(
+                self._writer, loop, close=self._close, stopping=self._stopping, tell=tell
+            )
+            try:
+                with watched as watch:
+                    loop.run(self._start())
+                    while some := list(islice(prompts, _PROMPTS_AT_ONCE)):
+                        self._groups = [list(assignments_of(each, self._plan)) for each in some]
+                        self._complete(loop, watch)
+                        for group in self._groups:
+                            self._tally.add(group)
+                        groups, self._groups = self._groups, []
+                        watch.look()
+                        for group in groups:
+                            yield from group
+            except CostLimitReachedError as error:
+                n_done = self._tally.counts["n_prompts"]
+                done = "1 prompt is" if n_done == 1 else f"{n_done:,} prompts are"
+                raise CostLimitReachedError(f"{error} {done} done.") from error
+
+    def summary(self, set_aside: SetAside, **outputs: str | None) -> SynthesisSummary:
+        """Say how it went; `outputs` are the files that were written."""
+        if (judged := self._judge.calls) is not None:
+            self._record.note(judged, n_answered=self._judge.n_answered)
+        known = {**vars(self._writer.calls), "n_reused": self._writer.n_reused}
+        return self._tally.summary(
+            self._plan,
+            calls=WriterCalls(**{row.name: known[row.name] for row in fields(WriterCalls)}),
+            judge_calls=self._record.summary(),
+            n_dropped=set_aside.count,
+            dropped=set_aside.first,
+            **{"output": None, "rejected_output": None, "dropped_output": None} | outputs,
+        )
+
+    async def _start(self) -> None:
+        await self._writer.start()
+        await self._judge.start()
+
+    async def _close(self, *, cancel: bool = False) -> None:
+        """Let the calls in flight end, or cancel them, and write down what came."""
+        drain_s = 0.0 if cancel else None
+        self._judge.stop()
+        try:
+            await self._writer.close(drain_s=drain_s)
+        finally:
+            await self._judge.close(drain_s=drain_s)
+
+    def _complete(self, loop: BackgroundLoop, watch: Watch) -> None:
+        """Write, verify, and write anew what is not right, so often at most."""
+        left = [each for group in self._groups for each in group]
+        for _ in range(self._plan.n_attempts):
+            drafts = loop.run(self._writer.write(left), watch=watch.look)
+            self._is_judging = True
+            loop.run(self._verify(left, drafts), watch=watch.look)
+            self._is_judging = False
+            for each, draft in zip(left, drafts, strict=True):
+                each.drafts.append(draft)
+            left = [each for each in left if not each.is_done]
+            if not left:
+                return
+
+    async def _verify(self, assignments: Sequence[Assignment], drafts: Sequence[Draft]) -> None:
+        """Complete drafts by what the judge says; those without a text stay as they are."""
+        pairs = zip(assignments, drafts, strict=True)
+        pending = [(each, draft) for each, draft in pairs if draft.reason is None]
+        if not pending:
+            return
+        items = [
+            replace(each.prompt, id=each.id, response=draft.response) for each, draft in pending
+        ]
+        batch = JudgedBatch(items)
+        self._judge.submit(batch.asked())
+        await self._judge.unless_ended(batch.done.wait())
+        judged = verdicts_of_run(items, batch.verdicts, self._plan.judging, record=self._record)
+        classes = {
+            row: each.classes[number]
+            for each in judged.completion_classes
+            for row, number in zip(each.rows.tolist(), each.hard.tolist(), strict=True)
+            if number >= 0
+        }
+        labels = judged.labels.tolist()
+        for row, (each, draft) in enumerate(pending):
+            values = zip(judged.questions, judged.probabilities[row].tolist(), strict=True)
+            draft.probabilities = {name: None if math.isnan(p) else p for name, p in values}
+            draft.completion_class = classes.get(row)
+            _check(each, draft, dict(zip(judged.questions, labels[row], strict=True)))
+
+    def _tell(self, state: ClientState, **_: object) -> None:
+        """Say how far it is, by how the calls of the writer stand."""
+        n_done = [sum(each.is_done for each in group) for group in self._groups]
+        n_complete = sum(n == len(group) for n, group in zip(n_done, self._groups, strict=True))
+        counts = self._tally.counts
+        if self._progress is not None:
+            self._progress(
+                SynthesisProgress(
+                    n_prompts=counts["n_prompts"] + n_complete,
+                    n_prompts_in_all=len(self._prompts),
+                    n_written=counts["n_written"] + sum(n_done),
+                    n_rejected=counts["n_rejected"],
+                    n_calls=state.n_calls,
+                    n_in_flight=state.n_in_flight,
+                    concurrency=state.concurrency,
+                    cost=state.cost,
+                    is_judging=self._is_judging,
+                    stopping=state.is_stopped and state.n_in_flight > 0,
+                )
+            )
+
+
+def _check(assignment: Assignment, draft: Draft, labels: Mapping[str, bool]) -> None:
+    """Note which traits do not hold, and whether the class is another one."""
+    slot, wanted = assignment.slot, assignment.traits.wanted
+    checked = assignment.traits.checked if slot.verify != "class" else frozenset()
+    answered = [name for name in wanted if draft.probabilities[name] is not None]
+    unclear = [name for name in wanted if name in checked and name not in answered]
+    if unclear:
+        draft.reason = f"no verdict about {unclear[0]}"
+        return
+    draft.missed = tuple(name for name in answered if labels[name] != wanted[name])
+    draft.unmet = tuple(name for name in draft.missed if name in checked)
+    draft.wrong_class = slot.verify != "traits" and draft.completion_class != slot.label
 
 
 # What it would cost ----------------------------------------------------------------------------
