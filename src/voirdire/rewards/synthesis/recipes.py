@@ -529,7 +529,8 @@ def load_recipes(recipes: Recipes | str | Path | None, *, rubric: Rubric) -> Rec
     if recipes is None:
         return _choose_for(rubric)
     if isinstance(recipes, Recipes):
-        return _checked(recipes, document_of_value({}, source=recipes.source, what=_WHAT), rubric)
+        nowhere = document_of_value({}, source=recipes.source, what=_WHAT)
+        return _read_for(nowhere, rubric, recipes)
     if recipes in known:
         return _read_for(_built_in(str(recipes)), rubric)
     if not file_exists(recipes):
@@ -581,11 +582,8 @@ def _built_in(name: str) -> Document:
     return document_from_text(text, source=f"built-in recipes {name}", what=_WHAT)
 
 
-def _read_for(document: Document, rubric: Rubric) -> Recipes:
-    return _checked(_recipes_of(document), document, rubric)
-
-
-def _checked(recipes: Recipes, document: Document, rubric: Rubric) -> Recipes:
+def _read_for(document: Document, rubric: Rubric, recipes: Recipes | None = None) -> Recipes:
+    recipes = recipes or _recipes_of(document)
     for path, message in _find_problems(recipes, rubric):
         document.add(path, message)
     document.raise_problems()

@@ -427,14 +427,9 @@ class SynthesisTally:
             for behavior, slots in recipes.behaviors.items()
             for slot in slots
         )
+        names = ("n_wanted", "n_written", "n_at_once")
         slots = [
-            SlotCount(
-                behavior=kind[0],
-                label=kind[1],
-                n_wanted=self._slots["n_wanted", *kind],
-                n_written=self._slots["n_written", *kind],
-                n_at_once=self._slots["n_at_once", *kind],
-            )
+            SlotCount(behavior=kind[0], label=kind[1], **{n: self._slots[n, *kind] for n in names})
             for kind in kinds
         ]
         return SynthesisSummary(

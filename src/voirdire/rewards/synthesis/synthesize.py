@@ -191,8 +191,8 @@ def synthesize(
     items = read_prompts(prompts, plan.recipes, set_aside=set_aside, behavior=behavior)
     with nullcontext() if store is None else opened_store(store, beside=Path()) as replies:
         run = SynthesisRun(
-            plan,
-            items,
+            plan=plan,
+            prompts=items,
             store=replies,
             retry_failures=retry_failures,
             stopping=stopping,
@@ -275,8 +275,8 @@ def synthesize_file(
         set_aside = SetAside(None)
         prompts = read_prompts(source, plan.recipes, set_aside=set_aside, **reading)
         with opened_store(store, beside=Path.cwd() / "any") as replies:
-            run = SynthesisRun(plan, prompts, store=replies, **settled)
-            _write(run, plan, rows=sys.stdout.buffer, rejected=None)
+            run = SynthesisRun(plan=plan, prompts=prompts, store=replies, **settled)
+            _write(run, rows=sys.stdout.buffer, rejected=None)
         sys.stdout.buffer.flush()
         return run.summary(set_aside, output="-")
     targets = target, rejected, dropped = _check_outputs(Path(output), source=source)
@@ -288,9 +288,9 @@ def synthesize_file(
             opened_store(store, beside=target, written=targets) as replies,
             checked_writing(target, kept="Every reply is kept in the store"),
         ):
-            run = SynthesisRun(plan, prompts, store=replies, **settled)
+            run = SynthesisRun(plan=plan, prompts=prompts, store=replies, **settled)
             with rows.open("wb") as row_file, given_up.open("wb") as rejected_file:
-                _write(run, plan, rows=row_file, rejected=rejected_file)
+                _write(run, rows=row_file, rejected=rejected_file)
             publish(rows, target)
             rejected.unlink(missing_ok=True)
             if given_up.stat().st_size:
@@ -305,14 +305,12 @@ def synthesize_file(
     )
 
 
-def _write(
-    run: SynthesisRun, plan: SynthesisPlan, *, rows: IO[bytes], rejected: IO[bytes] | None
-) -> None:
+def _write(run: SynthesisRun, *, rows: IO[bytes], rejected: IO[bytes] | None) -> None:
     """Write completions as they are finished, and those that did not come about."""
     with closing(run.completions()) as completions:  # type: ignore[type-var]  # a generator
         for each in completions:
             if each.is_done:
-                rows.write(as_bytes(row_of(each, plan).to_dict()) + b"\n")
+                rows.write(as_bytes(row_of(each, run.plan).to_dict()) + b"\n")
             elif rejected is not None:
                 rejected.write(as_bytes(rejected_of(each).to_dict()) + b"\n")
 
@@ -337,44 +335,40 @@ def _check_outputs(output: Path, *, source: object) -> tuple[Path, Path, Path]:
 # One run ---------------------------------------------------------------------------------------
 
 
+@dataclass(kw_only=True, eq=False)
 class SynthesisRun:
     """One run; `completions` does it, `summary` says afterwards how it went."""
 
-    def __init__(
-        self,
-        plan: SynthesisPlan,
-        prompts: Sequence[Item],
-        *,
-        store: ReplyStore | None,
-        retry_failures: bool = False,
-        stopping: threading.Event | None = None,
-        progress: Callable[[SynthesisProgress], None] | None = None,
-    ) -> None:
-        self._plan = plan
-        self._prompts = prompts
-        self._stopping = stopping
-        self._progress = progress
+    plan: SynthesisPlan
+    prompts: Sequence[Item]
+    store: ReplyStore | None
+    retry_failures: bool = False
+    stopping: threading.Event | None = None
+    progress: Callable[[SynthesisProgress], None] | None = None
+
+    def __post_init__(self) -> None:
+        asking: dict[str, Any] = {"store": self.store, "retry_failures": self.retry_failures}
+        self._writer = Writer(self.plan, **asking)
+        self._judge = engine_of(self.plan.judging, **asking)
+        self._record = RunRecord(self.plan.judging)
         self._tally = SynthesisTally()
         self._groups: list[list[Assignment]] = []
         self._is_judging = False
-        self._writer = Writer(plan, store=store, retry_failures=retry_failures)
-        self._judge = engine_of(plan.judging, store=store, retry_failures=retry_failures)
-        self._record = RunRecord(plan.judging)
 
     def completions(self) -> Iterator[Assignment]:
         """Give the completions of each prompt, in the order of the prompts."""
-        prompts = iter(self._prompts)
+        prompts = iter(self.prompts)
         with collected_seldom(), BackgroundLoop() as loop:
             loop.held = self
-            tell = None if self._progress is None else self._tell
+            tell = None if self.progress is None else self._tell
             watched = Watch(
-                self._writer, loop, close=self._close, stopping=self._stopping, tell=tell
+                self._writer, loop, close=self._close, stopping=self.stopping, tell=tell
             )
             try:
                 with watched as watch:
                     loop.run(self._start())
                     while some := list(islice(prompts, _PROMPTS_AT_ONCE)):
-                        self._groups = [list(assignments_of(each, self._plan)) for each in some]
+                        self._groups = [list(assignments_of(each, self.plan)) for each in some]
                         self._complete(loop, watch)
                         for group in self._groups:
                             self._tally.add(group)
@@ -393,7 +387,7 @@ class SynthesisRun:
             self._record.note(judged, n_answered=self._judge.n_answered)
         known = {**vars(self._writer.calls), "n_reused": self._writer.n_reused}
         return self._tally.summary(
-            self._plan,
+            self.plan,
             calls=WriterCalls(**{row.name: known[row.name] for row in fields(WriterCalls)}),
             judge_calls=self._record.summary(),
             n_dropped=set_aside.count,
@@ -417,7 +411,7 @@ class SynthesisRun:
     def _complete(self, loop: BackgroundLoop, watch: Watch) -> None:
         """Write, verify, and write anew what is not right, so often at most."""
         left = [each for group in self._groups for each in group]
-        for _ in range(self._plan.n_attempts):
+        for _ in range(self.plan.n_attempts):
             drafts = loop.run(self._writer.write(left), watch=watch.look)
             self._is_judging = True
             loop.run(self._verify(left, drafts), watch=watch.look)
@@ -440,7 +434,7 @@ class SynthesisRun:
         batch = JudgedBatch(items)
         self._judge.submit(batch.asked())
         await self._judge.unless_ended(batch.done.wait())
-        judged = verdicts_of_run(items, batch.verdicts, self._plan.judging, record=self._record)
+        judged = verdicts_of_run(items, batch.verdicts, self.plan.judging, record=self._record)
         classes = {
             row: each.classes[number]
             for each in judged.completion_classes
@@ -459,11 +453,11 @@ class SynthesisRun:
         n_done = [sum(each.is_done for each in group) for group in self._groups]
         n_complete = sum(n == len(group) for n, group in zip(n_done, self._groups, strict=True))
         counts = self._tally.counts
-        if self._progress is not None:
-            self._progress(
+        if self.progress is not None:
+            self.progress(
                 SynthesisProgress(
                     n_prompts=counts["n_prompts"] + n_complete,
-                    n_prompts_in_all=len(self._prompts),
+                    n_prompts_in_all=len(self.prompts),
                     n_written=counts["n_written"] + sum(n_done),
                     n_rejected=counts["n_rejected"],
                     n_calls=state.n_calls,
