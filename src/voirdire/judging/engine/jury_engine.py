@@ -46,7 +46,7 @@ class JuryEngine(Engine):
         self._bound = bound
         self._members = tuple(members)
         for member in self._members:
-            member.ended = self.ended
+            member.end_with(self.ended)
 
     @property
     def error(self) -> BaseException | None:

@@ -63,6 +63,10 @@ class Engine(ABC):
         """What ended the run."""
         return self._error
 
+    def end_with(self, ended: asyncio.Event) -> None:
+        """Set this event where the run ends, as other engines of one run do."""
+        self.ended = ended
+
     def end(self, error: BaseException) -> None:
         """Remember the first error that says something, and begin nothing more."""
         if self._error is None or type(self._error) is StoppedError:
