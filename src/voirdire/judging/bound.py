@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from voirdire.judging.call_plan import CallPlan, plan_calls
-from voirdire.judging.fingerprint import hash_of
+from voirdire.judging.fingerprint import hash_of, reply_fingerprint
 from voirdire.judging.judges.cascade import DEFAULT, Bounds, is_unsure, read_bounds
 from voirdire.judging.notes import distrust
 from voirdire.judging.prompts import PROMPT_VERSION
@@ -119,24 +119,8 @@ class BoundJudge(EngineJudge):
 
     @cached_property
     def reply_fingerprint(self) -> str:
-        """Hash over everything that a reply depends on besides the item: its place in the store.
-
-        How many samples or orders there are is not part of it, since each has a call of its own;
-        neither are the questions where each has one, since its name says what is asked; and
-        neither are completion classes, the threshold or the reader of replies: what is paid
-        for is kept.
-        """
-        return hash_of(
-            {
-                "asking": self.judge.asking,
-                "prompt": PROMPT_VERSION,
-                "questions": None if self.judge.mode == "single" else self._questions,
-            }
-        )
-
-    @property
-    def _questions(self) -> list[dict[str, Any]]:
-        return [question_document(row) for row in self.rubric.questions]
+        """Hash over everything that a reply depends on besides the item."""
+        return reply_fingerprint(self.judge.asking, self.rubric)
 
     @cached_property
     def fingerprint(self) -> str:
@@ -145,7 +129,7 @@ class BoundJudge(EngineJudge):
         return hash_of(
             {
                 "replies": self.reply_fingerprint,
-                "questions": self._questions,
+                "questions": [question_document(row) for row in self.rubric.questions],
                 "reading": READING_VERSION,
                 "n_samples": judge.n_samples if judge.probability == "vote" else None,
                 "n_orders": judge.n_orders if judge.mode == "joint" else None,

@@ -86,8 +86,8 @@ class ReplyStore:
             connection.execute(_REGISTER, {"fingerprint": fingerprint, "description": described})
             return int(connection.execute(query).scalar_one())
 
-        known = self._read(lambda connection: connection.execute(query).scalar())
-        return self._write(register) if known is None else int(known)
+        known = self._run(lambda connection: connection.execute(query).scalar())
+        return self._run(register, writes=True) if known is None else int(known)
 
     def put(self, judge_id: int, calls: Sequence[StoredCall], *, owner: str | None = None) -> None:
         """Put calls in, all of them or none, and return when they are committed.
@@ -179,7 +179,7 @@ class ReplyStore:
         if not (stored or released or claimed):
             return set()
         if (claimed or released) and not self._has_claims:  # a store of an earlier release
-            self._write(self._database.add_tables)
+            self._run(self._database.add_tables, writes=True)
             self._has_claims = True
 
         def work(connection: Connection) -> set[CallKey]:
@@ -189,7 +189,7 @@ class ReplyStore:
             found = at.claim(connection, judge_id, keys=claimed, owner=owner, for_s=for_s)
             return {tuple(row) for row in found}
 
-        return self._write(work)
+        return self._run(work, writes=True)
 
     def get(self, judge_id: int, items: Sequence[bytes]) -> dict[bytes, list[StoredCall]]:
         """Give what is stored of items; faster for hundreds at once than one by one.
@@ -208,7 +208,7 @@ class ReplyStore:
         """
         wanted = [(item,) for item in dict.fromkeys(items)]
         at = self._database
-        rows = self._read(lambda connection: at.run(connection, at.select, wanted, judge_id))
+        rows = self._run(lambda connection: at.run(connection, at.select, wanted, judge_id))
         found: defaultdict[bytes, list[StoredCall]] = defaultdict(list)
         for call in starmap(StoredCall, rows):
             found[call.item].append(call)
@@ -240,7 +240,7 @@ class ReplyStore:
         query = mine.where(CALLS.c.item >= first)
         while True:
             part = query.order_by(*key).limit(_CALLS_A_SCAN)
-            rows = self._read(lambda at, part=part: at.execute(part).all())  # type: ignore[misc]
+            rows = self._run(lambda at, part=part: at.execute(part).all())  # type: ignore[misc]
             calls = [StoredCall(*row) for row in rows]
             yield from calls
             if len(calls) < _CALLS_A_SCAN:
@@ -261,7 +261,7 @@ class ReplyStore:
             0 for a judge that is not there.
         """
         query = select(func.count()).select_from(CALLS).where(CALLS.c.judge_id == judge_id)
-        return int(self._read(lambda connection: connection.execute(query).scalar_one()))
+        return int(self._run(lambda connection: connection.execute(query).scalar_one()))
 
     def judges(self) -> list[JudgeRecord]:
         """List the judges that have an entry.
@@ -272,7 +272,7 @@ class ReplyStore:
             In the order in which they were registered.
         """
         query = select(JUDGES).order_by(JUDGES.c.id)
-        rows = self._read(lambda connection: connection.execute(query).all())
+        rows = self._run(lambda connection: connection.execute(query).all())
         return [
             JudgeRecord(
                 id=row.id, fingerprint=row.fingerprint, description=json.loads(row.description)
@@ -291,14 +291,9 @@ class ReplyStore:
         with translated(self._address):
             patiently(self._database.prepare, server_may_return=False)
 
-    def _read(self, work: Callable[[Connection], T]) -> T:
-        return self._do(work, writes=False)
+    def _run(self, work: Callable[[Connection], T], *, writes: bool = False) -> T:
+        """Do something; what writes has a transaction of its own: all of it or nothing."""
 
-    def _write(self, work: Callable[[Connection], T]) -> T:
-        """Do something in a transaction of its own: all of it or nothing."""
-        return self._do(work, writes=True)
-
-    def _do(self, work: Callable[[Connection], T], *, writes: bool) -> T:
         def attempt() -> T:
             with self._database.engine.connect() as connection:
                 if writes:

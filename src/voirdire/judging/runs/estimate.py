@@ -23,7 +23,7 @@ from voirdire.judging.plan import (
     needs_engine,
     plan_judging,
 )
-from voirdire.judging.runs.outputs import SetAside, store_of
+from voirdire.judging.runs.outputs import SetAside, opened_store
 from voirdire.records import Usage
 
 if TYPE_CHECKING:
@@ -147,7 +147,7 @@ def estimate_run(
     set_aside = SetAside(None)
     n_items = 0
     counts = _Counts(plan.judge, retry_failures=retry_failures)
-    with store_of(store, output=output) as replies:
+    with opened_store(store, output=output, makes=False) as replies:
         for stretch in item_batches(
             items.stream(plan, set_aside), most_items=BATCH_ITEMS, most_characters=CALL_CHARACTERS
         ):

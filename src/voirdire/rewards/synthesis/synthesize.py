@@ -6,7 +6,7 @@ import json
 import os
 import sys
 import tempfile
-from contextlib import closing, nullcontext
+from contextlib import closing
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Unpack
@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from voirdire.errors import InputError
 from voirdire.judging.plan import is_cascade, is_jury, needs_engine
-from voirdire.judging.runs.outputs import SetAside, opened_store, publish, store_of
+from voirdire.judging.runs.outputs import SetAside, opened_store, publish
 from voirdire.judging.runs.parts import WorkFolder
 from voirdire.records import Usage
 from voirdire.rewards.synthesis.plan import assignments_of, plan_synthesis, read_prompts
@@ -164,7 +164,7 @@ def synthesize(
     plan = plan_synthesis(model, **settings)
     set_aside = SetAside(None)
     items = read_prompts(prompts, plan.recipes, set_aside=set_aside, behavior=behavior)
-    with nullcontext() if store is None else opened_store(store, beside=Path()) as replies:
+    with opened_store(False if store is None else store) as replies:
         run = SynthesisRun(
             plan,
             items,
@@ -250,7 +250,7 @@ def synthesize_file(
     if str(output) == "-":
         set_aside = SetAside(None)
         prompts = read_prompts(source, plan.recipes, set_aside=set_aside, **reading)
-        with opened_store(store, beside=Path.cwd() / "any") as replies:
+        with opened_store(store) as replies:
             run = SynthesisRun(plan, prompts, store=replies, **run_settings)
             _write(run, plan, rows=sys.stdout.buffer, rejected=None)
         sys.stdout.buffer.flush()
@@ -260,7 +260,7 @@ def synthesize_file(
         set_aside.open(folder.path / "dropped.jsonl")
         prompts = read_prompts(source, plan.recipes, set_aside=set_aside, **reading)
         unfinished = folder.path / "rows.jsonl", folder.path / "rejected.jsonl"
-        with opened_store(store, beside=target, written=targets) as replies:
+        with opened_store(store, output=target, written=targets) as replies:
             run = SynthesisRun(plan, prompts, store=replies, **run_settings)
             try:
                 with unfinished[0].open("wb") as rows, unfinished[1].open("wb") as given_up:
@@ -451,7 +451,7 @@ def estimate_synthesis(
     prompts = read_prompts(source, plan.recipes, set_aside=set_aside, **reading)
     n_completions, n_tokens, cost = 0, 0, 0.0
     judged: list[Item] = []
-    with store_of(store, output=output) as replies:
+    with opened_store(store, output=output, makes=False) as replies:
         for prompt in prompts:
             completions = list(assignments_of(prompt, plan))
             n_completions += len(completions)
