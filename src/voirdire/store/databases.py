@@ -391,7 +391,7 @@ class SqliteDatabase(Database):
                 size = min(_SQLITE_ITEMS, 1 << (n_left - 1).bit_length())
             else:
                 size = min(_SQLITE_ROWS, 1 << (n_left.bit_length() - 1))
-            yield [*rows[start : start + size], *[rows[0]] * (size - n_left)]
+            yield [*rows[start : start + size], *[rows[start]] * (size - n_left)]
             start += size
 
     def table(self, n_rows: int, n_columns: int) -> str:

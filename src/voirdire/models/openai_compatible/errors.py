@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
 __all__ = ["CallErrors"]
 
-# Each is looked for among the codes of an error and in its words. Not "exceeded your current quota":
-# one provider says so of every limit per minute.
+# Each is looked for among the codes of an error and in its words. Not "exceeded your current
+# quota": one provider says so of every limit per minute.
 _NO_CREDIT = re.compile(
     r"\b(?:insufficient_quota|insufficient_balance|billing_hard_limit_reached|billing_not_active"
     r"|exceeded_current_quota_error|arrearage)\b"
