@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from voirdire.judging.call_plan import CallPlan, plan_calls
-from voirdire.judging.fingerprint import hash_of, reply_fingerprint
+from voirdire.judging.fingerprint import hash_of
 from voirdire.judging.judges.cascade import DEFAULT, Bounds, is_unsure, read_bounds
 from voirdire.judging.notes import distrust
 from voirdire.judging.prompts import PROMPT_VERSION
@@ -17,6 +17,8 @@ from voirdire.records.thresholds import threshold_of_each
 from voirdire.rubrics.rubric import question_document
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import numpy as np
     from numpy.typing import NDArray
 
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
     from voirdire.judging.plan import JudgingPlan
     from voirdire.rubrics import Rubric
 
-__all__ = ["BoundCascade", "BoundJudge", "BoundJury", "EngineJudge"]
+__all__ = ["BoundCascade", "BoundJudge", "BoundJury", "EngineJudge", "reply_fingerprint"]
 
 
 class EngineJudge(ABC):
@@ -292,3 +294,15 @@ class BoundJury(EngineJudge):
     def _told(self) -> list[dict[str, str]]:
         judges = [plan.judge for plan in self.members]
         return [{"name": judge.name, "fingerprint": judge.fingerprint} for judge in judges]
+
+
+def reply_fingerprint(asking: Mapping[str, Any], rubric: Rubric) -> str:
+    """Hash over everything that a reply depends on besides the item: its place in the store.
+
+    How many samples or orders there are is not part of it, since each has a call of its own;
+    neither are the questions where each has one, since its name says what is asked; and neither
+    are completion classes, the threshold or the reader of replies: what is paid for is kept.
+    """
+    documents = [question_document(row) for row in rubric.questions]
+    questions = None if asking.get("mode") == "single" else documents
+    return hash_of({"asking": asking, "prompt": PROMPT_VERSION, "questions": questions})

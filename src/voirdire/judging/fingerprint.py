@@ -6,29 +6,12 @@ import hashlib
 import json
 from typing import TYPE_CHECKING, Any
 
-from voirdire.judging.prompts import PROMPT_VERSION
-from voirdire.rubrics.rubric import question_document
-
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from voirdire._types import Judged, Threshold
     from voirdire.judging.port import Answerer
     from voirdire.rubrics.rubric import Rubric
 
-__all__ = ["canonical_json", "hash_of", "reply_fingerprint", "verdict_fingerprint"]
-
-
-def reply_fingerprint(asking: Mapping[str, Any], rubric: Rubric) -> str:
-    """Hash over everything that a reply depends on besides the item: its place in the store.
-
-    How many samples or orders there are is not part of it, since each has a call of its own;
-    neither are the questions where each has one, since its name says what is asked; and neither
-    are completion classes, the threshold or the reader of replies: what is paid for is kept.
-    """
-    documents = [question_document(row) for row in rubric.questions]
-    questions = None if asking.get("mode") == "single" else documents
-    return hash_of({"asking": asking, "prompt": PROMPT_VERSION, "questions": questions})
+__all__ = ["canonical_json", "hash_of", "verdict_fingerprint"]
 
 
 def verdict_fingerprint(

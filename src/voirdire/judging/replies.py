@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from voirdire._validation import check_count, shorten
 from voirdire.errors import InputError, UnsupportedError, VerdictParseError
 from voirdire.judging.asking import Ask
+from voirdire.judging.bound import reply_fingerprint
 from voirdire.judging.call_plan import asked_places, item_key, with_examples
 from voirdire.judging.client import CallFailure, decode_attempt
-from voirdire.judging.fingerprint import reply_fingerprint
 from voirdire.judging.prompts import PromptBuilder
 from voirdire.judging.reading import ReplyReader
 from voirdire.judging.runs.outputs import STORE_NAME, opened_store
