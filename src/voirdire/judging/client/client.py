@@ -44,7 +44,7 @@ from voirdire.records import Reply, Usage
 from voirdire.store import StoredCall
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Sequence
+    from collections.abc import Sequence
 
     from voirdire._types import ReplyForm
     from voirdire.judging.client.call import Call
@@ -419,19 +419,24 @@ class Client:
         self, sent: Sequence[ChatRequest], permit: Permit, *, n_samples: int
     ) -> Sequence[Reply | ModelCallError]:
         """Send requests, and put right what was guessed of them."""
-        timeout_s = self._limits.timeout_s
         is_sampled = n_samples > len(sent) and self._sampling_model is not None
+        limit_s = self._limits.timeout_s * len(sent)  # the time of as many one by one
+        results: Sequence[Reply | ModelCallError]
         try:
-            if self._batch_model is not None:
-                asking = self._batch_model.replies(sent)
-            elif is_sampled and self._sampling_model is not None:
-                asking = self._sampling_model.samples(sent[0], n_samples)
-            else:
-                asking = _one_reply(self._model, sent[0])
-            results = await _send(asking, n=len(sent), timeout_s=timeout_s)
-        except BaseException:
-            self._throttle.abandon(permit)
-            raise
+            async with asyncio.timeout(limit_s) as deadline:
+                if self._batch_model is not None:
+                    results = await self._batch_model.replies(sent)
+                elif is_sampled and self._sampling_model is not None:
+                    results = await self._sampling_model.samples(sent[0], n_samples)
+                else:
+                    results = [await self._model.reply(sent[0])]
+        except ModelCallError as error:
+            results = [error] * len(sent)
+        except BaseException as error:
+            if not (isinstance(error, TimeoutError) and deadline.expired()):
+                self._throttle.abandon(permit)
+                raise
+            results = [ModelTimeoutError(f"no reply within {limit_s:g} s")] * len(sent)
         first = results[0]
         if is_sampled:
             is_refused = isinstance(first, UnsupportedError) and first.feature == "n"
@@ -645,27 +650,6 @@ class Tries(Generic[T]):
         if not self.n_cut or request.max_tokens is None:
             return request
         return msgspec.structs.replace(request, max_tokens=request.max_tokens * 2**self.n_cut)
-
-
-async def _one_reply(model: ChatModel, request: ChatRequest) -> Sequence[Reply]:
-    return (await model.reply(request),)
-
-
-async def _send(
-    asking: Awaitable[Sequence[Reply | ModelCallError]], *, n: int, timeout_s: float
-) -> Sequence[Reply | ModelCallError]:
-    """Wait for the results of `n` requests, which have the time of as many one by one."""
-    in_all_s = timeout_s * n
-    try:
-        async with asyncio.timeout(in_all_s) as deadline:
-            return await asking
-    except TimeoutError:
-        if not deadline.expired():
-            raise
-        late = ModelTimeoutError(f"no reply within {in_all_s:g} s")
-        return [late] * n
-    except ModelCallError as error:
-        return [error] * n
 
 
 def _whole(results: Sequence[Reply | ModelCallError]) -> Reply | ModelCallError:
