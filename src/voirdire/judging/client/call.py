@@ -144,22 +144,9 @@ _decode_failure = msgspec.msgpack.Decoder(CallFailure).decode
 
 
 def encode_attempt(attempt: Reply | CallFailure) -> bytes:
-    """Write a reply or a failure as bytes.
+    """Write a reply or a failure: a byte for the version, four of a checksum (CRC-32), msgpack.
 
-    Parameters
-    ----------
-    attempt : Reply or CallFailure
-        What came of the attempt. The `headroom` of a reply is left out.
-
-    Returns
-    -------
-    bytes
-        One byte for the version, four of a checksum (CRC-32), then msgpack.
-
-    Raises
-    ------
-    UnicodeEncodeError
-        If a text holds half a surrogate pair, which no file can hold.
+    Half a surrogate pair, which no file can hold, is a `UnicodeEncodeError`.
     """
     if isinstance(attempt, Reply):
         version, content = _REPLY, _encode(_kept_parts(attempt))
@@ -169,18 +156,7 @@ def encode_attempt(attempt: Reply | CallFailure) -> bytes:
 
 
 def decode_attempt(blob: bytes) -> Reply | CallFailure | None:
-    """Read what `encode_attempt` wrote.
-
-    Parameters
-    ----------
-    blob : bytes
-        As it was stored.
-
-    Returns
-    -------
-    Reply, CallFailure or None
-        What came of the attempt; None where the bytes are damaged, or something else.
-    """
+    """Read what `encode_attempt` wrote; None where the bytes are damaged, or something else."""
     version, rest = blob[:1], memoryview(blob)[1:]
     if version in (_REPLY, _FAILURE):
         checksum, rest = rest[:4], rest[4:]

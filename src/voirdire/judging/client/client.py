@@ -280,21 +280,9 @@ class Client:
     def reuse(
         self, call: Call[T], stored: Sequence[bytes], *, retry_failures: bool = False
     ) -> Outcome[T] | None:
-        """Answer a call from what is stored of it.
+        """Answer a call from its stored attempts, in their order; None where it must be called.
 
-        Parameters
-        ----------
-        call : Call
-            What is asked.
-        stored : sequence of bytes
-            Its attempts, in their order.
-        retry_failures : bool, optional
-            Whether a stored failure counts for nothing.
-
-        Returns
-        -------
-        Outcome or None
-            None: it must be called.
+        With `retry_failures` a stored failure counts for nothing.
         """
         if not stored:
             return None
@@ -310,33 +298,15 @@ class Client:
     async def answer(
         self, calls: Sequence[Call[T]], *, stored: Sequence[Sequence[bytes]] | None = None
     ) -> list[Outcome[T]]:
-        """Make calls, each as often as it takes.
+        """Make calls, each as often as it takes; give values or failures, in their order.
 
         Several go together: to a model that answers many faster than one by one, or as one request
         for several replies where they ask the same and the model gives some. Else they go one
-        after another.
+        after another. New attempts are numbered on from those that are `stored` of each.
 
-        Parameters
-        ----------
-        calls : sequence of Call
-            What is asked; several only where `goes_together` or `gives_samples`.
-        stored : sequence of sequences of bytes, optional
-            For every call the attempts of an earlier run; new ones are numbered on from there.
-
-        Returns
-        -------
-        list of Outcome
-            Values or failures, in the order of `calls`.
-
-        Raises
-        ------
-        StoppedError
-            If the run was stopped before a call came to its end; a `CostLimitReachedError` where
-            its money is spent.
-        ModelCallError
-            If every other call would end the same way.
-        ClaimedElsewhereError
-            If another run makes one of the calls just now.
+        A run that was stopped raises `StoppedError` (`CostLimitReachedError` where its money is
+        spent), one in which every other call would end the same way a `ModelCallError`. Where
+        another run makes one of the calls just now, a `ClaimedElsewhereError` says so.
         """
         histories = stored if stored is not None else [()] * len(calls)
         all_tries = [self._tries(call, known) for call, known in zip(calls, histories, strict=True)]

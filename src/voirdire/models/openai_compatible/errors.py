@@ -117,20 +117,9 @@ _ECHO = 24  # characters in a row that are no coincidence
 
 @dataclass(kw_only=True, slots=True)
 class CallErrors:
-    """Makes errors of what a server answers to one request.
+    """Makes errors of what a server answers to one request; without keys, or words of the request.
 
-    Attributes
-    ----------
-    name : str
-        What messages call the model.
-    keys : Keys
-        What must not be shown.
-    key_variable : str or None
-        Environment variable that holds the key; None where none is sent.
-    request : ChatRequest
-        What was asked; what a server repeats of it is not shown.
-    sent : callable
-        Gives the fields of the request's body: what was not sent was not refused.
+    `sent` gives the fields of the request's body: what was not sent was not refused.
     """
 
     name: str

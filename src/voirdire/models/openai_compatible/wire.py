@@ -107,18 +107,6 @@ class RequestBody:
 
     Only the user's message differs from call to call: the system's message and everything after
     the messages are encoded once and kept.
-
-    Parameters
-    ----------
-    model : str
-        What the server calls the model.
-    dialect : Dialect
-        How the server wants parameters.
-    settings : mapping of str to object
-        What was set on the model: ``temperature``, ``max_tokens``, ``reasoning_effort``,
-        ``top_p``; None where nothing was.
-    extra : mapping of str to object
-        Further fields, sent as they are.
     """
 
     def __init__(
