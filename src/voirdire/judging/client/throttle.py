@@ -101,9 +101,9 @@ class Throttle:
     async def send(self, requests: Sequence[ChatRequest]) -> Permit:
         """Wait until requests may be sent; give the permit back with `settle`."""
         async with self._queue:
+            self.check_open()  # a stop may have come while others were waited for
             need = self._need(requests)
             while (wait_s := self._wait_s(need)) > 0:
-                self.check_open()
                 self._released.clear()
                 await _wait(self._released, min(wait_s, _LONGEST_NAP_S))
                 self.check_open()
