@@ -17,6 +17,7 @@ __all__ = [
     "check_count",
     "check_epsilons",
     "check_fraction",
+    "check_positive",
     "printable",
     "shorten",
 ]
@@ -40,6 +41,17 @@ def check_count(name: str, value: int, *, minimum: int) -> int:
         msg = f"`{name}` must be a whole number of at least {minimum}, got {value!r}."
         raise InputError(msg)
     return int(value)
+
+
+def check_positive(name: str, value: Any, *, zero: bool = False) -> float:
+    """Return `value` if it is a finite number above 0, or of at least 0 with `zero`."""
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not (is_number and math.isfinite(value) and (value > 0 or (zero and value == 0))):
+        seconds = " of seconds" if name.endswith("_s") else ""
+        least = "of at least" if zero else "above"
+        msg = f"`{name}` must be a finite number{seconds} {least} 0, got {value!r}."
+        raise InputError(msg)
+    return float(value)
 
 
 def check_fraction(name: str, value: float, *, open_below: bool = True) -> float:

@@ -313,10 +313,11 @@ def test_reads_and_writes_take_few_statements(store, judge_id):
     event.listen(Engine, "before_cursor_execute", note)
     try:
         store.put(judge_id, calls)
-        store.get(judge_id, [each.item for each in calls])
+        found = store.get(judge_id, [each.item for each in calls])
     finally:
         event.remove(Engine, "before_cursor_execute", note)
 
+    assert found == {each.item: [each] for each in calls}
     # 1,000 = 7 * 128 + 64 + 32 + 8 for SQLite, and one to begin with; two of 512 to read.
     assert len(statements) <= 13
 

@@ -4,30 +4,30 @@ from __future__ import annotations
 
 import asyncio
 import warnings
-from contextlib import AbstractContextManager, aclosing, nullcontext
+from contextlib import AbstractContextManager, aclosing
 from dataclasses import dataclass, replace
 from itertools import islice
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 import numpy as np
 
 from voirdire._validation import check_count
-from voirdire.errors import DegenerateDataWarning, InputError, NoDataError
+from voirdire.errors import DegenerateDataWarning, NoDataError
 from voirdire.judging.engine.call_summary import JudgingProgress, RunRecord
 from voirdire.judging.engine.run import judged_batches, judged_batches_async
 from voirdire.judging.given_items import given_items
 from voirdire.judging.item_batches import CALL_ITEMS
 from voirdire.judging.notes import SeenItems, distrust
 from voirdire.judging.plan import check_behavior, needs_engine, plan_judging
-from voirdire.judging.runs.outputs import STORE_NAME
+from voirdire.judging.runs.outputs import opened_store
 from voirdire.judging.verdict_making import verdicts_on
 from voirdire.records.verdicts import Verdicts
 
 if TYPE_CHECKING:
     import threading
     from collections.abc import Callable, Iterable, Iterator, Sequence
+    from pathlib import Path
 
     from voirdire._types import Judged, Threshold
     from voirdire.judging.engine.call_summary import CallProgress
@@ -352,14 +352,5 @@ def _kept(
     store: str | Path | Literal[False] | None, plan: JudgingPlan
 ) -> AbstractContextManager[ReplyStore | None]:
     """Open the store that is named; by default one in the current folder where calls cost."""
-    if store is None and needs_engine(plan.judge) and plan.judge.is_remote:
-        store = STORE_NAME
-    if store is None or store is False:
-        return nullcontext()
-    given: object = store
-    if not isinstance(given, str | Path):
-        msg = f"`store` must be a file, an address or False, got {given!r}. Leave it out."
-        raise InputError(msg)
-    from voirdire.store import open_store
-
-    return open_store(store)
+    is_needed = needs_engine(plan.judge) and plan.judge.is_remote
+    return opened_store(False if store is None and not is_needed else store)

@@ -17,6 +17,8 @@ from voirdire.records.thresholds import threshold_of_each
 from voirdire.rubrics.rubric import question_document
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import numpy as np
     from numpy.typing import NDArray
 
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
     from voirdire.judging.plan import JudgingPlan
     from voirdire.rubrics import Rubric
 
-__all__ = ["BoundCascade", "BoundJudge", "BoundJury", "EngineJudge"]
+__all__ = ["BoundCascade", "BoundJudge", "BoundJury", "EngineJudge", "reply_fingerprint"]
 
 
 class EngineJudge(ABC):
@@ -129,29 +131,13 @@ class BoundJudge(EngineJudge):
 
     @cached_property
     def reply_fingerprint(self) -> str:
-        """Hash over everything that a reply depends on besides the item: its place in the store.
-
-        How many samples or orders there are is not part of it, since each has a call of its own;
-        neither are the questions where each has one, since its name says what is asked; and
-        neither are completion classes, the threshold or the reader of replies: what is paid
-        for is kept.
-        """
-        return hash_of(
-            {
-                "asking": self.judge.asking,
-                "prompt": PROMPT_VERSION,
-                "questions": None if self.judge.mode == "single" else self._questions,
-            }
-        )
+        """Hash over everything that a reply depends on besides the item."""
+        return reply_fingerprint(self.judge.asking, self.rubric)
 
     @property
     def described(self) -> dict[str, Any]:
         """What a store says of whose replies it holds."""
         return {"name": self.judge.name, "asking": self.judge.asking}
-
-    @property
-    def _questions(self) -> list[dict[str, Any]]:
-        return [question_document(row) for row in self.rubric.questions]
 
     @cached_property
     def fingerprint(self) -> str:
@@ -162,7 +148,7 @@ class BoundJudge(EngineJudge):
             one_order
             | {
                 "replies": self.reply_fingerprint,
-                "questions": self._questions,
+                "questions": [question_document(row) for row in self.rubric.questions],
                 "reading": READING_VERSION,
                 "n_samples": judge.n_samples if judge.probability == "vote" else None,
                 "n_orders": judge.n_orders if judge.mode == "joint" else None,
@@ -335,3 +321,15 @@ class BoundJury(EngineJudge):
     def _told(self) -> list[dict[str, str]]:
         judges = [plan.judge for plan in self.members]
         return [{"name": judge.name, "fingerprint": judge.fingerprint} for judge in judges]
+
+
+def reply_fingerprint(asking: Mapping[str, Any], rubric: Rubric) -> str:
+    """Hash over everything that a reply depends on besides the item: its place in the store.
+
+    How many samples or orders there are is not part of it, since each has a call of its own;
+    neither are the questions where each has one, since its name says what is asked; and neither
+    are completion classes, the threshold or the reader of replies: what is paid for is kept.
+    """
+    documents = [question_document(row) for row in rubric.questions]
+    questions = None if asking.get("mode") == "single" else documents
+    return hash_of({"asking": asking, "prompt": PROMPT_VERSION, "questions": questions})

@@ -14,22 +14,20 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from voirdire._validation import check_count, shorten
 from voirdire.errors import InputError, UnsupportedError, VerdictParseError
 from voirdire.judging.asking import Ask
+from voirdire.judging.bound import reply_fingerprint
 from voirdire.judging.call_plan import asked_places, item_key, with_examples
 from voirdire.judging.client import CallFailure, decode_attempt
-from voirdire.judging.fingerprint import hash_of
-from voirdire.judging.prompts import PROMPT_VERSION, PromptBuilder
+from voirdire.judging.prompts import PromptBuilder
 from voirdire.judging.reading import ReplyReader
+from voirdire.judging.runs.outputs import STORE_NAME, opened_store
 from voirdire.rubrics import load_rubric
-from voirdire.rubrics.rubric import question_document
-from voirdire.store import ReplyStore, open_store
-from voirdire.store.opening import read_address
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from voirdire.records import Item
     from voirdire.rubrics import Question, Rubric
-    from voirdire.store import JudgeRecord, StoredCall
+    from voirdire.store import JudgeRecord, ReplyStore, StoredCall
 
 __all__ = [
     "ItemReplies",
@@ -372,13 +370,7 @@ class _StoredAsking:
     @cached_property
     def _is_known(self) -> bool:
         """Whether the rubric and this release ask what was asked."""
-        documents = [question_document(row) for row in self._rubric.questions]
-        told = {
-            "asking": self._asking,
-            "prompt": PROMPT_VERSION,
-            "questions": None if self._asking.get("mode") == "single" else documents,
-        }
-        return hash_of(told) == self.record.fingerprint
+        return reply_fingerprint(self._asking, self._rubric) == self.record.fingerprint
 
     def _ask(self, call: str) -> Ask | None:
         """Make anew what a call asked; None where the rubric asks something else."""
@@ -464,14 +456,10 @@ def _sent(
 @contextmanager
 def _opened(store: ReplyStore | str | Path) -> Iterator[ReplyStore]:
     """Open a store that is there; a file that is not is not made."""
-    if isinstance(store, ReplyStore):
-        yield store
-        return
-    path = read_address(store).path
-    if path is not None and not path.is_file():
-        msg = f"`store` must be a store of replies, got {str(store)!r}, which is no file. Name "
-        raise InputError(f"{msg}voirdire-replies.sqlite beside the verdicts.")
-    with open_store(store) as opened:
+    with opened_store(store, makes=False) as opened:
+        if opened is None:
+            msg = f"`store` must be a store of replies, got {str(store)!r}, which is no file. Name "
+            raise InputError(f"{msg}{STORE_NAME} beside the verdicts.")
         yield opened
 
 

@@ -45,11 +45,9 @@ class Provider:
         needed.
     forms : tuple of {"json_schema", "json_object", "text"}
         The forms of reply that it takes.
-    top_logprobs : int or None
-        How many likely tokens it gives at most; 0 for none; None where it depends on the model or
-        is not said.
-    reasoning_top_logprobs : int or None
-        The same for models that think before they reply.
+    top_logprobs : tuple of int or None
+        How many likely tokens it gives at most, and the same for models that think before they
+        reply; 0 for none; None where it depends on the model or is not said.
     dialect : Dialect
         How it wants parameters, as far as that does not depend on the model.
     """
@@ -57,8 +55,7 @@ class Provider:
     base_url: str
     key_variables: tuple[str, ...] = ()
     forms: tuple[ReplyForm, ...] = _ALL
-    top_logprobs: int | None = None
-    reasoning_top_logprobs: int | None = None
+    top_logprobs: tuple[int | None, int | None] = (None, None)
     dialect: Dialect = _PLAIN
 
     def is_at(self, base_url: str) -> bool:
@@ -81,9 +78,9 @@ class Provider:
 
     def capabilities_for(self, *, thinks: bool, effort: str | None) -> Capabilities:
         """Give what one of its models can do."""
-        top = self.top_logprobs
-        if thinks:  # one that is told not to may give what it withholds otherwise; nobody says
-            top = None if effort == "none" else self.reasoning_top_logprobs
+        top = self.top_logprobs[thinks]
+        if thinks and effort == "none":  # it may give what it withholds otherwise; nobody says
+            top = None
         return Capabilities(forms=self.forms, top_logprobs=top)
 
 
@@ -93,8 +90,7 @@ PROVIDERS = {
         base_url="https://api.anthropic.com/v1",
         key_variables=("ANTHROPIC_API_KEY",),
         forms=_TEXT,
-        top_logprobs=0,
-        reasoning_top_logprobs=0,
+        top_logprobs=(0, 0),
     ),
     "cerebras": Provider(
         base_url="https://api.cerebras.ai/v1",
@@ -110,13 +106,12 @@ PROVIDERS = {
         base_url="https://api.deepseek.com/v1",
         key_variables=("DEEPSEEK_API_KEY",),
         forms=_OBJECT,
-        top_logprobs=20,
+        top_logprobs=(20, None),
     ),
     "fireworks": Provider(
         base_url="https://api.fireworks.ai/inference/v1",
         key_variables=("FIREWORKS_API_KEY",),
-        top_logprobs=5,
-        reasoning_top_logprobs=5,
+        top_logprobs=(5, 5),
         dialect=Dialect(object_takes_schema=True),
     ),
     "gemini": Provider(
@@ -126,35 +121,29 @@ PROVIDERS = {
     "groq": Provider(
         base_url="https://api.groq.com/openai/v1",
         key_variables=("GROQ_API_KEY",),
-        top_logprobs=0,
-        reasoning_top_logprobs=0,
+        top_logprobs=(0, 0),
         dialect=Dialect(limit_name="max_completion_tokens"),
     ),
     "llamacpp": Provider(
         base_url="http://localhost:8080/v1",
-        top_logprobs=20,
-        reasoning_top_logprobs=20,
+        top_logprobs=(20, 20),
         dialect=Dialect(object_takes_schema=True),
     ),
     "lmstudio": Provider(base_url="http://localhost:1234/v1", forms=("json_schema", "text")),
     "mistral": Provider(
         base_url="https://api.mistral.ai/v1",
         key_variables=("MISTRAL_API_KEY",),
-        top_logprobs=0,
-        reasoning_top_logprobs=0,
+        top_logprobs=(0, 0),
         dialect=Dialect(seed_name="random_seed"),
     ),
     "moonshot": Provider(
         base_url="https://api.moonshot.cn/v1", key_variables=("MOONSHOT_API_KEY",), forms=_OBJECT
     ),
-    "ollama": Provider(
-        base_url="http://localhost:11434/v1", top_logprobs=20, reasoning_top_logprobs=20
-    ),
+    "ollama": Provider(base_url="http://localhost:11434/v1", top_logprobs=(20, 20)),
     "openai": Provider(
         base_url="https://api.openai.com/v1",
         key_variables=("OPENAI_API_KEY",),
-        top_logprobs=20,
-        reasoning_top_logprobs=0,
+        top_logprobs=(20, 0),
         dialect=Dialect(limit_name="max_completion_tokens"),
     ),
     "openrouter": Provider(
@@ -175,8 +164,7 @@ PROVIDERS = {
     ),
     "vllm": Provider(
         base_url="http://localhost:8000/v1",
-        top_logprobs=20,
-        reasoning_top_logprobs=20,
+        top_logprobs=(20, 20),
         dialect=Dialect(object_takes_schema=True),
     ),
     "xai": Provider(base_url="https://api.x.ai/v1", key_variables=("XAI_API_KEY",)),
@@ -191,16 +179,9 @@ PROVIDERS = {
 def check_key_of_file(variable: str | None, *, model: str, base_url: str | None) -> None:
     """Refuse a key that a file names, where whoever runs it has not said that it may.
 
-    Raises
-    ------
-    InputError
-        If the variable is neither the provider's own, on the way to that provider, nor allowed
-        for that address by ``VOIRDIRE_KEY_VARIABLES``.
-
-    Notes
-    -----
-    Who wrote a file chose the address in it too. Any variable, such as the password of a database,
-    would else be sent to whoever asks for it.
+    It may be the provider's own, on the way to that provider, or one that is allowed for that
+    address by ``VOIRDIRE_KEY_VARIABLES``. Who wrote a file chose the address in it too: any
+    variable, such as the password of a database, would else be sent to whoever asks for it.
     """
     prefix, _, rest = model.partition("/")
     if variable is None:

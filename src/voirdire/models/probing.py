@@ -110,8 +110,8 @@ async def probe(model: ChatModel) -> ProbeReport:
     asking = _Asking(model)
     forms = []
     for form in _FORMS:
-        reply = await asking.ask(form, _request(form), problem_of=_problem)
-        if reply is not None and asking.steps[-1].works:
+        await asking.ask(form, _request(form), problem_of=_problem)
+        if asking.steps[-1].works:
             forms.append(form)
     if not forms:
         if asking.failure is not None:

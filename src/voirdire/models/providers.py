@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from voirdire._validation import check_count, shorten
+from voirdire._validation import check_count, check_positive, shorten
 from voirdire.errors import (
     AccessError,
     BadRequestError,
@@ -27,9 +27,14 @@ from voirdire.errors import (
 )
 from voirdire.models.endpoints import Keys, check_base_url, read_keys
 from voirdire.models.openai_compatible.errors import CallErrors
-from voirdire.models.openai_compatible.model import check_extra, check_number, check_seconds
+from voirdire.models.openai_compatible.model import check_extra, check_number
 from voirdire.models.openai_compatible.replies import read_replies
-from voirdire.models.openai_compatible.wire import Dialect, message_fields, response_format
+from voirdire.models.openai_compatible.wire import (
+    Dialect,
+    logprob_fields,
+    message_fields,
+    response_format,
+)
 from voirdire.models.port import Capabilities
 
 if TYPE_CHECKING:
@@ -135,7 +140,10 @@ class ProvidersModel:
         if max_tokens is not None:
             check_count("max_tokens", max_tokens, minimum=1)
         self._provider = provider
-        self._model = _checked_model(model)
+        if "://" in model:  # some libraries would call it, and send their key along
+            msg = "`model` must be what the provider calls a model, got an address."
+            raise InputError(f"{msg} Give an address as `base_url`.")
+        self._model = model
         self._name = name or f"native/{provider}/{model}"
         self._base_url = None if base_url is None else check_base_url(base_url)
         self._api_key_env = api_key_env
@@ -143,12 +151,14 @@ class ProvidersModel:
         self._reasoning_effort = reasoning_effort
         self._max_tokens = max_tokens
         self._extra = _checked_extra(extra)
-        self._timeout_s = None if timeout_s is None else check_seconds("timeout_s", timeout_s)
+        self._timeout_s = None if timeout_s is None else check_positive("timeout_s", timeout_s)
         self._capabilities = capabilities or _DECLARED.get(provider, Capabilities())
         self._takes_seed = True
         kind = _provider_class(provider)
         self._has_timeout = kind.TIMEOUT_SUPPORT != "unsupported"
-        self._keys = Keys(_secrets())
+        # whatever the environment keeps as a secret: providers have many names for theirs
+        secrets = {name: key for name, key in os.environ.items() if _SECRET_NAMES.search(name)}
+        self._keys = Keys(secrets)
         usual = kind.ENV_API_KEY_NAME
         self._errors_of = partial(
             CallErrors,
@@ -264,9 +274,8 @@ class ProvidersModel:
             "response_format": response_format(request, Dialect()),
             "seed": request.seed if self._takes_seed else None,
             "timeout": self._timeout_s if self._has_timeout else None,
+            **logprob_fields(request, Dialect()),
         }
-        if request.top_logprobs is not None:
-            given |= {"logprobs": True, "top_logprobs": request.top_logprobs}
         return {
             "model": self._model,
             "messages": [message_fields(message) for message in request.messages],
@@ -350,31 +359,14 @@ def _key(variable: str | None, *, usual: str, base_url: str | None) -> str | Non
     return None
 
 
-def _secrets() -> dict[str, str]:
-    """Collect whatever the environment keeps as a secret: providers have many names for theirs."""
-    return {name: value for name, value in os.environ.items() if _SECRET_NAMES.search(name)}
-
-
-def _checked_model(model: str) -> str:
-    """Refuse an address: some libraries would call it, and send their key along."""
-    if "://" in model:
-        msg = "`model` must be what the provider calls a model, got an address."
-        raise InputError(f"{msg} Give an address as `base_url`.")
-    return model
-
-
-def _addresses_in(extra: Mapping[str, Any]) -> list[str]:
-    headers = [value for name, value in extra.items() if name.lower().endswith("headers")]
-    names = [*extra, *(name for each in headers if isinstance(each, dict) for name in each)]
-    return sorted(name for name in names if _ADDRESS_NAMES.search(name))
-
-
 def _checked_extra(extra: Mapping[str, Any] | None) -> Mapping[str, Any]:
     taken = sorted(_OURS.intersection(extra or ()))
     if taken:
         msg = f"`extra` must not hold {taken[0]!r}. It is set by its own parameter or the request."
         raise InputError(msg)
-    addresses = _addresses_in(extra or {})
+    headers = [value for name, value in (extra or {}).items() if name.lower().endswith("headers")]
+    names = [*(extra or ()), *(name for each in headers if isinstance(each, dict) for name in each)]
+    addresses = sorted(name for name in names if _ADDRESS_NAMES.search(name))
     if addresses:
         msg = f"`extra` must not say where requests go, got {shorten(addresses[0])!r}."
         raise InputError(f"{msg} Give an address as `base_url`.")

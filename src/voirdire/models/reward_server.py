@@ -105,15 +105,16 @@ class ServerVerdicts(msgspec.Struct, frozen=True, kw_only=True):
         lists: list[Sequence[object]] = [self.rule_rewards, self.behaviors, self.missing, rows]
         lists += [] if self.answered_by is None else [self.answered_by]
         n_columns = len(self.probabilities.propositions)
-        is_whole = all(len(one) == n_items for one in lists)
-        if not is_whole or any(len(row) != n_columns for row in rows):
-            msg = f"{_NAME} answered about another number of items."
-            raise ServerError(msg, status=200)
-        if not all(0 <= n <= n_items for n in (self.n_late, self.n_remembered, self.n_stored)):
-            msg = f"{_NAME} counted more items than it was asked about."
-            raise ServerError(msg, status=200)
-        if any(p is not None and not 0 <= p <= 1 for row in rows for p in row):
-            msg = f"{_NAME} gave probabilities outside [0, 1]."
+        counts = self.n_late, self.n_remembered, self.n_stored
+        wrong = None
+        if {len(one) for one in lists} != {n_items} or any(len(row) != n_columns for row in rows):
+            wrong = "answered about another number of items"
+        elif not all(0 <= n <= n_items for n in counts):
+            wrong = "counted more items than it was asked about"
+        elif any(p is not None and not 0 <= p <= 1 for row in rows for p in row):
+            wrong = "gave probabilities outside [0, 1]"
+        if wrong is not None:
+            msg = f"{_NAME} {wrong}."
             raise ServerError(msg, status=200)
 
 
@@ -216,12 +217,12 @@ class RewardServer:
         try:
             found = msgspec.json.decode(answer.body, type=ServerVerdicts)
         except _UNREADABLE:
-            found = None
-        if found is None:  # raised out here, so that it does not carry a text of the answer
             msg = f"{_NAME} answered in a form that is not known."
-            raise ServerError(msg, status=answer.status)
-        found.check(len(body["items"]))
-        return found
+        else:
+            found.check(len(body["items"]))
+            return found
+        # raised out here, so that it does not carry a text of the answer
+        raise ServerError(msg, status=answer.status)
 
     def _connection(self, path: str) -> HttpConnection:
         from voirdire.models.openai_compatible.connection import HttpConnection

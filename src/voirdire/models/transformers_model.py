@@ -136,7 +136,8 @@ class TransformersModel:
         if not self._tokenizer.chat_template:
             msg = "`tokenizer` must have a chat template, got one without. Set `chat_template`."
             raise InputError(msg)
-        self._source = _source_of(model)
+        is_named = isinstance(model, str | Path)
+        self._source = str(model) if is_named else model.config.name_or_path or "model"
         self._name = name or f"transformers/{Path(self._source).name}"
         self._anchor: list[int] = self._tokenizer.encode("a", add_special_tokens=False)
         self._n_anchor = 0
@@ -492,12 +493,6 @@ def _loaded(model: Any, *, tokenizer: Any, device: str | None, dtype: str) -> tu
         msg = f"`model` must be a model that transformers can load, got {shorten(str(model))!r}: "
         raise InputError(msg + shorten(str(error), width=300)) from error
     return loaded.to(device or "cpu").eval(), tokenizer
-
-
-def _source_of(model: Any) -> str:
-    return (
-        str(model) if isinstance(model, str | Path) else str(model.config.name_or_path or "model")
-    )
 
 
 def _end_tokens(model: Any, tokenizer: Any) -> list[int]:

@@ -23,7 +23,6 @@ __all__ = ["StoreAddress", "open_store", "read_address"]
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 _MISSPELT = re.compile(r"(?:postgres|postgresql)[^/]*:.*@", re.IGNORECASE)
-_SQLITE = {"sqlite"}
 _POSTGRES = {"postgresql", "postgres", "postgresql+psycopg"}
 _RULE = (
     "`url` must be a path, sqlite:///PATH, or postgresql://USER@HOST/DATABASE, got {}. "
@@ -85,24 +84,12 @@ def open_store(url: str | Path) -> ReplyStore:
 
 @dataclass(frozen=True, kw_only=True)
 class StoreAddress:
-    """A store's place.
-
-    Attributes
-    ----------
-    engine_url : URL
-        What the database library opens.
-    shown : str
-        What messages call it; no password in it.
-    path : Path or None
-        The file; None in memory and on a server.
-    secrets : tuple of str
-        What no message may hold.
-    """
+    """A store's place."""
 
     engine_url: URL = field(repr=False)
-    shown: str
-    path: Path | None = None
-    secrets: tuple[str, ...] = field(default=(), repr=False)
+    shown: str  # in messages, without a password
+    path: Path | None = None  # None in memory and on a server
+    secrets: tuple[str, ...] = field(default=(), repr=False)  # what no message may hold
 
 
 def read_address(url: str | Path) -> StoreAddress:
@@ -113,12 +100,12 @@ def read_address(url: str | Path) -> StoreAddress:
         return _file_address(url)
     scheme = _SCHEME.match(url)
     if url == ":memory:":
-        return _memory_address()
+        return _sqlite_address("")
     if scheme is None and _MISSPELT.match(url):  # as a path, it would be shown with its password
         raise InputError(_RULE.format("an address of PostgreSQL without ://"))
     if scheme is None:
         return _file_address(Path(url))
-    if scheme[1].lower() in _SQLITE:
+    if scheme[1].lower() == "sqlite":
         return _sqlite_address(url[scheme.end() :])
     if scheme[1].lower() in _POSTGRES:
         return _postgres_address(url[scheme.end() :])
@@ -127,7 +114,7 @@ def read_address(url: str | Path) -> StoreAddress:
 
 def _sqlite_address(rest: str) -> StoreAddress:
     if rest in ("", "/:memory:"):
-        return _memory_address()
+        return StoreAddress(engine_url=URL.create("sqlite"), shown=":memory:")
     if not rest.startswith("/") or "?" in rest or rest == "/":
         msg = (
             f"`url` must be sqlite:///PATH without options, got {shorten('sqlite://' + rest)!r}. "
@@ -142,10 +129,6 @@ def _file_address(path: Path) -> StoreAddress:
     return StoreAddress(
         engine_url=URL.create("sqlite", database=str(path)), shown=str(path), path=path
     )
-
-
-def _memory_address() -> StoreAddress:
-    return StoreAddress(engine_url=URL.create("sqlite"), shown=":memory:")
 
 
 def _postgres_address(rest: str) -> StoreAddress:

@@ -9,11 +9,12 @@ from itertools import starmap
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from msgspec.structs import astuple
 from sqlalchemy import func, select, text, tuple_
 
 from voirdire._validation import shorten
 from voirdire.errors import InputError
-from voirdire.store.databases import CALLS, JUDGES, patiently, translated
+from voirdire.store.databases import CALLS, INSERT, JUDGES, patiently, translated
 from voirdire.store.stored_calls import JudgeRecord, StoredCall, check_key, check_text
 
 if TYPE_CHECKING:
@@ -36,7 +37,6 @@ _REGISTER = text(
     "ON CONFLICT (fingerprint) DO NOTHING"
 )
 
-_key = attrgetter("item", "name", "attempt")
 _order = attrgetter("name", "attempt")
 
 
@@ -86,8 +86,8 @@ class ReplyStore:
             connection.execute(_REGISTER, {"fingerprint": fingerprint, "description": described})
             return int(connection.execute(query).scalar_one())
 
-        known = self._read(lambda connection: connection.execute(query).scalar())
-        return self._write(register) if known is None else int(known)
+        known = self._run(lambda connection: connection.execute(query).scalar())
+        return self._run(register, writes=True) if known is None else int(known)
 
     def put(self, judge_id: int, calls: Sequence[StoredCall], *, owner: str | None = None) -> None:
         """Put calls in, all of them or none, and return when they are committed.
@@ -174,22 +174,22 @@ class ReplyStore:
             What is claimed.
         """
         # In one order everywhere: two transactions that wait for each other's rows would never end.
-        stored, released = sorted(put, key=_key), sorted(release)
-        claimed = sorted(set(claim))
-        if claimed or released:
-            self._add_claims()
+        stored = [astuple(call) for call in sorted(put, key=attrgetter("item", "name", "attempt"))]
+        released, claimed = sorted(release), sorted(set(claim))
+        if not (stored or released or claimed):
+            return set()
+        if (claimed or released) and not self._has_claims:  # a store of an earlier release
+            self._run(self._database.add_tables, writes=True)
+            self._has_claims = True
 
         def work(connection: Connection) -> set[CallKey]:
             at = self._database
-            if stored:
-                at.insert(connection, judge_id, calls=stored)
-            if released:
-                at.release(connection, judge_id, keys=released, owner=owner)
-            if not claimed:
-                return set()
-            return at.claim(connection, judge_id, keys=claimed, owner=owner, for_s=for_s)
+            at.run(connection, INSERT, stored, judge_id)
+            at.run(connection, at.release, released, judge_id, owner)
+            found = at.claim(connection, judge_id, keys=claimed, owner=owner, for_s=for_s)
+            return {tuple(row) for row in found}
 
-        return self._write(work) if stored or released or claimed else set()
+        return self._run(work, writes=True)
 
     def get(self, judge_id: int, items: Sequence[bytes]) -> dict[bytes, list[StoredCall]]:
         """Give what is stored of items; faster for hundreds at once than one by one.
@@ -206,10 +206,9 @@ class ReplyStore:
         dict of bytes to list of StoredCall
             The calls of every item that has any, by name and then by attempt.
         """
-        wanted = list(dict.fromkeys(items))
-        if not wanted:
-            return {}
-        rows = self._read(lambda at: self._database.select(at, judge_id, items=wanted))
+        wanted = [(item,) for item in dict.fromkeys(items)]
+        at = self._database
+        rows = self._run(lambda connection: at.run(connection, at.select, wanted, judge_id))
         found: defaultdict[bytes, list[StoredCall]] = defaultdict(list)
         for call in starmap(StoredCall, rows):
             found[call.item].append(call)
@@ -241,7 +240,7 @@ class ReplyStore:
         query = mine.where(CALLS.c.item >= first)
         while True:
             part = query.order_by(*key).limit(_CALLS_A_SCAN)
-            rows = self._read(lambda at, part=part: at.execute(part).all())  # type: ignore[misc]
+            rows = self._run(lambda at, part=part: at.execute(part).all())  # type: ignore[misc]
             calls = [StoredCall(*row) for row in rows]
             yield from calls
             if len(calls) < _CALLS_A_SCAN:
@@ -262,7 +261,7 @@ class ReplyStore:
             0 for a judge that is not there.
         """
         query = select(func.count()).select_from(CALLS).where(CALLS.c.judge_id == judge_id)
-        return int(self._read(lambda connection: connection.execute(query).scalar_one()))
+        return int(self._run(lambda connection: connection.execute(query).scalar_one()))
 
     def judges(self) -> list[JudgeRecord]:
         """List the judges that have an entry.
@@ -273,7 +272,7 @@ class ReplyStore:
             In the order in which they were registered.
         """
         query = select(JUDGES).order_by(JUDGES.c.id)
-        rows = self._read(lambda connection: connection.execute(query).all())
+        rows = self._run(lambda connection: connection.execute(query).all())
         return [
             JudgeRecord(
                 id=row.id, fingerprint=row.fingerprint, description=json.loads(row.description)
@@ -292,35 +291,21 @@ class ReplyStore:
         with translated(self._address):
             patiently(self._database.prepare, server_may_return=False)
 
-    def _add_claims(self) -> None:
-        """Make the table of claims in a store of an earlier release."""
-        if not self._has_claims:
-            self._write(self._database.add_tables)
-            self._has_claims = True
-
-    def _read(self, work: Callable[[Connection], T]) -> T:
-        def attempt() -> T:
-            with self._database.engine.connect() as connection:
-                return work(connection)
-
-        return self._in_turn(attempt)
-
-    def _write(self, work: Callable[[Connection], T]) -> T:
-        """Do something in a transaction of its own: all of it or nothing."""
+    def _run(self, work: Callable[[Connection], T], *, writes: bool = False) -> T:
+        """Do something; what writes has a transaction of its own: all of it or nothing."""
 
         def attempt() -> T:
             with self._database.engine.connect() as connection:
-                self._database.begin(connection)
+                if writes:
+                    self._database.begin(connection)
                 result = work(connection)
-                connection.commit()
+                if writes:
+                    connection.commit()
             return result
 
-        return self._in_turn(attempt)
-
-    def _in_turn(self, attempt: Callable[[], T]) -> T:
+        self._check_usable()
         # Once more does no harm, even where a commit came through and only its echo was lost: what
         # is there stays as it is.
-        self._check_usable()
         with translated(self._address):
             return patiently(attempt, server_may_return=True)
 

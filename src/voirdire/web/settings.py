@@ -6,9 +6,8 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from voirdire._validation import check_count
+from voirdire._validation import check_count, check_positive
 from voirdire.errors import InputError
-from voirdire.judging.live.settings import check_seconds
 
 __all__ = ["ServerSettings"]
 
@@ -75,7 +74,7 @@ class ServerSettings:
         for name in ("max_body", "queue", "connections"):
             check_count(name, getattr(self, name), minimum=1)
         for name in ("drain_s", "head_s", "body_s"):
-            check_seconds(name, getattr(self, name))
+            check_positive(name, getattr(self, name))
         if self.token is not None and not _is_token(self.token):
             msg = (
                 f"`token` must hold at least {_SHORTEST_TOKEN} visible ASCII characters without "

@@ -9,18 +9,20 @@ from __future__ import annotations
 import logging
 import re
 from dataclasses import dataclass
+from functools import reduce
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from zlib import crc32
 
 import msgspec
 
-from voirdire._types import ReplyForm  # noqa: TC001  # msgspec reads the annotation
+from voirdire._types import ReplyForm  # msgspec reads the annotation
 from voirdire.errors import UnsupportedError, VerdictParseError
 from voirdire.judging.reading import as_failure
 from voirdire.records import Failure, Reply, TokenStep, Usage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from voirdire.models import ChatRequest
 
@@ -132,70 +134,29 @@ class CallFailure(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
         return Failure(reason=f"{self.reason}: {self.message}" if self.message else self.reason)
 
 
-class _KeptReply(msgspec.Struct, frozen=True, array_like=True):
-    """A `Reply` as it is written: by position, without what is true of one moment only."""
-
-    text: str
-    form: ReplyForm
-    finish_reason: str | None
-    model: str | None
-    usage: Usage | None
-    steps: tuple[TokenStep, ...] | None
-
-
+# Of a reply, by position: without what is true of one moment only.
+_kept_parts = attrgetter("text", "form", "finish_reason", "model", "usage", "steps")
 _encode = msgspec.msgpack.Encoder().encode
-_decode_reply = msgspec.msgpack.Decoder(_KeptReply).decode
+_decode_reply = msgspec.msgpack.Decoder(
+    tuple[str, ReplyForm, str | None, str | None, Usage | None, tuple[TokenStep, ...] | None]
+).decode
 _decode_failure = msgspec.msgpack.Decoder(CallFailure).decode
 
 
 def encode_attempt(attempt: Reply | CallFailure) -> bytes:
-    """Write a reply or a failure as bytes.
+    """Write a reply or a failure: a byte for the version, four of a checksum (CRC-32), msgpack.
 
-    Parameters
-    ----------
-    attempt : Reply or CallFailure
-        What came of the attempt. The `headroom` of a reply is left out.
-
-    Returns
-    -------
-    bytes
-        One byte for the version, four of a checksum (CRC-32), then msgpack.
-
-    Raises
-    ------
-    UnicodeEncodeError
-        If a text holds half a surrogate pair, which no file can hold.
+    Half a surrogate pair, which no file can hold, is a `UnicodeEncodeError`.
     """
     if isinstance(attempt, Reply):
-        kept = _KeptReply(
-            attempt.text,
-            attempt.form,
-            attempt.finish_reason,
-            attempt.model,
-            attempt.usage,
-            attempt.steps,
-        )
-        return _checked(_REPLY, _encode(kept))
-    return _checked(_FAILURE, _encode(attempt))
-
-
-def _checked(version: bytes, content: bytes) -> bytes:
+        version, content = _REPLY, _encode(_kept_parts(attempt))
+    else:
+        version, content = _FAILURE, _encode(attempt)
     return version + crc32(content).to_bytes(4) + content
 
 
 def decode_attempt(blob: bytes) -> Reply | CallFailure | None:
-    """Read what `encode_attempt` wrote.
-
-    Parameters
-    ----------
-    blob : bytes
-        As it was stored.
-
-    Returns
-    -------
-    Reply, CallFailure or None
-        What came of the attempt; None where the bytes are damaged, or something else.
-    """
+    """Read what `encode_attempt` wrote; None where the bytes are damaged, or something else."""
     version, rest = blob[:1], memoryview(blob)[1:]
     if version in (_REPLY, _FAILURE):
         checksum, rest = rest[:4], rest[4:]
@@ -203,14 +164,14 @@ def decode_attempt(blob: bytes) -> Reply | CallFailure | None:
             return None
     try:
         if version in (_REPLY, _UNCHECKED_REPLY):
-            kept = _decode_reply(rest)
+            text, form, finish_reason, model, usage, steps = _decode_reply(rest)
             return Reply(
-                text=kept.text,
-                steps=kept.steps,
-                form=kept.form,
-                finish_reason=kept.finish_reason,
-                model=kept.model,
-                usage=kept.usage,
+                text=text,
+                steps=steps,
+                form=form,
+                finish_reason=finish_reason,
+                model=model,
+                usage=usage,
             )
         if version in (_FAILURE, _UNCHECKED_FAILURE):
             return _decode_failure(rest)
@@ -247,48 +208,26 @@ _log = logging.getLogger("voirdire")
 def stored_outcome(
     call: Call[T], stored: Sequence[bytes], *, max_attempts: int
 ) -> Outcome[T] | None:
-    """Read what is stored of a call.
+    """Read what is stored of a call; None where it is not at its end, or was never made.
 
     The first reply that can be read is the answer, whatever came before it: a reader that has
-    learnt something since finds its answer in an old reply, and nothing is called again.
-
-    Parameters
-    ----------
-    call : Call
-        What was asked.
-    stored : sequence of bytes
-        Its attempts in their order.
-    max_attempts : int
-        After so many unreadable replies the call has failed.
-
-    Returns
-    -------
-    Outcome or None
-        None where the call is not at its end, or was never made.
+    learnt something since finds its answer in an old reply, and nothing is called again. After
+    `max_attempts` unreadable replies the call has failed.
     """
     last: CallFailure | VerdictParseError | None = None
     n_unread = 0
-    for blob in stored:
-        attempt = decode_attempt(blob)
-        if attempt is None:
+    for read in _readings(call, stored):
+        if isinstance(read, Outcome):
+            return read
+        if read is None:
             _log.warning(
                 "a stored reply is damaged and counts for nothing: call %r of item hash %s",
                 call.name,
                 call.item.hex(),
             )
             continue
-        if isinstance(attempt, CallFailure):
-            last, n_unread = attempt, 0
-            continue
-        try:
-            value = call.read(attempt)
-        except VerdictParseError as error:
-            last, n_unread = error, n_unread + 1
-        except UnsupportedError:
-            # the server gave no log-probabilities then; it may now
-            last = None
-        else:
-            return Outcome(value=value, form=attempt.form, attempts=len(stored), is_reused=True)
+        n_unread = _n_unread(n_unread, read)
+        last = None if isinstance(read, UnsupportedError) else read
     if isinstance(last, CallFailure):
         failure, form = last.failure(), last.form
     elif last is not None and (
@@ -302,6 +241,34 @@ def stored_outcome(
     return Outcome(failure=failure, form=form, attempts=len(stored), is_reused=True)
 
 
+def n_unreadable(call: Call[T], stored: Sequence[bytes]) -> int:
+    """Count the unreadable replies since the last failure."""
+    return reduce(_n_unread, _readings(call, stored), 0)
+
+
+def _n_unread(before: int, read: object) -> int:
+    return 0 if isinstance(read, CallFailure) else before + isinstance(read, VerdictParseError)
+
+
+def _readings(
+    call: Call[T], stored: Sequence[bytes]
+) -> Iterator[Outcome[T] | CallFailure | VerdictParseError | UnsupportedError | None]:
+    """Read attempts one by one: an answer, a failure, why it cannot be read; None if damaged."""
+    for blob in stored:
+        attempt = decode_attempt(blob)
+        if attempt is None or isinstance(attempt, CallFailure):
+            yield attempt
+        else:
+            try:
+                value = call.read(attempt)
+            except (VerdictParseError, UnsupportedError) as error:
+                # where the server gave no log-probabilities then, it may now
+                yield error
+            else:
+                n = len(stored)
+                yield Outcome(value=value, form=attempt.form, attempts=n, is_reused=True)
+
+
 def partial_outcome(
     error: VerdictParseError, *, attempts: int, is_reused: bool = False
 ) -> Outcome[Any]:
@@ -313,22 +280,3 @@ def partial_outcome(
         is_reused=is_reused,
         is_partial=True,
     )
-
-
-def n_unreadable(call: Call[T], stored: Sequence[bytes]) -> int:
-    """Count the unreadable replies since the last failure."""
-    count = 0
-    for blob in stored:
-        attempt = decode_attempt(blob)
-        if attempt is None:
-            continue
-        if isinstance(attempt, CallFailure):
-            count = 0
-            continue
-        try:
-            call.read(attempt)
-        except VerdictParseError:
-            count += 1
-        except UnsupportedError:
-            continue
-    return count

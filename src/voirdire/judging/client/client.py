@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Generic, NoReturn, Protocol, TypeVar
 
@@ -43,7 +44,7 @@ from voirdire.records import Reply, Usage
 from voirdire.store import StoredCall
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Sequence
+    from collections.abc import Sequence
 
     from voirdire._types import ReplyForm
     from voirdire.judging.client.call import Call
@@ -132,10 +133,9 @@ class ClientState:
 
 def added_states(states: Sequence[ClientState]) -> ClientState:
     """Add up how the calls of several clients stand."""
-    forms: dict[ReplyForm, int] = {}
+    forms: Counter[ReplyForm] = Counter()
     for state in states:
-        for form, n in state.forms.items():
-            forms[form] = forms.get(form, 0) + n
+        forms.update(state.forms)
     costs = [state.cost for state in states]
     names = [
         "n_calls", "n_replies", "n_retries", "n_in_flight", "n_unreadable", "n_failures",
@@ -145,7 +145,7 @@ def added_states(states: Sequence[ClientState]) -> ClientState:
     return ClientState(
         **{name: sum(getattr(state, name) for state in states) for name in names},
         cost=None if None in costs else sum(cost or 0.0 for cost in costs),
-        forms=forms,
+        forms=dict(forms),
         steps_down=tuple(step for state in states for step in state.steps_down),
         is_stopped=any(state.is_stopped for state in states),
     )
@@ -166,30 +166,6 @@ class StepDown:
     from_form: ReplyForm
     to_form: ReplyForm
     reason: str
-
-
-class FormLadder:
-    """How replies are asked for now; it only ever goes down, and for the whole run."""
-
-    def __init__(self, forms: Sequence[ReplyForm]) -> None:
-        self._forms = tuple(forms)
-        self.form: ReplyForm = self._forms[0]
-        self.steps_down: list[StepDown] = []
-
-    def step_down(self, form: ReplyForm, *, reason: str) -> bool:
-        """Leave `form`; False where there is nothing below it.
-
-        Several calls in flight may be refused for the same form: the first of them steps down,
-        the others find it done.
-        """
-        below = self._forms[self._forms.index(form) + 1 :]
-        if not below:
-            return False
-        if form == self.form:
-            self.form = below[0]
-            step = StepDown(from_form=form, to_form=self.form, reason=shorten(reason, width=200))
-            self.steps_down.append(step)
-        return True
 
 
 class ClaimedElsewhereError(Exception):
@@ -268,7 +244,8 @@ class Client:
         self.log = log
         self._rng = random.Random() if rng is None else rng  # noqa: S311  # spreads waits only
         self._throttle = Throttle(limits, price=price)
-        self._ladder = FormLadder(model.capabilities.forms)
+        self._forms = model.capabilities.forms  # the first is asked for; it only ever goes down
+        self._steps_down: list[StepDown] = []
         self._monitor = FailureMonitor(
             limits.max_failures_in_a_row,
             max_retries=limits.max_retries,
@@ -284,11 +261,11 @@ class Client:
         throttle = self._throttle
         return replace(
             self._counts,
-            n_in_flight=throttle.n_in_flight,
+            n_in_flight=throttle.slots.n_taken,
             cost=throttle.budget.spent,
             perhaps_cost=throttle.budget.perhaps_spent,
             forms=dict(self._counts.forms),
-            steps_down=tuple(self._ladder.steps_down),
+            steps_down=tuple(self._steps_down),
             concurrency=int(throttle.slots.limit),
             is_stopped=throttle.is_stopped,
         )
@@ -303,21 +280,9 @@ class Client:
     def reuse(
         self, call: Call[T], stored: Sequence[bytes], *, retry_failures: bool = False
     ) -> Outcome[T] | None:
-        """Answer a call from what is stored of it.
+        """Answer a call from its stored attempts, in their order; None where it must be called.
 
-        Parameters
-        ----------
-        call : Call
-            What is asked.
-        stored : sequence of bytes
-            Its attempts, in their order.
-        retry_failures : bool, optional
-            Whether a stored failure counts for nothing.
-
-        Returns
-        -------
-        Outcome or None
-            None: it must be called.
+        With `retry_failures` a stored failure counts for nothing.
         """
         if not stored:
             return None
@@ -333,57 +298,35 @@ class Client:
     async def answer(
         self, calls: Sequence[Call[T]], *, stored: Sequence[Sequence[bytes]] | None = None
     ) -> list[Outcome[T]]:
-        """Make calls, each as often as it takes.
+        """Make calls, each as often as it takes; give values or failures, in their order.
 
         Several go together: to a model that answers many faster than one by one, or as one request
         for several replies where they ask the same and the model gives some. Else they go one
-        after another.
+        after another. New attempts are numbered on from those that are `stored` of each.
 
-        Parameters
-        ----------
-        calls : sequence of Call
-            What is asked; several only where `goes_together` or `gives_samples`.
-        stored : sequence of sequences of bytes, optional
-            For every call the attempts of an earlier run; new ones are numbered on from there.
-
-        Returns
-        -------
-        list of Outcome
-            Values or failures, in the order of `calls`.
-
-        Raises
-        ------
-        StoppedError
-            If the run was stopped before a call came to its end; a `CostLimitReachedError` where
-            its money is spent.
-        ModelCallError
-            If every other call would end the same way.
-        ClaimedElsewhereError
-            If another run makes one of the calls just now.
+        A run that was stopped raises `StoppedError` (`CostLimitReachedError` where its money is
+        spent), one in which every other call would end the same way a `ModelCallError`. Where
+        another run makes one of the calls just now, a `ClaimedElsewhereError` says so.
         """
         histories = stored if stored is not None else [()] * len(calls)
         all_tries = [self._tries(call, known) for call, known in zip(calls, histories, strict=True)]
-        outcomes: dict[int, Outcome[T]] = {}
         self._n_under_way += len(calls)
         try:
-            while waiting := [k for k in range(len(calls)) if k not in outcomes]:
+            while waiting := [tries for tries in all_tries if tries.outcome is None]:
                 if not (self.goes_together or self.gives_samples):
-                    waiting = waiting[:1]
-                several = [all_tries[k] for k in waiting]
-                wait_s = max(tries.wait_s for tries in several)
+                    del waiting[1:]
+                wait_s = max([tries.wait_s for tries in waiting])
                 if wait_s:
                     await self._throttle.pause(wait_s)
-                ended = await self._try(several)
-                outcomes |= {
-                    k: outcome
-                    for k, outcome in zip(waiting, ended, strict=True)
-                    if outcome is not None
-                }
+                await self._try(waiting)
+                for tries in waiting:
+                    if tries.came is not None:
+                        tries.outcome = self._outcome(tries, tries.came)
         finally:
             self._n_under_way -= len(calls)
             for tries in all_tries:
                 self._release(tries)
-        return [outcomes[k] for k in range(len(calls))]
+        return [tries.outcome for tries in all_tries if tries.outcome is not None]
 
     @property
     def goes_together(self) -> bool:
@@ -396,7 +339,7 @@ class Client:
         return self._sampling_model is not None
 
     def _tries(self, call: Call[T], stored: Sequence[bytes]) -> Tries[T]:
-        n_unread = n_unreadable(call, stored)
+        n_unread = n_unreadable(call, stored) if stored else 0
         if n_unread >= self._limits.max_attempts:
             n_unread = 0  # it had failed, and whoever asks again means it
         return Tries(
@@ -406,56 +349,64 @@ class Client:
             n_replies_before=self._counts.n_replies,
         )
 
-    async def _try(self, several: Sequence[Tries[T]]) -> list[Outcome[T] | None]:
-        """Make calls once; None for each that is to be made again."""
+    async def _try(self, several: Sequence[Tries[T]]) -> None:
+        """Make calls once, and store what came; nothing where they are to be made again."""
         throttle = self._throttle
         await throttle.enter()
         try:
             await self._claim(several)
-            requests = [tries.request(self._ladder.form) for tries in several]
+            requests = [tries.request(self._forms[0]) for tries in several]
             sent = requests if self.goes_together else requests[:1]
             permit = await throttle.send(sent)
+            for tries in several:
+                tries.came = None
             for tries in several[: len(sent)]:
-                self._count_call(tries)
+                self._counts.n_calls += 1
+                self._counts.n_retries += tries.n_tried > 0
+                tries.n_tried += 1
+                tries.wait_s = 0.0
             results = await self._results(sent, permit, n_samples=len(several))
-            kept: list[Reply | CallFailure | None] = []
             end: ModelCallError | None = None
             for tries, request, result in zip(several, requests, results, strict=False):
                 try:
-                    kept.append(self._kept(tries, request, result, permit))
+                    tries.came = self._came(tries, request, result, permit)
                 except ModelCallError as error:  # the others' replies are kept first
-                    kept.append(None)
                     end = end or error
             # what the server did not give is asked for again; a failure is that of all samples
-            is_failed = len(kept) == 1 and isinstance(kept[0], CallFailure)
-            kept += [kept[0] if is_failed else None] * (len(several) - len(kept))
-            ended = await self._keep_all(several, kept)
+            if len(results) == 1 and isinstance(several[0].came, CallFailure):
+                for tries in several:
+                    tries.came = several[0].came
+            if len(several) == 1:
+                await self._keep(several[0])
+            else:
+                await asyncio.gather(*map(self._keep, several))
         finally:
-            throttle.leave()
+            throttle.slots.give_back()
         if end is not None:
             raise end
-        return [
-            None if what is None else self._ended(tries, what)
-            for tries, what in zip(several, ended, strict=True)
-        ]
 
     async def _results(
         self, sent: Sequence[ChatRequest], permit: Permit, *, n_samples: int
     ) -> Sequence[Reply | ModelCallError]:
         """Send requests, and put right what was guessed of them."""
-        timeout_s = self._limits.timeout_s
         is_sampled = n_samples > len(sent) and self._sampling_model is not None
+        limit_s = self._limits.timeout_s * len(sent)  # the time of as many one by one
+        results: Sequence[Reply | ModelCallError]
         try:
-            if self._batch_model is not None:
-                asking = self._batch_model.replies(sent)
-            elif is_sampled and self._sampling_model is not None:
-                asking = self._sampling_model.samples(sent[0], n_samples)
-            else:
-                asking = _one_reply(self._model, sent[0])
-            results = await _send(asking, n=len(sent), timeout_s=timeout_s)
-        except BaseException:
-            self._throttle.abandon(permit)
-            raise
+            async with asyncio.timeout(limit_s) as deadline:
+                if self._batch_model is not None:
+                    results = await self._batch_model.replies(sent)
+                elif is_sampled and self._sampling_model is not None:
+                    results = await self._sampling_model.samples(sent[0], n_samples)
+                else:
+                    results = [await self._model.reply(sent[0])]
+        except ModelCallError as error:
+            results = [error] * len(sent)
+        except BaseException as error:
+            if not (isinstance(error, TimeoutError) and deadline.expired()):
+                self._throttle.abandon(permit)
+                raise
+            results = [ModelTimeoutError(f"no reply within {limit_s:g} s")] * len(sent)
         first = results[0]
         if is_sampled:
             is_refused = isinstance(first, UnsupportedError) and first.feature == "n"
@@ -483,13 +434,7 @@ class Client:
         if self.log is not None and tries.n_claimed == tries.n_kept:
             self.log.release(tries.call.item, tries.call.name, attempt=tries.n_kept)
 
-    def _count_call(self, tries: Tries[T]) -> None:
-        self._counts.n_calls += 1
-        self._counts.n_retries += tries.n_tried > 0
-        tries.n_tried += 1
-        tries.wait_s = 0.0
-
-    def _kept(
+    def _came(
         self,
         tries: Tries[T],
         request: ChatRequest,
@@ -526,8 +471,14 @@ class Client:
             self._end(without_log_probabilities(error))
         if error.feature not in ("json_schema", "json_object") or form == "text":
             return False
-        if not self._ladder.step_down(form, reason=str(error)):
+        if form != self._forms[0]:  # another call in flight was refused for it too
+            return True
+        if len(self._forms) == 1:
             self._end(error)
+        self._forms = self._forms[1:]
+        reason = shorten(str(error), width=200)
+        step = StepDown(from_form=form, to_form=self._forms[0], reason=reason)
+        self._steps_down.append(step)
         return True
 
     def _slow_down(self, error: ModelCallError, permit: Permit) -> None:
@@ -546,16 +497,38 @@ class Client:
     def _after(
         self, tries: Tries[T], error: ModelCallError, *, form: ReplyForm
     ) -> CallFailure | None:
-        failed = tries.after(
-            error,
-            form=form,
-            limits=self._limits,
-            n_replies=self._counts.n_replies,
-            rng=self._rng,
+        """Decide what follows an error: another try after a while, or a failure.
+
+        A rate limit does not count against the call where other calls got replies since it last
+        failed: the server works, and this call was unlucky.
+        """
+        most, n_replies = self._limits.max_retries, self._counts.n_replies
+        if isinstance(error, RateLimitError) and n_replies > tries.n_replies_before:
+            tries.n_limited += 1
+        else:
+            tries.n_errors += 1
+        tries.n_replies_before = n_replies
+        is_tried_again = (
+            is_transient(error)
+            and tries.n_errors <= most
+            and tries.n_limited <= _MOST_LIMITED * most
+            and (error.retry_after_s or 0.0) <= LONGEST_WAIT_S
         )
-        if failed is not None:
-            tries.end = self._monitor.note_failure(error)
-        return failed
+        if is_tried_again:
+            if error.retry_after_s is None:  # else every call waits for what the server asks for
+                n_before = tries.n_errors + tries.n_limited - 1
+                longest_s = min(_LONGEST_BACKOFF_S, _FIRST_BACKOFF_S * 2.0 ** min(n_before, 10))
+                tries.wait_s = self._rng.random() * longest_s
+            return None
+        tries.end = self._monitor.note_failure(error)
+        often = f" (tried {tries.n_tried} times)" if tries.n_tried > 1 else ""
+        return CallFailure(
+            reason=error.reason,
+            message=shorten(str(error), width=240) + often,
+            form=form,
+            status=error.status,
+            n_tries=tries.n_tried,
+        )
 
     def _soon_again(self, tries: Tries[T], error: ModelCallError) -> None:
         """Try again, or end the run: nobody has answered in it, and nothing is to be kept."""
@@ -572,32 +545,21 @@ class Client:
         self._throttle.stop(StoppedError(f"The run ended: {error}"))
         raise error
 
-    async def _keep_all(
-        self, several: Sequence[Tries[T]], given: Sequence[Reply | CallFailure | None]
-    ) -> Sequence[Reply | CallFailure | None]:
-        """Store what came of tries, all at once, and give what was stored."""
-        if len(several) == 1:
-            return [await self._keep(several[0], given[0])]
-        pairs = zip(several, given, strict=True)
-        return await asyncio.gather(*(self._keep(tries, what) for tries, what in pairs))
-
-    async def _keep(
-        self, tries: Tries[T], what: Reply | CallFailure | None
-    ) -> Reply | CallFailure | None:
-        if what is None:
-            return None
+    async def _keep(self, tries: Tries[T]) -> None:
+        """Store what came of a try before it is used."""
+        if tries.came is None:
+            return
         if self.log is not None:
             try:
-                blob = encode_attempt(what)
+                blob = encode_attempt(tries.came)
             except UnicodeEncodeError:
-                what = storable(what)
-                blob = encode_attempt(what)
+                tries.came = storable(tries.came)
+                blob = encode_attempt(tries.came)
             kept = StoredCall(tries.call.item, tries.call.name, tries.n_kept, blob)
             await _put_surely(self.log, kept)
         tries.n_kept += 1
-        return what
 
-    def _ended(self, tries: Tries[T], kept: Reply | CallFailure) -> Outcome[T] | None:
+    def _outcome(self, tries: Tries[T], kept: Reply | CallFailure) -> Outcome[T] | None:
         """Read what was kept; None if the call is to be made again."""
         if isinstance(kept, CallFailure):
             self._counts.n_failures += 1
@@ -649,6 +611,8 @@ class Tries(Generic[T]):
     n_unreached: int = 0
     wait_s: float = 0.0
     end: ModelCallError | None = None
+    came: Reply | CallFailure | None = None
+    outcome: Outcome[T] | None = None
 
     def request(self, form: ReplyForm) -> ChatRequest:
         """Make the request, with twice as many tokens as the one whose reply was cut off."""
@@ -656,74 +620,6 @@ class Tries(Generic[T]):
         if not self.n_cut or request.max_tokens is None:
             return request
         return msgspec.structs.replace(request, max_tokens=request.max_tokens * 2**self.n_cut)
-
-    def after(
-        self,
-        error: ModelCallError,
-        *,
-        form: ReplyForm,
-        limits: Limits,
-        n_replies: int,
-        rng: random.Random,
-    ) -> CallFailure | None:
-        """Decide what follows an error: another try after `wait_s`, or a failure.
-
-        A rate limit does not count against the call where other calls got replies since it last
-        failed: the server works, and this call was unlucky.
-        """
-        if not is_transient(error):
-            return self._failed(error, form=form)
-        if isinstance(error, RateLimitError) and n_replies > self.n_replies_before:
-            self.n_limited += 1
-        else:
-            self.n_errors += 1
-        self.n_replies_before = n_replies
-        is_over = (
-            self.n_errors > limits.max_retries
-            or self.n_limited > _MOST_LIMITED * limits.max_retries
-            or (error.retry_after_s or 0.0) > LONGEST_WAIT_S
-        )
-        if is_over:
-            return self._failed(error, form=form)
-        # what the server asks for is waited for by every call, so here nothing is added to it
-        self.wait_s = 0.0 if error.retry_after_s is not None else self._backoff_s(rng)
-        return None
-
-    def _backoff_s(self, rng: random.Random) -> float:
-        n_before = self.n_errors + self.n_limited - 1
-        longest = min(_LONGEST_BACKOFF_S, _FIRST_BACKOFF_S * 2.0 ** min(n_before, 10))
-        return rng.random() * longest
-
-    def _failed(self, error: ModelCallError, *, form: ReplyForm) -> CallFailure:
-        often = f" (tried {self.n_tried} times)" if self.n_tried > 1 else ""
-        return CallFailure(
-            reason=error.reason,
-            message=shorten(str(error), width=240) + often,
-            form=form,
-            status=error.status,
-            n_tries=self.n_tried,
-        )
-
-
-async def _one_reply(model: ChatModel, request: ChatRequest) -> Sequence[Reply]:
-    return (await model.reply(request),)
-
-
-async def _send(
-    asking: Awaitable[Sequence[Reply | ModelCallError]], *, n: int, timeout_s: float
-) -> Sequence[Reply | ModelCallError]:
-    """Wait for the results of `n` requests, which have the time of as many one by one."""
-    in_all_s = timeout_s * n
-    try:
-        async with asyncio.timeout(in_all_s) as deadline:
-            return await asking
-    except TimeoutError:
-        if not deadline.expired():
-            raise
-        late = ModelTimeoutError(f"no reply within {in_all_s:g} s")
-        return [late] * n
-    except ModelCallError as error:
-        return [error] * n
 
 
 def _whole(results: Sequence[Reply | ModelCallError]) -> Reply | ModelCallError:

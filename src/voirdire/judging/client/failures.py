@@ -39,17 +39,8 @@ _LONG_PAUSE_S = 5.0
 class FailureMonitor:
     """Watches for runs in which nothing succeeds.
 
-    Parameters
-    ----------
-    most_in_a_row : int or None
-        Failures for want of a working server that are borne with no reply between them. None
-        never ends a run, whatever comes.
-    max_retries : int
-        How often a call is made again after an error that may pass.
-    address : str
-        Where the server is; empty where there is none that could be unreachable.
-    ends_hopeless : bool
-        Whether replies that cannot be used end a run.
+    So many failures in a row are borne for want of a working server; None never ends a run,
+    whatever comes. The address is empty where there is no server that could be unreachable.
     """
 
     def __init__(
@@ -116,10 +107,9 @@ class FailureMonitor:
         self._waited_s += seconds
         if self._most_in_a_row is None or self._waited_s <= LONGEST_WAIT_S:
             return None
-        msg = (
-            f"The server asked to wait for more than {LONGEST_WAIT_S / 60:g} minutes, without one "
-            f"reply in between. {_last(error)} When it replies again, run the same again."
-        )
+        minutes = f"{LONGEST_WAIT_S / 60:g} minutes"
+        what = f"The server asked to wait for more than {minutes}, without one reply in between."
+        msg = f"{what} {_last(error)} When it replies again, run the same again."
         return ServerError(msg, status=error.status)
 
     def is_unreached(self, error: ModelCallError) -> bool:
@@ -163,10 +153,8 @@ class FailureMonitor:
         self._n_without_reply += 1
         if not self._ends_hopeless or self._n_without_reply < _FIRST_WITHOUT_REPLY:
             return None
-        msg = (
-            f"None of the first {self._n_without_reply} tries of this run got a reply. "
-            f"{_last(error)} When the server works, run the same again."
-        )
+        what = f"None of the first {self._n_without_reply} tries of this run got a reply."
+        msg = f"{what} {_last(error)} When the server works, run the same again."
         return ServerError(msg, status=error.status)
 
     def note_failure(self, error: ModelCallError) -> ModelCallError | None:
@@ -209,17 +197,9 @@ _LONGEST_S = 60.0
 
 
 class CircuitBreaker:
-    """Says whether something that failed may be tried again.
+    """Says whether something that failed may be tried again, and the reason while it may not.
 
-    Parameters
-    ----------
-    rest_s : float
-        Seconds of the first rest; each one after it is twice as long, up to a minute.
-
-    Attributes
-    ----------
-    reason : str or None
-        Why it is out of order; None where it works.
+    Each rest after the first is twice as long, up to a minute.
     """
 
     def __init__(self, rest_s: float) -> None:

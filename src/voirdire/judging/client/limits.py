@@ -6,10 +6,9 @@ import asyncio
 import math
 from collections import deque
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
-from voirdire._validation import check_count
-from voirdire.errors import InputError
+from voirdire._validation import check_count, check_positive
 from voirdire.records import Usage
 
 if TYPE_CHECKING:
@@ -22,7 +21,6 @@ __all__ = [
     "Budget",
     "ConcurrencyLimiter",
     "Limits",
-    "Pauses",
     "RateLimiter",
     "UsageGuess",
     "dollars",
@@ -76,16 +74,9 @@ class Limits:
         for name in ("requests_per_minute", "tokens_per_minute", "max_failures_in_a_row"):
             if getattr(self, name) is not None:
                 check_count(name, getattr(self, name), minimum=1)
-        _check_positive("timeout_s", self.timeout_s)
+        check_positive("timeout_s", self.timeout_s)
         if self.max_cost is not None:
-            _check_positive("max_cost", self.max_cost)
-
-
-def _check_positive(name: str, value: Any) -> None:
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not (is_number and math.isfinite(value) and value > 0):
-        msg = f"`{name}` must be a finite number above 0, got {value!r}."
-        raise InputError(msg)
+            check_positive("max_cost", self.max_cost)
 
 
 class ConcurrencyLimiter:
@@ -151,58 +142,19 @@ class ConcurrencyLimiter:
                 granted.set_result(True)
 
 
-class Pauses:
-    """Everybody who waits for time to pass; all can be woken at once."""
-
-    def __init__(self) -> None:
-        self._asleep: set[asyncio.Future[None]] = set()
-
-    async def pause(self, seconds: float) -> None:
-        """Wait for so long, or until `wake`; infinity waits for `wake` alone."""
-        loop = asyncio.get_running_loop()
-        woken = loop.create_future()
-        timer = None if seconds == float("inf") else loop.call_later(seconds, _wake, woken)
-        self._asleep.add(woken)
-        try:
-            await woken
-        finally:
-            self._asleep.discard(woken)
-            if timer is not None:
-                timer.cancel()
-
-    def wake(self) -> None:
-        """End every pause now; whoever paused looks again at what it waited for."""
-        for woken in self._asleep:
-            _wake(woken)
-
-
-def _wake(woken: asyncio.Future[None]) -> None:
-    if not woken.done():
-        woken.set_result(None)
-
-
 class TokenBucket:
     """What may be used now, filled up with time.
 
     Whoever needs more than the bucket ever holds waits until it is full and leaves it in debt, so
     that whoever comes next waits longer; a bucket never stops anybody for good.
-
-    Parameters
-    ----------
-    capacity : float
-        What it holds at most; it begins full.
-    per_second : float
-        How fast it fills.
-    now : float
-        Seconds, from any beginning.
     """
 
-    __slots__ = ("_at", "capacity", "level", "per_second")
+    __slots__ = ("_at", "_capacity", "_level", "_per_second")
 
-    def __init__(self, *, capacity: float, per_second: float, now: float) -> None:
-        self.capacity = capacity
-        self.per_second = per_second
-        self.level = capacity
+    def __init__(self, level: float, *, capacity: float, per_second: float, now: float) -> None:
+        self._level = min(capacity, level)
+        self._capacity = capacity
+        self._per_second = per_second
         self._at = now
 
     @classmethod
@@ -213,27 +165,23 @@ class TokenBucket:
         `capacity` and what fills it within a minute are `amount` together.
         """
         capacity = max(1.0, amount / 60)
-        return cls(capacity=capacity, per_second=(amount + 1 - capacity) / 60, now=now)
+        per_second = (amount + 1 - capacity) / 60
+        return cls(capacity, capacity=capacity, per_second=per_second, now=now)
 
     def wait_s(self, amount: float, *, now: float) -> float:
         """Seconds until `amount` may be taken; 0 if now."""
         self._fill(now)
-        missing = min(amount, self.capacity) - self.level
-        return missing / self.per_second if missing > 1e-9 else 0.0
+        missing = min(amount, self._capacity) - self._level
+        return missing / self._per_second if missing > 1e-9 else 0.0
 
     def take(self, amount: float, *, now: float) -> None:
         """Use `amount`; less than nothing gives back."""
         self._fill(now)
-        self.level = min(self.capacity, self.level - amount)
-
-    def set(self, level: float, *, capacity: float, per_second: float, now: float) -> None:
-        """Believe somebody who knows better."""
-        self.capacity, self.per_second, self._at = capacity, per_second, now
-        self.level = min(capacity, level)
+        self._level = min(self._capacity, self._level - amount)
 
     def _fill(self, now: float) -> None:
         if now > self._at:
-            self.level = min(self.capacity, self.level + (now - self._at) * self.per_second)
+            self._level = min(self._capacity, self._level + (now - self._at) * self._per_second)
             self._at = now
 
 
@@ -244,113 +192,80 @@ LONGEST_WAIT_S = 600.0
 class RateLimiter:
     """The buckets that a call draws from, and the time before which nothing is sent.
 
-    Parameters
-    ----------
-    limits : Limits
-        Of the run.
-    now : float
-        Seconds, from any beginning.
+    Of requests and of tokens there may be a bucket by the run's own limits, and one by what the
+    server says.
     """
 
     def __init__(self, limits: Limits, *, now: float) -> None:
-        self.not_before = now
-        self._requests = _own(limits.requests_per_minute, now=now)
-        self._tokens = _own(limits.tokens_per_minute, now=now)
-        self._server_requests: TokenBucket | None = None
-        self._server_tokens: TokenBucket | None = None
+        self._not_before = now
+        self._requests: dict[str, TokenBucket] = {}
+        self._tokens: dict[str, TokenBucket] = {}
+        for buckets, amount in (
+            (self._requests, limits.requests_per_minute),
+            (self._tokens, limits.tokens_per_minute),
+        ):
+            if amount is not None:
+                buckets["own"] = TokenBucket.per_minute(amount, now=now)
 
     @property
     def counts_tokens(self) -> bool:
         """Whether it matters how many tokens a call takes."""
-        return self._tokens is not None or self._server_tokens is not None
+        return bool(self._tokens)
 
     def wait_s(self, n_requests: int, n_tokens: float, *, now: float) -> float:
         """Seconds until so much may be sent; 0 if now."""
-        wait = max(0.0, self.not_before - now)
-        for bucket in (self._requests, self._server_requests):
-            if bucket is not None:
-                wait = max(wait, bucket.wait_s(n_requests, now=now))
-        for bucket in (self._tokens, self._server_tokens):
-            if bucket is not None:
-                wait = max(wait, bucket.wait_s(n_tokens, now=now))
+        wait = max(0.0, self._not_before - now)
+        for bucket in self._requests.values():
+            wait = max(wait, bucket.wait_s(n_requests, now=now))
+        for bucket in self._tokens.values():
+            wait = max(wait, bucket.wait_s(n_tokens, now=now))
         return wait
 
     def take(self, n_requests: int, n_tokens: float, *, now: float) -> None:
         """Draw from every bucket."""
-        for bucket in (self._requests, self._server_requests):
-            if bucket is not None:
-                bucket.take(n_requests, now=now)
+        for bucket in self._requests.values():
+            bucket.take(n_requests, now=now)
         self.take_tokens(n_tokens, now=now)
 
     def take_tokens(self, n_tokens: float, *, now: float) -> None:
         """Correct what was drawn; less than nothing gives back."""
-        for bucket in (self._tokens, self._server_tokens):
-            if bucket is not None:
-                bucket.take(n_tokens, now=now)
+        for bucket in self._tokens.values():
+            bucket.take(n_tokens, now=now)
 
     def hold(self, seconds: float, *, now: float) -> float:
         """Send nothing for so long, whoever asks; give the seconds that this adds."""
-        before = max(self.not_before, now)
-        self.not_before = max(before, now + seconds)
-        return self.not_before - before
+        before = max(self._not_before, now)
+        self._not_before = max(before, now + seconds)
+        return self._not_before - before
 
     def observe(
         self, headroom: Headroom, *, n_requests_since: int, n_tokens_since: float, now: float
     ) -> None:
-        """Take the server's word for what is left.
+        """Take the server's word for what is left, but for what it had not counted yet."""
+        said = headroom.requests, headroom.requests_limit, headroom.requests_reset_s
+        self._believe(self._requests, said, since=n_requests_since, now=now)
+        said = headroom.tokens, headroom.tokens_limit, headroom.tokens_reset_s
+        self._believe(self._tokens, said, since=n_tokens_since, now=now)
 
-        Parameters
-        ----------
-        headroom : Headroom
-            What it said with a reply.
-        n_requests_since, n_tokens_since : number
-            What was sent after the call that it replied to, which it had not counted yet.
-        now : float
-            Seconds.
-        """
-        self._server_requests = self._believed(
-            self._server_requests,
-            left=headroom.requests,
-            limit=headroom.requests_limit,
-            reset_s=headroom.requests_reset_s,
-            since=n_requests_since,
-            now=now,
-        )
-        self._server_tokens = self._believed(
-            self._server_tokens,
-            left=headroom.tokens,
-            limit=headroom.tokens_limit,
-            reset_s=headroom.tokens_reset_s,
-            since=n_tokens_since,
-            now=now,
-        )
-
-    def _believed(
+    def _believe(
         self,
-        bucket: TokenBucket | None,
+        buckets: dict[str, TokenBucket],
+        said: tuple[int | None, int | None, float | None],
         *,
-        left: int | None,
-        limit: int | None,
-        reset_s: float | None,
         since: float,
         now: float,
-    ) -> TokenBucket | None:
-        """Make a bucket that is whole again when the server says so, or keep the one there is."""
-        if left is None or reset_s is None or not 0 < reset_s < float("inf"):
-            return bucket
-        if limit is None or left >= limit:
-            if left <= 0:
-                self.hold(min(reset_s, LONGEST_WAIT_S), now=now)
-            return bucket
-        per_second = (limit - max(left, 0)) / reset_s
-        if bucket is None:
-            bucket = TokenBucket(capacity=limit, per_second=per_second, now=now)
-        bucket.set(left - since, capacity=limit, per_second=per_second, now=now)
-        return bucket
-
-
-def _own(per_minute: int | None, *, now: float) -> TokenBucket | None:
-    return None if per_minute is None else TokenBucket.per_minute(per_minute, now=now)
+    ) -> None:
+        """Keep a bucket that is whole again when the server says so."""
+        left, limit, reset_s = said
+        if left is None or reset_s is None or not 0 < reset_s < math.inf:
+            return
+        if limit is not None and left < limit:
+            per_second = (limit - max(left, 0)) / reset_s
+            buckets["server"] = TokenBucket(
+                left - since, capacity=limit, per_second=per_second, now=now
+            )
+        elif left <= 0:
+            self.hold(min(reset_s, LONGEST_WAIT_S), now=now)
 
 
 _FIRST_TOKENS_PER_CHARACTER = 0.4
@@ -403,16 +318,7 @@ def _n_characters(request: ChatRequest) -> int:
 
 
 class Budget:
-    """What a run has spent, and what the calls in flight will cost.
-
-    Parameters
-    ----------
-    price : Price or None
-        What tokens cost; None where nobody knows.
-    max_cost : float or None
-        US dollars that may be spent.
-
-    """
+    """What a run has spent, and what the calls in flight will cost."""
 
     def __init__(self, price: Price | None, *, max_cost: float | None) -> None:
         self._price = price

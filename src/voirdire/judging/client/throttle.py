@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from voirdire.errors import (
@@ -17,7 +19,6 @@ from voirdire.errors import (
 from voirdire.judging.client.limits import (
     Budget,
     ConcurrencyLimiter,
-    Pauses,
     RateLimiter,
     UsageGuess,
     dollars,
@@ -53,38 +54,24 @@ class Permit:
 
 
 class Throttle:
-    """Lets calls through, one after another, as fast as everything allows.
-
-    Parameters
-    ----------
-    limits : Limits
-        Of the run.
-    price : Price or None
-        What tokens cost.
-    """
+    """Lets calls through, one after another, as fast as everything allows."""
 
     def __init__(self, limits: Limits, *, price: Price | None) -> None:
         self.slots = ConcurrencyLimiter(limits.concurrency)
         self.budget = Budget(price, max_cost=limits.max_cost)
         self.n_sent = 0
         self._limits = limits
-        self._pauses = Pauses()
-        self._naps = Pauses()
-        self._queue = ConcurrencyLimiter(1)  # whoever must wait does so in the order of arrival
+        self._stopping = asyncio.Event()
+        self._released = asyncio.Event()
+        self._queue = asyncio.Lock()  # whoever must wait does so in the order of arrival
         self._guess = UsageGuess()
         self._n_tokens_sent = 0.0
-        self._limiter: RateLimiter | None = None
         self._end: StoppedError | None = None
 
     @property
     def is_stopped(self) -> bool:
         """Whether nothing new is let through."""
         return self._end is not None
-
-    @property
-    def n_in_flight(self) -> int:
-        """Calls that have a place."""
-        return self.slots.n_taken
 
     def check_open(self) -> None:
         """Raise what ended the run, if something did."""
@@ -97,32 +84,31 @@ class Throttle:
         if self._end is None:
             self._end = end
         self.slots.close()
-        self._queue.close()
-        self._pauses.wake()
-        self._naps.wake()
+        self._stopping.set()
+        self._released.set()
 
     async def enter(self) -> None:
-        """Wait for a place; give it back with `leave`."""
+        """Wait for a place; give it back to `slots`."""
         if not await self.slots.take():
             self.check_open()
-
-    def leave(self) -> None:
-        """Give the place back."""
-        self.slots.give_back()
 
     async def pause(self, seconds: float) -> None:
         """Wait for so long; a stop ends it."""
         self.check_open()
-        await self._pauses.pause(seconds)
+        await _wait(self._stopping, seconds)
         self.check_open()
 
     async def send(self, requests: Sequence[ChatRequest]) -> Permit:
-        """Wait until requests may be sent; give the pass back with `settle`."""
-        rates = self._rates()
-        need = self._need(requests, rates)
-        if self._queue.n_taken or self._wait_s(need, rates) > 0:
-            need = await self._wait_in_queue(requests, rates)
-        rates.take(need.n_requests, need.n_tokens, now=self._now())
+        """Wait until requests may be sent; give the permit back with `settle`."""
+        async with self._queue:
+            self.check_open()  # a stop may have come while others were waited for
+            need = self._need(requests)
+            while (wait_s := self._wait_s(need)) > 0:
+                self._released.clear()
+                await _wait(self._released, min(wait_s, _LONGEST_NAP_S))
+                self.check_open()
+                need = self._need(requests)  # what came meanwhile counts for the guess
+        self._rates.take(need.n_requests, need.n_tokens, now=self._now())
         self.budget.reserve(need.cost)
         self.n_sent += need.n_requests
         self._n_tokens_sent += need.n_tokens
@@ -158,13 +144,13 @@ class Throttle:
             return
         self.budget.release(permit.cost, perhaps_charged=perhaps_charged)
         if used is not None:
-            self._rates().take_tokens(used - permit.n_tokens, now=self._now())
+            self._rates.take_tokens(used - permit.n_tokens, now=self._now())
         if self.budget.max_cost is not None:
-            self._naps.wake()
+            self._released.set()
 
     def observe(self, headroom: Headroom, *, permit: Permit) -> None:
         """Note what the server says is left, in its reply to what this pass let through."""
-        self._rates().observe(
+        self._rates.observe(
             headroom,
             n_requests_since=self.n_sent - permit.sent,
             n_tokens_since=self._n_tokens_sent - permit.n_tokens_before,
@@ -173,52 +159,32 @@ class Throttle:
 
     def hold(self, seconds: float) -> float:
         """Let nobody through for so long; give the seconds that this adds."""
-        return self._rates().hold(seconds, now=self._now())
+        return self._rates.hold(seconds, now=self._now())
 
+    @cached_property
     def _rates(self) -> RateLimiter:
-        if self._limiter is None:
-            self._limiter = RateLimiter(self._limits, now=self._now())
-        return self._limiter
+        return RateLimiter(self._limits, now=self._now())
 
     def _now(self) -> float:
         return asyncio.get_running_loop().time()
 
-    def _is_guessing(self, rates: RateLimiter) -> bool:
-        return rates.counts_tokens or self.budget.max_cost is not None
-
-    def _need(self, requests: Sequence[ChatRequest], rates: RateLimiter) -> Permit:
-        if not self._is_guessing(rates):
+    def _need(self, requests: Sequence[ChatRequest]) -> Permit:
+        has_limit = self.budget.max_cost is not None
+        if not (has_limit or self._rates.counts_tokens):
             return Permit(len(requests))
         guesses = [self._guess.of(request) for request in requests]
         n_tokens = sum(_n_tokens(guess) for guess in guesses)
-        cost = 0.0
-        if self.budget.max_cost is not None:
-            cost = sum(self.budget.of(guess) for guess in guesses)
+        cost = sum(self.budget.of(guess) for guess in guesses) if has_limit else 0.0
         return Permit(len(requests), n_tokens=n_tokens, cost=cost, is_guessed=True)
 
-    def _wait_s(self, need: Permit, rates: RateLimiter) -> float:
+    def _wait_s(self, need: Permit) -> float:
         allowed = self.budget.allows(need.cost)
         if allowed == "no":
             self.stop(self._cost_limit_reached(need.cost))
             self.check_open()
         if allowed == "wait":
             return math.inf
-        return rates.wait_s(need.n_requests, need.n_tokens, now=self._now())
-
-    async def _wait_in_queue(self, requests: Sequence[ChatRequest], rates: RateLimiter) -> Permit:
-        """Wait behind those who came before; what they teach counts for the guess."""
-        if not await self._queue.take():
-            self.check_open()
-        try:
-            need = self._need(requests, rates)
-            while (wait := self._wait_s(need, rates)) > 0:
-                self.check_open()
-                await self._naps.pause(wait if math.isinf(wait) else min(wait, _LONGEST_NAP_S))
-                self.check_open()
-                need = self._need(requests, rates)
-            return need
-        finally:
-            self._queue.give_back()
+        return self._rates.wait_s(need.n_requests, need.n_tokens, now=self._now())
 
     def _cost_limit_reached(self, cost: float) -> CostLimitReachedError:
         perhaps = self.budget.perhaps_spent
@@ -231,6 +197,13 @@ class Throttle:
             "the limit counts for each run anew."
         )
         return CostLimitReachedError(msg)
+
+
+async def _wait(event: asyncio.Event, seconds: float) -> None:
+    """Wait for an event, but no longer."""
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            await event.wait()
 
 
 def _is_charged(error: ModelCallError) -> bool:

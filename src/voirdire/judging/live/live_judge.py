@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 
+from voirdire._validation import check_positive
 from voirdire.judging.engine.batch import Asked
 from voirdire.judging.engine.call_queue import CLOSED, LATE
 from voirdire.judging.engine.combining import failed_verdict
 from voirdire.judging.engine.engines import engine_of
-from voirdire.judging.live.settings import LiveSettings, check_drain, check_seconds
+from voirdire.judging.live.settings import LiveSettings
 from voirdire.judging.plan import is_cascade
 
 if TYPE_CHECKING:
@@ -230,7 +231,7 @@ class LiveJudge:
         RuntimeError
             If it was started in another event loop.
         """
-        limit = check_drain(drain_s)
+        limit = check_positive("drain_s", drain_s, zero=True)
         if self._is_closed or self._loop is None:
             self._is_closed = True
             return
@@ -266,7 +267,7 @@ class LiveJudge:
         """
         limit = self.settings.deadline_s
         if deadline_s is not None:
-            limit = check_seconds("deadline_s", deadline_s)
+            limit = check_positive("deadline_s", deadline_s)
         self._check_loop()
         keys = [item.content_hash() for item in items]
         found = [self._remembered.get(key) for key in keys]

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
-from typing import Any
 
-from voirdire._validation import check_count
-from voirdire.errors import InputError
+from voirdire._validation import check_count, check_positive
 
-__all__ = ["LiveSettings", "check_drain", "check_seconds"]
+__all__ = ["LiveSettings"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,25 +44,7 @@ class LiveSettings:
 
     def __post_init__(self) -> None:
         for name in ("deadline_s", "rest_s"):
-            check_seconds(name, getattr(self, name))
+            check_positive(name, getattr(self, name))
         for name in ("most_waiting", "batch_size"):
             check_count(name, getattr(self, name), minimum=1)
         check_count("remembered", self.remembered, minimum=0)
-
-
-def check_seconds(name: str, value: Any) -> float:
-    """Return a number of seconds, or raise an `InputError`."""
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not (is_number and math.isfinite(value) and value > 0):
-        msg = f"`{name}` must be a finite number of seconds above 0, got {value!r}."
-        raise InputError(msg)
-    return float(value)
-
-
-def check_drain(value: Any) -> float:
-    """Return seconds to wait for what is on its way, or raise an `InputError`."""
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not (is_number and math.isfinite(value) and value >= 0):
-        msg = f"`drain_s` must be a finite number of seconds of at least 0, got {value!r}."
-        raise InputError(msg)
-    return float(value)

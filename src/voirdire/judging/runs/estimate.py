@@ -22,7 +22,7 @@ from voirdire.judging.plan import (
     needs_engine,
     plan_judging,
 )
-from voirdire.judging.runs.outputs import SetAside, store_of
+from voirdire.judging.runs.outputs import SetAside, opened_store
 from voirdire.records import Usage
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ def estimate_run(
         set_aside = SetAside(None)
         return items.stream(plan, set_aside)
 
-    with store_of(store, output=output) as replies:
+    with opened_store(store, output=output, makes=False) as replies:
         found = estimate_calls(read, plan, replies, retry_failures=retry_failures)
     if not found.n_items:
         items.refuse_empty(set_aside)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from abc import ABC, abstractmethod
-from contextlib import closing, nullcontext
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -179,8 +179,7 @@ def judge_source(
     asking: dict[str, Any] = {"retry_failures": retry_failures, "stopping": stopping}
     is_asked = needs_engine(plan.judge)
     if str(output) == "-":
-        opened = opened_store(store, beside=Path.cwd() / "any")
-        with opened if is_asked else nullcontext() as replies:
+        with opened_store(store if is_asked else False) as replies:
             return _StreamedRun(
                 set_aside=SetAside(None), asking=asking | {"store": replies}, **about
             ).judged()
@@ -189,7 +188,7 @@ def judge_source(
     about |= {"folder": WorkFolder(target, written_as=written_as), "set_aside": SetAside(dropped)}
     if not is_asked:
         return _PartsRun(workers=workers, **about).judged(restart=restart, output=str(output))
-    with opened_store(store, beside=target, written=(target, dropped)) as replies:
+    with opened_store(store, output=target, written=(target, dropped)) as replies:
         # its parts hold nothing that is not in the store, and are made anew
         run = _ModelRun(asking=asking | {"store": replies}, **about)
         return run.judged(restart=True, output=str(output))

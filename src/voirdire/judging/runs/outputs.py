@@ -7,7 +7,7 @@ import os
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Literal
 
 from voirdire.errors import InputError
 from voirdire.io.verdict_files import layout_of_file, verdict_format
@@ -30,7 +30,6 @@ __all__ = [
     "may_replace",
     "opened_store",
     "publish",
-    "store_of",
 ]
 
 
@@ -178,33 +177,34 @@ STORE_NAME = "voirdire-replies.sqlite"
 
 @contextmanager
 def opened_store(
-    store: str | Path | None, *, beside: Path, written: Sequence[Path] = ()
-) -> Iterator[ReplyStore]:
-    """Open the store that is named, or the one in the folder of an output.
+    store: ReplyStore | str | Path | Literal[False] | None,
+    *,
+    output: str | Path | None = None,
+    written: Sequence[Path] = (),
+    makes: bool = True,
+) -> Iterator[ReplyStore | None]:
+    """Open the store that is named, or the one in the folder of an output; False is no store.
 
-    It may be none of the files that are `written`: they would take its place, replies and all.
+    Where there is no such file, one is made, or with `makes=False` None is given. The store may be
+    none of the files that are `written`: they would take its place, replies and all.
     """
-    from voirdire.store import open_store
-    from voirdire.store.opening import read_address
-
-    place = beside.parent / STORE_NAME if store is None else store
-    if read_address(place).path in [path.resolve() for path in written]:
-        msg = f"`store` must be a file of its own, got {str(place)!r}, which the run writes."
-        raise InputError(f"{msg} Name another.")
-    with open_store(place) as opened:
-        yield opened
-
-
-@contextmanager
-def store_of(store: str | Path | None, *, output: str | Path | None) -> Iterator[ReplyStore | None]:
-    """Open the store that a run would use, but make none."""
-    from voirdire.store import open_store
+    from voirdire.store import ReplyStore, open_store
     from voirdire.store.opening import read_address
 
     if store is None:
         store = (Path.cwd() if output is None else Path(output).resolve().parent) / STORE_NAME
+    if store is False or isinstance(store, ReplyStore):
+        yield store or None
+        return
+    given: object = store
+    if not isinstance(given, str | Path):
+        msg = f"`store` must be a file, an address or False, got {given!r}. Leave it out."
+        raise InputError(msg)
     file = read_address(store).path
-    if file is not None and not file.exists():
+    if file in [path.resolve() for path in written]:
+        msg = f"`store` must be a file of its own, got {str(store)!r}, which the run writes."
+        raise InputError(f"{msg} Name another.")
+    if file is not None and not makes and not file.is_file():
         yield None
         return
     with open_store(store) as opened:

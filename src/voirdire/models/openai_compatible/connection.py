@@ -62,26 +62,7 @@ class HttpAnswer(msgspec.Struct, gc=False):
 
 
 class HttpConnection:
-    """Sends bodies to one address, directly or through the proxy that the environment names.
-
-    Parameters
-    ----------
-    name : str
-        What messages call the server.
-    url : str
-        Where to.
-    keys : Keys
-        Headers with secrets.
-    timeout_s : float or None
-        Deadline for a whole call.
-    connections : int or None
-        How many at once; None is as many as there are calls.
-
-    Raises
-    ------
-    InputError
-        If the environment names a proxy that is no HTTP proxy.
-    """
+    """Sends bodies to one address, directly or through the proxy that the environment names."""
 
     def __init__(
         self, *, name: str, url: str, keys: Keys, timeout_s: float | None, connections: int | None

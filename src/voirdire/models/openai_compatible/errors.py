@@ -30,54 +30,37 @@ if TYPE_CHECKING:
 
 __all__ = ["CallErrors"]
 
-_NO_CREDIT_CODES = {
-    "insufficient_quota",
-    "billing_hard_limit_reached",
-    "billing_not_active",
-    "exceeded_current_quota_error",
-    "insufficient_balance",
-    "arrearage",
-}
-_NO_ACCESS_CODES = _NO_CREDIT_CODES | {
-    "model_not_found",
-    "model_decommissioned",
-    "invalid_model",
-    "invalid_api_key",
-    "access_denied",
-    "authentication_error",
-}
-# Not "exceeded your current quota": one provider says so of every limit per minute.
+# Each is looked for among the codes of an error and in its words. Not "exceeded your current
+# quota": one provider says so of every limit per minute.
 _NO_CREDIT = re.compile(
-    r"insufficient (?:balance|credit|fund)|credit balance|billing hard limit|余额不足|欠费", re.I
+    r"\b(?:insufficient_quota|insufficient_balance|billing_hard_limit_reached|billing_not_active"
+    r"|exceeded_current_quota_error|arrearage)\b"
+    r"|insufficient (?:balance|credit|fund)|credit balance|billing hard limit|余额不足|欠费",
+    re.IGNORECASE,
 )
 _NO_ACCESS = re.compile(
-    rf"{_NO_CREDIT.pattern}|(?:incorrect|invalid|missing) api[ _-]?key|api[ _-]?key not valid"
+    rf"{_NO_CREDIT.pattern}|\b(?:model_not_found|model_decommissioned|invalid_model"
+    r"|invalid_api_key|access_denied|authentication_error)\b"
+    r"|(?:incorrect|invalid|missing) api[ _-]?key|api[ _-]?key not valid"
     r"|not a valid model|model not exist|unknown model|no such model"
     r"|\bmodel\b.{0,120}\b(?:does not exist|not found|decommissioned|deprecated)",
     re.IGNORECASE,
 )
-_FILTER_CODES = {
-    "content_filter",
-    "content_policy_violation",
-    "responsibleaipolicyviolation",
-    "data_inspection_failed",
-    "datainspectionfailed",
-    "invalid_prompt",
-    "moderation_blocked",
-}
 _FILTER = re.compile(
-    r"content management policy|content polic|usage (?:policy|policies|guidelines)"
+    r"\b(?:content_filter|content_policy_violation|responsibleaipolicyviolation"
+    r"|data_inspection_failed|datainspectionfailed|invalid_prompt|moderation_blocked)\b"
+    r"|content management policy|content polic|usage (?:policy|policies|guidelines)"
     r"|\bflagged\b|content exists risk|safety (?:system|filter|polic)|inappropriate content",
     re.IGNORECASE,
 )
+# The reply broke the form that it was to have: asking again may help.
+_BROKEN_REPLY = re.compile(r"\b(?:json_validate_failed|output_parse_failed)\b")
 _LOCKED = r"(?:disabled|deactivated|suspended|banned|terminated|revoked)"
 _OWNER = r"(?:account|organi[sz]ation|project|workspace|subscription|api key|access)"
 _ACCOUNT = re.compile(
     rf"\b{_OWNER}\b(?:[ ,]+\S+){{0,10}}?[ ,]+{_LOCKED}\b|\b{_LOCKED}\b(?: \S+){{0,3}}? {_OWNER}\b",
     re.IGNORECASE,
 )
-# The reply broke the form that it was to have: asking again may help.
-_BROKEN_REPLY_CODES = {"json_validate_failed", "output_parse_failed"}
 _OVERLOADED = {498}  # no room in a provider's flexible tier
 _NO_SUCH_PLACE = {404, 405, 410}
 
@@ -134,20 +117,9 @@ _ECHO = 24  # characters in a row that are no coincidence
 
 @dataclass(kw_only=True, slots=True)
 class CallErrors:
-    """Makes errors of what a server answers to one request.
+    """Makes errors of what a server answers to one request; without keys, or words of the request.
 
-    Attributes
-    ----------
-    name : str
-        What messages call the model.
-    keys : Keys
-        What must not be shown.
-    key_variable : str or None
-        Environment variable that holds the key; None where none is sent.
-    request : ChatRequest
-        What was asked; what a server repeats of it is not shown.
-    sent : callable
-        Gives the fields of the request's body: what was not sent was not refused.
+    `sent` gives the fields of the request's body: what was not sent was not refused.
     """
 
     name: str
@@ -216,22 +188,19 @@ class _Words:
 
 
 def _kind(words: _Words, *, status: int) -> type[ModelCallError]:
-    if words.codes & _BROKEN_REPLY_CODES or status >= 500:
+    said = " ".join((*words.codes, words.text))
+    if status >= 500 or _BROKEN_REPLY.search(said):
         return ServerError
     if status == 429 or status in _OVERLOADED:
-        is_broke = words.codes & _NO_CREDIT_CODES or _NO_CREDIT.search(words.text)
-        return AccessError if is_broke else RateLimitError
+        return AccessError if _NO_CREDIT.search(said) else RateLimitError
     if status == 408:
         return ModelTimeoutError
     if _ACCOUNT.search(words.text):
         return AccessError
-    if words.codes & _FILTER_CODES or (status != 401 and _FILTER.search(words.text)):
+    if status != 401 and _FILTER.search(said):
         return ContentFilterError
-    if status in _NO_SUCH_PLACE or status in (401, 402, 403, 407):
-        return AccessError
-    if words.codes & _NO_ACCESS_CODES or _NO_ACCESS.search(words.text):
-        return AccessError
-    return BadRequestError
+    has_no_access = status in _NO_SUCH_PLACE or status in (401, 402, 403, 407)
+    return AccessError if has_no_access or _NO_ACCESS.search(said) else BadRequestError
 
 
 def _refused_feature(words: _Words, *, status: int, sent: Mapping[str, Any]) -> str | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -10,7 +9,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 import msgspec
 
-from voirdire._validation import check_count, shorten
+from voirdire._validation import check_count, check_positive, shorten
 from voirdire.errors import InputError, ServerError
 from voirdire.models.endpoints import Keys, check_base_url, looks_like_key, read_keys
 from voirdire.models.openai_compatible.errors import CallErrors
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from voirdire.models.port import ChatRequest
     from voirdire.records import Reply
 
-__all__ = ["OpenAICompatibleModel", "check_extra", "check_number", "check_seconds"]
+__all__ = ["OpenAICompatibleModel", "check_extra", "check_number"]
 
 # Fields of the body that have a place of their own, and which.
 _PLACES = {
@@ -153,7 +152,7 @@ class OpenAICompatibleModel:
             check_count("max_tokens", max_tokens, minimum=1)
         self._extra = check_extra(extra or {})
         self._header_variables = dict(headers or {})
-        self._timeout_s = None if timeout_s is None else check_seconds("timeout_s", timeout_s)
+        self._timeout_s = None if timeout_s is None else check_positive("timeout_s", timeout_s)
         if connections is not None:
             check_count("connections", connections, minimum=1)
         self._connections = connections
@@ -183,17 +182,10 @@ class OpenAICompatibleModel:
     @property
     def settings(self) -> Mapping[str, Any]:
         """Everything that its replies depend on; no key among it."""
-        extra = {"extra": self._extra} if self._extra else {}
-        headers = {"headers": self._header_variables} if self._header_variables else {}
-        chosen = {name: value for name, value in self._set.items() if value is not None}
-        return {
-            "api": "chat/completions",
-            "base_url": self._base_url,
-            "model": self._model,
-            **chosen,
-            **extra,
-            **headers,
-        }
+        more = {"extra": self._extra or None, "headers": self._header_variables or None}
+        chosen = {name: value for name, value in (self._set | more).items() if value is not None}
+        here = {"api": "chat/completions", "base_url": self._base_url, "model": self._model}
+        return here | chosen
 
     @property
     def capabilities(self) -> Capabilities:
@@ -275,22 +267,14 @@ def _check_word(name: str, value: str) -> str:
     return value
 
 
-def check_number(name: str, value: float | None, *, high: float) -> float | None:
+def check_number(name: str, value: Any, *, high: float) -> float | None:
     """Return `value` if it is None or a number in [0, `high`]."""
     if value is None:
         return None
-    if not _is_number(value) or not 0 <= value <= high:
-        msg = f"`{name}` must be a number in [0, {high:g}], got {shorten(value)!r}."
-        raise InputError(f"{msg} Leave it out to take the server's own.")
-    return value
-
-
-def check_seconds(name: str, value: float) -> float:
-    """Return `value` if it is a number of seconds above 0."""
-    if not _is_number(value) or not 0 < value < math.inf:
-        msg = f"`{name}` must be seconds above 0, got {shorten(value)!r}. Write a minute as 60."
-        raise InputError(msg)
-    return float(value)
+    if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= high:
+        return value
+    msg = f"`{name}` must be a number in [0, {high:g}], got {shorten(value)!r}."
+    raise InputError(f"{msg} Leave it out to take the server's own.")
 
 
 def check_extra(extra: Mapping[str, Any]) -> dict[str, Any]:
@@ -312,7 +296,3 @@ def check_extra(extra: Mapping[str, Any]) -> dict[str, Any]:
         raise InputError(f"{msg} Name the environment variable that holds it: `api_key_env`.")
     fields: dict[str, Any] = msgspec.json.decode(encoded)
     return fields
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)

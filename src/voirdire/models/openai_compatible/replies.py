@@ -190,18 +190,16 @@ def _without_foreign_numbers(body: bytes) -> bytes | None:
 def _failure(
     choice: _Choice[Any], *, headers: Mapping[str, str], errors: CallErrors
 ) -> ModelCallError | None:
-    reason = choice.finish_reason or ""
-    if reason == "stop" and not choice.message.refusal and not choice.error:
-        return None
+    """Say why a choice is no reply; None where it is one."""
+    reason, refusal = choice.finish_reason or "", choice.message.refusal or ""
     if choice.error:
         return errors.of_error(choice.error, headers=headers)
     if reason == "error":
         return ServerError(errors.sentence("broke off with an error"))
     if reason.startswith("content_filter"):
         return ContentFilterError(errors.sentence("held its reply back: content filter"))
-    if reason == "refusal" or choice.message.refusal:
-        said = choice.message.refusal or ""
-        return RefusalError(errors.sentence("declined to reply", quoted=said))
+    if refusal or reason == "refusal":
+        return RefusalError(errors.sentence("declined to reply", quoted=refusal))
     return None
 
 

@@ -6,7 +6,7 @@ import json
 import re
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
 
 import msgspec
@@ -24,14 +24,11 @@ __all__ = [
     "Dialect",
     "RequestBody",
     "guess_dialect",
+    "logprob_fields",
     "message_fields",
     "response_format",
     "with_effort",
 ]
-
-LimitName: TypeAlias = Literal["max_tokens", "max_completion_tokens"]
-SeedName: TypeAlias = Literal["seed", "random_seed"]
-LogprobsForm: TypeAlias = Literal["flag", "count"]
 
 _MOST_KEPT = 64  # a run has a handful of system messages and of parameters
 _OPENAI_REASONING = re.compile(r"(?:.*/)?(?:o[1-9](?:-|$)|gpt-5(?!.*chat))", re.IGNORECASE)
@@ -68,9 +65,9 @@ class Dialect:
         cache by themselves, or refuse the mark.
     """
 
-    limit_name: LimitName = "max_tokens"
-    seed_name: SeedName = "seed"
-    logprobs: LogprobsForm = "flag"
+    limit_name: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
+    seed_name: Literal["seed", "random_seed"] = "seed"
+    logprobs: Literal["flag", "count"] = "flag"
     object_takes_schema: bool = False
     is_reasoning: bool = False
     takes_temperature: bool = True
@@ -111,18 +108,6 @@ class RequestBody:
 
     Only the user's message differs from call to call: the system's message and everything after
     the messages are encoded once and kept.
-
-    Parameters
-    ----------
-    model : str
-        What the server calls the model.
-    dialect : Dialect
-        How the server wants parameters.
-    settings : mapping of str to object
-        What was set on the model: ``temperature``, ``max_tokens``, ``reasoning_effort``,
-        ``top_p``; None where nothing was.
-    extra : mapping of str to object
-        Further fields, sent as they are.
     """
 
     def __init__(
@@ -167,7 +152,7 @@ class RequestBody:
             "reasoning_effort": settings["reasoning_effort"],
             dialect.seed_name: request.seed,
             "n": n if n > 1 else None,
-            **_logprobs(request, dialect),
+            **logprob_fields(request, dialect),
             **self._extra,
         }
         return {name: value for name, value in fields.items() if value is not None}
@@ -215,7 +200,8 @@ def response_format(request: ChatRequest, dialect: Dialect) -> dict[str, Any] | 
     return {"type": "json_schema", "json_schema": named}
 
 
-def _logprobs(request: ChatRequest, dialect: Dialect) -> dict[str, Any]:
+def logprob_fields(request: ChatRequest, dialect: Dialect) -> dict[str, Any]:
+    """Ask for likely tokens, in a server's own way."""
     if request.top_logprobs is None:
         return {}
     if dialect.logprobs == "count":

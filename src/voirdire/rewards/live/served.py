@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from voirdire._validation import check_positive
 from voirdire.documents import document_of_value
 from voirdire.errors import InputError, ModelCallError, ModelTimeoutError
 from voirdire.judging.engine.call_queue import LATE
-from voirdire.judging.live.settings import LiveSettings, check_seconds
+from voirdire.judging.live.settings import LiveSettings
 from voirdire.models.reward_server import TOKEN_ENV, RewardServer
 from voirdire.records import Verdicts
 from voirdire.records.verdicts import NO_VERDICT
@@ -128,7 +129,7 @@ class ServedReward:
         began = time.monotonic()
         limit = self.settings.deadline_s
         if deadline_s is not None:
-            limit = check_seconds("deadline_s", deadline_s)
+            limit = check_positive("deadline_s", deadline_s)
         items, reasons = items_of_turns(turns, judged=self.reward.judge.judged, behavior=behavior)
         behaviors = [item.behavior for item in items]
         places = [place for place, item in enumerate(items) if item.id not in reasons]

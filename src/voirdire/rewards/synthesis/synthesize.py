@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from contextlib import closing, nullcontext
+from contextlib import closing
 from dataclasses import dataclass, fields
 from itertools import islice
 from pathlib import Path
@@ -26,7 +26,6 @@ from voirdire.judging.runs.outputs import (
     may_replace,
     opened_store,
     publish,
-    store_of,
 )
 from voirdire.judging.runs.parts import WorkFolder
 from voirdire.judging.verdict_making import verdicts_of_run
@@ -189,7 +188,7 @@ def synthesize(
     plan = plan_synthesis(model, **settings)
     set_aside = SetAside(None)
     items = read_prompts(prompts, plan.recipes, set_aside=set_aside, behavior=behavior)
-    with nullcontext() if store is None else opened_store(store, beside=Path()) as replies:
+    with opened_store(False if store is None else store) as replies:
         run = SynthesisRun(
             plan=plan,
             prompts=items,
@@ -274,7 +273,7 @@ def synthesize_file(
     if str(output) == "-":
         set_aside = SetAside(None)
         prompts = read_prompts(source, plan.recipes, set_aside=set_aside, **reading)
-        with opened_store(store, beside=Path.cwd() / "any") as replies:
+        with opened_store(store) as replies:
             run = SynthesisRun(plan=plan, prompts=prompts, store=replies, **settled)
             _write(run, rows=sys.stdout.buffer, rejected=None)
         sys.stdout.buffer.flush()
@@ -285,7 +284,7 @@ def synthesize_file(
         prompts = read_prompts(source, plan.recipes, set_aside=set_aside, **reading)
         rows, given_up = folder.path / "rows.jsonl", folder.path / "rejected.jsonl"
         with (
-            opened_store(store, beside=target, written=targets) as replies,
+            opened_store(store, output=target, written=targets) as replies,
             checked_writing(target, kept="Every reply is kept in the store"),
         ):
             run = SynthesisRun(plan=plan, prompts=prompts, store=replies, **settled)
@@ -584,7 +583,7 @@ def estimate_synthesis(
     n_completions, n_tokens, cost = 0, 0, 0.0
     judged: list[Item] = []
     verifying = None
-    with store_of(store, output=output) as replies:
+    with opened_store(store, output=output, makes=False) as replies:
         for prompt in prompts:
             completions = list(assignments_of(prompt, plan))
             n_completions += len(completions)

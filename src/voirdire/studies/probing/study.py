@@ -13,7 +13,7 @@ from voirdire.judging.answering import judge_by_plan
 from voirdire.judging.call_plan import item_key
 from voirdire.judging.plan import check_behavior, needs_engine, plan_judging
 from voirdire.judging.runs.estimate import estimate_calls
-from voirdire.judging.runs.outputs import store_of
+from voirdire.judging.runs.outputs import opened_store
 from voirdire.stats.intervals import estimate_mean
 from voirdire.studies.probing.answers import Codes
 from voirdire.studies.probing.asking import lay_out, replanned, swapped
@@ -204,7 +204,7 @@ def estimate_probing(
     """
     layout = _layout(items, judge, rubric, settings, own_probes, threshold, judged, behavior)
     found = []
-    with store_of(store, output=None) as replies:
+    with opened_store(store, makes=False) as replies:
         for request in layout.requests:
             if needs_engine(request.plan.judge):
                 apart = {item_key(item): item for item in request.items}  # one call each
