@@ -272,6 +272,7 @@ _FIRST_TOKENS_PER_CHARACTER = 0.4
 """Between English (about 0.25) and Chinese (up to 1); the first reply corrects it."""
 
 _FIRST_COMPLETION = 300
+_PER_IMAGE = 4_000  # characters, about, with as many tokens as an image
 _WEIGHT = 0.1
 """Of the newest call in what is expected of the next."""
 
@@ -314,7 +315,8 @@ class UsageGuess:
 
 
 def _n_characters(request: ChatRequest) -> int:
-    return sum(len(message.content) for message in request.messages) + len(request.schema)
+    shown = [len(row.content) + _PER_IMAGE * len(row.images) for row in request.messages]
+    return sum(shown) + len(request.schema)
 
 
 class Budget:
