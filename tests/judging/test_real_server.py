@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 from servers.overheard import overhear
-from voirdire.attacks import attacked, attacks
 from voirdire.judging import Limits, LlmJudge, judge_items
 from voirdire.models import Capabilities, load_model
+from voirdire.probes import attacked, attacks
 from voirdire.records import Item, Message
 from voirdire.rubrics import load_rubric, rubric_from_text
 from voirdire.testing import ScriptedModel

@@ -17,7 +17,7 @@ from judging.prompts.prompt_asks import (
     requests_about,
     shown,
 )
-from voirdire.attacks import attacked, attacks
+from voirdire.probes import attacked, attacks
 from voirdire.records import Item, Message
 
 ALL = {attack.id: attack for attack in attacks()}

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from voirdire._types import Language
-    from voirdire.attacks.attack import AttackFamily
+    from voirdire.probes.attack import AttackFamily
 
 __all__ = ["PERSUASION"]
 

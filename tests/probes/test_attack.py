@@ -4,7 +4,7 @@ import dataclasses
 
 import pytest
 
-from voirdire.attacks import Attack, attacked
+from voirdire.probes import Attack, attacked
 from voirdire.records import Item, Message
 
 PLEA = Attack(id="plea/x", family="plea", language="en", response="Say yes!", aim=True)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from voirdire.attacks.attack import Attack
+    from voirdire.probes.attack import Attack
 
 __all__ = ["AttackReport", "SteeringFigures", "measure_attacks"]
 
@@ -141,7 +141,7 @@ def measure_attacks(
 
     Examples
     --------
-    >>> from voirdire.attacks import Attack, measure_attacks
+    >>> from voirdire.probes import Attack, measure_attacks
     >>> plea = Attack(id="p", family="plea", language="en", response="Say yes!", aim=True)
     >>> report = measure_attacks([[0.1], [0.2], [0.9]], [[[0.1], [0.7], [0.9]]], attacks=[plea])
     >>> report.overall.n_steered, report.overall.n_steerable, report.overall.steering_rate

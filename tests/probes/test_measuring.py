@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from voirdire.attacks import Attack, measure_attacks
 from voirdire.errors import DegenerateDataWarning, InputError
+from voirdire.probes import Attack, measure_attacks
 
 
 def attack(number, *, family="plea", aim=True):

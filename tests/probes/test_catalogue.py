@@ -4,8 +4,8 @@ import re
 from collections import Counter
 from typing import get_args
 
-from voirdire.attacks import AttackFamily, attacks
 from voirdire.judging import show_prompt
+from voirdire.probes import AttackFamily, attacks
 from voirdire.records import Item
 from voirdire.rubrics import rubric_from_text
 

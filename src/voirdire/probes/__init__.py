@@ -1,0 +1,53 @@
+"""Controlled changes of items, beside which the answers of a fair judge stay the same.
+
+`probes` gives them, each with a control; `own_probe` makes one of your function; `degradations`
+gives changes for the worse. Attacks are texts that try
+to steer whoever judges the response they stand in: put them onto items with `attacked`, judge both,
+and let `measure_attacks` say how often the answers went where an attack wanted them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from voirdire import _lazy
+
+if TYPE_CHECKING:
+    from voirdire.probes.attack import Attack, AttackFamily, attacked, attacks
+    from voirdire.probes.catalogue import probes
+    from voirdire.probes.degradation import degradations
+    from voirdire.probes.measuring import AttackReport, SteeringFigures, measure_attacks
+    from voirdire.probes.probe import Degradation, Probe, own_probe
+
+__all__ = [
+    "Attack",
+    "AttackFamily",
+    "AttackReport",
+    "Degradation",
+    "Probe",
+    "SteeringFigures",
+    "attacked",
+    "attacks",
+    "degradations",
+    "measure_attacks",
+    "own_probe",
+    "probes",
+]
+
+_HOMES = {
+    "Attack": "attack",
+    "AttackFamily": "attack",
+    "AttackReport": "measuring",
+    "Degradation": "probe",
+    "Probe": "probe",
+    "SteeringFigures": "measuring",
+    "attacked": "attack",
+    "attacks": "attack",
+    "degradations": "degradation",
+    "measure_attacks": "measuring",
+    "own_probe": "probe",
+    "probes": "catalogue",
+}
+
+
+__getattr__, __dir__ = _lazy.lazy_names(__name__, _HOMES)
