@@ -54,6 +54,10 @@ PlotKind: TypeAlias = Literal[
 ]
 """What a figure shows."""
 
+_WHOLE = (
+    ("power", is_power, "a power analysis", draw_power_curves),
+    ("probes", is_probing, "probes of a judge", draw_probes),
+)
 _NEEDS_EXAMINATIONS = ("advantage", "controls", "scatter", "winning_rate")
 
 
@@ -147,20 +151,9 @@ def plot(
     if kind in get_args(TrainingPlotKind):
         return plot_training(result, kind=kind, behavior=behavior, language=language, ax=ax)  # type: ignore[arg-type]
     say = words_in(language)
-    if is_power(result) and kind == "advantage":
-        kind = "power"
-    if kind == "power":
-        with settings():
-            return draw_power_curves(result, say=say, ax=ax)
-    if is_probing(result) or kind == "probes":
-        if not is_probing(result) or kind not in ("advantage", "probes"):
-            msg = f"`kind` 'probes' is for what `probe_judge` returns, and for that alone; got {kind!r}"
-            raise InputError(f"{msg} for {type(result).__name__}.")
-        with settings():
-            return draw_probes(result, say=say, ax=ax)
-    if is_power(result):
-        msg = f"`kind` must be 'power' for a power analysis, got {kind!r}."
-        raise InputError(msg)
+    whole = _draw_whole(result, kind, say=say, ax=ax)
+    if whole is not None:
+        return whole
     if kind == "reliability":
         with settings():
             return draw_reliability(result, question=question, judge=judge, say=say, ax=ax)
@@ -198,6 +191,19 @@ def draw_power(result: Any, *, language: Language = "en", ax: Axes | None = None
     say = words_in(language)
     with settings():
         return draw_power_curves(result, say=say, ax=ax)
+
+
+def _draw_whole(result: Any, kind: PlotKind, *, say: Words, ax: Axes | None) -> Figure | None:
+    """Draw a result that has one figure only; None for others."""
+    for name, is_such, what, draw in _WHOLE:
+        if kind != name and not is_such(result):
+            continue
+        if kind not in (name, "advantage"):
+            msg = f"`kind` must be {name!r} for {what}, got {kind!r}."
+            raise InputError(msg)
+        with settings():
+            return draw(result, say=say, ax=ax)
+    return None
 
 
 def _draw(kind: str, sheet: Sheet, *, say: Words, ax: Axes | None, **options: Any) -> Figure:

@@ -31,8 +31,9 @@ def is_probing(result: Any) -> bool:
 
 def draw_probes(report: ProbeReport, *, say: Words, ax: Axes | None) -> Figure:
     """Draw the largest shift under each probe; those that found a bias are in colour."""
-    if not report.probes:
-        msg = "`result` must hold at least one probe to be drawn, got none."
+    if not is_probing(report) or not report.probes:
+        got = "none" if is_probing(report) else type(report).__name__
+        msg = f"`result` must be what `probe_judge` returns, with at least one probe, got {got}."
         raise InputError(msg)
     floor = report.stability[0].mean_difference if report.stability else math.nan
     return draw_dot_rows(
