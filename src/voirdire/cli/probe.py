@@ -19,7 +19,7 @@ from voirdire.cli.model_judges import (
     refuse_idle_options,
     store_option,
 )
-from voirdire.cli.option_groups import option_group, spelled
+from voirdire.cli.option_groups import converted, option_group, spelled
 from voirdire.cli.options import AsJson, Behavior, Columns, File, Format, JudgedPart, RubricName
 from voirdire.cli.printing import listen_for_interrupts, print_json, print_tables
 from voirdire.cli.shell import Call, UsageError, say
@@ -42,12 +42,13 @@ else:
     ProbeOptions = option_group(
         ProbeSettings,
         panel=Group("The probes", sort_key=2),
-        only=spelled("--only", list[str] | None, metavar="PROBE"),
-        without=spelled("--without", list[str] | None, metavar="PROBE"),
+        n_items=Annotated[
+            converted(lambda tokens: _number_or_all(tokens[0]), metavar="NUMBER|all"),
+            Parameter(help="Items to draw, at least 2, or all.", show_default=False),
+        ],
         author=spelled("--author", str | None, metavar="COLUMN"),
         own=spelled("--own-model", str | None, metavar="NAME"),
         translation_of=spelled("--translation-of", str | None, metavar="COLUMN"),
-        quality=spelled("--quality", list[str] | None, metavar="ID"),
     )
 
 __all__ = ["probe_command"]
@@ -135,10 +136,12 @@ def probe_command(
     from voirdire.studies.probing.study import estimate_probing, probe_judge
 
     n_versions, estimates = estimate_probing(rows, asked, **chosen)
+    n_drawn = min(len(rows), settings.n_items or len(rows))
+    announced = _announced(n_versions, n_drawn, estimates)
     if dry_run:
-        _print_estimate(n_versions, estimates, as_json=as_json)
+        _print_estimate(n_versions, announced, estimates, as_json=as_json)
         return
-    say(_announced(n_versions, estimates))
+    say(f"asking about {announced}")
     if reward is not None:
         from voirdire.rewards import load_reward
 
@@ -159,6 +162,16 @@ def probe_command(
     _print(report, as_json=as_json)
     if gate and report.found:
         raise SystemExit(_BIAS_FOUND)
+
+
+def _number_or_all(token: Any) -> int | None:
+    if token.value == "all":
+        return None
+    try:
+        return int(token.value)
+    except ValueError as error:
+        msg = f"`--items` must be a whole number or all, got {token.value!r}."
+        raise UsageError(msg) from error
 
 
 def _refuse_model(items: str) -> None:
@@ -243,9 +256,9 @@ def _run_file(path: Path) -> Any:
 # What is said ---------------------------------------------------------------------------------
 
 
-def _announced(n_versions: int, estimates: Sequence[RunEstimate]) -> str:
+def _announced(n_versions: int, n_items: int, estimates: Sequence[RunEstimate]) -> str:
     """Say what is asked and about what it costs, before it is paid."""
-    said = f"asking about {n_versions:,} versions of items"
+    said = f"{n_versions:,} versions of {n_items:,} items"
     if not estimates:
         return said
     n_calls, n_stored = (sum(getattr(row, x) for row in estimates) for x in ("n_calls", "n_stored"))
@@ -255,15 +268,19 @@ def _announced(n_versions: int, estimates: Sequence[RunEstimate]) -> str:
     return f"{said}: {n_calls:,} calls{kept}, {cost}"
 
 
-def _print_estimate(n_versions: int, estimates: Sequence[RunEstimate], *, as_json: bool) -> None:
+def _print_estimate(
+    n_versions: int, announced: str, estimates: Sequence[RunEstimate], *, as_json: bool
+) -> None:
+    """Print what would be asked, and for a language model what each prompt would cost."""
     if as_json:
         from voirdire.documents import plain_json
         from voirdire.records import as_plain
 
         print_json(plain_json({"n_versions": n_versions, "estimates": as_plain(estimates)}))
         return
-    print_tables(f"{_announced(n_versions, estimates)}".replace("asking", "It would ask", 1), "")
+    print_tables(f"It would ask about {announced}.")
     if estimates:
+        print_tables("")
         print_estimate(estimates, as_json=False)
 
 

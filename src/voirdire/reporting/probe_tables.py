@@ -111,11 +111,10 @@ def _noise_floor(report: ProbeReport) -> str:
     if not report.stability:
         return "Nothing was asked twice: flips have no noise floor. Ask again with --runs 2."
     floor = report.stability[0]
-    flips, moved = _share(floor.flip_rate.estimate), _bare(floor.mean_difference, 3)
-    return (
-        f"Noise floor: between two askings {flips} of labels flip and values move by {moved} on "
-        f"average; α of {_counted(floor.n_runs, 'run')} is {_bare(floor.alpha)}."
-    )
+    said = f"Noise floor: between two askings {_share(floor.flip_rate.estimate)} of labels flip"
+    if not math.isnan(floor.mean_difference):
+        said += f" and values move by {_bare(floor.mean_difference, 3)} on average"
+    return f"{said}; α of {_counted(floor.n_runs, 'run')} is {_bare(floor.alpha)}."
 
 
 def _biases(report: ProbeReport) -> Iterator[Text]:
@@ -357,7 +356,7 @@ def _range(value: Estimate) -> str:
 
 
 def _share(value: float) -> str:
-    return "–" if math.isnan(value) else f"{100 * value:.3g}%"
+    return "–" if math.isnan(value) else f"{100 * value:.1f}%".replace(".0%", "%")
 
 
 def _p_value(value: float) -> str:
