@@ -256,7 +256,7 @@ def _spread(rows: Sequence[PromptAgreement]) -> str:
     said = f"It differs most from prompt to prompt for {shorten(farthest)}: by {size}."
     if not n_tested:
         return said
-    return f"{said} {n_apart} of {_counted(n_tested, 'outcome')} depend on the prompt."
+    return f"{said} The outcome depends on it for {n_apart} of {_counted(n_tested, 'question')}."
 
 
 def _self_preference(rows: Sequence[SelfPreference]) -> Iterator[RenderableType]:

@@ -61,7 +61,7 @@ def _rows(probes: Sequence[ProbeFinding]) -> list[DotRow]:
     families = [probe.family for probe in probes]
     rows = []
     for place, (probe, question, name) in enumerate(
-        zip(probes, questions, distinct_labels(names, width=46), strict=True)
+        zip(probes, questions, distinct_labels(names, width=40), strict=True)
     ):
         shift = None if question is None else question.change.shift
         rows.append(
@@ -86,7 +86,7 @@ def _key(report: ProbeReport, floor: float, say: Words) -> list[KeyItem]:
         )
         if any(row.is_found is is_found for row in report.probes)
     ]
-    if math.isfinite(floor):
+    if floor > 0:
         box = {"facecolor": LIGHT["region-1"], "linewidth": 0}
         items.append(KeyItem(text=say("noise_floor"), style=box, box=True))
     return items
