@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from voirdire._types import Language, Mode
     from voirdire.judging.judges.jury import JudgeLike
     from voirdire.judging.plan import JudgingPlan
     from voirdire.probes import Degradation, Probe
@@ -73,7 +74,10 @@ def pair_up(
     With `pairs` the changed response stands beside the original, as B.
     """
     control = getattr(probe, "control", None)
-    places, before, after, made = [], [], [], []
+    places: list[int] = []
+    before: list[str] = []
+    after: list[str] = []
+    made: list[Item] = []
     for place, item in enumerate(items):
         changed = probe.change(item)
         plain = item if control is None else control(item)
@@ -110,7 +114,8 @@ def with_models(judge: JudgeLike, change: Callable[[LlmJudge], LlmJudge]) -> Jud
     if isinstance(judge, CascadeJudge):
         return replace(judge, then=change(judge.then))
     if isinstance(judge, JuryJudge):
-        return replace(judge, judges=tuple(with_models(row, change) for row in judge.judges))
+        judges = [with_models(row, change) for row in judge.judges]
+        return replace(judge, judges=tuple(judges))  # type: ignore[arg-type]  # no jury in a jury
     return judge
 
 
@@ -171,7 +176,7 @@ def prompt_plans(plan: JudgingPlan) -> Iterator[tuple[str, str, JudgingPlan]]:
             "the questions are asked in reversed order",
             replanned(plan, rubric=turned),
         )
-    other = "single" if judge.mode == "joint" else "joint"
+    other: Mode = "single" if judge.mode == "joint" else "joint"
     one_question = getattr(judge.chat_model, "asks_one_question", False)
     if len(rubric.questions) > 1 and not (other == "joint" and one_question):
         what = "each question has a call of its own"
@@ -182,7 +187,7 @@ def prompt_plans(plan: JudgingPlan) -> Iterator[tuple[str, str, JudgingPlan]]:
         number, word = (1, "with_example") if shown == 0 else (0, "without_examples")
         what = "an example of yes and of no is shown" if number else "no examples are shown"
         yield word, what, replanned(plan, judge=replace(judge, n_examples=number))
-    language = "zh" if judge.language == "en" else "en"
+    language: Language = "zh" if judge.language == "en" else "en"
     if all(language in row.text for row in rubric.questions):
         what = f"the prompt is in {'Chinese' if language == 'zh' else 'English'}"
         yield language, what, replanned(plan, judge=replace(judge, language=language))
@@ -282,6 +287,19 @@ class Layout:
             for name, _, plan in self.prompts
         ]
         return tuple(found)
+
+    def extended(
+        self, more: Sequence[Probe], prompts: Sequence[tuple[str, str, JudgingPlan]]
+    ) -> Layout:
+        """Lay more probes and prompts out beside these."""
+        made = [(row, *pair_up(row, self.items)) for row in more]
+        versions = (item for _, _, items in made for item in items)
+        return replace(
+            self,
+            probes=(*self.probes, *((row, pair) for row, pair, _ in made if pair.places)),
+            versions=(*self.versions, *versions),
+            prompts=(*self.prompts, *prompts),
+        )
 
     def only(self, names: Container[str], plan: JudgingPlan) -> Layout:
         """Lay the same out for some probes and another judge."""

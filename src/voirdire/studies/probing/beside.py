@@ -157,11 +157,8 @@ def _outcomes(
     from voirdire.studies.whole_study import examine
 
     judges = [replace(verdicts, judge=name) for name, verdicts in named.items()]
-    found = examine(judges=judges, humans=humans)
-    return {
-        (str(row.question), row.judge): (row.result.outcome, row.result.winning_rate)
-        for row in found
-    }
+    found = examine(judges=judges, humans=humans, around=False).results
+    return {(str(row.question), row.judge): (row.outcome, row.winning_rate) for row in found}
 
 
 def _majority(layout: Layout, humans: Labels) -> dict[str, dict[str, Any]]:
@@ -174,7 +171,7 @@ def _majority(layout: Layout, humans: Labels) -> dict[str, dict[str, Any]]:
     table = read_side("humans", humans, Reading(kind=kind))
     truth = {"true": True, "false": False} if table.kind == "boolean" else {}
     votes: dict[tuple[str, str], Counter[Any]] = {}
-    for question, item, label in table.frame().select("question", "item", "label").iter_rows():
+    for question, item, label in table.frame.select("question", "item", "label").iter_rows():
         if label is not None:
             votes.setdefault((question, item), Counter())[truth.get(label, label)] += 1
     found: dict[str, dict[str, Any]] = {}
@@ -241,5 +238,5 @@ def _preference(
         own_rate=rates[0],
         others_rate=rates[1],
         ratio=Estimate(estimate=ratio, low=ratio * np.exp(-spread), high=ratio * np.exp(spread)),
-        p_value=float(fisher_exact([list(hits), list(misses)]).pvalue),
+        p_value=float(fisher_exact(np.array([hits, misses])).pvalue),
     )

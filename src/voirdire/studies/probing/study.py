@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from voirdire.judging import LlmJudge
 from voirdire.judging.answering import judge_by_plan
 from voirdire.judging.plan import check_behavior, plan_judging
 from voirdire.judging.runs.estimate import estimate_items
 from voirdire.stats.intervals import estimate_mean
 from voirdire.studies.probing.answers import Codes
-from voirdire.studies.probing.asking import lay_out, swapped
+from voirdire.studies.probing.asking import lay_out, replanned, swapped
 from voirdire.studies.probing.beside import (
     find_degradations,
     find_prompt_agreement,
@@ -54,6 +55,7 @@ def probe_judge(
     own_probes: Sequence[Probe] = (),
     humans: Labels | None = None,
     reward: RewardModel | None = None,
+    writer: LlmJudge | str | None = None,
     mitigation: JudgeLike | Literal["auto"] | None = None,
     threshold: Threshold | None = None,
     judged: Judged = "final_answer",
@@ -84,6 +86,9 @@ def probe_judge(
         prompts, and for self-preference.
     reward : RewardModel, optional
         Says what each bias would do to it.
+    writer : LlmJudge or str, optional
+        A language model that paraphrases responses and questions and translates items; it checks
+        that each keeps its meaning. By default there are no such probes.
     mitigation : JudgeLike or "auto", optional
         Another judge, prompt or vote with which biases that were found are probed again;
         ``"auto"`` asks a language model differently.
@@ -124,6 +129,8 @@ def probe_judge(
     ['bandwagon/majority']
     """
     layout = _layout(items, judge, rubric, settings, own_probes, threshold, judged, behavior)
+    if writer is not None:
+        layout = _written(layout, writer, store, progress)
     asked = _ask(layout, store, progress)
     found = tuple(
         replace(
@@ -184,7 +191,7 @@ def estimate_probing(
     Parameters
     ----------
     items, judge, rubric, settings, own_probes, threshold, judged, behavior, store : optional
-        As for `probe_judge`. A mitigation is not counted.
+        As for `probe_judge`. A writer and a mitigation are not counted.
 
     Returns
     -------
@@ -212,6 +219,21 @@ def _layout(
     check_behavior(behavior, plan.rubric)
     chosen = ProbeSettings() if settings is None else settings
     return lay_out(items, plan, chosen, own_probes=own_probes, behavior=behavior)
+
+
+def _written(layout: Layout, writer: LlmJudge | str, store: Store, progress: Progress) -> Layout:
+    """Add what a writer changes, and the questions in its words."""
+    from voirdire.studies.probing.rewriting import paraphrased_rubric, written_probes
+
+    if isinstance(writer, str):
+        writer = LlmJudge(model=writer, probability="stated")
+    more, notes = written_probes(layout.items, writer, store=store, progress=progress)
+    prompts = []
+    if layout.prompts:
+        rubric = paraphrased_rubric(layout.plan.rubric, writer, store=store, progress=progress)
+        what = "the questions are in the writer's words"
+        prompts = [("paraphrased", what, replanned(layout.plan, rubric=rubric))]
+    return replace(layout.extended(more, prompts), notes=(*layout.notes, *notes))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -1,0 +1,159 @@
+"""Changes that a model writes: paraphrases and translations, checked for their meaning."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal
+
+import msgspec
+
+from voirdire.judging.answering import judge_by_plan
+from voirdire.judging.plan import plan_judging
+from voirdire.probes import Probe
+from voirdire.records import Item, Message
+from voirdire.rubrics import Question, Rubric
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from voirdire.judging import JudgingProgress, LlmJudge
+
+    Store = str | Path | Literal[False] | None
+    Progress = Callable[[str, JudgingProgress], None] | None
+
+__all__ = ["paraphrased_rubric", "written_probes"]
+
+_SAME = {
+    "en": "Does the response say what the first message of the conversation says, no more and no "
+    "less, in whatever words or language?",
+    "zh": "回复所说的内容是否与对话中第一条消息完全一致，不多也不少，不论用词或语言？",
+}
+_PARAPHRASED = {
+    "en": "The response in other words and in its own language, about as long, with exactly the "
+    "same meaning and tone.",
+    "zh": "用同一种语言换一种说法改写该回复，长度相近，意思和语气完全不变。",
+}
+_TRANSLATED = {
+    "en": "The {what}, translated into Chinese; into English where it is in Chinese. Nothing is "
+    "added and nothing is left out.",
+    "zh": "将{what}译成中文；若原文为中文，则译成英文。不增不减。",
+}
+_WHAT = {
+    "response": {"en": "response", "zh": "回复"},
+    "prompt": {"en": "last message of the conversation", "zh": "对话的最后一条消息"},
+}
+
+
+def _rubric(name: str, *questions: Question) -> Rubric:
+    return Rubric(name=name, version="1", questions=questions)
+
+
+def _text(name: str, texts: dict[str, str], **words: dict[str, str]) -> Question:
+    said = {
+        code: text.format(**{key: value[code] for key, value in words.items()})
+        for code, text in texts.items()
+    }
+    return Question(id=name, kind="text", text=said)  # type: ignore[arg-type]  # en and zh
+
+
+def _asked(
+    items: Sequence[Item], writer: LlmJudge, rubric: Rubric, store: Store, progress: Progress
+) -> Any:
+    plan = plan_judging(writer, rubric)
+    tell = None if progress is None else lambda told: progress(rubric.name, told)
+    return judge_by_plan(items, plan, store=store, progress=tell)
+
+
+def written_probes(
+    items: Sequence[Item], writer: LlmJudge, *, store: Store = None, progress: Progress = None
+) -> tuple[tuple[Probe, ...], tuple[str, ...]]:
+    """Have responses paraphrased and items translated; what does not keep its meaning is left out.
+
+    Gives the probes, and notes on what was left out.
+    """
+    texts = _rubric(
+        "rewriting",
+        _text("paraphrase", _PARAPHRASED),
+        _text("translation", _TRANSLATED, what=_WHAT["response"]),
+        _text("translated_prompt", _TRANSLATED, what=_WHAT["prompt"]),
+    )
+    written = _asked(items, writer, texts, store, progress)
+    checked, made = [], {}
+    for row, item in enumerate(items):
+        for name in ("paraphrase", "translation"):
+            text = written.answers(name)[row]
+            prompt = written.answers("translated_prompt")[row] if name == "translation" else None
+            if text is None or text == item.response or (name == "translation" and not prompt):
+                continue
+            same = (Message(role="user", content=item.response),)
+            key = f"{item.id}+{name}"
+            checked.append(Item(id=key, prompt=same, response=text))
+            made[key] = _version(item, text, prompt, key)
+    kept: dict[str, Item] = {}
+    if checked:
+        said = _asked(checked, writer, _checking(), store, progress).answers("same_meaning")
+        kept = {row.id: made[row.id] for row, same in zip(checked, said, strict=True) if same}
+    notes = [
+        f"rewriting: {len(items) - n} of {len(items)} items have no {name} that keeps its meaning"
+        for name in ("paraphrase", "translation")
+        if (n := sum(key.endswith(f"+{name}") for key in kept)) < len(items)
+    ]
+    probes = (
+        _lookup("wording/paraphrase", "wording", "the response is put in other words", kept),
+        _lookup("language/translation", "language", "prompt and response are translated", kept),
+    )
+    return probes, tuple(notes)
+
+
+def _checking() -> Rubric:
+    return _rubric("rewriting_check", Question(id="same_meaning", kind="boolean", text=_SAME))  # type: ignore[arg-type]
+
+
+def _version(item: Item, text: str, prompt: str | None, key: str) -> Item:
+    before = item.prompt
+    if prompt is not None and before:
+        before = (*before[:-1], msgspec.structs.replace(before[-1], content=prompt))
+    return msgspec.structs.replace(
+        item, id=key, prompt=before, response=text, cluster=item.cluster or item.id
+    )
+
+
+def _lookup(name: str, family: str, summary: str, kept: dict[str, Item]) -> Probe:
+    word = name.partition("/")[2]
+    return Probe(
+        id=name,
+        family=family,
+        summary=summary,
+        change=lambda item: kept.get(f"{item.id}+{word}"),
+    )
+
+
+def paraphrased_rubric(
+    rubric: Rubric, writer: LlmJudge, *, store: Store = None, progress: Progress = None
+) -> Rubric:
+    """Have the questions put in other words; one whose meaning is not kept stays as it is."""
+    shown = [
+        Item(id=f"{row.id}/{code}", response=text)
+        for row in rubric.questions
+        for code, text in row.text.items()
+    ]
+    texts = _rubric("rewording", _text("paraphrase", _PARAPHRASED))
+    written = _asked(shown, writer, texts, store, progress).answers("paraphrase")
+    checked = [
+        Item(id=item.id, prompt=(Message(role="user", content=item.response),), response=text)
+        for item, text in zip(shown, written, strict=True)
+        if text is not None
+    ]
+    said = _asked(checked, writer, _checking(), store, progress).answers("same_meaning")
+    kept = {row.id: row.response for row, same in zip(checked, said, strict=True) if same}
+    return replace(
+        rubric,
+        questions=tuple(
+            replace(
+                row,
+                text={code: kept.get(f"{row.id}/{code}", text) for code, text in row.text.items()},
+            )
+            for row in rubric.questions
+        ),
+    )

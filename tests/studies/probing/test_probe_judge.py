@@ -1,0 +1,451 @@
+"""What is asked of a judge, and what is found beside the probes of items."""
+
+import json
+from collections import Counter
+
+import msgspec
+import numpy as np
+import polars as pl
+import pytest
+from scipy.stats import fisher_exact
+
+from asked_models import Asked, shown_item
+from studies.probing.constructed import RUBRIC_TEXT, Constructed, by_markdown, make_items
+from voirdire.errors import InputError, NoDataError
+from voirdire.judging import JuryJudge, LlmJudge
+from voirdire.probes import own_probe
+from voirdire.records import Item, Message, as_plain
+from voirdire.rewards import reward_of_weights
+from voirdire.rubrics import load_rubric, rubric_from_text
+from voirdire.studies import ProbeSettings, estimate_probing, probe_judge
+from voirdire.testing import ScriptedModel
+
+RUBRIC = rubric_from_text(RUBRIC_TEXT)
+PAIRS = rubric_from_text(
+    """
+schema: voirdire.rubric/1
+name: pairs
+version: "1"
+questions:
+  - {id: better, kind: pairwise, text: "Which response is better?"}
+"""
+)
+SCALE = rubric_from_text(
+    """
+schema: voirdire.rubric/1
+name: scale
+version: "1"
+questions:
+  - {id: quality, kind: scale, text: "How good is it?", minimum: 0, maximum: 10}
+"""
+)
+
+
+def settings(*only, **more):
+    return ProbeSettings(only=only, n_items=None, n_swaps=999, **more)
+
+
+def pair_items(n_items):
+    return [
+        Item(
+            id=f"p{number}",
+            prompt=(Message(role="user", content="Which one?"),),
+            response=f"The first answer number {number}.",
+            other=f"The second answer number {number}.",
+        )
+        for number in range(n_items)
+    ]
+
+
+def judge_of(answer, **more):
+    asked = Asked(answer)
+    return LlmJudge(model=asked.model, order_check=0, **more), asked
+
+
+# Position -------------------------------------------------------------------------------------
+
+
+def preferring(share_first):
+    """Takes the response that is shown first for so many of the pairs, else the one named first."""
+
+    def answer(shown):
+        number = int("".join(filter(str.isdigit, shown["response_a"])))
+        if number % 10 < 10 * share_first:
+            return {"better": "A"}
+        return {"better": "A" if "first" in shown["response_a"] else "B"}
+
+    return answer
+
+
+@pytest.mark.parametrize(("share", "shift"), [(0.0, 0.0), (0.3, 0.3), (1.0, 1.0)])
+def test_primacy_is_the_share_of_pairs_judged_by_their_place(share, shift):
+    judge, _ = judge_of(preferring(share))
+
+    report = probe_judge(
+        pair_items(40), judge, rubric=PAIRS, settings=settings("position"), store=False
+    )
+
+    [found] = report.probes
+    assert found.shift == pytest.approx(shift)
+    assert found.is_found == (share > 0)
+    change = found.questions[0].change
+    # A judge that goes by place changes its choice whenever the order changes.
+    assert change.flip_rate.estimate == pytest.approx(share)
+    assert (change.n_up, change.n_down) == (round(40 * share), 0)
+
+
+def test_recency_has_the_other_sign():
+    judge, _ = judge_of(lambda shown: {"better": "B"})
+
+    report = probe_judge(
+        pair_items(30), judge, rubric=PAIRS, settings=settings("position"), store=False
+    )
+
+    assert report.probes[0].shift == -1
+
+
+# Prompts --------------------------------------------------------------------------------------
+
+
+def by_number(shown):
+    number = int("".join(filter(str.isdigit, shown["response"])) or 0)
+    return dict.fromkeys(("helpful", "polite", "correct"), number % 7 / 7)
+
+
+def numbered(n_items):
+    return [
+        Item(
+            id=f"i{k}", prompt=(Message(role="user", content="Say."),), response=f"Say number {k}."
+        )
+        for k in range(n_items)
+    ]
+
+
+def test_other_prompts_are_compared_with_the_usual_one():
+    def answer(request):
+        item = shown_item(request)
+        found = by_number(item)
+        keys = json.loads(request.schema)["properties"]
+        if request.messages[0].content.startswith("你"):  # it is another judge in Chinese
+            found = {name: 1 - value for name, value in found.items()}
+        return {key: found[key] for key in keys}
+
+    judge = LlmJudge(model=ScriptedModel(answer), order_check=0)
+
+    report = probe_judge(
+        numbered(30), judge, rubric=RUBRIC, settings=settings("prompt"), store=False
+    )
+
+    names = [row.probe for row in report.probes]
+    assert names == ["prompt/reversed", "prompt/single", "prompt/zh", "prompt/reworded"]
+    assert [row.probe for row in report.found] in (["prompt/zh"], [])
+    kappas = {(row.prompt, row.question): row.kappa for row in report.prompts}
+    assert kappas["usual", "polite"] == kappas["single", "polite"] == 1
+    assert kappas["zh", "polite"] < 0
+    assert all(row.outcome is None for row in report.prompts)
+
+
+def test_people_say_what_each_prompt_is_worth():
+    judge, _ = judge_of(by_number)
+    items = numbered(60)
+    truth = {row.id: by_number({"response": row.response})["polite"] >= 0.5 for row in items}
+    people = {
+        name: {
+            item: label if (k + shift) % 9 else not label
+            for k, (item, label) in enumerate(truth.items())
+        }
+        for shift, name in enumerate(("ann", "bob", "cem"))
+    }
+    asked = rubric_from_text(RUBRIC_TEXT.replace("correct", "other").replace("helpful", "third"))
+    judge, _ = judge_of(lambda shown: dict.fromkeys(("other", "third"), 0.5) | by_number(shown))
+    frame = [
+        {"item": item, "question": "polite", "rater": rater, "label": label}
+        for rater, labels in people.items()
+        for item, label in labels.items()
+    ]
+    report = probe_judge(
+        items, judge, rubric=asked, settings=settings("prompt"), humans=pl.DataFrame(frame),
+        store=False,
+    )  # fmt: skip
+
+    rows = {row.prompt: row for row in report.prompts if row.question == "polite"}
+    # the majority of three, each wrong on another ninth of the items, is the truth
+    assert rows["usual"].kappa == 1
+    assert rows["usual"].outcome == "passed"
+    assert rows["usual"].winning_rate == 1
+
+
+# Beside the probes ----------------------------------------------------------------------------
+
+
+def test_worse_versions_are_ranked_lower_by_a_judge_that_reads():
+    known = {item.response: item for item in make_items(25)}
+
+    def answer(shown):
+        return {"quality": 9 if shown["response"] in known else 2}
+
+    judge, _ = judge_of(answer)
+    report = probe_judge(
+        list(known.values()), judge, rubric=SCALE, settings=settings("degradation"), store=False
+    )
+
+    assert {row.degradation for row in report.degradations} >= {"shuffled", "empty"}
+    for row in report.degradations:
+        assert (row.n_lower, row.n_tied, row.share.estimate) == (row.n_pairs, 0, 1)
+        assert row.share.low > 0.8
+
+
+def test_a_blind_judge_ranks_worse_versions_as_equals():
+    judge, _ = judge_of(lambda shown: {"quality": 5})
+
+    report = probe_judge(
+        make_items(20), judge, rubric=SCALE, settings=settings("degradation"), store=False
+    )
+
+    assert all(
+        row.n_tied == row.n_pairs and row.share.estimate == 0.5 for row in report.degradations
+    )
+
+
+def test_self_preference_is_the_ratio_of_false_positives():
+    items = make_items(120)  # every other one by its own model
+    truth = {item.id: int(item.id[1:]) % 3 == 0 for item in items}
+
+    class Fond(Constructed):
+        def probabilities(self, items):
+            def passes(item):
+                number = int(item.id.partition("+")[0][1:])
+                own = item.metadata["model"] == "own"
+                return truth[f"i{number}"] or number % (2 if own else 5) == number % 2 == 0
+
+            return np.array([[0.9 if passes(item) else 0.1] * 3 for item in items])
+
+    rows = [
+        {"item": item, "question": "polite", "rater": rater, "label": label}
+        for rater in ("ann", "bob")
+        for item, label in truth.items()
+    ]
+    report = probe_judge(
+        items, Fond("fond"), rubric=RUBRIC, humans=pl.DataFrame(rows),
+        settings=settings("bandwagon", author="model", own="own"),
+    )  # fmt: skip
+
+    [found] = report.self_preference
+    failed = [item for item in items if not truth[item.id]]
+    hits = Counter(
+        item.metadata["model"]
+        for item in failed
+        if int(item.id[1:]) % (2 if item.metadata["model"] == "own" else 5)
+        == int(item.id[1:]) % 2
+        == 0
+    )
+    n_own = sum(item.metadata["model"] == "own" for item in failed)
+    assert (found.question, found.n_own, found.n_others) == ("polite", n_own, len(failed) - n_own)
+    assert found.own_rate.estimate == hits["own"] / n_own
+    table = [[hits["own"], hits["other"]], [n_own - hits["own"], found.n_others - hits["other"]]]
+    assert found.p_value == pytest.approx(fisher_exact(table).pvalue)
+
+
+def test_a_translation_is_a_version_of_its_original():
+    items = make_items(24)
+    others = [Item(id=f"{x.id}-zh", response=f"译文 {x.id}", metadata={"of": x.id}) for x in items]
+
+    class ByLanguage(Constructed):
+        def probabilities(self, items):
+            return np.array([[0.8 if "译" in item.response else 0.6] * 3 for item in items])
+
+    report = probe_judge(
+        [*items, *others], ByLanguage("zh"), rubric=RUBRIC,
+        settings=settings("language", translation_of="of"),
+    )  # fmt: skip
+
+    [found] = report.probes
+    assert (report.n_items, found.n_items, found.is_found) == (24, 24, True)
+    assert found.shift == pytest.approx(0.2)
+
+
+def test_a_probe_of_ones_own_is_one_function():
+    def shout(item):
+        return msgspec.structs.replace(item, response=item.response.upper())
+
+    class Deaf(Constructed):
+        def probabilities(self, items):
+            return np.array([[0.8 if item.response.isupper() else 0.5] * 3 for item in items])
+
+    report = probe_judge(
+        make_items(20), Deaf("deaf"), rubric=RUBRIC, settings=settings("bandwagon"),
+        own_probes=[own_probe(shout)],
+    )  # fmt: skip
+
+    assert [row.probe for row in report.probes] == ["bandwagon/majority", "own/shout"]
+    assert [row.probe for row in report.found] == ["own/shout"]
+
+
+def test_a_bias_is_probed_again_with_something_done_against_it():
+    fair = Constructed("fair", noise=0.0)
+
+    report = probe_judge(
+        make_items(40), Constructed("biased", by_markdown, noise=0.0), rubric=RUBRIC,
+        settings=settings("style"), mitigation=fair,
+    )  # fmt: skip
+
+    [row] = report.mitigation.probes
+    assert (report.mitigation.judge, row.probe) == ("fair", "style/markdown")
+    assert row.before.estimate == pytest.approx(0.12)
+    assert row.after.estimate == pytest.approx(0)
+    assert row.p_value < 0.01
+    assert not row.still_found
+
+
+def test_a_reward_pays_for_the_bias():
+    rubric = load_rubric("safety")
+
+    class Biased(Constructed):
+        questions = rubric.propositions
+
+        def probabilities(self, items):
+            rows = np.full((len(items), 21), 0.5)
+            rows[:, 0] = [0.3 + 0.4 * (len(item.response) % 2) for item in items]
+            rows[:, rubric.propositions.index("fully_complies")] = [
+                0.4 + 0.02 * (len(item.id.partition("+")[0]) % 3) + by_markdown(item)
+                for item in items
+            ]
+            return rows
+
+    items = [
+        Item(id=x.id + "a" * (k % 4), prompt=x.prompt, response=x.response, behavior="comply")
+        for k, x in enumerate(make_items(40))
+    ]
+    judge = Biased("biased")
+    reward = reward_of_weights(
+        rubric=rubric, judge=judge, weights={"comply": {"fully_complies": 2.0}}
+    )
+
+    report = probe_judge(items, judge, settings=settings("style"), reward=reward)
+
+    [found] = [row for row in report.probes if row.probe == "style/markdown"]
+    assert found.is_found
+    # the reward of an item moves by 2 x .12, beside the spread of the rewards as they are
+    values = [2 * (0.4 + 0.02 * (len(item.id) % 3)) for item in items]
+    assert found.reward_shift.estimate == pytest.approx(0.24 / np.std(values, ddof=1), rel=1e-6)
+
+
+def test_a_writer_changes_words_and_language_and_keeps_the_meaning():
+    def write(request):
+        keys = json.loads(request.schema)["properties"]
+        if "same_meaning" in keys:
+            item = shown_item(request)
+            return {
+                "same_meaning": 0.1 if "number 3." in item["conversation"][0]["content"] else 0.9
+            }
+        item = shown_item(request)
+        text = item["response"]
+        return {key: f"{'译文' if 'transl' in key else 'In other words'}: {text}" for key in keys}
+
+    writer = LlmJudge(model=ScriptedModel(write, name="writer"), probability="stated")
+    judge, asked = judge_of(
+        lambda shown: dict.fromkeys(
+            ("helpful", "polite", "correct"), 0.9 if "译文" in shown["response"] else 0.5
+        )
+    )
+
+    report = probe_judge(
+        numbered(20), judge, rubric=RUBRIC, settings=settings("bandwagon"), writer=writer,
+        store=False,
+    )  # fmt: skip
+
+    rows = {row.probe: row for row in report.probes}
+    assert rows["wording/paraphrase"].n_items == 19  # number 3 did not keep its meaning
+    assert not rows["wording/paraphrase"].is_found
+    assert rows["language/translation"].is_found
+    assert rows["language/translation"].shift == pytest.approx(0.4)
+    assert any("1 of 20 items have no paraphrase" in note for note in report.notes)
+    assert any("In other words" in text for text in asked.seen)
+
+
+# What is asked --------------------------------------------------------------------------------
+
+
+def test_the_estimate_is_what_is_then_called(tmp_path):
+    judge, _ = judge_of(by_number)
+    chosen = settings("authority", "prompt")
+    store = tmp_path / "replies.sqlite"
+
+    n_versions, estimates = estimate_probing(
+        numbered(15), judge, rubric=RUBRIC, settings=chosen, store=store
+    )
+    report = probe_judge(numbered(15), judge, rubric=RUBRIC, settings=chosen, store=store)
+    again = probe_judge(numbered(15), judge, rubric=RUBRIC, settings=chosen, store=store)
+
+    assert n_versions == report.n_judged
+    assert sum(row.n_calls for row in estimates) == sum(row.n_calls for row in report.calls)
+    assert sum(row.n_calls for row in again.calls) == 0
+    assert as_plain(again.probes) == as_plain(report.probes)
+
+
+def test_repeats_are_asked_anew_and_the_rest_once():
+    judge, asked = judge_of(by_number)
+
+    probe_judge(
+        numbered(6), judge, rubric=RUBRIC, settings=settings("bandwagon", n_runs=3), store=False
+    )
+
+    plain = [
+        n for text, n in asked.seen.items() if text.startswith("Say number") and "\n" not in text
+    ]
+    assert plain == [3] * 6
+    assert {n for text, n in asked.seen.items() if "\n" in text} == {1}
+
+
+def test_a_jury_is_probed_as_one_judge():
+    one, two = judge_of(by_number, name="one")[0], judge_of(by_number, name="two")[0]
+
+    report = probe_judge(
+        numbered(12), JuryJudge(judges=(one, two)), rubric=RUBRIC,
+        settings=settings("bandwagon", "prompt"), store=False,
+    )  # fmt: skip
+
+    assert report.judge == "one & two"
+    assert [row.probe for row in report.probes] == ["bandwagon/majority"]
+
+
+def test_items_are_drawn_with_the_seed():
+    judge = Constructed("judge", noise=0.0)
+    ids = [
+        tuple(
+            probe_judge(
+                make_items(50), judge, rubric=RUBRIC,
+                settings=ProbeSettings(only=["bandwagon"], n_items=10, seed=seed, n_swaps=99),
+            ).probes[0].questions[0].change.n_items
+            for _ in range(1)
+        )
+        for seed in (0, 1)
+    ]  # fmt: skip
+
+    assert ids == [(10,), (10,)]
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ({"only": ["verbostiy"]}, "did you mean|`only` and `without` must name"),
+        ({"n_items": 1}, "n_items"),
+        ({"author": "model"}, "must be given together"),
+        ({"least_effect": 1.0}, "least_effect"),
+        ({"translation_of": "nowhere"}, "must be a column of the items"),
+        ({"author": "model", "own": "nobody"}, "which no item has"),
+        ({"author": "model", "own": "own"}, "`humans` must be given"),
+        ({"quality": ["nothing"], "only": ["degradation"]}, "must name boolean, scale or pairwise"),
+    ],
+)
+def test_what_cannot_be_is_refused(more, message):
+    with pytest.raises(InputError, match=message):
+        probe_judge(
+            make_items(5), Constructed("judge"), rubric=RUBRIC,
+            settings=ProbeSettings(**{"only": ["bandwagon"]} | more),
+        )  # fmt: skip
+
+
+def test_one_item_is_too_few():
+    with pytest.raises(NoDataError, match="at least two items"):
+        probe_judge(make_items(1), Constructed("judge"), rubric=RUBRIC)
