@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
@@ -25,11 +27,11 @@ from voirdire.cli.printing import listen_for_interrupts, print_json, print_table
 from voirdire.cli.shell import Call, UsageError, say
 from voirdire.cli.written_files import check_picture, write_picture
 from voirdire.errors import InputError
-from voirdire.judging import Asking
+from voirdire.judging import Asking, LlmJudge
 from voirdire.studies.probing.settings import ProbeSettings
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from voirdire.judging import RunEstimate
     from voirdire.probes import Probe
@@ -67,6 +69,7 @@ def probe_command(
     asking: UsualAskingOptions = Asking(),
     humans: File = None,
     reward: Annotated[Path | None, Parameter(metavar="FILE.json")] = None,
+    writer: Annotated[str | None, Parameter(metavar="MODEL")] = None,
     again: Annotated[str | None, Parameter(metavar="auto|FILE|MODEL")] = None,
     own_probes: Annotated[list[str], Parameter(name="--own", metavar="FILE.py[:FUNCTION]")] = [],
     store: Annotated[str | None, store_option("voirdire-replies.sqlite in this folder")] = None,
@@ -96,6 +99,9 @@ def probe_command(
         Labels by people: what they say of the judge under other prompts, and of self-preference.
     reward
         A reward, as `voirdire fit` writes it: what each bias would do to it.
+    writer
+        A language model that paraphrases and translates, and checks that the meaning is kept; by
+        default there are no such probes.
     again
         Probe the biases that were found again with this judge; auto asks a language model
         differently.
@@ -115,11 +121,13 @@ def probe_command(
         Draw the largest shift under each probe into this file (.svg, .png, .pdf).
     """
     _refuse_model(items)
-    refuse_idle_options(call, judge=judge)
+    _refuse_idle(call, judge, writer, again)
     check_picture(plot)
     listen_for_interrupts()
-    asked = asked_judge(judge, asking, call=call, reads_keys=not dry_run)
-    mitigation = None if again is None else _again(again, asking, call, reads_keys=not dry_run)
+    load = partial(asked_judge, call=call, reads_keys=not dry_run)
+    asked = load(judge, asking)
+    other: Any = again if again in (None, "auto") else load(again, asking)
+    written = _load_writer(writer, asking, load)
     chosen: dict[str, Any] = {
         "settings": settings,
         "own_probes": [probe for file in own_probes for probe in _load_probes(file)],
@@ -141,7 +149,8 @@ def probe_command(
     if dry_run:
         _print_estimate(n_versions, announced, estimates, as_json=as_json)
         return
-    say(f"asking about {announced}")
+    beside = " and ".join(f"`--{x}`" for x in ("writer", "again") if x in call.options)
+    say(f"asking about {announced}{beside and f'; calls of {beside} come on top'}")
     if reward is not None:
         from voirdire.rewards import load_reward
 
@@ -149,7 +158,13 @@ def probe_command(
     try:
         with probing_progress(n_versions) as tell:
             report = probe_judge(
-                rows, asked, humans=humans, mitigation=mitigation, progress=tell, **chosen
+                rows,
+                asked,
+                humans=humans,
+                writer=written,
+                mitigation=other,
+                progress=tell,
+                **chosen,
             )
     except KeyboardInterrupt:
         say_how_to_go_on("-", store=store, asks_a_model=bool(estimates))
@@ -183,10 +198,23 @@ def _refuse_model(items: str) -> None:
         raise UsageError(msg)
 
 
-def _again(again: str, asking: Asking, call: Call, *, reads_keys: bool) -> Any:
-    if again == "auto":
-        return "auto"
-    return asked_judge(again, asking, call=call, reads_keys=reads_keys)
+def _refuse_idle(call: Call, *named: str | None) -> None:
+    """Refuse options of models where none of those that are named is one."""
+    from voirdire.models import is_model_name
+
+    names = [name for name in named if name is not None]
+    first = next((name for name in names if is_model_name(name)), names[0])
+    refuse_idle_options(call, judge=first)
+
+
+def _load_writer(writer: str | None, asking: Asking, load: Callable[..., Any]) -> LlmJudge | None:
+    if writer is None:
+        return None
+    found = load(writer, replace(asking, mode="joint", probability="stated"))
+    if not isinstance(found, LlmJudge):
+        msg = f"`--writer` must be a language model, got {shorten(writer)!r}."
+        raise UsageError(msg)
+    return found
 
 
 def _load_rubric(rubric: str) -> Rubric:
@@ -291,6 +319,6 @@ def _print(report: ProbeReport, *, as_json: bool) -> None:
 
         print_json(plain_json(as_plain(report)))
         return
-    from voirdire.reporting.probe_tables import ProbeTables
+    from voirdire.reporting import ProbeTables
 
     print_tables(ProbeTables(report))
