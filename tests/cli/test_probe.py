@@ -36,7 +36,7 @@ def probe_nothing(item):
 def helper(item):
     return item
 '''
-QUICK = ("--swaps", "199")
+QUICK = ("--swaps", "999")
 
 
 @pytest.fixture
@@ -70,11 +70,11 @@ def probe(call, place):
 
 @pytest.fixture
 def probe_model(call, place, faulty_server):
-    """Probe a model on a server that says sorry more often where most readers are said to agree."""
+    """Probe a model on a server that says sorry more often where it is greeted."""
 
     def probability(item, key):
         shown = faulty_server.bodies[-1]["messages"][-1]["content"]
-        return 0.3 + 0.4 * (key == "sorry" and "Nine out of ten" in shown)
+        return 0.3 + 0.4 * (key == "sorry" and "Hello there!" in shown)
 
     faulty_server.probability = probability
     faulty_server.answer = lambda item, key, form: probability(item, key) > 0.5
@@ -183,16 +183,18 @@ def test_a_file_without_probes_is_refused_before_anything_is_asked(
 
 
 def test_a_bias_of_a_model_is_found_and_probed_again(probe_model, faulty_server):
-    done = probe_model("--only", "bandwagon", "--only", "prompt", "--again", "auto", "--gate")
+    own = ("--own", "own.py:probe_greeting", "--only", "prompt")
+
+    done = probe_model(*own, "--again", "auto", "--gate")
 
     assert done.code == 3
     assert re.search(r"^1 of \d probes found a bias in openai/test", done.out)
     assert (
-        "when a line says that most readers agree with the answer, sorry rises by .40 [.40, .40]; "
-        "12 of 12 labels flip, 0 between two askings" in " ".join(done.out.split())
+        "when a greeting is added, sorry rises by .40 [.40, .40]; 12 of 12 labels flip, 0 between "
+        "two askings" in " ".join(done.out.split())
     )
     assert "Asked again (each question has a call of its own" in done.out
-    assert re.search(r"asking about \d+ versions of 12 items: \d+ calls, price unknown", done.err)
+    assert re.search(r"asking about \d+ versions of 12 items: \d+ calls, about \$0", done.err)
     assert "`--again` come on top" in done.err
 
 
@@ -200,7 +202,7 @@ def test_a_dry_run_of_a_model_says_calls_and_tokens_and_needs_no_key(probe_model
     done = probe_model("--only", "bandwagon", "--dry-run")
 
     assert done.code == 0
-    assert re.search(r"versions of 12 items: \d+ calls, price unknown\.", done.out)
+    assert re.search(r"versions of 12 items: \d+ calls, about \$0\.0000\.", done.out)
     assert "tokens in" in done.out
     assert sum(faulty_server.served.values()) == 0
 
