@@ -140,6 +140,22 @@ def test_the_gate_is_not_passed_where_a_bias_is_found(probe):
     assert f"{n_found} of 2 probes found a bias" in gated.out
 
 
+def test_annotators_say_how_far_a_judge_prefers_its_own_model(probe, place):
+    lines = (place / "items.jsonl").read_text().splitlines()
+    rows = [json.loads(line) | {"by": ("mine", "theirs")[n % 2]} for n, line in enumerate(lines)]
+    (place / "items.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    labels = [f"{row['id']},fully_complies,{who},false" for row in rows for who in ("ann", "bob")]
+    (place / "labels.csv").write_text("\n".join(["item,question,annotator,label", *labels]))
+
+    done = probe(
+        *("--only", "bandwagon", "--humans", "labels.csv"),
+        *("--author", "by", "--own-model", "mine", "--json"),
+    )
+
+    [found] = done.json["self_preference"]
+    assert (found["question"], found["n_own"], found["n_others"]) == ("fully_complies", 6, 6)
+
+
 def test_a_gate_is_passed_where_none_is_found(probe):
     assert probe("--only", "bandwagon", "--least-effect", "0.9", "--gate").code == 0
 
@@ -261,6 +277,7 @@ def test_a_wrong_setting_is_one_line(probe, assert_one_line, words, said):
         (("--items", "few"), "`--items` must be a whole number or all, got 'few'"),
         (("--writer", "local"), "`--writer` must be a language model, got 'local'"),
         (("--plot", "p.txt"), "`--plot` must end in .svg, .png, .pdf"),
+        (("--humans", "-"), "`--humans` must be a file, got standard input"),
         (("--max-cost", "1"), "`--judge` must name a language model for --max-cost"),
     ],
 )
@@ -269,6 +286,14 @@ def test_wrong_usage_is_refused(probe, words, said):
 
     assert (done.code, done.out) == (2, "")
     assert said in done.err
+
+
+@pytest.mark.parametrize("option", ["--humans", "--reward"])
+def test_a_file_that_is_needed_at_the_end_is_read_before_anything_is_asked(
+    probe_model, faulty_server, assert_one_line, option
+):
+    assert_one_line(probe_model(option, "gone.csv"), "gone.csv")
+    assert sum(faulty_server.served.values()) == 0
 
 
 def test_an_empty_file_is_one_line(probe, place, assert_one_line):

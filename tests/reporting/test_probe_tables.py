@@ -133,13 +133,15 @@ def test_no_line_is_wider_than_the_terminal(width):
     assert max(map(len, text.splitlines())) <= width
 
 
-def test_a_reward_that_loses_is_said_to_lose():
-    found = probe(
-        "style/x",
-        question("apology", 0.1, p=0.001),
-        is_found=True,
-        p=0.001,
-        reward_shift=estimate(-0.25),
-    )
+@pytest.mark.parametrize(
+    ("pay", "said"),
+    [
+        (-0.25, "would take off .25 standard deviations for it."),
+        (0.01, "For a reward trained on this judge no effect is shown."),
+    ],
+)
+def test_a_reward_may_lose_or_not_care(pay, said):
+    asked = question("apology", 0.1, p=0.001)
+    found = probe("style/x", asked, is_found=True, p=0.001, reward_shift=estimate(pay))
 
-    assert "would take off .25 standard deviations" in shown(report(probes=(found,)))
+    assert said in shown(report(probes=(found,)))

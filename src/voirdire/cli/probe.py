@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import warnings
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -26,7 +27,7 @@ from voirdire.cli.options import AsJson, Behavior, Columns, File, Format, Judged
 from voirdire.cli.printing import listen_for_interrupts, print_json, print_tables
 from voirdire.cli.shell import Call, UsageError, say
 from voirdire.cli.written_files import check_picture, write_picture
-from voirdire.errors import InputError
+from voirdire.errors import InputError, UncertifiedWarning
 from voirdire.judging import Asking, LlmJudge
 from voirdire.studies.probing.settings import ProbeSettings
 
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from voirdire.judging import RunEstimate
     from voirdire.probes import Probe
     from voirdire.records import Item
+    from voirdire.rewards import RewardModel
     from voirdire.rubrics import Rubric
     from voirdire.studies import ProbeReport
 
@@ -141,6 +143,12 @@ def probe_command(
     rows = _read(
         items, found_rubric, judged=judged, behavior=behavior, columns=columns, format=format
     )
+    beside = {
+        "humans": _check_labels(humans, found_rubric),
+        "reward": _load_reward(reward),
+        "writer": written,
+        "mitigation": other,
+    }
     from voirdire.studies.probing.study import estimate_probing, probe_judge
 
     n_versions, estimates = estimate_probing(rows, asked, **chosen)
@@ -149,23 +157,11 @@ def probe_command(
     if dry_run:
         _print_estimate(n_versions, announced, estimates, as_json=as_json)
         return
-    beside = " and ".join(f"`--{x}`" for x in ("writer", "again") if x in call.options)
-    say(f"asking about {announced}{beside and f'; calls of {beside} come on top'}")
-    if reward is not None:
-        from voirdire.rewards import load_reward
-
-        chosen["reward"] = load_reward(reward)
+    more = " and ".join(f"`--{x}`" for x in ("writer", "again") if x in call.options)
+    say(f"asking about {announced}{more and f'; calls of {more} come on top'}")
     try:
         with probing_progress(n_versions) as tell:
-            report = probe_judge(
-                rows,
-                asked,
-                humans=humans,
-                writer=written,
-                mitigation=other,
-                progress=tell,
-                **chosen,
-            )
+            report = probe_judge(rows, asked, progress=tell, **chosen, **beside)
     except KeyboardInterrupt:
         say_how_to_go_on("-", store=store, asks_a_model=bool(estimates))
         raise
@@ -215,6 +211,31 @@ def _load_writer(writer: str | None, asking: Asking, load: Callable[..., Any]) -
         msg = f"`--writer` must be a language model, got {shorten(writer)!r}."
         raise UsageError(msg)
     return found
+
+
+def _check_labels(humans: str | None, rubric: Rubric) -> str | None:
+    """Read labels of people before anything is asked: they are needed when all is paid."""
+    if humans is None:
+        return None
+    if humans == "-":
+        msg = "`--humans` must be a file, got standard input."
+        raise UsageError(msg)
+    from voirdire.io import Reading
+    from voirdire.studies.study import read_side
+
+    kinds: set[Any] = {row.kind for row in rubric.questions}
+    read_side("humans", humans, Reading(kind=kinds.pop() if len(kinds) == 1 else None))
+    return humans
+
+
+def _load_reward(reward: Path | None) -> RewardModel | None:
+    if reward is None:
+        return None
+    from voirdire.rewards import load_reward
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UncertifiedWarning)  # it is the judge that is asked about
+        return load_reward(reward)
 
 
 def _load_rubric(rubric: str) -> Rubric:

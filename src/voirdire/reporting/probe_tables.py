@@ -149,6 +149,8 @@ def _sentence(row: ProbeFinding) -> str:
     pay = row.reward_shift
     if pay is None or math.isnan(pay.estimate):
         return said
+    if not (pay.low > 0 or pay.high < 0):
+        return f"{said} For a reward trained on this judge no effect is shown."
     verb = "pay" if pay.estimate > 0 else "take off"
     size = _bare(abs(pay.estimate))
     return f"{said} A reward trained on this judge would {verb} {size} standard deviations for it."
