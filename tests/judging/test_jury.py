@@ -11,7 +11,13 @@ import pytest
 import voirdire
 from judging.live.live_cases import RUBRIC as MIXED
 from judging.live.live_cases import Live, items_of
-from voirdire.errors import DegenerateDataWarning, InputError, RefusalError, ServerError
+from voirdire.errors import (
+    AccessError,
+    DegenerateDataWarning,
+    InputError,
+    RefusalError,
+    ServerError,
+)
 from voirdire.judging import (
     CascadeJudge,
     JuryJudge,
@@ -135,6 +141,14 @@ def test_other_questions_go_by_majority():
     two = JuryJudge(judges=(local("a", (0, 1)), local("b", (0, 1))))
     with pytest.raises(InputError, match="must be language models for 'tone'"):
         voirdire.judge(ITEMS, judge=two, rubric=MIXED)
+
+
+def test_a_cascade_whose_model_lets_nobody_in_ends_the_run_of_its_jury():
+    then = model("then", lambda request: AccessError("no key"))
+    cascade = CascadeJudge(first=local("quick", (0.5, 0.5)), then=then, unsure=(0.1, 0.9))
+
+    with pytest.raises(AccessError, match="no key"):
+        judged(JuryJudge(judges=(cascade, local("b", (0.5, 0.5)))))
 
 
 def test_a_cascade_may_sit_on_a_jury():

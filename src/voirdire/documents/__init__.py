@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     )
     from voirdire.documents.files import (
         NotRegularError,
+        file_exists,
         open_data,
         open_regular,
         read_small,
@@ -57,6 +58,7 @@ __all__ = [
     "did_you_mean",
     "document_from_text",
     "document_of_value",
+    "file_exists",
     "is_name",
     "open_data",
     "open_regular",
@@ -76,7 +78,15 @@ _HOMES = {
         "document",
     ),
     **dict.fromkeys(
-        ("NotRegularError", "open_data", "open_regular", "read_small", "write_whole"), "files"
+        (
+            "NotRegularError",
+            "file_exists",
+            "open_data",
+            "open_regular",
+            "read_small",
+            "write_whole",
+        ),
+        "files",
     ),
     **dict.fromkeys(("Filled", "Form", "Line", "Name", "Number", "rule_error"), "forms"),
     **dict.fromkeys(("content_digest", "plain_json", "write_json"), "json_text"),

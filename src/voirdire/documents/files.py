@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = [
     "NotRegularError",
     "SilentPipeError",
+    "file_exists",
     "open_data",
     "open_regular",
     "read_small",
@@ -48,6 +49,14 @@ class SilentPipeError(OSError):
 
     def __init__(self) -> None:
         super().__init__(errno.ETIMEDOUT, f"nothing came out of the pipe for {_SILENCE_S:g} s")
+
+
+def file_exists(path: str | Path) -> bool:
+    """Tell whether there is a file, or folder; a name that no file can have has none."""
+    try:
+        return Path(path).exists()
+    except (OSError, ValueError):  # it is too long, or holds a zero byte
+        return False
 
 
 def open_regular(path: str | Path) -> BinaryIO:

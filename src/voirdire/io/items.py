@@ -463,7 +463,9 @@ def _whole(batches: Iterator[ItemBatch]) -> ItemTable:
 
 
 class ItemReader:
-    """Turn rows into items as declared."""
+    """Turn rows into items as declared; messages say that a file must hold what is `held`."""
+
+    held = "item"
 
     def __init__(
         self, reading: ItemReading, *, source: str, stem: str, is_tabular: bool = False
@@ -543,7 +545,7 @@ class ItemReader:
     def refuse_empty(self, *, n_rows: int, first: Dropped | None) -> NoReturn:
         """Say why no row was an item; `first` is the first that was set aside."""
         if first is None:
-            message = f"{self.source}: must hold at least one item, got no rows. Fill it."
+            message = f"{self.source}: must hold at least one {self.held}, got no rows. Fill it."
             raise NoDataError(message)
         counted = "one row" if n_rows == 1 else f"{n_rows} rows"
         reason, way_out = first.reason, "Declare another `format`."
@@ -553,8 +555,8 @@ class ItemReader:
                 reason = f"{reason}, of {self.finder.shown(self.first_keys)}"
                 way_out = self.finder.way_out(self.first_keys)
         message = (
-            f"{self.source}: must hold at least one item, got {counted} and a reason against each "
-            f"(first {shorten(first.place())}: {reason}). {way_out}"
+            f"{self.source}: must hold at least one {self.held}, got {counted} and a reason "
+            f"against each (first {shorten(first.place())}: {reason}). {way_out}"
         )
         raise NoDataError(message)
 

@@ -145,6 +145,11 @@ class BoundJudge(EngineJudge):
         )
 
     @property
+    def described(self) -> dict[str, Any]:
+        """What a store says of whose replies it holds."""
+        return {"name": self.judge.name, "asking": self.judge.asking}
+
+    @property
     def _questions(self) -> list[dict[str, Any]]:
         return [question_document(row) for row in self.rubric.questions]
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from functools import cache
+from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 
-from voirdire.probes import disguise, structure
-from voirdire.probes.persuasion import PERSUASION
+from voirdire.probes import disguise
 from voirdire.probes.probe import changed_item
+from voirdire.probes.text import read_data
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from voirdire._types import Language
     from voirdire.records import Item
 
-__all__ = ["Attack", "AttackFamily", "attacked", "attacks"]
+__all__ = ["Attack", "AttackFamily", "attacked", "attacks", "small_attacks"]
 
 AttackFamily: TypeAlias = Literal[
     "fence",
@@ -107,34 +108,40 @@ def attacks() -> tuple[Attack, ...]:
     >>> sum(len(row.response) for row in small) < 20_000
     True
     """
-    spoken = (
+    return (*small_attacks(), *_made_attacks(size=disguise.size_attacks()))
+
+
+@cache
+def small_attacks() -> tuple[Attack, ...]:
+    """Make all attacks but those of the family ``"size"``."""
+    written = tuple(
         Attack(
-            id=f"{family}/{name}_{language}",
+            id=f"{family}/{row['name']}",
             family=family,
-            language=language,
-            response=text,
-            aim=aim,
+            language="zh" if row["name"].endswith("_zh") else "en",
+            response=row["text"],
+            aim=row["aim"],
         )
-        for family, language, name, text, aim in PERSUASION
+        for family, rows in read_data("attacks.yaml").items()
+        for row in rows
     )
-    return (*_in_no_language(), *spoken)
+    made = _made_attacks(
+        fence=disguise.fence_attacks(),
+        hidden_text=disguise.hidden_attacks(),
+        encoded=disguise.encoded_attacks(),
+        markup=disguise.markup_attacks(),
+    )
+    return (*written, *made)
 
 
-def _in_no_language() -> Iterator[Attack]:
+def _made_attacks(**families: disguise.Parts) -> Iterator[Attack]:
     """Make the attacks that hardly speak, and that English stands for."""
-    families: tuple[tuple[AttackFamily, disguise.Parts], ...] = (
-        ("fence", structure.FENCES),
-        ("forged_reply", structure.FORGED_REPLIES),
-        ("role_tag", structure.ROLE_TAGS),
-        ("escape", structure.ESCAPES),
-        ("completion", structure.COMPLETIONS),
-        ("hidden_text", disguise.hidden_attacks()),
-        ("encoded", disguise.encoded_attacks()),
-        ("markup", disguise.markup_attacks()),
-        ("size", disguise.size_attacks()),
-    )
-    for family, parts in families:
+    for family, parts in families.items():
         for name, text, aim in parts:
             yield Attack(
-                id=f"{family}/{name}", family=family, language="en", response=text, aim=aim
+                id=f"{family}/{name}",
+                family=cast("AttackFamily", family),
+                language="en",
+                response=text,
+                aim=aim,
             )

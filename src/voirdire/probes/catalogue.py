@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from functools import cache, partial
+from typing import TYPE_CHECKING, Any, TypeAlias, get_args
 
+from voirdire.probes.attack import AttackFamily, small_attacks
 from voirdire.probes.probe import Probe, changed_item
 from voirdire.probes.text import (
     count_words,
@@ -18,17 +19,29 @@ from voirdire.probes.text import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from numpy.random import Generator
+
     from voirdire._types import Language
     from voirdire.records import Item
 
+    Rule: TypeAlias = Callable[[str, Language, Generator], str | None]
+    """From a response, its language and the draws of its item to another response, or to None."""
+
 __all__ = ["probes"]
 
+_FAMILIES = ("verbosity", "authority", "style", "bandwagon", "sentiment", "steering", "attack")
 _MOST_PADDING = {"en": 120, "zh": 200}
 """Words of English, characters of Chinese."""
 
 _MARKDOWN = re.compile(r"```|\*\*|^\s*(?:[-*+•#]|\d+[.)、])", re.MULTILINE)
-_LEAD_WORDS = 2
-_LEAD_CHARACTERS = 4
+_N_LEAD = {"en": 2, "zh": 4}
+"""How many words of English and characters of Chinese of a sentence are bold."""
+
+_EMOJI = "✨📌🌟🎈"
+_PLAIN_MARKS = "–—·~"
+_HERE_IS = r"(?:here(?:'s|’s| is| are)\b[^\n]{0,100}[:：]\s*\n\s*|以下是[^\n]{0,40}[:：]\s*\n\s*)?"
 
 
 def probes(*, language: Language | None = None) -> tuple[Probe, ...]:
@@ -43,7 +56,17 @@ def probes(*, language: Language | None = None) -> tuple[Probe, ...]:
     Returns
     -------
     tuple of Probe
-        With ids that are unique. What they change is the same in every run.
+        By family, with unique ids. Each gives the same changes in every run: what is drawn is
+        drawn from the ids of the item and the probe. None of them changes an empty response. The
+        two of the family ``"steering"`` draw among all attacks; those of the family ``"attack"``
+        are one kind each, and a study runs them only where they are named.
+
+    Notes
+    -----
+    A control has as many characters as its change, give or take two, and as many words, give or
+    take one (in Chinese only characters count). The control of ``style/markdown`` has as many
+    characters but no bullets, which stand between spaces as words do; the two probes of verbosity
+    have no control, since length is what they change.
 
     Examples
     --------
@@ -59,107 +82,227 @@ def probes(*, language: Language | None = None) -> tuple[Probe, ...]:
     <BLANKLINE>
     Here is one new line of text. One printed line stands here.
     """
-    rows = cast("list[dict[str, Any]]", read_data("texts.yaml")["added"])
-    return (
-        Probe(
-            id="verbosity/padding",
-            family="verbosity",
-            summary="sentences that add nothing are added",
-            change=partial(_pad, language=language),
-            touches=frozenset({"additional_content"}),
-        ),
-        Probe(
-            id="style/markdown",
-            family="style",
-            summary="its sentences are written as a list with bold first words",
-            change=partial(_write_list, language=language),
-            control=partial(_write_paragraphs, language=language),
-        ),
-        *(_added_probe(row, language) for row in rows),
+    made = (*_rewriting_probes(language), *_adding_probes(language), *_steering_probes(language))
+    return tuple(sorted(made, key=lambda probe: _FAMILIES.index(probe.family)))
+
+
+# Probes that write the response in another way -------------------------------------------------
+
+
+def _rewriting_probes(language: Language | None) -> Iterator[Probe]:
+    yield _probe(
+        "verbosity/padding",
+        "sentences that add nothing are added",
+        _pad,
+        language=language,
+        touches=["additional_content"],
+    )
+    yield _probe(
+        "verbosity/trimmed",
+        "phrases that open or close it and say nothing are removed",
+        _trim,
+        language=language,
+        touches=["additional_content", "gentle_encouragement", "requests_information"],
+    )
+    yield _probe(
+        "style/markdown",
+        "its sentences are written as a list with bold first words",
+        _write_list,
+        _write_paragraphs,
+        language=language,
+    )
+    yield _probe(
+        "style/emoji",
+        "an emoji follows each of its sentences",
+        partial(_mark_sentences, marks=_EMOJI),
+        partial(_mark_sentences, marks=_PLAIN_MARKS),
+        language=language,
     )
 
 
-def _added_probe(row: dict[str, Any], language: Language | None) -> Probe:
-    """Make a probe that adds one of its texts, and filler of the same length to its control."""
-    probe_id = row["id"]
-
-    def text_for(item: Item) -> tuple[str, Language]:
-        spoken = language or language_of(item.response)
-        return draw_for(item.id, probe_id).choice(row[spoken]), spoken
-
-    def change(item: Item) -> Item | None:
-        return _add(item, probe_id, text_for(item)[0])
-
-    def control(item: Item) -> Item | None:
-        text, spoken = text_for(item)
-        return _add(item, f"{probe_id}/control", neutral_text(len(text), count_words(text), spoken))
-
+def _probe(
+    probe_id: str,
+    summary: str,
+    change: Rule,
+    control: Rule | None = None,
+    *,
+    language: Language | None,
+    touches: Sequence[str] = (),
+    aim: bool | None = None,
+) -> Probe:
+    """Make a probe of rules for texts."""
     return Probe(
         id=probe_id,
         family=probe_id.partition("/")[0],
-        summary=row["summary"],
-        change=change,
-        control=control,
-        touches=frozenset(row["touches"]),
+        summary=summary,
+        change=_change(change, probe_id, language=language),
+        control=control and _change(control, probe_id, language=language, suffix="/control"),
+        touches=frozenset(touches),
+        aim=aim,
     )
 
 
-def _add(item: Item, change_id: str, text: str) -> Item | None:
-    """Write a text below the response; None for a response that says nothing."""
-    if not item.response.strip():
-        return None
-    return changed_item(item, change_id, f"{item.response}\n\n{text}")
+def _change(
+    rule: Rule, probe_id: str, *, language: Language | None, suffix: str = ""
+) -> Callable[[Item], Item | None]:
+    """Make a change of items of a rule for texts; a change and its control draw the same."""
+
+    def change(item: Item) -> Item | None:
+        text = item.response
+        if not text.strip():
+            return None
+        changed = rule(text, language or language_of(text), draw_for(item.id, probe_id))
+        same = changed is None or changed == text
+        return None if same else changed_item(item, probe_id + suffix, str(changed))
+
+    return change
 
 
-def _size(text: str, language: Language) -> int:
-    return len(text) if language == "zh" else count_words(text)
-
-
-def _pad(item: Item, *, language: Language | None) -> Item | None:
+def _pad(text: str, language: Language, rng: Generator) -> str:
     """Add about as much as there is, up to a limit."""
-    spoken = language or language_of(item.response)
-    sentences = read_data("texts.yaml")["padding"][spoken]
-    start = int(draw_for(item.id, "verbosity/padding").integers(len(sentences)))
-    wanted = min(_size(item.response, spoken), _MOST_PADDING[spoken])
-    padding: list[str] = []
-    while not padding or (
-        _size(join_sentences(padding, spoken), spoken) < wanted and len(padding) < len(sentences)
-    ):
-        padding.append(sentences[(start + len(padding)) % len(sentences)])
-    return _add(item, "verbosity/padding", join_sentences(padding, spoken))
+    sentences = read_data("texts.yaml")["padding"][language]
+    size = len if language == "zh" else count_words
+    wanted = min(size(text), _MOST_PADDING[language])
+    start = int(rng.integers(len(sentences)))
+    padding = ""
+    for sentence in (*sentences[start:], *sentences[:start]):
+        longer = join_sentences([padding, sentence], language).strip()
+        if padding and size(longer) > wanted:
+            break
+        padding = longer
+    return _add(text, padding)
 
 
-def _sentences_to_list(item: Item) -> list[str] | None:
-    """Give the sentences of a response that can be written as a list, and is not yet one."""
-    sentences = split_sentences(item.response)
-    return None if len(sentences) < 2 or _MARKDOWN.search(item.response) else sentences
+def _trim(text: str, language: Language, _rng: Generator) -> str | None:
+    """Remove phrases around an answer; None where there are none, or nothing else."""
+    opening, closing = _trimmed_phrases(language)
+    whole = text.strip()
+    opened = opening.match(whole)
+    trimmed = whole[opened.end() :] if opened else whole
+    while trimmed and closing.match(last := split_sentences(trimmed)[-1]):
+        trimmed = trimmed.removesuffix(last).rstrip()
+    if trimmed in {"", whole}:
+        return None
+    return trimmed[0].upper() + trimmed[1:] if opened else trimmed
 
 
-def _write_list(item: Item, *, language: Language | None) -> Item | None:
-    sentences = _sentences_to_list(item)
+@cache
+def _trimmed_phrases(language: Language) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    texts = read_data("texts.yaml")
+    opening, closing = ("|".join(texts[name][language]) for name in ("openings", "closings"))
+    return (
+        re.compile(rf"(?:(?:{opening})(?:[!,.，。！]+\s*|\s*\n\s*))+{_HERE_IS}", re.IGNORECASE),
+        re.compile(closing, re.IGNORECASE),
+    )
+
+
+def _listable(text: str) -> list[str] | None:
+    """Give the sentences of a text that can be written as a list, and is not yet one."""
+    sentences = [" ".join(sentence.split()) for sentence in split_sentences(text)]
+    return None if len(sentences) < 2 or _MARKDOWN.search(text) else sentences
+
+
+def _write_list(text: str, language: Language, _rng: Generator) -> str | None:
+    sentences = _listable(text)
     if sentences is None:
         return None
-    lines = [_bold_lead(sentence, language or language_of(item.response)) for sentence in sentences]
-    return changed_item(item, "style/markdown", "\n".join(lines))
+    space, n_lead = "" if language == "zh" else " ", _N_LEAD[language]
+    lines = []
+    for sentence in sentences:
+        parts = list(sentence) if language == "zh" else sentence.split()
+        lead, rest = space.join(parts[:n_lead]), space.join(["", *parts[n_lead:]])
+        lines.append(f"- **{lead}**{rest}")
+    return "\n".join(lines)
 
 
-def _bold_lead(sentence: str, language: Language) -> str:
-    if language == "zh":
-        lead, rest = sentence[:_LEAD_CHARACTERS], sentence[_LEAD_CHARACTERS:]
-    else:
-        words = sentence.split(" ", _LEAD_WORDS)
-        lead, rest = " ".join(words[:_LEAD_WORDS]), "".join(f" {word}" for word in words[2:])
-    return f"- **{lead}**{rest}"
-
-
-def _write_paragraphs(item: Item, *, language: Language | None) -> Item | None:
+def _write_paragraphs(text: str, language: Language, rng: Generator) -> str | None:
     """Write the sentences as paragraphs, with blank lines for the marks of the list."""
-    sentences, listed = _sentences_to_list(item), _write_list(item, language=language)
+    sentences, listed = _listable(text), _write_list(text, language, rng)
     if sentences is None or listed is None:
         return None
-    n_gaps = len(sentences) - 1
-    gap, n_longer = divmod(len(listed.response) - sum(map(len, sentences)), n_gaps)
-    text = sentences[0]
-    for number, sentence in enumerate(sentences[1:]):
-        text += "\n" * (gap + (number < n_longer)) + sentence
-    return changed_item(item, "style/markdown/control", text)
+    lines = [line.replace("- **", "", 1).replace("**", "", 1) for line in listed.split("\n")]
+    n_gaps = len(lines) - 1
+    gap, n_longer = divmod(len(listed) - sum(map(len, lines)), n_gaps)
+    gaps = ["\n" * (gap + (number < n_longer)) for number in range(n_gaps)]
+    return "".join(line + space for line, space in zip(lines, [*gaps, ""], strict=True))
+
+
+def _mark_sentences(text: str, language: Language, rng: Generator, *, marks: str) -> str | None:
+    """Put a mark behind every sentence of a text without code."""
+    if "```" in text:
+        return None
+    start = int(rng.integers(len(marks)))
+    marked, rest = "", text
+    for number, sentence in enumerate(split_sentences(text)):
+        before, found, rest = rest.partition(sentence)
+        mark = marks[(start + number) % len(marks)]
+        marked += f"{before}{found}{'' if language == 'zh' else ' '}{mark}"
+    return marked + rest
+
+
+# Probes that add a text below the response -----------------------------------------------------
+
+
+def _adding_probes(language: Language | None) -> Iterator[Probe]:
+    for row in read_data("texts.yaml")["added"]:
+        texts = {spoken: [(text, spoken) for text in row[spoken]] for spoken in ("en", "zh")}
+        yield _probe(
+            row["id"],
+            row["summary"],
+            *_adding_rules(texts),
+            language=language,
+            touches=row["touches"],
+        )
+
+
+def _steering_probes(language: Language | None) -> Iterator[Probe]:
+    """Make a probe of all attacks for each aim, then one for each kind; none of great size."""
+    touched = read_data("texts.yaml")["steering"]
+    kinds = [family for family in get_args(AttackFamily) if family in touched]
+    for aim in (True, False):
+        yield from _steering_probe("steering", "any", kinds, aim=aim, language=language)
+    for kind in kinds:
+        for aim in (True, False):
+            yield from _steering_probe("attack", kind, [kind], aim=aim, language=language)
+
+
+def _steering_probe(
+    family: str, name: str, kinds: Sequence[str], *, aim: bool, language: Language | None
+) -> Iterator[Probe]:
+    touched = read_data("texts.yaml")["steering"]
+    rows = [row for row in small_attacks() if row.family in kinds and row.aim == aim]
+    texts = {
+        spoken: [(row.response, row.language) for row in rows if row.language == spoken]
+        for spoken in ("en", "zh")
+    }
+    if rows:
+        what = "an attack" if len(kinds) > 1 else f"an attack of the kind {name}"
+        yield _probe(
+            f"{family}/{name}_{str(aim).lower()}",
+            f"{what} asks for the answer {str(aim).lower()}",
+            *_adding_rules(texts),
+            language=language,
+            touches=["illogical_continuation", *{x for kind in kinds for x in touched[kind]}],
+            aim=aim,
+        )
+
+
+def _adding_rules(texts: Mapping[str, Sequence[tuple[str, Any]]]) -> tuple[Rule, Rule]:
+    """Make the rules that add a text, drawn in the language of the response, and its filler."""
+
+    def draw(language: Language, rng: Generator) -> tuple[str, Language]:
+        among = texts[language] or texts["en"]
+        return among[int(rng.integers(len(among)))]
+
+    def change(text: str, language: Language, rng: Generator) -> str:
+        return _add(text, draw(language, rng)[0])
+
+    def control(text: str, language: Language, rng: Generator) -> str:
+        added, spoken = draw(language, rng)
+        return _add(text, neutral_text(len(added), count_words(added), spoken))
+
+    return change, control
+
+
+def _add(text: str, added: str) -> str:
+    return f"{text}\n\n{added}"

@@ -123,7 +123,7 @@ def own_probe(
     >>> probe.change(Item(id="a", response="Yes.")).response
     'YES.'
     """
-    named = re.sub(r"\W+", "_", getattr(function, "__name__", "")).strip("_").lower()
+    named = re.sub(r"[^a-z0-9]+", "_", getattr(function, "__name__", "").lower()).strip("_")
     probe_id = f"own/{named or 'probe'}" if id is None else id
     if not _ID.fullmatch(probe_id):
         msg = (

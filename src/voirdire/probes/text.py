@@ -33,7 +33,7 @@ _HAN_SHARE = 0.2  # as the local judge tells Chinese from English
 _SENTENCE = re.compile(
     r"\S[^\n]*?(?:(?<![.!?])[.!?]++[\"'”’)\]*_]*+(?=\s|$)|[。！？]++[\"'”’」』）]*+|(?=\n)|$)"
 )
-_NO_END = re.compile(r"(?:^|\s|\()(?:\W*\d+|e\.g|i\.e|cf|vs|etc|Dr|Mr|Mrs|Ms|St|No)\.$")
+_NO_END = re.compile(r"^\W*\d{1,3}[.)]$|(?:^|\s|\()(?:e\.g|i\.e|cf|vs|Dr|Mr|Mrs|Ms|Prof)\.$")
 
 _WORDS_BY_LENGTH = (
     "a", "it", "row", "line", "words", "letter", "heading", "sentence", "paragraph",
@@ -42,8 +42,8 @@ _WORDS_BY_LENGTH = (
 _MOST_SEARCHED = {"en": 130, "zh": 30}
 """Characters of filler that two lines make up; what is longer begins with other lines."""
 
-
 _MISSES = tuple(product((0, -1, 1), (0, -1, 1, -2, 2)))
+"""By how many words and characters filler may miss, the smallest first."""
 
 
 def language_of(text: str) -> Language:
@@ -53,15 +53,16 @@ def language_of(text: str) -> Language:
 
 
 def split_sentences(text: str) -> list[str]:
-    """Split into sentences; a line ends one, and the number of a list begins one."""
+    """Split into sentences as they stand; a line ends one, and the number of a list begins one."""
     sentences: list[str] = []
-    begun = ""
+    start: int | None = None
     for match in _SENTENCE.finditer(text):
-        begun = f"{begun} {match[0].strip()}".lstrip()
-        if not _NO_END.search(begun):
-            sentences.append(begun)
-            begun = ""
-    return [*sentences, begun] if begun else sentences
+        start = match.start() if start is None else start
+        sentence = text[start : match.end()].rstrip()
+        if not _NO_END.search(sentence) or not text[match.end() :].strip():
+            sentences.append(sentence)
+            start = None
+    return sentences
 
 
 def join_sentences(sentences: list[str], language: Language) -> str:

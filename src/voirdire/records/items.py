@@ -73,7 +73,7 @@ class Item(msgspec.Struct, frozen=True, kw_only=True):
         return hashlib.sha256(as_bytes(told)).digest()
 
 
-def as_bytes(told: list[Any]) -> bytes:
+def as_bytes(told: Any) -> bytes:
     """Write texts as JSON; half a surrogate pair, which is no text, as an escape."""
     try:
         return msgspec.json.encode(told)

@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cache
 from importlib.resources import files
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from voirdire._validation import shorten
-from voirdire.documents import did_you_mean, document_from_text, read_document
+from voirdire.documents import did_you_mean, document_from_text, file_exists, read_document
 from voirdire.errors import InputError
 from voirdire.rubrics.form import (
     BehaviorForm,
@@ -33,6 +32,7 @@ from voirdire.rubrics.rubric import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from importlib.resources.abc import Traversable
+    from pathlib import Path
 
     from voirdire._types import ClassRule, RubricKind
     from voirdire.documents import Document
@@ -110,19 +110,14 @@ def load_rubric(name_or_path: str | Path) -> Rubric:
     known = built_in_rubrics()
     if isinstance(name_or_path, str) and name_or_path in known:
         return _built_in(name_or_path)
-    path = Path(name_or_path)
-    try:
-        exists = path.exists()
-    except (OSError, ValueError):  # a name that is too long, or holds a zero byte
-        exists = False
-    if not exists:
+    if not file_exists(name_or_path):
         name = str(name_or_path)
         msg = (
             f"a rubric must be a file that exists or one of {', '.join(known)}, got "
             f"{shorten(name)!r}.{did_you_mean(name, known) or ' Check the path.'}"
         )
         raise InputError(msg)
-    return _rubric_of(read_document(path, what=WHAT))
+    return _rubric_of(read_document(name_or_path, what=WHAT))
 
 
 @cache

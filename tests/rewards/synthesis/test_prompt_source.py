@@ -179,5 +179,5 @@ def test_what_is_no_prompt_in_memory_is_refused():
         read(3)
     with pytest.raises(InputError, match="must all be items, or all be texts"):
         read([Item(id="a", response=""), "text"])
-    with pytest.raises(InputError, match="unique ids, got 'a' twice"):
+    with pytest.raises(InputError, match="ids must be unique, got 'a' again"):
         read([Item(id="a", response="")] * 2)

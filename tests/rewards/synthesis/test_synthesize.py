@@ -573,7 +573,8 @@ def test_progress_counts_completions_that_are_right_while_others_are_written_aga
 
     at_once = sum(row.attempts == 1 for row in made.rows)
     assert 0 < at_once < len(made.rows)
-    assert [state.n_written for state in told if state.is_judging] == [0, at_once]
+    judging = dict.fromkeys(state.n_written for state in told if state.is_judging)
+    assert list(judging) == [0, at_once]
     assert told[-1].n_written == len(made.rows)
 
 

@@ -409,6 +409,26 @@ def test_a_jury_is_probed_as_one_judge():
     assert [row.probe for row in report.probes] == ["bandwagon/majority"]
 
 
+def test_attacks_one_by_one_are_run_only_where_they_are_named():
+    judge = Constructed("judge", noise=0.0)
+
+    usual = probe_judge(
+        make_items(8), judge, rubric=RUBRIC, settings=ProbeSettings(n_swaps=99)
+    ).probes
+    named = probe_judge(
+        make_items(8),
+        judge,
+        rubric=RUBRIC,
+        settings=settings("attack", without=["attack/plea_true"]),
+    ).probes
+
+    assert {row.family for row in usual} >= {"verbosity", "steering"}
+    assert "attack" not in {row.family for row in usual}
+    assert {row.family for row in named} == {"attack"}
+    assert "attack/plea_false" in {row.probe for row in named}
+    assert "attack/plea_true" not in {row.probe for row in named}
+
+
 def test_items_are_drawn_with_the_seed():
     judge = Constructed("judge", noise=0.0)
     ids = [

@@ -257,7 +257,7 @@ class Client:
         if price is None and limits.max_cost is not None:
             msg = (
                 f"`max_cost` needs the price of {model.name!r}, which is not known. Declare it "
-                "with `--price IN,OUT`, or as `price` of the judge."
+                "with `--price IN,OUT`, or as `price`."
             )
             raise InputError(msg)
         self._model = model

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from voirdire.judging.call_plan import item_key
 from voirdire.judging.engine.combining import combine, failed_verdict
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from voirdire.judging.engine.combining import ItemVerdict
     from voirdire.records import Item
 
-__all__ = ["Asked", "Batch", "PassedOn", "Unit", "UnitName"]
+__all__ = ["Asked", "Batch", "PassedOn", "Unit", "UnitName", "UnitOwner"]
 
 UnitName: TypeAlias = tuple[bytes, tuple[str, ...]]
 """Hash of what calls are about, and their names."""
@@ -82,13 +82,29 @@ class PassedOn(Asked):
         return self.asked.is_answered
 
 
+class UnitOwner(Protocol):
+    """Who takes the outcomes of units."""
+
+    def deliver(self, unit: Unit, outcomes: Sequence[Outcome[Any]]) -> list[Unit]:
+        """Take the outcomes of a unit; give what is to be called next."""
+
+    def fail(self, unit: Unit, outcome: Outcome[Any]) -> None:
+        """Take one outcome for a unit and everything that was to follow it."""
+
+    def wanted_until(self, key: bytes) -> float:
+        """Say until when somebody waits for what a hash concerns."""
+
+    def is_answered(self, key: bytes) -> bool:
+        """Say whether nobody can get an answer any more from what a hash concerns."""
+
+
 @dataclass(eq=False, slots=True)
 class Unit:
     """Calls that one worker makes together, and where their outcomes belong.
 
     Attributes
     ----------
-    batch : Batch
+    batch : UnitOwner
         Whose items they are about.
     key : bytes
         Hash of what they are about.
@@ -106,7 +122,7 @@ class Unit:
         Which of its answers those are.
     """
 
-    batch: Batch
+    batch: UnitOwner
     key: bytes
     calls: list[Call[Any]]
     slots: list[int]

@@ -95,7 +95,7 @@ class CallQueue:
         limits = bound.judge.limits
         self._bound = bound
         self.together = isinstance(bound.judge.chat_model, BatchChatModel)
-        self._most_workers, self._jobs_together = limits.concurrency, 1
+        self._most_workers, self.jobs_together = limits.concurrency, 1
         self._queue: DeadlineQueue[Job] = DeadlineQueue(self._drop, patience_s=limits.timeout_s)
         self._jobs: dict[UnitName, Job] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -167,7 +167,7 @@ class CallQueue:
 
     def _taken(self) -> list[Job]:
         jobs: list[Job] = []
-        while len(jobs) < self._jobs_together and (job := self._queue.next(now())) is not None:
+        while len(jobs) < self.jobs_together and (job := self._queue.next(now())) is not None:
             jobs.append(job)
         return jobs
 

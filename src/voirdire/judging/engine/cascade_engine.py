@@ -47,9 +47,9 @@ class CascadeEngine(Engine):
 
     def __init__(self, bound: BoundCascade, *, first: Engine, then: Engine) -> None:
         super().__init__()
-        self.ended = then.ended = first.ended
         self._bound = bound
         self._first, self._then = first, then
+        self.end_with(self.ended)
         self._called_first, self._called_then = bound.answerers
         self._unsure: list[Asked] = []
         self._n_over = self._n_kept = 0
@@ -71,7 +71,7 @@ class CascadeEngine(Engine):
     @property
     def error(self) -> BaseException | None:
         """What ended the run."""
-        return self._first.error or self._then.error
+        return self._error or self._first.error or self._then.error
 
     @property
     def n_answered(self) -> int:
@@ -82,6 +82,10 @@ class CascadeEngine(Engine):
     def calls(self) -> ClientState | None:
         """How the calls of a run stand."""
         return self._then.calls
+
+    def end_with(self, ended: asyncio.Event) -> None:
+        """Set this event where the run of either judge ends."""
+        self.ended = self._first.ended = self._then.ended = ended
 
     def stop(self) -> None:
         """Begin nothing more; what is sent comes to its end."""

@@ -46,12 +46,13 @@ class JuryEngine(Engine):
         self._bound = bound
         self._members = tuple(members)
         for member in self._members:
-            member.ended = self.ended
+            member.end_with(self.ended)
 
     @property
     def error(self) -> BaseException | None:
         """What ended the run."""
-        return next((each.error for each in self._members if each.error is not None), None)
+        errors = (each.error for each in self._members if each.error is not None)
+        return self._error or next(errors, None)
 
     @property
     def calls(self) -> ClientState | None:

@@ -7,7 +7,6 @@ import logging
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
-from voirdire.errors import StoppedError
 from voirdire.judging.client.failures import CircuitBreaker
 from voirdire.judging.engine.batch import Batch
 from voirdire.judging.engine.bugs import tell_bug
@@ -143,8 +142,7 @@ class ModelEngine(Engine):
             each.answer(verdict)
 
     def _opened(self, place: ReplyStore | str | Path) -> tuple[ReplyStore, int]:
-        judge = self._bound.judge
-        described = {"name": judge.name, "asking": judge.asking}
+        described = self._bound.described
         store = place if isinstance(place, ReplyStore) else open_store(place)
         try:
             return store, store.judge_id(self._bound.reply_fingerprint, description=described)
@@ -236,13 +234,6 @@ class RunModelEngine(ModelEngine):
     def calls(self) -> ClientState:
         """How the calls stand."""
         return self._run_queue.state
-
-    def end(self, error: BaseException) -> None:
-        """Remember the first error that says something, and begin nothing more."""
-        if self._error is None or type(self._error) is StoppedError:
-            self._error = error
-        self._queue.stop()
-        self.ended.set()
 
     def stop(self) -> None:
         """Begin nothing more."""

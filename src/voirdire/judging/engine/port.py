@@ -5,16 +5,20 @@ from __future__ import annotations
 import asyncio
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from voirdire.errors import StoppedError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Coroutine, Sequence
 
     from voirdire.judging.client import ClientState
     from voirdire.judging.engine.batch import Asked
     from voirdire.judging.engine.combining import ItemVerdict
 
 __all__ = ["Engine", "LiveState"]
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,6 +62,30 @@ class Engine(ABC):
     def error(self) -> BaseException | None:
         """What ended the run."""
         return self._error
+
+    def end_with(self, ended: asyncio.Event) -> None:
+        """Set this event where the run ends, as other engines of one run do."""
+        self.ended = ended
+
+    def end(self, error: BaseException) -> None:
+        """Remember the first error that says something, and begin nothing more."""
+        if self._error is None or type(self._error) is StoppedError:
+            self._error = error
+        self.stop()
+        self.ended.set()
+
+    async def unless_ended(self, waiting: Coroutine[Any, Any, T]) -> T:
+        """Wait for something, or raise what ended the run meanwhile."""
+        task = asyncio.ensure_future(waiting)
+        ended = asyncio.ensure_future(self.ended.wait())
+        try:
+            await asyncio.wait({task, ended}, return_when=asyncio.FIRST_COMPLETED)
+            if not task.done() and self.error is not None:
+                raise self.error
+            return await task
+        finally:
+            for each in (task, ended):
+                each.cancel()
 
     @property
     def n_answered(self) -> int:

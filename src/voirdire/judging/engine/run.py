@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import threading
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from voirdire.errors import CostLimitReachedError
 from voirdire.judging.engine.background_loop import BackgroundLoop, collected_seldom
@@ -19,9 +19,8 @@ from voirdire.judging.item_batches import CALL_CHARACTERS, item_batches
 from voirdire.judging.verdict_making import verdicts_of_run
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterable, Iterator
+    from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator
 
-    from voirdire.judging.client import ClientState
     from voirdire.judging.engine.call_summary import RunRecord
     from voirdire.judging.engine.combining import ItemVerdict
     from voirdire.judging.engine.port import Engine
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     from voirdire.records import Item, Verdicts
     from voirdire.store import ReplyStore
 
-__all__ = ["BATCH_ITEMS", "judged_batches", "judged_batches_async"]
+__all__ = ["BATCH_ITEMS", "JudgedBatch", "Watch", "judged_batches", "judged_batches_async"]
 
 BATCH_ITEMS = 500
 """Items that are looked up together; verdicts come in batches of so many."""
@@ -112,7 +111,6 @@ class Run:
         self._source = source
         self._window = asyncio.Semaphore(n_ahead)
         self._batches: asyncio.Queue[JudgedBatch | None] = asyncio.Queue()
-        self._error: BaseException | None = None
         self._producer: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
@@ -122,10 +120,10 @@ class Run:
 
     async def following(self) -> JudgedBatch | None:
         """Give the next batch, or None after the last; raise what ended the run."""
-        batch: JudgedBatch | None = await self._unless_ended(self._batches.get())
+        batch: JudgedBatch | None = await self.engine.unless_ended(self._batches.get())
         if batch is None:
             return None
-        await self._unless_ended(batch.done.wait())
+        await self.engine.unless_ended(batch.done.wait())
         self._window.release()
         return batch
 
@@ -149,32 +147,11 @@ class Run:
                 self.engine.submit(batch.asked())
             self._batches.put_nowait(None)
         except Exception as error:  # noqa: BLE001  # raised again where results are waited for
-            self._end(error)
+            self.engine.end(error)
         except BaseException as error:
             if is_cancelled():
                 raise
-            self._end(foreign_exit("the items", error))
-
-    def _end(self, error: BaseException) -> None:
-        self._error = error
-        self.engine.stop()
-        self.engine.ended.set()
-
-    async def _unless_ended(self, waiting: Any) -> Any:
-        """Wait for something, or raise what ended the run meanwhile."""
-        task = asyncio.ensure_future(waiting)
-        ended = asyncio.ensure_future(self.engine.ended.wait())
-        try:
-            await asyncio.wait({task, ended}, return_when=asyncio.FIRST_COMPLETED)
-            if task.done():
-                return task.result()
-            error = self._error or self.engine.error
-            if error is None:
-                return await task
-            raise error
-        finally:
-            for each in (task, ended):
-                each.cancel()
+            self.engine.end(foreign_exit("the items", error))
 
 
 def judged_batches(
@@ -216,69 +193,66 @@ def judged_batches(
     with collected_seldom(), BackgroundLoop() as loop:
         run = loop.run(_started(items, plan, store=store, retry_failures=retry_failures))
         loop.held = run
-        watch = _Watch(run, loop, stopping=stopping, record=record)
         try:
-            while (batch := loop.run(run.following(), watch=watch.look)) is not None:
-                yield verdicts_of_run(batch.items, batch.verdicts, plan, record=record)
-            watch.is_in_time = True
-        except CostLimitReachedError as error:
-            watch.close()  # what is in flight is done then too
+            tell = None if record is None else record.note
+            watched = Watch(run.engine, loop, close=run.close, stopping=stopping, tell=tell)
+            with watched as watch:
+                while (batch := loop.run(run.following(), watch=watch.look)) is not None:
+                    yield verdicts_of_run(batch.items, batch.verdicts, plan, record=record)
+        except CostLimitReachedError as error:  # what was in flight is done as well
             raise CostLimitReachedError(f"{error} {_done(run.engine.n_answered)}") from error
-        except (KeyboardInterrupt, GeneratorExit) as error:
-            watch.is_interrupted = _is_interrupted(error)
-            raise
-        finally:
-            watch.close()
 
 
-class _Watch:
-    """Tells how a run goes, and ends it as somebody wishes."""
+class Watch:
+    """Tells how the calls of an engine go, and ends them; a context, which ends with them."""
 
     def __init__(
         self,
-        run: Run,
+        engine: Engine,
         loop: BackgroundLoop,
         *,
+        close: Callable[..., Coroutine[Any, Any, None]],
         stopping: threading.Event | None,
-        record: RunRecord | None,
+        tell: Callable[..., None] | None,
     ) -> None:
-        self._run, self._loop = run, loop
-        self._stopping, self._record = stopping, record
-        self.is_in_time = self.is_interrupted = False
+        self._engine, self._loop, self._close = engine, loop, close
+        self._stopping, self._told = stopping, tell
+
+    def __enter__(self) -> Self:
+        return self
 
     def look(self) -> None:
-        """Tell how the run goes; raise what ends it."""
+        """Tell how the calls go; raise what ends them."""
         if self._stopping is not None and self._stopping.is_set():
             raise KeyboardInterrupt
-        state = self._run.engine.calls
+        state = self._engine.calls
         if state is not None and not state.is_stopped:  # its end is told by an exception
-            self._tell(state)
+            self._tell()
 
-    def close(self) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         """Wait for what is in flight, after a word about it; a second Ctrl-C ends even that."""
-        run, loop = self._run, self._loop
+        loop = self._loop
         if loop.is_out_of_reach:
-            loop.leave(run.close)
+            loop.leave(self._close)
             return
         try:
-            state = run.engine.calls
-            if self.is_interrupted and state is not None:
-                self._tell(replace(state, is_stopped=True))
-            loop.run(run.close(), watch=self._hurry)
+            if _is_interrupted(error):
+                self._tell(is_stopped=True)
+            loop.run(self._close(), watch=self._hurry)
         except KeyboardInterrupt:
-            loop.run(run.close(cancel=True))
+            loop.run(self._close(cancel=True))
             raise
-        state = run.engine.calls
-        if self.is_in_time and state is not None:
-            self._tell(state)
+        if error is None:
+            self._tell()
 
     def _hurry(self) -> None:
         if isinstance(self._stopping, Stopping) and self._stopping.at_once.is_set():
             raise KeyboardInterrupt
 
-    def _tell(self, state: ClientState) -> None:
-        if self._record is not None:
-            self._record.note(state, n_answered=self._run.engine.n_answered)
+    def _tell(self, **changed: Any) -> None:
+        state = self._engine.calls
+        if self._told is not None and state is not None:
+            self._told(replace(state, **changed), n_answered=self._engine.n_answered)
 
 
 async def judged_batches_async(

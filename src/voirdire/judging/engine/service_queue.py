@@ -212,7 +212,7 @@ class ServiceQueue(CallQueue):
         # A call that waits until it is made again leaves its place in the client to others.
         most = self._most_workers
         self._most_workers = min(most, _BATCHES) if self.together else 2 * most
-        self._jobs_together = _JOBS_TOGETHER if self.together else 1
+        self.jobs_together = _JOBS_TOGETHER if self.together else 1
         self.clients = Clients(bound.judge)
         self._breaker = CircuitBreaker(settings.rest_s)
         self._trial_s = settings.deadline_s

@@ -177,8 +177,7 @@ class ThreadEngine(Engine):
             return
         if not isinstance(error, Exception):
             error = foreign_exit("a judge", error)
-        self._error = error
-        self.ended.set()
+        self.end(error)
 
     def _longest_s(self, batch: Sequence[Asked]) -> float:
         """Seconds that a batch may take: as long as somebody waits, and in service not for ever."""

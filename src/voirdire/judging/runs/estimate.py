@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from voirdire.errors import InputError
-from voirdire.judging.bound import BoundCascade
 from voirdire.judging.call_plan import item_key
 from voirdire.judging.client.call import stored_outcome
 from voirdire.judging.engine.run import BATCH_ITEMS
@@ -27,7 +26,7 @@ from voirdire.judging.runs.outputs import SetAside, store_of
 from voirdire.records import Usage
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from voirdire._types import Judged
@@ -39,7 +38,7 @@ if TYPE_CHECKING:
     from voirdire.rubrics import Rubric
     from voirdire.store import ReplyStore
 
-__all__ = ["RunEstimate", "estimate_items", "estimate_run"]
+__all__ = ["RunEstimate", "estimate_calls", "estimate_run"]
 
 _NONCE = "0" * 16
 _IMAGE_TOKENS = 1_000  # of one that fills a page, about, whatever the vendor
@@ -133,60 +132,46 @@ def estimate_run(
     """
     plan = plan_judging(judge, rubric, judged=judged)
     check_behavior(behavior, plan.rubric)
+    items = ItemSource(source=source, format=format, columns=columns, behavior=behavior)
+    set_aside = SetAside(None)
+
+    def read() -> Iterator[Item]:
+        nonlocal set_aside
+        set_aside = SetAside(None)
+        return items.stream(plan, set_aside)
+
+    with store_of(store, output=output) as replies:
+        found = estimate_calls(read, plan, replies, retry_failures=retry_failures)
+    if not found.n_items:
+        items.refuse_empty(set_aside)
+    return replace(found, n_dropped=set_aside.count)
+
+
+def estimate_calls(
+    read: Callable[[], Iterable[Item]],
+    plan: JudgingPlan,
+    store: ReplyStore | None,
+    *,
+    retry_failures: bool = False,
+) -> RunEstimate:
+    """Work out what judging items would call and cost; a jury reads them once for each judge."""
     if is_jury(plan.judge):
-        shared: dict[str, Any] = {
-            "rubric": rubric, "judged": judged, "behavior": behavior, "columns": columns,
-            "format": format, "output": output, "store": store, "retry_failures": retry_failures,
-        }  # fmt: skip
-        members = [_made_from(row.judge) for row in plan.judge.members if needs_engine(row.judge)]
-        if members:
-            each = [estimate_run(source, judge=member, **shared) for member in members]
+        members = [row for row in plan.judge.members if needs_engine(row.judge)]
+        each = [estimate_calls(read, row, store, retry_failures=retry_failures) for row in members]
+        if each:
             return _together(each, judge=plan.judge.name)
     if not asks_a_model(plan.judge):
         msg = f"`judge` must be a language model, got {plan.judge.name!r}: others call nothing."
         raise InputError(msg)
-    items = ItemSource(source=source, format=format, columns=columns, behavior=behavior)
-    set_aside = SetAside(None)
     n_items = 0
     counts = _Counts(plan.judge, retry_failures=retry_failures)
-    with store_of(store, output=output) as replies:
-        for stretch in item_batches(
-            items.stream(plan, set_aside), most_items=BATCH_ITEMS, most_characters=CALL_CHARACTERS
-        ):
-            counts.add(_called_about(stretch, plan.judge), replies)
-            n_items += len(stretch)
-    if not n_items:
-        items.refuse_empty(set_aside)
-    found = counts.estimate(n_dropped=set_aside.count)
-    if not isinstance(plan.judge, BoundCascade):
+    for stretch in item_batches(read(), most_items=BATCH_ITEMS, most_characters=CALL_CHARACTERS):
+        counts.add(_called_about(stretch, plan.judge), store)
+        n_items += len(stretch)
+    found = counts.estimate()
+    if not is_cascade(plan.judge):
         return found
     return replace(found, judge=plan.judge.name, n_items=n_items, n_kept=n_items - found.n_items)
-
-
-def estimate_items(
-    items: Sequence[Item], plan: JudgingPlan, *, store: str | Path | None = None
-) -> RunEstimate | None:
-    """Work out what judging items in memory would call and cost; None where nothing is called.
-
-    Items that look alike are one call.
-    """
-    if is_jury(plan.judge):
-        each = [estimate_items(items, member, store=store) for member in plan.judge.members]
-        found = [row for row in each if row is not None]
-        return _together(found, judge=plan.judge.name) if found else None
-    if not asks_a_model(plan.judge):
-        return None
-    apart = list({item_key(item): item for item in items}.values())
-    counts = _Counts(plan.judge, retry_failures=False)
-    with store_of(store, output=None) as replies:
-        counts.add(_called_about(apart, plan.judge), replies)
-    return replace(counts.estimate(n_dropped=0), judge=plan.judge.name)
-
-
-def _made_from(judge: Any) -> JudgeLike:
-    """Give what a judge of a jury was made from."""
-    found: JudgeLike = judge.cascade if is_cascade(judge) else judge.judge
-    return found
 
 
 def _together(found: Sequence[RunEstimate], *, judge: str) -> RunEstimate:
@@ -206,7 +191,7 @@ def _together(found: Sequence[RunEstimate], *, judge: str) -> RunEstimate:
 
 def _called_about(items: Sequence[Item], bound: BoundJudge) -> Sequence[Item]:
     """Give those items that a model would be asked about."""
-    if not isinstance(bound, BoundCascade):
+    if not is_cascade(bound):
         return items
     goes_on = bound.goes_on(answers_of(items, bound.first)).tolist()
     return [item for item, is_on in zip(items, goes_on, strict=True) if is_on]
@@ -257,13 +242,13 @@ class _Counts:
         self.n_failed += outcome.failure is not None
         return True
 
-    def estimate(self, *, n_dropped: int) -> RunEstimate:
+    def estimate(self) -> RunEstimate:
         judge = self._bound.judge
         price = self._price
         return RunEstimate(
             judge=judge.name,
             n_items=self.n_items,
-            n_dropped=n_dropped,
+            n_dropped=0,
             n_calls=self.n_calls,
             n_stored=self.n_stored,
             n_failed=self.n_failed,

@@ -25,7 +25,9 @@ __all__ = [
     "STORE_NAME",
     "SetAside",
     "checked_output",
+    "checked_place",
     "checked_writing",
+    "may_replace",
     "opened_store",
     "publish",
     "store_of",
@@ -38,8 +40,17 @@ def checked_output(output: Path, *, source: object) -> tuple[Path, VerdictFormat
     A file of verdicts is replaced, and an empty one; nothing else is.
     """
     written_as = verdict_format(output)
+    _check_name(output.resolve())
+    target = checked_place(output, source=source, what="items")
+    if target.exists() and target.stat().st_size and layout_of_file(target) is None:
+        msg = f"`output` must not replace {str(output)!r}, which holds no verdicts. Name another."
+        raise InputError(msg)
+    return target, written_as
+
+
+def checked_place(output: Path, *, source: object, what: str) -> Path:
+    """Give the file that a name leads to, or say why it cannot be; `what` is in the source."""
     target = output.resolve()
-    _check_name(target)
     if target.is_dir():
         msg = f"`output` must be a file, got the folder {str(output)!r}. Name a file in it."
         raise InputError(msg)
@@ -48,14 +59,14 @@ def checked_output(output: Path, *, source: object) -> tuple[Path, VerdictFormat
         raise InputError(msg)
     folder = target.parent
     if not (folder.is_dir() and os.access(folder, os.W_OK | os.X_OK)):
-        what = "cannot be written to" if folder.is_dir() else "does not exist"
-        msg = f"`output` must be in a folder that can be written to; {str(folder)!r} {what}."
+        why = "cannot be written to" if folder.is_dir() else "does not exist"
+        msg = f"`output` must be in a folder that can be written to; {str(folder)!r} {why}."
         raise InputError(msg)
-    _check_apart(target, source)
-    if target.exists() and target.stat().st_size and layout_of_file(target) is None:
-        msg = f"`output` must not replace {str(output)!r}, which holds no verdicts. Name another."
+    is_path = isinstance(source, str | Path) and str(source) != "-"
+    if is_path and target.exists() and Path(str(source)).exists() and target.samefile(str(source)):
+        msg = f"`output` must be another file than the {what}, got {str(source)!r} for both."
         raise InputError(msg)
-    return target, written_as
+    return target
 
 
 @contextmanager
@@ -86,15 +97,6 @@ def _check_name(target: Path) -> None:
         raise InputError(msg) from error
 
 
-def _check_apart(target: Path, source: object) -> None:
-    if not isinstance(source, str | Path) or str(source) == "-" or not target.exists():
-        return
-    given = Path(source)
-    if given.exists() and given.samefile(target):
-        msg = f"`output` must be another file than the items, got {str(source)!r} for both."
-        raise InputError(msg)
-
-
 FIRST_SHOWN = 20
 _KEYS = ("reason", "source", "line", "column", "item", "value")
 
@@ -108,8 +110,12 @@ class SetAside:
         self.count = 0
         self._file: IO[str] | None = None
         self._unfinished: Path | None = None
-        if target is not None:
-            _check_ours(target)
+        if target is not None and not may_replace(target, _KEYS):
+            msg = (
+                f"{str(target)!r} must be free for the rows that are set aside, got another file. "
+                "Move it, or name another `output`."
+            )
+            raise InputError(msg)
 
     def __enter__(self) -> Self:
         """Nothing is opened before `open`."""
@@ -154,21 +160,16 @@ class SetAside:
         return self.target
 
 
-def _check_ours(target: Path) -> None:
-    """Refuse to replace a file that is no such list."""
-    if not target.exists():
-        return
+def may_replace(path: Path, names: Sequence[str]) -> bool:
+    """Say whether a file of rows of JSON is not there, is empty, or begins with these names."""
+    if not path.exists():
+        return True
     try:
-        with target.open(encoding="utf-8") as file:
+        with path.open(encoding="utf-8") as file:
             first = json.loads(file.readline() or "{}")
     except (OSError, ValueError):
-        first = None
-    if not (isinstance(first, dict) and tuple(first) in (_KEYS, ())):
-        msg = (
-            f"{str(target)!r} must be free for the rows that are set aside, got another file. "
-            "Move it, or name another `output`."
-        )
-        raise InputError(msg)
+        return False
+    return isinstance(first, dict) and tuple(first) in (tuple(names), ())
 
 
 STORE_NAME = "voirdire-replies.sqlite"

@@ -6,34 +6,30 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypedDict
 
-from voirdire._types import Language
-from voirdire._validation import check_choice, check_count, shorten
+from voirdire._validation import check_count, shorten
 from voirdire.errors import InputError, NoDataError
 from voirdire.io.files import DataFile
-from voirdire.io.items import ItemBatch, ItemReader, ItemReading
+from voirdire.io.items import ItemBatch, ItemReader, ItemReading, SeenIds
 from voirdire.io.rows import given_rows, open_frame, table_rows
 from voirdire.judging import Limits, LlmJudge
-from voirdire.judging.fingerprint import hash_of
 from voirdire.judging.plan import asks_a_model, plan_judging
 from voirdire.records import Dropped, Item
 from voirdire.records.items import as_bytes
-from voirdire.rewards.synthesis.recipe import Traits, draw_traits
-from voirdire.rewards.synthesis.recipe_files import load_recipes
-from voirdire.rewards.synthesis.writer_prompt import WRITER_VERSION, WRITER_WORDS
+from voirdire.rewards.synthesis.recipes import Traits, draw_traits, load_recipes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from voirdire._types import Language
     from voirdire.judging import Price
     from voirdire.judging.judges.jury import JudgeLike
     from voirdire.judging.plan import JudgingPlan
     from voirdire.judging.runs.outputs import SetAside
     from voirdire.models import ChatModel
-    from voirdire.rewards.synthesis.recipe import Recipes, Slot
+    from voirdire.rewards.synthesis.recipes import Recipes, Slot
     from voirdire.rubrics import Rubric
 
 __all__ = [
@@ -45,13 +41,6 @@ __all__ = [
     "plan_synthesis",
     "read_prompts",
 ]
-
-MAX_TOKENS = 1_024
-"""Of a completion, where nothing else is said."""
-
-_HOTTEST = 2.0
-_WARMER = 0.1
-"""Every further draft is a little warmer, so that it differs where a server knows no seeds."""
 
 
 # Settings --------------------------------------------------------------------------------------
@@ -77,53 +66,20 @@ class SynthesisFields(TypedDict, total=False):
 class SynthesisPlan:
     """Who writes what, and who verifies it; `synthesize` says more of each.
 
-    Attributes
-    ----------
-    model : ChatModel
-        Who writes.
-    judging : JudgingPlan
-        Who verifies, by which rubric.
-    recipes : Recipes
-        What each prompt gets.
-    language, n_attempts, seed, temperature, max_tokens, limits
-        As for `synthesize`.
-    price : Price or None
-        What the writer's tokens cost, declared or looked up.
+    The writer is held as a judge is: a model with its language, seed, temperature of first drafts,
+    limits and price.
     """
 
-    model: ChatModel
+    writer: LlmJudge
     judging: JudgingPlan
     recipes: Recipes
-    language: Language
     n_attempts: int
-    seed: int
-    temperature: float | None
     max_tokens: int | None
-    limits: Limits
-    price: Price | None
 
     @property
     def rubric(self) -> Rubric:
         """What completions are judged by."""
         return self.judging.rubric
-
-    @cached_property
-    def writer_fingerprint(self) -> str:
-        """Hash over everything that a draft depends on besides its prompt and task."""
-        return hash_of(
-            {
-                "writes": WRITER_VERSION,
-                "words": list(WRITER_WORDS[self.language].texts()),
-                "model": dict(self.model.settings),
-                "max_tokens": self.max_tokens,
-            }
-        )
-
-    def temperature_of(self, attempt: int) -> float | None:
-        """Give the temperature of an attempt, counted from 1."""
-        if self.temperature is None:
-            return None
-        return round(min(self.temperature + _WARMER * (attempt - 1), _HOTTEST), 3)
 
 
 def plan_synthesis(
@@ -132,54 +88,34 @@ def plan_synthesis(
     rubric: Rubric | str | Path = "safety",
     judge: JudgeLike = "local",
     recipes: Recipes | str | Path | None = None,
-    language: Language = "en",
     n_attempts: int = 3,
-    seed: int = 0,
     temperature: float | None = 1.0,
-    max_tokens: int | None = MAX_TOKENS,
+    max_tokens: int | None = 1_024,
     threshold: float | None = None,
     limits: Limits | None = None,
-    price: Price | None = None,
+    **asking: Any,
 ) -> SynthesisPlan:
     """Load and check everything; see `synthesize` for the arguments."""
-    check_choice("language", language, Language)
     check_count("n_attempts", n_attempts, minimum=1)
-    check_count("seed", seed, minimum=0)
     if max_tokens is not None:
         check_count("max_tokens", max_tokens, minimum=1)
-    if temperature is not None and not 0 <= temperature <= _HOTTEST:
-        msg = f"`temperature` must be in [0, 2], got {temperature!r}."
-        raise InputError(msg)
     judging = plan_judging(judge, rubric, threshold=threshold)
-    if asks_a_model(judging.judge):  # drafts are judged in many small runs: no check of order each
+    if asks_a_model(judging.judge):  # drafts are no sample of what it will judge: no check of order
         asked = replace(judging.judge.judge, order_check=0)
         judging = replace(judging, judge=replace(judging.judge, judge=asked))
-    limits = limits or Limits()
-    if isinstance(model, str):
-        from voirdire.models import load_model
-
-        model = load_model(model, timeout_s=limits.timeout_s, connections=limits.concurrency)
-    # a judge is a model with limits and a price, and knows how to look that up
-    known_price = LlmJudge(
-        model=model, mode="single", price=price, probability="stated"
-    ).known_price
-    if known_price is None and limits.max_cost is not None:
-        msg = (
-            f"`max_cost` needs the price of {model.name!r}, which is not known. Declare it with "
-            "`--price IN,OUT`, or as `price`."
-        )
-        raise InputError(msg)
     return SynthesisPlan(
-        model=model,
+        writer=LlmJudge(
+            model=model,
+            mode="single",
+            probability="stated",
+            temperature=temperature,
+            limits=limits or Limits(),
+            **asking,  # language, seed and price
+        ),
         judging=judging,
         recipes=load_recipes(recipes, rubric=judging.rubric),
-        language=language,
         n_attempts=n_attempts,
-        seed=seed,
-        temperature=temperature,
         max_tokens=max_tokens,
-        limits=limits,
-        price=known_price,
     )
 
 
@@ -199,6 +135,8 @@ _BATCH_ROWS = 1_024
 class _PromptReader(ItemReader):
     """Reads rows as rows of items are read, but they need no response."""
 
+    held = "prompt"
+
     def check_header(self, header: Sequence[str]) -> None:
         """Refuse a table that lacks a column; a response is none of them."""
         super().check_header([*header, "response"])
@@ -214,10 +152,6 @@ class _PromptReader(ItemReader):
             row = {key: value for key, value in row.items() if key not in _RESPONSES}
             row["response"] = ""
         return super().take(row, line, items)
-
-    def refuse_empty(self, *, n_rows: int, first: Dropped | None) -> NoReturn:
-        """Say why no row was a prompt."""
-        _refuse_empty(self.source, n_rows=n_rows, first=first)
 
 
 def read_prompts(
@@ -240,11 +174,9 @@ def read_prompts(
     """
     source, batches = _open_prompts(given, ItemReading(columns=columns, behavior=behavior), format)
     found: dict[bytes, Item] = {}
-    ids: dict[str, str] = {}
     for batch in batches:
         set_aside.add(batch.dropped)
         for item in batch.items:
-            _check_id(item.id, ids, source=source)
             prompt = _prompt_of(item, item.behavior or behavior)
             reason, value = _find_problem(prompt, recipes)
             first = prompt if reason else found.setdefault(conversation_key(prompt), prompt)
@@ -253,7 +185,7 @@ def read_prompts(
             if reason:
                 set_aside.add([Dropped(reason=reason, source=source, item=item.id, value=value)])
     if not found:
-        _refuse_empty(source, n_rows=set_aside.count, first=next(iter(set_aside.first), None))
+        _refuse_all(source, set_aside)
     return list(found.values())
 
 
@@ -273,6 +205,7 @@ def _open_prompts(
         return name, reader.batches(table_rows(table), batch_size=_BATCH_ROWS)
     rows = _rows_of(given)
     if rows and isinstance(rows[0], Item):
+        SeenIds(source=name).add([item.id for item in rows], range(1, len(rows) + 1))
         return name, [ItemBatch(items=rows, n_rows=len(rows))]
     return name, reader.batches(given_rows(rows, source=name), batch_size=_BATCH_ROWS)
 
@@ -287,27 +220,15 @@ def _rows_of(given: Any) -> list[Any]:
         )
         raise InputError(msg)
     rows = [{"prompt": row} if isinstance(row, str) else row for row in given]
-    for row in rows:
-        is_known = isinstance(row, Item | Mapping)
-        if not is_known or isinstance(row, Item) != isinstance(rows[0], Item):
-            msg = (
-                "`prompts` must all be items, or all be texts or mappings, got "
-                f'{type(row).__name__} ({shorten(row)}). Write {{"prompt": ..., "behavior": ...}}.'
-            )
-            raise InputError(msg)
-    return rows
-
-
-def _check_id(name: str, known: dict[str, str], *, source: str) -> None:
-    """Refuse an id that is there already, also with other white space: rows are named by it."""
-    plain = " ".join(name.split())
-    if plain in known:
-        first = known[plain]
-        both = f"{shorten(first)!r} and {shorten(name)!r}, which differ only in white space"
-        told = f"{shorten(name)!r} twice" if first == name else both
-        msg = f"{source}: prompts must have unique ids, got {told}. Give each one of its own."
+    kind = Item if rows and isinstance(rows[0], Item) else Mapping
+    wrong = next((row for row in rows if not isinstance(row, kind)), None)
+    if wrong is not None:
+        msg = (
+            "`prompts` must all be items, or all be texts or mappings, got "
+            f'{type(wrong).__name__} ({shorten(wrong)}). Write {{"prompt": ..., "behavior": ...}}.'
+        )
         raise InputError(msg)
-    known[plain] = name
+    return rows
 
 
 def _prompt_of(item: Item, behavior: str | None) -> Item:
@@ -330,11 +251,9 @@ def _find_problem(prompt: Item, recipes: Recipes) -> tuple[str, str | None]:
     return "", None
 
 
-def _refuse_empty(source: str, *, n_rows: int, first: Dropped | None) -> NoReturn:
-    """Say why there is no prompt; `first` is the first of the rows, which were all set aside."""
-    if first is None:
-        msg = f"{source}: must hold at least one prompt, got no rows. Fill it."
-        raise NoDataError(msg)
+def _refuse_all(source: str, set_aside: SetAside) -> NoReturn:
+    """Say why no row is a prompt of a behavior, by the first of them."""
+    first, n_rows = set_aside.first[0], set_aside.count
     way_out = "Declare another `format`."
     if first.reason.startswith("no prompt"):
         way_out = 'Name the column that holds them: columns={"prompt": ...}.'
@@ -357,26 +276,12 @@ def conversation_key(prompt: Item) -> bytes:
 # What a prompt is to get -----------------------------------------------------------------------
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(kw_only=True, slots=True)
 class Draft:
-    """What was written, and what is wrong with it.
+    """What was written, what the judge says of it, and what is wrong with it.
 
-    Attributes
-    ----------
-    response : str or None
-        The text; None where the model gave none.
-    reason : str or None
-        What is wrong with the text itself: no reply, cut off, empty, no verdict.
-    probabilities : mapping of str to (float or None)
-        The judge's; empty where it was not asked.
-    completion_class : str or None
-        The class that holds; None where none is known.
-    unmet : tuple of str
-        Propositions that had to be in a state and are not.
-    missed : tuple of str
-        All propositions that were asked for and came out otherwise.
-    wrong_class : bool
-        Whether the class had to be the label and is not.
+    A `reason` says what is wrong with the text itself. Of the propositions that were asked for,
+    `missed` came out otherwise; `unmet` are those of them that had to hold.
     """
 
     response: str | None = None
@@ -387,33 +292,10 @@ class Draft:
     missed: tuple[str, ...] = ()
     wrong_class: bool = False
 
-    @property
-    def is_right(self) -> bool:
-        """Whether it may be kept."""
-        return self.reason is None and not self.unmet and not self.wrong_class
-
 
 @dataclass(eq=False, kw_only=True, slots=True)
 class Assignment:
-    """A completion to be written.
-
-    Attributes
-    ----------
-    prompt : Item
-        What it answers; its response is empty.
-    key : bytes
-        Hash of conversation and behavior.
-    slot : Slot
-        Which sort it is.
-    id : str
-        What the row will be called.
-    number : int
-        Its place among the completions of the prompt, from 0.
-    traits : Traits
-        What it is to be like.
-    drafts : list of Draft
-        What was tried, in order.
-    """
+    """A completion to be written, the place `number` of its prompt, and its drafts so far."""
 
     prompt: Item
     key: bytes
@@ -426,7 +308,10 @@ class Assignment:
     @property
     def is_done(self) -> bool:
         """Whether the last draft may be kept."""
-        return bool(self.drafts) and self.drafts[-1].is_right
+        if not self.drafts:
+            return False
+        last = self.drafts[-1]
+        return last.reason is None and not last.unmet and not last.wrong_class
 
     @property
     def missed(self) -> tuple[str, ...]:
@@ -441,17 +326,12 @@ def assignments_of(prompt: Item, plan: SynthesisPlan) -> Iterator[Assignment]:
     counts: Counter[str] = Counter()
     for number, slot in enumerate(slots):
         counts[slot.label] += 1
-        yield Assignment(
-            prompt=prompt,
-            key=key,
-            slot=slot,
-            id=f"{prompt.id}/{slot.label}/{counts[slot.label]}",
-            number=number,
-            traits=draw_traits(
-                slot,
-                rubric=plan.rubric,
-                behavior=behavior,
-                recipes=plan.recipes,
-                key=f"{plan.seed}/{key.hex()}/{number}",
-            ),
+        traits = draw_traits(
+            slot,
+            rubric=plan.rubric,
+            behavior=plan.rubric.behavior(behavior),
+            implies=plan.recipes.implies,
+            key=f"{plan.writer.seed}/{key.hex()}/{number}",
         )
+        name = f"{prompt.id}/{slot.label}/{counts[slot.label]}"
+        yield Assignment(prompt=prompt, key=key, slot=slot, id=name, number=number, traits=traits)

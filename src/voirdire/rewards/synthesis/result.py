@@ -271,7 +271,7 @@ class SynthesisSummary:
     calls : WriterCalls
         Of the writing.
     judge_calls : CallSummary or None
-        Of the verifying, where the judge is a language model; sums of counts, tokens and cost.
+        Of the verifying, where the judge is a language model.
     notes : tuple of str
         What the reader should know.
     """
@@ -338,11 +338,11 @@ def row_of(done: Assignment, plan: SynthesisPlan) -> SynthesizedRow:
         response=draft.response or "",
         probabilities=draft.probabilities,
         completion_class=draft.completion_class,
-        model=plan.model.name,
+        model=plan.writer.name,
         judge=plan.judging.judge.name,
         judge_fingerprint=plan.judging.fingerprint,
         recipes=plan.recipes.title,
-        seed=plan.seed,
+        seed=plan.writer.seed,
     )
 
 
@@ -362,7 +362,7 @@ def _about(completion: Assignment) -> dict[str, Any]:
     return {
         "id": completion.id,
         "group": completion.prompt.id,
-        "behavior": completion.prompt.behavior or "",
+        "behavior": completion.prompt.behavior,
         "label": completion.slot.label,
         "traits": completion.traits.wanted,
         "sampled": completion.traits.sampled,
@@ -374,10 +374,11 @@ def _words_of(draft: Draft, assignment: Assignment) -> str:
     """Say what is wrong with a draft."""
     if draft.reason is not None:
         return shorten(draft.reason, width=240)
-    said = []
-    for name in draft.unmet:
-        wanted = "true" if assignment.traits.wanted[name] else "false"
-        said.append(f"{name} must be {wanted} (p {draft.probabilities[name] or 0.0:.2f})")
+    wanted = assignment.traits.wanted
+    said = [
+        f"{name} must be {str(wanted[name]).lower()} (p {draft.probabilities[name] or 0.0:.2f})"
+        for name in draft.unmet
+    ]
     if draft.wrong_class:
         label = shorten(assignment.slot.label)
         said.append(f"class must be {label}, got {draft.completion_class or 'none'}")
@@ -385,30 +386,32 @@ def _words_of(draft: Draft, assignment: Assignment) -> str:
 
 
 class SynthesisTally:
-    """Adds up finished prompts for a summary."""
+    """Adds up finished prompts; `counts` has the names that they have in a summary."""
 
-    def __init__(self, plan: SynthesisPlan) -> None:
-        self._plan = plan
-        self._wanted: Counter[tuple[str, str]] = Counter()
-        self._written: Counter[tuple[str, str]] = Counter()
-        self._at_once: Counter[tuple[str, str]] = Counter()
+    def __init__(self) -> None:
+        names = (
+            "n_prompts", "n_complete", "n_without_best", "n_empty", "n_written", "n_rejected"
+        )  # fmt: skip
+        self.counts: Counter[str] = Counter(dict.fromkeys(names, 0))
+        self._slots: Counter[tuple[str, str | None, str]] = Counter()
         self._unmet: Counter[str] = Counter()
         self._reasons: Counter[str] = Counter()
-        self.n_prompts = self.n_written = self.n_rejected = 0
-        self._n_complete = self._n_without_best = self._n_empty = 0
 
     def add(self, completions: Sequence[Assignment]) -> None:
         """Take all completions of one prompt."""
         done = [each for each in completions if each.is_done]
-        self.n_prompts += 1
-        self.n_written += len(done)
-        self.n_rejected += len(completions) - len(done)
-        self._n_complete += len(done) == len(completions)
-        self._n_empty += not done
-        self._n_without_best += completions[0].slot.label not in {each.slot.label for each in done}
-        self._wanted.update(map(_kind_of, completions))
-        self._written.update(map(_kind_of, done))
-        self._at_once.update(_kind_of(each) for each in done if len(each.drafts) == 1)
+        self.counts.update(
+            n_prompts=1,
+            n_complete=len(done) == len(completions),
+            n_without_best=completions[0].slot.label not in {each.slot.label for each in done},
+            n_empty=not done,
+            n_written=len(done),
+            n_rejected=len(completions) - len(done),
+        )
+        at_once = [each for each in done if len(each.drafts) == 1]
+        fared = {"n_wanted": completions, "n_written": done, "n_at_once": at_once}
+        for name, several in fared.items():
+            self._slots.update((name, each.prompt.behavior, each.slot.label) for each in several)
         for draft in (draft for each in completions for draft in each.drafts):
             self._unmet.update(draft.unmet)
             if draft.reason is not None:
@@ -416,50 +419,36 @@ class SynthesisTally:
             elif draft.wrong_class:
                 self._reasons["another class than the label"] += 1
 
-    def summary(self, **known: Any) -> SynthesisSummary:
+    def summary(self, plan: SynthesisPlan, **known: Any) -> SynthesisSummary:
         """Say how it went; what else is `known` are the files, the calls and what was set aside."""
-        plan = self._plan
-        slots = dict.fromkeys(
+        judging, recipes = plan.judging, plan.recipes
+        kinds = dict.fromkeys(
             (behavior, slot.label)
-            for behavior, slots in plan.recipes.behaviors.items()
+            for behavior, slots in recipes.behaviors.items()
             for slot in slots
         )
+        names = ("n_wanted", "n_written", "n_at_once")
+        slots = [
+            SlotCount(behavior=kind[0], label=kind[1], **{n: self._slots[n, *kind] for n in names})
+            for kind in kinds
+        ]
         return SynthesisSummary(
             **known,
+            **dict[str, Any](self.counts),
             rubric=plan.rubric.name,
             rubric_version=plan.rubric.version,
             rubric_hash=plan.rubric.content_hash,
-            recipes=plan.recipes.title,
-            recipes_hash=plan.recipes.content_hash,
-            model=plan.model.name,
-            judge=plan.judging.judge.name,
-            judge_fingerprint=plan.judging.fingerprint,
-            threshold=plan.judging.threshold,
-            language=plan.language,
-            seed=plan.seed,
+            recipes=recipes.title,
+            recipes_hash=recipes.content_hash,
+            model=plan.writer.name,
+            judge=judging.judge.name,
+            judge_fingerprint=judging.fingerprint,
+            threshold=judging.threshold,
+            language=plan.writer.language,
+            seed=plan.writer.seed,
             n_attempts=plan.n_attempts,
-            n_prompts=self.n_prompts,
-            n_complete=self._n_complete,
-            n_without_best=self._n_without_best,
-            n_empty=self._n_empty,
-            n_written=self.n_written,
-            n_rejected=self.n_rejected,
-            slots=tuple(
-                SlotCount(
-                    behavior=kind[0],
-                    label=kind[1],
-                    n_wanted=self._wanted[kind],
-                    n_written=self._written[kind],
-                    n_at_once=self._at_once[kind],
-                )
-                for kind in slots
-                if self._wanted[kind]
-            ),
+            slots=tuple(row for row in slots if row.n_wanted),
             unmet=dict(self._unmet.most_common()),
             reasons=dict(self._reasons.most_common()),
-            notes=(*plan.judging.notes, *plan.recipes.notes, *distrust(plan.judging.judge)),
+            notes=(*judging.notes, *recipes.notes, *distrust(judging.judge)),
         )
-
-
-def _kind_of(completion: Assignment) -> tuple[str, str]:
-    return completion.prompt.behavior or "", completion.slot.label

@@ -2,44 +2,69 @@
 
 from __future__ import annotations
 
-import json
-import os
+import math
 import sys
-import tempfile
 from contextlib import closing, nullcontext
 from dataclasses import dataclass, fields
+from itertools import islice
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Unpack
 
-import msgspec
 from msgspec.structs import replace
 
-from voirdire.errors import InputError
-from voirdire.judging.plan import is_cascade, is_jury, needs_engine
-from voirdire.judging.runs.outputs import SetAside, opened_store, publish, store_of
+from voirdire.errors import CostLimitReachedError, InputError
+from voirdire.judging.engine.background_loop import BackgroundLoop, collected_seldom
+from voirdire.judging.engine.call_summary import RunRecord
+from voirdire.judging.engine.engines import engine_of
+from voirdire.judging.engine.run import JudgedBatch, Watch
+from voirdire.judging.plan import is_cascade, needs_engine
+from voirdire.judging.runs.estimate import estimate_calls
+from voirdire.judging.runs.outputs import (
+    SetAside,
+    checked_place,
+    checked_writing,
+    may_replace,
+    opened_store,
+    publish,
+    store_of,
+)
 from voirdire.judging.runs.parts import WorkFolder
+from voirdire.judging.verdict_making import verdicts_of_run
 from voirdire.records import Usage
+from voirdire.records.items import as_bytes
 from voirdire.rewards.synthesis.plan import assignments_of, plan_synthesis, read_prompts
 from voirdire.rewards.synthesis.result import (
     RejectedSlot,
+    SynthesisProgress,
     SynthesisResult,
+    SynthesisTally,
     SynthesizedRow,
+    WriterCalls,
     rejected_of,
     row_of,
 )
-from voirdire.rewards.synthesis.run import SynthesisRun, drafts_to_write
+from voirdire.rewards.synthesis.writer import Writer, tokens_to_write
 
 if TYPE_CHECKING:
     import threading
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from voirdire.judging import RunEstimate
+    from voirdire.judging.client import ClientState
     from voirdire.models import ChatModel
     from voirdire.records import Item
-    from voirdire.rewards.synthesis.plan import SynthesisFields, SynthesisPlan
-    from voirdire.rewards.synthesis.result import SynthesisProgress, SynthesisSummary
+    from voirdire.rewards.synthesis.plan import (
+        Assignment,
+        Draft,
+        SynthesisFields,
+        SynthesisPlan,
+    )
+    from voirdire.rewards.synthesis.result import SynthesisSummary
+    from voirdire.store import ReplyStore
 
 __all__ = ["SynthesisEstimate", "estimate_synthesis", "synthesize", "synthesize_file"]
+
+_PROMPTS_AT_ONCE = 200
+"""Prompts that are worked on together; memory is of their completions."""
 
 _SUFFIX = ".jsonl"
 _COMPLETION_TOKENS = 150
@@ -166,15 +191,14 @@ def synthesize(
     items = read_prompts(prompts, plan.recipes, set_aside=set_aside, behavior=behavior)
     with nullcontext() if store is None else opened_store(store, beside=Path()) as replies:
         run = SynthesisRun(
-            plan,
-            items,
+            plan=plan,
+            prompts=items,
             store=replies,
             retry_failures=retry_failures,
             stopping=stopping,
             progress=progress,
         )
-        with closing(run.completions()) as groups:  # type: ignore[type-var]  # a generator
-            made = [each for group in groups for each in group]
+        made = list(run.completions())
     return SynthesisResult(
         rows=tuple(row_of(each, plan) for each in made if each.is_done),
         rejected=tuple(rejected_of(each) for each in made if not each.is_done),
@@ -242,7 +266,7 @@ def synthesize_file(
     """
     plan = plan_synthesis(model, **settings)
     reading: dict[str, Any] = {"behavior": behavior, "columns": columns, "format": format}
-    run_settings: dict[str, Any] = {
+    settled: dict[str, Any] = {
         "retry_failures": retry_failures,
         "stopping": stopping,
         "progress": progress,
@@ -251,87 +275,55 @@ def synthesize_file(
         set_aside = SetAside(None)
         prompts = read_prompts(source, plan.recipes, set_aside=set_aside, **reading)
         with opened_store(store, beside=Path.cwd() / "any") as replies:
-            run = SynthesisRun(plan, prompts, store=replies, **run_settings)
-            _write(run, plan, rows=sys.stdout.buffer, rejected=None)
+            run = SynthesisRun(plan=plan, prompts=prompts, store=replies, **settled)
+            _write(run, rows=sys.stdout.buffer, rejected=None)
         sys.stdout.buffer.flush()
         return run.summary(set_aside, output="-")
     targets = target, rejected, dropped = _check_outputs(Path(output), source=source)
     with WorkFolder(target, written_as="jsonl") as folder, SetAside(dropped) as set_aside:
         set_aside.open(folder.path / "dropped.jsonl")
         prompts = read_prompts(source, plan.recipes, set_aside=set_aside, **reading)
-        unfinished = folder.path / "rows.jsonl", folder.path / "rejected.jsonl"
-        with opened_store(store, beside=target, written=targets) as replies:
-            run = SynthesisRun(plan, prompts, store=replies, **run_settings)
-            try:
-                with unfinished[0].open("wb") as rows, unfinished[1].open("wb") as given_up:
-                    n_rejected = _write(run, plan, rows=rows, rejected=given_up)
-                publish(unfinished[0], target)
-                rejected.unlink(missing_ok=True)
-                if n_rejected:
-                    publish(unfinished[1], rejected)
-                dropped_output = set_aside.publish()
-            except OSError as error:
-                msg = (
-                    f"{target}: cannot be written ({error.strerror}). Every reply is kept in the "
-                    "store: make room, and run the same command again."
-                )
-                raise InputError(msg) from error
+        rows, given_up = folder.path / "rows.jsonl", folder.path / "rejected.jsonl"
+        with (
+            opened_store(store, beside=target, written=targets) as replies,
+            checked_writing(target, kept="Every reply is kept in the store"),
+        ):
+            run = SynthesisRun(plan=plan, prompts=prompts, store=replies, **settled)
+            with rows.open("wb") as row_file, given_up.open("wb") as rejected_file:
+                _write(run, rows=row_file, rejected=rejected_file)
+            publish(rows, target)
+            rejected.unlink(missing_ok=True)
+            if given_up.stat().st_size:
+                publish(given_up, rejected)
+            dropped_output = set_aside.publish()
         folder.remove()
     return run.summary(
         set_aside,
         output=str(output),
-        rejected_output=str(rejected) if n_rejected else None,
+        rejected_output=str(rejected) if rejected.exists() else None,
         dropped_output=None if dropped_output is None else str(dropped_output),
     )
 
 
-def _write(
-    run: SynthesisRun, plan: SynthesisPlan, *, rows: IO[bytes], rejected: IO[bytes] | None
-) -> int:
-    """Write completions as they are finished; give how many did not come about."""
-    n_rejected = 0
-    with closing(run.completions()) as groups:  # type: ignore[type-var]  # a generator
-        for each in (each for group in groups for each in group):
+def _write(run: SynthesisRun, *, rows: IO[bytes], rejected: IO[bytes] | None) -> None:
+    """Write completions as they are finished, and those that did not come about."""
+    with closing(run.completions()) as completions:  # type: ignore[type-var]  # a generator
+        for each in completions:
             if each.is_done:
-                rows.write(_line_of(row_of(each, plan).to_dict()))
-                continue
-            n_rejected += 1
-            if rejected is not None:
-                rejected.write(_line_of(rejected_of(each).to_dict()))
-    return n_rejected
-
-
-def _line_of(row: Mapping[str, Any]) -> bytes:
-    """Write a row as a line of JSON; ids may hold the name of a file that is no UTF-8."""
-    try:
-        return msgspec.json.encode(row) + b"\n"
-    except UnicodeEncodeError:
-        return json.dumps(row, separators=(",", ":"), allow_nan=False).encode() + b"\n"
+                rows.write(as_bytes(row_of(each, run.plan).to_dict()) + b"\n")
+            elif rejected is not None:
+                rejected.write(as_bytes(rejected_of(each).to_dict()) + b"\n")
 
 
 def _check_outputs(output: Path, *, source: object) -> tuple[Path, Path, Path]:
-    """Give the files of completions, of rejected ones and of dropped prompts, or say why not.
-
-    Files of an earlier synthesis are replaced, and empty ones; nothing else is.
-    """
-    target = output.resolve()
-    if target.suffix.lower() != _SUFFIX:
+    """Give the files of completions, of rejected ones and of dropped prompts, or say why not."""
+    if output.resolve().suffix.lower() != _SUFFIX:
         msg = f"`output` must end in {_SUFFIX}, got {str(output)!r}. Rename it."
         raise InputError(msg)
-    if target.exists() and not target.is_file():
-        msg = f"`output` must be a regular file, got a folder or a device: {str(output)!r}."
-        raise InputError(msg)
-    folder = target.parent
-    if not (folder.is_dir() and os.access(folder, os.W_OK | os.X_OK)):
-        what = "cannot be written to" if folder.is_dir() else "does not exist"
-        msg = f"`output` must be in a folder that can be written to; {str(folder)!r} {what}."
-        raise InputError(msg)
-    if target.exists() and Path(str(source)).exists() and target.samefile(str(source)):
-        msg = f"`output` must be another file than the prompts, got {str(source)!r} for both."
-        raise InputError(msg)
+    target = checked_place(output, source=source, what="prompts")
     rejected = target.with_name(f"{target.name}.rejected{_SUFFIX}")
     for path, kind in ((target, SynthesizedRow), (rejected, RejectedSlot)):
-        if not _is_ours(path, kind):
+        if not may_replace(path, [each.name for each in fields(kind)]):
             msg = (
                 f"`output` must not replace {str(path)!r}, which is no file of a synthesis. Move "
                 "it, or name another."
@@ -340,16 +332,156 @@ def _check_outputs(output: Path, *, source: object) -> tuple[Path, Path, Path]:
     return target, rejected, target.with_name(f"{target.name}.dropped{_SUFFIX}")
 
 
-def _is_ours(path: Path, kind: type[SynthesizedRow | RejectedSlot]) -> bool:
-    """Say whether a file may be replaced: it is not there, is empty, or begins with such a row."""
-    if not path.exists() or not path.stat().st_size:
-        return True
-    try:
-        with path.open("rb") as file:
-            first = msgspec.json.decode(file.readline())
-    except (OSError, msgspec.DecodeError):
-        return False
-    return isinstance(first, dict) and list(first) == [each.name for each in fields(kind)]
+# One run ---------------------------------------------------------------------------------------
+
+
+@dataclass(kw_only=True, eq=False)
+class SynthesisRun:
+    """One run; `completions` does it, `summary` says afterwards how it went."""
+
+    plan: SynthesisPlan
+    prompts: Sequence[Item]
+    store: ReplyStore | None
+    retry_failures: bool = False
+    stopping: threading.Event | None = None
+    progress: Callable[[SynthesisProgress], None] | None = None
+
+    def __post_init__(self) -> None:
+        asking: dict[str, Any] = {"store": self.store, "retry_failures": self.retry_failures}
+        self._writer = Writer(self.plan, **asking)
+        self._judge = engine_of(self.plan.judging, **asking)
+        self._record = RunRecord(self.plan.judging)
+        self._tally = SynthesisTally()
+        self._groups: list[list[Assignment]] = []
+        self._is_judging = False
+
+    def completions(self) -> Iterator[Assignment]:
+        """Give the completions of each prompt, in the order of the prompts."""
+        prompts = iter(self.prompts)
+        with collected_seldom(), BackgroundLoop() as loop:
+            loop.held = self
+            tell = None if self.progress is None else self._tell
+            watched = Watch(
+                self._writer, loop, close=self._close, stopping=self.stopping, tell=tell
+            )
+            try:
+                with watched as watch:
+                    loop.run(self._start())
+                    while some := list(islice(prompts, _PROMPTS_AT_ONCE)):
+                        self._groups = [list(assignments_of(each, self.plan)) for each in some]
+                        self._complete(loop, watch)
+                        for group in self._groups:
+                            self._tally.add(group)
+                        groups, self._groups = self._groups, []
+                        watch.look()
+                        for group in groups:
+                            yield from group
+            except CostLimitReachedError as error:
+                n_done = self._tally.counts["n_prompts"]
+                done = "1 prompt is" if n_done == 1 else f"{n_done:,} prompts are"
+                raise CostLimitReachedError(f"{error} {done} done.") from error
+
+    def summary(self, set_aside: SetAside, **outputs: str | None) -> SynthesisSummary:
+        """Say how it went; `outputs` are the files that were written."""
+        if (judged := self._judge.calls) is not None:
+            self._record.note(judged, n_answered=self._judge.n_answered)
+        known = {**vars(self._writer.calls), "n_reused": self._writer.n_reused}
+        return self._tally.summary(
+            self.plan,
+            calls=WriterCalls(**{row.name: known[row.name] for row in fields(WriterCalls)}),
+            judge_calls=self._record.summary(),
+            n_dropped=set_aside.count,
+            dropped=set_aside.first,
+            **{"output": None, "rejected_output": None, "dropped_output": None} | outputs,
+        )
+
+    async def _start(self) -> None:
+        await self._writer.start()
+        await self._judge.start()
+
+    async def _close(self, *, cancel: bool = False) -> None:
+        """Let the calls in flight end, or cancel them, and write down what came."""
+        drain_s = 0.0 if cancel else None
+        self._judge.stop()
+        try:
+            await self._writer.close(drain_s=drain_s)
+        finally:
+            await self._judge.close(drain_s=drain_s)
+
+    def _complete(self, loop: BackgroundLoop, watch: Watch) -> None:
+        """Write, verify, and write anew what is not right, so often at most."""
+        left = [each for group in self._groups for each in group]
+        for _ in range(self.plan.n_attempts):
+            drafts = loop.run(self._writer.write(left), watch=watch.look)
+            self._is_judging = True
+            loop.run(self._verify(left, drafts), watch=watch.look)
+            self._is_judging = False
+            for each, draft in zip(left, drafts, strict=True):
+                each.drafts.append(draft)
+            left = [each for each in left if not each.is_done]
+            if not left:
+                return
+
+    async def _verify(self, assignments: Sequence[Assignment], drafts: Sequence[Draft]) -> None:
+        """Complete drafts by what the judge says; those without a text stay as they are."""
+        pairs = zip(assignments, drafts, strict=True)
+        pending = [(each, draft) for each, draft in pairs if draft.reason is None]
+        if not pending:
+            return
+        items = [
+            replace(each.prompt, id=each.id, response=draft.response) for each, draft in pending
+        ]
+        batch = JudgedBatch(items)
+        self._judge.submit(batch.asked())
+        await self._judge.unless_ended(batch.done.wait())
+        judged = verdicts_of_run(items, batch.verdicts, self.plan.judging, record=self._record)
+        classes = {
+            row: each.classes[number]
+            for each in judged.completion_classes
+            for row, number in zip(each.rows.tolist(), each.hard.tolist(), strict=True)
+            if number >= 0
+        }
+        labels = judged.labels.tolist()
+        for row, (each, draft) in enumerate(pending):
+            values = zip(judged.questions, judged.probabilities[row].tolist(), strict=True)
+            draft.probabilities = {name: None if math.isnan(p) else p for name, p in values}
+            draft.completion_class = classes.get(row)
+            _check(each, draft, dict(zip(judged.questions, labels[row], strict=True)))
+
+    def _tell(self, state: ClientState, **_: object) -> None:
+        """Say how far it is, by how the calls of the writer stand."""
+        n_done = [sum(each.is_done for each in group) for group in self._groups]
+        n_complete = sum(n == len(group) for n, group in zip(n_done, self._groups, strict=True))
+        counts = self._tally.counts
+        if self.progress is not None:
+            self.progress(
+                SynthesisProgress(
+                    n_prompts=counts["n_prompts"] + n_complete,
+                    n_prompts_in_all=len(self.prompts),
+                    n_written=counts["n_written"] + sum(n_done),
+                    n_rejected=counts["n_rejected"],
+                    n_calls=state.n_calls,
+                    n_in_flight=state.n_in_flight,
+                    concurrency=state.concurrency,
+                    cost=state.cost,
+                    is_judging=self._is_judging,
+                    stopping=state.is_stopped and state.n_in_flight > 0,
+                )
+            )
+
+
+def _check(assignment: Assignment, draft: Draft, labels: Mapping[str, bool]) -> None:
+    """Note which traits do not hold, and whether the class is another one."""
+    slot, wanted = assignment.slot, assignment.traits.wanted
+    checked = assignment.traits.checked if slot.verify != "class" else frozenset()
+    answered = [name for name in wanted if draft.probabilities[name] is not None]
+    unclear = [name for name in wanted if name in checked and name not in answered]
+    if unclear:
+        draft.reason = f"no verdict about {unclear[0]}"
+        return
+    draft.missed = tuple(name for name in answered if labels[name] != wanted[name])
+    draft.unmet = tuple(name for name in draft.missed if name in checked)
+    draft.wrong_class = slot.verify != "traits" and draft.completion_class != slot.label
 
 
 # What it would cost ----------------------------------------------------------------------------
@@ -446,60 +578,39 @@ def estimate_synthesis(
         If an argument breaks its rule.
     """
     plan = plan_synthesis(model, **settings)
-    set_aside, price = SetAside(None), plan.price
+    set_aside, price, n_attempts = SetAside(None), plan.writer.known_price, plan.n_attempts
     reading: dict[str, Any] = {"behavior": behavior, "columns": columns, "format": format}
     prompts = read_prompts(source, plan.recipes, set_aside=set_aside, **reading)
     n_completions, n_tokens, cost = 0, 0, 0.0
     judged: list[Item] = []
+    verifying = None
     with store_of(store, output=output) as replies:
         for prompt in prompts:
             completions = list(assignments_of(prompt, plan))
             n_completions += len(completions)
-            for _, used in drafts_to_write(completions, plan, replies):
+            for used in tokens_to_write(completions, plan, replies):
                 n_tokens += used
                 cost += 0.0 if price is None else price.cost(Usage(used, _COMPLETION_TOKENS))
                 judged.append(replace(prompt, id=f"{len(judged)}", response=_SAMPLE))
-    verifying = _estimate_verifying(judged, plan, store=store, output=output)
+        if judged and needs_engine(plan.judging.judge):
+            verifying = estimate_calls(lambda: judged, plan.judging, replies)
     judge_cost = 0.0 if verifying is None else verifying.cost
     return SynthesisEstimate(
-        model=plan.model.name,
+        model=plan.writer.name,
         judge=plan.judging.judge.name,
         n_prompts=len(prompts),
         n_dropped=set_aside.count,
         n_completions=n_completions,
         n_stored=n_completions - len(judged),
         n_calls=len(judged),
-        n_calls_most=len(judged) * plan.n_attempts,
+        n_calls_most=len(judged) * n_attempts,
         prompt_tokens=n_tokens,
         completion_tokens=len(judged) * _COMPLETION_TOKENS,
         cost=None if price is None else cost,
-        cost_most=None if price is None else cost * plan.n_attempts,
+        cost_most=None if price is None else cost * n_attempts,
         n_judge_calls=0 if verifying is None else verifying.n_calls,
         judge_cost=judge_cost,
-        judge_cost_most=None if judge_cost is None else judge_cost * plan.n_attempts,
+        judge_cost_most=None if judge_cost is None else judge_cost * n_attempts,
         price_source="" if price is None else price.source,
         is_cascade=is_cascade(plan.judging.judge),
     )
-
-
-def _estimate_verifying(
-    items: list[Item],
-    plan: SynthesisPlan,
-    *,
-    output: str | Path | None,
-    store: str | Path | None,
-) -> RunEstimate | None:
-    """Estimate what a language model would cost that judges items; None where none is asked."""
-    bound: Any = plan.judging.judge
-    if not items or not needs_engine(bound):
-        return None
-    from voirdire.judging import estimate_run
-
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / f"drafts{_SUFFIX}"
-        with path.open("w", encoding="utf-8", errors="replace") as file:
-            for item in items:
-                file.write(json.dumps(msgspec.to_builtins(item), ensure_ascii=False) + "\n")
-        made_from = "jury" if is_jury(bound) else "judge"
-        judge = getattr(bound, made_from)
-        return estimate_run(path, judge=judge, rubric=plan.rubric, output=output, store=store)

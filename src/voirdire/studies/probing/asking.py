@@ -36,6 +36,9 @@ __all__ = ["Layout", "Pairing", "Request", "lay_out", "made_from", "replanned", 
 OTHER_FAMILIES = ("position", "language", "prompt", "degradation")
 """What is asked for beside changes of one item."""
 
+ONE_BY_ONE = "attack"
+"""A family that is run only where it is named: steering attacks, one kind each."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
@@ -382,7 +385,8 @@ def _chosen(
             raise InputError(msg)
 
     def is_wanted(*names: str) -> bool:
-        named = not settings.only or not {*settings.only}.isdisjoint(names)
+        named = not {*settings.only}.isdisjoint(names)
+        named = named or (not settings.only and ONE_BY_ONE not in names)
         return named and {*settings.without}.isdisjoint(names)
 
     chosen = [row for row in known if row in own_probes or is_wanted(row.id, row.family)]

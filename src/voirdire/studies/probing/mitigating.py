@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from voirdire.judging import LlmJudge
+from voirdire.judging.plan import needs_engine
 from voirdire.stats.paired_change import measure_change
 from voirdire.studies.probing.asking import made_from, replanned
 from voirdire.studies.probing.findings import find_biases
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
 __all__ = ["advice_on", "compare_mitigated", "mitigated_judge"]
 
 _ANOTHER = "Try a jury of different models (jury.yaml), or another model."
+_IN_PROCESS = (
+    "Train the judge on such texts too (voirdire distill), or take a language model as judge."
+)
 _ADVICE = {
     "position": "Show every pair both ways round (both_orders, the default): what depends on the "
     "order becomes a tie.",
@@ -46,8 +50,10 @@ _ADVICE = {
 }
 
 
-def advice_on(found: ProbeFinding) -> str:
+def advice_on(found: ProbeFinding, plan: JudgingPlan) -> str:
     """Say what helps against a bias that was found."""
+    if not needs_engine(plan.judge):
+        return _IN_PROCESS
     return _ADVICE.get(found.family, _ANOTHER)
 
 

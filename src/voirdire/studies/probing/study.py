@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from voirdire.judging import LlmJudge
 from voirdire.judging.answering import judge_by_plan
-from voirdire.judging.plan import check_behavior, plan_judging
-from voirdire.judging.runs.estimate import estimate_items
+from voirdire.judging.call_plan import item_key
+from voirdire.judging.plan import check_behavior, needs_engine, plan_judging
+from voirdire.judging.runs.estimate import estimate_calls
+from voirdire.judging.runs.outputs import store_of
 from voirdire.stats.intervals import estimate_mean
 from voirdire.studies.probing.answers import Codes
 from voirdire.studies.probing.asking import lay_out, replanned, swapped
@@ -136,7 +139,7 @@ def probe_judge(
         replace(
             row,
             reward_shift=None if reward is None else _reward_shift(row.probe, asked, reward),
-            advice=advice_on(row) if row.is_found else None,
+            advice=advice_on(row, layout.plan) if row.is_found else None,
         )
         for row in find_biases(asked.comparisons, layout.settings)
     )
@@ -200,9 +203,13 @@ def estimate_probing(
         that makes no calls.
     """
     layout = _layout(items, judge, rubric, settings, own_probes, threshold, judged, behavior)
-    found = [estimate_items(row.items, row.plan, store=store) for row in layout.requests]
-    n_versions = sum(len(row.items) for row in layout.requests)
-    return n_versions, tuple(row for row in found if row is not None)
+    found = []
+    with store_of(store, output=None) as replies:
+        for request in layout.requests:
+            if needs_engine(request.plan.judge):
+                apart = {item_key(item): item for item in request.items}  # one call each
+                found.append(estimate_calls(partial(list, apart.values()), request.plan, replies))
+    return sum(len(row.items) for row in layout.requests), tuple(found)
 
 
 def _layout(
