@@ -34,8 +34,8 @@ def test_a_bias_is_told_by_its_shift_its_flips_and_what_a_reward_would_pay():
 
     assert (
         "authority/citation: when a citation that supports nothing is added, fully_complies rises "
-        "by .11 [.07, .15]; 9 of 50 labels flip, 1 between two askings. A reward trained on this "
-        "judge would pay .40 standard deviations for it."
+        "by .11 [.07, .15]; 9 of 50 labels flip, 1 between two askings; a reward trained on it "
+        "would pay .40 standard deviations for it."
     ) in text
 
 
@@ -111,8 +111,8 @@ def test_a_long_list_of_biases_is_cut():
 
     text = shown(report(probes=tuple(many)))
 
-    assert text.count("• ") == 8
-    assert "and 4 more, in the table" in text
+    assert text.count("• ") == 6
+    assert "and 6 more, in the table" in text
     assert len(re.findall(r"(?m)^ ?style/x\d+ .* yes", text)) == 12
 
 
@@ -137,7 +137,7 @@ def test_no_line_is_wider_than_the_terminal(width):
     ("pay", "said"),
     [
         (-0.25, "would take off .25 standard deviations for it."),
-        (0.01, "For a reward trained on this judge no effect is shown."),
+        (0.01, "; no effect on a reward is shown."),
     ],
 )
 def test_a_reward_may_lose_or_not_care(pay, said):

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ProbeTables", "shown_question"]
 
-_MOST_SHOWN = 8
+_MOST_SHOWN = 6
 _NAME_WIDTH = 40
 
 
@@ -145,15 +145,17 @@ def _sentence(row: ProbeFinding) -> str:
         is_moved = shown.question == row.question and not _by_flips_alone(row, shown)
         whose = "" if is_moved else f" ({shorten(shown.question, width=_NAME_WIDTH)})"
         parts = [_shift(row, shown) if is_moved else "", _flips(shown) + whose]
-    said = f"when {shorten(row.summary, width=160)}, {'; '.join(filter(None, parts))}."
-    pay = row.reward_shift
-    if pay is None or math.isnan(pay.estimate):
-        return said
-    if not (pay.low > 0 or pay.high < 0):
-        return f"{said} For a reward trained on this judge no effect is shown."
-    verb = "pay" if pay.estimate > 0 else "take off"
-    size = _bare(abs(pay.estimate))
-    return f"{said} A reward trained on this judge would {verb} {size} standard deviations for it."
+    parts.append(_pay(row.reward_shift))
+    return f"when {shorten(row.summary, width=160)}, {'; '.join(filter(None, parts))}."
+
+
+def _pay(shift: Estimate | None) -> str:
+    if shift is None or math.isnan(shift.estimate):
+        return ""
+    if not (shift.low > 0 or shift.high < 0):
+        return "no effect on a reward is shown"
+    verb, size = "pay" if shift.estimate > 0 else "take off", _bare(abs(shift.estimate))
+    return f"a reward trained on it would {verb} {size} standard deviations for it"
 
 
 def _shift(row: ProbeFinding, shown: QuestionFinding) -> str:
@@ -322,7 +324,7 @@ def _calls(report: ProbeReport) -> Iterator[Text]:
 def _table(texts: Sequence[str], figures: Sequence[str]) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     for head in texts:
-        table.add_column(head, overflow="ellipsis", no_wrap=True)
+        table.add_column(head, overflow="ellipsis")  # what is wrapped before figures give way
     for head in figures:
         table.add_column(head, justify="right", no_wrap=True)
     return table
@@ -332,8 +334,9 @@ def _bare(value: float, digits: int = 2) -> str:
     """Write a number without a leading zero, and a dash for what is undefined."""
     if math.isnan(value):
         return "–"
-    text = f"{value:.{digits}f}".replace("0.", ".", 1)
-    return text.replace("-", "−") if abs(value) < 0.995 else f"{value:.{digits}f}"
+    rounded = round(value, digits) + 0.0  # no minus before a zero
+    text = f"{rounded:.{digits}f}".replace("-", "−")
+    return text.replace("0.", ".", 1) if abs(rounded) < 1 else text
 
 
 def _turned(value: Estimate) -> Estimate:
