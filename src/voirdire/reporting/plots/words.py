@@ -41,7 +41,7 @@ _WORDS: dict[str, tuple[str, str]] = {
     "largest_shift": ("largest shift of an answer", "回答的最大偏移"),
     # marks
     "bias_found": ("bias found", "发现偏差"),
-    "bias_not_found": ("not beyond chance", "未超出偶然"),
+    "bias_not_found": ("no bias found", "未发现偏差"),
     "noise_floor": ("mean difference between two askings", "两次询问之间的平均差异"),
     "passed": ("passed", "通过"),
     "failed": ("failed", "未通过"),
