@@ -598,8 +598,9 @@ def test_a_password_of_a_store_is_not_shown(judge, assert_one_line, faulty_serve
 # What a server can do -------------------------------------------------------------------------
 
 
-def test_a_probe_says_what_a_real_server_can_do(call, llama_server):
-    words = ("probe", f"openai/{llama_server.model}", "--base-url", llama_server.base_url)
+def test_a_check_says_what_a_real_server_can_do(call, llama_server):
+    model = f"openai/{llama_server.model}"
+    words = ("judge", "--check", "--judge", model, "--base-url", llama_server.base_url)
 
     plain = call(*words)
     found = call(*words, "--json")
@@ -610,14 +611,24 @@ def test_a_probe_says_what_a_real_server_can_do(call, llama_server):
     assert re.search(r"json_schema: yes", plain.out)
 
 
-def test_a_probe_of_a_server_that_refuses_the_key_is_one_line(
+def test_a_check_of_a_server_that_refuses_the_key_is_one_line(
     call, place, faulty_server, assert_one_line, monkeypatch
 ):
     monkeypatch.setenv("MY_KEY", KEY)
     faulty_server.script = lambda item, n_before: "no_access"
     words = ("--base-url", faulty_server.url, "--api-key-env", "MY_KEY")
 
-    done = call("probe", "openai/test", *words)
+    done = call("judge", "--check", "--judge", "openai/test", *words)
 
     assert_one_line(done, "Incorrect API key")
     assert KEY not in done.err
+
+
+@pytest.mark.parametrize(
+    "words", [("--check",), ("--check", "openai/test"), ("i.jsonl", "--check", "--judge", "vllm/m")]
+)
+def test_a_check_needs_a_model_and_no_items(call, words):
+    done = call("judge", *words)
+
+    assert done.code == 2
+    assert "Write --check --judge openai/gpt-4o-mini" in done.err

@@ -8,7 +8,7 @@ import pytest
 
 from servers.overheard import overhear
 from voirdire.errors import BadRequestError, UnsupportedError
-from voirdire.models import ChatRequest, OpenAICompatibleModel, load_model, probe
+from voirdire.models import ChatRequest, OpenAICompatibleModel, check_model, load_model
 from voirdire.records import Message
 
 KEYS = ("apology", "judgement", "disclaimer")
@@ -135,11 +135,11 @@ def test_a_schema_that_the_server_cannot_read_is_refused_in_its_words(llama_serv
 
 
 @pytest.mark.ci
-def test_a_probe_finds_what_the_server_can_do(llama_server):
+def test_a_check_finds_what_the_server_can_do(llama_server):
     async def run():
         model = load_model(f"llamacpp/{llama_server.model}", base_url=llama_server.base_url)
         try:
-            return await probe(model)
+            return await check_model(model)
         finally:
             await model.close()
 

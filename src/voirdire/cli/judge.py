@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
+from voirdire._validation import shorten
 from voirdire.cli.judging_output import (
     print_card,
+    print_check,
     print_estimate,
     print_several,
     print_summary,
@@ -39,7 +42,7 @@ from voirdire.cli.options import (
     Workers,
 )
 from voirdire.cli.printing import listen_for_interrupts
-from voirdire.cli.shell import Call, UsageError
+from voirdire.cli.shell import Call, Typed, UsageError
 from voirdire.judging import Asking
 
 if TYPE_CHECKING:
@@ -47,6 +50,7 @@ if TYPE_CHECKING:
 
     from voirdire.judging import JudgingSummary, LlmJudge
     from voirdire.judging.judges.jury import JudgeLike
+    from voirdire.models import ModelCheck
     from voirdire.records import Item
 
 __all__ = ["judge_command"]
@@ -74,6 +78,7 @@ def judge_command(
     workers: Workers = 0,
     restart: Restart = False,
     show_card: bool = False,
+    check: bool = False,
     as_json: AsJson = False,
 ) -> None:
     """Judge responses by a rubric: probabilities, labels and completion classes, to a file.
@@ -103,7 +108,13 @@ def judge_command(
         One row per item and question, for `voirdire examine`; or one row per item.
     show_card
         Print what is known of the judge: training data, held-out figures. No ITEMS.
+    check
+        Ask a model's server what it can do, in a few short calls: forms of reply,
+        log-probabilities, a seed. No ITEMS.
     """
+    if check:
+        _check(items, judge, asking, call=call, as_json=as_json)
+        return
     if show_card:
         print_card(judge, as_json=as_json)
         return
@@ -158,6 +169,35 @@ def judge_command(
         raise SystemExit(1)
 
 
+def _check(items: str | None, judge: str, asking: Asking, *, call: Typed, as_json: bool) -> None:
+    """Print what the server of a language model can do."""
+    from voirdire.models import check_model, is_model_name, load_model
+    from voirdire.models.known_providers import check_key_of_file
+
+    if items is not None or not is_model_name(judge):
+        got = judge if items is None else items
+        msg = (
+            f"`--check` needs `--judge` with a language model, and no ITEMS, got {shorten(got)!r}."
+        )
+        raise UsageError(f"{msg} Write --check --judge openai/gpt-4o-mini.")
+    if "api_key_env" in call.from_file:
+        check_key_of_file(asking.api_key_env, model=judge, base_url=asking.base_url)
+    model = load_model(
+        judge,
+        base_url=asking.base_url,
+        api_key_env=asking.api_key_env,
+        timeout_s=asking.timeout_s,
+    )
+
+    async def checked() -> ModelCheck:
+        try:
+            return await check_model(model)
+        finally:
+            await model.close()
+
+    print_check(asyncio.run(checked()), as_json=as_json)
+
+
 def _estimate(
     items: str | None,
     output: Path | None,
@@ -205,7 +245,7 @@ def _judge_with_several(
 
 def _given(items: str | None, output: Path | None) -> tuple[str, str]:
     if items is None:
-        msg = "`ITEMS` must be a file of items. Name one, or ask for --show-card or --show-prompt."
+        msg = "`ITEMS` must be a file of items. Name one, or ask for --show-card or --check."
         raise UsageError(msg)
     if output is None:
         msg = "`--output` must name the file of verdicts: -o verdicts.parquet."

@@ -21,12 +21,16 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from voirdire.judging import ClassSummary, JudgingSummary, RunEstimate, SeveralJudged
+    from voirdire.models import ModelCheck
+    from voirdire.records import Dropped
 
 __all__ = [
     "print_card",
+    "print_check",
     "print_estimate",
     "print_several",
     "print_summary",
+    "say_drops",
     "say_how_to_go_on",
     "say_if_all_failed",
 ]
@@ -61,6 +65,22 @@ def print_card(judge: str, *, as_json: bool) -> None:
         print_json(card.to_dict())
     else:
         print(card.to_markdown())
+
+
+def print_check(found: ModelCheck, *, as_json: bool) -> None:
+    """Print what a model's server can do, one line for each thing that was tried."""
+    if as_json:
+        import msgspec
+
+        print_json(msgspec.to_builtins(found))
+        return
+    said = {True: "yes", False: "no", None: "not known"}
+    lines = [
+        f"  {row.feature}: {said[row.works]}"
+        + ("" if row.error is None else f" ({shorten(row.error, width=160)})")
+        for row in found.steps
+    ]
+    print_tables(f"{shorten(found.model)}:", *lines)
 
 
 def print_several(judged: SeveralJudged, *, as_json: bool) -> None:
@@ -174,16 +194,21 @@ def say_how_to_go_on(output: str, *, store: str | None = None, asks_a_model: boo
 
 
 def _say_drops(summary: JudgingSummary) -> None:
-    if not summary.n_dropped:
+    say_drops(summary.dropped, n_dropped=summary.n_dropped, output=summary.dropped_output)
+
+
+def say_drops(dropped: Sequence[Dropped], *, n_dropped: int, output: str | None = None) -> None:
+    """Say how many rows were set aside, and why the first of them were."""
+    if not n_dropped:
         return
-    shown = summary.dropped[:_MOST_DROPS]
-    where = "" if summary.dropped_output is None else f"; all in {summary.dropped_output}"
-    say(f"{_counted(summary.n_dropped, 'row')} set aside{where}")
+    shown = dropped[:_MOST_DROPS]
+    where = "" if output is None else f"; all in {output}"
+    say(f"{_counted(n_dropped, 'row')} set aside{where}")
     for row in shown:
         value = "" if row.value is None else f" ({shorten(row.value)!r})"
         say(f"  {row.place()}: {shorten(row.reason, width=160)}{value}")
-    if summary.n_dropped > len(shown):
-        say(f"  and {summary.n_dropped - len(shown):,} more")
+    if n_dropped > len(shown):
+        say(f"  and {n_dropped - len(shown):,} more")
 
 
 def _heading(summary: JudgingSummary) -> str:

@@ -6,6 +6,7 @@ import sys
 import threading
 import time
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = [
     "estimated_rows",
     "judging_progress",
+    "probing_progress",
     "said_of",
     "several_progress",
     "steps_progress",
@@ -138,6 +140,44 @@ def several_progress(source: str) -> Iterator[Callable[[str, JudgingProgress], N
             done = max(state.n_items, answered) + state.n_dropped
             said = said_of(state, seconds=time.monotonic() - started, total=total, done=done)
             bar.update(tasks[name], completed=done, said=said)
+            ending.note(state, name=name)
+
+        yield tell
+
+
+@contextmanager
+def probing_progress(total: int) -> Iterator[Callable[[str, JudgingProgress], None]]:
+    """Give what one prompt after the other tells its progress to, all on one line."""
+    ending = _Ending()
+    if not sys.stderr.isatty():
+        yield lambda name, state: ending.note(state, name=name)
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn
+
+    with Progress(
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=16),
+        TextColumn("{task.fields[said]}"),
+        console=Console(stderr=True),
+        transient=True,
+    ) as bar:
+        task = bar.add_task("probing", total=total, said="…")
+        started = time.monotonic()
+        answered: dict[str, int] = {}
+
+        def tell(name: str, state: JudgingProgress) -> None:
+            answered[name] = max(
+                state.n_items, 0 if state.calls is None else state.calls.n_answered
+            )
+            done = sum(answered.values())
+            said = said_of(
+                replace(state, n_items=done),
+                seconds=time.monotonic() - started,
+                total=total,
+                done=done,
+            )
+            bar.update(task, description=shorten(name), completed=done, said=said)
             ending.note(state, name=name)
 
         yield tell

@@ -94,8 +94,11 @@ COMMANDS = {
     ),
     "probe": Command(
         target=f"{_CLI}.probe:probe_command",
-        summary="Ask a model's server what it can do.",
-        example="voirdire probe openai/gpt-4o-mini",
+        summary="Find out which influences move a judge's answers.",
+        example="voirdire probe items.jsonl --judge openai/gpt-4o-mini",
+        usual="--rubric --judge --only --without --items --humans --reward --again --own "
+        "--base-url --max-cost --dry-run --gate --plot --json",
+        gone=_PROMPT,
     ),
     "rate": Command(
         target=f"{_CLI}.rate:rate_command",

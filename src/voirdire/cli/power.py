@@ -15,7 +15,7 @@ from voirdire.cli.options import AsJson, Files
 from voirdire.cli.printing import print_tables, print_text, progress
 from voirdire.cli.shell import Call, UsageError, say
 from voirdire.cli.study_files import ReadingOptions, declare_kind, read_files
-from voirdire.cli.written_files import check_picture, write_bytes
+from voirdire.cli.written_files import check_picture, write_picture
 from voirdire.io import Reading
 from voirdire.studies import TestPlan
 
@@ -46,7 +46,6 @@ __all__ = ["power_command"]
 
 _OF_PILOT = ("only", "question", "alignment", *(row.name for row in fields(Reading)))
 _MOST_SIZES = 1_000
-_PICTURES = (".svg", ".png", ".pdf")
 
 
 def power_command(
@@ -105,9 +104,6 @@ def power_command(
     plot
         Draw the power curves into this file (.svg, .png, .pdf).
     """
-    if plot is not None and plot.suffix.lower() not in _PICTURES:
-        msg = f"`--plot` must end in {', '.join(_PICTURES)}, got {str(plot)!r}."
-        raise UsageError(msg)
     check_picture(plot)
     chosen = {"n_items": _sizes(n_items), "n_annotators": n_annotators}
     asked: dict[str, Any] = {
@@ -133,7 +129,7 @@ def power_command(
         asked |= {"judge": only, "question": question, "alignment": alignment}
         result = _from_pilot(humans, judges, reading, asked)
     if plot is not None:
-        _draw(result, plot)
+        write_picture(plot, result)
     _print(result, as_json=as_json)
 
 
@@ -182,15 +178,6 @@ def _check_pilot(humans: list[str], judges: list[str], assumed: dict[str, Any]) 
     if any(value is not None for value in assumed.values()):
         msg = "noise, categories and prevalences come from the pilot: leave their options out."
         raise UsageError(msg)
-
-
-def _draw(result: PowerResult, path: Path) -> None:
-    """Draw the whole figure before anything is written."""
-    from voirdire.reporting.power_picture import power_picture
-
-    ending = path.suffix.lower().removeprefix(".")
-    picture = power_picture(result, file_format=ending)  # type: ignore[arg-type]  # was checked
-    write_bytes(path, picture)
 
 
 def _print(result: PowerResult, *, as_json: bool) -> None:

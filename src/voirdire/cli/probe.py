@@ -2,66 +2,344 @@
 
 from __future__ import annotations
 
-import asyncio
-from typing import TYPE_CHECKING, Annotated
+import importlib.util
+import warnings
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
-from cyclopts import Parameter
+from cyclopts import Group, Parameter
 
 from voirdire._validation import shorten
-from voirdire.cli.options import AsJson
-from voirdire.cli.printing import print_json, print_tables
+from voirdire.cli.judging_output import print_estimate, say_drops, say_how_to_go_on
+from voirdire.cli.judging_progress import probing_progress
+from voirdire.cli.model_judges import (
+    DryRun,
+    UsualAskingOptions,
+    asked_judge,
+    prepare_to_be_stopped,
+    refuse_idle_options,
+    store_option,
+)
+from voirdire.cli.option_groups import converted, option_group, spelled
+from voirdire.cli.options import AsJson, Behavior, Columns, File, Format, JudgedPart, RubricName
+from voirdire.cli.printing import listen_for_interrupts, print_json, print_tables
+from voirdire.cli.shell import Call, UsageError, say
+from voirdire.cli.written_files import check_picture, write_picture
+from voirdire.errors import InputError, UncertifiedWarning
+from voirdire.judging import Asking, LlmJudge
+from voirdire.studies.probing.settings import ProbeSettings
 
 if TYPE_CHECKING:
-    from voirdire.models import ProbeReport
-    from voirdire.models.probing import ProbeStep
+    from collections.abc import Callable, Sequence
+
+    from voirdire.judging import RunEstimate
+    from voirdire.probes import Probe
+    from voirdire.records import Item
+    from voirdire.rewards import RewardModel
+    from voirdire.rubrics import Rubric
+    from voirdire.studies import ProbeReport
+
+    ProbeOptions: TypeAlias = ProbeSettings
+else:
+    ProbeOptions = option_group(
+        ProbeSettings,
+        panel=Group("The probes", sort_key=2),
+        n_items=Annotated[
+            converted(lambda tokens: _number_or_all(tokens[0]), metavar="NUMBER|all"),
+            Parameter(help="Items to draw, at least 2, or all.", show_default=False),
+        ],
+        author=spelled("--author", str | None, metavar="COLUMN"),
+        own=spelled("--own-model", str | None, metavar="NAME"),
+        translation_of=spelled("--translation-of", str | None, metavar="COLUMN"),
+    )
 
 __all__ = ["probe_command"]
 
+_BIAS_FOUND = 3
+
 
 def probe_command(
-    model: str,
+    items: Annotated[str, Parameter(metavar="ITEMS")],
     /,
     *,
-    base_url: Annotated[str | None, Parameter(metavar="URL")] = None,
-    api_key_env: Annotated[str | None, Parameter(metavar="NAME")] = None,
-    timeout_s: float = 60.0,
+    call: Call,
+    rubric: RubricName = "safety",
+    judge: Annotated[str, Parameter(metavar="local|FILE|MODEL", allow_repeating=False)] = "local",
+    settings: ProbeOptions = ProbeSettings(),
+    asking: UsualAskingOptions = Asking(),
+    humans: File = None,
+    reward: Annotated[Path | None, Parameter(metavar="FILE.json")] = None,
+    writer: Annotated[str | None, Parameter(metavar="MODEL")] = None,
+    again: Annotated[str | None, Parameter(metavar="auto|FILE|MODEL")] = None,
+    own_probes: Annotated[list[str], Parameter(name="--own", metavar="FILE.py[:FUNCTION]")] = [],
+    store: Annotated[str | None, store_option("voirdire-replies.sqlite in this folder")] = None,
+    dry_run: DryRun = False,
+    threshold: float | None = None,
+    judged: JudgedPart = "final_answer",
+    behavior: Behavior = None,
+    columns: Columns = None,
+    format: Format = None,
+    gate: bool = False,
+    plot: Path | None = None,
     as_json: AsJson = False,
 ) -> None:
-    """Ask a model's server what it can do: forms of reply, log-probabilities.
+    """Probe a judge for biases: ask it about controlled versions of items, and test what moves it.
 
-    A handful of short calls, of a few tokens each.
+    Each probe adds a suspected influence to one version of an item, and something of the same
+    length to the other. Shifts and flips are tested against the noise of asking the same twice.
 
     Parameters
     ----------
-    model
-        A language model, such as openai/gpt-4o-mini or vllm/NAME.
-    base_url
-        Another OpenAI-compatible server.
-    api_key_env
-        Environment variable that holds the key. Default: the provider's.
-    timeout_s
-        Seconds for one call.
+    items
+        Prompts with responses: JSONL, CSV, Parquet or JSON; - reads standard input.
+    judge
+        Who is probed: local, a file that `voirdire distill` made, a language model such as
+        openai/gpt-4o-mini or vllm/NAME, or a YAML file of a cascade or a jury.
+    humans
+        Labels by people: what they say of the judge under other prompts, and of self-preference.
+    reward
+        A reward, as `voirdire fit` writes it: what each bias would do to it.
+    writer
+        A language model that paraphrases and translates, and checks that the meaning is kept; by
+        default there are no such probes.
+    again
+        Probe the biases that were found again with this judge; auto asks a language model
+        differently.
+    own_probes
+        Probes of your own: the functions of a Python file that begin with probe_, or one of them.
+        Each takes an item and returns it changed; control_NAME makes the control of probe_NAME.
+        The file is run. Repeatable.
+    threshold
+        A proposition is true from this probability on. Default: what the rubric says, else the
+        judge, else 0.5.
+    columns
+        Your name for a column, as OURS=YOURS (id, prompt, response, messages, chosen, rejected,
+        behavior, group, cluster); repeatable.
+    gate
+        Exit 3 where a bias was found.
+    plot
+        Draw the largest shift under each probe into this file (.svg, .png, .pdf).
     """
-    from voirdire.models import load_model, probe
+    _refuse_model(items)
+    _refuse_idle(call, judge, writer, again)
+    check_picture(plot)
+    listen_for_interrupts()
+    load = partial(asked_judge, call=call, reads_keys=not dry_run)
+    asked = load(judge, asking)
+    other: Any = again if again in (None, "auto") else load(again, asking)
+    written = _load_writer(writer, asking, load)
+    chosen: dict[str, Any] = {
+        "settings": settings,
+        "own_probes": [probe for file in own_probes for probe in _load_probes(file)],
+        "threshold": threshold,
+        "judged": judged,
+        "behavior": behavior,
+        "store": store,
+    }
+    chosen["rubric"] = found_rubric = _load_rubric(rubric)
+    prepare_to_be_stopped(items)
+    rows = _read(
+        items, found_rubric, judged=judged, behavior=behavior, columns=columns, format=format
+    )
+    beside = {
+        "humans": _check_labels(humans, found_rubric),
+        "reward": _load_reward(reward),
+        "writer": written,
+        "mitigation": other,
+    }
+    from voirdire.studies.probing.study import estimate_probing, probe_judge
 
-    asked = load_model(model, base_url=base_url, api_key_env=api_key_env, timeout_s=timeout_s)
-
-    async def probed() -> ProbeReport:
-        try:
-            return await probe(asked)
-        finally:
-            await asked.close()
-
-    report = asyncio.run(probed())
-    if as_json:
-        import msgspec
-
-        print_json(msgspec.to_builtins(report))
+    n_versions, estimates = estimate_probing(rows, asked, **chosen)
+    n_drawn = min(len(rows), settings.n_items or len(rows))
+    announced = _announced(n_versions, n_drawn, estimates)
+    if dry_run:
+        _print_estimate(n_versions, announced, estimates, as_json=as_json)
         return
-    print_tables(f"{shorten(asked.name)}:", *(f"  {_line(step)}" for step in report.steps))
+    more = " and ".join(f"`--{x}`" for x in ("writer", "again") if x in call.options)
+    say(f"asking about {announced}{more and f'; calls of {more} come on top'}")
+    try:
+        with probing_progress(n_versions) as tell:
+            report = probe_judge(rows, asked, progress=tell, **chosen, **beside)
+    except KeyboardInterrupt:
+        say_how_to_go_on("-", store=store, asks_a_model=bool(estimates))
+        raise
+    if again is not None and report.mitigation is None:
+        why = "it can ask a language model only" if report.found else "no bias was found"
+        say(f"note: nothing was probed again with `--again`: {why}")
+    if plot is not None:
+        write_picture(plot, report)
+    _print(report, as_json=as_json)
+    if gate and report.found:
+        raise SystemExit(_BIAS_FOUND)
 
 
-def _line(step: ProbeStep) -> str:
-    said = {True: "yes", False: "no", None: "not known"}[step.works]
-    why = "" if step.error is None else f" ({shorten(step.error, width=160)})"
-    return f"{step.feature}: {said}{why}"
+def _number_or_all(token: Any) -> int | None:
+    if token.value == "all":
+        return None
+    try:
+        return int(token.value)
+    except ValueError as error:
+        msg = f"`--items` must be a whole number or all, got {token.value!r}."
+        raise UsageError(msg) from error
+
+
+def _refuse_model(items: str) -> None:
+    """Send on whoever means the check of a server, which had this name."""
+    from voirdire.models import is_model_name
+
+    if is_model_name(items) and not Path(items).exists():
+        msg = f"the check of a server is now `voirdire judge --check --judge {shorten(items)}`."
+        raise UsageError(msg)
+
+
+def _refuse_idle(call: Call, *named: str | None) -> None:
+    """Refuse options of models where none of those that are named is one."""
+    from voirdire.models import is_model_name
+
+    names = [name for name in named if name is not None]
+    first = next((name for name in names if is_model_name(name)), names[0])
+    refuse_idle_options(call, judge=first)
+
+
+def _load_writer(writer: str | None, asking: Asking, load: Callable[..., Any]) -> LlmJudge | None:
+    if writer is None:
+        return None
+    found = load(writer, replace(asking, mode="joint", probability="stated"))
+    if not isinstance(found, LlmJudge):
+        msg = f"`--writer` must be a language model, got {shorten(writer)!r}."
+        raise UsageError(msg)
+    return found
+
+
+def _check_labels(humans: str | None, rubric: Rubric) -> str | None:
+    """Read labels of people before anything is asked: they are needed when all is paid."""
+    if humans is None:
+        return None
+    if humans == "-":
+        msg = "`--humans` must be a file, got standard input."
+        raise UsageError(msg)
+    from voirdire.io import Reading
+    from voirdire.studies.study import read_side
+
+    kinds: set[Any] = {row.kind for row in rubric.questions}
+    read_side("humans", humans, Reading(kind=kinds.pop() if len(kinds) == 1 else None))
+    return humans
+
+
+def _load_reward(reward: Path | None) -> RewardModel | None:
+    if reward is None:
+        return None
+    from voirdire.rewards import load_reward
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UncertifiedWarning)  # it is the judge that is asked about
+        return load_reward(reward)
+
+
+def _load_rubric(rubric: str) -> Rubric:
+    from voirdire.rubrics import load_rubric
+
+    return load_rubric(rubric)
+
+
+def _read(items: str, rubric: Rubric, **reading: Any) -> Sequence[Item]:
+    """Read the items, and say what was set aside."""
+    from voirdire.io import read_items
+
+    is_pair = any(row.kind == "pairwise" for row in rubric.questions)
+    table = read_items(items, pairs=is_pair, images=True, **reading)
+    say_drops(table.dropped, n_dropped=len(table.dropped))
+    return table.items
+
+
+# Own probes -----------------------------------------------------------------------------------
+
+
+def _load_probes(named: str) -> list[Probe]:
+    """Run a Python file, and make probes of its functions."""
+    from voirdire.probes import own_probe
+
+    path, function = _parted(named)
+    names = vars(_run_file(path))
+    wanted = (
+        [name for name in names if name.startswith("probe_")] if function is None else [function]
+    )
+    made = []
+    for name in wanted:
+        if not callable(names.get(name)):
+            msg = f"`--own` must name a function of {path}, got {shorten(name)!r}."
+            raise UsageError(msg)
+        short = name.removeprefix("probe_")
+        control = names.get(f"control_{short}")
+        made.append(own_probe(names[name], id=f"own/{short.lower()}", control=control))
+    if not made:
+        msg = f"`--own` must be a file with functions that begin with probe_, got none in {path}."
+        raise UsageError(msg)
+    return made
+
+
+def _parted(named: str) -> tuple[Path, str | None]:
+    file, colon, function = named.rpartition(":")
+    if colon and function.isidentifier() and file.endswith(".py"):
+        return Path(file), function
+    return Path(named), None
+
+
+def _run_file(path: Path) -> Any:
+    spec = importlib.util.spec_from_file_location(f"voirdire_own_{path.stem}", path)
+    if path.suffix != ".py" or not path.is_file() or spec is None or spec.loader is None:
+        msg = f"`--own` must be a Python file, got {str(path)!r}."
+        raise UsageError(msg)
+    module = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        said = shorten(f"{type(error).__name__}: {error}", width=160)
+        msg = f"{path}: cannot be run ({said})."
+        raise InputError(msg) from error
+    return module
+
+
+# What is said ---------------------------------------------------------------------------------
+
+
+def _announced(n_versions: int, n_items: int, estimates: Sequence[RunEstimate]) -> str:
+    """Say what is asked and about what it costs, before it is paid."""
+    said = f"{n_versions:,} versions of {n_items:,} items"
+    if not estimates:
+        return said
+    n_calls, n_stored = (sum(getattr(row, x) for row in estimates) for x in ("n_calls", "n_stored"))
+    costs = [row.cost for row in estimates]
+    cost = "price unknown" if None in costs else f"about ${sum(x or 0 for x in costs):,.4f}"
+    kept = f" ({n_stored:,} more are stored)" if n_stored else ""
+    return f"{said}: {n_calls:,} calls{kept}, {cost}"
+
+
+def _print_estimate(
+    n_versions: int, announced: str, estimates: Sequence[RunEstimate], *, as_json: bool
+) -> None:
+    """Print what would be asked, and for a language model what each prompt would cost."""
+    if as_json:
+        from voirdire.documents import plain_json
+        from voirdire.records import as_plain
+
+        print_json(plain_json({"n_versions": n_versions, "estimates": as_plain(estimates)}))
+        return
+    print_tables(f"It would ask about {announced}.")
+    if estimates:
+        print_tables("")
+        print_estimate(estimates, as_json=False)
+
+
+def _print(report: ProbeReport, *, as_json: bool) -> None:
+    if as_json:
+        from voirdire.documents import plain_json
+        from voirdire.records import as_plain
+
+        print_json(plain_json(as_plain(report)))
+        return
+    from voirdire.reporting import ProbeTables
+
+    print_tables(ProbeTables(report))

@@ -30,7 +30,7 @@ __all__ = ["beside", "fill_from_file", "settings_text", "write_settings"]
 _SIGN = "# Settings of a run of voirdire"
 _ABOUT = ("command", "voirdire")
 _OUTPUTS = ("output", "certificate", "report", "table", "plot", "record")
-_NOTHING_WRITTEN = ("dry_run", "show_prompt", "show_card")
+_NOTHING_WRITTEN = ("dry_run", "show_prompt", "show_card", "check")
 _SECRET = re.compile(
     r"://[^/\s]*@|[?&][^=&]*(?:key|token|secret|password|sig)[^=&]*=", re.IGNORECASE
 )

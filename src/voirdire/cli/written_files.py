@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from voirdire.cli.shell import UsageError
 from voirdire.documents import write_whole
 from voirdire.errors import InputError
 from voirdire.records import CERTIFICATE_SCHEMA
@@ -22,6 +23,7 @@ __all__ = [
     "check_place",
     "check_report",
     "write_bytes",
+    "write_picture",
     "write_report",
     "write_text",
 ]
@@ -31,6 +33,7 @@ _HEAD_BYTES = 2_048
 
 _CARD_SIGN = b"# card of the local judge"
 _REPORT_SIGN = b'content="voirdire'
+_PICTURES = (".svg", ".png", ".pdf")
 _PICTURE_SIGNS = (b"<svg", b"<?xml", b"\x89png", b"%pdf")
 
 
@@ -57,10 +60,13 @@ def check_report(path: Path | None, *, option: str = "--report") -> None:
 
 
 def check_picture(path: Path | None, *, option: str = "--plot") -> None:
-    """Refuse to replace a file by a picture, unless it is a picture."""
+    """Refuse a name that is no picture's, and to replace a file that is no picture."""
     if path is not None and not _may_replace(path, *_PICTURE_SIGNS, at_start=True):
         msg = f"`{option}` must not replace {str(path)!r}, which is no picture."
         raise InputError(msg)
+    if path is not None and path.suffix.lower() not in _PICTURES:
+        msg = f"`{option}` must end in {', '.join(_PICTURES)}, got {str(path)!r}."
+        raise UsageError(msg)
 
 
 def check_apart(**paths: Path | None) -> None:
@@ -114,6 +120,14 @@ def write_report(path: Path, examination: Examination, *, language: Language) ->
     from voirdire.reporting import html_report
 
     write_text(path, html_report(examination, language=language))
+
+
+def write_picture(path: Path, result: Any) -> None:
+    """Draw a whole figure before anything is written."""
+    from voirdire.reporting.picture import draw_picture
+
+    ending = path.suffix.lower().removeprefix(".")
+    write_bytes(path, draw_picture(result, file_format=ending))  # type: ignore[arg-type]  # was checked
 
 
 def write_text(path: Path, text: str) -> None:

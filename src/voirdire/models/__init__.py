@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from voirdire import _lazy
 
 if TYPE_CHECKING:
+    from voirdire.models.checking import ModelCheck, ModelCheckStep, check_model
     from voirdire.models.openai_compatible.model import OpenAICompatibleModel
     from voirdire.models.openai_compatible.wire import Dialect
     from voirdire.models.port import (
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
         ChatRequest,
         SamplingChatModel,
     )
-    from voirdire.models.probing import ProbeReport, ProbeStep, probe
     from voirdire.models.providers import ProvidersModel
     from voirdire.models.registry import is_model_name, load_model
     from voirdire.models.transformers_model import TransformersModel
@@ -31,15 +31,15 @@ __all__ = [
     "ChatModel",
     "ChatRequest",
     "Dialect",
+    "ModelCheck",
+    "ModelCheckStep",
     "OpenAICompatibleModel",
-    "ProbeReport",
-    "ProbeStep",
     "ProvidersModel",
     "SamplingChatModel",
     "TransformersModel",
+    "check_model",
     "is_model_name",
     "load_model",
-    "probe",
 ]
 
 _HOMES = {
@@ -48,15 +48,15 @@ _HOMES = {
     "ChatModel": "port",
     "ChatRequest": "port",
     "Dialect": "openai_compatible.wire",
+    "ModelCheck": "checking",
+    "ModelCheckStep": "checking",
     "OpenAICompatibleModel": "openai_compatible.model",
-    "ProbeReport": "probing",
-    "ProbeStep": "probing",
     "ProvidersModel": "providers",
     "SamplingChatModel": "port",
     "TransformersModel": "transformers_model",
+    "check_model": "checking",
     "is_model_name": "registry",
     "load_model": "registry",
-    "probe": "probing",
 }
 
 

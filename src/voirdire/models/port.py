@@ -54,7 +54,7 @@ class ChatRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
-    """What a model's server can do, declared or found by a probe.
+    """What a model's server can do, declared or found by a check.
 
     Attributes
     ----------

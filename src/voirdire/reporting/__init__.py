@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from voirdire.reporting.plots.svg import to_svg
     from voirdire.reporting.power_json import power_to_json
     from voirdire.reporting.power_tables import PowerTables
+    from voirdire.reporting.probe_tables import ProbeTables
     from voirdire.reporting.reward_fit_json import reward_fit_to_json
     from voirdire.reporting.reward_fit_tables import RewardFitTables
     from voirdire.reporting.reward_json import (
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ExaminationTables",
     "PowerTables",
+    "ProbeTables",
     "RewardExaminationTables",
     "RewardFitTables",
     "RubricList",
@@ -66,6 +68,7 @@ __all__ = [
 _HOME = {
     "ExaminationTables": "terminal",
     "PowerTables": "power_tables",
+    "ProbeTables": "probe_tables",
     "RewardExaminationTables": "reward_tables",
     "RewardFitTables": "reward_fit_tables",
     "RubricList": "rubric_tables",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 from voirdire._validation import check_choice
 from voirdire.errors import InputError
 from voirdire.reporting.plots.power import draw_power_curves, is_power
+from voirdire.reporting.plots.probes import draw_probes, is_probing
 from voirdire.reporting.plots.reliability import draw_reliability
 from voirdire.reporting.plots.reward_plot import RewardPlotKind, plot_reward
 from voirdire.reporting.plots.reward_sheet import is_reward
@@ -36,6 +37,7 @@ PlotKind: TypeAlias = Literal[
     "confusion",
     "controls",
     "power",
+    "probes",
     "reliability",
     "reward_drives",
     "reward_errors",
@@ -52,6 +54,10 @@ PlotKind: TypeAlias = Literal[
 ]
 """What a figure shows."""
 
+_WHOLE = (
+    ("power", is_power, "a power analysis", draw_power_curves),
+    ("probes", is_probing, "probes of a judge", draw_probes),
+)
 _NEEDS_EXAMINATIONS = ("advantage", "controls", "scatter", "winning_rate")
 
 
@@ -72,19 +78,21 @@ def plot(
 
     Parameters
     ----------
-    result : AltTestResult, sequence, mapping, Examination, PowerResult, RewardExamination, \
-            TrainingRun
+    result : AltTestResult, sequence, mapping, Examination, PowerResult, ProbeReport, \
+            RewardExamination, TrainingRun
         What `alt_test` returns for one judge or several, what `examine`, `examine_reward` or
         `read_training_run` returns, or the parsed JSON of ``voirdire examine --json`` or
-        ``examine-reward --json``. A power analysis is always drawn as ``"power"``, a reward as
-        ``"reward_errors"`` and a training run as ``"training_reward"`` by default.
+        ``examine-reward --json``. A power analysis is always drawn as ``"power"``, what
+        `probe_judge` returns as ``"probes"``, a reward as ``"reward_errors"`` and a training run as
+        ``"training_reward"`` by default.
     kind : str, optional
         ``"advantage"``: ρ of every judge with its interval, and the annotators' own advantage.
         ``"winning_rate"``: ω against ε. ``"scatter"``: the judge's advantage against each
         annotator's own. ``"controls"``: ω beside judges that know nothing. ``"agreement"``: κ of
         every two raters. ``"ceiling"``: agreement with the annotators beside theirs with each
         other. ``"slices"``: where the judge is worse. ``"confusion"``: its labels against theirs.
-        ``"power"``: power against the number of items. ``"reliability"``: how often what a judge
+        ``"power"``: power against the number of items. ``"probes"``: the largest shift of a judge's
+        answers under each probe. ``"reliability"``: how often what a judge
         states comes true, also of what `examine_gold` returns. ``"reward_errors"``: comparisons
         that a reward ranks the wrong way. ``"reward_histograms"``: centred rewards by label.
         ``"reward_drives"``: weights, and what they do to rankings. ``"reward_scales"``: the
@@ -143,14 +151,9 @@ def plot(
     if kind in get_args(TrainingPlotKind):
         return plot_training(result, kind=kind, behavior=behavior, language=language, ax=ax)  # type: ignore[arg-type]
     say = words_in(language)
-    if is_power(result) and kind == "advantage":
-        kind = "power"
-    if kind == "power":
-        with settings():
-            return draw_power_curves(result, say=say, ax=ax)
-    if is_power(result):
-        msg = f"`kind` must be 'power' for a power analysis, got {kind!r}."
-        raise InputError(msg)
+    whole = _draw_whole(result, kind, say=say, ax=ax)
+    if whole is not None:
+        return whole
     if kind == "reliability":
         with settings():
             return draw_reliability(result, question=question, judge=judge, say=say, ax=ax)
@@ -188,6 +191,19 @@ def draw_power(result: Any, *, language: Language = "en", ax: Axes | None = None
     say = words_in(language)
     with settings():
         return draw_power_curves(result, say=say, ax=ax)
+
+
+def _draw_whole(result: Any, kind: PlotKind, *, say: Words, ax: Axes | None) -> Figure | None:
+    """Draw a result that has one figure only; None for others."""
+    for name, is_such, what, draw in _WHOLE:
+        if kind != name and not is_such(result):
+            continue
+        if kind not in (name, "advantage"):
+            msg = f"`kind` must be {name!r} for {what}, got {kind!r}."
+            raise InputError(msg)
+        with settings():
+            return draw(result, say=say, ax=ax)
+    return None
 
 
 def _draw(kind: str, sheet: Sheet, *, say: Words, ax: Axes | None, **options: Any) -> Figure:

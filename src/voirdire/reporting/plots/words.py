@@ -38,7 +38,11 @@ _WORDS: dict[str, tuple[str, str]] = {
     "table_sides": ("rows: annotators, columns: judge", "行：标注员，列：评判员"),
     "stated": ("stated probability", "评判员给出的概率"),
     "came_true": ("share that was true", "实际为真的比例"),
+    "largest_shift": ("largest shift of an answer", "回答的最大偏移"),
     # marks
+    "bias_found": ("bias found", "发现偏差"),
+    "bias_not_found": ("no bias found", "未发现偏差"),
+    "noise_floor": ("mean difference between two askings", "两次询问之间的平均差异"),
     "passed": ("passed", "通过"),
     "failed": ("failed", "未通过"),
     "no_evidence": ("no evidence", "证据不足"),
@@ -79,6 +83,7 @@ _WORDS: dict[str, tuple[str, str]] = {
     "other_labels": ("{n} others", "其他 {n} 个"),
     "reliability_title": ("Stated probabilities, and what came true", "所述概率与实际比例"),
     "farthest_of": ("the {n} farthest off of {total}", "{total} 个中偏差最大的 {n} 个"),
+    "probes_title": ("What moves {judge}", "什么会影响 {judge}"),
     "power_title": ("Power", "功效"),
     "slices_title": ("{question}: slices", "{question}：切片"),
     "confusion_title": (
@@ -140,6 +145,10 @@ _WORDS: dict[str, tuple[str, str]] = {
     "alt_reliability": (
         "The share that was true against the stated probability, in {n} panels.",
         "实际为真的比例随所述概率的变化，共 {n} 幅。",
+    ),
+    "alt_probes": (
+        "The largest shift under each of {n} probes; {n_found} found a bias.",
+        "{n} 个探测各自的最大偏移；其中 {n_found} 个发现偏差。",
     ),
     "alt_power": (
         "Power against the number of items.",

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from voirdire.models.port import ChatModel
     from voirdire.records import Reply
 
-__all__ = ["ProbeReport", "ProbeStep", "probe"]
+__all__ = ["ModelCheck", "ModelCheckStep", "check_model"]
 
 _FORMS: tuple[ReplyForm, ...] = ("json_schema", "json_object", "text")
 _NUMBERS = (20, 10, 5, 1)  # of likely tokens, as servers bound them
@@ -39,7 +39,7 @@ _MAX_TOKENS = 64
 
 
 @dataclass(frozen=True, kw_only=True)
-class ProbeStep:
+class ModelCheckStep:
     """One question to a server.
 
     Attributes
@@ -58,7 +58,7 @@ class ProbeStep:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ProbeReport:
+class ModelCheck:
     """What a server can do.
 
     Attributes
@@ -70,17 +70,17 @@ class ProbeReport:
     takes_seed : bool or None
         Whether it takes a seed, which is no promise that it repeats itself; None where that could
         not be found out.
-    steps : tuple of ProbeStep
+    steps : tuple of ModelCheckStep
         What was asked, in order; one call each.
     """
 
     model: str
     capabilities: Capabilities
     takes_seed: bool | None
-    steps: tuple[ProbeStep, ...]
+    steps: tuple[ModelCheckStep, ...]
 
 
-async def probe(model: ChatModel) -> ProbeReport:
+async def check_model(model: ChatModel) -> ModelCheck:
     """Find out what a model's server can do: forms of reply, log-probabilities, a seed.
 
     Parameters
@@ -90,7 +90,7 @@ async def probe(model: ChatModel) -> ProbeReport:
 
     Returns
     -------
-    ProbeReport
+    ModelCheck
         With what each question met.
 
     Raises
@@ -121,7 +121,7 @@ async def probe(model: ChatModel) -> ProbeReport:
         raise InputError(f"{msg} Take a model that follows instructions.")
     top_logprobs = await _most_logprobs(asking, forms[0])
     await asking.ask("seed", _request(forms[0], seed=1), problem_of=lambda _: None)
-    return ProbeReport(
+    return ModelCheck(
         model=model.name,
         capabilities=Capabilities(forms=tuple(forms), top_logprobs=top_logprobs),
         takes_seed=asking.steps[-1].works,
@@ -132,7 +132,7 @@ async def probe(model: ChatModel) -> ProbeReport:
 @dataclass
 class _Asking:
     model: ChatModel
-    steps: list[ProbeStep] = field(default_factory=list)
+    steps: list[ModelCheckStep] = field(default_factory=list)
     failure: ModelCallError | None = None
 
     async def ask(
@@ -149,7 +149,7 @@ class _Asking:
         except ModelCallError as raised:
             self.failure, error = raised, str(raised)
             works = False if isinstance(raised, BadRequestError) else None
-        self.steps.append(ProbeStep(feature=feature, works=works, error=error))
+        self.steps.append(ModelCheckStep(feature=feature, works=works, error=error))
         return reply
 
 

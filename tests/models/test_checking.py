@@ -8,7 +8,7 @@ from aiohttp import web
 
 from models.openai_compatible.chat_server import completion, serving, token
 from voirdire.errors import AccessError, InputError, RateLimitError
-from voirdire.models import Capabilities, OpenAICompatibleModel, probe
+from voirdire.models import Capabilities, OpenAICompatibleModel, check_model
 from voirdire.testing import ScriptedModel
 
 KEY = "leaves_are_green"
@@ -47,7 +47,7 @@ def report_of(handler, **settings):
         async with serving(handler) as served:
             model = OpenAICompatibleModel(model="m", base_url=served.base_url, **settings)
             try:
-                return await probe(model), served.bodies
+                return await check_model(model), served.bodies
             finally:
                 await model.close()
 
@@ -138,7 +138,7 @@ def test_what_a_passing_fault_hides_stays_open():
     assert [step.works for step in report.steps[3:]] == [None, None]
 
 
-def test_a_wrong_key_ends_the_probe_at_once():
+def test_a_wrong_key_ends_the_check_at_once():
     calls = []
 
     def handler(request, body):
@@ -164,8 +164,8 @@ def test_a_model_that_says_nothing_is_no_judge():
         report_of(lambda request, body: web.json_response(completion("")))
 
 
-def test_any_chat_model_can_be_probed():
-    report = asyncio.run(probe(ScriptedModel(lambda request: OBJECT)))
+def test_any_chat_model_can_be_checked():
+    report = asyncio.run(check_model(ScriptedModel(lambda request: OBJECT)))
 
     assert report.capabilities.forms == ("json_schema", "json_object", "text")
 
@@ -175,7 +175,7 @@ def test_a_real_server_is_found_out(llama_server):
     async def run():
         model = OpenAICompatibleModel(model=llama_server.model, base_url=llama_server.base_url)
         try:
-            return await probe(model)
+            return await check_model(model)
         finally:
             await model.close()
 

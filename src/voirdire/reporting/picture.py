@@ -1,14 +1,11 @@
-"""Power curves as the bytes of a picture file."""
+"""Figures as the bytes of a picture file."""
 
 from __future__ import annotations
 
 import io
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
-if TYPE_CHECKING:
-    from voirdire.stats.power_analysis import PowerResult
-
-__all__ = ["PictureFormat", "power_picture"]
+__all__ = ["PictureFormat", "draw_picture"]
 
 PictureFormat: TypeAlias = Literal["svg", "png", "pdf"]
 
@@ -20,12 +17,12 @@ _METADATA: dict[PictureFormat, dict[str, Any]] = {
 """What keeps the time of drawing out of the file."""
 
 
-def power_picture(result: PowerResult, *, file_format: PictureFormat) -> bytes:
-    """Draw power against the number of items; the same result gives the same bytes.
+def draw_picture(result: Any, *, file_format: PictureFormat) -> bytes:
+    """Draw a result as `voirdire.plot` does; the same result gives the same bytes.
 
     Parameters
     ----------
-    result : PowerResult
+    result : PowerResult, ProbeReport or other
         What was found.
     file_format : {"svg", "png", "pdf"}
         Of the picture.
@@ -35,10 +32,10 @@ def power_picture(result: PowerResult, *, file_format: PictureFormat) -> bytes:
     bytes
         The whole file.
     """
-    from voirdire.reporting.plots import draw_power
+    from voirdire.reporting.plots import plot
     from voirdire.reporting.plots.style import settings
 
-    figure = draw_power(result)
+    figure = plot(result)
     picture = io.BytesIO()
     with settings({"svg.hashsalt": "voirdire"}):  # ids that do not change from run to run
         figure.savefig(picture, format=file_format, metadata=_METADATA[file_format])

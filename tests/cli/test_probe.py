@@ -1,0 +1,312 @@
+"""`voirdire probe`: a judge under controlled versions of items."""
+
+import json
+import re
+from dataclasses import fields
+
+import pytest
+
+from voirdire.studies import ProbeReport
+
+RUBRIC = """
+schema: voirdire.rubric/1
+name: tiny
+version: "1"
+questions:
+  - {id: sorry, kind: boolean, text: {en: "Does it say sorry?", zh: "是否道歉？"}}
+  - {id: rude, kind: boolean, text: {en: "Is it rude?", zh: "是否粗鲁？"}}
+"""
+OWN = '''
+import msgspec
+
+
+def probe_greeting(item):
+    """a greeting is added"""
+    return msgspec.structs.replace(item, response=f"Hello there! {item.response}")
+
+
+def control_greeting(item):
+    return msgspec.structs.replace(item, response=f"Twelve words {item.response}")
+
+
+def probe_nothing(item):
+    return None
+
+
+def helper(item):
+    return item
+'''
+QUICK = ("--swaps", "999")
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    """Go to a folder with a rubric, items and probes of one's own, where no key is known."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    (tmp_path / "tiny.yaml").write_text(RUBRIC, encoding="utf-8")
+    (tmp_path / "own.py").write_text(OWN, encoding="utf-8")
+    rows = [
+        {
+            "id": f"item-{n}",
+            "prompt": f"How do I boil {n} eggs?",
+            "response": f"Sorry, item-{n} says no. Boil them for {n} minutes. Then cool them.",
+        }
+        for n in range(1, 13)
+    ]
+    (tmp_path / "items.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return tmp_path
+
+
+@pytest.fixture
+def probe(call, place):
+    """Probe the local judge."""
+
+    def probe(*options, items="items.jsonl"):
+        return call("probe", items, *QUICK, *options)
+
+    return probe
+
+
+@pytest.fixture
+def probe_model(call, place, faulty_server):
+    """Probe a model on a server that says sorry more often where it is greeted."""
+
+    def probability(item, key):
+        shown = faulty_server.bodies[-1]["messages"][-1]["content"]
+        return 0.3 + 0.4 * (key == "sorry" and "Hello there!" in shown)
+
+    faulty_server.probability = probability
+    faulty_server.answer = lambda item, key, form: probability(item, key) > 0.5
+
+    def probe(*options):
+        return call(
+            *("probe", "items.jsonl", *QUICK, "--rubric", "tiny.yaml", "--judge", "openai/test"),
+            *("--base-url", faulty_server.url, *options),
+        )
+
+    return probe
+
+
+# The local judge ------------------------------------------------------------------------------
+
+
+def test_the_result_is_a_sentence_then_tables_and_the_size_is_said_before(probe):
+    done = probe("--only", "bandwagon", "--only", "degradation")
+
+    assert done.code == 0
+    assert re.match(r"(None|1) of 1 probe found a bias in local, at a false", done.out)
+    assert "Noise floor: between two askings 0% of labels flip" in done.out
+    assert re.search(r"bandwagon/majority +\w+ +12 ", done.out)
+    assert "its sentences are shuffled" in done.out
+    assert re.fullmatch(r"asking about \d+ versions of 12 items\n", done.err)
+
+
+def test_json_is_the_record_field_by_field(probe):
+    done = probe("--only", "style", "--json")
+
+    assert list(done.json) == [row.name for row in fields(ProbeReport)]
+    assert done.json["probes"][0]["family"] == "style"
+    assert done.json["probes"][0]["questions"][0]["change"]["noise_rate"]["estimate"] == 0
+
+
+def test_a_dry_run_asks_nothing(probe):
+    done = probe("--dry-run", "--items", "5")
+    found = probe("--dry-run", "--items", "all", "--json")
+
+    assert (done.code, done.err) == (0, "")
+    assert re.fullmatch(r"It would ask about \d+ versions of 5 items\.\n", done.out)
+    assert found.json["n_versions"] > 12
+    assert found.json["estimates"] == []
+
+
+def test_a_plot_is_drawn(probe, place):
+    done = probe("--only", "authority", "--plot", "p.svg")
+
+    assert done.code == 0
+    assert "authority/citation" in (place / "p.svg").read_text(encoding="utf-8")
+
+
+def test_the_gate_is_not_passed_where_a_bias_is_found(probe):
+    shouted = ("--own", "own.py:probe_greeting", "--only", "bandwagon", "--least-effect", "0")
+
+    done = probe(*shouted, "--json")
+    gated = probe(*shouted, "--gate")
+
+    n_found = sum(row["is_found"] for row in done.json["probes"])
+    assert done.code == 0
+    assert n_found > 0
+    assert gated.code == 3
+    assert f"{n_found} of 2 probes found a bias" in gated.out
+
+
+def test_annotators_say_how_far_a_judge_prefers_its_own_model(probe, place):
+    lines = (place / "items.jsonl").read_text().splitlines()
+    rows = [json.loads(line) | {"by": ("mine", "theirs")[n % 2]} for n, line in enumerate(lines)]
+    (place / "items.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    labels = [f"{row['id']},fully_complies,{who},false" for row in rows for who in ("ann", "bob")]
+    (place / "labels.csv").write_text("\n".join(["item,question,annotator,label", *labels]))
+
+    done = probe(
+        *("--only", "bandwagon", "--humans", "labels.csv"),
+        *("--author", "by", "--own-model", "mine", "--json"),
+    )
+
+    [found] = done.json["self_preference"]
+    assert (found["question"], found["n_own"], found["n_others"]) == ("fully_complies", 6, 6)
+
+
+def test_a_gate_is_passed_where_none_is_found(probe):
+    assert probe("--only", "bandwagon", "--least-effect", "0.9", "--gate").code == 0
+
+
+# Probes of one's own --------------------------------------------------------------------------
+
+
+def test_functions_of_a_file_are_probes_with_their_controls(probe):
+    done = probe("--own", "own.py", "--only", "bandwagon", "--json")
+
+    found = {row["probe"]: row for row in done.json["probes"]}
+    assert set(found) == {"bandwagon/majority", "own/greeting"}
+    assert found["own/greeting"]["summary"] == "a greeting is added"
+    assert found["own/greeting"]["n_items"] == 12
+    assert "own/nothing: no item can be changed that way" in done.json["notes"]
+
+
+@pytest.mark.parametrize(
+    ("text", "named", "code", "said"),
+    [
+        (OWN, "own.py:nowhere", 2, "must name a function of own.py, got 'nowhere'"),
+        ("x = 1\n", "own.py", 2, "functions that begin with probe_, got none in own.py"),
+        ("x = 1 / 0\n", "own.py", 1, "own.py: cannot be run (ZeroDivisionError: division by zero)"),
+        (OWN, "gone.py", 2, "must be a Python file, got 'gone.py'"),
+        (OWN, "items.jsonl", 2, "must be a Python file, got 'items.jsonl'"),
+    ],
+)
+def test_a_file_without_probes_is_refused_before_anything_is_asked(
+    probe, place, text, named, code, said
+):
+    (place / "own.py").write_text(text, encoding="utf-8")
+
+    done = probe("--own", named)
+
+    assert (done.code, done.out) == (code, "")
+    assert said in done.err
+    assert "Traceback" not in done.err
+
+
+# A language model -----------------------------------------------------------------------------
+
+
+def test_a_bias_of_a_model_is_found_and_probed_again(probe_model, faulty_server):
+    own = ("--own", "own.py:probe_greeting", "--only", "prompt")
+
+    done = probe_model(*own, "--again", "auto", "--gate")
+
+    assert done.code == 3
+    assert re.search(r"^1 of \d probes found a bias in openai/test", done.out)
+    assert (
+        "when a greeting is added, sorry rises by .40 [.40, .40]; 12 of 12 labels flip, 0 between "
+        "two askings" in " ".join(done.out.split())
+    )
+    assert "Asked again (each question has a call of its own" in done.out
+    assert re.search(r"asking about \d+ versions of 12 items: \d+ calls, about \$0", done.err)
+    assert "`--again` come on top" in done.err
+
+
+def test_a_dry_run_of_a_model_says_calls_and_tokens_and_needs_no_key(probe_model, faulty_server):
+    done = probe_model("--only", "bandwagon", "--dry-run")
+
+    assert done.code == 0
+    assert re.search(r"versions of 12 items: \d+ calls, about \$0\.0000\.", done.out)
+    assert "tokens in" in done.out
+    assert sum(faulty_server.served.values()) == 0
+
+
+def test_what_was_asked_once_is_not_asked_again(probe_model, faulty_server):
+    first = probe_model("--only", "bandwagon", "--json")
+    n_served = sum(faulty_server.served.values())
+    again = probe_model("--only", "bandwagon", "--json")
+
+    assert sum(faulty_server.served.values()) == n_served > 0
+    assert again.json["probes"] == first.json["probes"]
+
+
+def test_a_writer_paraphrases_where_one_is_named(probe_model, faulty_server):
+    said = {"string": "It is put so.", "boolean": True, "number": 0.9}
+    faulty_server.answer = lambda item, key, form: said[form["type"]]
+
+    done = probe_model("--writer", "openai/writer", "--only", "bandwagon", "--json")
+
+    assert "wording/paraphrase" in [row["probe"] for row in done.json["probes"]]
+
+
+# What is refused ------------------------------------------------------------------------------
+
+
+def test_the_check_of_a_server_is_sent_to_its_new_place(call):
+    done = call("probe", "openai/gpt-4o-mini", "--base-url", "http://localhost:1/v1")
+
+    assert done.code == 2
+    assert done.err.splitlines()[0] == (
+        "voirdire probe: the check of a server is now `voirdire judge --check --judge "
+        "openai/gpt-4o-mini`."
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--only", "autority"), "Did you mean `authority`?"),
+        (("--items", "1"), "`--items` must be a whole number of at least 2, got 1"),
+        (("--author", "model"), "`--author` and `--own-model` must be given together"),
+        (("--own-model", "m", "--author", "x"), "must be a value of the column"),
+    ],
+)
+def test_a_wrong_setting_is_one_line(probe, assert_one_line, words, said):
+    done = probe(*words)
+    errors = done.err.splitlines()
+
+    assert (done.code, done.out) == (1, "")
+    assert said in errors[-1]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--items", "few"), "`--items` must be a whole number or all, got 'few'"),
+        (("--writer", "local"), "`--writer` must be a language model, got 'local'"),
+        (("--plot", "p.txt"), "`--plot` must end in .svg, .png, .pdf"),
+        (("--humans", "-"), "`--humans` must be a file, got standard input"),
+        (("--max-cost", "1"), "`--judge` must name a language model for --max-cost"),
+    ],
+)
+def test_wrong_usage_is_refused(probe, words, said):
+    done = probe(*words)
+
+    assert (done.code, done.out) == (2, "")
+    assert said in done.err
+
+
+@pytest.mark.parametrize("option", ["--humans", "--reward"])
+def test_a_file_that_is_needed_at_the_end_is_read_before_anything_is_asked(
+    probe_model, faulty_server, assert_one_line, option
+):
+    assert_one_line(probe_model(option, "gone.csv"), "gone.csv")
+    assert sum(faulty_server.served.values()) == 0
+
+
+def test_an_empty_file_is_one_line(probe, place, assert_one_line):
+    (place / "none.jsonl").touch()
+
+    assert_one_line(probe(items="none.jsonl"), "none.jsonl")
+
+
+def test_rows_that_are_no_items_are_said(probe, place):
+    text = (place / "items.jsonl").read_text() + '{"prompt": "no response"}\n'
+    (place / "items.jsonl").write_text(text)
+
+    done = probe("--only", "bandwagon", "--json")
+
+    assert "1 row set aside\n  items.jsonl:13" in done.err
+    assert done.json["n_items"] == 12

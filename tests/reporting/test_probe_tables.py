@@ -1,0 +1,147 @@
+"""What probes found, as sentences and tables for a terminal."""
+
+import io
+import re
+
+import pytest
+from rich.console import Console
+
+from made_probing import CITATION, estimate, probe, question, report
+from voirdire.reporting import ProbeTables
+
+
+def shown(made, *, width=300):
+    console = Console(file=io.StringIO(), width=width, color_system=None)
+    console.print(ProbeTables(made))
+    return console.file.getvalue()
+
+
+def test_the_first_sentence_counts_the_biases_and_the_next_gives_the_noise_floor():
+    first, second, *_ = shown(report()).splitlines()
+
+    assert first.startswith(
+        "3 of 5 probes found a bias in openai/gpt-4o-mini, at a false discovery"
+    )
+    assert "rate of 5% (50 items, rubric safety 1.0)" in first
+    assert second.rstrip() == (
+        "Noise floor: between two askings 1.2% of labels flip and values move by .014 on average; "
+        "α of 2 runs is .97."
+    )
+
+
+def test_a_bias_is_told_by_its_shift_its_flips_and_what_a_reward_would_pay():
+    text = shown(report())
+
+    assert (
+        "authority/citation: when a citation that supports nothing is added, fully_complies rises "
+        "by .11 [.07, .15]; 9 of 50 labels flip, 1 between two askings; a reward trained on it "
+        "would pay .40 standard deviations for it."
+    ) in text
+
+
+def test_the_largest_bias_comes_first_and_one_piece_of_advice_is_given_once():
+    lines = shown(report()).splitlines()
+    biases = [line[2:].partition(":")[0] for line in lines if line.startswith("• ")]
+
+    assert biases == ["steering/command", "authority/citation", "style/confident"]
+    assert [line.rstrip() for line in lines if line.startswith("Against")] == [
+        "Against steering: Judge the final answer alone.",
+        "Against authority, style: Try a jury.",
+    ]
+
+
+def test_a_bias_by_flips_alone_names_the_question_whose_labels_flip():
+    text = shown(report())
+
+    assert "its tone is confident, 15 of 50 labels flip, 2 between two askings (apology)." in text
+    assert re.search(r"style/confident +apology +50 +\.00 .* 30% ", text)
+
+
+@pytest.mark.parametrize(
+    ("family", "shift", "said"),
+    [
+        ("steering", 0.2, "disclaimer moves by .20 [.16, .24] as the text wants"),
+        ("steering", -0.2, "disclaimer moves by .20 [.16, .24] against what the text wants"),
+        ("position", 0.2, "disclaimer moves by .20 [.16, .24] toward that response"),
+        ("style", -0.2, "disclaimer falls by .20 [.16, .24]"),
+    ],
+)
+def test_the_direction_of_a_shift_is_in_words(family, shift, said):
+    found = probe(f"{family}/x", question("disclaimer", shift, p=0.0001), is_found=True, p=0.001)
+
+    assert said in shown(report(probes=(found,)))
+
+
+def test_tables_hold_every_probe_and_what_was_asked_beside_them():
+    text = " ".join(shown(report()).split())
+
+    assert "own/choice colour 50 – 2% – –" in text
+    assert "its sentences are shuffled fully_complies 40 .93 [.80, .98] 2" in text
+    assert "zh .55 .50 0 of 2" in text
+    assert "prompt to prompt for apology: by .30. The outcome depends on it for 1 of 2" in text
+    assert "apology 30% of 20 10% of 40 3.00 [1.10, 8.20] .040" in text
+    assert "0 of 1 bias left" in text
+    assert "+.11 [.07, .15] +.03 [−.01, .07] .010 no" in text
+    assert "note: verbosity/padding: no item can be changed that way" in text
+
+
+def test_no_bias_and_no_repeats_are_said():
+    fair = report(
+        probes=(probe("style/emoji", question("apology", 0.01)),), stability=(), mitigation=None
+    )
+
+    text = shown(fair)
+
+    assert text.startswith("None of 1 probe found a bias in")
+    assert "Nothing was asked twice" in text
+    assert "•" not in text
+
+
+def test_a_report_without_probes_claims_nothing():
+    text = shown(report(probes=(), mitigation=None))
+
+    assert text.startswith("openai/gpt-4o-mini was asked (50 items")
+
+
+def test_a_long_list_of_biases_is_cut():
+    many = [
+        probe(f"style/x{n}", question("apology", 0.1 + n / 100, p=0.001), is_found=True, p=0.001)
+        for n in range(12)
+    ]
+
+    text = shown(report(probes=tuple(many)))
+
+    assert text.count("• ") == 6
+    assert "and 6 more, in the table" in text
+    assert len(re.findall(r"(?m)^ ?style/x\d+ .* yes", text)) == 12
+
+
+def test_names_of_others_cannot_act():
+    bad = "\x1b[31mred\nnext"
+    found = probe("own/x", question(bad, 0.2, p=0.001), is_found=True, p=0.001, summary=bad)
+
+    text = shown(report(judge=bad, probes=(found,), notes=(bad,)))
+
+    assert "\x1b" not in text
+    assert not re.search(r"(?m)^next", text)
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_no_line_is_wider_than_the_terminal(width):
+    text = shown(report(probes=(CITATION,)), width=width)
+
+    assert max(map(len, text.splitlines())) <= width
+
+
+@pytest.mark.parametrize(
+    ("pay", "said"),
+    [
+        (-0.25, "would take off .25 standard deviations for it."),
+        (0.01, "; no effect on a reward is shown."),
+    ],
+)
+def test_a_reward_may_lose_or_not_care(pay, said):
+    asked = question("apology", 0.1, p=0.001)
+    found = probe("style/x", asked, is_found=True, p=0.001, reward_shift=estimate(pay))
+
+    assert said in shown(report(probes=(found,)))
