@@ -35,7 +35,9 @@ def question(name, shift, *, p=0.4, flips=0.02, noise=0.02, excess_p=0.6, half=0
         noise_rate=UNDEFINED if noise is None else estimate(noise),
         excess_p_value=excess_p,
     )
-    return QuestionFinding(question=name, change=change, adjusted_p_value=p, is_found=p < 0.05)
+    return QuestionFinding(
+        question=name, kind="boolean", change=change, adjusted_p_value=p, is_found=p < 0.05
+    )
 
 
 def probe(name, *questions, is_found=False, p=0.5, **changed):

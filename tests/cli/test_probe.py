@@ -206,8 +206,8 @@ def test_a_bias_of_a_model_is_found_and_probed_again(probe_model, faulty_server)
     assert done.code == 3
     assert re.search(r"^1 of \d probes found a bias in openai/test", done.out)
     assert (
-        "when a greeting is added, sorry rises by .40 [.40, .40]; 12 of 12 labels flip, 0 between "
-        "two askings" in " ".join(done.out.split())
+        "when a greeting is added, P(sorry) rises by .40 [.40, .40]; 12 of 12 labels flip, 0 "
+        "between two askings" in " ".join(done.out.split())
     )
     assert "Asked again (each question has a call of its own" in done.out
     assert re.search(r"asking about \d+ versions of 12 items: \d+ calls, about \$0", done.err)

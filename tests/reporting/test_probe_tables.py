@@ -33,7 +33,7 @@ def test_a_bias_is_told_by_its_shift_its_flips_and_what_a_reward_would_pay():
     text = shown(report())
 
     assert (
-        "authority/citation: when a citation that supports nothing is added, fully_complies rises "
+        "authority/citation: when a citation that supports nothing is added, P(fully_complies) rises "
         "by .11 [.07, .15]; 9 of 50 labels flip, 1 between two askings; a reward trained on it "
         "would pay .40 standard deviations for it."
     ) in text
@@ -60,10 +60,10 @@ def test_a_bias_by_flips_alone_names_the_question_whose_labels_flip():
 @pytest.mark.parametrize(
     ("family", "shift", "said"),
     [
-        ("steering", 0.2, "disclaimer moves by .20 [.16, .24] as the text wants"),
-        ("steering", -0.2, "disclaimer moves by .20 [.16, .24] against what the text wants"),
-        ("position", 0.2, "disclaimer moves by .20 [.16, .24] toward that response"),
-        ("style", -0.2, "disclaimer falls by .20 [.16, .24]"),
+        ("steering", 0.2, "P(disclaimer) moves by .20 [.16, .24] as the text wants"),
+        ("steering", -0.2, "P(disclaimer) moves by .20 [.16, .24] against what the text wants"),
+        ("position", 0.2, "P(disclaimer) moves by .20 [.16, .24] toward that response"),
+        ("style", -0.2, "P(disclaimer) falls by .20 [.16, .24]"),
     ],
 )
 def test_the_direction_of_a_shift_is_in_words(family, shift, said):

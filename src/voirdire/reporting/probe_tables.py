@@ -161,6 +161,7 @@ def _pay(shift: Estimate | None) -> str:
 def _shift(row: ProbeFinding, shown: QuestionFinding) -> str:
     shift = shown.change.shift
     question = shorten(shown.question, width=_NAME_WIDTH)
+    question = f"P({question})" if shown.kind == "boolean" else question
     rises = shift.estimate > 0
     size = _with_interval(shift) if rises else _with_interval(_turned(shift))
     match row.family:

@@ -10,9 +10,11 @@ import pytest
 from scipy.stats import fisher_exact
 
 from asked_models import Asked, shown_item
+from servers.faulty import faulty_server  # noqa: F401  # a fixture
 from studies.probing.constructed import RUBRIC_TEXT, Constructed, by_markdown, make_items
-from voirdire.errors import InputError, NoDataError
-from voirdire.judging import JuryJudge, LlmJudge
+from voirdire.errors import CostLimitReachedError, InputError, NoDataError
+from voirdire.judging import JuryJudge, Limits, LlmJudge, Price
+from voirdire.models import load_model
 from voirdire.probes import own_probe
 from voirdire.records import Item, Message, as_plain
 from voirdire.rewards import reward_of_weights
@@ -381,6 +383,29 @@ def test_the_estimate_is_what_is_then_called(tmp_path):
     assert sum(row.n_calls for row in estimates) == sum(row.n_calls for row in report.calls)
     assert sum(row.n_calls for row in again.calls) == 0
     assert as_plain(again.probes) == as_plain(report.probes)
+
+
+def test_a_limit_of_cost_holds_for_all_prompts_together(faulty_server, monkeypatch):  # noqa: F811
+    monkeypatch.setenv("OPENAI_API_KEY", "k" * 20)
+    faulty_server.answer = lambda item, key, form: 0.3
+
+    def probed(**limits):
+        judge = LlmJudge(
+            model=load_model("openai/test", base_url=faulty_server.url),
+            probability="stated",
+            price=Price(input=1.0, output=1.0),
+            limits=Limits(concurrency=1, **limits),
+        )
+        return probe_judge(
+            numbered(8), judge, rubric=RUBRIC, settings=settings("prompt"), store=False
+        )
+
+    costs = [row.cost for row in probed().calls]
+
+    assert len(costs) == 6
+    with pytest.raises(CostLimitReachedError):
+        probed(max_cost=1.2 * max(costs))  # enough for any one prompt, and not for all
+    probed(max_cost=1.2 * sum(costs))
 
 
 def test_repeats_are_asked_anew_and_the_rest_once():

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field, replace
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 import numpy as np
@@ -13,6 +14,7 @@ from voirdire._validation import shorten
 from voirdire.documents import did_you_mean
 from voirdire.errors import InputError, NoDataError
 from voirdire.judging import CascadeJudge, JuryJudge, LlmJudge
+from voirdire.judging.answering import judge_by_plan
 from voirdire.judging.given_items import given_items
 from voirdire.judging.plan import asks_a_model, is_cascade, is_jury, plan_judging
 from voirdire.probes import degradations, probes
@@ -20,18 +22,29 @@ from voirdire.stats.cautions import listed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterator, Sequence
+    from pathlib import Path
 
     from numpy.typing import NDArray
 
     from voirdire._types import Language, Mode
+    from voirdire.judging import JudgingProgress
     from voirdire.judging.judges.jury import JudgeLike
     from voirdire.judging.plan import JudgingPlan
     from voirdire.probes import Degradation, Probe
-    from voirdire.records import Dropped, Item
+    from voirdire.records import Dropped, Item, Verdicts
     from voirdire.rubrics import Rubric
     from voirdire.studies.probing.settings import ProbeSettings
 
-__all__ = ["Layout", "Pairing", "Request", "lay_out", "made_from", "replanned", "with_models"]
+__all__ = [
+    "Asker",
+    "Layout",
+    "Pairing",
+    "Request",
+    "lay_out",
+    "made_from",
+    "replanned",
+    "with_models",
+]
 
 OTHER_FAMILIES = ("position", "language", "prompt", "degradation")
 """What is asked for beside changes of one item."""
@@ -404,3 +417,47 @@ def _translations(items: Sequence[Item], column: str | None) -> tuple[list[Item]
         raise InputError(msg)
     originals = [item for item in items if named[item.id] in (None, "")]
     return originals, found
+
+
+# Asking ---------------------------------------------------------------------------------------
+
+
+class Asker:
+    """Asks judges by one store after the other; a judge's limit of cost holds for all of it."""
+
+    def __init__(
+        self,
+        store: str | Path | Literal[False] | None,
+        progress: Callable[[str, JudgingProgress], None] | None,
+    ) -> None:
+        self._store = store
+        self._progress = progress
+        self._spent: Counter[str] = Counter()
+
+    def ask(self, name: str, plan: JudgingPlan, items: Sequence[Item]) -> Verdicts:
+        """Judge items; `name` says in the progress what is asked."""
+        judge, progress = plan.judge.name, self._progress
+        found = judge_by_plan(
+            items,
+            _with_less(plan, self._spent[judge]),
+            store=self._store,
+            progress=None if progress is None else partial(progress, name),
+        )
+        if found.calls is not None:
+            self._spent[judge] += found.calls.cost or 0.0  # type: ignore[assignment]  # dollars
+        return found
+
+
+def _with_less(plan: JudgingPlan, spent: float) -> JudgingPlan:
+    """Take what is spent off the limits of cost."""
+    if not spent:
+        return plan
+
+    def limited(judge: LlmJudge) -> LlmJudge:
+        most = judge.limits.max_cost
+        if most is None:
+            return judge
+        left = max(most - spent, 1e-9)  # a limit is above 0: the first call is then too much
+        return replace(judge, limits=replace(judge.limits, max_cost=left))
+
+    return replanned(plan, judge=with_models(made_from(plan.judge), limited))

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from voirdire._types import RubricKind
     from voirdire.stats.paired_change import ChangeResult, PairedChange
     from voirdire.studies.probing.answers import Answers
     from voirdire.studies.probing.settings import ProbeSettings
@@ -35,6 +36,7 @@ class Comparison:
     before: Answers
     after: Answers
     questions: tuple[str, ...]
+    kinds: tuple[RubricKind, ...]
     units: NDArray[np.intp]
     noise: tuple[Answers, Answers] | None
     n_unfit: int = 0
@@ -101,6 +103,7 @@ def _finding(
     questions = tuple(
         QuestionFinding(
             question=row.questions[k],
+            kind=row.kinds[k],
             change=change,
             adjusted_p_value=p,
             is_found=bool(p <= rate) and _effect(change) >= settings.least_effect,

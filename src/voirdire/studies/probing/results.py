@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from voirdire._types import RubricKind
     from voirdire.judging import CallSummary
     from voirdire.records import Dropped
     from voirdire.stats import Estimate, PairedChange
@@ -31,6 +32,8 @@ class QuestionFinding:
     ----------
     question : str
         Its id.
+    kind : str
+        Its kind: a boolean question's values are probabilities.
     change : PairedChange
         Shift, flips, their intervals, and the tests of this question.
     adjusted_p_value : float
@@ -41,6 +44,7 @@ class QuestionFinding:
     """
 
     question: str
+    kind: RubricKind
     change: PairedChange
     adjusted_p_value: float
     is_found: bool

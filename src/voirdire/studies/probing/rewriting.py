@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from voirdire.judging.answering import judge_by_plan
 from voirdire.judging.plan import plan_judging
 from voirdire.probes import Probe
 from voirdire.records import Item, Message
 from voirdire.rubrics import Question, Rubric
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
+    from collections.abc import Sequence
 
-    from voirdire.judging import JudgingProgress, LlmJudge
-
-    Store = str | Path | Literal[False] | None
-    Progress = Callable[[str, JudgingProgress], None] | None
+    from voirdire.judging import LlmJudge
+    from voirdire.records import Verdicts
+    from voirdire.studies.probing.asking import Asker
 
 __all__ = ["paraphrased_rubric", "written_probes"]
 
@@ -57,16 +54,12 @@ def _text(name: str, texts: dict[str, str], **words: dict[str, str]) -> Question
     return Question(id=name, kind="text", text=said)  # type: ignore[arg-type]  # en and zh
 
 
-def _asked(
-    items: Sequence[Item], writer: LlmJudge, rubric: Rubric, store: Store, progress: Progress
-) -> Any:
-    plan = plan_judging(writer, rubric)
-    tell = None if progress is None else lambda told: progress(rubric.name, told)
-    return judge_by_plan(items, plan, store=store, progress=tell)
+def _asked(items: Sequence[Item], writer: LlmJudge, rubric: Rubric, asker: Asker) -> Verdicts:
+    return asker.ask(rubric.name, plan_judging(writer, rubric), items)
 
 
 def written_probes(
-    items: Sequence[Item], writer: LlmJudge, *, store: Store = None, progress: Progress = None
+    items: Sequence[Item], writer: LlmJudge, asker: Asker
 ) -> tuple[tuple[Probe, ...], tuple[str, ...]]:
     """Have responses paraphrased and items translated; what does not keep its meaning is left out.
 
@@ -78,7 +71,7 @@ def written_probes(
         _text("translation", _TRANSLATED, what=_WHAT["response"]),
         _text("translated_prompt", _TRANSLATED, what=_WHAT["prompt"]),
     )
-    written = _asked(items, writer, texts, store, progress)
+    written = _asked(items, writer, texts, asker)
     checked, made = [], {}
     for row, item in enumerate(items):
         for name in ("paraphrase", "translation"):
@@ -92,7 +85,7 @@ def written_probes(
             made[key] = _version(item, text, prompt, key)
     kept: dict[str, Item] = {}
     if checked:
-        said = _asked(checked, writer, _checking(), store, progress).answers("same_meaning")
+        said = _asked(checked, writer, _checking(), asker).answers("same_meaning")
         kept = {row.id: made[row.id] for row, same in zip(checked, said, strict=True) if same}
     notes = [
         f"rewriting: {len(items) - n} of {len(items)} items have no {name} that keeps its meaning"
@@ -129,9 +122,7 @@ def _lookup(name: str, family: str, summary: str, kept: dict[str, Item]) -> Prob
     )
 
 
-def paraphrased_rubric(
-    rubric: Rubric, writer: LlmJudge, *, store: Store = None, progress: Progress = None
-) -> Rubric:
+def paraphrased_rubric(rubric: Rubric, writer: LlmJudge, asker: Asker) -> Rubric:
     """Have the questions put in other words; one whose meaning is not kept stays as it is."""
     shown = [
         Item(id=f"{row.id}/{code}", response=text)
@@ -139,13 +130,13 @@ def paraphrased_rubric(
         for code, text in row.text.items()
     ]
     texts = _rubric("rewording", _text("paraphrase", _PARAPHRASED))
-    written = _asked(shown, writer, texts, store, progress).answers("paraphrase")
+    written = _asked(shown, writer, texts, asker).answers("paraphrase")
     checked = [
         Item(id=item.id, prompt=(Message(role="user", content=item.response),), response=text)
         for item, text in zip(shown, written, strict=True)
         if text is not None
     ]
-    said = _asked(checked, writer, _checking(), store, progress).answers("same_meaning")
+    said = _asked(checked, writer, _checking(), asker).answers("same_meaning")
     kept = {row.id: row.response for row, same in zip(checked, said, strict=True) if same}
     return replace(
         rubric,

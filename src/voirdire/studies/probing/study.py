@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from voirdire.judging import LlmJudge
-from voirdire.judging.answering import judge_by_plan
 from voirdire.judging.call_plan import item_key
 from voirdire.judging.plan import check_behavior, needs_engine, plan_judging
 from voirdire.judging.runs.estimate import estimate_calls
 from voirdire.judging.runs.outputs import opened_store
 from voirdire.stats.intervals import estimate_mean
 from voirdire.studies.probing.answers import Codes
-from voirdire.studies.probing.asking import lay_out, replanned, swapped
+from voirdire.studies.probing.asking import Asker, lay_out, replanned, swapped
 from voirdire.studies.probing.beside import (
     find_degradations,
     find_prompt_agreement,
@@ -42,9 +41,6 @@ if TYPE_CHECKING:
     from voirdire.studies.probing.answers import Answers
     from voirdire.studies.probing.asking import Layout, Pairing
     from voirdire.studies.study import Labels
-
-    Store = str | Path | Literal[False] | None
-    Progress = Callable[[str, JudgingProgress], None] | None
 
 __all__ = ["estimate_probing", "probe_judge"]
 
@@ -132,9 +128,10 @@ def probe_judge(
     ['bandwagon/majority']
     """
     layout = _layout(items, judge, rubric, settings, own_probes, threshold, judged, behavior)
+    asker = Asker(store, progress)
     if writer is not None:
-        layout = _written(layout, writer, store, progress)
-    asked = _ask(layout, store, progress)
+        layout = _written(layout, writer, asker)
+    asked = _ask(layout, asker)
     found = tuple(
         replace(
             row,
@@ -148,7 +145,7 @@ def probe_judge(
     again = None
     if tried is not None and names:
         plan, what = tried
-        other = _ask(layout.only(names, plan), store, progress)
+        other = _ask(layout.only(names, plan), asker)
         kept = [row for row in asked.comparisons if row.probe in names]
         again = compare_mitigated(kept, other.comparisons, plan.judge.name, what, layout.settings)
     chosen = layout.settings
@@ -208,7 +205,8 @@ def estimate_probing(
         for request in layout.requests:
             if needs_engine(request.plan.judge):
                 apart = {item_key(item): item for item in request.items}  # one call each
-                found.append(estimate_calls(partial(list, apart.values()), request.plan, replies))
+                row = estimate_calls(partial(list, apart.values()), request.plan, replies)
+                found.append(replace(row, judge=f"{row.judge}: {request.name}"))
     return sum(len(row.items) for row in layout.requests), tuple(found)
 
 
@@ -228,16 +226,16 @@ def _layout(
     return lay_out(items, plan, chosen, own_probes=own_probes, behavior=behavior)
 
 
-def _written(layout: Layout, writer: LlmJudge | str, store: Store, progress: Progress) -> Layout:
+def _written(layout: Layout, writer: LlmJudge | str, asker: Asker) -> Layout:
     """Add what a writer changes, and the questions in its words."""
     from voirdire.studies.probing.rewriting import paraphrased_rubric, written_probes
 
     if isinstance(writer, str):
         writer = LlmJudge(model=writer, probability="stated")
-    more, notes = written_probes(layout.items, writer, store=store, progress=progress)
+    more, notes = written_probes(layout.items, writer, asker)
     prompts = []
     if layout.prompts:
-        rubric = paraphrased_rubric(layout.plan.rubric, writer, store=store, progress=progress)
+        rubric = paraphrased_rubric(layout.plan.rubric, writer, asker)
         what = "the questions are in the writer's words"
         prompts = [("paraphrased", what, replanned(layout.plan, rubric=rubric))]
     return replace(layout.extended(more, prompts), notes=(*layout.notes, *notes))
@@ -253,16 +251,9 @@ class _Asked:
     comparisons: tuple[Comparison, ...]
 
 
-def _ask(layout: Layout, store: Store, progress: Progress) -> _Asked:
+def _ask(layout: Layout, asker: Asker) -> _Asked:
     """Ask everything, and pair the answers up."""
-    found: dict[str, Verdicts] = {}
-    for request in layout.requests:
-
-        def tell(told: JudgingProgress, name: str = request.name) -> None:
-            if progress is not None:
-                progress(name, told)
-
-        found[request.name] = judge_by_plan(request.items, request.plan, store=store, progress=tell)
+    found = {row.name: asker.ask(row.name, row.plan, row.items) for row in layout.requests}
     codes = Codes(layout.plan.rubric.questions)
     names = ["items", *(name for name in found if name.startswith("repeat "))]
     runs = tuple(codes.answers(found[name], layout.ids) for name in names)
@@ -283,6 +274,7 @@ def _comparisons(
             before=before,
             after=after,
             questions=layout.questions,
+            kinds=tuple(row.kind for row in layout.plan.rubric.questions),
             units=layout.units[list(places)],
             noise=noise,
             n_unfit=len(everything) - len(places),
