@@ -8,7 +8,6 @@ from functools import cache, cached_property
 from heapq import nlargest
 from itertools import groupby
 from operator import attrgetter
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from voirdire._validation import check_count, shorten
@@ -26,6 +25,7 @@ from voirdire.store.opening import read_address
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+    from pathlib import Path
 
     from voirdire.records import Item
     from voirdire.rubrics import Question, Rubric
@@ -250,7 +250,7 @@ def list_replies(
         If there is no such store, or an argument breaks its rule.
     """
     check_count("limit", limit, minimum=1)
-    asked = load_rubric(rubric) if isinstance(rubric, str | Path) else rubric
+    asked = load_rubric(rubric)
     judges: list[StoredJudge] = []
     n_items = 0
 
@@ -311,7 +311,7 @@ def read_replies(
         If there is no such store, if nothing is stored of the item, or if several hashes begin
         so.
     """
-    asked = load_rubric(rubric) if isinstance(rubric, str | Path) else rubric
+    asked = load_rubric(rubric)
     shown = None if items is None else _find(items, item)
     digits = item.lower() if shown is None else item_key(shown).hex()
     first, last = _bounds(digits, is_id_possible=items is not None)
