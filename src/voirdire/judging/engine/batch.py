@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from voirdire.judging.engine.combining import ItemVerdict
     from voirdire.records import Item
 
-__all__ = ["Asked", "Batch", "PassedOn", "Unit", "UnitName"]
+__all__ = ["Asked", "Batch", "Unit", "UnitName"]
 
 UnitName: TypeAlias = tuple[bytes, tuple[str, ...]]
 """Hash of what calls are about, and their names."""
@@ -56,30 +56,6 @@ class Asked(ABC):
     @abstractmethod
     def answer(self, verdict: ItemVerdict) -> None:
         """Take its answer, unless it has one."""
-
-
-class PassedOn(Asked):
-    """An item as one judge of several has it; the time is that of whoever waits."""
-
-    __slots__ = ("asked",)
-
-    def __init__(self, asked: Asked) -> None:
-        self.asked = asked
-        super().__init__(asked.item)
-
-    @property
-    def wanted_until(self) -> float:
-        """When the last who waits for it gives up; that may become later."""
-        return self.asked.wanted_until
-
-    @wanted_until.setter
-    def wanted_until(self, until: float) -> None:
-        """Leave it to whoever waits."""
-
-    @property
-    def is_answered(self) -> bool:
-        """Whether nothing is to be done about it any more."""
-        return self.asked.is_answered
 
 
 @dataclass(eq=False, slots=True)
