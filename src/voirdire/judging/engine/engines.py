@@ -33,11 +33,10 @@ def engine_of(
     """
 
     def of_model(bound: BoundJudge) -> Engine:
-        from voirdire.judging.engine.model_engine import RunModelEngine, ServiceModelEngine
+        from voirdire.judging.engine.model_engine import ModelEngine
 
-        if settings is None:
-            return RunModelEngine(bound, store=store, retry_failures=retry_failures)
-        return ServiceModelEngine(bound, store=store, settings=settings)
+        again = retry_failures if settings is None else settings.retry_failures
+        return ModelEngine(bound, store=store, retry_failures=again, settings=settings)
 
     def of_plan(plan: JudgingPlan) -> Engine:
         judge: Any = plan.judge

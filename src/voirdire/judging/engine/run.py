@@ -21,7 +21,6 @@ from voirdire.judging.verdict_making import verdicts_of_run
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Iterator
 
-    from voirdire.judging.client import ClientState
     from voirdire.judging.engine.call_summary import RunRecord
     from voirdire.judging.engine.combining import ItemVerdict
     from voirdire.judging.engine.port import Engine
@@ -252,7 +251,7 @@ class _Watch:
             raise KeyboardInterrupt
         state = self._run.engine.calls
         if state is not None and not state.is_stopped:  # its end is told by an exception
-            self._tell(state)
+            _note(self._run.engine, self._record)
 
     def close(self) -> None:
         """Wait for what is in flight, after a word about it; a second Ctrl-C ends even that."""
@@ -261,24 +260,18 @@ class _Watch:
             loop.leave(run.close)
             return
         try:
-            state = run.engine.calls
-            if self.is_interrupted and state is not None:
-                self._tell(replace(state, is_stopped=True))
+            if self.is_interrupted:
+                _note(run.engine, self._record, is_stopped=True)
             loop.run(run.close(), watch=self._hurry)
         except KeyboardInterrupt:
             loop.run(run.close(cancel=True))
             raise
-        state = run.engine.calls
-        if self.is_in_time and state is not None:
-            self._tell(state)
+        if self.is_in_time:
+            _note(run.engine, self._record)
 
     def _hurry(self) -> None:
         if isinstance(self._stopping, Stopping) and self._stopping.at_once.is_set():
             raise KeyboardInterrupt
-
-    def _tell(self, state: ClientState) -> None:
-        if self._record is not None:
-            self._record.note(state, n_answered=self._run.engine.n_answered)
 
 
 async def judged_batches_async(
@@ -306,9 +299,11 @@ async def judged_batches_async(
         _note(run.engine, record)
 
 
-def _note(engine: Engine, record: RunRecord | None) -> None:
+def _note(engine: Engine, record: RunRecord | None, *, is_stopped: bool = False) -> None:
+    """Tell how the calls stand."""
     if record is not None and (state := engine.calls) is not None:
-        record.note(state, n_answered=engine.n_answered)
+        shown = replace(state, is_stopped=True) if is_stopped else state
+        record.note(shown, n_answered=engine.n_answered)
 
 
 async def _started(
