@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from voirdire._validation import shorten
+from voirdire._validation import is_number, shorten
 from voirdire.errors import InputError
 from voirdire.judging.judges.llm_judge import LlmJudge
 from voirdire.judging.port import Judge
@@ -183,7 +183,7 @@ def is_unsure(
 
 def _pair(given: Any, *, called: str) -> Bounds:
     is_sequence = isinstance(given, Sequence) and not isinstance(given, str | bytes)
-    numbers = [float(value) for value in given if _is_number(value)] if is_sequence else []
+    numbers = [float(value) for value in given if is_number(value)] if is_sequence else []
     if not is_sequence or len(given) != 2 or len(numbers) != 2 or numbers[0] > numbers[1]:
         msg = (
             f"`{called}` must be two finite numbers, the lower one first, got {shorten(given)}. "
@@ -191,7 +191,3 @@ def _pair(given: Any, *, called: str) -> Bounds:
         )
         raise InputError(msg)
     return numbers[0], numbers[1]
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)

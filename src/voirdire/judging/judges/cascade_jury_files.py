@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
+from voirdire._validation import is_number
 from voirdire.documents import Filled, Form, Name, open_regular, rule_error
 from voirdire.judging.judges.cascade import DEFAULT, CascadeJudge
 from voirdire.judging.judges.judges_file import (
@@ -205,14 +205,10 @@ def _bounds(value: Any) -> Any:
 
 
 def _pair(value: Any) -> tuple[float, float]:
-    numbers = [x for x in value if _is_number(x)] if isinstance(value, list) else []
+    numbers = [x for x in value if is_number(x)] if isinstance(value, list) else []
     if len(numbers) != 2 or len(value) != 2 or numbers[0] > numbers[1]:
         raise rule_error("be two numbers such as [0.05, 0.95], the lower one first")
     return float(numbers[0]), float(numbers[1])
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
 class CascadeForm(Form):

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from voirdire._types import FALSE_WORDS, TRUE_WORDS
-from voirdire._validation import check_fraction, shorten
+from voirdire._validation import check_fraction, is_number, shorten
 from voirdire.errors import InputError
 from voirdire.io.verdict_files import verdict_format
 from voirdire.judging.judges.cascade import DEFAULT, is_unsure, read_bounds
@@ -199,8 +199,7 @@ def _is_tie(values: NDArray[np.float64], grid: VerdictGrid) -> NDArray[np.bool_]
 
 
 def _check_at_least_zero(name: str, value: Any) -> None:
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not (is_number and 0 <= value < float("inf")):
+    if not is_number(value) or value < 0:
         msg = f"`{name}` must be a finite number of at least 0, got {value!r}."
         raise InputError(msg)
 
