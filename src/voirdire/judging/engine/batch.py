@@ -110,16 +110,8 @@ class Unit:
 class Batch:
     """Items with the outcomes of all calls about them; equal items share their calls.
 
-    Parameters
-    ----------
-    asked : sequence of Asked
-        What is waited for.
-    bound : BoundJudge
-        Who answers what.
-    note : callable
-        Takes every verdict that was given.
-    n_check : int, optional
-        So many of the first items are also asked in another order.
+    `note` takes every verdict that was given; so many of the first items as `n_check` says are
+    also asked in another order.
     """
 
     def __init__(
@@ -171,13 +163,14 @@ class Batch:
                     unit.calls.append(call)
                     unit.slots.append(slot)
                     continue
-                asking = self._asking_again(unit, slot, outcome)
-                if asking is None:
-                    self._outcomes[key][slot] = outcome
-                elif (found := self._reused(asking, reuse)) is None:
-                    again.append(asking)
-                else:
-                    self._outcomes[key][slot] = found
+                if (asking := self._asking_again(unit, slot, outcome)) is not None:
+                    blobs = known.get(asking.calls[0].name, ())
+                    found = reuse(asking.calls[0], blobs) if blobs else None
+                    if found is None:
+                        again.append(asking)
+                        continue
+                    outcome = _mended(outcome, found, lacking=asking.lacking)
+                self._outcomes[key][slot] = outcome
             if unit.calls:
                 units += [unit] if together else self._apart(unit, samples=samples)
             units += again
@@ -265,18 +258,6 @@ class Batch:
         item = self._waiting[unit.key][0].item
         call = spec.again(lacking).call(item, key=unit.key)
         return Unit(self, unit.key, [call], [slot], unit.stored, partial=outcome, lacking=lacking)
-
-    def _reused(
-        self,
-        asking: Unit,
-        reuse: Callable[[Call[Any], Sequence[bytes]], Outcome[Any] | None],
-    ) -> Outcome[Any] | None:
-        [call] = asking.calls
-        blobs = asking.stored.get(call.name, ())
-        found = reuse(call, blobs) if blobs else None
-        if found is None or asking.partial is None:
-            return None
-        return _mended(asking.partial, found, lacking=asking.lacking)
 
     def _answer_if_whole(self, key: bytes) -> None:
         outcomes = self._outcomes[key]

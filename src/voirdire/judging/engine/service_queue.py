@@ -112,16 +112,15 @@ class Clients:
         """Say whether a client is the one in use."""
         return client is self._current
 
-    def current(self) -> Client:
-        """Give the one in use; a new one where the last was given up. Not where all is spent."""
-        if self._current is None:
-            self._current = self._made(self._left)
-        return self._current
+    def current(self, *, trial_s: float = math.inf) -> Client:
+        """Give the one in use, a new one where the last was given up; not where all is spent.
 
-    def trial(self, *, timeout_s: float) -> Client:
-        """Put one into use that makes one try, in so many seconds at most; then give it up."""
-        self.give_up()
-        self._current = self._made(self._left, trial_s=timeout_s)
+        For a trial, a new one makes one try, in so many seconds at most.
+        """
+        if trial_s < math.inf:
+            self.give_up()
+        if self._current is None:
+            self._current = self._made(self._left, trial_s=trial_s)
         return self._current
 
     def give_up(self) -> None:
@@ -295,7 +294,7 @@ class ServiceQueue(CallQueue):
         if (why := self._end if is_trial else self.out_of_order(now())) is not None:
             self._fail(jobs, why)
             return ()
-        client = self.clients.trial(timeout_s=self._trial_s) if is_trial else self.clients.current()
+        client = self.clients.current(trial_s=self._trial_s if is_trial else math.inf)
         try:
             outcomes = await self._outcomes(client, jobs)
         except ClaimedElsewhereError:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, get_args
 from urllib.parse import urlsplit
 
@@ -38,7 +38,6 @@ __all__ = [
     "load_judges",
     "load_llm_judges",
     "opened_judges",
-    "read_judge",
     "spec_of",
 ]
 
@@ -288,20 +287,22 @@ def opened_judges(path: str | Path, *, what: str) -> Document:
     return without_key_fields(read_document(path, what=what, check_text=keys_in))
 
 
-def read_judge(document: Document, *, path: Keys, name: str) -> JudgeSpec | None:
-    """Read one judge outside a list, to be called `name`; None, and noted, where it is none."""
-    form = document.read(SharedForm, path, what="a judge")
-    return None if form is None else spec_of(form, document, path=path, name=name)
-
-
-def spec_of(form: SharedForm, document: Document, *, path: Keys, name: str) -> JudgeSpec | None:
+def spec_of(
+    form: SharedForm,
+    document: Document,
+    *,
+    path: Keys,
+    name: str = "",
+    max_cost: float | None = None,
+) -> JudgeSpec | None:
     """Make a judge of what was read; None, and noted, where it has no model."""
     _check_extra(form, document, path=(*path, "extra"))
     if form.model is None:
         document.add(path, "a judge must have the key `model`. Add it.")
         return None
     told = {key: value for key, value in _said(form).items() if key in SharedForm.model_fields}
-    return _spec({**told, "name": name})
+    spec = _spec({**told, "name": name})
+    return spec if max_cost is None else replace(spec, max_cost=max_cost)
 
 
 def _judges(document: Document) -> tuple[JudgeSpec, ...]:
