@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import re
+import sys
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar, get_args
 
 from voirdire.errors import InputError
 
@@ -18,6 +19,7 @@ __all__ = [
     "check_epsilons",
     "check_fraction",
     "check_positive",
+    "is_number",
     "printable",
     "shorten",
 ]
@@ -100,6 +102,13 @@ def _named(match: re.Match[str]) -> str:
 
 def _escaped(character: str) -> str:
     return character.encode("unicode_escape").decode()
+
+
+def is_number(value: object) -> TypeGuard[float]:
+    """Tell a finite number that fits a float; true is none."""
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return False
+    return abs(value) <= sys.float_info.max
 
 
 def _as_float(name: str, value: float) -> float:

@@ -12,7 +12,7 @@ from voirdire import _lazy
 if TYPE_CHECKING:
     from voirdire.judging.answering import ajudge, judge, judge_items
     from voirdire.judging.client.limits import Limits
-    from voirdire.judging.distilling import Distilled, distill_files
+    from voirdire.judging.distilling import Distilled, LeftOut, distill_files
     from voirdire.judging.engine.call_summary import (
         AnswerSummary,
         CallProgress,
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from voirdire.judging.judges.jury import JudgeLike, JuryJudge
     from voirdire.judging.judges.llm_judge import Asking, LlmJudge, load_llm_judge
     from voirdire.judging.judges.pricing import Price, price_of
-    from voirdire.judging.labelled_items import LeftOut
     from voirdire.judging.live.settings import LiveSettings
     from voirdire.judging.local import (
         JudgeCard,
@@ -131,7 +130,7 @@ _HOMES = {
     "JudgingProgress": "engine.call_summary",
     "JudgingSummary": "runs.summary",
     "JuryJudge": "judges.jury",
-    "LeftOut": "labelled_items",
+    "LeftOut": "distilling",
     "Limits": "client.limits",
     "LiveSettings": "live.settings",
     "LiveState": "engine.port",

@@ -4,26 +4,48 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
 
 from voirdire._validation import check_count, shorten
-from voirdire.errors import InputError
-from voirdire.judging.label_votes import read_votes
-from voirdire.judging.labelled_items import LeftOut, labelled_items
+from voirdire.errors import InputError, NoDataError
+from voirdire.io.verdict_files import columns_of_file, layout_of_file
 from voirdire.judging.plan import refuse_kinds
+from voirdire.records import Dropped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from voirdire.judging.label_votes import Votes
+    from numpy.typing import NDArray
+
+    from voirdire.io import LabelTable, Role
     from voirdire.judging.local import LocalJudge
-    from voirdire.records import Dropped
+    from voirdire.records import Item
     from voirdire.rubrics import Rubric
     from voirdire.stats import CalibrationMethod
 
-__all__ = ["Distilled", "distill_files"]
+__all__ = ["Distilled", "LeftOut", "distill_files"]
 
+_MOST_SHOWN = 3
 _MOST_NAMED = 20
+
+
+@dataclass(frozen=True, kw_only=True)
+class LeftOut:
+    """A question that cannot be learnt, and why.
+
+    Attributes
+    ----------
+    question : str
+        Its id.
+    reason : str
+        What is missing.
+    """
+
+    question: str
+    reason: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,63 +146,149 @@ def distill_files(
     `voirdire examine` compares, and its card says how often it agrees with that.
 
     Items of one `group` or `cluster`, and items whose prompts are the same or nearly so, are never
-    on both sides of a fold.
+    on both sides of a fold. A question needs, for yes and for no, items of at least `n_folds` such
+    groups: otherwise some fold has nothing of one kind to be tried on.
     """
-    from voirdire.io import read_items
+    from voirdire.io import join_tables, read_items
     from voirdire.judging.local import distill_judge
+    from voirdire.judging.local.grouping import group_items
+    from voirdire.rubrics import load_rubric
 
     folds = check_count("n_folds", n_folds, minimum=3)
-    asked = _rubric(rubric)
-    votes = read_votes([Path(source) for source in labels], threshold=threshold)
-    wanted = _questions(asked, questions, votes)
+    asked = None if rubric is None else load_rubric(rubric)
+    given = join_tables([_read_labels(Path(source), threshold=threshold) for source in labels])
+    counted = _count_votes(given)
+    votes = counted.filter(~pl.col("is_tied"))
+    wanted = _questions(asked, questions, votes["question"].unique(maintain_order=True).to_list())
     table = read_items(items, format=format, columns=columns)  # type: ignore[arg-type]
-    data = labelled_items(table.items, votes, questions=wanted, n_folds=folds)
+    answers = _join(table.items, votes, wanted)
+    groups = group_items(table.items)
+    reasons = [_why_not(column, groups, n_folds=folds) for column in answers.T]
+    left_out = tuple(
+        LeftOut(question=question, reason=reason)
+        for question, reason in zip(wanted, reasons, strict=True)
+        if reason is not None
+    )
+    kept = [place for place, reason in enumerate(reasons) if reason is None]
+    if not kept:
+        told = "; ".join(f"{row.question}: {row.reason}" for row in left_out[:_MOST_SHOWN])
+        msg = f"`labels` must have yes and no for at least one question, got none ({told})."
+        raise NoDataError(msg)
+    rows = np.flatnonzero(~np.isnan(answers[:, kept]).all(axis=1))
+    learnt = [wanted[place] for place in kept]
+    texts: dict[str, Any] = {}  # the wording, which a judge keeps to notice another one
+    if asked is not None:
+        texts = {each: dict(asked.question(each).text) for each in learnt}
     judge = distill_judge(
-        data.items,
-        data.labels,
-        questions=data.questions,
-        groups=data.groups.tolist(),
+        [table.items[row] for row in rows],
+        answers[rows][:, kept],
+        questions=learnt,
+        groups=groups[rows].tolist(),
         calibrator=calibrator,
         n_folds=folds,
         seed=seed,
         name=name,
         rubric_name=None if asked is None else asked.name,
-        question_texts=_texts(asked, data.questions),
+        question_texts=texts,
         progress=progress,
     )
     return Distilled(
         judge=judge,
-        n_items=len(data.items),
-        n_unlabelled=data.n_unlabelled,
-        n_strangers=data.n_strangers,
-        raters=votes.raters,
-        left_out=data.left_out,
-        tied=tuple(row for row in votes.tied if row.question in wanted),
-        dropped=(*table.dropped, *votes.dropped),
+        n_items=len(rows),
+        n_unlabelled=len(table.items) - len(rows),
+        n_strangers=len(set(votes["item"]) - {item.id for item in table.items}),
+        raters=tuple(given.frame["rater"].unique(maintain_order=True).to_list()),
+        left_out=left_out,
+        tied=tuple(
+            Dropped(
+                reason="tie: as many raters say yes as no",
+                source=row["source"],
+                item=row["item"],
+                question=row["question"],
+                value=f"{row['n']} raters",
+            )
+            for row in counted.filter("is_tied").iter_rows(named=True)
+            if row["question"] in wanted
+        ),
+        dropped=(*table.dropped, *given.dropped),
     )
 
 
-def _rubric(rubric: Rubric | str | Path | None) -> Rubric | None:
-    if not isinstance(rubric, str | Path):
-        return rubric
-    from voirdire.rubrics import load_rubric
+def _read_labels(source: Path, *, threshold: float | None) -> LabelTable:
+    """Read a judge's verdicts, or else annotations."""
+    from voirdire.io import read_labels
 
-    return load_rubric(rubric)
+    if layout_of_file(source) == "wide":
+        msg = (
+            f"{source}: verdicts must be in the long layout to learn from, got the wide one. Judge "
+            "with `--layout long`."
+        )
+        raise InputError(msg)
+    columns = columns_of_file(source)
+    is_judge = "judge" in columns and "annotator" not in columns
+    role: Role = "judge" if is_judge else "annotator"
+    return read_labels(source, role=role, kind="boolean", threshold=threshold)
 
 
-def _texts(rubric: Rubric | None, questions: Sequence[str]) -> dict[str, Mapping[str, str]]:
-    """Give the wording of the questions, which a judge keeps to notice another one."""
-    if rubric is None:
-        return {}
-    found: dict[str, Mapping[str, str]] = {}
-    for name in questions:
-        found[name] = {str(language): text for language, text in rubric.question(name).text.items()}
+def _count_votes(given: LabelTable) -> pl.DataFrame:
+    """Give a row per question and item, with what most of its raters say."""
+    n_yes, n = pl.col("n_yes").cast(pl.Int64), pl.col("n").cast(pl.Int64)
+    return (
+        given.frame.lazy()
+        .filter(pl.col("label").is_not_null())
+        .group_by("question", "item", maintain_order=True)
+        .agg(n_yes=(pl.col("label") == "true").sum(), n=pl.len(), source=pl.first("source"))
+        .with_columns(is_tied=2 * n_yes == n, label=2 * n_yes > n)
+        .collect()
+    )
+
+
+def _join(
+    items: Sequence[Item], votes: pl.DataFrame, questions: Sequence[str]
+) -> NDArray[np.float64]:
+    """Give 1 for yes, 0 for no, nan for no label: (n_items, n_questions)."""
+    places = {item.id: place for place, item in enumerate(items)}
+    labelled = set(votes["item"])
+    if not labelled & places.keys():
+        ours = ", ".join(repr(shorten(item.id)) for item in items[:_MOST_SHOWN])
+        theirs = ", ".join(repr(shorten(name)) for name in sorted(labelled)[:_MOST_SHOWN]) or "none"
+        msg = (
+            f"`labels` must be about the items, got no id in common: items are called {ours}, "
+            f"labels are about {theirs}. Name the items' column with "
+            'columns={"id": ...}.'
+        )
+        raise InputError(msg)
+    columns = {question: place for place, question in enumerate(questions)}
+    found = np.full((len(places), len(questions)), np.nan)
+    for question, item, label in votes.select("question", "item", "label").iter_rows():
+        if question in columns and item in places:
+            found[places[item], columns[question]] = label
     return found
 
 
-def _questions(rubric: Rubric | None, questions: Sequence[str], votes: Votes) -> tuple[str, ...]:
+def _why_not(column: NDArray[np.float64], groups: NDArray[np.intp], *, n_folds: int) -> str | None:
+    """Say why a question cannot be learnt, if it cannot."""
+    known = ~np.isnan(column)
+    if not known.any():
+        return "no labels"
+    found = {
+        word: len(set(groups[column == value].tolist()))
+        for word, value in (("yes", 1.0), ("no", 0.0))
+    }
+    word = min(found, key=lambda each: found[each])
+    if found[word] == 0:
+        other = "no" if word == "yes" else "yes"
+        return f"all {int(known.sum())} labels are {other}"
+    if found[word] < n_folds:
+        counted = "1 group" if found[word] == 1 else f"{found[word]} groups"
+        return f"{word} for only {counted} of items; {n_folds} folds need {n_folds}"
+    return None
+
+
+def _questions(
+    rubric: Rubric | None, questions: Sequence[str], known: Sequence[str]
+) -> tuple[str, ...]:
     """Choose the questions to learn, and refuse one that nobody answered."""
-    known = votes.frame["question"].unique(maintain_order=True).to_list()
     if rubric is None and not questions:
         msg = "`rubric` must be named, or at least one of the `questions`, got neither."
         raise InputError(msg)

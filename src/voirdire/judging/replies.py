@@ -8,7 +8,6 @@ from functools import cache, cached_property
 from heapq import nlargest
 from itertools import groupby
 from operator import attrgetter
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from voirdire._validation import check_count, shorten
@@ -24,6 +23,7 @@ from voirdire.rubrics import load_rubric
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+    from pathlib import Path
 
     from voirdire.records import Item
     from voirdire.rubrics import Question, Rubric
@@ -248,7 +248,7 @@ def list_replies(
         If there is no such store, or an argument breaks its rule.
     """
     check_count("limit", limit, minimum=1)
-    asked = load_rubric(rubric) if isinstance(rubric, str | Path) else rubric
+    asked = load_rubric(rubric)
     judges: list[StoredJudge] = []
     n_items = 0
 
@@ -256,14 +256,14 @@ def list_replies(
         nonlocal n_items
         for record in opened.judges():
             judge = _StoredAsking(record, asked)
-            counts = [0, 0]
+            n_calls = n_failed = 0
             for item, calls in groupby(opened.scan(record.id), key=attrgetter("item")):
                 brief = _brief(item, [judge.attempt(call) for call in calls])
-                counts = [counts[0] + brief.n_calls, counts[1] + brief.n_failed]
+                n_calls, n_failed = n_calls + brief.n_calls, n_failed + brief.n_failed
                 if brief.n_failed or not failed:
                     n_items += 1
                     yield brief
-            judges.append(replace(judge.described, n_calls=counts[0], n_failed=counts[1]))
+            judges.append(replace(judge.described, n_calls=n_calls, n_failed=n_failed))
 
     with _opened(store) as opened:
         listed = nlargest(limit, briefs(opened), key=attrgetter("n_failed", "n_calls"))
@@ -309,7 +309,7 @@ def read_replies(
         If there is no such store, if nothing is stored of the item, or if several hashes begin
         so.
     """
-    asked = load_rubric(rubric) if isinstance(rubric, str | Path) else rubric
+    asked = load_rubric(rubric)
     shown = None if items is None else _find(items, item)
     digits = item.lower() if shown is None else item_key(shown).hex()
     first, last = _bounds(digits, is_id_possible=items is not None)
@@ -320,7 +320,10 @@ def read_replies(
         for judge in judges:
             for call in opened.scan(judge.record.id, first=first, last=last):
                 found[call.item] = None
-                _check_one(found, digits)
+                if len(found) > 1:
+                    listed = " and ".join(each.hex()[: len(digits) + 8] for each in found)
+                    msg = f"`item` must be how one hash begins, got {digits!r}, which begins "
+                    raise InputError(f"{msg}{listed}. Write more of it.")
                 attempts.append(judge.attempt(call))
     if not found:
         msg = f"`item` must be an item about which a reply is stored, got {shorten(item)!r}."
@@ -513,11 +516,3 @@ def _bounds(digits: str, *, is_id_possible: bool) -> tuple[bytes, bytes]:
         way_out = "List the items of the store" if is_id_possible else "Name `items` to use an id"
         raise InputError(f"{msg}{shorten(digits)!r}. {way_out}.")
     return first, last
-
-
-def _check_one(found: Iterable[bytes], digits: str) -> None:
-    several = [each.hex() for each in found]
-    if len(several) > 1:
-        listed = " and ".join(each[: len(digits) + 8] for each in several)
-        msg = f"`item` must be how one hash begins, got {digits!r}, which begins {listed}."
-        raise InputError(f"{msg} Write more of it.")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -14,6 +13,8 @@ from voirdire.records import Item, Message
 from voirdire.rubrics import load_rubric
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from voirdire._types import Language, Mode, ModelSource, ReplyForm
     from voirdire.rubrics import Rubric
 
@@ -63,7 +64,7 @@ def show_prompt(
     >>> "apology" in show_prompt("safety")
     True
     """
-    asked = load_rubric(rubric) if isinstance(rubric, str | Path) else rubric
+    asked = load_rubric(rubric)
     questions = asked.questions if mode == "joint" else asked.questions[:1]
     n_shown = 0 if n_examples is None and mode == "joint" else n_examples
     questions = tuple(with_examples(row, n_shown) for row in questions)

@@ -116,7 +116,7 @@ def reward_versions() -> dict[str, str]:
 def _loaded(rubric: Rubric | str | Path) -> Rubric:
     from voirdire.rubrics import load_rubric
 
-    found = load_rubric(rubric) if isinstance(rubric, str | Path) else rubric
+    found = load_rubric(rubric)
     if not found.behaviors:
         msg = f"`rubric` must have behaviors, got {shorten(found.name)!r} without any. Add some."
         raise InputError(msg)

@@ -42,7 +42,7 @@ def check_rubric(
     InputError
         If they differ.
     """
-    other = _given(given) if given is not None else _found_again(own, written_from)
+    other = load_rubric(given) if given is not None else _found_again(own, written_from)
     if other is None or other.content_hash == own.content_hash:
         return
     msg = (
@@ -51,10 +51,6 @@ def check_rubric(
         "Fit again with that rubric, or go back to the one that the reward was made for."
     )
     raise InputError(msg)
-
-
-def _given(rubric: Rubric | str | Path) -> Rubric:
-    return load_rubric(rubric) if isinstance(rubric, str | Path) else rubric
 
 
 def _found_again(own: Rubric, written_from: str) -> Rubric | None:

@@ -75,16 +75,16 @@ def _files() -> dict[str, Traversable]:
     }
 
 
-def load_rubric(name_or_path: str | Path) -> Rubric:
+def load_rubric(name_or_path: Rubric | str | Path) -> Rubric:
     """Load a built-in rubric or one from a YAML file.
 
     Parameters
     ----------
-    name_or_path : str or path
-        A name of `built_in_rubrics`, or a file: in the form ``voirdire.rubric/1``, or in the layout
-        of the authors of rule-based rewards, which is told by its keys and read as
-        `rubric_from_rbr_layout` does. A built-in name wins over a file of that name; write
-        ``./safety`` for the file.
+    name_or_path : Rubric, str or path
+        A rubric, which is returned as it is; a name of `built_in_rubrics`; or a file: in the form
+        ``voirdire.rubric/1``, or in the layout of the authors of rule-based rewards, which is told
+        by its keys and read as `rubric_from_rbr_layout` does. A built-in name wins over a file of
+        that name; write ``./safety`` for the file.
 
     Returns
     -------
@@ -107,6 +107,8 @@ def load_rubric(name_or_path: str | Path) -> Rubric:
     >>> [behavior.id for behavior in rubric.behaviors]
     ['hard_refuse', 'soft_refuse', 'comply']
     """
+    if isinstance(name_or_path, Rubric):
+        return name_or_path
     known = built_in_rubrics()
     if isinstance(name_or_path, str) and name_or_path in known:
         return _built_in(name_or_path)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from voirdire.judging.engine.combining import ItemVerdict
     from voirdire.records import Item
 
-__all__ = ["Asked", "Batch", "PassedOn", "Unit", "UnitName", "UnitOwner"]
+__all__ = ["Asked", "Batch", "Unit", "UnitName", "UnitOwner"]
 
 UnitName: TypeAlias = tuple[bytes, tuple[str, ...]]
 """Hash of what calls are about, and their names."""
@@ -56,30 +56,6 @@ class Asked(ABC):
     @abstractmethod
     def answer(self, verdict: ItemVerdict) -> None:
         """Take its answer, unless it has one."""
-
-
-class PassedOn(Asked):
-    """An item as one judge of several has it; the time is that of whoever waits."""
-
-    __slots__ = ("asked",)
-
-    def __init__(self, asked: Asked) -> None:
-        self.asked = asked
-        super().__init__(asked.item)
-
-    @property
-    def wanted_until(self) -> float:
-        """When the last who waits for it gives up; that may become later."""
-        return self.asked.wanted_until
-
-    @wanted_until.setter
-    def wanted_until(self, until: float) -> None:
-        """Leave it to whoever waits."""
-
-    @property
-    def is_answered(self) -> bool:
-        """Whether nothing is to be done about it any more."""
-        return self.asked.is_answered
 
 
 class UnitOwner(Protocol):
@@ -150,16 +126,8 @@ class Unit:
 class Batch:
     """Items with the outcomes of all calls about them; equal items share their calls.
 
-    Parameters
-    ----------
-    asked : sequence of Asked
-        What is waited for.
-    bound : BoundJudge
-        Who answers what.
-    note : callable
-        Takes every verdict that was given.
-    n_check : int, optional
-        So many of the first items are also asked in another order.
+    `note` takes every verdict that was given; so many of the first items as `n_check` says are
+    also asked in another order.
     """
 
     def __init__(
@@ -211,13 +179,14 @@ class Batch:
                     unit.calls.append(call)
                     unit.slots.append(slot)
                     continue
-                asking = self._asking_again(unit, slot, outcome)
-                if asking is None:
-                    self._outcomes[key][slot] = outcome
-                elif (found := self._reused(asking, reuse)) is None:
-                    again.append(asking)
-                else:
-                    self._outcomes[key][slot] = found
+                if (asking := self._asking_again(unit, slot, outcome)) is not None:
+                    blobs = known.get(asking.calls[0].name, ())
+                    found = reuse(asking.calls[0], blobs) if blobs else None
+                    if found is None:
+                        again.append(asking)
+                        continue
+                    outcome = _mended(outcome, found, lacking=asking.lacking)
+                self._outcomes[key][slot] = outcome
             if unit.calls:
                 units += [unit] if together else self._apart(unit, samples=samples)
             units += again
@@ -305,18 +274,6 @@ class Batch:
         item = self._waiting[unit.key][0].item
         call = spec.again(lacking).call(item, key=unit.key)
         return Unit(self, unit.key, [call], [slot], unit.stored, partial=outcome, lacking=lacking)
-
-    def _reused(
-        self,
-        asking: Unit,
-        reuse: Callable[[Call[Any], Sequence[bytes]], Outcome[Any] | None],
-    ) -> Outcome[Any] | None:
-        [call] = asking.calls
-        blobs = asking.stored.get(call.name, ())
-        found = reuse(call, blobs) if blobs else None
-        if found is None or asking.partial is None:
-            return None
-        return _mended(asking.partial, found, lacking=asking.lacking)
 
     def _answer_if_whole(self, key: bytes) -> None:
         outcomes = self._outcomes[key]

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from voirdire.judging.client import ClaimedElsewhereError, Client, Outcome
 from voirdire.judging.engine.bugs import foreign_exit
 from voirdire.judging.engine.queues import DeadlineQueue
-from voirdire.models import BatchChatModel
 from voirdire.records import Failure
 
 if TYPE_CHECKING:
@@ -17,14 +16,26 @@ if TYPE_CHECKING:
 
     from voirdire.judging.bound import BoundJudge
     from voirdire.judging.client import Call, ClientState, ReplyLog
-    from voirdire.judging.engine.batch import Unit, UnitName
+    from voirdire.judging.engine.batch import Batch, Unit, UnitName
+    from voirdire.judging.engine.service_queue import Clients
 
-__all__ = ["CLOSED", "LATE", "CallQueue", "Job", "LookUp", "RunQueue", "is_cancelled", "now"]
+__all__ = [
+    "CLOSED",
+    "LATE",
+    "CallQueue",
+    "Job",
+    "LookUp",
+    "RunQueue",
+    "Stored",
+    "is_cancelled",
+    "now",
+]
 
-LookUp: TypeAlias = (
-    "Callable[[Sequence[bytes]], Awaitable[Mapping[bytes, Mapping[str, Sequence[bytes]]]]]"
-)
-"""Gives what is stored of items by their hashes: attempts by the name of their call."""
+Stored: TypeAlias = "Mapping[bytes, Mapping[str, Sequence[bytes]]]"
+"""What is stored of items by their hashes: attempts by the name of their call."""
+
+LookUp: TypeAlias = "Callable[[Sequence[bytes]], Awaitable[Stored]]"
+"""Gives what is stored of items by their hashes."""
 
 LATE = "no verdict within the deadline"
 """Why an item has no verdict whose answer may still come, for the next time it is asked about."""
@@ -81,20 +92,18 @@ class Job:
 class CallQueue:
     """Makes the calls that items wait for, within the limits of their judge.
 
-    Parameters
+    Attributes
     ----------
-    bound : BoundJudge
-        Who is called.
-    look_up : callable
-        Gives what is stored of items by their hashes.
+    reader : Client
+        One that reads what is stored.
     """
+
+    reader: Client
 
     def __init__(self, bound: BoundJudge, *, look_up: LookUp) -> None:
         self._look_up = look_up
         self._elsewhere: list[Job] = []
         limits = bound.judge.limits
-        self._bound = bound
-        self.together = isinstance(bound.judge.chat_model, BatchChatModel)
         self._most_workers, self.jobs_together = limits.concurrency, 1
         self._queue: DeadlineQueue[Job] = DeadlineQueue(self._drop, patience_s=limits.timeout_s)
         self._jobs: dict[UnitName, Job] = {}
@@ -106,9 +115,27 @@ class CallQueue:
         raise NotImplementedError
 
     @property
-    def reader(self) -> Client:
-        """A client that reads what is stored."""
+    def spending(self) -> ClientState | Clients:
+        """What was called and spent."""
         raise NotImplementedError
+
+    def rests(self, at: float) -> bool:  # noqa: ARG002  # a run ends instead
+        """Whether nothing is called at a time of the event loop."""
+        return False
+
+    async def watch_store(self, read: Callable[[], Awaitable[Stored]]) -> Stored:
+        """Read the store."""
+        return await read()
+
+    def give_up(self, batch: Batch | None, error: BaseException) -> None:
+        """Draw the consequences of what was raised where a batch began."""
+        raise NotImplementedError
+
+    def reuse(
+        self, call: Call[Any], blobs: Sequence[bytes], *, retry_failures: bool = False
+    ) -> Outcome[Any] | None:
+        """Give what stored attempts at a call come to; None where it must be called."""
+        return self.reader.reuse(call, blobs, retry_failures=retry_failures)
 
     def add(self, units: Sequence[Unit], *, first: bool = False) -> None:
         """Have units called; calls that are under way already are only waited for."""
@@ -206,16 +233,13 @@ class CallQueue:
             for job in jobs:
                 for unit in job.units:
                     unit.stored = stored.get(unit.key, unit.stored)
-                job.found = [self._reuse(call, job.units[0]) for call in job.calls]
+                pairs = zip(job.calls, job.stored, strict=True)
+                job.found = [self.reuse(call, blobs) if blobs else None for call, blobs in pairs]
                 if None not in job.found:
                     self._deliver([job], job.found)  # type: ignore[arg-type]  # each is there
                 else:
                     self._queue.add([job], first=True)
             self._feed()
-
-    def _reuse(self, call: Call[Any], unit: Unit) -> Outcome[Any] | None:
-        blobs = unit.stored.get(call.name, ())
-        return self.reader.reuse(call, blobs) if blobs else None
 
     def _met(self, jobs: Sequence[Job], error: Exception) -> None:
         """Draw the consequences of an error that concerns every call."""
@@ -244,22 +268,7 @@ class CallQueue:
 
 
 class RunQueue(CallQueue):
-    """The calls of a run: what concerns every call ends it.
-
-    Parameters
-    ----------
-    bound : BoundJudge
-        Who is called.
-    look_up : callable
-        Gives what is stored of items by their hashes.
-    end : callable
-        Takes the error that ends the run.
-
-    Raises
-    ------
-    InputError
-        If the limits hold a cost and nobody knows the price.
-    """
+    """The calls of a run: what concerns every call ends it."""
 
     def __init__(
         self, bound: BoundJudge, *, look_up: LookUp, end: Callable[[BaseException], None]
@@ -267,29 +276,30 @@ class RunQueue(CallQueue):
         super().__init__(bound, look_up=look_up)
         self._end = end
         judge = bound.judge
-        self._client = Client(judge.chat_model, limits=judge.limits, price=judge.known_price)
+        self.reader = Client(judge.chat_model, limits=judge.limits, price=judge.known_price)
         self._is_stopped = False
 
     def start(self, log: ReplyLog | None) -> None:
         """Begin; every reply is kept in the log before it is used, where there is one."""
-        self._client.log = log
+        self.reader.log = log
 
     @property
-    def reader(self) -> Client:
-        """A client that reads what is stored."""
-        return self._client
+    def spending(self) -> ClientState:
+        """What was called and spent."""
+        return self.reader.state
 
-    @property
-    def state(self) -> ClientState:
-        """How the calls stand."""
-        return self._client.state
+    def give_up(self, batch: Batch | None, error: BaseException) -> None:  # noqa: ARG002  # all end
+        """End the run with an error."""
+        if not isinstance(error, Exception):
+            raise error
+        self._end(error)
 
     def stop(self) -> None:
         """Begin nothing more; what is sent comes to its end."""
         self._is_stopped = True
         self._queue.clear()
         self._elsewhere.clear()
-        self._client.stop()
+        self.reader.stop()
 
     def add(self, units: Sequence[Unit], *, first: bool = False) -> None:
         """Have units called, unless the run has ended."""
@@ -304,7 +314,7 @@ class RunQueue(CallQueue):
 
     async def _answer(self, jobs: Sequence[Job]) -> Sequence[Outcome[Any]]:
         try:
-            outcomes = await self._outcomes(self._client, jobs)
+            outcomes = await self._outcomes(self.reader, jobs)
             self._deliver(jobs, outcomes)
         except ClaimedElsewhereError:
             self._wait_for_others(jobs)

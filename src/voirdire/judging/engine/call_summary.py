@@ -197,8 +197,19 @@ class RunRecord:
     def note(self, state: ClientState, *, n_answered: int) -> None:
         """Keep how the calls stand, and tell whoever watches."""
         self._state = state
-        if self._tell is not None:
-            self._tell(_progress(state, n_answered=n_answered))
+        if self._tell is None:
+            return
+        progress = CallProgress(
+            n_answered=n_answered,
+            n_calls=state.n_calls,
+            n_retries=state.n_retries,
+            n_in_flight=state.n_in_flight,
+            concurrency=state.concurrency,
+            cost=state.cost,
+            n_failed=state.n_failures,
+            stopping=state.is_stopped and state.n_in_flight > 0,
+        )
+        self._tell(progress)
 
     def add(self, verdicts: Sequence[ItemVerdict], details: CallDetails) -> None:
         """Take the verdicts of a batch."""
@@ -208,11 +219,14 @@ class RunRecord:
             self._n_kept += sum([verdict.answered_by == self._kept_by for verdict in verdicts])
         self._forms.update(form for form in details.forms if form is not None)
         for verdict in verdicts:
-            if not verdict.failures:
-                continue
-            self._failures.update({_in_short(failure.reason) for _, failure in verdict.failures})
-            for _, failure in verdict.failures:
-                self._examples.setdefault(_in_short(failure.reason), failure.reason)
+            if verdict.failures:
+                reasons = [failure.reason for _, failure in reversed(verdict.failures)]
+                in_short = {
+                    reason.partition(":")[0]: reason for reason in reasons
+                }  # of two the first
+                self._failures.update(in_short.keys())
+                for short, reason in in_short.items():
+                    self._examples.setdefault(short, reason)
         self._mass.add(details.missing_mass)
         self._shift.add(self._shifts(details))
         checked = [(row.values, row.checked) for row in verdicts if row.checked is not None]
@@ -240,8 +254,8 @@ class RunRecord:
             ),
             failures=dict(self._failures.most_common()),
             examples={
-                reason: shorten(self._examples[reason], width=_EXAMPLE_WIDTH)
-                for reason, _ in self._failures.most_common()
+                short: shorten(self._examples[short], width=_EXAMPLE_WIDTH)
+                for short, _ in self._failures.most_common()
             },
             n_rate_limited=state.n_rate_limits,
             missing_mass=self._mass.named(self._propositions),
@@ -322,22 +336,3 @@ class _Answers:
             shares={label: self._counts[label] / n for label in known} if listed else {},
             mean=self._total / n if self._question.kind == "scale" and n else math.nan,
         )
-
-
-def _in_short(reason: str) -> str:
-    """Give the kind of a failure without its details."""
-    return reason.partition(":")[0]
-
-
-def _progress(state: ClientState, *, n_answered: int) -> CallProgress:
-    """Take from the state of the calls what a progress bar shows."""
-    return CallProgress(
-        n_answered=n_answered,
-        n_calls=state.n_calls,
-        n_retries=state.n_retries,
-        n_in_flight=state.n_in_flight,
-        concurrency=state.concurrency,
-        cost=state.cost,
-        n_failed=state.n_failures,
-        stopping=state.is_stopped and state.n_in_flight > 0,
-    )

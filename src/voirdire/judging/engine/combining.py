@@ -115,10 +115,11 @@ def combine(
             said[place].append(given)
             if outcome.value.missing_mass is not None:
                 masses[place].append(outcome.value.missing_mass[slot])
-    answers = [
-        _answer(question, given, n_asked=n, reason=reason, votes=votes)
-        for question, given, n, reason in zip(questions, said, asked, reasons, strict=True)
-    ]
+    answers: list[Answer | Failure] = []
+    for question, known, n, reason in zip(questions, said, asked, reasons, strict=True):
+        enough = 2 * len(known) > n if votes else len(known) == n  # of samples a few may fail
+        missing = reason or Failure(reason="not asked")
+        answers.append(combined_answer(question, known) if enough else missing)
     several = not votes and max(asked, default=0) > 1
     return ItemVerdict(
         values=tuple(None if isinstance(row, Failure) else row for row in answers),
@@ -143,48 +144,21 @@ def _in_rubric_order(
     return tuple(back[place] for place in range(len(back)))  # type: ignore[misc]  # it is whole
 
 
-def _answer(
-    question: Question,
-    said: list[Answer],
-    *,
-    n_asked: int,
-    reason: Failure | None,
-    votes: bool,
-) -> Answer | Failure:
-    """Combine answers to one question; samples may fail as long as more than half are there."""
-    enough = 2 * len(said) > n_asked if votes else len(said) == n_asked
-    if not enough:
-        return reason or Failure(reason="not asked")
-    return combined_answer(question, said)
-
-
 def combined_answer(question: Question, said: list[Answer]) -> Answer | Failure:
     """Combine answers to one question: a mean, a majority, or a median."""
     if question.kind == "boolean":
         return math.fsum(said) / len(said)  # type: ignore[arg-type]  # the reader saw to it
     if question.kind == "pairwise":
-        return _pair(said)
+        counts = Counter(said)  # over both ways of showing a pair
+        return next((side for side in ("A", "B") if 2 * counts[side] > len(said)), "tie")
     if len(said) == 1 or question.kind == "text":
         return said[0]
     if question.kind == "multilabel":
-        counts = Counter(label for labels in said for label in labels)  # type: ignore[union-attr]
-        return tuple(label for label in question.labels if 2 * counts[label] > len(said))
+        n_given = Counter(label for labels in said for label in labels)  # type: ignore[union-attr]
+        return tuple(label for label in question.labels if 2 * n_given[label] > len(said))
     if question.kind == "scale":
         whole = all(float(number).is_integer() for number in said)  # type: ignore[arg-type]
         return float(median_low(said)) if whole else math.fsum(said) / len(said)  # type: ignore[arg-type]
-    return _plurality(said)
-
-
-def _pair(said: list[Answer]) -> Answer:
-    """Take the side that more than half of the answers name, over both ways of showing a pair."""
-    counts = Counter(said)
-    for side in ("A", "B"):
-        if 2 * counts[side] > len(said):
-            return side
-    return "tie"
-
-
-def _plurality(said: list[Answer]) -> Answer | Failure:
     (first, count), *others = Counter(said).most_common(2)
     return TIED if others and others[0][1] == count else first
 

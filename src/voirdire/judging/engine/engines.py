@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from voirdire.judging.engine.cascade_engine import CascadeEngine
+from voirdire.judging.engine.composite_engines import CascadeEngine, JuryEngine
 from voirdire.judging.engine.thread_engine import ThreadEngine
 from voirdire.judging.plan import asks_a_model, is_cascade, is_jury
 
@@ -33,17 +33,14 @@ def engine_of(
     """
 
     def of_model(bound: BoundJudge) -> Engine:
-        from voirdire.judging.engine.model_engine import RunModelEngine, ServiceModelEngine
+        from voirdire.judging.engine.model_engine import ModelEngine
 
-        if settings is None:
-            return RunModelEngine(bound, store=store, retry_failures=retry_failures)
-        return ServiceModelEngine(bound, store=store, settings=settings)
+        again = retry_failures if settings is None else settings.retry_failures
+        return ModelEngine(bound, store=store, retry_failures=again, settings=settings)
 
     def of_plan(plan: JudgingPlan) -> Engine:
         judge: Any = plan.judge
         if is_jury(judge):
-            from voirdire.judging.engine.jury_engine import JuryEngine
-
             return JuryEngine(judge, [of_plan(each) for each in judge.members])
         if is_cascade(judge):
             first = ThreadEngine(judge.first, settings)

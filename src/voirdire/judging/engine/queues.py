@@ -32,14 +32,7 @@ class DeadlineQueue(Generic[W]):
     """Things to do, in the order in which they came; what nobody waits for any more comes last.
 
     A judge that is too slow would otherwise work on what is late already, and make everything
-    late that comes after it.
-
-    Parameters
-    ----------
-    drop : callable
-        Takes what is not to be done any more.
-    patience_s : float
-        Seconds for which something may be begun that nobody waits for any more.
+    late that comes after it. What is late by more than `patience_s` is dropped.
     """
 
     def __init__(self, drop: Callable[[W], None], *, patience_s: float) -> None:
@@ -101,12 +94,8 @@ class FairQueue(Generic[T]):
     """Things of several who ask; each keeps their order, and all get their turn.
 
     In one line a request for one thing would wait for the ten thousand of the request before it.
-
-    Parameters
-    ----------
-    most : int or None
-        So many are taken out at once, of everybody about as many; None takes out what was added
-        together.
+    At most `most` are taken out at once, of everybody about as many; None takes out what was added
+    together.
     """
 
     def __init__(self, most: int | None) -> None:

@@ -90,17 +90,6 @@ class _Row(Asked):
 class Run:
     """Judges batches of items in their order, a bounded number of them at once.
 
-    Parameters
-    ----------
-    source : iterator of list of Item
-        Batches of items; read in a thread, one at a time.
-    engine : Engine
-        Who answers.
-    n_ahead : int
-        Batches that may be under way.
-
-    Notes
-    -----
     *Order*: batches come out as they went in. *Errors*: what ends the engine's run is raised by
     `following`. *Cancellation*: `stop` lets the calls in flight end and be stored; `close` waits
     for them, or cancels them if it is told to. *Memory*: `n_ahead` batches.
@@ -281,6 +270,7 @@ async def judged_batches_async(
 
 
 def _note(engine: Engine, record: RunRecord | None) -> None:
+    """Tell how the calls stand."""
     if record is not None and (state := engine.calls) is not None:
         record.note(state, n_answered=engine.n_answered)
 

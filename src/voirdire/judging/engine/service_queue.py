@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -11,20 +12,29 @@ from voirdire.judging.client import ClaimedElsewhereError, Client, Outcome
 from voirdire.judging.client.failures import CircuitBreaker
 from voirdire.judging.client.limits import LONGEST_WAIT_S
 from voirdire.judging.engine.bugs import tell_bug
-from voirdire.judging.engine.call_queue import CLOSED, CallQueue, Job, LookUp, is_cancelled, now
+from voirdire.judging.engine.call_queue import (
+    CLOSED,
+    CallQueue,
+    Job,
+    LookUp,
+    Stored,
+    is_cancelled,
+    now,
+)
+from voirdire.models import BatchChatModel
 from voirdire.records import Failure
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Awaitable, Callable, Sequence
 
     from voirdire.judging.bound import BoundJudge
     from voirdire.judging.client import Call, ClientState, ReplyLog
-    from voirdire.judging.engine.batch import Unit
+    from voirdire.judging.engine.batch import Batch, Unit
     from voirdire.judging.judges.llm_judge import LlmJudge
     from voirdire.judging.live.settings import LiveSettings
     from voirdire.store import StoredCall
 
-__all__ = ["SPENT", "Clients", "ServiceQueue", "plainly"]
+__all__ = ["SPENT", "Clients", "ServiceQueue"]
 
 SPENT = "the judge has spent its `max_cost`"
 _JOBS_TOGETHER = 16
@@ -34,11 +44,16 @@ _BATCHES = 2
 """One that is worked on, and one that waits for its turn while others gather."""
 
 _OUT_OF_ORDER = "the judge is out of order"
+_UNREADABLE = "the store cannot be read"
 _log = logging.getLogger("voirdire")
 
 
 class NotStoredError(Exception):
     """The store takes nothing: no reply, or no claim of a call."""
+
+
+class _NoStoreError(Exception):
+    """The store cannot be read; the message is a reason for those concerned."""
 
 
 class _GuardedLog:
@@ -66,31 +81,15 @@ _ENDING = (StoppedError, ModelCallError, NotStoredError)
 
 
 class Clients:
-    """Makes a client where there is none that works, and adds up what all of them did.
-
-    Parameters
-    ----------
-    judge : LlmJudge
-        Who is called, and how fast, how often, for how much in all.
-
-    Raises
-    ------
-    InputError
-        If the limits hold a cost and nobody knows the price.
-    """
+    """Makes a client where there is none that works, and adds up what all of them did."""
 
     def __init__(self, judge: LlmJudge) -> None:
         self._judge = judge
         self.log: ReplyLog | None = None
         self._old: list[Client] = []
         self._n_calls, self._cost, self._perhaps = 0, 0.0, 0.0
-        self._reader = self._made(judge.limits.max_cost)  # reads what is stored; calls nobody
+        self.reader = self._made(judge.limits.max_cost)  # reads what is stored; calls nobody
         self._current: Client | None = None
-
-    @property
-    def reader(self) -> Client:
-        """One that reads what is stored, whatever the others do."""
-        return self._reader
 
     @property
     def n_calls(self) -> int:
@@ -100,7 +99,7 @@ class Clients:
     @property
     def cost(self) -> float | None:
         """US dollars that all of them spent; None where nobody knows."""
-        if self._reader.state.cost is None:
+        if self.reader.state.cost is None:
             return None
         return self._cost + sum(state.cost or 0.0 for state in self._states())
 
@@ -113,19 +112,15 @@ class Clients:
         """Say whether a client is the one in use."""
         return client is self._current
 
-    def current(self) -> Client:
-        """Give the one in use; a new one where the last was given up. Not where all is spent."""
-        if self._current is None:
-            self._current = self._made(self._left)
-        return self._current
+    def current(self, *, trial_s: float = math.inf) -> Client:
+        """Give the one in use, a new one where the last was given up; not where all is spent.
 
-    def trial(self, *, timeout_s: float) -> Client:
-        """Put one into use that makes one try, in so many seconds at most; then give it up."""
-        self.give_up()
-        limits = self._judge.limits
-        self._current = self._made(
-            self._left, timeout_s=min(timeout_s, limits.timeout_s), is_trial=True
-        )
+        For a trial, a new one makes one try, in so many seconds at most.
+        """
+        if trial_s < math.inf:
+            self.give_up()
+        if self._current is None:
+            self._current = self._made(self._left, trial_s=trial_s)
         return self._current
 
     def give_up(self) -> None:
@@ -144,18 +139,15 @@ class Clients:
         perhaps = self._perhaps + sum(state.perhaps_cost for state in self._states())
         return most - (self.cost or 0.0) - perhaps
 
-    def _made(
-        self, max_cost: float | None, *, timeout_s: float | None = None, is_trial: bool = False
-    ) -> Client:
-        limits = replace(self._judge.limits, max_cost=max_cost)
-        if timeout_s is not None:
-            limits = replace(limits, timeout_s=timeout_s)
+    def _made(self, max_cost: float | None, *, trial_s: float = math.inf) -> Client:
+        limits = self._judge.limits
+        limits = replace(limits, max_cost=max_cost, timeout_s=min(trial_s, limits.timeout_s))
         return Client(
             self._judge.chat_model,
             limits=limits,
             log=self.log,
             price=self._judge.known_price,
-            is_trial=is_trial,
+            is_trial=trial_s < math.inf,
             ends_hopeless=False,
         )
 
@@ -180,27 +172,6 @@ class Clients:
 class ServiceQueue(CallQueue):
     """The calls of a judge in service: what concerns every call lets the judge rest for a while.
 
-    Parameters
-    ----------
-    bound : BoundJudge
-        Who is called.
-    look_up : callable
-        Gives what is stored of items by their hashes.
-    settings : LiveSettings
-        How long it rests when it is out of order, and how long a trial may take.
-
-    Attributes
-    ----------
-    clients : Clients
-        Who makes the calls.
-
-    Raises
-    ------
-    InputError
-        If the limits hold a cost and nobody knows the price.
-
-    Notes
-    -----
     After a rest the next call tries whether the judge works again: one try, nothing of which is
     kept if it fails for a reason that may pass. Whoever asks meanwhile is refused at once, as
     during the rest, save for what waits for this very call. Nobody knows yet whether more than a
@@ -210,11 +181,13 @@ class ServiceQueue(CallQueue):
     def __init__(self, bound: BoundJudge, *, look_up: LookUp, settings: LiveSettings) -> None:
         super().__init__(bound, look_up=look_up)
         # A call that waits until it is made again leaves its place in the client to others.
-        most = self._most_workers
-        self._most_workers = min(most, _BATCHES) if self.together else 2 * most
-        self.jobs_together = _JOBS_TOGETHER if self.together else 1
+        self._most_workers *= 2
+        if isinstance(bound.judge.chat_model, BatchChatModel):
+            self._most_workers = min(self._most_workers // 2, _BATCHES)
+            self.jobs_together = _JOBS_TOGETHER
         self.clients = Clients(bound.judge)
-        self._breaker = CircuitBreaker(settings.rest_s)
+        self.reader = self.clients.reader
+        self._breaker, self._reading = (CircuitBreaker(settings.rest_s) for _ in range(2))
         self._trial_s = settings.deadline_s
         self._is_trying = False
         self._last = _OUT_OF_ORDER  # why the last of the clients was given up
@@ -225,9 +198,47 @@ class ServiceQueue(CallQueue):
         self.clients.log = None if log is None else _GuardedLog(log)
 
     @property
-    def reader(self) -> Client:
-        """A client that reads what is stored."""
-        return self.clients.reader
+    def spending(self) -> Clients:
+        """What was called and spent."""
+        return self.clients
+
+    def rests(self, at: float) -> bool:
+        """Whether nothing is called at a time of the event loop, or the store cannot be read."""
+        return bool(self.out_of_order(at) or self._reading.rests(at))
+
+    async def watch_store(self, read: Callable[[], Awaitable[Stored]]) -> Stored:
+        """Read the store; one that is out of order rests as well."""
+        if (why := self._reading.rests(now())) is not None:
+            raise _NoStoreError(why)
+        try:
+            found = await read()
+        except Exception as error:
+            why = f"{_UNREADABLE}: {type(error).__name__}"
+            self._reading.trip(why, now=now())
+            _log.warning(why)
+            raise _NoStoreError(why) from error
+        self._reading.mend()
+        return found
+
+    def give_up(self, batch: Batch | None, error: BaseException) -> None:
+        """Answer what a batch waits for, so that nobody waits for ever."""
+        if batch is None:
+            raise error
+        if isinstance(error, _NoStoreError):
+            batch.give_up(str(error))
+        elif isinstance(error, Exception):
+            tell_bug(error)
+            batch.give_up(f"the judge raised {type(error).__name__}")
+        else:
+            batch.give_up(CLOSED)
+            raise error
+
+    def reuse(
+        self, call: Call[Any], blobs: Sequence[bytes], *, retry_failures: bool = False
+    ) -> Outcome[Any] | None:
+        """Give what stored attempts at a call come to, without what was said."""
+        found = super().reuse(call, blobs, retry_failures=retry_failures)
+        return None if found is None else _plainly(found)
 
     def out_of_order(self, at: float) -> str | None:
         """Say why nothing is called at a time of the event loop; None where something would be."""
@@ -283,7 +294,7 @@ class ServiceQueue(CallQueue):
         if (why := self._end if is_trial else self.out_of_order(now())) is not None:
             self._fail(jobs, why)
             return ()
-        client = self.clients.trial(timeout_s=self._trial_s) if is_trial else self.clients.current()
+        client = self.clients.current(trial_s=self._trial_s if is_trial else math.inf)
         try:
             outcomes = await self._outcomes(client, jobs)
         except ClaimedElsewhereError:
@@ -301,18 +312,14 @@ class ServiceQueue(CallQueue):
             self._fail(jobs, self._reason(client, error))
             return ()
         try:
-            self._deliver(jobs, [plainly(outcome) for outcome in outcomes])
+            self._deliver(jobs, [_plainly(outcome) for outcome in outcomes])
         except Exception as error:  # noqa: BLE001  # told, and nobody waits for ever
             tell_bug(error)
             self._fail(jobs, f"the verdict could not be put together: {type(error).__name__}")
         return outcomes
 
-    def _reuse(self, call: Call[Any], unit: Unit) -> Outcome[Any] | None:
-        found = super()._reuse(call, unit)
-        return None if found is None else plainly(found)
-
     def _met(self, jobs: Sequence[Job], error: Exception) -> None:
-        self._fail(jobs, self._reason(self.clients.reader, error))
+        self._fail(jobs, self._reason(self.reader, error))
 
     def _reason(self, client: Client, error: BaseException) -> str:
         """Draw the consequences of an error; say to those concerned what it was."""
@@ -343,7 +350,7 @@ class ServiceQueue(CallQueue):
         self._fail(jobs, why)
 
 
-def plainly(outcome: Outcome[Any]) -> Outcome[Any]:
+def _plainly(outcome: Outcome[Any]) -> Outcome[Any]:
     """Leave the kind of a failure, without what was said: that may quote the item."""
     if outcome.failure is not None:
         return replace(outcome, failure=_kind(outcome.failure))

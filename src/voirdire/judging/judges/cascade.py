@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from voirdire._validation import shorten
+from voirdire._validation import is_number, shorten
 from voirdire.errors import InputError
 from voirdire.judging.judges.llm_judge import LlmJudge
 from voirdire.judging.port import Judge
@@ -18,7 +18,7 @@ from voirdire.judging.port import Judge
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["DEFAULT", "Bounds", "CascadeJudge", "Unsure", "is_unsure", "read_bounds"]
+__all__ = ["DEFAULT", "Bounds", "CascadeJudge", "Unsure", "is_unsure", "pair_of", "read_bounds"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,17 +87,21 @@ class CascadeJudge:
     def __post_init__(self) -> None:
         """Check everything before anything is spent."""
         _check_first(self.first)
-        _check_then(self.then)
+        then: Any = self.then
+        if not isinstance(then, LlmJudge):
+            msg = (
+                f"`then` must be an LlmJudge, got {type(then).__name__}. Write "
+                'LlmJudge(model=load_model("openai/gpt-4o-mini")).'
+            )
+            raise InputError(msg)
         read_bounds(self.unsure)
         if self.propositions is not None:
             object.__setattr__(self, "propositions", _names(self.propositions))
 
 
-def _names(given: object) -> tuple[str, ...]:
-    if isinstance(given, str) or not isinstance(given, Iterable):
-        names: list[object] = []
-    else:
-        names = list(given)
+def _names(given: Any) -> tuple[str, ...]:
+    is_several = isinstance(given, Iterable) and not isinstance(given, str)
+    names: list[object] = list(given) if is_several else []
     if not names or not all(isinstance(name, str) for name in names):
         msg = (
             f"`propositions` must be a sequence with at least one name, got {shorten(given)}. "
@@ -121,15 +125,6 @@ def _check_first(first: object) -> None:
         f"{got}. A language model stands in `then`."
     )
     raise InputError(msg)
-
-
-def _check_then(then: object) -> None:
-    if not isinstance(then, LlmJudge):
-        msg = (
-            f"`then` must be an LlmJudge, got {type(then).__name__}. Write "
-            'LlmJudge(model=load_model("openai/gpt-4o-mini")).'
-        )
-        raise InputError(msg)
 
 
 DEFAULT = "default"
@@ -161,19 +156,9 @@ def read_bounds(given: Any) -> dict[str, Bounds]:
 def is_unsure(
     probabilities: NDArray[np.float64], bounds: Sequence[Bounds | None]
 ) -> NDArray[np.bool_]:
-    """Tell of which items a judge is unsure.
+    """Tell of which items any probability lies strictly between its bounds, or is missing (nan).
 
-    Parameters
-    ----------
-    probabilities : ndarray of float, shape (n_items, n_propositions)
-        In [0, 1]; nan where there is no answer.
-    bounds : sequence of tuple or None
-        One per proposition; None where its probability does not matter.
-
-    Returns
-    -------
-    ndarray of bool, shape (n_items,)
-        Where any probability lies strictly between its bounds, or any answer is missing.
+    A row per item, a column per proposition; no bounds where a probability does not matter.
     """
     pairs = [(math.nan, math.nan) if pair is None else pair for pair in bounds]
     low, high = np.array(pairs, dtype=np.float64).reshape(len(pairs), 2).T
@@ -181,17 +166,20 @@ def is_unsure(
     return np.asarray((inside | np.isnan(probabilities)).any(axis=1))
 
 
+def pair_of(given: Any) -> Bounds | None:
+    """Read low and high; None where they are no two numbers, the lower one first."""
+    if isinstance(given, str | bytes) or not isinstance(given, Sequence) or len(given) != 2:
+        return None
+    low, high = given
+    return (float(low), float(high)) if is_number(low) and is_number(high) and low <= high else None
+
+
 def _pair(given: Any, *, called: str) -> Bounds:
-    is_sequence = isinstance(given, Sequence) and not isinstance(given, str | bytes)
-    numbers = [float(value) for value in given if _is_number(value)] if is_sequence else []
-    if not is_sequence or len(given) != 2 or len(numbers) != 2 or numbers[0] > numbers[1]:
+    pair = pair_of(given)
+    if pair is None:
         msg = (
             f"`{called}` must be two finite numbers, the lower one first, got {shorten(given)}. "
             "Write (0.05, 0.95) to pass on what lies between them."
         )
         raise InputError(msg)
-    return numbers[0], numbers[1]
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    return pair

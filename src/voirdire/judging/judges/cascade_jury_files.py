@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import math
 import re
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
 from voirdire.documents import Filled, Form, Name, open_regular, rule_error
-from voirdire.judging.judges.cascade import DEFAULT, CascadeJudge
+from voirdire.judging.judges.cascade import DEFAULT, Bounds, CascadeJudge, pair_of
 from voirdire.judging.judges.judges_file import (
     Positive,
     SharedForm,
     judge_of_spec,
     opened_judges,
-    read_judge,
     spec_of,
 )
 from voirdire.judging.judges.jury import Combine, JuryJudge
@@ -101,15 +98,15 @@ def load_cascade(
     """
     document = opened_judges(path, what="a cascade's file")
     document.read(CascadeFileForm)
-    form = spec = None
+    form = then = spec = None
     if document.has(("cascade",)):
         form = document.read(CascadeForm, ("cascade",), what="`cascade`")
     if document.has(("cascade", "then")):
-        spec = read_judge(document, path=("cascade", "then"), name="")
+        then = document.read(SharedForm, ("cascade", "then"), what="a judge")
+    if then is not None:
+        spec = spec_of(then, document, path=("cascade", "then"), max_cost=max_cost)
     if document.is_wrong or form is None or spec is None:
         raise document.error()
-    if max_cost is not None:
-        spec = replace(spec, max_cost=max_cost)
     return CascadeJudge(
         first=_beside(path, form.first),
         then=judge_of_spec(spec, reads_keys=reads_keys),
@@ -169,11 +166,9 @@ def load_jury(
                 message = "a judge must have `judge` with nothing but `weight`, or `model`."
                 document.add(at, message)
             judges.append(_beside(path, row.judge))
-        elif (
-            spec := spec_of(row, document, path=at, name=row.name or row.model or "")
-        ) is not None:
-            if max_cost is not None:
-                spec = replace(spec, max_cost=max_cost)
+            continue
+        spec = spec_of(row, document, path=at, name=row.name or row.model or "", max_cost=max_cost)
+        if spec is not None:
             judges.append(judge_of_spec(spec, reads_keys=reads_keys and not document.is_wrong))
     if document.is_wrong or form is None:
         raise document.error()
@@ -204,15 +199,11 @@ def _bounds(value: Any) -> Any:
     return {str(name): _pair(pair) for name, pair in value.items()}
 
 
-def _pair(value: Any) -> tuple[float, float]:
-    numbers = [x for x in value if _is_number(x)] if isinstance(value, list) else []
-    if len(numbers) != 2 or len(value) != 2 or numbers[0] > numbers[1]:
+def _pair(value: Any) -> Bounds:
+    pair = pair_of(value)
+    if pair is None:
         raise rule_error("be two numbers such as [0.05, 0.95], the lower one first")
-    return float(numbers[0]), float(numbers[1])
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    return pair
 
 
 class CascadeForm(Form):

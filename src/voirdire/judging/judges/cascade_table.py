@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import math
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -10,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from voirdire._types import FALSE_WORDS, TRUE_WORDS
-from voirdire._validation import check_fraction, shorten
+from voirdire._validation import check_fraction, is_number, shorten
 from voirdire.errors import InputError
 from voirdire.io.verdict_files import verdict_format
 from voirdire.judging.judges.cascade import DEFAULT, is_unsure, read_bounds
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from voirdire.judging.judges.cascade import Unsure
     from voirdire.records.verdicts import Verdicts
 
-__all__ = ["VerdictGrid", "cascade_table", "verdict_grid"]
+__all__ = ["cascade_table"]
 
 
 _GRID = (
@@ -101,16 +102,52 @@ def cascade_table(
     _check_at_least_zero("first_time", first_time)
     if cost_per_item is not None:
         _check_at_least_zero("cost_per_item", cost_per_item)
-    both = _Both(
-        verdict_grid(first_verdicts, called="first_verdicts"),
-        verdict_grid(then_verdicts, called="then_verdicts"),
-        threshold=limit,
+    first, then = (
+        _said(given, called=called)
+        for given, called in ((first_verdicts, "first_verdicts"), (then_verdicts, "then_verdicts"))
     )
-    deciding = both.deciding(propositions)
-    rows = [
-        both.row(pair, deciding, first_time=first_time, cost_per_item=cost_per_item)
-        for pair in (_GRID if grid is None else grid)
-    ]
+    items = first.items.filter(first.items.is_in(then.items.implode()))
+    questions = [name for name in first.questions if name in then.questions]
+    if items.is_empty() or not questions:
+        what = "item" if items.is_empty() else "proposition"
+        msg = (
+            f"`first_verdicts`, `then_verdicts` must be about the same {what}s, got none in "
+            "common. Judge the same file with both."
+        )
+        raise InputError(msg)
+    for name in propositions or ():
+        if name not in questions:
+            msg = (
+                f"`propositions` must be among those that both judges were asked, got "
+                f"{shorten(name)!r}. Correct the name."
+            )
+            raise InputError(msg)
+    deciding = questions if propositions is None else propositions
+    chances, second = first.values(items, questions), then.values(items, questions)
+    agrees = (chances >= limit) == (second >= limit)
+    is_known = ~np.isnan(second) & (then.has_probabilities | (second != 0.5))  # or it is a tie
+    rows = []
+    for unsure in _GRID if grid is None else grid:
+        bounds = read_bounds(unsure)
+        low, high = bounds[DEFAULT]
+        on = is_unsure(
+            chances,
+            [bounds.get(name, (low, high)) if name in deciding else None for name in questions],
+        )
+        share = float(on.mean())
+        time = share + first_time
+        rows.append(
+            {
+                "low": low,
+                "high": high,
+                "n_items": len(items),
+                "n_passed_on": int(on.sum()),
+                "share_passed_on": share,
+                "speed_up": 1 / time if time else None,
+                "cost": None if cost_per_item is None else cost_per_item * int(on.sum()),
+                **_agreement((agrees | on[:, None]) & is_known, is_known, questions),
+            }
+        )
     if not rows:
         msg = "`grid` must hold at least one pair of bounds, got none. Leave it out."
         raise InputError(msg)
@@ -119,88 +156,24 @@ def cascade_table(
     )
 
 
-class _Both:
-    """What two judges say of the same items and propositions."""
-
-    def __init__(self, first: VerdictGrid, then: VerdictGrid, *, threshold: float) -> None:
-        known = set(then.items)
-        self.items = tuple(name for name in first.items if name in known)
-        self.questions = tuple(name for name in first.questions if name in then.questions)
-        if not self.items or not self.questions:
-            what = "item" if not self.items else "proposition"
-            msg = (
-                f"`first_verdicts`, `then_verdicts` must be about the same {what}s, got none in "
-                "common. Judge the same file with both."
-            )
-            raise InputError(msg)
-        self.first = first.taken(self.items, self.questions)
-        second = then.taken(self.items, self.questions)
-        self.is_known = ~np.isnan(second) & ~_is_tie(second, then)
-        self.agrees = (self.first >= threshold) == (second >= threshold)
-
-    def deciding(self, propositions: Sequence[str] | None) -> tuple[str, ...]:
-        """Check the names of those that decide."""
-        unknown = [name for name in propositions or () if name not in self.questions]
-        if unknown:
-            msg = (
-                f"`propositions` must be among those that both judges were asked, got "
-                f"{shorten(unknown[0])!r}. Correct the name."
-            )
-            raise InputError(msg)
-        return self.questions if propositions is None else tuple(propositions)
-
-    def row(
-        self,
-        unsure: Unsure,
-        deciding: tuple[str, ...],
-        *,
-        first_time: float,
-        cost_per_item: float | None,
-    ) -> dict[str, object]:
-        """Work out what one pair of bounds comes to."""
-        known = read_bounds(unsure)
-        bounds = [
-            known.get(name, known[DEFAULT]) if name in deciding else None for name in self.questions
-        ]
-        on = is_unsure(self.first, bounds)
-        agreement = self._agreement(on)
-        share = float(on.mean())
-        time = share + first_time
-        told = [(value, name) for name, value in agreement.items() if value is not None]
-        worst, name = min(told, default=(None, None))
-        return {
-            "low": known[DEFAULT][0],
-            "high": known[DEFAULT][1],
-            "n_items": len(self.items),
-            "n_passed_on": int(on.sum()),
-            "share_passed_on": share,
-            "speed_up": 1 / time if time else None,
-            "cost": None if cost_per_item is None else cost_per_item * int(on.sum()),
-            "agreement": sum(value for value, _ in told) / len(told) if told else None,
-            "worst_proposition": name,
-            "worst_agreement": worst,
-            **{f"agreement_{name}": value for name, value in agreement.items()},
-        }
-
-    def _agreement(self, on: NDArray[np.bool_]) -> dict[str, float | None]:
-        same = (self.agrees | on[:, None]) & self.is_known
-        n_known = self.is_known.sum(axis=0)
-        return {
-            name: float(n_same / n) if n else None
-            for name, n_same, n in zip(self.questions, same.sum(axis=0), n_known, strict=True)
-        }
-
-
-def _is_tie(values: NDArray[np.float64], grid: VerdictGrid) -> NDArray[np.bool_]:
-    """Where as many annotators say yes as no; a judge's probability of a half is an answer."""
-    if grid.has_probabilities:
-        return np.zeros(values.shape, dtype=bool)
-    return np.asarray(values == 0.5)
+def _agreement(
+    is_same: NDArray[np.bool_], is_known: NDArray[np.bool_], questions: Sequence[str]
+) -> dict[str, object]:
+    """Give the agreement of each proposition, their mean and the worst of them."""
+    counts = zip(questions, is_same.sum(axis=0), is_known.sum(axis=0), strict=True)
+    found = {name: float(n_same / n) if n else None for name, n_same, n in counts}
+    told = [(value, name) for name, value in found.items() if value is not None]
+    worst, name = min(told, default=(None, None))
+    return {
+        "agreement": sum(value for value, _ in told) / len(told) if told else None,
+        "worst_proposition": name,
+        "worst_agreement": worst,
+        **{f"agreement_{name}": value for name, value in found.items()},
+    }
 
 
 def _check_at_least_zero(name: str, value: Any) -> None:
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not (is_number and 0 <= value < float("inf")):
+    if not is_number(value) or value < 0:
         msg = f"`{name}` must be a finite number of at least 0, got {value!r}."
         raise InputError(msg)
 
@@ -211,55 +184,59 @@ _TRUTHS = dict.fromkeys(TRUE_WORDS, 1.0) | dict.fromkeys(FALSE_WORDS, 0.0)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class VerdictGrid:
-    """What somebody says of items.
+class _Said:
+    """What somebody says of items: a probability, or the share of the annotators who say yes.
 
-    Attributes
-    ----------
-    items, questions : tuple of str
-        Rows and columns.
-    values : ndarray of float, shape (n_items, n_questions)
-        In [0, 1]: probabilities, or the share of the annotators who say yes; nan where nothing is
-        said.
-    has_probabilities : bool
-        False where all there is are labels.
+    The frame has a column ``.item`` and one per question, which never has a dot before its name.
     """
 
-    items: tuple[str, ...] = field(repr=False)
-    questions: tuple[str, ...]
-    values: NDArray[np.float64] = field(repr=False)
-    has_probabilities: bool = True
+    frame: pl.DataFrame
+    has_probabilities: bool
 
-    def taken(self, items: tuple[str, ...], questions: tuple[str, ...]) -> NDArray[np.float64]:
-        """Give the values of these items and questions, all of which are there."""
-        rows = {name: place for place, name in enumerate(self.items)}
-        columns = [self.questions.index(name) for name in questions]
-        return self.values[np.ix_([rows[name] for name in items], columns)]
+    @property
+    def items(self) -> pl.Series:
+        return self.frame[".item"]
+
+    @property
+    def questions(self) -> list[str]:
+        return self.frame.columns[1:]
+
+    def values(self, items: pl.Series, questions: Sequence[str]) -> NDArray[np.float64]:
+        """Give what is said of these items, in their order; nan where nothing is."""
+        rows = items.to_frame().join(self.frame, on=".item", how="left", maintain_order="left")
+        return rows.select(pl.col(questions).fill_null(math.nan)).to_numpy()
 
 
-def verdict_grid(source: Any, *, called: str) -> VerdictGrid:
+def _said(source: Any, *, called: str) -> _Said:
     """Read a verdict table, long or wide, or a long table of annotations."""
     frame = _frame(source, called=called)
-    if "item" not in frame.columns:
-        _refuse(called, f"columns {shorten(frame.columns)}")
-    frame = frame.with_columns(pl.col("item").cast(pl.String))
-    if "question" not in frame.columns:
-        return _of_wide(frame, called=called)
-    if "probability" not in frame.columns and "label" not in frame.columns:
-        _refuse(called, f"columns {shorten(frame.columns)}")
-    if "source" in frame.columns:
+    columns = frame.columns
+    values = {"probability", "label"} & set(columns)
+    numbers = [
+        name
+        for name, kind in frame.schema.items()
+        if name not in _ENDS and "." not in name and (kind.is_numeric() or kind == pl.Boolean)
+    ]
+    is_long = "question" in columns
+    if "item" not in columns or not (values if is_long else numbers):
+        _refuse(called, f"columns {shorten(columns)}")
+    frame = frame.with_columns(pl.col("item").cast(pl.String).alias(".item"))
+    if not is_long:
+        told = frame.group_by(".item", maintain_order=True).agg(
+            pl.col(numbers).cast(pl.Float64).mean()
+        )
+        return _Said(frame=told, has_probabilities=True)
+    if "source" in columns:
         frame = frame.filter(pl.col("source").ne_missing(_DERIVED))
-    known = frame.select("item", "question", value=_value(frame))
-    told = known.group_by("item", "question", maintain_order=True).agg(pl.mean("value"))
-    items = tuple(told["item"].unique(maintain_order=True).to_list())
-    questions = tuple(told["question"].unique(maintain_order=True).to_list())
-    values = np.full((len(items), len(questions)), np.nan)
-    rows = {name: place for place, name in enumerate(items)}
-    columns = {name: place for place, name in enumerate(questions)}
-    for item, question, value in told.iter_rows():
-        values[rows[item], columns[question]] = np.nan if value is None else value
-    is_said = "probability" in frame.columns
-    return VerdictGrid(items=items, questions=questions, values=values, has_probabilities=is_said)
+    is_said = "probability" in values
+    value = pl.col("probability").cast(pl.Float64)
+    if not is_said:
+        words = pl.col("label").cast(pl.String).str.to_lowercase()
+        value = words.replace_strict(_TRUTHS, default=None, return_dtype=pl.Float64)
+    told = frame.select(".item", "question", value=value).pivot(
+        "question", index=".item", values="value", aggregate_function="mean"
+    )
+    return _Said(frame=told, has_probabilities=is_said)
 
 
 def _frame(source: Any, *, called: str) -> pl.DataFrame:
@@ -282,31 +259,6 @@ def _of_file(path: Path) -> pl.DataFrame:
     except (OSError, pl.exceptions.PolarsError) as error:
         msg = f"{path}: must be a table of verdicts, got {shorten(error)}."
         raise InputError(msg) from error
-
-
-def _value(frame: pl.DataFrame) -> pl.Expr:
-    """Take the probability, or what the label says where there is no column for one."""
-    if "probability" in frame.columns:
-        return pl.col("probability").cast(pl.Float64)
-    words = pl.col("label").cast(pl.String).str.to_lowercase()
-    return words.replace_strict(_TRUTHS, default=None, return_dtype=pl.Float64)
-
-
-def _of_wide(frame: pl.DataFrame, *, called: str) -> VerdictGrid:
-    asked = [
-        name
-        for name, kind in frame.schema.items()
-        if name not in _ENDS and "." not in name and (kind.is_numeric() or kind == pl.Boolean)
-    ]
-    if not asked:
-        _refuse(called, f"columns {shorten(frame.columns)}")
-    told = frame.select("item", pl.col(asked).cast(pl.Float64))
-    told = told.group_by("item", maintain_order=True).agg(pl.mean(*asked))
-    return VerdictGrid(
-        items=tuple(told["item"].to_list()),
-        questions=tuple(asked),
-        values=told.select(pl.col(asked).fill_null(float("nan"))).to_numpy(),
-    )
 
 
 def _refuse(called: str, got: str) -> NoReturn:

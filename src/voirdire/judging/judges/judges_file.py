@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, get_args
 from urllib.parse import urlsplit
 
@@ -17,7 +16,7 @@ from voirdire._types import (  # pydantic reads the annotations
     ModelSource,
     ReplyForm,
 )
-from voirdire._validation import shorten
+from voirdire._validation import is_number, shorten
 from voirdire.documents import Filled, Form, Name, document_from_text, read_document, rule_error
 from voirdire.judging.judges.key_material import keys_in, without_key_fields
 from voirdire.judging.judges.llm_judge import Asking, load_llm_judge
@@ -25,7 +24,7 @@ from voirdire.judging.judges.pricing import Price
 from voirdire.models import Capabilities
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from voirdire.documents import Document
@@ -39,7 +38,6 @@ __all__ = [
     "load_judges",
     "load_llm_judges",
     "opened_judges",
-    "read_judge",
     "spec_of",
 ]
 
@@ -47,39 +45,22 @@ _MOST_JUDGES = 500
 
 _MODEL = re.compile(r"[a-z][a-z0-9_.-]*/\S(?:.*\S)?")
 _WORD = re.compile(r"[a-z][a-z0-9_-]{0,39}")
-_HOTTEST = 2
 
 
 def _whole(value: Any, *, least: int) -> Any:
     """Read a whole number; 1e6 is one, true is none."""
-    if not _is_number(value) or value != int(value) or value < least:
+    if not is_number(value) or value != int(value) or value < least:
         raise rule_error(f"be a whole number of at least {least}")
     return int(value)
 
 
-def _at_least_zero(value: Any) -> Any:
-    return _number(value, lambda number: number >= 0, "of at least 0")
+def _number(rule: str, is_right: Callable[[float], bool]) -> BeforeValidator:
+    def read(value: Any) -> float:
+        if not is_number(value) or not is_right(value):
+            raise rule_error(f"be a number {rule}")
+        return float(value)
 
-
-def _above_zero(value: Any) -> Any:
-    return _number(value, lambda number: number > 0, "above 0")
-
-
-def _temperature(value: Any) -> Any:
-    return _number(value, lambda number: 0 <= number <= _HOTTEST, f"from 0 to {_HOTTEST}")
-
-
-def _number(value: Any, is_right: Any, words: str) -> float:
-    if not _is_number(value) or not is_right(value):
-        raise rule_error(f"be a number {words}")
-    return float(value)
-
-
-def _is_number(value: Any) -> bool:
-    """Tell a number that fits a float; true is none."""
-    if not isinstance(value, int | float) or isinstance(value, bool):
-        return False
-    return abs(value) <= sys.float_info.max
+    return BeforeValidator(read)
 
 
 def _model(word: str) -> str:
@@ -135,8 +116,9 @@ def _is_json(value: Any) -> bool:
 Natural = Annotated[int, BeforeValidator(lambda value: _whole(value, least=0))]
 Count = Annotated[int, BeforeValidator(lambda value: _whole(value, least=1))]
 Several = Annotated[int, BeforeValidator(lambda value: _whole(value, least=2))]
-Dollars = Annotated[float, BeforeValidator(_at_least_zero)]
-Positive = Annotated[float, BeforeValidator(_above_zero)]
+Dollars = Annotated[float, _number("of at least 0", lambda number: number >= 0)]
+Positive = Annotated[float, _number("above 0", lambda number: number > 0)]
+Temperature = Annotated[float, _number("from 0 to 2", lambda number: 0 <= number <= 2)]
 Url: TypeAlias = Annotated[Filled, AfterValidator(_url)]
 
 
@@ -163,15 +145,15 @@ class SharedForm(Form):
     base_url: Url | None = None
     api_key_env: str | None = None
     reasoning_effort: Annotated[str, AfterValidator(_effort)] | None = None
-    temperature: Annotated[float, BeforeValidator(_temperature)] | None = None
+    temperature: Temperature | None = None
     max_tokens: Count | None = None
     mode: Mode | None = None
     probability: ModelSource | None = None
     language: Language | None = None
-    samples: Count | None = None
-    orders: Count | None = None
+    n_samples: Annotated[Count | None, Field(alias="samples")] = None
+    n_orders: Annotated[Count | None, Field(alias="orders")] = None
     order_check: Natural | None = None
-    examples: Natural | None = None
+    n_examples: Annotated[Natural | None, Field(alias="examples")] = None
     route: Annotated[bool | None, AfterValidator(_no_route)] = None
     top_logprobs: Several | None = None
     seed: Natural | None = None
@@ -306,20 +288,22 @@ def opened_judges(path: str | Path, *, what: str) -> Document:
     return without_key_fields(read_document(path, what=what, check_text=keys_in))
 
 
-def read_judge(document: Document, *, path: Keys, name: str) -> JudgeSpec | None:
-    """Read one judge outside a list, to be called `name`; None, and noted, where it is none."""
-    form = document.read(SharedForm, path, what="a judge")
-    return None if form is None else spec_of(form, document, path=path, name=name)
-
-
-def spec_of(form: SharedForm, document: Document, *, path: Keys, name: str) -> JudgeSpec | None:
+def spec_of(
+    form: SharedForm,
+    document: Document,
+    *,
+    path: Keys,
+    name: str = "",
+    max_cost: float | None = None,
+) -> JudgeSpec | None:
     """Make a judge of what was read; None, and noted, where it has no model."""
     _check_extra(form, document, path=(*path, "extra"))
     if form.model is None:
         document.add(path, "a judge must have the key `model`. Add it.")
         return None
     told = {key: value for key, value in _said(form).items() if key in SharedForm.model_fields}
-    return _spec({**told, "name": name})
+    spec = _spec({**told, "name": name})
+    return spec if max_cost is None else replace(spec, max_cost=max_cost)
 
 
 def _judges(document: Document) -> tuple[JudgeSpec, ...]:
@@ -383,13 +367,6 @@ def _check_extra(form: SharedForm, document: Document, *, path: Keys) -> None:
 
 def _spec(told: Mapping[str, Any]) -> JudgeSpec:
     said = {name: value for name, value in told.items() if value is not None}
-    for ours, theirs in (
-        ("n_samples", "samples"),
-        ("n_orders", "orders"),
-        ("n_examples", "examples"),
-    ):
-        if theirs in said:
-            said[ours] = said.pop(theirs)
     if "price" in said:
         said["price"] = Price(**said["price"].model_dump(), source="declared")
     if "capabilities" in said:

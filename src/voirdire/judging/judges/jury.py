@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from voirdire._validation import check_choice, shorten
+from voirdire._validation import check_choice, is_number, shorten
 from voirdire.errors import InputError
 from voirdire.judging.judges.cascade import CascadeJudge
 from voirdire.judging.judges.llm_judge import LlmJudge
@@ -104,10 +104,7 @@ def _weights(given: Any, *, n_judges: int) -> tuple[float, ...]:
     rule = (
         f"`weights` must be {n_judges} numbers above 0, one for each judge, got {shorten(given)}."
     )
-    if isinstance(given, str) or not isinstance(given, Sequence) or len(given) != n_judges:
+    is_right = isinstance(given, Sequence) and not isinstance(given, str) and len(given) == n_judges
+    if not is_right or not all(is_number(weight) and weight > 0 for weight in given):
         raise InputError(rule)
-    for weight in given:
-        is_number = isinstance(weight, int | float) and not isinstance(weight, bool)
-        if not (is_number and math.isfinite(weight) and weight > 0):
-            raise InputError(rule)
     return tuple(float(weight) for weight in given)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import ipaddress
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from voirdire._validation import shorten
+from voirdire._validation import is_number, shorten
 from voirdire.errors import InputError
 
 if TYPE_CHECKING:
@@ -97,8 +96,7 @@ class Price:
             value = getattr(self, name)
             if name == "cached_input" and value is None:
                 continue
-            is_number = isinstance(value, int | float) and not isinstance(value, bool)
-            if not is_number or not 0 <= value < math.inf:
+            if not is_number(value) or value < 0:
                 msg = (
                     f"`{name}` must be US dollars, a finite number of at least 0, got "
                     f"{shorten(value)!r}."

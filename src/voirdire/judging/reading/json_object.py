@@ -73,13 +73,8 @@ def object_in_prose(text: str) -> tuple[int, int] | None:
     """Find the one object in a text that may think first, explain, or fence it as code.
 
     No brace may stand outside of it: then nothing else in the text can be taken for an answer, and
-    nothing has to be tried out.
-
-    Returns
-    -------
-    tuple of int or None
-        Where it begins and ends; None where nothing or more than one thing could be it. What is
-        between need not be JSON.
+    nothing has to be tried out. Gives where it begins and ends; None where nothing or more than one
+    thing could be it. What is between need not be JSON.
     """
     begin = text.find("{")
     is_first = not text[: max(begin, 0)].strip()

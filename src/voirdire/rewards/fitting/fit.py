@@ -206,7 +206,7 @@ def fit_reward(
 
 
 def _with_behaviors(rubric: Rubric | str | Path) -> Rubric:
-    found = load_rubric(rubric) if isinstance(rubric, str | Path) else rubric
+    found = load_rubric(rubric)
     if not found.behaviors:
         msg = f"`rubric` must have behaviors, got {shorten(found.name)!r} without any. Add some."
         raise InputError(msg)

@@ -21,11 +21,11 @@ from voirdire.judging.bound import BoundJudge
 from voirdire.judging.call_plan import CallPlan
 from voirdire.judging.client.call import Call, stored_outcome
 from voirdire.judging.engine.batch import Unit
-from voirdire.judging.engine.model_engine import RunModelEngine
+from voirdire.judging.engine.model_engine import ModelEngine
 from voirdire.judging.fingerprint import hash_of
 from voirdire.judging.judges.token_estimate import estimate_tokens
 from voirdire.judging.prompts import fenced, new_nonce, said, visible
-from voirdire.models import ChatRequest
+from voirdire.models import BatchChatModel, ChatRequest
 from voirdire.records import Message
 from voirdire.records.items import as_bytes
 from voirdire.rewards.synthesis.plan import Draft
@@ -212,14 +212,14 @@ class _Drafts:
         return False
 
 
-class Writer(RunModelEngine):
+class Writer(ModelEngine):
     """The engine of drafts: looked up, called, stored and used as replies about items are."""
 
     def __init__(
         self, plan: SynthesisPlan, *, store: ReplyStore | None, retry_failures: bool
     ) -> None:
         super().__init__(_bound(plan), store=store, retry_failures=retry_failures)
-        if self._queue.together:
+        if isinstance(plan.writer.chat_model, BatchChatModel):
             self._queue.jobs_together = _DRAFTS_AT_ONCE
         self._plan = plan
         self.n_reused = 0
@@ -227,11 +227,13 @@ class Writer(RunModelEngine):
     async def write(self, assignments: Sequence[Assignment]) -> list[Draft]:
         """Write a draft for each, or raise what ends the run."""
         calls = [_draft_call(each, self._plan) for each in assignments]
-        stored = await self.look_up(list({call.item for call in calls}))
+        stored = await self._look_up(list({call.item for call in calls}))
         drafts, units = _Drafts(len(calls)), []
         for place, call in enumerate(calls):
             unit = Unit(drafts, call.item, [call], [place], stored.get(call.item, {}))
-            found = self._reused(call, unit.stored.get(call.name, ()))
+            found = self._queue.reuse(
+                call, unit.stored.get(call.name, ()), retry_failures=self._retry_failures
+            )
             if found is None:
                 units.append(unit)
             else:

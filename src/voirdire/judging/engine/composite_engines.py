@@ -1,0 +1,281 @@
+"""Engines made of others: a cascade asks a second judge where the first is unsure, a jury all."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from functools import partial
+from typing import TYPE_CHECKING
+
+import msgspec
+import numpy as np
+
+from voirdire.judging.client.client import added_states
+from voirdire.judging.engine.batch import Asked
+from voirdire.judging.engine.call_queue import CLOSED, LATE
+from voirdire.judging.engine.combining import ItemVerdict, combined_answer
+from voirdire.judging.engine.port import Engine, LiveState
+from voirdire.records import Failure
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from voirdire.judging.asking import Answer
+    from voirdire.judging.bound import BoundCascade, BoundJury
+    from voirdire.judging.client import ClientState
+
+__all__ = ["CascadeEngine", "JuryEngine"]
+
+_OVER = (CLOSED, LATE)
+"""Why the first judge was not asked at all: then nobody waits for the second either."""
+
+
+class _PassedOn(Asked):
+    """An item as one judge of several has it; the time is that of whoever waits."""
+
+    __slots__ = ("_is_taken", "_take", "asked")
+
+    def __init__(self, asked: Asked, take: Callable[[Asked, ItemVerdict], None]) -> None:
+        self.asked = asked
+        super().__init__(asked.item)
+        self._take = take
+        self._is_taken = False
+
+    @property
+    def wanted_until(self) -> float:
+        """When the last who waits for it gives up; that may become later."""
+        return self.asked.wanted_until
+
+    @wanted_until.setter
+    def wanted_until(self, until: float) -> None:
+        """Leave it to whoever waits."""
+
+    @property
+    def is_answered(self) -> bool:
+        """Whether this judge has nothing to do about it any more."""
+        return self._is_taken or self.asked.is_answered
+
+    def answer(self, verdict: ItemVerdict) -> None:
+        """Have the first answer of this judge taken."""
+        if not self._is_taken:
+            self._is_taken = True
+            self._take(self.asked, verdict)
+
+
+class _CompositeEngine(Engine):
+    """Answers items with the engines of several judges; what ends the run of one ends it."""
+
+    def __init__(self, members: Sequence[Engine]) -> None:
+        super().__init__()
+        self._members = tuple(members)
+        self.end_with(self.ended)
+
+    def end_with(self, ended: asyncio.Event) -> None:
+        """Set this event where the run of any judge ends."""
+        self.ended = ended
+        for member in self._members:
+            member.end_with(ended)
+
+    @property
+    def error(self) -> BaseException | None:
+        """What ended the run."""
+        errors = (each.error for each in self._members if each.error is not None)
+        return self._error or next(errors, None)
+
+    @property
+    def calls(self) -> ClientState | None:
+        """How the calls of a run stand, all judges together."""
+        states = [state for each in self._members if (state := each.calls) is not None]
+        return added_states(states) if states else None
+
+    async def start(self) -> None:
+        """Begin; an `InputError` where a store cannot be used."""
+        for member in self._members:
+            await member.start()
+
+    def stop(self) -> None:
+        """Begin nothing more; what is sent comes to its end."""
+        for member in self._members:
+            member.stop()
+
+
+class CascadeEngine(_CompositeEngine):
+    """Answers items with a first engine, and with a second where the first judge is unsure.
+
+    *Order*: each answer belongs to its own item, and is one judge's. *Errors*: what the first
+    judge cannot answer is passed on, whatever the reason; what the language model does not answer
+    is a failure, and late where it is late. *Cancellation*: `close` ends the first judge, then the
+    second, within the same time. *Memory*: the items that wait. *Retries and caching*: the
+    language model's.
+    """
+
+    def __init__(self, bound: BoundCascade, *, first: Engine, then: Engine) -> None:
+        super().__init__((first, then))
+        self._bound = bound
+        self._first, self._then = first, then
+        self._called_first, self._called_then = bound.answerers
+        self._unsure: list[Asked] = []
+        self._n_over = self._n_kept = 0
+        kinds = [row.kind for row in bound.rubric.questions]
+        self._places = [place for place, kind in enumerate(kinds) if kind == "boolean"]
+
+    @property
+    def state(self) -> LiveState:
+        """How it stands: calls, cost and order are the language model's."""
+        then = self._then.state
+        return LiveState(
+            n_waiting=self._first.state.n_waiting + len(self._unsure) + then.n_waiting,
+            n_calls=then.n_calls,
+            n_failures=self._n_over + then.n_failures,
+            cost=then.cost,
+            is_broken=then.is_broken,
+        )
+
+    @property
+    def n_answered(self) -> int:
+        """Items that have an answer."""
+        return self._n_kept + self._then.n_answered
+
+    def submit(self, asked: Sequence[Asked]) -> None:
+        """Take items."""
+        self._first.submit([_PassedOn(each, self._look) for each in asked])
+
+    async def close(self, *, drain_s: float | None = None) -> None:
+        """Take no more; what the first judge is unsure of from now on is not called."""
+        loop = asyncio.get_running_loop()
+        ends = None if drain_s is None else loop.time() + drain_s
+        try:
+            await self._first.close(drain_s=drain_s)
+        finally:
+            self._pass_on()
+            left_s = None if ends is None else max(0.0, ends - loop.time())
+            await self._then.close(drain_s=left_s)
+
+    def _look(self, asked: Asked, verdict: ItemVerdict) -> None:
+        """Give an item the first judge's answer, or keep it for the second."""
+        if asked.is_answered:
+            return
+        is_over = bool(verdict.failures) and verdict.failures[0][1].reason in _OVER
+        values = np.array([verdict.values[place] for place in self._places], dtype=np.float64)
+        if is_over or not self._bound.goes_on(values[None, :])[0]:
+            self._n_over += is_over
+            self._n_kept += not is_over
+            asked.answered_by = None if is_over else self._called_first
+            _hand_on(asked, verdict)
+            return
+        asked.answered_by = self._called_then
+        if not self._unsure:  # what comes of one batch goes on together
+            asyncio.get_running_loop().call_soon(self._pass_on)
+        self._unsure.append(_PassedOn(asked, _hand_on))
+
+    def _pass_on(self) -> None:
+        unsure, self._unsure = self._unsure, []
+        if unsure:
+            self._then.submit(unsure)
+
+
+def _hand_on(asked: Asked, verdict: ItemVerdict) -> None:
+    """Give an item its answer, which says whose it is."""
+    asked.answer(msgspec.structs.replace(verdict, answered_by=asked.answered_by))
+
+
+class JuryEngine(_CompositeEngine):
+    """Answers items with several engines, one for each judge, and combines what they say.
+
+    *Order*: each answer belongs to its own item. *Errors*: a judge without an answer is left out
+    where the others weigh more than half. *Cancellation*: `close` ends all of them within the same
+    time. *Memory*: the items that wait. *Retries and caching*: those of the judges.
+    """
+
+    def __init__(self, bound: BoundJury, members: Sequence[Engine]) -> None:
+        super().__init__(members)
+        self._bound = bound
+
+    @property
+    def state(self) -> LiveState:
+        """How it stands: calls and cost of all; out of order where no answer can come about."""
+        states = [each.state for each in self._members]
+        costs = [state.cost for state in states]
+        works = sum(
+            share
+            for share, state in zip(self._bound.jury.shares, states, strict=True)
+            if not state.is_broken
+        )
+        return LiveState(
+            n_waiting=self._n_waiting,
+            n_calls=sum(state.n_calls for state in states),
+            n_failures=self._n_failures,
+            cost=None if None in costs else math.fsum(cost or 0.0 for cost in costs),
+            is_broken=not _is_enough(works),
+        )
+
+    def submit(self, asked: Sequence[Asked]) -> None:
+        """Take items."""
+        self._n_waiting += len(asked)
+        ballots: list[list[ItemVerdict | None]] = [[None] * len(self._members) for _ in asked]
+        for place, member in enumerate(self._members):
+            takes = [partial(self._take, given, place) for given in ballots]
+            member.submit([_PassedOn(*each) for each in zip(asked, takes, strict=True)])
+
+    async def close(self, *, drain_s: float | None = None) -> None:
+        """Take no more, and wait so long for what is on its way."""
+        self.stop()
+        await asyncio.gather(*(member.close(drain_s=drain_s) for member in self._members))
+
+    def _take(
+        self, given: list[ItemVerdict | None], place: int, asked: Asked, said: ItemVerdict
+    ) -> None:
+        """Take what one judge says of an item; combine it where it is the last."""
+        given[place] = said
+        ballots = [ballot for ballot in given if ballot is not None]
+        if len(ballots) == len(given):
+            verdict = _together(ballots, self._bound)
+            self._note(verdict)
+            asked.answer(verdict)
+
+
+def _together(ballots: Sequence[ItemVerdict], bound: BoundJury) -> ItemVerdict:
+    """Combine the verdicts of all judges on one item."""
+    shares, combine = bound.jury.shares, bound.jury.combine
+    limits = bound.yes_from
+    values: list[Answer | None] = []
+    failures: list[tuple[int, Failure]] = []
+    column = 0
+    for place, question in enumerate(bound.rubric.questions):
+        said = [(k, ballot.values[place]) for k, ballot in enumerate(ballots)]
+        known = [(k, value) for k, value in said if value is not None]
+        weight = math.fsum(shares[k] for k, _ in known)
+        answer: Answer | Failure
+        if not _is_enough(weight):
+            answer = _first_failure(ballots, place)
+        elif question.kind == "boolean":
+            chances = [float(value) for _, value in known]  # type: ignore[arg-type]  # a proposition's
+            if combine == "majority":
+                chances = [
+                    float(p >= limits[k][column]) for (k, _), p in zip(known, chances, strict=True)
+                ]
+            weighed = (shares[k] * p for (k, _), p in zip(known, chances, strict=True))
+            answer = math.fsum(weighed) / weight
+        else:
+            answer = combined_answer(question, [value for _, value in known])
+        column += question.kind == "boolean"
+        values.append(None if isinstance(answer, Failure) else answer)
+        if isinstance(answer, Failure):
+            failures.append((place, answer))
+    return ItemVerdict(
+        values=tuple(values),
+        failures=tuple(failures),
+        attempts=sum(ballot.attempts for ballot in ballots),
+        is_stored=all(ballot.is_stored for ballot in ballots if ballot.attempts),
+    )
+
+
+def _is_enough(weight: float) -> bool:
+    """Whether judges with so much of the weight can answer; crumbs of sums do not decide."""
+    return weight > 0.5 + 1e-9
+
+
+def _first_failure(ballots: Sequence[ItemVerdict], place: int) -> Failure:
+    """Say why the first judge without an answer has none."""
+    found = (why for ballot in ballots for k, why in ballot.failures if k == place)
+    return next(found, Failure(reason="not asked"))
