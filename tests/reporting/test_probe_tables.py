@@ -34,8 +34,8 @@ def test_a_bias_is_told_by_its_shift_its_flips_and_what_a_reward_would_pay():
 
     assert (
         "authority/citation: when a citation that supports nothing is added, P(fully_complies) "
-        "rises by .11 [.07, .15]; 9 of 50 labels flip, 1 between two askings; a reward trained on it "
-        "would pay .40 standard deviations for it."
+        "rises by .11 [.07, .15]; 9 of 50 labels flip, 1 between two askings; a reward trained "
+        "on it would pay .40 standard deviations for it."
     ) in text
 
 
