@@ -2,6 +2,7 @@
 
 import io
 import re
+from dataclasses import replace
 
 import pytest
 from rich.console import Console
@@ -69,6 +70,14 @@ def test_a_bias_by_flips_alone_names_the_question_whose_labels_flip():
 def test_the_direction_of_a_shift_is_in_words(family, shift, said):
     found = probe(f"{family}/x", question("disclaimer", shift, p=0.0001), is_found=True, p=0.001)
 
+    assert said in shown(report(probes=(found,)))
+
+
+def test_a_pair_is_moved_toward_the_changed_response():
+    moved = replace(question("better", 0.2, p=0.0001), kind="pairwise")
+    found = probe("authority/x", moved, is_found=True, p=0.001)
+
+    said = "better moves by .20 [.16, .24] toward the changed response"
     assert said in shown(report(probes=(found,)))
 
 

@@ -169,6 +169,9 @@ def _shift(row: ProbeFinding, shown: QuestionFinding) -> str:
             return f"{question} moves by {size} {'as' if rises else 'against what'} the text wants"
         case "position":
             return f"{question} moves by {size} {'toward' if rises else 'away from'} that response"
+    if shown.kind == "pairwise":  # A is the response that is changed
+        whither = "toward" if rises else "away from"
+        return f"{question} moves by {size} {whither} the changed response"
     return f"{question} {'rises' if rises else 'falls'} by {size}"
 
 
