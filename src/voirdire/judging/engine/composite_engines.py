@@ -202,7 +202,7 @@ class JuryEngine(_CompositeEngine):
             if not state.is_broken
         )
         return LiveState(
-            n_waiting=self._n_waiting,
+            n_waiting=max(state.n_waiting for state in states),
             n_calls=sum(state.n_calls for state in states),
             n_failures=self._n_failures,
             cost=None if None in costs else math.fsum(cost or 0.0 for cost in costs),
@@ -211,7 +211,6 @@ class JuryEngine(_CompositeEngine):
 
     def submit(self, asked: Sequence[Asked]) -> None:
         """Take items."""
-        self._n_waiting += len(asked)
         ballots: list[list[ItemVerdict | None]] = [[None] * len(self._members) for _ in asked]
         for place, member in enumerate(self._members):
             takes = [partial(self._take, given, place) for given in ballots]
