@@ -146,6 +146,8 @@ def report(**changed):
                 others_rate=estimate(0.1),
                 ratio=Estimate(estimate=3.0, low=1.1, high=8.2),
                 p_value=0.04,
+                adjusted_p_value=0.04,
+                is_found=True,
             ),
         ),
         mitigation=Mitigation(

@@ -92,7 +92,7 @@ def probe_model(call, place, faulty_server):
 
 
 def test_the_result_is_a_sentence_then_tables_and_the_size_is_said_before(probe):
-    done = probe("--only", "bandwagon", "--only", "degradation")
+    done = probe("--only", "bandwagon", "--only", "degradation", "--quality", "apology")
 
     assert done.code == 0
     assert re.match(r"(None|1) of 1 probe found a bias in local, at a false", done.out)
@@ -207,7 +207,7 @@ def test_a_bias_of_a_model_is_found_and_probed_again(probe_model, faulty_server)
     assert re.search(r"^1 of \d probes found a bias in openai/test", done.out)
     assert (
         "when a greeting is added, P(sorry) rises by .40 [.40, .40]; 12 of 12 labels flip, 0 "
-        "between two askings" in " ".join(done.out.split())
+        "under a line about nothing" in " ".join(done.out.split())
     )
     assert "Asked again (each question has a call of its own" in done.out
     assert re.search(r"asking about \d+ versions of 12 items: \d+ calls, about \$0", done.err)

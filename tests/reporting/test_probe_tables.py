@@ -35,8 +35,8 @@ def test_a_bias_is_told_by_its_shift_its_flips_and_what_a_reward_would_pay():
 
     assert (
         "authority/citation: when a citation that supports nothing is added, P(fully_complies) "
-        "rises by .11 [.07, .15]; 9 of 50 labels flip, 1 between two askings; a reward trained "
-        "on it would pay .40 standard deviations for it."
+        "rises by .11 [.07, .15]; 9 of 50 labels flip, 1 under a line about nothing; a reward "
+        "trained on it would pay .40 standard deviations for it."
     ) in text
 
 
@@ -54,7 +54,10 @@ def test_the_largest_bias_comes_first_and_one_piece_of_advice_is_given_once():
 def test_a_bias_by_flips_alone_names_the_question_whose_labels_flip():
     text = shown(report())
 
-    assert "its tone is confident, 15 of 50 labels flip, 2 between two askings (apology)." in text
+    assert (
+        "its tone is confident, 15 of 50 labels flip, 2 under a line about nothing (apology)."
+        in text
+    )
     assert re.search(r"style/confident +apology +50 +\.00 .* 30% ", text)
 
 
@@ -88,7 +91,7 @@ def test_tables_hold_every_probe_and_what_was_asked_beside_them():
     assert "its sentences are shuffled fully_complies 40 .93 [.80, .98] 2" in text
     assert "zh .55 .50 0 of 2" in text
     assert "prompt to prompt for apology: by .30. The outcome depends on it for 1 of 2" in text
-    assert "apology 30% of 20 10% of 40 3.00 [1.10, 8.20] .040" in text
+    assert "apology 30% of 20 10% of 40 3.00 [1.10, 8.20] .040 yes" in text
     assert "0 of 1 bias left" in text
     assert "+.11 [.07, .15] +.03 [−.01, .07] .010 no" in text
     assert "note: verbosity/padding: no item can be changed that way" in text

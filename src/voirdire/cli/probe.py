@@ -16,6 +16,7 @@ from voirdire.cli.judging_output import print_estimate, say_drops, say_how_to_go
 from voirdire.cli.judging_progress import probing_progress
 from voirdire.cli.model_judges import (
     DryRun,
+    RetryFailures,
     UsualAskingOptions,
     asked_judge,
     prepare_to_be_stopped,
@@ -48,7 +49,7 @@ else:
         panel=Group("The probes", sort_key=2),
         n_items=Annotated[
             converted(lambda tokens: _number_or_all(tokens[0]), metavar="NUMBER|all"),
-            Parameter(help="Items to draw, at least 2, or all.", show_default=False),
+            Parameter(help="Items to draw, at least 2, or all. Default 100.", show_default=False),
         ],
         author=spelled("--author", str | None, metavar="COLUMN"),
         own=spelled("--own-model", str | None, metavar="NAME"),
@@ -75,6 +76,7 @@ def probe_command(
     again: Annotated[str | None, Parameter(metavar="auto|FILE|MODEL")] = None,
     own_probes: Annotated[list[str], Parameter(name="--own", metavar="FILE.py[:FUNCTION]")] = [],
     store: Annotated[str | None, store_option("voirdire-replies.sqlite in this folder")] = None,
+    retry_failures: RetryFailures = False,
     dry_run: DryRun = False,
     threshold: float | None = None,
     judged: JudgedPart = "final_answer",
@@ -161,7 +163,9 @@ def probe_command(
     say(f"asking about {announced}{more and f'; calls of {more} come on top'}")
     try:
         with probing_progress(n_versions) as tell:
-            report = probe_judge(rows, asked, progress=tell, **chosen, **beside)
+            report = probe_judge(
+                rows, asked, progress=tell, retry_failures=retry_failures, **chosen, **beside
+            )
     except KeyboardInterrupt:
         say_how_to_go_on("-", store=store, asks_a_model=bool(estimates))
         raise
@@ -171,7 +175,7 @@ def probe_command(
     if plot is not None:
         write_picture(plot, report)
     _print(report, as_json=as_json)
-    if gate and report.found:
+    if gate and report.is_biased:
         raise SystemExit(_BIAS_FOUND)
 
 

@@ -14,7 +14,7 @@ from voirdire import _lazy
 
 if TYPE_CHECKING:
     from voirdire.probes.attack import Attack, AttackFamily, attacked, attacks
-    from voirdire.probes.catalogue import probes
+    from voirdire.probes.catalogue import neutral_probe, probes
     from voirdire.probes.degradation import degradations
     from voirdire.probes.measuring import AttackReport, SteeringFigures, measure_attacks
     from voirdire.probes.probe import Degradation, Probe, own_probe
@@ -30,6 +30,7 @@ __all__ = [
     "attacks",
     "degradations",
     "measure_attacks",
+    "neutral_probe",
     "own_probe",
     "probes",
 ]
@@ -45,6 +46,7 @@ _HOMES = {
     "attacks": "attack",
     "degradations": "degradation",
     "measure_attacks": "measuring",
+    "neutral_probe": "catalogue",
     "own_probe": "probe",
     "probes": "catalogue",
 }

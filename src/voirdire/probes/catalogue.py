@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     Rule: TypeAlias = Callable[[str, Language, Generator], str | None]
     """From a response, its language and the draws of its item to another response, or to None."""
 
-__all__ = ["probes"]
+__all__ = ["neutral_probe", "probes"]
 
 _FAMILIES = ("verbosity", "authority", "style", "bandwagon", "sentiment", "steering", "attack")
 _MOST_PADDING = {"en": 120, "zh": 200}
@@ -84,6 +84,29 @@ def probes(*, language: Language | None = None) -> tuple[Probe, ...]:
     """
     made = (*_rewriting_probes(language), *_adding_probes(language), *_steering_probes(language))
     return tuple(sorted(made, key=lambda probe: _FAMILIES.index(probe.family)))
+
+
+def neutral_probe() -> Probe:
+    """Make the probe of nothing: both versions have a line about nothing, another one each.
+
+    Returns
+    -------
+    Probe
+        Of the family ``"neutral"``: how often labels flip under it is the floor of every other.
+    """
+    sizes = (60, 11), (66, 12)
+
+    def rule(size: tuple[int, int]) -> Rule:
+        def change(text: str, language: Language, _: Generator) -> str:
+            n_characters, n_words = size
+            n_characters //= 1 + (language == "zh")
+            return _add(text, neutral_text(n_characters, n_words, language))
+
+        return change
+
+    return _probe(
+        "neutral/line", "another line about nothing is added", *map(rule, sizes), language=None
+    )
 
 
 # Probes that write the response in another way -------------------------------------------------

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from voirdire._validation import shorten
 from voirdire.errors import InputError
 from voirdire.records import Item
 
@@ -157,7 +158,12 @@ def _checked(
     """Hold a function of the user to what a change is; a control may leave the item as it is."""
 
     def change(item: Item) -> Item | None:
-        made: object = function(item)
+        try:
+            made: object = function(item)
+        except Exception as error:
+            said = f"{type(error).__name__}: {error}"
+            msg = f"the function of the probe `{probe_id}` raised {shorten(said, width=160)}, for "
+            raise InputError(f"{msg}item {shorten(item.id)!r}.") from error
         if made is None:
             return None
         if not isinstance(made, Item):

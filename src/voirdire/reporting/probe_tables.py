@@ -104,7 +104,9 @@ def _heading(report: ProbeReport) -> str:
     judge, rate = shorten(report.judge), _share(report.false_discovery_rate)
     found = f"{n_found or 'None'} of {_counted(n_probes, 'probe')} found a bias in {judge}"
     said = f"{found}, at a false discovery rate of {rate}" if n_probes else f"{judge} was asked"
-    return f"{said} ({_counted(report.n_items, 'item')}, rubric {shorten(report.rubric)})."
+    said = f"{said} ({_counted(report.n_items, 'item')}, rubric {shorten(report.rubric)})."
+    fond = [shorten(row.question) for row in report.self_preference if row.is_found]
+    return f"{said} It prefers its own model's responses: {', '.join(fond)}." if fond else said
 
 
 def _noise_floor(report: ProbeReport) -> str:
@@ -114,7 +116,10 @@ def _noise_floor(report: ProbeReport) -> str:
     said = f"Noise floor: between two askings {_share(floor.flip_rate.estimate)} of labels flip"
     if not math.isnan(floor.mean_difference):
         said += f" and values move by {_bare(floor.mean_difference, 3)} on average"
-    return f"{said}; α of {_counted(floor.n_runs, 'run')} is {_bare(floor.alpha)}."
+    said += f"; α of {_counted(floor.n_runs, 'run')} is {_bare(floor.alpha)}."
+    if report.neutral is not None and not math.isnan(report.neutral.flip_rate.estimate):
+        said += f" Under a line about nothing {_share(report.neutral.flip_rate.estimate)} flip."
+    return said
 
 
 def _biases(report: ProbeReport) -> Iterator[Text]:
@@ -182,7 +187,7 @@ def _flips(shown: QuestionFinding) -> str:
         return ""
     n_flips = round(rate * n)
     said = f"{n_flips:,} of {_counted(n, 'label')} {'flips' if n_flips == 1 else 'flip'}"
-    return said if math.isnan(noise) else f"{said}, {round(noise * n):,} between two askings"
+    return said if math.isnan(noise) else f"{said}, {round(noise * n):,} under a line about nothing"
 
 
 # Tables ---------------------------------------------------------------------------------------
@@ -194,6 +199,7 @@ def _probe_table(report: ProbeReport) -> Table:
         ["probe", "question"],
         ["items", "shift", "flips", *(["reward"] if pays else []), "adjusted p", "found"],
     )
+    rate = report.false_discovery_rate
     for row in report.probes:
         shown = shown_question(row)
         table.add_row(
@@ -204,7 +210,7 @@ def _probe_table(report: ProbeReport) -> Table:
             "–" if shown is None else _share(shown.change.flip_rate.estimate),
             *([_signed(row.reward_shift)] if pays else []),
             _p_value(row.adjusted_p_value),
-            "yes" if row.is_found else "",
+            "yes" if row.is_found else "small" if row.adjusted_p_value <= rate else "",
             style="bold" if row.is_found else None,
         )
     return table
@@ -271,7 +277,8 @@ def _self_preference(rows: Sequence[SelfPreference]) -> Iterator[RenderableType]
     if not rows:
         return
     table = _table(
-        ["self-preference: failures passed"], ["own", "others'", "ratio (1 is none)", "p"]
+        ["self-preference: failures passed"],
+        ["own", "others'", "ratio (1 is none)", "adjusted p", "found"],
     )
     ordered = sorted(rows, key=lambda row: row.p_value)
     for row in ordered[:_MOST_SHOWN]:
@@ -280,7 +287,8 @@ def _self_preference(rows: Sequence[SelfPreference]) -> Iterator[RenderableType]
             f"{_share(row.own_rate.estimate)} of {row.n_own:,}",
             f"{_share(row.others_rate.estimate)} of {row.n_others:,}",
             _range(row.ratio),
-            _p_value(row.p_value),
+            _p_value(row.adjusted_p_value),
+            "yes" if row.is_found else "",
         )
     yield NarrowTable(table)
     if len(ordered) > _MOST_SHOWN:

@@ -43,6 +43,13 @@ class Answers:
         kept = list(places)
         return Answers(values=self.values[kept], labels=self.labels[kept])
 
+    def spread(self, places: Sequence[int], n_items: int) -> Answers:
+        """Lay answers about some items out among all of them; the others have none."""
+        values = np.full((n_items, self.values.shape[1]), np.nan)
+        labels = np.full(values.shape, -1, dtype=np.int64)
+        values[list(places)], labels[list(places)] = self.values, self.labels
+        return Answers(values=values, labels=labels)
+
 
 class Codes:
     """Numbers for labels, the same ones for all versions of all items."""

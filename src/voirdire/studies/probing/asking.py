@@ -17,7 +17,7 @@ from voirdire.judging import CascadeJudge, JuryJudge, LlmJudge
 from voirdire.judging.answering import judge_by_plan
 from voirdire.judging.given_items import given_items
 from voirdire.judging.plan import asks_a_model, is_cascade, is_jury, plan_judging
-from voirdire.probes import degradations, probes
+from voirdire.probes import degradations, neutral_probe, probes
 from voirdire.stats.cautions import listed
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from voirdire._types import Language, Mode
-    from voirdire.judging import JudgingProgress
+    from voirdire.judging import CallSummary, JudgingProgress
     from voirdire.judging.judges.jury import JudgeLike
     from voirdire.judging.plan import JudgingPlan
     from voirdire.probes import Degradation, Probe
@@ -246,6 +246,8 @@ class Layout:
         All changed versions and controls, and translations.
     translated : Pairing
         Items with their translations.
+    neutral : Pairing
+        Items with two different lines about nothing: the floor of flips.
     prompts : tuple of (str, str, JudgingPlan)
         Other prompts: a name, what differs, the plan.
     single_order : JudgingPlan or None
@@ -260,6 +262,7 @@ class Layout:
     worse: tuple[tuple[Degradation, Pairing], ...] = ()
     versions: tuple[Item, ...] = ()
     translated: Pairing = NOTHING
+    neutral: Pairing = NOTHING
     prompts: tuple[tuple[str, str, JudgingPlan], ...] = ()
     single_order: JudgingPlan | None = None
     notes: tuple[str, ...] = ()
@@ -320,7 +323,8 @@ class Layout:
     def only(self, names: Container[str], plan: JudgingPlan) -> Layout:
         """Lay the same out for some probes and another judge."""
         probes = tuple(row for row in self.probes if row[0].id in names)
-        kept = {name for _, pair in probes for name in (*pair.before, *pair.after)}
+        pairs = (self.neutral, *(pair for _, pair in probes))
+        kept = {name for pair in pairs for name in (*pair.before, *pair.after)}
         translated = self.translated if "language/translated" in names else NOTHING
         kept |= set(translated.after)
         return replace(
@@ -331,7 +335,7 @@ class Layout:
             versions=tuple(item for item in self.versions if item.id in kept),
             translated=translated,
             prompts=(),
-            single_order=single_order_plan(plan) if self.single_order is not None else None,
+            single_order=single_order_plan(plan) if "position/first" in names else None,
         )
 
 
@@ -365,9 +369,11 @@ def lay_out(
         if item.id in translations and "language" in families
     ]
     places, before, other = zip(*pairs, strict=True) if pairs else ((), (), ())
+    neutral, plain = pair_up(neutral_probe(), drawn)
     unfit = [row.id for row, pairing, _ in made if not pairing.places]
-    versions = [*(versions for _, _, versions in (*made, *worse)), other]
-    return Layout(
+    versions = [*(versions for _, _, versions in (*made, *worse)), other, plain]
+    _check_ids(drawn, [item for each in versions for item in each])
+    laid_out = Layout(
         plan=plan,
         settings=settings,
         items=drawn,
@@ -375,11 +381,36 @@ def lay_out(
         probes=tuple((row, pairing) for row, pairing, _ in made if pairing.places),
         worse=tuple((row, pairing) for row, pairing, _ in worse if pairing.places),
         versions=tuple(item for each in versions for item in each),
+        neutral=neutral,
         translated=Pairing(places=places, before=before, after=tuple(x.id for x in other)),
         prompts=tuple(prompt_plans(plan)) if "prompt" in families else (),
         single_order=single_order_plan(plan) if is_pair and "position" in families else None,
         notes=tuple(f"{name}: no item can be changed that way" for name in unfit),
     )
+    if not (
+        laid_out.probes
+        or laid_out.worse
+        or laid_out.translated.places
+        or laid_out.prompts
+        or laid_out.single_order
+    ):
+        msg = "`only` and `without` must leave something that can be probed, got nothing"
+        why = f": {laid_out.notes[0]}." if laid_out.notes else ". Name other families."
+        raise InputError(f"{msg}{why}")
+    return laid_out
+
+
+def _check_ids(items: Sequence[Item], versions: Sequence[Item]) -> None:
+    """Refuse items that are called as versions are, such as those of an earlier study."""
+    seen = {item.id for item in items}
+    for version in versions:
+        if version.id in seen:
+            msg = (
+                f"`items` must not be called as versions of items are, got {shorten(version.id)!r}."
+                " Probe the originals, or give the items other ids."
+            )
+            raise InputError(msg)
+        seen.add(version.id)
 
 
 def _chosen(
@@ -416,6 +447,12 @@ def _translations(items: Sequence[Item], column: str | None) -> tuple[list[Item]
         msg = f"`translation_of` must be a column of the items, got {shorten(column)!r} in none."
         raise InputError(msg)
     originals = [item for item in items if named[item.id] in (None, "")]
+    if not {item.id for item in originals} & found.keys():
+        msg = (
+            f"`translation_of` must name ids of other items, got {shorten(next(iter(found)))!r}, "
+            "which no item has."
+        )
+        raise InputError(msg)
     return originals, found
 
 
@@ -429,10 +466,15 @@ class Asker:
         self,
         store: str | Path | Literal[False] | None,
         progress: Callable[[str, JudgingProgress], None] | None,
+        *,
+        retry_failures: bool = False,
     ) -> None:
         self._store = store
         self._progress = progress
+        self._retry_failures = retry_failures
         self._spent: Counter[str] = Counter()
+        self.calls: list[CallSummary] = []
+        self.n_judged = 0
 
     def ask(self, name: str, plan: JudgingPlan, items: Sequence[Item]) -> Verdicts:
         """Judge items; `name` says in the progress what is asked."""
@@ -441,9 +483,12 @@ class Asker:
             items,
             _with_less(plan, self._spent[judge]),
             store=self._store,
+            retry_failures=self._retry_failures,
             progress=None if progress is None else partial(progress, name),
         )
+        self.n_judged += len(items)
         if found.calls is not None:
+            self.calls.append(found.calls)
             self._spent[judge] += found.calls.cost or 0.0  # type: ignore[assignment]  # dollars
         return found
 

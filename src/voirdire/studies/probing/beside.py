@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import warnings
 from collections import Counter
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from voirdire._validation import shorten
-from voirdire.errors import InputError
+from voirdire.errors import DegenerateDataWarning, InputError
 from voirdire.stats.agreement import cohen_kappa
+from voirdire.stats.cautions import listed
+from voirdire.stats.fdr import adjust_p_values
 from voirdire.stats.intervals import (
     UNDEFINED,
     Estimate,
@@ -26,23 +29,32 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from voirdire.io import LabelTable
     from voirdire.records import Verdicts
     from voirdire.rubrics import Question, Rubric
+    from voirdire.studies.probing.answers import Answers
     from voirdire.studies.probing.asking import Layout
     from voirdire.studies.probing.settings import ProbeSettings
     from voirdire.studies.study import Labels
 
-__all__ = ["find_degradations", "find_prompt_agreement", "find_self_preference"]
+__all__ = ["check_beside", "find_degradations", "find_prompt_agreement", "find_self_preference"]
 
 _USUAL_QUALITY = "fully_complies"
 
 
-def find_degradations(layout: Layout, verdicts: Verdicts) -> tuple[DegradationFinding, ...]:
-    """Count how often a worse version gets the lower value."""
+def find_degradations(
+    layout: Layout, verdicts: Verdicts, runs: Sequence[Answers]
+) -> tuple[DegradationFinding, ...]:
+    """Count how often a worse version gets the lower value.
+
+    Only what holds of the original can be lost. Whether it does, another run says where there is
+    one: those chosen by the value that is then compared would fall by themselves.
+    """
     if not layout.worse:
         return ()
     questions = _quality(layout.plan.rubric, layout.settings.quality)
     codes = Codes(questions)
+    column = {name: k for k, name in enumerate(layout.questions)}
     found = []
     for change, pairing in layout.worse:
         before = codes.answers(verdicts, pairing.before)
@@ -52,8 +64,10 @@ def find_degradations(layout: Layout, verdicts: Verdicts) -> tuple[DegradationFi
             kept = ~np.isnan(first) & ~np.isnan(second)
             if question.kind == "pairwise":  # A is the original
                 first, second = second, np.full(len(second), 0.5)
-            elif question.kind == "boolean":  # only what held can be lost
-                kept &= before.labels[:, k] == 1
+            elif question.kind == "boolean" and len(runs) > 1:
+                kept &= runs[1].labels[list(pairing.places), column[question.id]] == 1
+            if not kept.any():
+                continue
             wins = np.where(first > second, 1.0, np.where(first == second, 0.5, 0.0))[kept]
             units = take_units(layout.units[list(pairing.places)], kept)
             found.append(
@@ -99,13 +113,82 @@ def _quality(rubric: Rubric, named: Sequence[str]) -> list[Question]:
 # People's labels ------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True, kw_only=True, eq=False)
+class People:
+    """What annotators say of the items.
+
+    Attributes
+    ----------
+    table : LabelTable
+        Their labels.
+    questions : tuple of str
+        Those of the rubric that they label, of one kind.
+    majority : mapping of str to mapping of str to object
+        By question and item the label that more of them give than any other.
+    """
+
+    table: LabelTable
+    questions: tuple[str, ...]
+    majority: dict[str, dict[str, Any]]
+
+
+def check_beside(layout: Layout, humans: Labels | None) -> People | None:
+    """Check, before anything is paid, what is needed when everything is; read people's labels."""
+    settings, rubric = layout.settings, layout.plan.rubric
+    _quality(rubric, settings.quality)
+    if settings.author is not None:
+        if settings.own not in _authors(layout).values():
+            msg = (
+                f"`own` must be a value of the column {shorten(settings.author)!r}, got "
+                f"{shorten(settings.own)!r}, which no item has."
+            )
+            raise InputError(msg)
+        if humans is None:
+            msg = "`humans` must be given for self-preference, got None: they say who failed."
+            raise InputError(msg)
+    return None if humans is None else _people(layout, humans)
+
+
+def _people(layout: Layout, humans: Labels) -> People:
+    from voirdire.io import Reading
+    from voirdire.studies.study import read_side
+
+    kinds = {row.kind for row in layout.plan.rubric.questions}
+    kind: Any = kinds.pop() if len(kinds) == 1 else None
+    table = read_side("humans", humans, Reading(kind=kind))
+    truth = {"true": True, "false": False} if table.kind == "boolean" else {}
+    votes: dict[tuple[str, str], Counter[Any]] = {}
+    for question, item, label in table.frame.select("question", "item", "label").iter_rows():
+        if label is not None:
+            votes.setdefault((question, item), Counter())[truth.get(label, label)] += 1
+    majority: dict[str, dict[str, Any]] = {}
+    for (question, item), counts in votes.items():
+        first, *others = counts.most_common(2)
+        if not others or others[0][1] < first[1]:
+            majority.setdefault(question, {})[item] = first[0]
+    asked = [row.id for row in layout.plan.rubric.questions if row.kind == table.kind]
+    shared = tuple(name for name in asked if name in majority)
+    if not {item for name in shared for item in majority[name]} & set(layout.ids):
+        msg = (
+            "`humans` must label questions of the rubric on the items that are probed, got labels "
+            f"of {listed(sorted(majority), most=5)} on other items or questions."
+        )
+        raise InputError(msg)
+    return People(table=table, questions=shared, majority=majority)
+
+
+def _authors(layout: Layout) -> dict[str, Any]:
+    column = layout.settings.author or ""
+    return {item.id: item.metadata.get(column) for item in layout.items}
+
+
 def _labels_of(verdicts: Verdicts, question: str, ids: Sequence[str]) -> dict[str, Any]:
     said = verdicts.answers(question)
     return {name: said[verdicts.places[name]] for name in ids}
 
 
 def find_prompt_agreement(
-    layout: Layout, found: dict[str, Verdicts], humans: Labels | None
+    layout: Layout, found: dict[str, Verdicts], people: People | None
 ) -> tuple[PromptAgreement, ...]:
     """Say what the labels under each prompt agree with, and what the test says of them."""
     if not layout.prompts:
@@ -113,14 +196,13 @@ def find_prompt_agreement(
     named = {"usual": found["items"]} | {
         name: found[f"prompt/{name}"] for name, _, _ in layout.prompts
     }
-    outcomes = {} if humans is None else _outcomes(named, humans)
-    majority = {} if humans is None else _majority(layout, humans)
+    outcomes = {} if people is None else _outcomes(named, people)
     rows = []
     for question in layout.plan.rubric.questions:
         if question.kind not in ("boolean", "choice", "pairwise"):
             continue
         usual = _labels_of(named["usual"], question.id, layout.ids)
-        truth = majority.get(question.id, usual) if humans is not None else usual
+        truth = usual if people is None else people.majority.get(question.id, {})
         for name, verdicts in named.items():
             labels = _labels_of(verdicts, question.id, layout.ids)
             outcome, rate = outcomes.get((question.id, name), (None, float("nan")))
@@ -152,66 +234,47 @@ def _kappa(first: Sequence[Any], second: Sequence[Any]) -> float:
 
 
 def _outcomes(
-    named: dict[str, Verdicts], humans: Labels
+    named: dict[str, Verdicts], people: People
 ) -> dict[tuple[str, str], tuple[str, float]]:
     from voirdire.studies.whole_study import examine
 
     judges = [replace(verdicts, judge=name) for name, verdicts in named.items()]
-    found = examine(judges=judges, humans=humans, around=False).results
-    return {(str(row.question), row.judge): (row.outcome, row.winning_rate) for row in found}
-
-
-def _majority(layout: Layout, humans: Labels) -> dict[str, dict[str, Any]]:
-    """Give the label that more annotators give than any other, by question and item."""
-    from voirdire.io import Reading
-    from voirdire.studies.study import read_side
-
-    kinds = {row.kind for row in layout.plan.rubric.questions}
-    kind: Any = kinds.pop() if len(kinds) == 1 else None
-    table = read_side("humans", humans, Reading(kind=kind))
-    truth = {"true": True, "false": False} if table.kind == "boolean" else {}
-    votes: dict[tuple[str, str], Counter[Any]] = {}
-    for question, item, label in table.frame.select("question", "item", "label").iter_rows():
-        if label is not None:
-            votes.setdefault((question, item), Counter())[truth.get(label, label)] += 1
-    found: dict[str, dict[str, Any]] = {}
-    for (question, item), counts in votes.items():
-        first, *others = counts.most_common(2)
-        if not others or others[0][1] < first[1]:
-            found.setdefault(question, {})[item] = first[0]
-    return found
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DegenerateDataWarning)  # the outcome says so
+        found = examine(
+            judges=judges,
+            humans=people.table,
+            kind=people.table.kind,
+            questions=people.questions,
+            around=False,
+        )
+    return {
+        (str(row.question), row.judge): (row.outcome, row.winning_rate) for row in found.results
+    }
 
 
 def find_self_preference(
-    layout: Layout, verdicts: Verdicts, humans: Labels | None
+    layout: Layout, verdicts: Verdicts, people: People | None
 ) -> tuple[SelfPreference, ...]:
     """Compare false positives on the judge's own model with those on others."""
     settings = layout.settings
-    if settings.author is None or settings.own is None:
+    if settings.own is None or people is None:
         return ()
-    authors = {item.id: item.metadata.get(settings.author) for item in layout.items}
-    if settings.own not in authors.values():
-        msg = (
-            f"`own` must be a value of the column {shorten(settings.author)!r}, got "
-            f"{shorten(settings.own)!r}, which no item has."
-        )
-        raise InputError(msg)
-    if humans is None:
-        msg = "`humans` must be given for self-preference, got None: who failed is theirs to say."
-        raise InputError(msg)
-    majority = _majority(layout, humans)
+    authors = _authors(layout)
     found = []
-    for question in layout.plan.rubric.questions:
-        if question.kind != "boolean":
-            continue
-        truth = majority.get(question.id, {})
-        passed = _labels_of(verdicts, question.id, layout.ids)
+    for question in people.questions:
+        truth, passed = people.majority[question], _labels_of(verdicts, question, layout.ids)
         failed = [x for x in layout.ids if truth.get(x) is False and passed[x] is not None]
         own = [bool(passed[x]) for x in failed if authors[x] == settings.own]
         others = [bool(passed[x]) for x in failed if authors[x] not in (None, settings.own)]
         if own and others:
-            found.append(_preference(question.id, own, others, settings))
-    return tuple(found)
+            found.append(_preference(question, own, others, settings))
+    adjusted = adjust_p_values([row.p_value for row in found], harmonic=False).tolist()
+    rate = settings.false_discovery_rate
+    return tuple(
+        replace(row, adjusted_p_value=p, is_found=p <= rate and row.ratio.estimate > 1)
+        for row, p in zip(found, adjusted, strict=True)
+    )
 
 
 def _preference(

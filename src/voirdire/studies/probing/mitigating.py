@@ -32,8 +32,8 @@ _IN_PROCESS = (
 _ADVICE = {
     "position": "Show every pair both ways round (both_orders, the default): what depends on the "
     "order becomes a tie.",
-    "prompt": "Ask in several orders (--orders 4), or each question in a call of its own (--mode "
-    "single), and certify the judge with the prompt that you use.",
+    "prompt": "Ask in several orders (`orders: 4` in a file of judges), or each question in a call "
+    "of its own (--mode single), and certify the judge with the prompt that you use.",
     "verbosity": "Ask each question in a call of its own, with examples (--mode single). In a "
     "reward, watch the length of completions in training.",
     "style": "Ask each question in a call of its own, with examples (--mode single).",
@@ -45,8 +45,8 @@ _ADVICE = {
     + _ANOTHER,
     "steering": "Judge the final answer alone (--judged final_answer), and do not train on this "
     "judge without a person who reads samples. " + _ANOTHER,
-    "language": "Ask in the language of the items (--language), and examine the judge for each "
-    "language.",
+    "language": "Ask in the language of the items (--prompt-language), and examine the judge for "
+    "each language.",
 }
 
 

@@ -78,7 +78,7 @@ class ProbeFinding:
         The same, after Benjamini-Hochberg over the probes.
     is_found : bool
         Whether that is at most the false discovery rate, and a shift, or the flips beyond those
-        between two askings, are as large as the least effect.
+        under a line about nothing, are as large as the least effect.
     reward_shift : Estimate or None
         Mean change of the reward, in standard deviations of the rewards of the items as they are;
         None where no reward was given.
@@ -205,6 +205,10 @@ class SelfPreference:
         one is empty; 1 is no preference.
     p_value : float
         Fisher's exact test, two-sided.
+    adjusted_p_value : float
+        The same, after Benjamini-Hochberg over the questions.
+    is_found : bool
+        Whether that is at most the false discovery rate, and the ratio above 1.
     """
 
     question: str
@@ -214,6 +218,8 @@ class SelfPreference:
     others_rate: Estimate
     ratio: Estimate
     p_value: float
+    adjusted_p_value: float = float("nan")
+    is_found: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -287,6 +293,10 @@ class ProbeReport:
         In the order in which they were asked for.
     stability : tuple of Stability
         All questions together, then one entry per question.
+    neutral : Stability or None
+        The same between two versions with different lines about nothing: the floor of flips under
+        a probe. A judge that is asked twice may repeat itself to the last digit, and still be moved
+        by any line.
     degradations : tuple of DegradationFinding
         Per degradation and question of quality.
     prompts : tuple of PromptAgreement
@@ -296,7 +306,7 @@ class ProbeReport:
     mitigation : Mitigation or None
         The same probes again, where a bias was found and something was to be tried.
     n_judged : int
-        Versions of items that were judged, repeats included.
+        Versions of items that were judged, repeats, a writer's and those of a mitigation included.
     calls : tuple of CallSummary
         What the calls came to; empty for a judge that makes none.
     dropped : tuple of Dropped
@@ -315,6 +325,7 @@ class ProbeReport:
     seed: int
     probes: tuple[ProbeFinding, ...]
     stability: tuple[Stability, ...] = ()
+    neutral: Stability | None = None
     degradations: tuple[DegradationFinding, ...] = ()
     prompts: tuple[PromptAgreement, ...] = ()
     self_preference: tuple[SelfPreference, ...] = ()
@@ -329,3 +340,8 @@ class ProbeReport:
         """The biases that were found, the largest first."""
         rows = [row for row in self.probes if row.is_found]
         return tuple(sorted(rows, key=lambda row: -abs(row.shift)))
+
+    @property
+    def is_biased(self) -> bool:
+        """Whether any bias was found, self-preference too."""
+        return bool(self.found) or any(row.is_found for row in self.self_preference)

@@ -22,7 +22,7 @@ class ProbeSettings:
     without : sequence of str
         Families or probes to leave out.
     n_items : int or None
-        Items to draw, at least 2; None takes all.
+        Items to draw, at least 2, by default 100; None takes all.
     n_runs : int
         How often the items as they are are asked about, at least 1. The runs after the first are
         the noise floor.
@@ -40,8 +40,8 @@ class ProbeSettings:
     false_discovery_rate : float
         At which biases are found, in (0, 1).
     least_effect : float
-        The smallest shift of a probability, or share of flips beyond those between two askings,
-        that counts as a bias, in [0, 1).
+        The smallest shift of a probability, or share of flips beyond those under a line about
+        nothing, that counts as a bias, in [0, 1).
     n_swaps : int
         Random swaps for each p-value, at least 99.
     seed : int

@@ -17,6 +17,7 @@ from voirdire.stats.intervals import estimate_mean
 from voirdire.studies.probing.answers import Codes
 from voirdire.studies.probing.asking import Asker, lay_out, replanned, swapped
 from voirdire.studies.probing.beside import (
+    check_beside,
     find_degradations,
     find_prompt_agreement,
     find_self_preference,
@@ -60,6 +61,7 @@ def probe_judge(
     judged: Judged = "final_answer",
     behavior: str | None = None,
     store: str | Path | Literal[False] | None = None,
+    retry_failures: bool = False,
     progress: Callable[[str, JudgingProgress], None] | None = None,
 ) -> ProbeReport:
     """Find out which influences move a judge's answers.
@@ -91,7 +93,7 @@ def probe_judge(
     mitigation : JudgeLike or "auto", optional
         Another judge, prompt or vote with which biases that were found are probed again;
         ``"auto"`` asks a language model differently.
-    threshold, judged, behavior, store : optional
+    threshold, judged, behavior, store, retry_failures : optional
         As for `voirdire.judge`.
     progress : callable, optional
         Called with the name of what is asked and a `voirdire.judging.JudgingProgress`.
@@ -128,7 +130,9 @@ def probe_judge(
     ['bandwagon/majority']
     """
     layout = _layout(items, judge, rubric, settings, own_probes, threshold, judged, behavior)
-    asker = Asker(store, progress)
+    people = check_beside(layout, humans)
+    tried = None if mitigation is None else mitigated_judge(layout.plan, mitigation)
+    asker = Asker(store, progress, retry_failures=retry_failures)
     if writer is not None:
         layout = _written(layout, writer, asker)
     asked = _ask(layout, asker)
@@ -140,8 +144,9 @@ def probe_judge(
         )
         for row in find_biases(asked.comparisons, layout.settings)
     )
-    tried = None if mitigation is None else mitigated_judge(layout.plan, mitigation)
-    names = {row.probe for row in found if row.is_found}
+    names = {row.probe for row in found if row.is_found and row.family != "prompt"}
+    if mitigation == "auto":  # pairs are shown both ways round as it is
+        names.discard("position/first")
     again = None
     if tried is not None and names:
         plan, what = tried
@@ -150,6 +155,7 @@ def probe_judge(
         again = compare_mitigated(kept, other.comparisons, plan.judge.name, what, layout.settings)
     chosen = layout.settings
     verdicts = asked.verdicts["items"]
+    neutral = measure_stability(asked.floor, layout.questions, units=layout.units, settings=chosen)
     return ProbeReport(
         judge=layout.plan.judge.name,
         rubric=f"{layout.plan.rubric.name} {layout.plan.rubric.version}",
@@ -163,12 +169,13 @@ def probe_judge(
         stability=measure_stability(
             asked.runs, layout.questions, units=layout.units, settings=chosen
         ),
-        degradations=find_degradations(layout, verdicts),
-        prompts=find_prompt_agreement(layout, asked.verdicts, humans),
-        self_preference=find_self_preference(layout, verdicts, humans),
+        neutral=next(iter(neutral), None),
+        degradations=find_degradations(layout, verdicts, asked.runs),
+        prompts=find_prompt_agreement(layout, asked.verdicts, people),
+        self_preference=find_self_preference(layout, verdicts, people),
         mitigation=again,
-        n_judged=sum(len(request.items) for request in layout.requests),
-        calls=tuple(x.calls for x in asked.verdicts.values() if x.calls is not None),
+        n_judged=asker.n_judged,
+        calls=tuple(asker.calls),
         dropped=layout.dropped,
         notes=(*layout.plan.notes, *layout.notes),
     )
@@ -248,6 +255,7 @@ class _Asked:
     layout: Layout
     verdicts: dict[str, Verdicts]
     runs: tuple[Answers, ...]
+    floor: tuple[Answers, Answers]
     comparisons: tuple[Comparison, ...]
 
 
@@ -257,19 +265,30 @@ def _ask(layout: Layout, asker: Asker) -> _Asked:
     codes = Codes(layout.plan.rubric.questions)
     names = ["items", *(name for name in found if name.startswith("repeat "))]
     runs = tuple(codes.answers(found[name], layout.ids) for name in names)
-    comparisons = tuple(_comparisons(layout, found, codes, runs))
-    return _Asked(layout=layout, verdicts=found, runs=runs, comparisons=comparisons)
+    n_items, pairing = len(layout.items), layout.neutral
+    floor = (
+        codes.answers(found["items"], pairing.before).spread(pairing.places, n_items),
+        codes.answers(found["items"], pairing.after).spread(pairing.places, n_items),
+    )
+    comparisons = tuple(_comparisons(layout, found, codes, runs[0], floor))
+    return _Asked(layout=layout, verdicts=found, runs=runs, floor=floor, comparisons=comparisons)
 
 
 def _comparisons(
-    layout: Layout, found: dict[str, Verdicts], codes: Codes, runs: tuple[Answers, ...]
+    layout: Layout,
+    found: dict[str, Verdicts],
+    codes: Codes,
+    usual: Answers,
+    floor: tuple[Answers, Answers],
 ) -> Iterator[Comparison]:
     everything = range(len(layout.items))
 
     def compared(
         before: Answers, after: Answers, *, places: Sequence[int] = everything, **said: Any
     ) -> Comparison:
-        noise = (runs[0].rows(places), runs[1].rows(places)) if len(runs) > 1 else None
+        # pairs in one order have no floor: the other answers are those to both orders
+        is_place = said["family"] == "position"
+        noise = None if is_place else (floor[0].rows(places), floor[1].rows(places))
         return Comparison(
             before=before,
             after=after,
@@ -316,7 +335,7 @@ def _comparisons(
         )
     for name, what, _ in layout.prompts:
         answers = codes.answers(found[f"prompt/{name}"], layout.ids)
-        yield compared(runs[0], answers, probe=f"prompt/{name}", family="prompt", summary=what)
+        yield compared(usual, answers, probe=f"prompt/{name}", family="prompt", summary=what)
 
 
 def _reward_shift(probe: str, asked: _Asked, reward: RewardModel) -> Estimate | None:
