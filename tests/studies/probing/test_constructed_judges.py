@@ -1,5 +1,6 @@
 """Judges with one known bias: that bias is found, and no other."""
 
+import hashlib
 import re
 
 import numpy as np
@@ -72,6 +73,40 @@ def test_a_random_judge_has_a_noise_floor_and_no_bias():
     assert together.flip_rate.estimate == pytest.approx(0.5, abs=0.12)
     assert together.mean_difference == pytest.approx(1 / 3, abs=0.06)  # of two uniform numbers
     assert together.alpha == pytest.approx(0, abs=0.15)
+
+
+class ByHash(Constructed):
+    """Says anything, and the same again of the same text: a random judge at temperature 0."""
+
+    def probabilities(self, items):
+        rows = []
+        for item in items:
+            digest = hashlib.sha256(item.response.encode()).digest()
+            rows.append([byte / 255 for byte in digest[:3]])
+        return np.array(rows)
+
+
+@pytest.mark.parametrize("n_items", [60, 150])
+def test_a_random_judge_that_repeats_itself_is_moved_by_every_line_and_has_no_bias(n_items):
+    report = probed(ByHash("hash"), n_items=n_items, settings=ProbeSettings(n_items=None))
+
+    assert report.stability[0].flip_rate.estimate == 0
+    assert report.neutral.flip_rate.estimate == pytest.approx(0.5, abs=0.1)
+    assert found_families(report) == set()
+
+
+def test_a_judge_without_a_clue_ranks_worse_versions_lower_half_of_the_time():
+    class Random(Constructed):
+        def probabilities(self, items):
+            return self._draws.random((len(items), 3))
+
+    settings = ProbeSettings(n_items=None, only=["degradation"], quality=["helpful"])
+
+    report = probed(Random("random"), n_items=200, settings=settings)
+
+    assert len(report.degradations) >= 5
+    for row in report.degradations:
+        assert row.share.estimate == pytest.approx(0.5, abs=4 * 0.5 / np.sqrt(row.n_pairs))
 
 
 def test_a_judge_that_repeats_itself_has_no_noise():

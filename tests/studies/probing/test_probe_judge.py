@@ -233,6 +233,7 @@ def test_self_preference_is_the_ratio_of_false_positives():
     )  # fmt: skip
 
     [found] = report.self_preference
+    assert report.is_biased == found.is_found == (found.p_value <= 0.05)
     failed = [item for item in items if not truth[item.id]]
     hits = Counter(
         item.metadata["model"]
@@ -470,6 +471,57 @@ def test_items_are_drawn_with_the_seed():
     assert ids == [(10,), (10,)]
 
 
+def test_items_called_as_versions_are_refused():
+    one, two = make_items(2)
+    version = msgspec.structs.replace(two, id=f"{one.id}+bandwagon/majority")
+
+    with pytest.raises(InputError, match="must not be called as versions"):
+        probe_judge([one, two, version], Constructed("judge"), rubric=RUBRIC)
+
+
+def test_what_a_mitigation_calls_is_counted():
+    other, asked = judge_of(by_number)
+
+    class Moved(Constructed):
+        def probabilities(self, items):
+            crowds = [any(x in item.response for x in ("94%", "out of ten")) for item in items]
+            return np.array([[0.9 if crowd else 0.3] * 3 for crowd in crowds])
+
+    report = probe_judge(
+        numbered(20), Moved("moved"), rubric=RUBRIC, settings=settings("bandwagon"),
+        mitigation=other, store=False,
+    )  # fmt: skip
+
+    assert [row.probe for row in report.found] == ["bandwagon/majority"]
+    assert sum(row.n_calls for row in report.calls) == sum(asked.seen.values()) > 0
+
+
+def test_an_error_in_ones_own_probe_names_the_probe_and_the_item():
+    def broken(item):
+        return 1 / 0
+
+    with pytest.raises(InputError, match=r"`own/broken` raised ZeroDivisionError.*item 'i0'"):
+        probe_judge(
+            make_items(3), Constructed("judge"), rubric=RUBRIC, settings=settings("bandwagon"),
+            own_probes=[own_probe(broken)],
+        )  # fmt: skip
+
+
+def test_labels_on_other_items_are_refused_before_anything_is_asked():
+    judge, asked = judge_of(by_number)
+    labels = pl.DataFrame(
+        [{"item": "nobody", "question": "polite", "rater": x, "label": True} for x in "ab"]
+    )
+
+    with pytest.raises(InputError, match="on the items that are probed"):
+        probe_judge(
+            numbered(5), judge, rubric=RUBRIC, settings=settings("prompt"), humans=labels,
+            store=False,
+        )  # fmt: skip
+
+    assert not asked.seen
+
+
 @pytest.mark.parametrize(
     ("more", "message"),
     [
@@ -478,6 +530,9 @@ def test_items_are_drawn_with_the_seed():
         ({"author": "model"}, "must be given together"),
         ({"least_effect": 1.0}, "least_effect"),
         ({"translation_of": "nowhere"}, "must be a column of the items"),
+        ({"translation_of": "model"}, "must name ids of other items"),
+        ({"without": ["bandwagon"]}, "must leave something that can be probed"),
+        ({"only": ["language"]}, "must leave something that can be probed"),
         ({"author": "model", "own": "nobody"}, "which no item has"),
         ({"author": "model", "own": "own"}, "`humans` must be given"),
         ({"quality": ["nothing"], "only": ["degradation"]}, "must name boolean, scale or pairwise"),

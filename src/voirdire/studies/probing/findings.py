@@ -65,6 +65,15 @@ class Comparison:
             rng=np.random.default_rng([settings.seed, stream]),
         )
 
+    def floor_shifts(self) -> list[float]:
+        """How far the answers move where one line about nothing stands in place of another."""
+        if self.noise is None:
+            return [0.0] * len(self.kept)
+        moved = self.noise[1].values[:, list(self.kept)] - self.noise[0].values[:, list(self.kept)]
+        known = ~np.isnan(moved)
+        sums = np.where(known, moved, 0.0).sum(axis=0)
+        return [float(x) for x in np.abs(sums / np.maximum(known.sum(axis=0), 1))]
+
     def differences(self) -> NDArray[np.float64]:
         """After minus before, in the direction of the aim: (n_items, n_kept)."""
         sign = -1.0 if self.aim is False else 1.0
@@ -99,19 +108,21 @@ def _finding(
     by_question: Sequence[float],
     settings: ProbeSettings,
 ) -> ProbeFinding:
-    rate = settings.false_discovery_rate
+    rate, floors = settings.false_discovery_rate, row.floor_shifts()
     questions = tuple(
         QuestionFinding(
             question=row.questions[k],
             kind=row.kinds[k],
             change=change,
             adjusted_p_value=p,
-            is_found=bool(p <= rate) and _effect(change) >= settings.least_effect,
+            is_found=bool(p <= rate)
+            and max(_size(change, floor), _excess(change)) >= settings.least_effect,
         )
-        for k, change, p in zip(row.kept, result.questions, by_question, strict=True)
+        for k, change, p, floor in zip(row.kept, result.questions, by_question, floors, strict=True)
     )
     # chance makes one of many shifts large: only those that are shown count as the effect
-    shifts = [(abs(x.change.shift.estimate), x) for x in questions if x.change.p_value <= rate]
+    sizes = zip(questions, floors, strict=True)
+    shifts = [(_size(x.change, floor), x) for x, floor in sizes if x.change.p_value <= rate]
     excesses = [_excess(x.change) for x in questions if x.change.excess_p_value <= rate]
     n_tests = 2 - bool(np.isnan(result.p_value)) - bool(np.isnan(result.excess_p_value))
     shown = (
@@ -120,7 +131,9 @@ def _finding(
     )
     valued = [x for x in questions if not np.isnan(x.change.shift.estimate)]
     largest = max(
-        [x for _, x in shifts] or valued, key=lambda x: abs(x.change.shift.estimate), default=None
+        [x for size, x in shifts if size] or valued,
+        key=lambda x: abs(x.change.shift.estimate),
+        default=None,
     )
     return ProbeFinding(
         probe=row.probe,
@@ -138,13 +151,15 @@ def _finding(
     )
 
 
-def _effect(change: PairedChange) -> float:
-    found = [abs(change.shift.estimate), _excess(change)]
-    return max((size for size in found if not np.isnan(size)), default=0.0)
+def _size(change: PairedChange, floor: float) -> float:
+    """Give the size of a shift; 0 where another line about nothing moves answers as far."""
+    size = abs(change.shift.estimate)
+    return size if size > floor else 0.0
 
 
 def _excess(change: PairedChange) -> float:
-    return change.flip_rate.estimate - change.noise_rate.estimate
+    excess = change.flip_rate.estimate - change.noise_rate.estimate
+    return 0.0 if np.isnan(excess) else excess
 
 
 # The noise floor ------------------------------------------------------------------------------

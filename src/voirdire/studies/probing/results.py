@@ -78,7 +78,8 @@ class ProbeFinding:
         The same, after Benjamini-Hochberg over the probes.
     is_found : bool
         Whether that is at most the false discovery rate, and a shift, or the flips beyond those
-        under a line about nothing, are as large as the least effect.
+        under a line about nothing, are as large as the least effect. A shift must also be larger
+        than where one line about nothing stands in place of another.
     reward_shift : Estimate or None
         Mean change of the reward, in standard deviations of the rewards of the items as they are;
         None where no reward was given.
