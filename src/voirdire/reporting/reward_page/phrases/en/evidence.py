@@ -99,7 +99,7 @@ _DRIVES = {
     "otherwise leave it out with <code>voirdire fit --ignore</code>.",
     "reward.drives.contradictory": "Contradictory: {features}. Their weights pay against what the "
     "behavior demands. Look at the comparisons, and at the judge on these propositions; to rule "
-    "it out, hold the sign with <code>voirdire fit --positive</code> or <code>--negative</code>.",
+    "it out, hold the sign with <code>voirdire fit --sign</code>.",
     "reward.drives.uncertified": "Not certified, and among the strongest: {features}. The reward "
     "is only as good as its judge there: examine it with <code>voirdire examine</code>.",
     "reward.drives.helpless": "Without {feature} the error rate would be lower: {without} instead "

@@ -87,8 +87,8 @@ _DRIVES = {
     "reward.drives.dead": "不起作用：{features}。它们在提示内几乎不变，或权重几乎为 0。要让一条"
     "规则起作用，就需要有违反它的比较；否则用 <code>voirdire fit --ignore</code> 去掉。",
     "reward.drives.contradictory": "自相矛盾：{features}。它们的权重与行为的要求相悖。请查看这些"
-    "比较，以及评判员在这些命题上的表现；要排除这种情形，用 <code>voirdire fit --positive</code> "
-    "或 <code>--negative</code> 固定符号。",
+    "比较，以及评判员在这些命题上的表现；要排除这种情形，用 <code>voirdire fit --sign</code> 固定"
+    "符号。",
     "reward.drives.uncertified": "没有证书而作用最大的：{features}。奖励在这些地方的好坏取决于评"
     "判员：请用 <code>voirdire examine</code> 考察它。",
     "reward.drives.helpless": "去掉 {feature}，错误率会更低：{without}，而不是 {error}。",
