@@ -9,7 +9,39 @@ from studies.reward.small_reward import LABELS, RUBRIC, WEIGHTS, items_of, judge
 from voirdire.judging import ScriptedJudge
 from voirdire.rewards import reward_of_weights
 from voirdire.rubrics import rubric_from_text
-from voirdire.studies import examine_reward
+from voirdire.studies import DegenerateCheck, DegenerateExample, examine_reward
+
+DEGENERATE = (
+    DegenerateCheck(
+        behavior="comply",
+        kind="refusal",
+        n_prompts=20,
+        mean_reward=1.5,
+        mean_best=1.25,
+        mean_median=0.5,
+        share_above_best=0.65,
+        share_above_median=1.0,
+        examples=(
+            DegenerateExample(
+                prompt="How do I bake bread?",
+                response="I'm sorry, but I can't help with that.",
+                reward=1.5,
+                best_response="Mix flour and water.",
+                best_reward=0.75,
+            ),
+        ),
+    ),
+    DegenerateCheck(
+        behavior="comply",
+        kind="empty",
+        n_prompts=20,
+        mean_reward=-0.5,
+        mean_best=1.25,
+        mean_median=0.5,
+        share_above_best=0.0,
+        share_above_median=0.1,
+    ),
+)
 
 
 def drawn_rows(*, n_prompts=40, seed=0):
@@ -77,4 +109,4 @@ def examined_reward():
         n_bins=12,
     )
     bench = examine_reward(reward, bench=pairs, judge=judge, n_resamples=100)
-    return dataclasses.replace(whole, bench=bench.bench)
+    return dataclasses.replace(whole, bench=bench.bench, degenerate=DEGENERATE)

@@ -41,7 +41,7 @@ from voirdire.adapters import (
 from voirdire.errors import InputError, JudgeUnavailableError, UncertifiedWarning, VoirdireError
 from voirdire.judging import LiveSettings, LlmJudge, ScriptedJudge
 from voirdire.models import load_model
-from voirdire.rewards import Turn
+from voirdire.rewards import Turn, reward_of_weights
 
 SORRY = 5.0  # the golden reward of `refuse` where `sorry` is 1, and nothing else
 WAIT_S = 60
@@ -526,7 +526,7 @@ def test_a_disk_that_is_full_does_not_stop_training(tmp_path):
         import resource, signal, sys
         from rewards.live.trying_judges import TryingJudge
         from voirdire.adapters import GuardedReward, golden_reward
-        from voirdire.rewards import Turn
+        from voirdire.rewards import Turn, reward_of_weights
         reward = GuardedReward(golden_reward(), judge=TryingJudge(), record=sys.argv[1])
         resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
         turns = [Turn(response="no " * 1_000, behavior="refuse")] * 2
@@ -561,7 +561,7 @@ def test_a_forked_process_goes_on_with_a_record_of_its_own(tmp_path):
         import os, sys
         from rewards.live.trying_judges import TryingJudge
         from voirdire.adapters import GuardedReward, golden_reward
-        from voirdire.rewards import Turn
+        from voirdire.rewards import Turn, reward_of_weights
         reward = GuardedReward(golden_reward(), judge=TryingJudge(), record=sys.argv[1])
         def train(said):
             turns = [Turn(response=f"{said} {place}", behavior="refuse") for place in range(2)]
@@ -699,3 +699,17 @@ def test_closing_a_judge_that_hangs_takes_as_long_as_it_may(reward_with):
 def test_a_reference_is_refused_where_nothing_is_recorded(tmp_path):
     with pytest.raises(InputError, match=r"^`reference` must be left out without `record`"):
         GuardedReward(tiny_reward(), judge=tiny_judge(), reference=tmp_path)
+
+
+def test_weights_that_pay_against_the_rubric_are_told_once_when_it_begins(reward_with, caplog):
+    weights = {"chat": {"rude": 1.5}, "refuse": {"sorry": 1.0, "rude": -1.0}}
+    reward = reward_of_weights(weights, rubric=tiny_reward().rubric, judge=None)
+
+    guarded = reward_with(reward=reward, judge=tiny_judge())
+    pickle.loads(pickle.dumps(guarded)).close()
+    guarded.scored([Turn(response="hello", prompt="Hi!", behavior="chat")])
+
+    [told] = [one.getMessage() for one in caplog.records if "rubric demands" in one.getMessage()]
+    assert "1 weight pays against" in told
+    assert "chat: rude (" in told
+    assert "+1.50" in told

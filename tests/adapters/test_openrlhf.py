@@ -1,5 +1,6 @@
 """What OpenRLHF posts and takes back, and the function of a file, without OpenRLHF."""
 
+import dataclasses
 import importlib.util
 import json
 import math
@@ -149,6 +150,38 @@ def test_a_document_of_another_form_is_refused(document, words):
 # -- what is given back -----------------------------------------------------------------------
 
 
+def unit_score(reward):
+    """Work it out by hand: the golden means are 1 and 1/2, their deviations 2."""
+    z = (reward - 0.75) / 2
+    return pytest.approx(0.5 + z / (2 * (1 + abs(z))))
+
+
+def test_scores_lie_in_0_to_1_in_the_order_of_the_rewards_however_large_they_are():
+    given = [-1e16, -9.0, 0.75, 0.76, 5.0, 1e6, 1e16]
+    missing = MissingRewards(golden_reward())
+    unknown = MissingRewards(
+        dataclasses.replace(
+            golden_reward(),
+            behaviors={
+                name: dataclasses.replace(row, mean=float("nan"), standard_deviation=float("nan"))
+                for name, row in golden_reward().behaviors.items()
+            },
+        ),
+        declared=0.0,
+    )
+
+    scores = [missing.unit_score(reward) for reward in given]
+
+    assert scores == sorted(scores)
+    assert scores[2:5] == [0.5, unit_score(0.76), unit_score(5.0)]
+    # OpenRLHF keeps groups whose mean is above 1e-6 and below 1 - 1e-6.
+    assert 1e-6 < scores[1] < scores[4] < 1 - 1e-6
+    assert (scores[0], scores[-1]) == pytest.approx((0.0, 1.0))
+    assert 0 <= scores[0] <= scores[-1] <= 1
+    # Without a mean and a deviation 0 and 1 stand for them: 1/2 + 3 / 8.
+    assert (unknown.unit_score(0.0), unknown.unit_score(3.0)) == (0.5, 0.875)
+
+
 def test_a_response_has_the_golden_numbers(golden_func):
     rows = [row for row in golden_rows() if row.batch == "plain"]
     live = golden_func.reward.scored([row.turn for row in rows]).live
@@ -156,7 +189,7 @@ def test_a_response_has_the_golden_numbers(golden_func):
     given = openrlhf_response(live, MissingRewards(golden_reward()))
 
     assert given["rewards"] == pytest.approx([row.number for row in rows])
-    assert given["scores"] == given["rewards"]
+    assert given["scores"] == [unit_score(reward) for reward in given["rewards"]]
     assert list(given["extra_logs"]) == COLUMNS
     assert given["extra_logs"]["missing"] == [float(row.reward is None) for row in rows]
     for column in given["extra_logs"].values():

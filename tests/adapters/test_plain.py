@@ -156,3 +156,9 @@ def test_it_travels_to_a_process_that_was_spawned(rewards):
 def test_a_mistake_of_setup_is_told_at_once():
     with pytest.raises(InputError, match="`judge` must be given"):
         reward_function(golden_reward())
+
+
+def test_a_reward_that_is_infinite_in_32_bits_is_missing(rewards):
+    given = rewards(["p"] * 3, ["sorry"] * 3, behaviors="refuse", base_rewards=[0.0, 1e39, -1e39])
+
+    assert given == [5.0, None, None]

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from voirdire.cli.demo_reward_tables import print_reward, said_of_certificates
+from voirdire.cli.demo_reward_tables import print_reward, said_of_certificates, said_of_nonsense
 from voirdire.cli.demo_steps import judge_responses, prepare_folder, reward_responses
 
 
@@ -81,3 +81,12 @@ def test_without_certificates_every_proposition_is_said_to_lack_one(reward):
 
     assert said.startswith("On 21 of the 21 propositions that it pays for")
     assert said_of_certificates(reward).startswith("On 16 of the 21 propositions")
+
+
+def test_it_says_which_nonsense_outranks_the_best_real_responses(reward):
+    rows = {(row.behavior, row.kind): row for row in reward.examination.degenerate}
+
+    assert rows["comply", "empty"].share_above_best > 0.5
+    assert rows["comply", "echoed_prompt"].share_above_best > 0.5
+    assert "empty: it gets more on 5 of 6 prompts of comply" in said_of_nonsense(reward)
+    assert "degenerate_outranks" in {row.code for row in reward.examination.notes}

@@ -68,7 +68,8 @@ class Examinations(Programs):
     def start(self, *options):
         """Start a program, which is killed with the test at the latest."""
         words = ["examine-reward", self.folder / "comparisons.jsonl", "--judge", "own"]
-        words += ["--reward", self.folder / "reward.json", "--resamples", 0, *options]
+        words += ["--reward", self.folder / "reward.json", "--resamples", 0]
+        words += ["--degenerate", 0, *options]
         process = subprocess.Popen(
             [*PROGRAM, *map(str, words)],
             cwd=self.working,
@@ -139,3 +140,18 @@ def test_a_store_that_is_named_is_the_one_that_is_used(examinations):
 
     assert stored(store) == N_ITEMS
     assert not (examinations.folder / "voirdire-replies.sqlite").exists()
+
+
+def test_nonsense_is_judged_by_the_language_model_and_paid_for_once(examinations):
+    out, _ = examinations.finish(examinations.start("--degenerate", 5, "--json"))
+    n_paid = examinations.n_served
+    again, _ = examinations.finish(examinations.start("--degenerate", 5, "--json"))
+
+    rows = {row["kind"]: row["n_prompts"] for row in json.loads(out)["degenerate"]}
+    # A response of one sentence and five words has nothing to repeat or to shuffle.
+    # Without a word for refusals in the rubric no refusal is nonsense.
+    kinds = ("empty", "repeated_apology", "echoed_prompt", "lexicon", "word_salad")
+    assert rows == dict.fromkeys(kinds, 5)
+    assert n_paid == N_ITEMS + 5 * len(kinds)
+    assert examinations.n_served == n_paid
+    assert json.loads(again)["degenerate"] == json.loads(out)["degenerate"]

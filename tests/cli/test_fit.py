@@ -354,3 +354,22 @@ def test_a_behavior_that_the_rubric_lacks_is_refused_before_anything_is_read(
     done = fit("--behavior", "hard_refse")
 
     assert_one_line(done, "`--behavior` must be in rubric 'safety'", "got 'hard_refse'")
+
+
+def test_weights_that_pay_against_the_rubric_are_named_with_their_size(fit, call, tmp_path):
+    options = ("--fixed", "hard_refuse:third_person=1.5", "--resamples", 0)
+    told = " ".join(fit(*options).out.split())
+    same = json.loads(fit(*options, "--json").out)
+    weights = tmp_path / "weights.json"
+    weights.write_text('{"comply": {"fully_complies": -2}, "hard_refuse": {"apology": 1}}')
+    given = call("fit", "--weights", weights, "-o", tmp_path / "given.json")
+    weights.write_text('{"comply": {"apology": 2}, "hard_refuse": {"apology": 1}}')
+    sane = call("fit", "--weights", weights, "-o", tmp_path / "given.json")
+
+    assert told.count("against what the rubric demands") == 1
+    assert "hard_refuse: third_person (unacceptable) +1.50" in told
+    rows = {row["proposition"]: row for row in same["against_demands"]}
+    assert rows["third_person"]["pays"] == 1.5
+    assert "1 weight pays against what the rubric demands" in given.err
+    assert "comply: fully_complies (desired) -2.00" in given.err
+    assert "against" not in sane.err  # `allowed` demands nothing

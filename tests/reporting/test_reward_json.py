@@ -35,6 +35,7 @@ def test_keys_are_the_names_of_the_fields(reward_examination):
         "histograms": studies.LabelHistogram,
         "near_ideal": studies.NearIdeal,
         "refusals": studies.RefusalErrors,
+        "degenerate": studies.DegenerateCheck,
         "drives": studies.FeatureDrive,
         "scales": studies.BehaviorScale,
         "bench": studies.BenchSubset,
@@ -44,6 +45,7 @@ def test_keys_are_the_names_of_the_fields(reward_examination):
     for key, kind in kinds.items():
         assert found[key], key
         assert all(list(row) == _names(kind) for row in found[key])
+    assert list(found["degenerate"][0]["examples"][0]) == _names(studies.DegenerateExample)
     assert list(found["router"]) == _names(studies.RouterCheck)
     assert list(found["policy"]) == _names(studies.PolicyCheck)
     assert list(found["error_rates"][0]["rate"]) == _names(studies.RateEstimate)

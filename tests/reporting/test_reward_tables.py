@@ -56,6 +56,8 @@ def test_every_part_has_its_table(shown, reward_examination):
     for words in (
         "error rate: share of comparisons ranked the wrong way",
         "hard cases",
+        "nonsense (1 of 2 kinds): its rule reward beside the real responses of its prompt",
+        "comply refusal 1.50 1.25 0.50 65% 100% 20",
         "what drives refuse",
         "rule rewards of the behaviors side by side",
         "router: prompts by their behavior",

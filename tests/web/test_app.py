@@ -244,7 +244,9 @@ def test_openrlhf_gets_numbers_only(golden):
     found = golden.ask("POST", "/openrlhf", asked).json
 
     # means of the golden reward: 1 for refuse, 1/2 for chat
-    assert found["rewards"] == found["scores"] == [5.0, 1.0, 0.5]
+    assert found["rewards"] == [5.0, 1.0, 0.5]
+    # 2.125, .125 and -.125 deviations of 2 from .75: 1/2 + z / (2 (1 + |z|))
+    assert found["scores"] == pytest.approx([0.84, 0.5 + 0.125 / 2.25, 0.5 - 0.125 / 2.25])
     assert found["extra_logs"]["missing"] == [0.0, 1.0, 1.0]
     assert all(len(column) == 3 for column in found["extra_logs"].values())
 

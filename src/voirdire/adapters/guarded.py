@@ -20,6 +20,7 @@ from voirdire._validation import check_count, shorten
 from voirdire.errors import InputError, JudgeUnavailableError
 from voirdire.judging.live.settings import LiveSettings
 from voirdire.models.reward_server import is_reward_server
+from voirdire.rewards.against_demands import paid_against_demands, said_of_demands
 from voirdire.rewards.live.forks import forget_when_forked
 from voirdire.rewards.live.hosted import HostedReward, wait_for_future
 from voirdire.rewards.live.live_reward import LiveReward
@@ -182,6 +183,8 @@ class GuardedReward:
         self._judge_fingerprint = made.judge_fingerprint if isinstance(made, LiveReward) else ""
         if record is not None:
             self._watch = self._new_watch()
+        if said := said_of_demands(paid_against_demands(self.reward)):
+            _log.warning("%s: %s", self.name, said)
         nothing = nothing_scored(self.reward, (), why="")
         self._metric_names = tuple(step_metrics(self.reward, nothing, ()))
         forget_when_forked(self)

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from voirdire.rewards.scoring.scores import is_reward
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -18,9 +20,6 @@ __all__ = ["NO_PROBABILITY", "number_columns"]
 
 NO_PROBABILITY = -1.0
 """Stands where there is no probability: finite, and no probability itself."""
-
-_MOST = 1e16
-"""Trainers keep rewards in 32 bits: the variance of larger ones would be infinite there."""
 
 
 def number_columns(
@@ -46,7 +45,7 @@ def number_columns(
     """
     found = scores.scores
     values = found.rewards.tolist()
-    is_there = [_fits(value) for value in values]
+    is_there = is_reward(found.rewards).tolist()
     columns = {
         "score": [
             value if fits else missing.of(behavior)
@@ -65,8 +64,5 @@ def number_columns(
 
 
 def _filled(column: NDArray[np.float64], instead: float) -> list[float]:
-    return [value if _fits(value) else instead for value in column.tolist()]
-
-
-def _fits(value: float) -> bool:
-    return abs(value) <= _MOST  # which nan is not
+    filled: list[float] = np.where(is_reward(column), column, instead).tolist()
+    return filled

@@ -91,10 +91,11 @@ def openrlhf_response(scores: LiveScores, missing: MissingRewards) -> dict[str, 
     Returns
     -------
     dict
-        ``rewards`` and ``scores``, the same list of numbers, and ``extra_logs``: the other columns
-        of `number_columns`.
+        ``rewards``; ``scores``, the same squeezed into [0, 1] by `MissingRewards.unit_score`,
+        since OpenRLHF's dynamic filtering keeps groups whose mean score lies between 0 and 1; and
+        ``extra_logs``: the other columns of `number_columns`.
     """
-    return _response(number_columns(scores, missing))
+    return _response(number_columns(scores, missing), missing)
 
 
 class OpenRlhfReward:
@@ -143,7 +144,8 @@ class OpenRlhfReward:
         turns = _turns(queries, prompts, labels, end_tokens=self._end_tokens)
         live = self.reward.scored(turns).live
         propositions = self.reward.reward.rubric.propositions
-        return _response(number_columns(live, self._missing, propositions=propositions))
+        columns = number_columns(live, self._missing, propositions=propositions)
+        return _response(columns, self._missing)
 
     def close(self, *, drain_s: float = 30.0) -> None:
         """Wait so long for what is on its way, then end."""
@@ -210,9 +212,10 @@ def make_reward_func(
     return OpenRlhfReward(guarded, missing=missing, end_tokens=end_tokens)
 
 
-def _response(columns: dict[str, list[float]]) -> dict[str, Any]:
+def _response(columns: dict[str, list[float]], missing: MissingRewards) -> dict[str, Any]:
     rewards = columns.pop("score")
-    return {"rewards": rewards, "scores": rewards, "extra_logs": columns}
+    scores = [missing.unit_score(reward) for reward in rewards]
+    return {"rewards": rewards, "scores": scores, "extra_logs": columns}
 
 
 def _texts(document: dict[Any, Any], name: str) -> list[str]:

@@ -20,6 +20,7 @@ from voirdire.judging.live.settings import LiveSettings
 from voirdire.rewards.live.live_scores import nothing_scored
 from voirdire.rewards.live.said_once import SaidOnce
 from voirdire.rewards.live.turns import Turn
+from voirdire.rewards.scoring.scores import LARGEST_REWARD
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -31,11 +32,6 @@ if TYPE_CHECKING:
     from voirdire.rewards.model import RewardModel
 
 __all__ = ["TrlReward"]
-
-_LARGEST = 1e16
-"""TRL's rewards are 32-bit floats: of larger ones it cannot take the variance."""
-
-_TOO_LARGE = "the reward is too large a number"
 
 _LEAST_S = 1.0
 """Seconds that the judge has at least, when the base reward has used up the deadline."""
@@ -206,7 +202,7 @@ class TrlReward:
             live, metrics = self._nothing(len(completions), error), {}
         await self._end_together(ended)
         self._log(live, metrics, log_extra=log_extra, log_metric=log_metric)
-        return [value if _is_fit(value) else None for value in live.rewards]
+        return live.rewards
 
     def close(self, *, drain_s: float = 30.0) -> None:
         """Wait so long for what is on its way, then end; asked again, it begins anew.
@@ -355,7 +351,7 @@ def _name_for(name: Any, *, is_given: bool) -> str:
 
 
 def _is_fit(value: float | None) -> bool:
-    return value is not None and abs(value) <= _LARGEST
+    return value is not None and abs(value) <= LARGEST_REWARD
 
 
 def _is_training(trainer: Any) -> bool:
@@ -366,10 +362,7 @@ def _is_training(trainer: Any) -> bool:
 def _columns(live: LiveScores) -> dict[str, list[Any]]:
     scores, judged = live.scores, live.judged
     found: dict[str, list[Any]] = {
-        "missing": [
-            None if _is_fit(value) else scores.missing.get(name, _TOO_LARGE)
-            for name, value in zip(scores.items, scores.rewards.tolist(), strict=True)
-        ],
+        "missing": [scores.missing.get(name) for name in scores.items],
         "base_reward": _listed(scores.base_rewards),
         "rule_reward": _listed(scores.rule_rewards),
     }

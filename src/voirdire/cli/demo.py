@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from voirdire._types import Language
-from voirdire.cli.demo_reward_tables import print_reward, said_of_certificates
+from voirdire.cli.demo_reward_tables import print_reward, said_of_certificates, said_of_nonsense
 from voirdire.cli.demo_steps import (
     EPSILON,
     EXAMINATION,
@@ -150,7 +150,8 @@ def _print_all(
     print_judged_responses(judged)
     print(f"\n{_COLUMNS}\n{_REWARD}")
     print_reward(reward)
-    print(f"\n{_REWARD_COLUMNS}{said_of_certificates(reward)}\n\n{_TEXTS}")
+    print(f"\n{_REWARD_COLUMNS}{said_of_certificates(reward)}\n{said_of_nonsense(reward)}\n")
+    print(_TEXTS)
     for part in parts:
         print_examination(part, as_json=False, details=False)
     print(same_from_files(output))

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from voirdire.rewards.fitting.result import Estimate
     from voirdire.studies.reward.result import FeatureDrive
 
-__all__ = ["print_reward", "said_of_certificates"]
+__all__ = ["print_reward", "said_of_certificates", "said_of_nonsense"]
 
 _OUTCOMES = {
     "passed": "✓ passed",
@@ -56,6 +56,17 @@ def said_of_certificates(found: DemoReward) -> str:
         f"On {n_lacking} of the {len(paying)} propositions that it pays for, the judge has not "
         f"passed: `voirdire fit\n--require-certified` refuses such a reward. {against} weights pay "
         "against what their behavior demands:\nso few prompts let that happen."
+    )
+
+
+def said_of_nonsense(found: DemoReward) -> str:
+    """Say which nonsense outranks the best real responses most often."""
+    worst = max(found.examination.degenerate, key=lambda row: row.share_above_best)
+    n_above = round(worst.share_above_best * worst.n_prompts)
+    return (
+        "Nonsense was judged too. What the rules like best of it, compared with the best real "
+        f"response, is\n{worst.kind.replace('_', ' ')}: it gets more on {n_above} of "
+        f"{worst.n_prompts} prompts of {worst.behavior}. Training would find that."
     )
 
 

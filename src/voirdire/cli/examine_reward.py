@@ -78,6 +78,7 @@ def examine_reward_command(
     confidence_level: Confidence = 0.95,
     seed: int = 0,
     n_bins: int = 40,
+    n_degenerate: int = 50,
     report: Path | None = None,
     language: ReportLanguage = "en",
     table: Path | None = None,
@@ -120,9 +121,12 @@ def examine_reward_command(
     n_resamples
         Resamples of prompts; 0: no intervals.
     seed
-        Of the resamples.
+        Of the resamples, and of the prompts for nonsense.
     n_bins
         Of histograms.
+    n_degenerate
+        Prompts of COMPARISONS on which nonsense is judged too, up to eight responses for each, to
+        see whether it gets more reward than real responses; 0: none.
     report
         Write one self-contained HTML page.
     table
@@ -168,6 +172,7 @@ def examine_reward_command(
         confidence_level=confidence_level,
         seed=seed,
         n_bins=n_bins,
+        n_degenerate=n_degenerate,
     )
     _write(found, report=report, language=language, table=table)
     _print(found, as_json=as_json, details=details)

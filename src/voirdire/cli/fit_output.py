@@ -29,6 +29,10 @@ _MOST_SHOWN = 5
 
 def print_given(model: RewardModel, target: Path, *, as_json: bool) -> None:
     """Print what weights a file of weights gave."""
+    from voirdire.rewards.against_demands import paid_against_demands, said_of_demands
+
+    if said := said_of_demands(paid_against_demands(model)):
+        say(f"note: {said}")
     if as_json:
         weights = {name: dict(row.weights) for name, row in model.behaviors.items()}
         content = {"name": model.name, "content_hash": model.content_hash, "weights": weights}

@@ -6,6 +6,7 @@ import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from voirdire.rewards.against_demands import paid_against_demands
 from voirdire.rewards.fitting.assembling import fit_figures
 from voirdire.studies.certificate import without_nan
 
@@ -45,7 +46,8 @@ def reward_fit_as_dict(fit: RewardFit) -> dict[str, Any]:
     -------
     dict
         `schema`, `reward` (whose it is), `behaviors` with the attributes of `BehaviorFit`, the
-        scales of the rule rewards beside them, `notes`, `dropped` and `settings`.
+        scales of the rule rewards beside them, `against_demands` (what pays against the rubric),
+        `notes`, `dropped` and `settings`.
     """
     model = fit.model
     scales = ("mean", "standard_deviation", "mean_ideal")
@@ -69,6 +71,7 @@ def reward_fit_as_dict(fit: RewardFit) -> dict[str, Any]:
             }
             for row in fit.behaviors
         ],
+        "against_demands": [asdict(row) for row in paid_against_demands(model)],
         "notes": list(fit.notes),
         "dropped": [asdict(row) for row in fit.dropped],
         "settings": {

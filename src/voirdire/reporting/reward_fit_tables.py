@@ -11,6 +11,7 @@ from rich.text import Text
 
 from voirdire._validation import shorten
 from voirdire.reporting.narrow_tables import NarrowTable
+from voirdire.rewards.against_demands import paid_against_demands, said_of_demands
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,8 +35,8 @@ class RewardFitTables:
     """A fit laid out for `rich`: print it with `rich.print` or a `Console`.
 
     Per behavior the weights with their intervals, propositions first; then, in words, how often
-    the reward ranks comparisons the wrong way, and what the reader should know. Fits eighty
-    columns, and fewer by stacking rows.
+    the reward ranks comparisons the wrong way, and what the reader should know; last, which
+    weights pay against demands. Fits eighty columns, and fewer by stacking rows.
 
     Parameters
     ----------
@@ -62,6 +63,8 @@ class RewardFitTables:
             for note in (*row.notes, *row.loose):
                 yield Text(f"note: {note}", style="yellow")
             yield ""
+        if said := said_of_demands(paid_against_demands(self._fit.model)):
+            yield Text(f"{said}\n", style="yellow")
 
 
 def _weights(row: BehaviorFit, *, level: float) -> Table:

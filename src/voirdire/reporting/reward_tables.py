@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType
 
     from voirdire.studies.reward.result import (
+        DegenerateCheck,
         FeatureDrive,
         PolicyCheck,
         RateEstimate,
@@ -82,6 +83,8 @@ class RewardExaminationTables:
             yield _errors(found, signals)
         if found.near_ideal or found.refusals:
             yield _hard_cases(found, signals)
+        if found.degenerate:
+            yield _degenerate(found.degenerate, all_of_them=self._details)
         if found.drives:
             yield from _drives(found.drives, all_of_them=self._details)
         if found.scales:
@@ -161,6 +164,28 @@ def _hard_cases(found: RewardExamination, signals: Sequence[str]) -> Table:
     for (behavior, case), rates in rows.items():
         cells = [_rate(rates[signal]) if signal in rates else "–" for signal in signals]
         table.add_row(_name(behavior), escape(case), *cells)
+    return table
+
+
+def _degenerate(rows: Sequence[DegenerateCheck], *, all_of_them: bool) -> Table:
+    """Show the nonsense that outranks real responses most often; one row of each behavior."""
+    firsts = {row.behavior: row for row in reversed(rows)}.values()
+    shown = [row for row in rows if all_of_them or row.share_above_best or row in firsts]
+    more = f" ({len(shown)} of {len(rows)} kinds)" if len(shown) < len(rows) else ""
+    table = _table(f"nonsense{more}: its rule reward beside the real responses of its prompt")
+    table.add_column("behavior", overflow="ellipsis", max_width=_NAME_WIDTH)
+    table.add_column("response", no_wrap=True)
+    for head in ("mean", "best", "median", "> best", "> median", "prompts"):
+        table.add_column(head, justify="right", no_wrap=True)
+    for row in shown:
+        table.add_row(
+            _name(row.behavior),
+            row.kind.replace("_", " "),
+            *map(_number, (row.mean_reward, row.mean_best, row.mean_median)),
+            _percent(row.share_above_best),
+            _percent(row.share_above_median),
+            f"{row.n_prompts:,}",
+        )
     return table
 
 

@@ -41,6 +41,8 @@ if TYPE_CHECKING:
     from voirdire.studies.reward.result import (
         BehaviorScale,
         BenchSubset,
+        DegenerateCheck,
+        DegenerateExample,
         ErrorRate,
         FeatureDrive,
         LabelHistogram,
@@ -68,6 +70,8 @@ __all__ = [
     "BehaviorScale",
     "BenchSubset",
     "CertificateChange",
+    "DegenerateCheck",
+    "DegenerateExample",
     "DegradationFinding",
     "Diagnosis",
     "ErrorRate",
@@ -150,6 +154,8 @@ _NAMES = {
     "reward.result": (
         "BehaviorScale",
         "BenchSubset",
+        "DegenerateCheck",
+        "DegenerateExample",
         "ErrorRate",
         "FeatureDrive",
         "LabelHistogram",

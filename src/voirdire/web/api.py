@@ -37,8 +37,8 @@ class OpenRLHFRequest(msgspec.Struct, frozen=True, kw_only=True):
 class OpenRLHFAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """What OpenRLHF reads: finite numbers only, the same names every time.
 
-    `rewards` and `scores` are the same numbers; in `extra_logs`, `missing` is 1 where the declared
-    number stands for a reward that is missing.
+    `scores` are the rewards squeezed into 0 to 1, in the same order; in `extra_logs`, `missing` is
+    1 where the declared number stands for a reward that is missing.
     """
 
     rewards: list[float]

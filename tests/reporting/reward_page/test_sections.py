@@ -237,3 +237,13 @@ def test_notes_are_in_the_language_of_the_page(text_of):
         "A new sentence. Few prompts."
     ) in chinese
     assert "Few prompts. A new sentence. Few prompts." in english
+
+
+def test_nonsense_that_outranks_real_responses_is_shown_with_its_texts(text_of, content):
+    text = text_of(degenerate=content["degenerate"])
+    chinese = text_of("zh", degenerate=content["degenerate"])
+
+    assert "comply a plain refusal 1.50 1.25 .50 62% 100% 24" in text
+    assert "How do I bake bread? I'm sorry, but I can't help with that. 1.50 Mix flour" in text
+    assert "comply 一句拒绝 1.50 1.25 0.50 62% 100% 24" in chinese
+    assert "Nonsense beside real responses" not in text_of(degenerate=[])

@@ -220,9 +220,10 @@ def test_center_without_a_known_mean_is_a_mistake_at_once():
         LiveReward(tiny_reward(), judge=tiny_judge(), center=True)
 
 
-def test_a_reward_too_large_for_a_number_is_missing():
+@pytest.mark.parametrize("weight", [1.7e308, 1e39, 1.1e16])
+def test_a_reward_too_large_for_a_number_of_32_bits_is_missing(weight):
     rubric = golden_reward().rubric
-    weights = {"refuse": {"sorry": 1.7e308, "good": 1.7e308}}
+    weights = {"refuse": {"sorry": weight, "good": weight}}
     reward = reward_of_weights(weights, rubric=rubric, judge=None)
 
     found = asked(refusals(1), reward=reward)
@@ -231,11 +232,12 @@ def test_a_reward_too_large_for_a_number_is_missing():
     assert found.scores.missing == {"0": "the reward is too large a number"}
 
 
-def test_a_large_reward_and_a_large_base_reward_do_not_add_up_to_infinity():
+@pytest.mark.parametrize("large", [1.7e308, 9e15])
+def test_a_large_reward_and_a_large_base_reward_do_not_add_up_to_infinity(large):
     rubric = golden_reward().rubric
-    reward = reward_of_weights({"refuse": {"sorry": 1.7e308}}, rubric=rubric, judge=None)
+    reward = reward_of_weights({"refuse": {"sorry": large}}, rubric=rubric, judge=None)
 
-    found = asked(refusals(1, base_reward=1.7e308), reward=reward)
+    found = asked(refusals(1, base_reward=large), reward=reward)
 
     assert found.rewards == [None]
     assert found.scores.missing == {"0": "the reward is too large a number"}

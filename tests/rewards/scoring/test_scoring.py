@@ -191,9 +191,10 @@ def test_an_item_without_a_verdict_is_missing_one():
     assert np.isnan(scores.rewards).tolist() == [False, False, False, True]
 
 
-def test_a_reward_that_is_too_large_is_missing_and_not_infinite():
+@pytest.mark.parametrize("weight", [1e308, 1e39, 1.1e16])
+def test_a_reward_that_is_too_large_for_32_bits_is_missing_and_not_infinite(weight):
     reward = reward_of_weights(
-        {"refuse": {"sorry": 1e308, "good": 1e308}}, rubric=tiny_rubric(), judge=None
+        {"refuse": {"sorry": weight, "good": weight}}, rubric=tiny_rubric(), judge=None
     )
 
     scores = reward.score([Item(id="a", response="1 0", behavior="refuse")], judge=tiny_judge())

@@ -113,7 +113,9 @@ def test_files_of_rewards_comparisons_and_verdicts_give_the_same(
 def test_without_verdicts_the_judge_is_asked(reward, rubric, random_rows, examine):
     rows = random_rows(3)
     given = {f"response {k}": row["p"] for k, row in enumerate(rows)}
-    judge = ScriptedJudge(questions=rubric.propositions, answer=lambda item: given[item.response])
+    judge = ScriptedJudge(
+        questions=rubric.propositions, answer=lambda item: given.get(item.response, [0.0] * 4)
+    )
 
     found = examine_reward(reward, items_of(rows), judge=judge, n_resamples=50)
 

@@ -69,3 +69,30 @@ def test_facts_are_plain_and_leave_the_hashes_out(examine_rows, reward, rows):
     assert found["fit"]["refuse"] == {"l2": 0.1}
     assert found["certificates"]["apology"]["state"] == "none"
     assert found["content_hash"] == fitted.content_hash
+
+
+@pytest.mark.parametrize("orientation", ["plain", "demanded"])
+def test_facts_name_what_is_paid_against_demands_the_largest_first(
+    examine_rows, rows, make_reward, orientation
+):
+    # Flipped features are 1 - φ: what their weight adds where the proposition is true is its
+    # negative.
+    sign = 1 if orientation == "plain" else -1
+    weights = {
+        "refuse": {"apology": 2.0, "rude": sign * 0.25, "helps": sign * -3.0, "extra": sign * 0.5},
+        "comply": {"helps": -1.0, "rude": sign * -0.5},
+    }
+
+    found = examine_rows(rows, of=make_reward(weights, orientation=orientation))
+
+    assert [tuple(row.values()) for row in found.reward["against_demands"]] == [
+        ("comply", "helps", "core required", -1.0),
+        ("refuse", "extra", "required false", 0.5),
+        ("refuse", "rude", "unacceptable", 0.25),
+    ]
+
+
+def test_a_reward_that_pays_for_what_is_demanded_has_nothing_against_demands(
+    examine_rows, reward, rows
+):
+    assert examine_rows(rows, of=reward).reward["against_demands"] == []

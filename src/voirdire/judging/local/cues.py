@@ -26,6 +26,7 @@ from voirdire.judging.local.tokens import (
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from voirdire._types import Language
     from voirdire.judging.local.tokens import Characters, Tokens
 
 __all__ = [
@@ -35,6 +36,7 @@ __all__ = [
     "OVERLAP",
     "STRUCTURE",
     "cue_matrix",
+    "cue_phrases",
     "find_hints",
     "overlap_matrix",
     "structure_matrix",
@@ -56,6 +58,14 @@ class _Phrases:
     hashes: NDArray[np.uint64]
     hints: NDArray[np.int64]
     sieve: NDArray[np.bool_]
+
+
+def cue_phrases(language: Language) -> tuple[str, ...]:
+    """Give every phrase of one language that is looked for, once."""
+    told = CHINESE_CUES if language == "zh" else ENGLISH_CUES
+    between = "，" if language == "zh" else ", "
+    phrases = (phrase for text in told.values() for phrase in text.split(between))
+    return tuple(dict.fromkeys(filter(None, phrases)))
 
 
 def find_hints(tokens: Tokens) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -8,11 +8,14 @@ import msgspec
 from msgspec import Meta, Struct, field
 
 from voirdire.reporting.page_frame.dropped import Dropped  # noqa: TC001  # msgspec reads it
+from voirdire.studies.reward.result import DegenerateKind  # noqa: TC001
 
 __all__ = [
     "SIGNALS",
     "BehaviorScale",
     "BenchSubset",
+    "DegenerateCheck",
+    "DegenerateExample",
     "ErrorRate",
     "FeatureDrive",
     "LabelHistogram",
@@ -85,6 +88,30 @@ class RefusalErrors(Struct, frozen=True, kw_only=True):
     signal: Signal
     kind: Literal["false_refusal", "missed_refusal"]
     rate: Rate
+
+
+class DegenerateExample(Struct, frozen=True, kw_only=True):
+    """Nonsense that gets more reward than the best real response of its prompt."""
+
+    prompt: str
+    response: str
+    reward: Number
+    best_response: str
+    best_reward: Number
+
+
+class DegenerateCheck(Struct, frozen=True, kw_only=True):
+    """What one kind of nonsense gets beside the real responses of its prompts."""
+
+    behavior: str
+    kind: DegenerateKind
+    n_prompts: Count = 0
+    mean_reward: Number = None
+    mean_best: Number = None
+    mean_median: Number = None
+    share_above_best: Share = None
+    share_above_median: Share = None
+    examples: list[DegenerateExample] = field(default_factory=list)
 
 
 class FeatureDrive(Struct, frozen=True, kw_only=True):
@@ -184,6 +211,7 @@ class RewardReport(Struct, frozen=True, kw_only=True):
     histograms: list[LabelHistogram] = field(default_factory=list)
     near_ideal: list[NearIdeal] = field(default_factory=list)
     refusals: list[RefusalErrors] = field(default_factory=list)
+    degenerate: list[DegenerateCheck] = field(default_factory=list)
     drives: list[FeatureDrive] = field(default_factory=list)
     scales: list[BehaviorScale] = field(default_factory=list)
     router: RouterCheck | None = None

@@ -32,7 +32,7 @@ __all__ = ["reward_chapter", "reward_report", "reward_style"]
 
 _STYLE = ("voirdire.reporting.reward_page", "reward.css")
 _MOST_CLASSES = 100
-_BESIDE = ("weights", "fit", "certificates")
+_BESIDE = ("weights", "fit", "against_demands", "certificates")
 """Of the reward: shown as tables, or too long for a list of settings."""
 _GLOSSARY = (
     "reward",

@@ -12,6 +12,7 @@ from voirdire.errors import InputError
 from voirdire.judging.live.live_judge import LiveJudge
 from voirdire.judging.live.settings import LiveSettings
 from voirdire.records import Verdicts
+from voirdire.rewards.against_demands import paid_against_demands, said_of_demands
 from voirdire.rewards.live.live_scores import LiveScores
 from voirdire.rewards.live.turns import given_base_of, items_of_turns
 from voirdire.rewards.scoring.base_rewards import base_column, base_of_items, given_base
@@ -84,7 +85,9 @@ class LiveReward:
         settings: LiveSettings | None = None,
     ) -> None:
         self.reward = reward
-        self._plan, self.notes = judging_plan(reward, judge, other_judge=other_judge)
+        self._plan, notes = judging_plan(reward, judge, other_judge=other_judge)
+        said = said_of_demands(paid_against_demands(reward))
+        self.notes = (*notes, said) if said else notes
         self._combiner = Combiner(reward, center=center)
         self._combiner.check_asked(self._plan.rubric.propositions)
         self.settings = LiveSettings() if settings is None else settings

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from voirdire._validation import shorten
 from voirdire.errors import InputError
+from voirdire.rewards.scoring.scores import LARGEST_REWARD
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,10 +17,6 @@ if TYPE_CHECKING:
     from voirdire.rewards.scoring.scores import Scores
 
 __all__ = ["MissingRewards"]
-
-
-_MOST = 1e16
-"""Trainers keep rewards in 32 bits, where larger ones would have no finite variance."""
 
 
 class MissingRewards:
@@ -34,7 +31,6 @@ class MissingRewards:
         that the reward was fitted on; over all behaviors where the behavior is unknown.
     base_mean : float, optional
         What is added to that mean where the reward stands beside a base reward.
-
     center : bool, optional
         Whether each behavior's mean is taken off its rule rewards: then that mean is 0.
 
@@ -70,6 +66,17 @@ class MissingRewards:
             raise InputError(msg)
         n_behaviors = len(self._by_behavior)
         self._over_all = math.fsum(mean / n_behaviors for mean in self._by_behavior.values())
+        self._spread = _spread_of(reward)
+
+    def unit_score(self, value: float) -> float:
+        """Squeeze a reward into [0, 1] and keep the order.
+
+        With z, the reward less the mean over all behaviors in standard deviations of the rule
+        rewards, it is 1/2 + z / (2 (1 + abs(z))): 1/2 at the mean, 3/4 a deviation above. Where the
+        reward knows no mean or deviation, 0 and 1 stand for them.
+        """
+        z = (value - (self._over_all if _fits(self._over_all) else 0.0)) / self._spread
+        return 0.5 + 0.5 * z / (1.0 + abs(z))
 
     def of(self, behavior: str | None) -> float:
         """Give the number for an item of a behavior."""
@@ -93,6 +100,13 @@ class MissingRewards:
         return [self.of(behavior) for behavior in behaviors], [1] * len(behaviors)
 
 
+def _spread_of(reward: RewardModel) -> float:
+    """Give the standard deviation of rule rewards, on average; 1 where nobody knows it."""
+    known = [row.standard_deviation for row in reward.behaviors.values()]
+    variance = math.fsum(one * one for one in known) / max(1, len(known))
+    return math.sqrt(variance) if _fits(variance) and variance > 0 else 1.0
+
+
 def _fits(value: Any) -> bool:
     is_number = isinstance(value, Real) and not isinstance(value, bool)
-    return is_number and bool(abs(value) <= _MOST)  # which nan is not
+    return is_number and bool(abs(value) <= LARGEST_REWARD)  # which nan is not

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import math
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -26,6 +25,7 @@ from voirdire.rewards.live.turns import given_base_of, items_of_turns
 from voirdire.rewards.model_file import is_hash_of, reward_of_document
 from voirdire.rewards.scoring.base_rewards import given_base
 from voirdire.rewards.scoring.combining import Combiner
+from voirdire.rewards.scoring.scores import TOO_LARGE, is_reward
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,7 +43,6 @@ _MOST_CHARACTERS = 2_000_000
 """Of the texts of one request, of which the server takes so many megabytes."""
 
 _OTHER_REWARD = "the server has another reward by now"
-_TOO_LARGE = "the reward is too large a number"
 
 
 class ServedReward:
@@ -249,11 +248,11 @@ class _Whole:
         with np.errstate(over="ignore"):
             rewards = self._rule + base
         missing = {
-            name: unknown.get(name) or base_reasons.get(name) or _TOO_LARGE
-            for name, reward in zip(ids, rewards.tolist(), strict=True)
-            if not math.isfinite(reward)
+            name: unknown.get(name) or base_reasons.get(name) or TOO_LARGE
+            for name, has_reward in zip(ids, is_reward(rewards).tolist(), strict=True)
+            if not has_reward
         }
-        rewards[~np.isfinite(rewards)] = np.nan
+        rewards[~is_reward(rewards)] = np.nan
         scores = replace(own, rewards=rewards, rule_rewards=self._rule, missing=missing)
         n_late, n_remembered, n_stored = self._counts.values()
         return LiveScores(

@@ -12,7 +12,7 @@ from voirdire.errors import InputError
 from voirdire.records.verdicts import NO_VERDICT, Verdicts
 from voirdire.rewards.certification import paying_propositions
 from voirdire.rewards.features import feature_values
-from voirdire.rewards.scoring.scores import Scores
+from voirdire.rewards.scoring.scores import TOO_LARGE, Scores, is_reward
 from voirdire.rewards.scoring.weighing import weighed
 
 if TYPE_CHECKING:
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 __all__ = ["Combiner", "to_be_judged"]
 
 _NO_BEHAVIOR = "no behavior"
-_NOT_FINITE = "the reward is too large a number"
 
 
 class Combiner:
@@ -97,10 +96,10 @@ class Combiner:
             rule[rows] = weighed(found, self.weights[behavior], center=center)
             weighs = self.weights[behavior] != 0
             lacks = np.asarray(np.isnan(found[:, weighs]).any(axis=1))
-            for place in np.flatnonzero(~np.isfinite(rule[rows])).tolist():
+            for place in np.flatnonzero(~is_reward(rule[rows])).tolist():
                 name = ids[place]
-                missing[name] = _why_no_rule(judged, name) if lacks[place] else _NOT_FINITE
-        rule[~np.isfinite(rule)] = np.nan
+                missing[name] = _why_no_rule(judged, name) if lacks[place] else TOO_LARGE
+        rule[~is_reward(rule)] = np.nan
         return Scores(
             items=judged.items,
             behaviors=used,
@@ -137,10 +136,10 @@ def _added(
     """Add up, and say of the rest why there is none; the first reason stays."""
     with np.errstate(over="ignore"):
         found = np.asarray(rule + base)
-    for place in np.flatnonzero(~np.isfinite(found)).tolist():
+    for place in np.flatnonzero(~is_reward(found)).tolist():
         name = items[place]
-        missing.setdefault(name, base_reasons.get(name, _NOT_FINITE))
-    found[~np.isfinite(found)] = np.nan
+        missing.setdefault(name, base_reasons.get(name, TOO_LARGE))
+    found[~is_reward(found)] = np.nan
     return found
 
 

@@ -5,15 +5,26 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from voirdire.records import Dropped
 
-__all__ = ["Scores"]
+__all__ = ["LARGEST_REWARD", "TOO_LARGE", "Scores", "is_reward"]
+
+LARGEST_REWARD = 1e16
+"""Trainers keep rewards in 32 bits: the variance of larger ones would be infinite there."""
+
+TOO_LARGE = "the reward is too large a number"
+
+
+def is_reward(values: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Tell which numbers a trainer can take: neither nan nor larger than `LARGEST_REWARD`."""
+    return np.asarray(np.abs(values) <= LARGEST_REWARD)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -27,7 +38,7 @@ class Scores:
     behaviors : tuple of str or None
         The behavior whose weights were used.
     rewards : ndarray of float, shape (n_items,)
-        Base and rule reward together; nan where it is missing, never infinite.
+        Base and rule reward together; nan where it is missing, as one beyond 1e16 is.
     base_rewards : ndarray of float, shape (n_items,)
         What another reward model gave; 0 where the reward uses none.
     rule_rewards : ndarray of float, shape (n_items,)

@@ -17,6 +17,7 @@ from voirdire.studies.reward.comparison_notes import (
     about_scales,
     about_without_best,
 )
+from voirdire.studies.reward.degenerate import about_degenerate, check_degenerate
 from voirdire.studies.reward.drives import feature_drives
 from voirdire.studies.reward.error_rates import error_rates
 from voirdire.studies.reward.examined import Examined, examined_behaviors, orders_for
@@ -86,6 +87,12 @@ def examine_comparisons(comparisons: Any, request: ExaminationRequest, *, verdic
     resamples = PromptResamples(examined.rated.n_prompts, **request.resampling)
     figures, notes = _figures(examined, judged, resamples, n_bins=request.n_bins)
     seen = held_out(reward, data)
+    if request.n_degenerate:
+        degenerate = check_degenerate(
+            examined, request, judged=judged, is_stored=verdicts is not None
+        )
+        figures["degenerate"] = degenerate or ()
+        notes += about_degenerate(degenerate)
     rated = examined.rated.is_rated
     return Part(
         figures={

@@ -6,19 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from voirdire.rewards.against_demands import demand_words, paid_against_demands
 from voirdire.rewards.certification import certified
 from voirdire.rewards.scoring.weighing import contributions
 from voirdire.studies.reward.ranking import per_prompt, wrongness
 from voirdire.studies.reward.result import FeatureDrive
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from numpy.typing import NDArray
 
     from voirdire.rewards.features import FeatureSet
     from voirdire.rewards.model import RewardModel
-    from voirdire.rubrics import Demand
     from voirdire.studies.reward.examined import Examined, ExaminedBehavior
     from voirdire.studies.reward.rated_items import BehaviorFeatures
 
@@ -69,13 +67,6 @@ def feature_drives(examined: Examined) -> tuple[FeatureDrive, ...]:
     return tuple(found)
 
 
-def demand_words(demand: Demand) -> str:
-    """Write a demand as rubric files do, such as ``"core required"`` or ``"desired false"``."""
-    core = "core " if demand.core else ""
-    is_negated = demand.word in ("required", "desired") and demand.demanded is False
-    return f"{core}{demand.word}{' false' if is_negated else ''}"
-
-
 def _of_behavior(
     examined: Examined, row: ExaminedBehavior, vouched: set[str]
 ) -> list[FeatureDrive]:
@@ -90,7 +81,8 @@ def _of_behavior(
     shares = [x / total if total > 0 and np.isfinite(x) else 0.0 for x in spreads]
     is_dead = [share < DEAD_SHARE for share in shares]
     without = _errors_without(examined, row, features)
-    against = _against_demands(about, features.weights, demands)
+    paid = paid_against_demands(reward)
+    against = {each.proposition for each in paid if each.behavior == row.behavior}
     against |= _against_order(row, features, is_seen=is_seen, is_dead=is_dead)
     vouching = _vouching(reward, about)
     intervals = _intervals(reward, row.behavior)
@@ -149,19 +141,6 @@ def _errors_without(
             sides.append(total[chosen, None] - contributions(own, features.weights))
         wrong += wrongness(*sides)[0].sum(axis=0)
     return [float(x) for x in wrong / row.better.size]
-
-
-def _against_demands(
-    about: FeatureSet, weights: NDArray[np.float64], demands: Mapping[str, Demand]
-) -> set[str]:
-    """Name the propositions whose unwanted state is paid for."""
-    found = set()
-    for k, name in enumerate(about.propositions):
-        wanted = demands[name].demanded
-        paid = -weights[k] if about.flipped[k] else weights[k]  # for the proposition being true
-        if wanted is not None and (paid < 0 if wanted else paid > 0):
-            found.add(name)
-    return found
 
 
 def _against_order(

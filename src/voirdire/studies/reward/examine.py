@@ -45,6 +45,7 @@ def examine_reward(
     confidence_level: float = 0.95,
     seed: int = 0,
     n_bins: int = 40,
+    n_degenerate: int = 50,
     progress: Callable[[int, int], None] | None = None,
     judging: Callable[[JudgingProgress], None] | None = None,
 ) -> RewardExamination:
@@ -88,9 +89,12 @@ def examine_reward(
     confidence_level : float, optional
         Nominal coverage, in (0, 1).
     seed : int, optional
-        Of the resamples.
+        Of the resamples, and of the prompts that are drawn for degenerate responses.
     n_bins : int, optional
         Bins of histograms, at least 1.
+    n_degenerate : int, optional
+        Prompts of the comparisons, about as many of each behavior, on which degenerate responses
+        are judged, up to eight for each; 0 judges none.
     progress : callable, optional
         Called with the steps done and the steps in all.
     judging : callable, optional
@@ -113,6 +117,10 @@ def examine_reward(
     half. Intervals come from resampling prompts, since the comparisons of a prompt share its
     completions: drawn one by one they would look like far more evidence than they are.
 
+    Degenerate responses are nonsense that no reward should like, see `DegenerateKind`. The judge is
+    asked about them where it is asked about the completions, and beside stored verdicts only where
+    these are those of the judge that ships with voirdire.
+
     Error rates on the prompts of the fit are too low. The reward's file knows them by their
     hashes, and `is_held_out` says whether any is among the examined ones.
 
@@ -133,6 +141,7 @@ def examine_reward(
     """
     check_count("step_size", step_size, minimum=1)
     check_count("n_bins", n_bins, minimum=1)
+    check_count("n_degenerate", n_degenerate, minimum=0)
     resampling: dict[str, Any] = {
         "n_resamples": n_resamples,
         "confidence_level": confidence_level,
@@ -154,6 +163,7 @@ def examine_reward(
         judging=judging,
         step_size=step_size,
         n_bins=n_bins,
+        n_degenerate=n_degenerate,
         resampling=resampling,
     )
     parts = _parts(
@@ -229,6 +239,7 @@ def _joined(request: ExaminationRequest, parts: Sequence[Part]) -> RewardExamina
     settings = {
         **request.resampling,
         "n_bins": request.n_bins,
+        "n_degenerate": request.n_degenerate,
         "step_size": request.step_size,
         **{name: value for part in parts for name, value in part.sources.items()},
     }

@@ -37,6 +37,8 @@ class ExaminationRequest:
         Told how far judging is.
     step_size, n_bins : int
         At least 1.
+    n_degenerate : int
+        Prompts on which degenerate responses are judged.
     resampling : mapping
         The keywords of `PromptResamples`.
     """
@@ -49,6 +51,7 @@ class ExaminationRequest:
     judging: Callable[[JudgingProgress], None] | None = None
     step_size: int = 512
     n_bins: int = 40
+    n_degenerate: int = 50
     resampling: Mapping[str, Any] = field(default_factory=dict)
 
     @property

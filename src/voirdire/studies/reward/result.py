@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 __all__ = [
     "BehaviorScale",
     "BenchSubset",
+    "DegenerateCheck",
+    "DegenerateExample",
+    "DegenerateKind",
     "ErrorRate",
     "FeatureDrive",
     "LabelHistogram",
@@ -28,6 +31,20 @@ __all__ = [
 
 Signal: TypeAlias = Literal["base", "total", "rules"]
 """The base reward alone, base and rules together, the rules alone."""
+
+DegenerateKind: TypeAlias = Literal[
+    "empty",
+    "refusal",
+    "repeated_apology",
+    "repeated_sentence",
+    "shuffled_words",
+    "echoed_prompt",
+    "lexicon",
+    "word_salad",
+]
+"""Responses that are of no use. A refusal is one only where the behavior is to comply; a sentence
+and words are those of the best real response; the lexicon is every phrase that the local judge
+looks for, for another judge a row of stock phrases, and a word salad a few of them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -155,6 +172,56 @@ class RefusalErrors:
     signal: Signal
     kind: Literal["false_refusal", "missed_refusal"]
     rate: RateEstimate
+
+
+@dataclass(frozen=True, kw_only=True)
+class DegenerateExample:
+    """A degenerate response that gets more reward than the best real one of its prompt.
+
+    Attributes
+    ----------
+    prompt, response, best_response : str
+        The texts, shortened.
+    reward, best_reward : float
+        What the rules give the two responses.
+    """
+
+    prompt: str
+    response: str
+    reward: float
+    best_response: str
+    best_reward: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class DegenerateCheck:
+    """What one kind of degenerate response gets by the rules, beside real ones of its prompt.
+
+    Attributes
+    ----------
+    behavior : str
+        Its id.
+    kind : str
+        One of `DegenerateKind`.
+    n_prompts : int
+        Prompts for which it was judged.
+    mean_reward, mean_best, mean_median : float
+        Over these prompts, of the degenerate response, and of the best and the median real one.
+    share_above_best, share_above_median : float
+        Share of prompts where it gets more than these; a tie is not more.
+    examples : tuple of DegenerateExample
+        Those furthest above the best real response, at most three.
+    """
+
+    behavior: str
+    kind: DegenerateKind
+    n_prompts: int
+    mean_reward: float
+    mean_best: float
+    mean_median: float
+    share_above_best: float
+    share_above_median: float
+    examples: tuple[DegenerateExample, ...] = field(default=(), repr=False)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -376,6 +443,8 @@ class RewardExamination:
         The best label against the next.
     refusals : tuple of RefusalErrors
         False and missed refusals.
+    degenerate : tuple of DegenerateCheck
+        Nonsense beside real responses; empty where it was not judged.
     drives : tuple of FeatureDrive
         Per behavior and feature.
     scales : tuple of BehaviorScale
@@ -403,6 +472,7 @@ class RewardExamination:
     histograms: tuple[LabelHistogram, ...] = field(default=(), repr=False)
     near_ideal: tuple[NearIdeal, ...] = field(default=(), repr=False)
     refusals: tuple[RefusalErrors, ...] = field(default=(), repr=False)
+    degenerate: tuple[DegenerateCheck, ...] = field(default=(), repr=False)
     drives: tuple[FeatureDrive, ...] = field(default=(), repr=False)
     scales: tuple[BehaviorScale, ...] = field(default=(), repr=False)
     router: RouterCheck | None = None

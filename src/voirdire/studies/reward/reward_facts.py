@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from voirdire.rewards.against_demands import paid_against_demands
 from voirdire.rewards.certification import certified, paying_propositions
 from voirdire.rewards.prompt_hash import prompt_hash
 
@@ -110,7 +111,8 @@ def reward_facts(reward: RewardModel) -> dict[str, Any]:
     dict
         Plain values: `name`, `rubric`, `judge`, `orientation`, `data_hash`, `content_hash`,
         `created`, `versions`, `settings` (with the number of the fit's prompts instead of their
-        hashes), and by behavior `weights` and `fit`; by proposition that pays `certificates`.
+        hashes), and by behavior `weights` and `fit`; `against_demands`, the propositions whose
+        unwanted state is paid for; by proposition that pays `certificates`.
     """
     statuses = certified(reward)
     return {
@@ -134,6 +136,7 @@ def reward_facts(reward: RewardModel) -> dict[str, Any]:
         "settings": _settings(reward),
         "weights": {name: dict(row.weights) for name, row in reward.behaviors.items()},
         "fit": {name: _figures(row.figures) for name, row in reward.behaviors.items()},
+        "against_demands": [asdict(row) for row in paid_against_demands(reward)],
         "certificates": {
             name: {"state": statuses[name].state, "reason": statuses[name].reason}
             for name in paying_propositions(reward)

@@ -61,6 +61,31 @@ _RANKING = {
     "reward.refusals.label": "False and missed refusals by behavior and reward",
     "reward.refusal.false_refusal": "false refusals",
     "reward.refusal.missed_refusal": "missed refusals",
+    "reward.degenerate.title": "Nonsense beside real responses",
+    "reward.degenerate.lead": "Training finds what the reward likes, sensible or not. Here the "
+    "rules reward responses that are of no use: empty ones, the prompt itself, words in any order. "
+    "They should get less than real responses to the same prompt. The base reward is left out: "
+    "nobody knows it for these.",
+    "reward.degenerate.table": "Rule reward of nonsense and of the best and the median real "
+    "response, on average, and the share of prompts where nonsense gets more than these",
+    "reward.degenerate.label": "Rule rewards of degenerate responses by behavior and kind",
+    "reward.degenerate.examples": "The worst of it",
+    "reward.degenerate.kind.empty": "nothing at all",
+    "reward.degenerate.kind.refusal": "a plain refusal",
+    "reward.degenerate.kind.repeated_apology": "an apology over and over",
+    "reward.degenerate.kind.repeated_sentence": "one sentence over and over",
+    "reward.degenerate.kind.shuffled_words": "shuffled words",
+    "reward.degenerate.kind.echoed_prompt": "the prompt itself",
+    "reward.degenerate.kind.lexicon": "all stock phrases in a row",
+    "reward.degenerate.kind.word_salad": "a few stock phrases in a row",
+    "reward.column.nonsense": "Nonsense",
+    "reward.column.mean_best": "Best",
+    "reward.column.mean_median": "Median",
+    "reward.column.above_best": "Above best",
+    "reward.column.above_median": "Above median",
+    "reward.column.prompt": "Prompt",
+    "reward.column.own_reward": "Reward",
+    "reward.column.best_response": "Best real response",
     "reward.column.kind": "Error",
 }
 _DRIVES = {
@@ -74,7 +99,7 @@ _DRIVES = {
     "otherwise leave it out with <code>voirdire fit --ignore</code>.",
     "reward.drives.contradictory": "Contradictory: {features}. Their weights pay against what the "
     "behavior demands. Look at the comparisons, and at the judge on these propositions; to rule "
-    "it out, hold the sign with <code>voirdire fit --positive</code> or <code>--negative</code>.",
+    "it out, hold the sign with <code>voirdire fit --sign</code>.",
     "reward.drives.uncertified": "Not certified, and among the strongest: {features}. The reward "
     "is only as good as its judge there: examine it with <code>voirdire examine</code>.",
     "reward.drives.helpless": "Without {feature} the error rate would be lower: {without} instead "

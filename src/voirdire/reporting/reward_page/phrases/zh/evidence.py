@@ -53,6 +53,30 @@ _RANKING = {
     "reward.refusals.label": "按行为与奖励列出的误拒与漏拒",
     "reward.refusal.false_refusal": "误拒",
     "reward.refusal.missed_refusal": "漏拒",
+    "reward.degenerate.title": "无意义的回复与真实的回复",
+    "reward.degenerate.lead": "训练会找到奖励所偏好的东西，不论有无意义。这里用规则给毫无用处的回复"
+    "打分：空回复、提示本身、打乱的词语。对同一个提示，它们都不应比真实的回复得分更高。基础奖励不"
+    "计在内：没有人知道它会给这些回复多少。",
+    "reward.degenerate.table": "无意义的回复、最好的与居中的真实回复的规则奖励均值，以及前者得分更"
+    "高的提示所占的比例",
+    "reward.degenerate.label": "按行为与种类列出的无意义回复的规则奖励",
+    "reward.degenerate.examples": "最严重的例子",
+    "reward.degenerate.kind.empty": "空回复",
+    "reward.degenerate.kind.refusal": "一句拒绝",
+    "reward.degenerate.kind.repeated_apology": "反复道歉",
+    "reward.degenerate.kind.repeated_sentence": "反复同一句话",
+    "reward.degenerate.kind.shuffled_words": "打乱的词语",
+    "reward.degenerate.kind.echoed_prompt": "提示本身",
+    "reward.degenerate.kind.lexicon": "所有套话连成一串",
+    "reward.degenerate.kind.word_salad": "几句套话连成一串",
+    "reward.column.nonsense": "无意义的回复",
+    "reward.column.mean_best": "最好",
+    "reward.column.mean_median": "居中",
+    "reward.column.above_best": "高于最好",
+    "reward.column.above_median": "高于居中",
+    "reward.column.prompt": "提示",
+    "reward.column.own_reward": "奖励",
+    "reward.column.best_response": "最好的真实回复",
     "reward.column.kind": "错误",
 }
 _DRIVES = {
@@ -63,8 +87,8 @@ _DRIVES = {
     "reward.drives.dead": "不起作用：{features}。它们在提示内几乎不变，或权重几乎为 0。要让一条"
     "规则起作用，就需要有违反它的比较；否则用 <code>voirdire fit --ignore</code> 去掉。",
     "reward.drives.contradictory": "自相矛盾：{features}。它们的权重与行为的要求相悖。请查看这些"
-    "比较，以及评判员在这些命题上的表现；要排除这种情形，用 <code>voirdire fit --positive</code> "
-    "或 <code>--negative</code> 固定符号。",
+    "比较，以及评判员在这些命题上的表现；要排除这种情形，用 <code>voirdire fit --sign</code> 固定"
+    "符号。",
     "reward.drives.uncertified": "没有证书而作用最大的：{features}。奖励在这些地方的好坏取决于评"
     "判员：请用 <code>voirdire examine</code> 考察它。",
     "reward.drives.helpless": "去掉 {feature}，错误率会更低：{without}，而不是 {error}。",

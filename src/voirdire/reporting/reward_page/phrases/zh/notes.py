@@ -18,6 +18,11 @@ PHRASES: dict[str, str] = {
     "reward.note.no_better_than_chance": "奖励并不比抛硬币排得更好：{behaviors}。",
     "reward.note.base_missing": "拟合时有基础奖励，而这些回复没有：这里考察的只是规则。",
     "reward.note.base_not_in_fit": "这些回复有基础奖励，而拟合时没有：权重没有把它考虑在内。",
+    "reward.note.degenerate_outranks": "按规则，无意义的回复比同一提示的最好的真实回复得分更高："
+    "{cases}。最严重的一例得 {reward}，而最好的真实回复得 {best_reward}。训练会找到这样的回复：请把"
+    "它们作为各提示最差的回复加入比较，或换一个评判员。",
+    "reward.note.degenerate_not_judged": "没有检查无意义的回复是否比真实的回复得分更高：评判结果取"
+    "自存储，而其评判员不在手边。请不用存储的评判结果，并指明评判员，再考察一次。",
     "reward.note.contradictory_features": "有 {n} 个权重与行为的要求相悖：{features}。别的特征或"
     "许弥补了它；拟合时固定符号可以排除这种情形。",
     "reward.note.uncertified": "奖励所依据的 {n} 个命题，其评判员没有有效证书：{propositions}。",

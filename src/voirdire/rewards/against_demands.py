@@ -1,0 +1,96 @@
+"""Weights that pay against what the rubric demands: what to look at before a model is trained."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from voirdire._validation import shorten
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from voirdire.rewards.model import RewardModel
+    from voirdire.rubrics import Demand
+
+__all__ = ["AgainstDemand", "demand_words", "paid_against_demands", "said_of_demands"]
+
+_AS_GOOD_AS_NOTHING = 0.01
+"""Of the largest weight of a behavior: a smaller one changes next to nothing."""
+
+_MOST_NAMED = 8
+
+
+@dataclass(frozen=True, kw_only=True)
+class AgainstDemand:
+    """A proposition whose unwanted state is paid for.
+
+    Attributes
+    ----------
+    behavior, proposition : str
+        Which.
+    demand : str
+        In words, such as ``"undesired"``.
+    pays : float
+        What its weight adds where the proposition is true; positive where it should be false.
+    """
+
+    behavior: str
+    proposition: str
+    demand: str
+    pays: float
+
+
+def paid_against_demands(reward: RewardModel) -> tuple[AgainstDemand, ...]:
+    """Find the propositions whose unwanted state is paid for, the largest first.
+
+    Parameters
+    ----------
+    reward : RewardModel
+        With its rubric.
+
+    Returns
+    -------
+    tuple of AgainstDemand
+        Without weights below a hundredth of the behavior's largest. Only weights of propositions
+        are looked at: what classes pay comes on top, and may make up for it.
+    """
+    found = []
+    for behavior in reward.behaviors:
+        about, weights = reward.feature_set(behavior), reward.weight_vector(behavior)
+        demands = reward.rubric.behavior(behavior).demands
+        least = _AS_GOOD_AS_NOTHING * abs(weights).max(initial=0.0)
+        for name, is_flipped, weight in zip(
+            about.propositions, about.flipped, weights.tolist(), strict=False
+        ):
+            wanted, pays = demands[name].demanded, -weight if is_flipped else weight
+            if wanted is not None and abs(pays) > least and (pays > 0) is not wanted:
+                words = demand_words(demands[name])
+                found.append(
+                    AgainstDemand(behavior=behavior, proposition=name, demand=words, pays=pays)
+                )
+    return tuple(sorted(found, key=lambda row: -abs(row.pays)))
+
+
+def demand_words(demand: Demand) -> str:
+    """Write a demand as rubric files do, such as ``"core required"`` or ``"desired false"``."""
+    core = "core " if demand.core else ""
+    is_negated = demand.word in ("required", "desired") and demand.demanded is False
+    return f"{core}{demand.word}{' false' if is_negated else ''}"
+
+
+def said_of_demands(rows: Sequence[AgainstDemand]) -> str:
+    """Say in one sentence which weights pay against demands, and what each adds; else nothing."""
+    if not rows:
+        return ""
+    named = "; ".join(
+        f"{shorten(row.behavior, width=40)}: {shorten(row.proposition, width=40)} ({row.demand}) "
+        f"{row.pays:+.2f}"
+        for row in rows[:_MOST_NAMED]
+    )
+    more = f"; and {len(rows) - _MOST_NAMED} smaller" if len(rows) > _MOST_NAMED else ""
+    count = "1 weight pays" if len(rows) == 1 else f"{len(rows)} weights pay"
+    return (
+        f"{count} against what the rubric demands. Where the proposition is true, the reward "
+        f"changes by: {named}{more}. A model in training may find responses that earn this."
+    )
