@@ -98,7 +98,9 @@ class Served:
 @contextmanager
 def running(command, *, token=None, **variables):
     """Run a server that prints its address; end it, whatever became of it."""
-    environment = os.environ | {"PYTHONPATH": str(TESTS), "OMP_NUM_THREADS": "1"} | variables
+    paths = filter(None, (str(TESTS), os.environ.get("PYTHONPATH")))
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(paths), "OMP_NUM_THREADS": "1"}
+    environment |= variables
     environment.pop("VOIRDIRE_TOKEN", None)
     if token is not None:
         environment["VOIRDIRE_TOKEN"] = token

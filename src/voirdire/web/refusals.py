@@ -1,24 +1,16 @@
-"""What a client is told whose request is not answered: never a word of what it sent."""
+"""Replies of the server; where it refuses, never a word of what the client sent."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import msgspec
-from starlette.responses import Response
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = [
-    "STATUS",
-    "Refusal",
-    "RefusalBody",
-    "RefusalCode",
-    "RefusedError",
-    "json_response",
-    "refusal_response",
-]
+__all__ = ["STATUS", "Refusal", "RefusalBody", "RefusalCode", "RefusedError", "Reply"]
 
 RefusalCode: TypeAlias = Literal[
     "malformed",
@@ -68,6 +60,30 @@ class RefusalBody(msgspec.Struct, frozen=True, kw_only=True):
     error: Refusal
 
 
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a request is answered; by default JSON, in which what is no number is null."""
+
+    body: bytes
+    status: int = 200
+    media_type: str = "application/json"
+    headers: tuple[tuple[str, str], ...] = ()
+
+    @classmethod
+    def json(cls, content: object) -> Reply:
+        """Write a value as JSON."""
+        return cls(msgspec.json.encode(content))
+
+    @property
+    def raw_headers(self) -> list[tuple[bytes, bytes]]:
+        """Give the headers as ASGI takes them."""
+        usual = [
+            (b"content-length", str(len(self.body)).encode()),
+            (b"content-type", self.media_type.encode()),
+        ]
+        return usual + [(name.lower().encode(), value.encode()) for name, value in self.headers]
+
+
 class RefusedError(Exception):
     """A request that is refused; the message is ours alone and holds nothing of the request."""
 
@@ -78,30 +94,23 @@ class RefusedError(Exception):
         *,
         retry_after_s: int | None = None,
         closes: bool = False,
+        allow: str | None = None,
     ) -> None:
         super().__init__(message)
         self.code: RefusalCode = code
         self.message = message
-        self.retry_after_s = retry_after_s
         self.closes = closes
+        self._headers = {
+            "Retry-After": None if retry_after_s is None else str(retry_after_s),
+            "WWW-Authenticate": "Bearer" if code == "no_token" else None,
+            "Allow": allow,
+        }
 
-
-def json_response(
-    content: object, *, status: int = 200, headers: Mapping[str, str] | None = None
-) -> Response:
-    """Answer with JSON, in which what is no number is null."""
-    body = content if isinstance(content, bytes) else msgspec.json.encode(content)
-    return Response(body, status_code=status, media_type="application/json", headers=headers)
-
-
-def refusal_response(error: RefusedError) -> Response:
-    """Put a refusal into words and headers."""
-    headers: dict[str, str] = {}
-    if error.retry_after_s is not None:
-        headers["Retry-After"] = str(error.retry_after_s)
-    if error.code == "no_token":
-        headers["WWW-Authenticate"] = "Bearer"
-    if error.closes:
-        headers["Connection"] = "close"
-    refusal = Refusal(code=error.code, message=error.message)
-    return json_response(RefusalBody(error=refusal), status=STATUS[error.code], headers=headers)
+    def reply(self) -> Reply:
+        """Put it into words and headers."""
+        headers = self._headers | {"Connection": "close" if self.closes else None}
+        return Reply(
+            msgspec.json.encode(RefusalBody(error=Refusal(code=self.code, message=self.message))),
+            status=STATUS[self.code],
+            headers=tuple((name, value) for name, value in headers.items() if value is not None),
+        )
