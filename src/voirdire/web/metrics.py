@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from voirdire.judging.engine.port import LiveState
     from voirdire.rewards.live.live_scores import LiveScores
+    from voirdire.web.workers import SharedMetrics
 
 __all__ = ["NO_PLACE", "Metrics"]
 
@@ -130,7 +131,8 @@ class Metrics:
         state: Callable[[], LiveState],
         n_items: Callable[[], int],
     ) -> None:
-        registry = self.registry = CollectorRegistry()
+        registry = self._registry = CollectorRegistry()
+        self.shared: SharedMetrics | None = None
         self._requests = Counter(
             "voirdire_requests",
             "Requests by route and status.",
@@ -197,8 +199,13 @@ class Metrics:
         self._rewards.add(found.scores.rewards, found.judged.probabilities)
 
     def text(self) -> bytes:
-        """Write all of them down."""
-        return generate_latest(self.registry)
+        """Write all of them down, of several workers all together."""
+        own = self.own_text()
+        return own if self.shared is None else self.shared.merge(own)
+
+    def own_text(self) -> bytes:
+        """Write down those of this process."""
+        return generate_latest(self._registry)
 
 
 _FORGETTING = 0.999

@@ -21,6 +21,7 @@ from voirdire.web.app import create_app
 from voirdire.web.auth import is_loopback
 from voirdire.web.logs import keep_loop_quiet, log, written_logs
 from voirdire.web.settings import ServerSettings
+from voirdire.web.workers import WorkerLink, run_workers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -35,6 +36,7 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _KEEP_ALIVE_S = 75
 _GRACE_S = 5
 _BACKLOG = 4_096
+_PUBLISH_S = 1.0
 _OTHER_FILES = 128
 """What is open beside connections: logs, the store, calls to a judge."""
 
@@ -85,8 +87,27 @@ def serve(
         )
         raise InputError(msg)
     app = create_app(live_reward, settings=settings)
-    with _bound_socket(host, port) as listening, written_logs(as_json=json_log):
-        _serve_on(listening, app=app, url=_url_of(listening, host), started=started)
+    tell = _tell_nobody if started is None else started
+    if settings.workers == 1:
+        with _bound_socket(host, port) as listening, written_logs(as_json=json_log):
+            url = _url_of(listening, host)
+            _serve_on(listening, app=app, url=url, started=lambda: tell(url))
+        return
+    if not hasattr(os, "fork"):
+        msg = f"`workers` must be 1 on this system, got {settings.workers}. Start several servers."
+        raise InputError(msg)
+
+    def work(listening: socket.socket, link: WorkerLink, ready: Callable[[], None]) -> None:
+        with written_logs(as_json=json_log):
+            _serve_on(listening, app=app, url=url, started=ready, link=link)
+
+    sockets = _shared_sockets(host, port, n=settings.workers)
+    url = _url_of(sockets[0], host)
+    run_workers(sockets, work=work, started=lambda: tell(url))
+
+
+def _tell_nobody(url: str) -> None:
+    del url
 
 
 def _serve_on(
@@ -94,7 +115,8 @@ def _serve_on(
     *,
     app: RewardApp,
     url: str,
-    started: Callable[[str], None] | None,
+    started: Callable[[], None],
+    link: WorkerLink | None = None,
 ) -> None:
     """Serve an application on a socket until a signal ends it."""
     settings = app.service.settings
@@ -111,7 +133,7 @@ def _serve_on(
         timeout_keep_alive=_KEEP_ALIVE_S,
         timeout_graceful_shutdown=math.ceil(settings.drain_s) + _GRACE_S,
     )
-    _Server(config, app=app, url=url, started=started).run([listening])
+    _Server(config, app=app, url=url, started=started, link=link).run([listening])
 
 
 class _Server(uvicorn.Server):
@@ -123,12 +145,14 @@ class _Server(uvicorn.Server):
         *,
         app: RewardApp,
         url: str,
-        started: Callable[[str], None] | None,
+        started: Callable[[], None],
+        link: WorkerLink | None,
     ) -> None:
         super().__init__(config)
         self._service = app.service
         self._url = url
-        self._tell = started
+        self._started = started
+        self._link = link
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         keep_loop_quiet(asyncio.get_running_loop())
@@ -138,14 +162,36 @@ class _Server(uvicorn.Server):
         gc.freeze()  # what is there now stays: going through it all again takes 50 ms each time
         log.info("rewards of %r at %s", shorten(self._service.live.reward.name), self._url)
         log.info("%s", self._service.needs)
-        if self._tell is not None:
-            self._tell(self._url)
+        if self._link is not None:
+            self._join(self._link)
+        self._started()
+
+    def _join(self, link: WorkerLink) -> None:
+        """Share figures with the other workers, and end with the process that began them."""
+        loop = asyncio.get_running_loop()
+        metrics = self._service.metrics
+        metrics.shared = link.metrics
+
+        def end() -> None:
+            loop.remove_reader(link.lifeline)
+            self.handle_exit(signal.SIGTERM, None)
+
+        def publish() -> None:
+            link.metrics.publish(metrics.own_text())
+            loop.call_later(_PUBLISH_S, publish)
+
+        loop.add_reader(link.lifeline, end)
+        publish()
+        if link.note:
+            log.warning("%s", link.note)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         log.info("no more requests are taken; %d items are under way", self._service.queue.n_held)
         draining = asyncio.get_running_loop().create_task(self._service.drain())
         await super().shutdown(sockets)
         await draining
+        if self._link is not None:
+            self._link.metrics.publish(self._service.metrics.own_text())
         gc.unfreeze()  # the process may go on with something else
         log.info("ended")
 
@@ -198,6 +244,20 @@ def _bound_socket(host: str, port: int, *, is_shared: bool = False) -> socket.so
         )
         raise InputError(msg) from error
     return listening
+
+
+def _shared_sockets(host: str, port: int, *, n: int) -> list[socket.socket]:
+    """Bind a port for several processes.
+
+    Linux spreads connections evenly over sockets that share a port. Elsewhere the processes share
+    one socket.
+    """
+    first = _bound_socket(host, port)  # errs where another process has the port
+    if sys.platform != "linux":
+        return [first] * n
+    port = first.getsockname()[1]
+    first.close()
+    return [_bound_socket(host, port, is_shared=True) for _ in range(n)]
 
 
 def _url_of(listening: socket.socket, host: str) -> str:
